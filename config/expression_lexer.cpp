@@ -135,8 +135,8 @@ lexeme lexer::symbol() {
       std::ranges::find_if(symbols, [&](std::string_view each) { return rest.starts_with(each); });
   if (found == symbols.end()) {
     if (rest.front() == '|') refuse("'|' is not an operator; give || for 'or'", text_, begin);
-    refuse(R"(this character has no meaning in a condition; quote the name of a bucket that contains it, as in "a#b")",
-           text_, begin);
+    refuse(R"(this character has no meaning here; quote the name of a bucket that contains it, as in "a#b")", text_,
+           begin);
   }
   if (*found == "=") refuse("'=' is not an operator; give == for 'is equal to'", text_, begin);
   if (*found == "&") refuse("'&' is not an operator; give && for 'and'", text_, begin);

@@ -257,20 +257,21 @@ constexpr std::array rows = {
         "formulas such as 'bytes / lines'. Only for --format table; other formats contain all counts. Default: "
         "bytes,lines,share,mostly, without those that have no room on a terminal.",
         "gpuhist --columns bytes,lines,digit,entropy *.log", [](options& o, value v) { add_names(o.columns, v); }},
-    option_row{output, "--sort", "FORMULA", value_kind::text, "", with_buckets, rare,
-               "the inputs with the highest value first: entropy",
-               "Sorts the table of inputs by a number, as in --columns; the highest value is first, and inputs without "
-               "a value are last. A minus reverses the order: --sort=-bytes. Only for --format table. Default: the "
-               "order in which the inputs are named.",
-               "gpuhist --columns bytes,entropy --sort entropy --top 10 *.log",
-               [](options& o, value v) { o.sort = parse_text(v, "give a formula such as entropy"); }},
     option_row{
-        output, "--top", "N", value_kind::number, "", with_buckets, rare, "list at most N inputs in the table",
+        output, "--sort", "FORMULA", value_kind::text, "", with_buckets, rare,
+        "the inputs with the highest value first: entropy",
+        "Sorts the table of inputs by a number, as in --columns (not by mostly); the highest value is first, and "
+        "inputs without a value are last. A minus reverses the order: --sort=-bytes. Only for --format table. Default: "
+        "the "
+        "order in which the inputs are named.",
+        "gpuhist --columns bytes,entropy --sort entropy --top 10 *.log",
+        [](options& o, value v) { o.sort = parse_text(v, "give a formula such as entropy"); }},
+    option_row{
+        output, "--top", "N", value_kind::numbers, "all", with_buckets, rare, "list at most N inputs in the table",
         "Lists at most N inputs, the first ones of the order, and the number of the others. The totals are those "
         "of all inputs, and every input that failed is listed after them. Only for --format table. Default: "
         "all; on a terminal as many as fit below the buckets.",
-        "gpuhist -r --sort bytes --top 20 /var/log",
-        [](options& o, value v) { o.top = parse_number(v, {.min = 1, .max = 4294967295}); }},
+        "gpuhist -r --sort bytes --top 20 /var/log", [](options& o, value v) { o.top = parse_top(v); }},
     option_row{output, "--totals-only", "", value_kind::flag, "", with_buckets, rare,
                "no row for each input in the table",
                "Omits the rows of single inputs from the table. The totals of all inputs stay.",

@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
+#include <limits>
 #include <system_error>
 #include <vector>
 
@@ -85,6 +86,16 @@ void add_names(std::vector<std::string>& to, const std::string& typed) {
   for (std::string& name : split_at_commas(typed)) {
     if (name.empty()) throw usage_error("a name is missing in " + quote(typed) + "; give names separated by commas");
     to.push_back(std::move(name));
+  }
+}
+
+unsigned parse_top(const std::string& typed) {
+  constexpr number_range rows{.min = 1, .max = std::numeric_limits<unsigned>::max()};
+  if (typed == "all") return rows.max;
+  try {
+    return parse_number(typed, rows);
+  } catch (const usage_error& error) {
+    throw usage_error(std::string(error.what()) + ", or all");
   }
 }
 

@@ -38,6 +38,9 @@ void add_buckets(options& into, const std::string& typed);
 /// Adds names separated by commas.
 void add_names(std::vector<std::string>& to, const std::string& typed);
 
+/// --top: a number of rows, at least 1; "all": the highest number.
+unsigned parse_top(const std::string& typed);
+
 /// "previous:N" for N windows, 1 to 4096, or a path.
 baseline_source parse_baseline(const std::string& typed);
 

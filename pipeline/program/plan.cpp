@@ -34,11 +34,9 @@ plan make_plan(const config::options& typed) {
   run_request requested = request_of(typed);
   const report_format* const format = resolve_report_format(typed);
   input_listing listing = resolve_listing(typed, requested.run.counting, *format);
-  // the values are counted for the listing, and not kept in the result
   if (listing.needs_byte_counts()) requested.run.counting.byte_counts = true;
   plan planned;
   static_cast<counting_plan&>(planned) = make_plan(requested.run, names_of(typed));
-  planned.byte_counts = typed.byte_counts;
   planned.listing = std::move(listing);
   planned.spilled_to = temporary_folder();
   planned.measuring.warning = requested.warning;

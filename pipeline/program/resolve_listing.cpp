@@ -19,37 +19,53 @@ using kind = input_column::kind;
 
 constexpr std::array columns_with_names = {kind::bytes, kind::lines, kind::share, kind::mostly};
 
+std::string trimmed(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(' ');
+  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+}
+
 input_column resolve_column(const std::string& option, const std::string& typed, const formula_context& known) {
   for (const kind each : columns_with_names) {
-    if (const input_column named{.shows = each}; named.heading() == typed) return named;
+    if (const input_column named{.type = each}; named.heading() == typed) return named;
   }
-  return {.shows = kind::formula, .value = resolve_formula(option, typed, known)};
+  return {.type = kind::formula, .formula = resolve_formula(option, typed, known)};
 }
 
-// The first option of the listing that was given; empty: none.
+// The share of all bytes gives the same order as the bytes.
+gates::formula resolve_order(const std::string& option, const std::string& typed, const formula_context& known) {
+  if (typed == "mostly") {
+    throw config::usage_error(option + ": mostly is not a number; give a bucket, a measure or a formula");
+  }
+  return resolve_formula(option, typed == "share" ? "bytes" : typed == "-share" ? "-bytes" : typed, known);
+}
+
+// The first option of the listing on the command line; empty: none.
 std::string_view first_option(const config::options& typed) {
-  if (!typed.columns.empty()) return "--columns";
-  if (typed.sort) return "--sort";
-  return typed.top ? "--top" : "";
+  const auto is_on_command_line = [&](std::string_view option) { return !typed.origins.contains(option); };
+  if (!typed.columns.empty() && is_on_command_line("--columns")) return "--columns";
+  if (typed.sort && is_on_command_line("--sort")) return "--sort";
+  return typed.top && is_on_command_line("--top") ? "--top" : "";
 }
 
-void refuse_without_table(const config::options& typed, const report_format& format) {
-  const std::string_view option = first_option(typed);
-  if (option.empty()) return;
+// Whether the report has a table of inputs. If not, an option on the command line is an error; a default in the
+// environment or the configuration file has no effect.
+bool shows_inputs(const config::options& typed, const report_format& format) {
+  const std::string option(first_option(typed));
   if (format.name != "table") {
-    throw config::usage_error(typed.where(option) + ": is only for --format table; format " + std::string(format.name) +
+    if (option.empty()) return false;
+    throw config::usage_error(option + ": is only for --format table; format " + std::string(format.name) +
                               " contains all inputs in their order: leave the option out");
   }
-  if (typed.totals_only) {
-    throw config::usage_error(typed.where(option) + ": --totals-only leaves out all inputs; give one of the two");
-  }
+  if (!typed.totals_only || option.empty()) return !typed.totals_only;
+  throw config::usage_error(option + ": " + typed.where("--totals-only") +
+                            " leaves out all inputs; give one of the two");
 }
 
 }  // namespace
 
 input_listing resolve_listing(const config::options& typed, const counting_options& counting,
                               const report_format& format) {
-  refuse_without_table(typed, format);
+  if (!shows_inputs(typed, format)) return {};
   input_listing made{.top = typed.top};
   if (typed.columns.empty() && !typed.sort) return made;
   const option_names names = names_of(typed);
@@ -57,9 +73,9 @@ input_listing resolve_listing(const config::options& typed, const counting_optio
   const measures::measuring measuring = resolve_measuring(counting, names);
   const formula_context known{.schemes = schemes, .measuring = measuring, .names = names, .has_pairs = counting.pairs};
   for (const std::string& each : typed.columns) {
-    made.columns.push_back(resolve_column(typed.where("--columns"), each, known));
+    made.columns.push_back(resolve_column(typed.where("--columns"), trimmed(each), known));
   }
-  if (typed.sort) made.order = resolve_formula(typed.where("--sort"), *typed.sort, known);
+  if (typed.sort) made.order = resolve_order(typed.where("--sort"), trimmed(*typed.sort), known);
   return made;
 }
 

@@ -1,16 +1,17 @@
 """The table of inputs: --columns, --sort and --top, compared with Python's sorted() over the bytes of the files."""
 
 import collections
+import io
 import math
 import os
 import random
 import re
-import unittest
+import tarfile
 
-from support import ENGINE, CommandTest, main, noise, oracle, run, text, zstd
+from support import CommandTest, main, noise, oracle, run, text, zstd
 
 TABLE = ("--format", "table")
-ROW = re.compile(r"^(\S+)  +(.*)$")
+SHARE = ("-b", "share=a;rest=b-z")
 
 
 def entropy(data):
@@ -67,7 +68,7 @@ class Listing(CommandTest):
         kept = self.file("good.json", run("--byte-counts", "--format", "json", good).stdout)
         listed, after = self.listed("--baseline", kept, "--columns", "jsd,bytes", "--sort", "jsd", "--top", "2", *self.paths)
         self.assertEqual({os.path.basename(row[0]) for row in listed}, {"shard-04", "shard-21"})
-        self.assertEqual(after[0], "... and 28 more (--top 30 shows all)")
+        self.assertEqual(after[0], "... and 28 more (--top all shows all)")
         self.assertTrue(all(float(row[1]) > 0.05 for row in listed), listed)
 
     def test_cells_are_the_values_of_the_bytes(self):
@@ -89,33 +90,82 @@ class Listing(CommandTest):
     def test_a_kept_result_is_sorted_as_the_run_was(self):
         kept = self.file("kept.json", run("--byte-counts", "--format", "json", *self.paths).stdout)
         options = ("--sort", "entropy", "--columns", "entropy,digit", "--top", "7")
-        self.assertEqual(self.listed(*options, *self.paths)[0],
-                         rows(run("report", *TABLE, *options, kept, engine=None))[0])
+        reported = run("report", *TABLE, *options, kept, engine=None)
+        self.assertEqual((reported.status, reported.stderr), (0, ""), reported)
+        expected = sorted(self.data, key=lambda name: entropy(self.data[name]), reverse=True)[:7]
+        self.assertEqual([os.path.basename(row[0]) for row in rows(reported)[0]], expected)
+        self.assertEqual(rows(reported)[0], self.listed(*options, *self.paths)[0])
 
-    def test_the_result_keeps_no_byte_counts_that_were_only_needed_for_the_table(self):
-        named = run("--sort", "entropy", "-b", "letters", *TABLE, self.paths[0]).stdout
-        self.assertEqual(named, run("-b", "letters", *TABLE, self.paths[0]).stdout)
-
-    def test_thousands_of_inputs_which_are_spilled_are_sorted_too(self):
+    def test_inputs_whose_counts_are_in_the_temporary_file_are_sorted_too(self):
         chosen = random.Random(5)
-        names = []
-        for number in range(3000):
-            size = chosen.randrange(1, 500)
-            names.append((size, self.file(f"small-{number}", b"1" * size)))
-        listed, _ = self.listed("--sort", "bytes", "--top", "100", "--columns", "bytes", *(path for _, path in names))
-        expected = sorted(names, key=lambda each: -each[0])[:100]
-        self.assertEqual([(row[0], int(row[1])) for row in listed], [(str(path), size) for size, path in expected])
+        with tarfile.open(self.folder / "many.tar", "w") as archive:
+            sizes = {}
+            for number in range(8000):
+                info = tarfile.TarInfo(f"{number:05}-" + "n" * 80)
+                info.size = sizes[info.name] = chosen.randrange(1, 500)
+                archive.addfile(info, io.BytesIO(b"1" * info.size))
+        options = ("--sort", "bytes", "--columns", "bytes,digit", "--top", "100", self.folder / "many.tar")
+        listed, after = self.listed(*options)
+        expected = sorted(sizes.items(), key=lambda each: -each[1])[:100]
+        self.assertEqual([(row[0].split("/")[-1], int(row[1])) for row in listed], expected)
+        self.assertEqual(after[0], "... and 7,900 more (--top all shows all)")
+        needs_the_file = run(*TABLE, *options, env={**os.environ, "TMPDIR": "/nonexistent"})
+        self.assertEqual(needs_the_file.status, 1, needs_the_file)
 
     def test_inputs_that_fail_are_listed_though_their_rows_are_left_out(self):
         damaged = self.file("damaged.zst", zstd(text(50_000))[:-3])
         listed, after = self.listed("--top", "1", "--sort", "bytes", *self.paths, damaged, status=1)
         self.assertEqual(len(listed), 1)
+        self.assertNotIn("damaged.zst", listed[0][0])
         self.assertTrue(any(line.startswith("INCOMPLETE") and "damaged.zst" in line for line in after), after)
 
     def test_pairs_have_a_measure_too(self):
         listed, _ = self.listed("--pairs", "-b", "letters", "--columns", "conditional_entropy", "--sort", "conditional_entropy",
                                 self.file("regular", b"abcdefghijkl" * 500), self.file("irregular", bytes(97 + byte % 26 for byte in noise(5000))))
         self.assertEqual([os.path.basename(row[0]) for row in listed], ["irregular", "regular"])
+        stays = 3 / 4  # of a-d, e-h and i-l, the next letter is in the same bucket for three of four
+        self.assertAlmostEqual(float(listed[1][1]), -stays * math.log2(stays) - (1 - stays) * math.log2(1 - stays), 3)
+
+    def test_columns_that_were_asked_for_are_shown_for_one_input_too(self):
+        listed, _ = self.listed("--columns", "digit", self.file("one", b"1a"))
+        self.assertEqual(listed[0][1:], ["0.5"])
+        self.assertNotIn(b"input", run(*TABLE, "--sort", "digit", self.file("one", b"1a")).stdout)
+
+    def test_the_share_of_all_bytes_is_an_order_and_precedes_a_bucket_of_that_name(self):
+        self.assert_order(("--sort", "share"), len)
+        self.assert_order((*SHARE, "--sort=-share"), lambda data: -len(data))
+        self.assert_order((*SHARE, "--sort", "custom.share"), lambda data: data.count(b"a") / len(data))
+
+    def test_blanks_between_columns_have_no_meaning(self):
+        self.assertEqual(self.listed("--columns", " share,  bytes / lines ", *self.paths),
+                         self.listed("--columns", "share,bytes / lines", *self.paths))
+
+    def test_names_in_a_pipe_are_complete(self):
+        path = self.file("n" * 200, b"abc")
+        for options in (("--sort", "bytes"), ("--top", "5"), ("--columns", "bytes")):
+            self.assertEqual(self.listed(*options, path, path)[0][0][0], str(path))
+
+
+class Defaults(CommandTest):
+    """From the environment and a configuration file."""
+
+    def test_a_default_sorts_tables_and_has_no_effect_on_other_reports(self):
+        small, large = self.file("small", b"1"), self.file("large", b"22")
+        for variables, arguments in (({"GPUHIST_SORT": "bytes", "GPUHIST_TOP": "1", "GPUHIST_COLUMNS": "bytes"}, ()),
+                                     ({}, ("--config", self.file("c.toml", b'sort = "bytes"\ntop = 1\ncolumns = ["bytes"]\n')))):
+            env = {**os.environ, **variables}
+            listed, after = rows(run(*TABLE, *arguments, small, large, env=env))
+            self.assertEqual([row[1:] for row in listed], [["2"]])
+            self.assertEqual(len(rows(run(*TABLE, *arguments, "--no-top", small, large, env=env))[0]), 2)
+            for format in ("json", "csv"):
+                plain = run("--format", format, small, large).stdout
+                self.assertEqual(run("--format", format, *arguments, small, large, env=env).stdout, plain)
+            self.assertEqual(run(*TABLE, "--totals-only", *arguments, small, large, env=env).stdout,
+                             run(*TABLE, "--totals-only", small, large).stdout)
+
+    def test_top_all_is_every_input(self):
+        paths = [self.file(str(number), b"x") for number in range(60)]
+        self.assertEqual(len(rows(run(*TABLE, "--top", "all", *paths))[0]), 60)
 
 
 class Usage(CommandTest):
@@ -129,7 +179,9 @@ class Usage(CommandTest):
         self.assertIn("--columns: jsd compares with a baseline; give --baseline RESULT.json", self.refused("--columns", "bytes,jsd"))
         self.assertIn("--sort: this is a condition, not a number", self.refused("--sort", "entropy > 7"))
         self.assertIn("conditional_entropy is a measure of pairs; give --pairs", self.refused("--sort", "conditional_entropy"))
-        self.assertIn("--totals-only", self.refused("--top", "3", "--totals-only"))
+        self.assertIn("--top: --totals-only leaves out all inputs", self.refused("--top", "3", "--totals-only"))
+        self.assertIn("--sort: mostly is not a number", self.refused("--sort", "mostly"))
+        self.assertIn("--top: \"x\" is not a whole number; give 1 to 4294967295, or all", self.refused("--top", "x"))
 
     def test_formats_for_programs_refuse_it(self):
         for format in ("json", "jsonl", "csv", "prometheus"):

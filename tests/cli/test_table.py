@@ -80,7 +80,7 @@ class Width(CommandTest):
         for lines in (30, 50):
             printed = on_terminal(80, *many, lines=lines).splitlines()
             self.assertEqual(len(printed), lines - 1)  # the last line is for the prompt
-            self.assertRegex(printed[-4], r"^\.\.\. and 1\d\d more \(--top 200 shows all\)$")
+            self.assertRegex(printed[-4], r"^\.\.\. and 1\d\d more \(--top all shows all\)$")
             self.assertRegex(printed[-2], r"^bytes +20,000$")
         self.assertEqual(len(on_terminal(80, "--top", "200", *many, lines=30).splitlines()), 8 + 1 + 201 + 3)
         self.assertEqual(run(*many).stdout.decode().count(".txt"), 200)

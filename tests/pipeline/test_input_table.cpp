@@ -28,7 +28,7 @@ gates::formula formula_of(const std::string& text) {
 }
 
 input_column column_of(const std::string& text) {
-  return {.shows = input_column::kind::formula, .value = formula_of(text)};
+  return {.type = input_column::kind::formula, .formula = formula_of(text)};
 }
 
 // Inputs "0", "1", ... with so many digits, and a letter in each.
@@ -64,36 +64,55 @@ texts names_in(const report& content, const input_listing& listing) {
 TEST_CASE("columns are those that were asked for, in that order, with the values of formulas and a dash for none") {
   report content = inputs_with_digits({3, 0});
   add_input(content, "empty", "");
-  const input_listing listing{.columns = {{.shows = input_column::kind::bytes},
+  const input_listing listing{.columns = {{.type = input_column::kind::bytes},
                                           column_of("digit"),
                                           column_of("count(digit) * 2"),
-                                          {.shows = input_column::kind::share},
-                                          {.shows = input_column::kind::mostly}}};
+                                          {.type = input_column::kind::share},
+                                          {.type = input_column::kind::mostly}}};
   CHECK(table_of(content, listing) == texts{"input  bytes  digit  count(digit) * 2    share         mostly",
                                             "0          4   0.75                 6  80.00 %   digit 75.0 %",
                                             "1          1      0                 0  20.00 %  lower 100.0 %",
-                                            "empty      0      -                 0   0.00 %"});
+                                            "empty      0      -                 0   0.00 %              -"});
 }
 
 TEST_CASE("columns that were asked for are never left out, and outside a terminal names are not cut") {
   report content = empty_report({"classes"});
   add_input(content, std::string(100, 'n'), "a");
+  const std::string numbers = "      0                              1,000,001";
   const input_listing listing{.columns = {column_of("digit"), column_of("count(lower) + count(upper) + 1000000")}};
-  CHECK(table_of(content, listing)[1] == std::string(100, 'n') + "      0                              1,000,001");
+  CHECK(table_of(content, listing)[1] == std::string(100, 'n') + numbers);
+  for (const input_listing& each : {input_listing{.top = 1}, input_listing{.order = formula_of("bytes")}}) {
+    CHECK(table_of(content, each)[1].starts_with(std::string(100, 'n') + " "));
+  }
   CHECK(table_of(content, {})[1].find("...") != std::string::npos);
-  std::string text;
-  const render_target terminal{.width = 20, .terminal = true, .parts = {.listing = &listing}};
-  write_input_table(content, terminal, 0, [&](std::string_view piece) { text += piece; });
-  CHECK(lines_of(text)[1].ends_with("      0                              1,000,001"));
-  CHECK(lines_of(text)[1].size() < 100);
+  const auto on_terminal = [&](unsigned width) {
+    std::string text;
+    const render_target terminal{.width = width, .terminal = true, .parts = {.listing = &listing}};
+    write_input_table(content, terminal, 0, [&](std::string_view piece) { text += piece; });
+    return lines_of(text)[1];
+  };
+  CHECK(on_terminal(80).size() == 80);  // the name is cut
+  CHECK(on_terminal(80).ends_with(numbers));
+  CHECK(on_terminal(20) == std::string(100, 'n') + numbers);  // cutting it would not help
+}
+
+TEST_CASE("numbers in cells: whole ones have all digits, negative ones too, others have six") {
+  report content = inputs_with_digits({2});
+  const std::string row =
+      table_of(content, {.columns = {column_of("bytes - 1234570"), column_of("bytes * 4000000000000"),
+                                     column_of("bytes / 7"), column_of("-digit")}})[1];
+  CHECK(row == "0           -1,234,567     12,000,000,000,000   0.428571  -0.666667");
 }
 
 TEST_CASE("inputs with the highest value are first, those without a value last, and equal ones keep their order") {
   report content = inputs_with_digits({5, 9, 0, 9});
   add_input(content, "none", "");
-  CHECK(names_in(content, {.order = formula_of("count(digit) / bytes")}) == texts{"1", "3", "0", "2", "none"});
-  CHECK(names_in(content, {.order = formula_of("-digit")}) == texts{"2", "0", "1", "3", "none"});
-  CHECK(names_in(content, {}) == texts{"0", "1", "2", "3", "none"});
+  add_input(content, "some", "1a");
+  add_input(content, "empty", "");
+  CHECK(names_in(content, {.order = formula_of("digit")}) == texts{"1", "3", "0", "some", "2", "none", "empty"});
+  CHECK(names_in(content, {.order = formula_of("-digit")}) == texts{"2", "some", "0", "1", "3", "none", "empty"});
+  CHECK(names_in(content, {.order = formula_of("1 / 0")}) == texts{"0", "1", "2", "3", "none", "some", "empty"});
+  CHECK(names_in(content, {}) == texts{"0", "1", "2", "3", "none", "some", "empty"});
 }
 
 TEST_CASE("the first inputs of an order are those of a stable sort, for any number of inputs and rows") {
@@ -114,33 +133,52 @@ TEST_CASE("the first inputs of an order are those of a stable sort, for any numb
 
 TEST_CASE("a table with fewer rows than inputs ends with the number of the others") {
   const report content = inputs_with_digits(std::vector<unsigned>(1500, 1));
-  CHECK(table_of(content, {.top = 2}).back() == "... and 1,498 more (--top 1500 shows all)");
+  CHECK(table_of(content, {.top = 2}).back() == "... and 1,498 more (--top all shows all)");
   CHECK(table_of(content, {.top = 1500}).size() == 1501);
   CHECK(table_of(content, {.top = 4'000'000'000}).size() == 1501);
 }
 
 TEST_CASE("on a terminal there are as many rows as fit beside the other lines, but at least ten") {
-  const report content = inputs_with_digits(std::vector<unsigned>(40, 1));
-  const auto lines = [&](unsigned height, std::size_t others) { return table_of(content, {}, height, others).size(); };
+  const auto lines = [](std::size_t inputs, unsigned height, std::size_t others) {
+    return table_of(inputs_with_digits(std::vector<unsigned>(inputs, 1)), {}, height, others).size();
+  };
   for (const unsigned height : {30U, 40U}) {
-    CHECK(lines(height, 10) == height - 10 - 2);  // an empty line and the prompt
+    CHECK(lines(40, height, 10) == height - 10 - 2);  // an empty line and the prompt
   }
-  CHECK(lines(24, 20) == 1 + 10 + 1);
-  CHECK(lines(3, 0) == 1 + 10 + 1);
-  CHECK(lines(100, 10) == 1 + 40);
-  CHECK(lines(0, 1000) == 1 + 40);
+  CHECK(lines(40, 24, 20) == 1 + 10 + 1);
+  CHECK(lines(40, 3, 0) == 1 + 10 + 1);
+  CHECK(lines(40, 100, 10) == 1 + 40);
+  CHECK(lines(40, 0, 1000) == 1 + 40);
+  const unsigned all_fit = 20 + 3;  // the heading, an empty line and the prompt
+  CHECK(lines(20, all_fit, 0) == 1 + 20);
+  CHECK(lines(20, all_fit - 1, 0) == 1 + 18 + 1);
+  const report content = inputs_with_digits(std::vector<unsigned>(40, 1));
   CHECK(table_of(content, {.top = 40}, 20, 0).size() == 41);
+  CHECK(table_of(content, {.order = formula_of("bytes")}, 30, 0).back() == "... and 14 more (--top all shows all)");
+}
+
+TEST_CASE("rows that are wider than a terminal count as several lines of it") {
+  report content = empty_report({"classes"});
+  for (int i = 0; i < 100; ++i) add_input(content, std::string(70, 'n'), "a");
+  std::vector<input_column> wide(12, column_of("digit + 1234567"));
+  const input_listing listing{.columns = std::move(wide)};  // 70 + 12 * 17 columns: four lines of a terminal
+  std::string text;
+  const render_target terminal{.width = 80, .height = 104, .terminal = true, .parts = {.listing = &listing}};
+  write_input_table(content, terminal, 0, [&](std::string_view piece) { text += piece; });
+  CHECK(lines_of(text).size() == 1 + 100 / 4 + 2);
 }
 
 TEST_CASE("an input that failed is marked in the rows") {
   report content = inputs_with_digits({1, 2});
   add_input(content, "bad", "a11111", "", "damaged");
   const texts all = table_of(content, {.order = formula_of("bytes")});
+  CHECK(all[1].starts_with("bad "));
   CHECK(all[1].ends_with("INCOMPLETE"));
   CHECK(all[2].ends_with("ok"));
-  CHECK_FALSE(table_of(content, {.order = formula_of("-bytes"), .top = 2})[1].ends_with("ok"));
+  const texts without_it = table_of(content, {.order = formula_of("-bytes"), .top = 2});
+  CHECK(without_it[1].ends_with(" %"));  // no column for the state
   content.type = report::kind::snapshot;
-  CHECK(table_of(content, {}).back().find("INCOMPLETE") == std::string::npos);
+  CHECK(table_of(content, {}).back().ends_with(" %"));
 }
 
 TEST_CASE("a snapshot is sorted by the counts that it shows, unverified text included") {

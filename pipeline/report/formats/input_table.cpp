@@ -17,10 +17,12 @@ namespace {
 using kind = input_column::kind;
 
 constexpr std::size_t fewest_on_terminal = 10;
+constexpr std::size_t shortest_name = 16;
+constexpr std::size_t any_width = std::numeric_limits<std::size_t>::max();
 constexpr std::string_view incomplete = "INCOMPLETE";
 
 std::vector<input_column> usual_columns() {
-  return {{.shows = kind::bytes}, {.shows = kind::lines}, {.shows = kind::share}, {.shows = kind::mostly}};
+  return {{.type = kind::bytes}, {.type = kind::lines}, {.type = kind::share}, {.type = kind::mostly}};
 }
 
 /// "lower 63.1 %": the largest bucket of the first scheme.
@@ -87,11 +89,11 @@ class input_table {
         listing_(target.parts.listing != nullptr ? *target.parts.listing : input_listing{}),
         columns_(listing_.columns.empty() ? usual_columns() : listing_.columns),
         all_bytes_(shown_counts(content, content.verified, content.unverified).bytes()),
-        limit_(limit(other_lines)) {
+        rows_(number_of_rows(other_lines)) {
     if (listing_.order) rank();
   }
 
-  void write(const text_sink& out) const {
+  void write(const text_sink& out) {
     bool all_complete = true;
     row_widths widths;
     for_each_shown([&](const input_report& each) {
@@ -103,16 +105,17 @@ class input_table {
       state.back() = incomplete;
       widths.add(state);
     }
-    const text_table table(headings(), widths, width());
+    const std::size_t width = width_for(widths);
+    if (width == any_width) make_room_for_wrapped(widths);
+    const text_table table(headings(), widths, width);
     out(painted(table.heading(), ink::heading, target_.color) + "\n");
     for_each_shown([&](const input_report& each) {
       table_row row = row_of(each);
       if (!all_complete) row.back() = is_incomplete(each) ? incomplete : "ok";
       out(painted(table.line(row), ink::alarm, is_incomplete(each) && target_.color) + "\n");
     });
-    if (limit_ < content_.inputs.size()) {
-      out("... and " + grouped(content_.inputs.size() - limit_) + " more (--top " +
-          std::to_string(content_.inputs.size()) + " shows all)\n");
+    if (rows_ < content_.inputs.size()) {
+      out("... and " + grouped(content_.inputs.size() - rows_) + " more (--top all shows all)\n");
     }
     out("\n");
   }
@@ -120,22 +123,46 @@ class input_table {
  private:
   // On a terminal the buckets, the totals, the heading, the number of inputs left out, an empty line and the prompt are
   // visible too.
-  [[nodiscard]] std::size_t limit(std::size_t other_lines) const {
-    if (listing_.top) return static_cast<std::size_t>(std::min<std::uint64_t>(*listing_.top, content_.inputs.size()));
-    if (target_.height == 0) return content_.inputs.size();
+  [[nodiscard]] std::size_t number_of_rows(std::size_t other_lines) const {
+    const std::size_t all = content_.inputs.size();
+    if (listing_.top) return static_cast<std::size_t>(std::min<std::uint64_t>(*listing_.top, all));
+    if (target_.height == 0) return all;
     constexpr std::size_t own_lines = 4;
     const std::size_t taken = other_lines + own_lines;
     const std::size_t room = target_.height > taken ? target_.height - taken : 0;
-    return std::min(std::max(room, fewest_on_terminal), content_.inputs.size());
+    if (room + 1 >= all) return all;  // instead of the number of inputs left out
+    return std::min(std::max(room, fewest_on_terminal), all);
   }
 
-  // Columns that were asked for are complete in a file or a pipe, and so are the names.
-  [[nodiscard]] std::size_t width() const {
-    return listing_.columns.empty() || target_.terminal ? target_.width : std::numeric_limits<std::size_t>::max();
+  // In a file or pipe, a table that was asked for is complete, and so are the names in it. On a terminal, columns that
+  // were asked for may need more than its width; then names are not cut, because that would not make a line fit.
+  [[nodiscard]] std::size_t width_for(const row_widths& widths) const {
+    if (listing_.is_usual()) return target_.width;
+    if (!target_.terminal) return any_width;
+    if (listing_.columns.empty()) return target_.width;
+    const std::size_t name = widths.width(0);
+    const bool fits = full_width(widths) - name + std::min(name, shortest_name) <= target_.width;
+    return fits ? target_.width : any_width;
+  }
+
+  [[nodiscard]] std::size_t full_width(const row_widths& widths) const {
+    constexpr std::size_t gap = 2;
+    std::size_t width = widths.width(0);
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      width += gap + std::max(widths.width(i + 1), columns(columns_[i].heading()));
+    }
+    return width;
+  }
+
+  // Rows that are wider than a terminal take several lines of it.
+  void make_room_for_wrapped(const row_widths& widths) {
+    if (target_.height == 0 || listing_.top || target_.width == 0) return;
+    const std::size_t lines_of_row = (full_width(widths) + target_.width - 1) / target_.width;
+    rows_ = std::max(std::min(rows_, fewest_on_terminal), rows_ / lines_of_row);
   }
 
   void rank() {
-    first_inputs first(limit_);
+    first_inputs first(rows_);
     std::size_t number = 0;
     for (const input_report& each : content_.inputs) {
       const gpu::tally counts = shown_counts(content_, each.verified, each.unverified);
@@ -146,10 +173,10 @@ class input_table {
 
   void for_each_shown(const std::function<void(const input_report&)>& visit) const {
     if (listing_.order) {
-      for (const std::size_t number : ranked_) visit(content_.inputs[number]);
+      for (std::size_t i = 0; i < rows_; ++i) visit(content_.inputs[ranked_[i]]);
       return;
     }
-    std::size_t left = limit_;
+    std::size_t left = rows_;
     for (auto each = content_.inputs.begin(); left > 0; ++each, --left) visit(*each);
   }
 
@@ -178,7 +205,7 @@ class input_table {
   }
 
   [[nodiscard]] std::string cell(const input_column& column, const gpu::tally& counts) const {
-    switch (column.shows) {
+    switch (column.type) {
       case kind::bytes:
         return grouped(counts.bytes());
       case kind::lines:
@@ -186,11 +213,11 @@ class input_table {
       case kind::share:
         return share_of(counts.bytes(), all_bytes_);
       case kind::mostly:
-        return most_of(content_, counts);
+        return counts.bytes() > 0 ? most_of(content_, counts) : listing_.columns.empty() ? "" : "-";
       case kind::formula:
         break;
     }
-    const std::optional<double> value = value_for(*column.value, content_, counts);
+    const std::optional<double> value = value_for(*column.formula, content_, counts);
     return value ? measure_text(*value) : "-";
   }
 
@@ -199,14 +226,14 @@ class input_table {
   const input_listing listing_;
   const std::vector<input_column> columns_;
   const std::uint64_t all_bytes_;
-  const std::size_t limit_;
+  std::size_t rows_;
   std::vector<std::size_t> ranked_;  // if there is an order
 };
 
 }  // namespace
 
 std::string input_column::heading() const {
-  switch (shows) {
+  switch (type) {
     case kind::bytes:
       return "bytes";
     case kind::lines:
@@ -218,11 +245,11 @@ std::string input_column::heading() const {
     case kind::formula:
       break;
   }
-  return printable(value->text());
+  return printable(formula->text());
 }
 
 bool input_listing::needs_byte_counts() const {
-  const auto needs = [](const input_column& each) { return each.value && each.value->needs_byte_counts(); };
+  const auto needs = [](const input_column& each) { return each.formula && each.formula->needs_byte_counts(); };
   return std::ranges::any_of(columns, needs) || (order && order->needs_byte_counts());
 }
 

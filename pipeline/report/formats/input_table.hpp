@@ -16,8 +16,8 @@ namespace gpuhist::pipeline {
 struct input_column {
   enum class kind : std::uint8_t { bytes, lines, share, mostly, formula };
 
-  kind shows = kind::formula;
-  std::optional<gates::formula> value{};  ///< of a formula
+  kind type = kind::formula;
+  std::optional<gates::formula> formula{};  ///< of that kind
 
   [[nodiscard]] std::string heading() const;
 };
@@ -28,13 +28,16 @@ struct input_listing {
   std::optional<gates::formula> order{};  ///< inputs with the highest value first; absent: the order of the report
   std::optional<std::uint64_t> top{};     ///< maximum number of inputs; absent: all, or what fits on a terminal
 
+  /// Nothing was asked for: columns without room are left out.
+  [[nodiscard]] bool is_usual() const { return columns.empty() && !order && !top; }
+
   /// Whether a formula must be computed from the counts of all 256 byte values.
   [[nodiscard]] bool needs_byte_counts() const;
 };
 
 /// Writes the rows, the number of inputs that are left out, and an empty line. `other_lines`: of the report, which also
 /// have to fit on a terminal. Reads the inputs twice or three times. Without an order, memory does not grow with the
-/// number of inputs; with an order it is 24 bytes for each row.
+/// number of inputs; with an order it is some 50 bytes for each row.
 void write_input_table(const report& content, const render_target& target, std::size_t other_lines,
                        const text_sink& out);
 

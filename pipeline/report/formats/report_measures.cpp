@@ -21,8 +21,9 @@ std::string shortest(double value) {
 
 std::string measure_text(double value) {
   constexpr double exact_below = 9007199254740992.0;  // 2^53
-  if (value >= 0 && std::trunc(value) == value && value < exact_below) {
-    return grouped(static_cast<std::uint64_t>(value));
+  const double size = std::fabs(value);
+  if (std::trunc(value) == value && size < exact_below) {
+    return (value < 0 ? "-" : "") + grouped(static_cast<std::uint64_t>(size));
   }
   std::array<char, 32> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 6);

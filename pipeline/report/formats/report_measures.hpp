@@ -14,7 +14,7 @@ std::vector<measures::measurement> measurements_of(const report& content, const 
 /// The shortest text that is parsed to the same number.
 std::string shortest(double value);
 
-/// Six digits: "7.87532", "1.5e-09". Whole numbers have all digits: "12,345".
+/// Six digits: "7.87532", "1.5e-09". Whole numbers have all digits: "-12,345".
 std::string measure_text(double value);
 
 }  // namespace gpuhist::pipeline

@@ -186,7 +186,8 @@ void render_table(const report& content, const render_target& target, const text
   const std::string first = lines_before_inputs(content, counts, tables, frame, target);
   const std::string last = totals_lines(content, tables.totals, frame) + skipped_line(content, frame);
   out(first);
-  if (content.inputs.size() > 1 && target.parts.inputs) {
+  const bool has_columns = target.parts.listing != nullptr && !target.parts.listing->columns.empty();
+  if (target.parts.inputs && content.inputs.size() > (has_columns ? 0 : 1)) {
     const std::size_t failures = target.height > 0 ? failed_inputs(content) : 0;
     write_input_table(content, target, line_ends_in(first) + line_ends_in(last) + failures, out);
   }
