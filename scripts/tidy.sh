@@ -15,16 +15,15 @@ passed=scripts/tidy_passed
 
 # Sources are checked with the compile commands of the host build (build/tidy); sources that only the CUDA build
 # compiles, with those of build/dev.
-configure tidy
+configure tidy >/dev/null
+configure dev
 sources_of() {
   python3 -c 'import json, os, sys
 for entry in json.load(open(sys.argv[1])):
     if entry["file"].endswith(".cpp"): print(os.path.relpath(entry["file"]))' "$1/compile_commands.json" | sort -u
 }
 list=$(sources_of build/tidy | sed 's|$| build/tidy|')
-if [[ -e build/dev/compile_commands.json ]]; then
-  list+=$'\n'$(sources_of build/dev | grep -vxFf <(cut -d' ' -f1 <<<"$list") | sed 's|$| build/dev|' || true)
-fi
+list+=$'\n'$(sources_of build/dev | grep -vxFf <(cut -d' ' -f1 <<<"$list") | sed 's|$| build/dev|' || true)
 
 # source_for HEADER: the source of the same name, or the first source that includes the header.
 source_for() {
