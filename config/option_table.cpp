@@ -194,8 +194,7 @@ constexpr std::array rows = {
                "an earlier result that measures compare with",
                "Compares with an earlier result, written as json or jsonl with --byte-counts. --measures, --fail-if, "
                "--alert-if, --columns and --sort use it. Several results in the file are added. previous:N is for "
-               "--window: the sum of the N "
-               "windows before the current one. Default: none.",
+               "--window: the sum of the N windows before the current one. Default: none.",
                "gpuhist --baseline good.json --measures jsd,icd_p access.log",
                [](options& o, value v) { o.baseline = parse_baseline(v); }},
     option_row{
@@ -262,15 +261,14 @@ constexpr std::array rows = {
         "the inputs with the highest value first: entropy",
         "Sorts the table of inputs by a number, as in --columns (not by mostly); the highest value is first, and "
         "inputs without a value are last. A minus reverses the order: --sort=-bytes. Only for --format table. Default: "
-        "the "
-        "order in which the inputs are named.",
+        "the order in which the inputs are named.",
         "gpuhist --columns bytes,entropy --sort entropy --top 10 *.log",
         [](options& o, value v) { o.sort = parse_text(v, "give a formula such as entropy"); }},
     option_row{
         output, "--top", "N", value_kind::numbers, "all", with_buckets, rare, "list at most N inputs in the table",
-        "Lists at most N inputs, the first ones of the order, and the number of the others. The totals are those "
-        "of all inputs, and every input that failed is listed after them. Only for --format table. Default: "
-        "all; on a terminal as many as fit below the buckets.",
+        "Lists at most N inputs (or all), the first ones of the order, and the number of the others. The totals are "
+        "those of all inputs, and every input that failed is listed after them. Only for --format table. Default: all; "
+        "on a terminal as many as fit below the buckets, at least ten.",
         "gpuhist -r --sort bytes --top 20 /var/log", [](options& o, value v) { o.top = parse_top(v); }},
     option_row{output, "--totals-only", "", value_kind::flag, "", with_buckets, rare,
                "no row for each input in the table",

@@ -56,9 +56,11 @@ bool shows_inputs(const config::options& typed, const report_format& format) {
     throw config::usage_error(option + ": is only for --format table; format " + std::string(format.name) +
                               " contains all inputs in their order: leave the option out");
   }
-  if (!typed.totals_only || option.empty()) return !typed.totals_only;
-  throw config::usage_error(option + ": " + typed.where("--totals-only") +
-                            " leaves out all inputs; give one of the two");
+  if (typed.totals_only && !option.empty()) {
+    throw config::usage_error(option + ": " + typed.where("--totals-only") +
+                              " leaves out all inputs; give one of the two");
+  }
+  return !typed.totals_only;
 }
 
 }  // namespace

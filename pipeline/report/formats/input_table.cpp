@@ -8,8 +8,7 @@
 #include <functional>
 #include <iterator>
 #include <limits>
-#include <numeric>
-#include <utility>
+#include <string_view>
 
 namespace gpuhist::pipeline {
 namespace {
@@ -18,7 +17,6 @@ using kind = input_column::kind;
 
 constexpr std::size_t fewest_on_terminal = 10;
 constexpr std::size_t shortest_name = 16;
-constexpr std::size_t any_width = std::numeric_limits<std::size_t>::max();
 constexpr std::string_view incomplete = "INCOMPLETE";
 
 std::vector<input_column> usual_columns() {
@@ -105,9 +103,8 @@ class input_table {
       state.back() = incomplete;
       widths.add(state);
     }
-    const std::size_t width = width_for(widths);
-    if (width == any_width) make_room_for_wrapped(widths);
-    const text_table table(headings(), widths, width);
+    const text_table table = fitted(widths);
+    make_room_for_wrapped(table.used());
     out(painted(table.heading(), ink::heading, target_.color) + "\n");
     for_each_shown([&](const input_report& each) {
       table_row row = row_of(each);
@@ -136,28 +133,20 @@ class input_table {
 
   // In a file or pipe, a table that was asked for is complete, and so are the names in it. On a terminal, columns that
   // were asked for may need more than its width; then names are not cut, because that would not make a line fit.
-  [[nodiscard]] std::size_t width_for(const row_widths& widths) const {
-    if (listing_.is_usual()) return target_.width;
-    if (!target_.terminal) return any_width;
-    if (listing_.columns.empty()) return target_.width;
+  [[nodiscard]] text_table fitted(const row_widths& widths) const {
+    const text_table whole(headings(), widths, std::numeric_limits<std::size_t>::max());
+    const text_table cut(headings(), widths, target_.width);
+    if (listing_.is_usual()) return cut;
+    if (!target_.terminal) return whole;
     const std::size_t name = widths.width(0);
-    const bool fits = full_width(widths) - name + std::min(name, shortest_name) <= target_.width;
-    return fits ? target_.width : any_width;
-  }
-
-  [[nodiscard]] std::size_t full_width(const row_widths& widths) const {
-    constexpr std::size_t gap = 2;
-    std::size_t width = widths.width(0);
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      width += gap + std::max(widths.width(i + 1), columns(columns_[i].heading()));
-    }
-    return width;
+    const bool fits = whole.used() - name + std::min(name, shortest_name) <= target_.width;
+    return listing_.columns.empty() || fits ? cut : whole;
   }
 
   // Rows that are wider than a terminal take several lines of it.
-  void make_room_for_wrapped(const row_widths& widths) {
+  void make_room_for_wrapped(std::size_t width) {
     if (target_.height == 0 || listing_.top || target_.width == 0) return;
-    const std::size_t lines_of_row = (full_width(widths) + target_.width - 1) / target_.width;
+    const std::size_t lines_of_row = (width + target_.width - 1) / target_.width;
     rows_ = std::max(std::min(rows_, fewest_on_terminal), rows_ / lines_of_row);
   }
 
@@ -213,7 +202,8 @@ class input_table {
       case kind::share:
         return share_of(counts.bytes(), all_bytes_);
       case kind::mostly:
-        return counts.bytes() > 0 ? most_of(content_, counts) : listing_.columns.empty() ? "" : "-";
+        if (counts.bytes() == 0 && !listing_.columns.empty()) return "-";
+        return most_of(content_, counts);
       case kind::formula:
         break;
     }

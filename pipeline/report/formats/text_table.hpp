@@ -61,8 +61,10 @@ class text_table {
   /// Columns after padded_line(), up to the width; 0 if there are none.
   [[nodiscard]] std::size_t room() const;
 
- private:
+  /// Columns of a line in which every cell is as wide as its column.
   [[nodiscard]] std::size_t used() const;
+
+ private:
   void drop_dispensable_columns();
   void cut_names();
 
