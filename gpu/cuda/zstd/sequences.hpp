@@ -15,6 +15,10 @@
 
 #include <cstdint>
 
+#if defined(__CUDACC__)
+#include <cuda_pipeline_primitives.h>
+#endif
+
 namespace gpuhist::gpu::cuda::zstd {
 
 /// The lengths that a code of literal lengths or match lengths means: from `first` on, by the value of its extra bits.
@@ -205,15 +209,11 @@ class window_bits {
   /// is enough.
   __device__ void consumed_to(std::int32_t bit) {
     if (next_ >= 0 && bit >> quad_shift < next_ + quads - 1) {
-      if (team_.fetches()) {
-        const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(place(next_)));
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to),
-                     "l"(__cvta_generic_to_global(words_ + 4 * std::int64_t{next_})));
-      }
+      if (team_.fetches()) __pipeline_memcpy_async(place(next_), words_ + 4 * std::int64_t{next_}, 16);
       --next_;
     }
-    asm volatile("cp.async.commit_group;");
-    asm volatile("cp.async.wait_group 8;" ::: "memory");
+    __pipeline_commit();
+    __pipeline_wait_prior(8);
     team_.sync();
   }
 
