@@ -24,6 +24,11 @@ struct launch_shape {
   std::uint64_t blocks = 1;
   unsigned threads = 1;
   std::size_t shared_bytes = 0;  ///< dynamic
+
+  /// The kernel may begin when all blocks of the one before it in the stream have called
+  /// cudaTriggerProgrammaticLaunchCompletion(). It calls cudaGridDependencySynchronize() before it ends, because later
+  /// work waits only for this kernel. Compute capability 9.0 and higher.
+  bool overlaps_previous = false;
 };
 
 /// Asynchronous. Returns cudaErrorInvalidConfiguration for more blocks than a grid can have (2^31 - 1).
@@ -35,6 +40,11 @@ cudaError_t queue(void (*kernel)(Parameters...), launch_shape shape, cudaStream_
   launch.blockDim = dim3(shape.threads);
   launch.dynamicSmemBytes = shape.shared_bytes;
   launch.stream = stream;
+  cudaLaunchAttribute overlap{};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  launch.attrs = &overlap;
+  launch.numAttrs = shape.overlaps_previous ? 1 : 0;
   return cudaLaunchKernelEx(&launch, kernel, static_cast<Parameters>(arguments)...);
 }
 

@@ -1,6 +1,15 @@
 // Phase 7: the checksum of the text of a frame, the low 32 bits of XXH64 with seed 0 (RFC 8878, 3.1.1; the algorithm is
-// specified in doc/xxhash_spec.md of the xxHash project). Its four accumulators are independent: four threads for each
-// frame.
+// specified in doc/xxhash_spec.md of the xxHash project). Its four accumulators are independent, but each round of one
+// depends on the round before, so a frame takes at least as long as its chain of instructions.
+//
+// A round is sum = rotate(sum + word * prime2, 31) * prime1. The chain is shorter if it keeps the sum with the product
+// of the next word, which is then the addend of the multiplication by prime1:
+//
+//     begin:    the value that the first rotation and multiplication turn into the initial sum
+//     round i:  mixed = rotate(mixed, 31) * prime1 + word i * prime2
+//     end:      sum = rotate(mixed, 31) * prime1
+//
+// The products are made before. Two ways of doing that: checksum_of_many.hpp, checksum_of_few.hpp.
 #pragma once
 
 #include "gpu/cuda/zstd/encoded.hpp"
@@ -19,7 +28,10 @@ struct xxh64 {
   static constexpr unsigned accumulators = 4;
   static constexpr std::uint64_t stripe_bytes = 32;
 
-  static constexpr unsigned ahead = 32;  ///< words that are loaded before they are used: one round takes 40 cycles
+  /// The whole stripes of a text of less than 4 GiB.
+  GPUHIST_HOST_DEVICE static std::uint32_t stripes_in(std::uint64_t text_bytes) {
+    return static_cast<std::uint32_t>(text_bytes / stripe_bytes);
+  }
 
   GPUHIST_HOST_DEVICE static std::uint64_t rotate(std::uint64_t value, unsigned bits) {
     return value << bits | value >> (64 - bits);
@@ -27,7 +39,7 @@ struct xxh64 {
 
   /// `from` is aligned, because the text of a frame is.
   template <class Word>
-  GPUHIST_HOST_DEVICE static std::uint64_t load(const std::uint8_t* from) {
+  GPUHIST_HOST_DEVICE static Word load(const std::uint8_t* from) {
 #if defined(__CUDA_ARCH__)
     return *reinterpret_cast<const Word*>(from);
 #else
@@ -37,34 +49,26 @@ struct xxh64 {
 #endif
   }
 
-  GPUHIST_HOST_DEVICE static void load_words(std::uint64_t (&to)[ahead], const std::uint8_t* from) {
-    for (unsigned i = 0; i < ahead; ++i) to[i] = load<std::uint64_t>(from + i * stripe_bytes);
-  }
-
   GPUHIST_HOST_DEVICE static std::uint64_t round(std::uint64_t sum, std::uint64_t word) {
     return rotate(sum + word * prime2, 31) * prime1;
   }
 
-  /// Accumulator `which` after all whole stripes of the text.
-  GPUHIST_HOST_DEVICE static std::uint64_t accumulate(const std::uint8_t* text, std::uint64_t bytes, unsigned which) {
-    std::uint64_t sum = which == 0 ? prime1 + prime2 : which == 1 ? prime2 : which == 2 ? 0 : 0 - prime1;
-    const std::uint8_t* from = text + std::size_t{8} * which;
-    std::uint64_t left = bytes / stripe_bytes;
-    if (left >= ahead) {
-      std::uint64_t words[ahead];
-      load_words(words, from);
-      for (; left >= std::uint64_t{2} * ahead; left -= ahead) {
-        std::uint64_t next[ahead];
-        load_words(next, from += ahead * stripe_bytes);
-        for (const std::uint64_t word : words) sum = round(sum, word);
-        for (unsigned i = 0; i < ahead; ++i) words[i] = next[i];
-      }
-      for (const std::uint64_t word : words) sum = round(sum, word);
-      from += ahead * stripe_bytes;
-      left -= ahead;
-    }
-    for (; left > 0; --left, from += stripe_bytes) sum = round(sum, load<std::uint64_t>(from));
-    return sum;
+  /// The chain of an accumulator before its first product, after a product, and at its end.
+  GPUHIST_HOST_DEVICE static std::uint64_t begin(unsigned accumulator) {
+    const std::uint64_t initial =
+        (accumulator < 2 ? prime2 : 0) + (accumulator == 0 ? prime1 : 0) - (accumulator == 3 ? prime1 : 0);
+    return rotate(initial * inverse(prime1), 64 - 31);
+  }
+  GPUHIST_HOST_DEVICE static std::uint64_t next(std::uint64_t mixed, std::uint64_t product) {
+    return rotate(mixed, 31) * prime1 + product;
+  }
+  GPUHIST_HOST_DEVICE static std::uint64_t end(std::uint64_t mixed) { return rotate(mixed, 31) * prime1; }
+
+  /// The inverse of an odd number modulo 2^64 (Newton's iteration: each step doubles the right bits, three at first).
+  GPUHIST_HOST_DEVICE static constexpr std::uint64_t inverse(std::uint64_t odd) {
+    std::uint64_t found = odd;
+    for (unsigned bits = 3; bits < 64; bits *= 2) found *= 2 - odd * found;
+    return found;
   }
 
   /// The hash from the four accumulators and the bytes after the last whole stripe.

@@ -1,7 +1,8 @@
 #include "gpu/cuda/zstd/decode.hpp"
 
 #include "gpu/cuda/kernels/launch.cuh"
-#include "gpu/cuda/zstd/checksum.hpp"
+#include "gpu/cuda/zstd/checksum_of_few.hpp"
+#include "gpu/cuda/zstd/checksum_of_many.hpp"
 #include "gpu/cuda/zstd/descriptions.hpp"
 #include "gpu/cuda/zstd/execute.hpp"
 #include "gpu/cuda/zstd/frames.hpp"
@@ -17,15 +18,20 @@ namespace {
 constexpr unsigned serial_threads = 64;  // of the phases with one thread for each block or frame
 constexpr unsigned literal_warps = 4;    // blocks of one thread block, in the phase of literals
 constexpr unsigned sequence_blocks = 8;  // of one warp; their memory is 22 KiB
-constexpr unsigned checksum_threads = 128;
 
-// Phase 6: threads for each frame. Many frames fill the device with small teams, which wait less for each other; few
-// frames get large teams.
+// Phase 6: threads for each frame. Many frames fill the device with small teams, which wait less for each other. Few
+// frames get large teams, and phase 7 follows them through the text. (A small team that publishes would need a third
+// more registers.)
 template <unsigned Threads>
 using tile_memory = execute_memory<16 * Threads, Threads>;
 constexpr unsigned small_team = 256;
 constexpr unsigned large_team = 1024;
 constexpr std::uint32_t few_frames = 384;
+
+// Phase 7: few frames get a warp each, which is a block of its own if it follows phase 6. Two of them keep a
+// multiprocessor busy, so more memory is reserved than they use.
+constexpr unsigned checksum_threads = 32;  // eight of many frames; their memory is 32 KiB
+constexpr std::size_t reserved_by_follower = 90 * 1024;
 
 __constant__ const code_meanings all_meanings = code_meanings::make();
 
@@ -61,21 +67,27 @@ __global__ void __launch_bounds__(serial_threads) link(const batch_buffers batch
   if (global_thread() < batch.frame_count) link_frame(batch, global_thread());
 }
 
-template <unsigned Threads>
+template <unsigned Threads, bool Followed>
 __global__ void __launch_bounds__(Threads) execute(const batch_buffers batch) {
+#if __CUDA_ARCH__ >= 900
+  if (Followed) cudaTriggerProgrammaticLaunchCompletion();  // the checksum may begin once all frames are begun
+#endif
   extern __shared__ uint4 memory[];
-  const block_team<Threads> team;
+  const block_team<Threads, Followed> team;
   execute_frame(team, batch, blockIdx.x, *reinterpret_cast<tile_memory<Threads>*>(memory));
 }
 
-__global__ void __launch_bounds__(checksum_threads) checksum(const batch_buffers batch) {
+__global__ void __launch_bounds__(checksum_threads) checksum_of_many(const batch_buffers batch) {
+  using words = staged_words<checksum_threads, asynchronous_copies>;
+  __shared__ words::memory staged;
   __shared__ std::uint64_t sums[checksum_threads];
   const unsigned index = global_thread() / xxh64::accumulators;
   const unsigned which = threadIdx.x % xxh64::accumulators;
   const bool checks = index < batch.frame_count && has_checksum(batch, index);
   if (checks) {
-    sums[threadIdx.x] =
-        xxh64::accumulate(batch.text + batch.frames[index].text_at, batch.results[index].text_bytes, which);
+    const std::uint32_t stripes = xxh64::stripes_in(batch.results[index].text_bytes);
+    words from(staged, threadIdx.x, {}, batch.text + batch.frames[index].text_at, stripes, which);
+    sums[threadIdx.x] = accumulate(from, stripes, which);
   }
   __syncwarp();
   if (!checks || which != 0) return;
@@ -84,16 +96,72 @@ __global__ void __launch_bounds__(checksum_threads) checksum(const batch_buffers
   compare_checksum(batch, index, own);
 }
 
+// All threads of a warp call it.
+__device__ void follow_frame(const batch_buffers& batch, unsigned index) {
+  __shared__ hash_memory memory;
+  __shared__ std::uint64_t sums[xxh64::accumulators];
+  if (!has_checksum(batch, index)) return;
+  const warp_team team;
+  growing_text text(batch.results[index]);
+  const auto bytes = static_cast<std::uint32_t>(batch.results[index].text_bytes);
+  text_accumulators all(team, memory, text, batch.text + batch.frames[index].text_at, xxh64::stripes_in(bytes));
+  all.add_stripes();
+  if (team.rank() < xxh64::accumulators) sums[team.rank()] = all.sum(0);
+  team.sync();
+  if (team.rank() != 0) return;
+  text.wait_for(bytes);
+  if (has_checksum(batch, index)) compare_checksum(batch, index, sums);  // phase 6 may have rejected the frame
+}
+
+// Waiting for phase 6 as a whole blocks the warp, so all of its threads do that together.
+__global__ void __launch_bounds__(32) checksum_of_few(const batch_buffers batch) {
+  follow_frame(batch, blockIdx.x);
+  __syncwarp();
+#if __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+#endif
+}
+
 std::uint64_t blocks_for(std::uint64_t items, unsigned in_one) { return (items + in_one - 1) / in_one; }
 
-template <unsigned Threads>
+template <unsigned Threads, bool Followed>
 cudaError_t launch_execute(const batch_buffers& batch, cudaStream_t stream) {
   constexpr std::size_t shared_bytes = sizeof(tile_memory<Threads>);
-  const cudaError_t code = cudaFuncSetAttribute(execute<Threads>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                static_cast<int>(shared_bytes));
+  const auto kernel = execute<Threads, Followed>;
+  const cudaError_t code =
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes));
   if (code != cudaSuccess) return code;
-  return kernels::queue(execute<Threads>,
-                        {.blocks = batch.frame_count, .threads = Threads, .shared_bytes = shared_bytes}, stream, batch);
+  return kernels::queue(kernel, {.blocks = batch.frame_count, .threads = Threads, .shared_bytes = shared_bytes}, stream,
+                        batch);
+}
+
+cudaError_t launch_execute(const batch_buffers& batch, cudaStream_t stream) {
+  return batch.frame_count <= few_frames ? launch_execute<large_team, true>(batch, stream)
+                                         : launch_execute<small_team, false>(batch, stream);
+}
+
+// The machine code of the kernel is for compute capability 9.0 or higher, and so is the device.
+bool may_overlap(void (*kernel)(batch_buffers)) {
+  cudaFuncAttributes found{};
+  return cudaFuncGetAttributes(&found, kernel) == cudaSuccess && found.binaryVersion >= 90 && found.ptxVersion >= 90;
+}
+
+cudaError_t launch_checksum(const batch_buffers& batch, cudaStream_t stream, bool follows) {
+  if (batch.frame_count > few_frames) {
+    return kernels::queue(
+        checksum_of_many,
+        {.blocks = blocks_for(batch.frame_count, checksum_threads / xxh64::accumulators), .threads = checksum_threads},
+        stream, batch);
+  }
+  kernels::launch_shape shape{.blocks = batch.frame_count, .threads = 32};
+  if (follows && may_overlap(checksum_of_few)) {
+    shape.overlaps_previous = true;
+    shape.shared_bytes = reserved_by_follower;
+    const cudaError_t code = cudaFuncSetAttribute(checksum_of_few, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                  static_cast<int>(reserved_by_follower));
+    if (code != cudaSuccess) return code;
+  }
+  return kernels::queue(checksum_of_few, shape, stream, batch);
 }
 
 }  // namespace
@@ -115,19 +183,19 @@ cudaError_t launch_phase(phase which, const batch_buffers& batch, cudaStream_t s
     case phase::link:
       return queue(link, batch.frame_count, serial_threads, serial_threads);
     case phase::execute:
-      return batch.frame_count <= few_frames ? launch_execute<large_team>(batch, stream)
-                                             : launch_execute<small_team>(batch, stream);
+      return launch_execute(batch, stream);
     case phase::checksum:
-      return queue(checksum, batch.frame_count, checksum_threads / xxh64::accumulators, checksum_threads);
+      return launch_checksum(batch, stream, false);
   }
   return cudaErrorInvalidValue;
 }
 
 cudaError_t launch_decode(const batch_buffers& batch, cudaStream_t stream) {
-  for (unsigned i = 0; i < phase_count; ++i) {
+  if (batch.frame_count == 0 || batch.block_count == 0) return cudaSuccess;
+  for (unsigned i = 0; i + 1 < phase_count; ++i) {
     if (const cudaError_t code = launch_phase(static_cast<phase>(i), batch, stream); code != cudaSuccess) return code;
   }
-  return cudaSuccess;
+  return launch_checksum(batch, stream, true);
 }
 
 }  // namespace gpuhist::gpu::cuda::zstd

@@ -11,10 +11,10 @@ namespace gpuhist::gpu::cuda::zstd {
 enum class phase { describe, resolve, literals, sequences, link, execute, checksum };
 inline constexpr unsigned phase_count = 7;
 
-/// Queues one phase for a batch in device memory. Returns the error of the launch.
+/// Queues one phase for a batch in device memory; it begins after all work before it. Returns the error of the launch.
 cudaError_t launch_phase(phase which, const batch_buffers& batch, cudaStream_t stream);
 
-/// Queues all phases.
+/// Queues all phases. The checksum follows the execution through the text, where the device permits it.
 cudaError_t launch_decode(const batch_buffers& batch, cudaStream_t stream);
 
 }  // namespace gpuhist::gpu::cuda::zstd

@@ -1,6 +1,6 @@
 #include "gpu/cuda/zstd/decode_on_host.hpp"
 
-#include "gpu/cuda/zstd/checksum.hpp"
+#include "gpu/cuda/zstd/checksum_of_few.hpp"
 #include "gpu/cuda/zstd/descriptions.hpp"
 #include "gpu/cuda/zstd/execute.hpp"
 #include "gpu/cuda/zstd/frames.hpp"
@@ -15,13 +15,14 @@ namespace {
 
 using tile_memory = execute_memory<256, 64>;
 
-void check_checksum(const batch_buffers& batch, std::uint32_t index) {
+void check_checksum(const lone_thread& team, const batch_buffers& batch, std::uint32_t index, hash_memory& memory) {
   if (!has_checksum(batch, index)) return;
+  complete_text text(batch.results[index]);
+  text_accumulators all(team, memory, text, batch.text + batch.frames[index].text_at,
+                        xxh64::stripes_in(batch.results[index].text_bytes));
+  all.add_stripes();
   std::uint64_t sums[xxh64::accumulators];
-  const std::uint8_t* const text = batch.text + batch.frames[index].text_at;
-  for (unsigned i = 0; i < xxh64::accumulators; ++i) {
-    sums[i] = xxh64::accumulate(text, batch.results[index].text_bytes, i);
-  }
+  for (unsigned i = 0; i < xxh64::accumulators; ++i) sums[i] = all.sum(i);
   compare_checksum(batch, index, sums);
 }
 
@@ -33,6 +34,7 @@ void decode_on_host(const batch_buffers& batch) {
   const auto literals = std::make_unique<huffman_table>();
   const auto sequences = std::make_unique<sequence_memory>();
   const auto tile = std::make_unique<tile_memory>();
+  const auto products = std::make_unique<hash_memory>();
   for (std::uint32_t i = 0; i < batch.block_count; ++i) describe_block(batch, i);
   for (std::uint32_t i = 0; i < batch.frame_count; ++i) resolve_references(batch, i);
   for (std::uint32_t i = 0; i < batch.block_count; ++i) decode_literals(team, batch, i, *literals);
@@ -41,7 +43,7 @@ void decode_on_host(const batch_buffers& batch) {
   }
   for (std::uint32_t i = 0; i < batch.frame_count; ++i) link_frame(batch, i);
   for (std::uint32_t i = 0; i < batch.frame_count; ++i) execute_frame(team, batch, i, *tile);
-  for (std::uint32_t i = 0; i < batch.frame_count; ++i) check_checksum(batch, i);
+  for (std::uint32_t i = 0; i < batch.frame_count; ++i) check_checksum(team, batch, i, *products);
 }
 
 }  // namespace gpuhist::gpu::cuda::zstd

@@ -351,7 +351,8 @@ GPUHIST_HOST_DEVICE void fill_text(const Team& team, std::uint8_t* to, std::uint
   team.sync();
 }
 
-/// Phase 6 for frame `index`, if the phases before have not rejected it.
+/// Phase 6 for frame `index`, if the phases before have not rejected it. Publishes how much text is written after each
+/// block, and all of it at the end, also if the frame is rejected.
 template <class Team, class Memory>
 GPUHIST_HOST_DEVICE void execute_frame(const Team& team, const batch_buffers& batch, std::uint32_t index,
                                        Memory& memory) {
@@ -371,8 +372,12 @@ GPUHIST_HOST_DEVICE void execute_frame(const Team& team, const batch_buffers& ba
     } else {
       is_valid = executor.execute(block_text::of(batch, i));
     }
+    const decoded_block& done = batch.decoded[i];
+    if (is_valid) team.publish(result.written, static_cast<std::uint32_t>(done.frame_offset + done.text_bytes));
   }
-  if (!is_valid && team.rank() == 0) result.is = verdict::match_offset;
+  if (is_valid) return;
+  if (team.rank() == 0) result.is = verdict::match_offset;
+  team.publish(result.written, static_cast<std::uint32_t>(result.text_bytes));
 }
 
 }  // namespace gpuhist::gpu::cuda::zstd

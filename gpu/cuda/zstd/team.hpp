@@ -7,6 +7,10 @@
 
 #include <cstdint>
 
+#if defined(__CUDACC__)
+#include <cuda/atomic>
+#endif
+
 namespace gpuhist::gpu::cuda::zstd {
 
 // NOLINTBEGIN(readability-convert-member-functions-to-static): as the members of the other teams
@@ -22,6 +26,8 @@ struct lone_thread {
   /// The bits that are set in a thread of the warp.
   GPUHIST_HOST_DEVICE std::uint32_t bits_of_warp(std::uint32_t bits) const { return bits; }
   GPUHIST_HOST_DEVICE void set_bits(std::uint32_t& word, std::uint32_t bits) const { word |= bits; }
+  /// After sync(): a kernel that reads this value also sees what the team wrote before.
+  GPUHIST_HOST_DEVICE void publish(std::uint32_t& to, std::uint32_t value) const { to = value; }
 };
 // NOLINTEND(readability-convert-member-functions-to-static)
 
@@ -34,8 +40,8 @@ struct warp_team {
   __device__ void sync() const { __syncwarp(); }
 };
 
-/// All threads of a block.
-template <unsigned Threads>
+/// All threads of a block. `Followed`: another kernel runs at the same time and reads what is published.
+template <unsigned Threads, bool Followed = false>
 struct block_team {
   static constexpr unsigned size = Threads;
 
@@ -45,6 +51,10 @@ struct block_team {
   __device__ bool any(bool is) const { return __syncthreads_or(is ? 1 : 0) != 0; }
   __device__ std::uint32_t bits_of_warp(std::uint32_t bits) const { return __reduce_or_sync(0xffffffffU, bits); }
   __device__ void set_bits(std::uint32_t& word, std::uint32_t bits) const { atomicOr(&word, bits); }
+  __device__ void publish(std::uint32_t& to, std::uint32_t value) const {
+    if (!Followed || rank() != 0) return;
+    ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>(to).store(value, ::cuda::memory_order_release);
+  }
 };
 #endif
 
