@@ -359,7 +359,7 @@ constexpr std::array rows = {
         engines, "--device-memory", "SIZE", value_kind::size, "", counting_runs, rare,
         "memory of each device for decoding zstd",
         "Limits the memory of each device for decoding zstd, from 64MiB. With less memory fewer frames are decoded "
-        "at once. Default: half of the memory of the device, at most 56GiB.",
+        "at once. Default: half of the memory of the device, at most 70GiB.",
         "gpuhist --engine cuda --device-memory 4GiB *.zst",
         [](options& o, value v) { o.device_memory = parse_device_memory(v); }},
     option_row{engines, "--kernel", "NAME", value_kind::text, "", counting_runs, rare,

@@ -97,9 +97,9 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
           notes.decompress, slots, counted, divider_.get(), plan.option_name),
       device_(plan.decodes_on_device
                   ? std::make_unique<device_frames>(
-                        engine, device_frames::settings{.slot_bytes = plan.buffers.device_slot_bytes,
-                                                        .max_slots = plan.buffers.device_slots,
-                                                        .more_slots = plan.buffers.more_device_slots,
+                        engine, device_frames::settings{.slots = {.slot_bytes = plan.buffers.device_slot_bytes,
+                                                                  .max_slots = plan.buffers.device_slots,
+                                                                  .more_slots = plan.buffers.more_device_slots},
                                                         .shares = plan.forecast.shared,
                                                         .group_bytes = plan.buffers.device_group_bytes})
                   : nullptr),

@@ -5,7 +5,7 @@
 #include "gpu/engines.hpp"
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/run_coroutine.hpp"
-#include "tests/support/shuffling_decoder.hpp"
+#include "tests/support/staging_engine.hpp"
 
 #include <doctest/doctest.h>
 
@@ -24,31 +24,7 @@ namespace {
 
 constexpr std::size_t slot_bytes = 64;
 
-// Registers memory as often as it is allowed to.
-class staging_engine final : public test::shuffling_device {
- public:
-  explicit staging_engine(const test::shuffling_decoder::settings& with = {},
-                          unsigned registrations = std::numeric_limits<unsigned>::max())
-      : shuffling_device(gpu::partition::identity(), with), registrations_(registrations) {}
-
-  void register_memory(std::span<std::byte> memory, std::shared_ptr<const void> owner) override {
-    if (registered_.size() == registrations_) throw gpu::memory_shortage("no memory can be page-locked");
-    registered_.push_back(memory);
-    owners_.push_back(std::move(owner));
-  }
-
-  [[nodiscard]] bool is_registered(std::span<const std::byte> bytes) const {
-    return std::ranges::any_of(registered_, [&](const std::span<std::byte>& each) {
-      return each.data() <= bytes.data() && bytes.data() + bytes.size() <= each.data() + each.size();
-    });
-  }
-  [[nodiscard]] std::size_t registrations() const { return registered_.size(); }
-
- private:
-  unsigned registrations_;
-  std::vector<std::span<std::byte>> registered_;
-  std::vector<std::shared_ptr<const void>> owners_;
-};
+using test::staging_engine;
 
 class plain_engine final : public test::shuffling_engine {
  public:
@@ -62,7 +38,7 @@ class refusing_engine final : public test::shuffling_engine {
 };
 
 device_frames::settings with_slots(std::uint32_t max_slots, std::uint32_t more = 4) {
-  return {.slot_bytes = slot_bytes, .max_slots = max_slots, .more_slots = more, .group_bytes = 1};
+  return {.slots = {.slot_bytes = slot_bytes, .max_slots = max_slots, .more_slots = more}, .group_bytes = 1};
 }
 
 // 32 slots for each slot that a group may have.
@@ -79,28 +55,37 @@ struct staging {
   staging_engine engine;
   device_frames frames;
 
-  explicit staging(std::uint32_t max_slots, const test::shuffling_decoder::settings& with = {})
-      : engine(with), frames(engine, with_slots(max_slots)) {
-    REQUIRE(frames.start());
+  explicit staging(std::uint32_t max_slots, const test::shuffling_decoder::settings& with = {}, bool shares = false)
+      : engine(with), frames(engine, [&] {
+          device_frames::settings all = with_slots(max_slots);
+          all.shares = shares;
+          return all;
+        }()) {}
+
+  std::optional<staged_group> try_group(bool waits) { return test::run(pool, frames.begin_group({}, waits)); }
+
+  staged_group group(bool waits = false) {
+    auto begun = try_group(waits);
+    REQUIRE(begun);
+    return std::move(*begun);
   }
 
-  std::shared_ptr<staging_slot> acquire() { return test::run(pool, frames.acquire()); }
-
-  staged_group group() { return {frames, acquire()}; }
+  std::size_t append(staged_group& to, std::span<const std::byte> bytes) { return test::run(pool, to.append(bytes)); }
 
   // A group with all of these bytes.
   staged_group group_of(const test::byte_vector& bytes) {
     staged_group made = group();
-    REQUIRE(made.append(bytes) == bytes.size());
+    REQUIRE(append(made, bytes) == bytes.size());
     return made;
   }
 
-  std::optional<decoded_group> decode(const staged_group& group) { return test::run(pool, frames.decode(group)); }
+  std::optional<decoded_group> decode(staged_group group) { return test::run(pool, frames.decode(group)); }
 
-  // Takes all slots that are free or can be made.
-  std::vector<std::shared_ptr<staging_slot>> take_all() {
-    std::vector<std::shared_ptr<staging_slot>> all;
-    while (auto more = frames.try_acquire()) all.push_back(std::move(more));
+  // Groups, which do not wait, that have all slots.
+  std::vector<staged_group> take_all(std::uint32_t slots) {
+    std::vector<staged_group> all;
+    all.reserve(slots);
+    while (all.size() < slots) all.push_back(group());
     return all;
   }
 };
@@ -116,7 +101,7 @@ TEST_CASE(
     staged_group group = fixture.group();
     for (std::size_t at = 0; at < bytes.size(); at += part) {
       const auto next = std::span(bytes).subspan(at, std::min(part, bytes.size() - at));
-      REQUIRE(group.append(next) == next.size());
+      REQUIRE(fixture.append(group, next) == next.size());
     }
     CHECK(group.size() == bytes.size());
     const auto pieces = group.pieces();
@@ -134,9 +119,9 @@ TEST_CASE("a group has at most its share of the slots") {
   staged_group group = fixture.group();
   const test::byte_vector bytes = test::noise(3 * slot_bytes);
   CHECK(fixture.frames.max_slots_of_group() == 2);
-  CHECK(group.append(std::span(bytes).first(slot_bytes + 1)) == slot_bytes + 1);
-  CHECK(group.append(std::span(bytes).subspan(slot_bytes + 1)) == slot_bytes - 1);
-  CHECK(group.append(bytes) == 0);
+  CHECK(fixture.append(group, std::span(bytes).first(slot_bytes + 1)) == slot_bytes + 1);
+  CHECK(fixture.append(group, std::span(bytes).subspan(slot_bytes + 1)) == slot_bytes - 1);
+  CHECK(fixture.append(group, bytes) == 0);
   CHECK(joined(group.pieces()) == test::byte_vector(bytes.begin(), bytes.begin() + 2 * slot_bytes));
   CHECK(staging(5).frames.max_slots_of_group() == 1);
 }
@@ -144,39 +129,55 @@ TEST_CASE("a group has at most its share of the slots") {
 TEST_CASE("a group takes further slots only if some are free, and does not wait") {
   staging fixture(slots_for(2));
   staged_group group = fixture.group();
-  auto others = fixture.take_all();
-  CHECK(others.size() == slots_for(2) - 1);
+  auto others = fixture.take_all(slots_for(2) - 1);
   const test::byte_vector bytes = test::noise(2 * slot_bytes);
-  CHECK(group.append(bytes) == slot_bytes);
+  CHECK(fixture.append(group, bytes) == slot_bytes);
   others.pop_back();
-  CHECK(group.append(std::span(bytes).subspan(slot_bytes)) == slot_bytes);
+  CHECK(fixture.append(group, std::span(bytes).subspan(slot_bytes)) == slot_bytes);
   CHECK(joined(group.pieces()) == bytes);
 }
 
-TEST_CASE("slots are distinct, their number is limited, and each is free again when its last owner has ended") {
-  staging fixture(11);
-  for (int again = 0; again < 3; ++again) {
-    auto all = fixture.take_all();
-    REQUIRE(all.size() == 11);
-    std::ranges::sort(all, {}, [](const auto& each) { return each->memory(); });
-    for (std::size_t i = 1; i < all.size(); ++i) CHECK(all[i]->memory() >= all[i - 1]->memory() + slot_bytes);
-  }
-  CHECK(fixture.engine.registrations() == 3);  // four slots, four, and three
-}
-
-TEST_CASE("a wait for a slot ends when a slot is returned") {
-  staging fixture(3);
-  auto all = fixture.take_all();
-  std::atomic<bool> has_slot = false;
+TEST_CASE("a group that waits gets a slot as soon as one is returned") {
+  staging fixture(slots_for(2));
+  staged_group group = fixture.group(true);
+  auto others = fixture.take_all(slots_for(2) - 1);
+  const test::byte_vector bytes = test::noise(2 * slot_bytes);
+  std::atomic<bool> is_full = false;
   std::jthread waiting([&] {
-    const auto slot = fixture.acquire();
-    has_slot = slot != nullptr;
+    CHECK(fixture.append(group, bytes) == bytes.size());
+    is_full = true;
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  CHECK_FALSE(has_slot);
-  all.pop_back();
+  CHECK_FALSE(is_full);
+  others.pop_back();
   waiting.join();
-  CHECK(has_slot);
+  CHECK(is_full);
+  CHECK(joined(group.pieces()) == bytes);
+}
+
+TEST_CASE("few groups that wait are incomplete at the same time, and the next one begins when one is complete") {
+  staging fixture(slots_for(2));
+  std::vector<staged_group> incomplete;
+  while (incomplete.size() < device_frames::max_incomplete) incomplete.push_back(fixture.group(true));
+  const staged_group not_waiting = fixture.group(false);
+  std::atomic<bool> is_begun = false;
+  std::jthread waiting([&] {
+    const staged_group next = fixture.group(true);
+    is_begun = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  CHECK_FALSE(is_begun);
+  incomplete.front().complete();
+  waiting.join();
+  CHECK(is_begun);
+}
+
+TEST_CASE("where the host shares the work no group waits") {
+  staging fixture(slots_for(2), {}, true);
+  staged_group group = fixture.group(true);
+  const auto others = fixture.take_all(slots_for(2) - 1);
+  CHECK(fixture.append(group, test::noise(2 * slot_bytes)) == slot_bytes);
+  CHECK_FALSE(fixture.try_group(true));
 }
 
 TEST_CASE("the blocks that are taken from a group have its bytes in order, and own its slots") {
@@ -189,7 +190,7 @@ TEST_CASE("the blocks that are taken from a group have its bytes in order, and o
     CHECK(group.size() == 0);
     CHECK(group.pieces().empty());
   }
-  CHECK(fixture.take_all().size() == slots_for(3) - 3);
+  CHECK(fixture.take_all(slots_for(3) - 3).size() == slots_for(3) - 3);
   test::byte_vector taken;
   for (const block& each : blocks) {
     CHECK_FALSE(each.end);
@@ -197,9 +198,9 @@ TEST_CASE("the blocks that are taken from a group have its bytes in order, and o
   }
   CHECK(taken == bytes);
   blocks.pop_front();
-  CHECK(fixture.take_all().size() == slots_for(3) - 2);
+  CHECK(fixture.take_all(slots_for(3) - 2).size() == slots_for(3) - 2);
   blocks.clear();
-  CHECK(fixture.take_all().size() == slots_for(3));
+  CHECK(fixture.take_all(slots_for(3)).size() == slots_for(3));
 }
 
 TEST_CASE("without a decoder, memory for it, or memory for slots, nothing starts, and the note names missing memory") {
@@ -224,16 +225,6 @@ TEST_CASE("without a decoder, memory for it, or memory for slots, nothing starts
   CHECK_FALSE(no_memory.start());
   CHECK(no_memory.note() ==
         "frames are decoded on the host: the memory limit leaves no memory for their compressed bytes");
-}
-
-TEST_CASE("if no more memory can be page-locked there are fewer slots, and a group is decoded with them") {
-  staging_engine engine({}, 2);
-  device_frames frames(engine, with_slots(100, 4));
-  REQUIRE(frames.start());
-  std::vector<std::shared_ptr<staging_slot>> all;
-  while (auto more = frames.try_acquire()) all.push_back(std::move(more));
-  CHECK(all.size() == 8);
-  CHECK(frames.note().empty());
 }
 
 TEST_CASE("whole frames are decoded, and their counts are those of their text") {

@@ -11,11 +11,16 @@
 namespace gpuhist::gpu::cuda::zstd {
 namespace {
 
-constexpr unsigned lanes_of_device = 4;  // one copies while others decode; docs/tuning.md has other numbers
-constexpr std::uint64_t min_lane_bytes = std::uint64_t{16} << 20U;
+// Of a device: one copies while others decode; docs/tuning.md has other numbers.
+constexpr unsigned min_lanes = 4;
+constexpr unsigned max_lanes = 5;
+constexpr std::uint64_t min_lane_bytes = std::uint64_t{16} << 20U;  // for groups of 1 MiB that cannot be compressed
+constexpr std::uint64_t min_memory = min_lanes * min_lane_bytes;
+
+unsigned lanes_with(std::uint64_t memory) { return memory < max_lanes * min_lane_bytes ? min_lanes : max_lanes; }
 
 std::uint64_t default_memory(std::span<const frame_device> devices) {
-  std::uint64_t memory = std::uint64_t{56} << 30U;
+  std::uint64_t memory = std::uint64_t{70} << 30U;
   for (const frame_device& each : devices) {
     device_properties found;
     check(each.api, each.api.properties(each.number, found), "reading the properties (cudaGetDeviceProperties)");
@@ -143,7 +148,7 @@ frame_lanes::frame_lanes(std::span<const frame_device> devices, std::uint64_t me
   }
   queue_.expect_devices(devices_.size());
   try {
-    make_all_lanes((memory != 0 ? memory : default_memory(devices)) / lanes_of_device);
+    make_all_lanes(memory != 0 ? memory : default_memory(devices));
     for (const auto& each : devices_) {
       for (const auto& lane : each->lanes) lane->start();
     }
@@ -153,15 +158,16 @@ frame_lanes::frame_lanes(std::span<const frame_device> devices, std::uint64_t me
   }
 }
 
-// With less memory for each lane until it suffices on all devices.
-void frame_lanes::make_all_lanes(std::uint64_t lane_bytes) {
-  for (;; lane_bytes /= 2) {
-    limits_ = limits_for(lane_bytes);
+// With less memory until it suffices on all devices.
+void frame_lanes::make_all_lanes(std::uint64_t memory) {
+  for (;; memory /= 2) {
+    lanes_of_device_ = lanes_with(memory);
+    limits_ = limits_for(memory / lanes_of_device_);
     try {
       for (const auto& each : devices_) make_lanes(*each);
       return;
     } catch (const memory_shortage&) {
-      if (lane_bytes < 2 * min_lane_bytes) throw;
+      if (memory < 2 * min_memory) throw;
     }
     release_lanes();
   }
@@ -170,7 +176,7 @@ void frame_lanes::make_all_lanes(std::uint64_t lane_bytes) {
 void frame_lanes::make_lanes(started_device& on) {
   try {
     check(on.device.api, on.device.api.use_device(on.device.number), "choosing the device (cudaSetDevice)");
-    while (on.lanes.size() < lanes_of_device) {
+    while (on.lanes.size() < lanes_of_device_) {
       on.lanes.push_back(std::make_unique<frame_lane>(on.device, limits_, counted_, queue_, tallies_, on.fault));
     }
   } catch (const engine_error&) {
@@ -200,7 +206,7 @@ frame_decoder_stats frame_lanes::stats() const {
           .text_bytes = tallies_.text_bytes,
           .rejected_groups = tallies_.rejected_groups,
           .busy_seconds = 1e-9 * static_cast<double>(tallies_.busy_nanoseconds.load()),
-          .lanes = static_cast<unsigned>(devices_.size()) * lanes_of_device,
+          .lanes = static_cast<unsigned>(devices_.size()) * lanes_of_device_,
           .failure = std::move(failure)};
 }
 

@@ -67,7 +67,7 @@ class frame_lane {
 
 class frame_lanes final : public frame_decoder {
  public:
-  /// `memory`: bytes on each device; 0: half of the smallest device, at most 56 GiB. If less is free, the batches are
+  /// `memory`: bytes on each device; 0: half of the smallest device, at most 70 GiB. If less is free, the batches are
   /// smaller. Throws engine_error; memory_shortage if a device lacks memory even for small ones.
   frame_lanes(std::span<const frame_device> devices, std::uint64_t memory, const partition& counted);
   ~frame_lanes() override;
@@ -83,10 +83,11 @@ class frame_lanes final : public frame_decoder {
     std::vector<std::unique_ptr<frame_lane>> lanes;
   };
 
-  void make_all_lanes(std::uint64_t lane_bytes);
+  void make_all_lanes(std::uint64_t memory);
   void make_lanes(started_device& on);
   void release_lanes() noexcept;
 
+  unsigned lanes_of_device_ = 0;
   limits limits_;
   const partition counted_;
   frame_queue queue_;

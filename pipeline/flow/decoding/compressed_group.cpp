@@ -114,7 +114,7 @@ async::task<bool> compressed_inputs::stage(group& task) {
   for (;;) {
     block next = co_await task.blocks.take();
     if (next.end) co_return !next.error && !stop_.stop_requested() && task.staged->size() > 0;
-    const std::size_t staged = next.lost ? 0 : task.staged->append(next.bytes);
+    const std::size_t staged = next.lost ? 0 : co_await task.staged->append(next.bytes);
     if (staged == next.bytes.size()) continue;
     next.bytes = next.bytes.subspan(staged);
     task.staged_blocks.push_back(std::move(next));

@@ -139,15 +139,17 @@ async::task<> compressed_inputs::begin_group(compressed_input& input, const io::
   constexpr std::size_t groups_per_context = 4;
   const bool is_in_order = options_.text_to != nullptr;
   std::size_t max_running = is_in_order ? 1 : groups_per_context * contexts_.size();
-  if (input.on_device) max_running = std::max<std::size_t>(max_running, options_.device->slots());
+  if (input.on_device) max_running = std::max<std::size_t>(max_running, options_.device->max_slots());
   while (input.running.size() >= max_running) {
     co_await input.running.front()->ended.wait();
     retire_oldest(input);
   }
   const auto task = std::make_shared<group>(input);
   if (input.on_device) {
-    if (auto slot = co_await options_.device->slot_for_group(begin)) {
-      task->staged.emplace(*options_.device, std::move(slot));
+    const bool is_file = std::holds_alternative<io::file_source>(*input.source);
+    auto staged = co_await options_.device->begin_group(begin, is_file);
+    if (staged) {
+      task->staged.emplace(std::move(*staged));
       ++input.device_groups;
     }
   }

@@ -27,19 +27,20 @@ void copy_from(const std::vector<std::span<const std::byte>>& pieces, std::size_
 
 }  // namespace
 
-staging_slot::~staging_slot() { owner_.give_back(memory_); }
-
-staged_group::staged_group(device_frames& owner, std::shared_ptr<staging_slot> first) : owner_(owner) {
+staged_group::staged_group(device_frames& owner, std::shared_ptr<staging_slot> first,
+                           async::semaphore::permit incomplete)
+    : owner_(owner), incomplete_(std::move(incomplete)) {
   slots_.push_back(std::move(first));
 }
 
-std::size_t staged_group::append(std::span<const std::byte> bytes) {
+async::task<std::size_t> staged_group::append(std::span<const std::byte> bytes) {
   std::size_t appended = 0;
   while (appended < bytes.size()) {
     const std::uint64_t used = size_ - (slots_.size() - 1) * std::uint64_t{owner_.slot_bytes()};
     if (used == owner_.slot_bytes()) {
       if (slots_.size() == owner_.max_slots_of_group()) break;
-      std::shared_ptr<staging_slot> more = owner_.try_acquire();
+      std::shared_ptr<staging_slot> more = owner_.slots_.try_acquire();
+      if (!more && incomplete_) more = co_await owner_.slots_.acquire();
       if (!more) break;
       slots_.push_back(std::move(more));
       continue;
@@ -49,7 +50,7 @@ std::size_t staged_group::append(std::span<const std::byte> bytes) {
     appended += fit;
     size_ += fit;
   }
-  return appended;
+  co_return appended;
 }
 
 std::vector<std::span<const std::byte>> staged_group::pieces() const {
@@ -74,7 +75,8 @@ std::deque<block> staged_group::take_blocks() {
   return blocks;
 }
 
-device_frames::device_frames(gpu::engine& engine, const settings& with) : engine_(engine), settings_(with) {}
+device_frames::device_frames(gpu::engine& engine, const settings& with)
+    : engine_(engine), settings_(with), slots_(with.slots) {}
 
 // The decoder of an engine that wakes devices may be there later.
 bool device_frames::start() {
@@ -82,7 +84,7 @@ bool device_frames::start() {
   if (decoder_ != nullptr) return true;
   if (!note_.empty()) return false;
   try {
-    if (settings_.max_slots > 0) return try_start();
+    if (max_slots() > 0) return try_start();
     note_ = "frames are decoded on the host: the memory limit leaves no memory for their compressed bytes";
   } catch (const gpu::engine_error& error) {
     note_ = "frames are decoded on the host: " + std::string(error.what());
@@ -97,24 +99,9 @@ bool device_frames::start() {
 bool device_frames::try_start() {
   gpu::frame_decoder* const made = engine_.decoder();
   if (made == nullptr) return false;
-  free_.reserve(settings_.max_slots);
-  mappings_.reserve(settings_.max_slots);
-  add_slots();
+  slots_.start(engine_);
   decoder_ = made;
   return true;
-}
-
-// With the lock.
-void device_frames::add_slots() {
-  const std::uint32_t more = std::min(settings_.more_slots, settings_.max_slots - slots_made_);
-  if (more == 0) return;
-  auto added = std::make_shared<mapped_memory>(settings_.slot_bytes * more);
-  if (added->memory().empty()) throw std::bad_alloc();
-  engine_.register_memory(added->memory(), added);
-  for (std::uint32_t i = 0; i < more; ++i) free_.push_back(added->memory().data() + i * settings_.slot_bytes);
-  mappings_.push_back(std::move(added));
-  slots_made_ += more;
-  permits_.add(more);
 }
 
 // The first failure is the cause of later ones.
@@ -138,15 +125,14 @@ std::string device_frames::note() const {
   return note_;
 }
 
-async::task<std::shared_ptr<staging_slot>> device_frames::acquire() {
-  if (std::shared_ptr<staging_slot> free = try_acquire()) co_return free;
-  co_return slot_with(co_await permits_.acquire());
-}
-
-async::task<std::shared_ptr<staging_slot>> device_frames::slot_for_group(std::span<const std::byte> begin) {
-  if (is_too_long(begin) || !start()) co_return nullptr;
-  if (settings_.shares) co_return try_acquire();
-  co_return co_await acquire();
+async::task<std::optional<staged_group>> device_frames::begin_group(std::span<const std::byte> begin, bool waits) {
+  if (is_too_long(begin) || !start()) co_return std::nullopt;
+  async::semaphore::permit incomplete;
+  if (waits && !settings_.shares) incomplete = co_await incomplete_.acquire();
+  std::shared_ptr<staging_slot> slot = slots_.try_acquire();
+  if (!slot && !settings_.shares) slot = co_await slots_.acquire();
+  if (!slot) co_return std::nullopt;
+  co_return staged_group(*this, std::move(slot), std::move(incomplete));
 }
 
 // Where the host shares the work, a device that is still busy with one frame at the end of a run delays it.
@@ -157,55 +143,18 @@ bool device_frames::is_too_long(std::span<const std::byte> begin) const {
   return parsed.status == io::header_status::complete && parsed.header.content_bytes.value_or(0) > max_shared_text;
 }
 
-// If no more memory can be page-locked, there are fewer slots.
-std::shared_ptr<staging_slot> device_frames::try_acquire() {
-  async::semaphore::permit permit = permits_.try_acquire();
-  if (!permit) {
-    const std::scoped_lock lock(mutex_);
-    try {
-      if (may_add_slots_) add_slots();
-    } catch (const gpu::engine_error&) {
-      may_add_slots_ = false;
-    } catch (const std::bad_alloc&) {
-      may_add_slots_ = false;
-    }
-  }
-  if (!permit) permit = permits_.try_acquire();
-  return permit ? slot_with(std::move(permit)) : nullptr;
-}
-
-std::shared_ptr<staging_slot> device_frames::slot_with(async::semaphore::permit permit) {
-  std::byte* memory = nullptr;
-  {
-    const std::scoped_lock lock(mutex_);
-    memory = free_.back();
-    free_.pop_back();
-  }
-  try {
-    return std::make_shared<staging_slot>(*this, memory, std::move(permit));
-  } catch (...) {
-    give_back(memory);
-    throw;
-  }
-}
-
-// Before the permit is released.
-void device_frames::give_back(std::byte* memory) noexcept {
-  const std::scoped_lock lock(mutex_);
-  free_.push_back(memory);
-}
-
 bool device_frames::fits(const staged_group& group, const encoded_frames& frames) const {
   const gpu::frame_decoder::limits most = decoder_->max_job();
   return group.size() <= most.compressed_bytes && frames.text_room <= most.text_bytes &&
          frames.frames.size() <= most.frames && frames.blocks.size() <= most.blocks;
 }
 
-async::task<std::optional<decoded_group>> device_frames::decode(const staged_group& group) {
+async::task<std::optional<decoded_group>> device_frames::decode(staged_group& group) {
+  group.complete();
   const auto pieces = group.pieces();
   const std::optional<encoded_frames> frames =
       list_frames({.size = group.size(), .copy = [&](std::uint64_t at, std::span<std::byte> to) {
-                     copy_from(pieces, settings_.slot_bytes, at, to);
+                     copy_from(pieces, slot_bytes(), at, to);
                    }});
   if (!frames || !fits(group, *frames)) co_return std::nullopt;
   decoded_group result{.text_bytes = 0, .frames = frames->frames.size()};

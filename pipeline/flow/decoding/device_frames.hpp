@@ -7,7 +7,7 @@
 #include "gpu/engine.hpp"
 #include "pipeline/flow/decoding/block_reader.hpp"
 #include "pipeline/flow/decoding/encoded_frames.hpp"
-#include "pipeline/flow/mapped_memory.hpp"
+#include "pipeline/flow/decoding/staging_slots.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -24,32 +24,19 @@ namespace gpuhist::pipeline {
 
 class device_frames;
 
-/// Page-locked memory of a device_frames, which outlives it. The destructor returns it.
-class staging_slot {
- public:
-  staging_slot(device_frames& owner, std::byte* memory, async::semaphore::permit permit) noexcept
-      : owner_(owner), memory_(memory), permit_(std::move(permit)) {}
-  staging_slot(const staging_slot&) = delete;
-  staging_slot& operator=(const staging_slot&) = delete;
-  ~staging_slot();
-
-  [[nodiscard]] std::byte* memory() const noexcept { return memory_; }
-
- private:
-  device_frames& owner_;
-  std::byte* memory_;
-  async::semaphore::permit permit_;
-};
-
 /// The compressed bytes of a group, in slots that are full except the last. Used by one coroutine.
 class staged_group {
  public:
-  /// `first`: its first slot.
-  staged_group(device_frames& owner, std::shared_ptr<staging_slot> first);
+  /// `first`: its first slot. `incomplete`: a permit of the device_frames to wait for further slots; empty: it does not
+  /// wait.
+  staged_group(device_frames& owner, std::shared_ptr<staging_slot> first, async::semaphore::permit incomplete = {});
 
-  /// Appends bytes. Takes further slots only if some are free, so that groups never wait for each other. Returns the
-  /// number of bytes that were appended. Throws std::bad_alloc.
-  [[nodiscard]] std::size_t append(std::span<const std::byte> bytes);
+  /// Appends bytes. Returns the number of bytes that were appended: fewer if the group has its share of the slots, or
+  /// does not wait and no slot is free. Throws std::bad_alloc.
+  async::task<std::size_t> append(std::span<const std::byte> bytes);
+
+  /// No more bytes follow.
+  void complete() noexcept { incomplete_.release(); }
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] std::vector<std::span<const std::byte>> pieces() const;
@@ -59,6 +46,7 @@ class staged_group {
 
  private:
   device_frames& owner_;
+  async::semaphore::permit incomplete_;
   std::vector<std::shared_ptr<staging_slot>> slots_;
   std::uint64_t size_ = 0;
 };
@@ -74,15 +62,18 @@ struct decoded_group {
 class device_frames {
  public:
   struct settings {
-    std::size_t slot_bytes = 0;    ///< a multiple of 16
-    std::uint32_t max_slots = 0;   ///< memory for compressed bytes that are collected or on the device
-    std::uint32_t more_slots = 1;  ///< that are allocated together, when they are needed
-    bool shares = false;           ///< the host decodes what finds no free slot
-    std::size_t group_bytes = 0;   ///< minimum compressed size of a group, except the last
+    staging_slots::settings slots{};  ///< memory for compressed bytes that are collected or on the device
+    bool shares = false;              ///< the host decodes what finds no free slot
+    std::size_t group_bytes = 0;      ///< minimum compressed size of a group, except the last
   };
 
   /// A larger group is decoded on the host: few groups at once do not keep a device busy.
   static constexpr std::uint32_t max_share_of_group = 32;
+
+  /// Groups that are collected at the same time, so that the first ones are soon complete. They have at most three
+  /// quarters of the slots. All other slots are used by groups that the device or the host decodes, so a group that
+  /// waits for a slot gets one.
+  static constexpr std::uint32_t max_incomplete = 24;
 
   /// `engine` outlives it. Nothing is allocated before start().
   device_frames(gpu::engine& engine, const settings& with);
@@ -93,38 +84,30 @@ class device_frames {
   /// yet, or no memory for it, and then note() says why; the host decodes.
   bool start();
 
-  [[nodiscard]] std::uint32_t slots() const { return settings_.max_slots; }
-  [[nodiscard]] std::size_t slot_bytes() const { return settings_.slot_bytes; }
+  [[nodiscard]] std::uint32_t max_slots() const { return settings_.slots.max_slots; }
+  [[nodiscard]] std::size_t slot_bytes() const { return settings_.slots.slot_bytes; }
   [[nodiscard]] std::size_t group_bytes() const { return settings_.group_bytes; }
   [[nodiscard]] std::size_t max_slots_of_group() const {
-    return std::max<std::size_t>(1, settings_.max_slots / max_share_of_group);
+    return std::max<std::size_t>(1, max_slots() / max_share_of_group);
   }
 
   /// Why the host decodes all frames, or those after a failure of the device; empty: it does not.
   [[nodiscard]] std::string note() const;
 
-  /// Memory for the next group, whose first bytes are these. Null: the host is to decode it. (A device decodes a frame
-  /// in order, a long one more slowly than a core does.)
-  async::task<std::shared_ptr<staging_slot>> slot_for_group(std::span<const std::byte> begin);
-
-  /// Waits for a free slot, if no more can be allocated.
-  async::task<std::shared_ptr<staging_slot>> acquire();
-
-  /// Null: none is free. Throws std::bad_alloc.
-  std::shared_ptr<staging_slot> try_acquire();
+  /// The next group, whose first bytes are these; nothing: the host is to decode it. (A device decodes a frame in
+  /// order, a long one more slowly than a core does.) `waits`: for memory, here and in append(), unless the host shares
+  /// the work; the bytes of such a group arrive without delay. Throws std::bad_alloc.
+  async::task<std::optional<staged_group>> begin_group(std::span<const std::byte> begin, bool waits);
 
   /// Decodes whole frames. Nothing: the device does not decode them, or failed; the host must. Throws std::bad_alloc.
-  async::task<std::optional<decoded_group>> decode(const staged_group& group);
+  async::task<std::optional<decoded_group>> decode(staged_group& group);
 
  private:
-  friend class staging_slot;
+  friend class staged_group;
 
   [[nodiscard]] bool is_too_long(std::span<const std::byte> begin) const;
   bool try_start();
-  void add_slots();
   void note_failure(const std::exception_ptr& why) noexcept;
-  std::shared_ptr<staging_slot> slot_with(async::semaphore::permit permit);
-  void give_back(std::byte* memory) noexcept;
   [[nodiscard]] bool fits(const staged_group& group, const encoded_frames& frames) const;
 
   gpu::engine& engine_;
@@ -132,11 +115,8 @@ class device_frames {
   mutable std::mutex mutex_;
   std::string note_;
   gpu::frame_decoder* decoder_ = nullptr;  // null: none
-  std::vector<std::shared_ptr<mapped_memory>> mappings_;
-  std::uint32_t slots_made_ = 0;
-  bool may_add_slots_ = true;
-  std::vector<std::byte*> free_;  // has capacity for all; last in, first out
-  async::semaphore permits_{0};   // one for each slot in free_
+  staging_slots slots_;
+  async::semaphore incomplete_{max_incomplete};
 };
 
 }  // namespace gpuhist::pipeline

@@ -1,0 +1,123 @@
+#include "pipeline/flow/decoding/staging_slots.hpp"
+
+#include "gpu/engines.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace gpuhist::pipeline {
+
+staging_slot::~staging_slot() { owner_.give_back(memory_); }
+
+void staging_slots::start(gpu::engine& engine) {
+  engine_ = &engine;
+  free_.reserve(settings_.max_slots);
+  mappings_.reserve(settings_.max_slots);
+  const std::uint32_t first = reserve_growth();
+  std::shared_ptr<mapped_memory> added;
+  try {
+    added = locked_memory(first);
+  } catch (...) {
+    end_growth(first, nullptr);
+    throw;
+  }
+  end_growth(first, std::move(added));
+}
+
+async::task<std::shared_ptr<staging_slot>> staging_slots::acquire() {
+  async::semaphore::permit permit = free_permit();
+  if (!permit) permit = co_await permits_.acquire();
+  co_return slot_with(std::move(permit));
+}
+
+std::shared_ptr<staging_slot> staging_slots::try_acquire() {
+  async::semaphore::permit permit = free_permit();
+  return permit ? slot_with(std::move(permit)) : nullptr;
+}
+
+// Allocates more until a slot is free that no other thread waits for.
+async::semaphore::permit staging_slots::free_permit() {
+  async::semaphore::permit permit = permits_.try_acquire();
+  while (!permit && grow()) permit = permits_.try_acquire();
+  return permit;
+}
+
+// The number of slots to allocate next; 0: none. Several threads allocate at the same time, because the system clears
+// pages, which takes longer than locking them. Together they at most double what there is.
+std::uint32_t staging_slots::reserve_growth() {
+  const std::scoped_lock lock(mutex_);
+  const std::uint32_t more = std::min(settings_.more_slots, settings_.max_slots - made_ - being_made_);
+  if (is_refused_ || (being_made_ > 0 && being_made_ + more > made_)) return 0;
+  being_made_ += more;
+  return more;
+}
+
+// False: there is nothing to allocate, other threads allocate already, or the system refused. If no more memory can be
+// page-locked, there are fewer slots.
+bool staging_slots::grow() {
+  const std::uint32_t more = reserve_growth();
+  if (more == 0) return false;
+  std::shared_ptr<mapped_memory> added;
+  try {
+    added = locked_memory(more);
+  } catch (const gpu::engine_error&) {
+    added = nullptr;
+  } catch (const std::bad_alloc&) {
+    added = nullptr;
+  }
+  const bool is_added = added != nullptr;
+  end_growth(more, std::move(added));
+  return is_added;
+}
+
+std::shared_ptr<mapped_memory> staging_slots::locked_memory(std::uint32_t slots) {
+  auto added = std::make_shared<mapped_memory>(settings_.slot_bytes * slots);
+  if (added->memory().empty()) throw std::bad_alloc();
+  added->make_resident();
+  engine_->register_memory(added->memory(), added);
+  return added;
+}
+
+// Null: the system refused them. Then no coroutine waits any longer: one more permit, which has no slot, goes from each
+// waiting coroutine to the next.
+void staging_slots::end_growth(std::uint32_t slots, std::shared_ptr<mapped_memory> added) {
+  std::uint32_t units = slots;
+  {
+    const std::scoped_lock lock(mutex_);
+    being_made_ -= slots;
+    if (added) {
+      made_ += slots;
+      for (std::uint32_t i = 0; i < slots; ++i) free_.push_back(added->memory().data() + i * settings_.slot_bytes);
+      mappings_.push_back(std::move(added));
+    } else {
+      units = is_refused_ ? 0 : 1;
+      is_refused_ = true;
+    }
+  }
+  permits_.add(units);
+}
+
+std::shared_ptr<staging_slot> staging_slots::slot_with(async::semaphore::permit permit) {
+  std::byte* memory = nullptr;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (free_.empty()) return nullptr;
+    memory = free_.back();
+    free_.pop_back();
+  }
+  try {
+    return std::make_shared<staging_slot>(*this, memory, std::move(permit));
+  } catch (...) {
+    give_back(memory);
+    throw;
+  }
+}
+
+// Before the permit is released.
+void staging_slots::give_back(std::byte* memory) noexcept {
+  const std::scoped_lock lock(mutex_);
+  free_.push_back(memory);
+}
+
+}  // namespace gpuhist::pipeline
