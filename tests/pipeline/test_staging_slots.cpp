@@ -21,17 +21,17 @@ using namespace gpuhist::pipeline;
 
 namespace {
 
-constexpr std::size_t slot_bytes = 64;
+constexpr std::size_t bytes_of_slot = 64;
 constexpr std::uint32_t slots_together = 4;
 
-struct fixture {
+struct staged_memory {
   async::worker_pool pool{2};
   test::staging_engine engine;
   staging_slots slots;
 
-  explicit fixture(std::uint32_t max_slots, unsigned registrations = std::numeric_limits<unsigned>::max())
+  explicit staged_memory(std::uint32_t max_slots, unsigned registrations = std::numeric_limits<unsigned>::max())
       : engine({}, registrations),
-        slots({.slot_bytes = slot_bytes, .max_slots = max_slots, .more_slots = slots_together}) {
+        slots({.slot_bytes = bytes_of_slot, .max_slots = max_slots, .more_slots = slots_together}) {
     slots.start(engine);
   }
 
@@ -47,24 +47,24 @@ struct fixture {
 
 void check_distinct(std::vector<std::shared_ptr<staging_slot>> all) {
   std::ranges::sort(all, {}, [](const auto& each) { return each->memory(); });
-  for (std::size_t i = 1; i < all.size(); ++i) CHECK(all[i]->memory() >= all[i - 1]->memory() + slot_bytes);
+  for (std::size_t i = 1; i < all.size(); ++i) CHECK(all[i]->memory() >= all[i - 1]->memory() + bytes_of_slot);
 }
 
 }  // namespace
 
 TEST_CASE("slots are distinct, their number is limited, and each is free again when its last owner has ended") {
-  fixture staged(11);
+  staged_memory staged(11);
   for (int again = 0; again < 3; ++again) {
     const auto all = staged.take_all();
     CHECK(all.size() == 11);
     check_distinct(all);
-    for (const auto& each : all) CHECK(staged.engine.is_registered({each->memory(), slot_bytes}));
+    for (const auto& each : all) CHECK(staged.engine.is_registered({each->memory(), bytes_of_slot}));
   }
   CHECK(staged.engine.registrations() == 3);  // four slots, four, and three
 }
 
 TEST_CASE("slots are allocated when they are needed") {
-  fixture staged(100);
+  staged_memory staged(100);
   CHECK(staged.engine.registrations() == 1);
   std::vector<std::shared_ptr<staging_slot>> taken;
   while (taken.size() < slots_together) taken.push_back(staged.acquire());
@@ -74,7 +74,7 @@ TEST_CASE("slots are allocated when they are needed") {
 }
 
 TEST_CASE("a wait for a slot ends when a slot is returned") {
-  fixture staged(3);
+  staged_memory staged(3);
   auto all = staged.take_all();
   std::atomic<bool> has_slot = false;
   std::jthread waiting([&] {
@@ -89,7 +89,7 @@ TEST_CASE("a wait for a slot ends when a slot is returned") {
 }
 
 TEST_CASE("if the system page-locks no more memory there are fewer slots, and no wait for more") {
-  fixture staged(100, 2);
+  staged_memory staged(100, 2);
   const auto all = staged.take_all();
   CHECK(all.size() == 2 * slots_together);
   check_distinct(all);
@@ -99,13 +99,13 @@ TEST_CASE("if the system page-locks no more memory there are fewer slots, and no
 }
 
 TEST_CASE("if the system refuses memory for the first slots, that is an error") {
-  CHECK_THROWS_AS(fixture(100, 0), gpu::memory_shortage);
+  CHECK_THROWS_AS(staged_memory(100, 0), gpu::memory_shortage);
 }
 
 TEST_CASE("coroutines on several threads get all slots, each to one of them, whether or not memory is refused") {
   for (const unsigned registrations : {1000U, 7U}) {
     CAPTURE(registrations);
-    fixture staged(60, registrations);
+    staged_memory staged(60, registrations);
     const std::uint32_t slots = std::min(60U, registrations * slots_together);
     std::atomic<unsigned> refused = 0;
     std::vector<std::shared_ptr<staging_slot>> taken(60);
