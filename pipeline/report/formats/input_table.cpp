@@ -134,8 +134,8 @@ class input_table {
   // In a file or pipe, a table that was asked for is complete, and so are the names in it. On a terminal, columns that
   // were asked for may need more than its width; then names are not cut, because that would not make a line fit.
   [[nodiscard]] text_table fitted(const row_widths& widths) const {
-    const text_table whole(headings(), widths, std::numeric_limits<std::size_t>::max());
-    const text_table cut(headings(), widths, target_.width);
+    text_table whole(headings(), widths, std::numeric_limits<std::size_t>::max());
+    text_table cut(headings(), widths, target_.width);
     if (listing_.is_usual()) return cut;
     if (!target_.terminal) return whole;
     const std::size_t name = widths.width(0);
