@@ -64,6 +64,7 @@ automatic_engine::~automatic_engine() {
 // Memory that is registered while a device is being woken would be forgotten: nothing is registered then.
 void automatic_engine::register_memory(std::span<std::byte> memory, std::shared_ptr<const void> owner) {
   if (engine* const device = woken_device()) return device->register_memory(memory, std::move(owner));
+  const std::scoped_lock lock(mutex_);
   registrations_.push_back({memory, std::move(owner)});
 }
 

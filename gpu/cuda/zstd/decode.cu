@@ -96,7 +96,8 @@ __global__ void __launch_bounds__(checksum_threads) checksum_of_many(const batch
   compare_checksum(batch, index, own);
 }
 
-// All threads of a warp call it.
+// All threads of a warp call it. What the phases before phase 6 have written can be read, because phase 6 began after
+// their end.
 __device__ void follow_frame(const batch_buffers& batch, unsigned index) {
   __shared__ hash_memory memory;
   __shared__ std::uint64_t sums[xxh64::accumulators];

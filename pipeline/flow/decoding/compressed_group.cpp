@@ -71,8 +71,11 @@ async::task<> compressed_inputs::decode(group_pointer task) {
 }
 
 // The group ends even if something fails here or before: other coroutines wait for its end.
+// Its slots are free from here on: the reader of the input may wait for one before it retires the group.
 void compressed_inputs::end_group(group& task, std::exception_ptr error) noexcept {
   failures_.note(std::move(error));
+  task.staged.reset();
+  task.staged_blocks.clear();
   if (task.end.failure) {
     task.input.damaged = true;
     task.input.end_reading();  // the reader may wait for a free block or for bytes, and neither is needed any more

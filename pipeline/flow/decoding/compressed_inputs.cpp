@@ -145,7 +145,7 @@ async::task<> compressed_inputs::begin_group(compressed_input& input, const io::
     retire_oldest(input);
   }
   const auto task = std::make_shared<group>(input);
-  if (input.on_device) {
+  if (input.on_device && !begin.empty()) {
     const bool is_file = std::holds_alternative<io::file_source>(*input.source);
     auto staged = co_await options_.device->begin_group(begin, is_file);
     if (staged) {

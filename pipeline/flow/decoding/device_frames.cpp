@@ -28,8 +28,8 @@ void copy_from(const std::vector<std::span<const std::byte>>& pieces, std::size_
 }  // namespace
 
 staged_group::staged_group(device_frames& owner, std::shared_ptr<staging_slot> first,
-                           async::semaphore::permit incomplete)
-    : owner_(owner), incomplete_(std::move(incomplete)) {
+                           async::semaphore::permit incomplete, bool waits)
+    : owner_(owner), incomplete_(std::move(incomplete)), waits_(waits) {
   slots_.push_back(std::move(first));
 }
 
@@ -40,7 +40,7 @@ async::task<std::size_t> staged_group::append(std::span<const std::byte> bytes) 
     if (used == owner_.slot_bytes()) {
       if (slots_.size() == owner_.max_slots_of_group()) break;
       std::shared_ptr<staging_slot> more = owner_.slots_.try_acquire();
-      if (!more && incomplete_) more = co_await owner_.slots_.acquire();
+      if (!more && waits_) more = co_await owner_.slots_.acquire();
       if (!more) break;
       slots_.push_back(std::move(more));
       continue;
@@ -128,11 +128,15 @@ std::string device_frames::note() const {
 async::task<std::optional<staged_group>> device_frames::begin_group(std::span<const std::byte> begin, bool waits) {
   if (is_too_long(begin) || !start()) co_return std::nullopt;
   async::semaphore::permit incomplete;
-  if (waits && !settings_.shares) incomplete = co_await incomplete_.acquire();
+  if (!settings_.shares) {
+    incomplete = incomplete_.try_acquire();
+    if (!incomplete && waits) incomplete = co_await incomplete_.acquire();
+    if (!incomplete) co_return std::nullopt;
+  }
   std::shared_ptr<staging_slot> slot = slots_.try_acquire();
   if (!slot && !settings_.shares) slot = co_await slots_.acquire();
   if (!slot) co_return std::nullopt;
-  co_return staged_group(*this, std::move(slot), std::move(incomplete));
+  co_return staged_group(*this, std::move(slot), std::move(incomplete), waits && !settings_.shares);
 }
 
 // Where the host shares the work, a device that is still busy with one frame at the end of a run delays it.

@@ -27,9 +27,9 @@ class device_frames;
 /// The compressed bytes of a group, in slots that are full except the last. Used by one coroutine.
 class staged_group {
  public:
-  /// `first`: its first slot. `incomplete`: a permit of the device_frames to wait for further slots; empty: it does not
-  /// wait.
-  staged_group(device_frames& owner, std::shared_ptr<staging_slot> first, async::semaphore::permit incomplete = {});
+  /// `first`: its first slot. `incomplete`: a permit of the device_frames, if it has one. `waits`: for further slots.
+  staged_group(device_frames& owner, std::shared_ptr<staging_slot> first, async::semaphore::permit incomplete,
+               bool waits);
 
   /// Appends bytes. Returns the number of bytes that were appended: fewer if the group has its share of the slots, or
   /// does not wait and no slot is free. Throws std::bad_alloc.
@@ -47,6 +47,7 @@ class staged_group {
  private:
   device_frames& owner_;
   async::semaphore::permit incomplete_;
+  bool waits_;
   std::vector<std::shared_ptr<staging_slot>> slots_;
   std::uint64_t size_ = 0;
 };
@@ -70,9 +71,10 @@ class device_frames {
   /// A larger group is decoded on the host: few groups at once do not keep a device busy.
   static constexpr std::uint32_t max_share_of_group = 32;
 
-  /// Groups that are collected at the same time, so that the first ones are soon complete. They have at most three
-  /// quarters of the slots. All other slots are used by groups that the device or the host decodes, so a group that
-  /// waits for a slot gets one.
+  /// Groups that are collected at the same time unless the host shares the work, so that the first ones are soon
+  /// complete. They have at most three quarters of the slots. All other slots are free, or used by groups that the
+  /// device or the host decodes, and such a group returns its slots when it ends. So a group that waits for a slot gets
+  /// one.
   static constexpr std::uint32_t max_incomplete = 24;
 
   /// `engine` outlives it. Nothing is allocated before start().

@@ -25,22 +25,34 @@ void staging_slots::start(gpu::engine& engine) {
   end_growth(first, std::move(added));
 }
 
+// Who takes a slot allocates for those that wait: they may have found another thread allocating, whose slots were taken
+// before they waited.
 async::task<std::shared_ptr<staging_slot>> staging_slots::acquire() {
-  async::semaphore::permit permit = free_permit();
-  if (!permit) permit = co_await permits_.acquire();
+  async::semaphore::permit permit = permits_.try_acquire();
+  if (!permit) {
+    note_waiting(true);
+    while (lacks_slots() && grow()) {
+    }
+    permit = co_await permits_.acquire();
+    note_waiting(false);
+  }
   co_return slot_with(std::move(permit));
 }
 
 std::shared_ptr<staging_slot> staging_slots::try_acquire() {
-  async::semaphore::permit permit = free_permit();
+  async::semaphore::permit permit = permits_.try_acquire();
+  while (!permit && grow()) permit = permits_.try_acquire();
   return permit ? slot_with(std::move(permit)) : nullptr;
 }
 
-// Allocates more until a slot is free that no other thread waits for.
-async::semaphore::permit staging_slots::free_permit() {
-  async::semaphore::permit permit = permits_.try_acquire();
-  while (!permit && grow()) permit = permits_.try_acquire();
-  return permit;
+void staging_slots::note_waiting(bool begins) {
+  const std::scoped_lock lock(mutex_);
+  waiting_ += begins ? 1 : -1;
+}
+
+bool staging_slots::lacks_slots() {
+  const std::scoped_lock lock(mutex_);
+  return waiting_ > free_.size();
 }
 
 // The number of slots to allocate next; 0: none. Several threads allocate at the same time, because the system clears
@@ -65,6 +77,9 @@ bool staging_slots::grow() {
     added = nullptr;
   } catch (const std::bad_alloc&) {
     added = nullptr;
+  } catch (...) {
+    end_growth(more, nullptr);
+    throw;
   }
   const bool is_added = added != nullptr;
   end_growth(more, std::move(added));
@@ -79,23 +94,27 @@ std::shared_ptr<mapped_memory> staging_slots::locked_memory(std::uint32_t slots)
   return added;
 }
 
-// Null: the system refused them. Then no coroutine waits any longer: one more permit, which has no slot, goes from each
-// waiting coroutine to the next.
+// Null: the system refused them. When the last thread that allocates has ended, no coroutine waits any longer: one more
+// permit, which has no slot, goes from each waiting coroutine to the next.
 void staging_slots::end_growth(std::uint32_t slots, std::shared_ptr<mapped_memory> added) {
-  std::uint32_t units = slots;
+  std::uint32_t units = 0;
   {
     const std::scoped_lock lock(mutex_);
     being_made_ -= slots;
     if (added) {
       made_ += slots;
+      units = slots;
       for (std::uint32_t i = 0; i < slots; ++i) free_.push_back(added->memory().data() + i * settings_.slot_bytes);
       mappings_.push_back(std::move(added));
     } else {
-      units = is_refused_ ? 0 : 1;
       is_refused_ = true;
     }
+    if (is_refused_ && being_made_ == 0 && !has_extra_permit_) {
+      has_extra_permit_ = true;
+      ++units;
+    }
   }
-  permits_.add(units);
+  if (units > 0) permits_.add(units);
 }
 
 std::shared_ptr<staging_slot> staging_slots::slot_with(async::semaphore::permit permit) {
@@ -106,12 +125,16 @@ std::shared_ptr<staging_slot> staging_slots::slot_with(async::semaphore::permit 
     memory = free_.back();
     free_.pop_back();
   }
+  std::shared_ptr<staging_slot> slot;
   try {
-    return std::make_shared<staging_slot>(*this, memory, std::move(permit));
+    slot = std::make_shared<staging_slot>(*this, memory, std::move(permit));
   } catch (...) {
     give_back(memory);
     throw;
   }
+  while (lacks_slots() && grow()) {
+  }
+  return slot;
 }
 
 // Before the permit is released.

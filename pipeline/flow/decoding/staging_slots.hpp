@@ -63,10 +63,11 @@ class staging_slots {
  private:
   friend class staging_slot;
 
-  async::semaphore::permit free_permit();
   [[nodiscard]] std::uint32_t reserve_growth();
   void end_growth(std::uint32_t slots, std::shared_ptr<mapped_memory> added);
   bool grow();
+  void note_waiting(bool begins);
+  [[nodiscard]] bool lacks_slots();
   std::shared_ptr<mapped_memory> locked_memory(std::uint32_t slots);
   std::shared_ptr<staging_slot> slot_with(async::semaphore::permit permit);
   void give_back(std::byte* memory) noexcept;
@@ -77,7 +78,9 @@ class staging_slots {
   std::vector<std::shared_ptr<mapped_memory>> mappings_;
   std::uint32_t made_ = 0;
   std::uint32_t being_made_ = 0;
-  bool is_refused_ = false;       // the system allocates no more
+  std::uint32_t waiting_ = 0;  // coroutines in acquire() that found no free slot
+  bool is_refused_ = false;    // the system allocates no more
+  bool has_extra_permit_ = false;
   std::vector<std::byte*> free_;  // has capacity for all; last in, first out
   async::semaphore permits_{0};   // one for each slot in free_, and one more after a refusal
 };
