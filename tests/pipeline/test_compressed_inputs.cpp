@@ -203,6 +203,16 @@ void for_all_formats(const std::function<void(const io::format&, const test::dec
   check(*io::format_named("lzip"), small_lzip_archive());
 }
 
+// A device that decodes nothing.
+run_hooks rejecting_device(unsigned seed) {
+  return {.make_engine = [seed](std::string_view, const gpu::engine_request& request) {
+    return gpu::engine_choice{
+        .taken = std::make_unique<test::shuffling_device>(
+            request.counted, test::shuffling_decoder::settings{.seed = seed, .rejects_one_of = 1}, seed),
+        .reason = {}};
+  }};
+}
+
 }  // namespace
 
 TEST_CASE("for archives of any frames the report equals that of one decoder that decodes in order") {
@@ -400,5 +410,34 @@ TEST_CASE(
                each.name + ": not counted from offset " + std::to_string(bytes) + " on: the device fell off the bus";
       }));
     }
+  }
+}
+
+TEST_CASE("inputs that end early return their memory for the device to the inputs that wait for it") {
+  constexpr std::size_t inputs = 100;
+  test::watchdog watchdog;
+  const test::temporary_folder folder;
+  const test::decoder_sample two =
+      test::zstd_sample_builder("two").frame(test::noise(3900)).frame(test::noise(3900)).build();
+  const std::string name = folder.file("two.zst", test::characters(two.packed));
+  for (unsigned seed = 1; seed <= 40 / test::fewer; ++seed) {
+    watchdog.moved(seed);
+    CAPTURE(seed);
+    plan planned = test::byte_plan(std::vector<std::string>(inputs, name), 1000, 3, 3);
+    planned.max_output = 100;
+    buffer_plan& buffers = planned.buffers;
+    buffers.decoders = 2;
+    buffers.open_inputs = inputs;
+    buffers.block_bytes = 500;
+    buffers.blocks = 2;
+    buffers.group_bytes = 1;
+    planned.decodes_on_device = true;
+    buffers.device_slot_bytes = 1024;
+    buffers.device_slots = 4 * device_frames::max_share_of_group;
+    buffers.more_device_slots = 8;
+    buffers.device_group_bytes = 1;
+    const outcome finished = run(planned, rejecting_device(seed));
+    CHECK(finished.result.inputs.size() == inputs);
+    for (const input_report& each : finished.result.inputs) CHECK(each.error.find("--max-output") != std::string::npos);
   }
 }
