@@ -47,7 +47,7 @@ std::shared_ptr<staging_slot> staging_slots::try_acquire() {
 
 void staging_slots::note_waiting(bool begins) {
   const std::scoped_lock lock(mutex_);
-  waiting_ += begins ? 1 : -1;
+  waiting_ = begins ? waiting_ + 1 : waiting_ - 1;
 }
 
 bool staging_slots::lacks_slots() {
