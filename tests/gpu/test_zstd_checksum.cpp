@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -97,9 +98,8 @@ std::uint64_t hash_of_many(const bytes& text) {
 }
 
 bytes noise(std::size_t size) {
-  const auto made = gpuhist::test::noise(size, 5);
-  bytes all(size);
-  std::memcpy(all.data(), made.data(), size);
+  bytes all;
+  for (const std::byte each : gpuhist::test::noise(size, 5)) all.push_back(std::to_integer<std::uint8_t>(each));
   return all;
 }
 
