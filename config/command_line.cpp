@@ -108,14 +108,24 @@ void check_no_option_as_value(const words& arguments, const setting& entry) {
                     std::string(entry.row->value) + ", or " + name + "=" + entry.value + " if that is the value");
 }
 
+/// "a, b and c".
+std::string in_sequence(const words& names) {
+  std::string made;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) made += i + 1 == names.size() ? " and " : ", ";
+    made += names[i];
+  }
+  return made;
+}
+
 void check_taken(command selected, const setting& entry) {
   if (entry.row->taken_by(selected)) return;
-  std::string takers;
+  words takers;
   for (const command_row& each : command_table()) {
-    if (entry.row->taken_by(each.kind)) takers += (takers.empty() ? "" : " and ") + each.full_name();
+    if (entry.row->taken_by(each.kind)) takers.push_back(each.full_name());
   }
   throw usage_error(std::string(entry.row->long_name()) + ": not an option of " + row_of(selected).full_name() +
-                    ", but of " + takers + "; see gpuhist --help " + std::string(row_of(selected).name));
+                    ", but of " + in_sequence(takers) + "; see gpuhist --help " + std::string(row_of(selected).name));
 }
 
 /// The --help in the arguments, with its topic: the argument after it, whatever that is.

@@ -44,6 +44,19 @@ constexpr std::array rows = {
             "replaced only with --force, and a damaged input leaves no archive.",
         .example = "gpuhist repack access.log.zst -o access.split.zst",
         .note = {.key = "output", .help = "the archive, a regular file; must be given"}},
+    command_row{
+        .kind = command::filter,
+        .name = "filter",
+        .usage = "[OPTIONS] [FILE...]",
+        .help = "writes lines that a condition keeps",
+        .detail =
+            "Writes the text of the units (--each: line, record or SIZE; default: line) that --keep-if or --drop-if "
+            "keeps, in their order, to --output or standard output. Inputs are decompressed. Units are exact: they do "
+            "not depend on how the text is read. A file of --output appears at the end, and only if all inputs "
+            "were complete; to standard output, text is written before its frame is verified, and a damaged input "
+            "makes the exit status 1.",
+        .example = "gpuhist filter --drop-if 'digit > 0.5' --result dropped.jsonl access.log.zst -o clean.log",
+        .note = {.key = "output", .help = "write the text to FILE; fd:N: descriptor N"}},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The table of the commands: counting (`gpuhist` without a command), report, devices, repack.
+// The table of the commands: counting (`gpuhist` without a command), report, devices, repack, filter.
 #pragma once
 
 #include "config/options.hpp"

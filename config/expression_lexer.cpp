@@ -110,6 +110,7 @@ std::size_t lexer::longest_bucket_of(std::string_view scheme_name) const {
   for (const scheme& each : schemes_) {
     if (each.name != scheme_name) continue;
     for (const std::string& bucket : each.buckets) longest = std::max(longest, length_if_here(bucket));
+    for (const former_name& bucket : each.former_names) longest = std::max(longest, length_if_here(bucket.name));
   }
   return longest;
 }

@@ -1,6 +1,7 @@
 #include "config/help_topics.hpp"
 
 #include "config/expression.hpp"
+#include "config/presets.hpp"
 #include "config/wrap.hpp"
 
 #include <algorithm>
@@ -45,7 +46,7 @@ constexpr std::array comparing_measures = {
 constexpr std::array report_formats = {
     entry{"table", "text for people (default)"},
     entry{"json", "one object"},
-    entry{"jsonl", "a line for each input, snapshot, window and alert, then the result"},
+    entry{"jsonl", "a line for each input, snapshot, window, unit, alert; the result"},
     entry{"csv", "a row for each bucket: kind,input,scheme,bucket,count,share"},
     entry{"prometheus", "metrics for the textfile collector of node_exporter"},
 };
@@ -91,6 +92,27 @@ constexpr std::array window_fields = {
     entry{"bytes, lines, buckets", "its counts; with --measures also measures"},
 };
 
+constexpr std::array unit_kinds = {
+    entry{"line", "with its line feed"},
+    entry{"record", "ends with the byte of --delimiter (default \\0)"},
+    entry{"4KiB", "parts of this size; the last one may be shorter"},
+    entry{"input, window", "the text of an input; a window of --window"},
+};
+
+constexpr std::array unit_options = {
+    entry{"--where CONDITION", "reports each unit for which it holds, at once"},
+    entry{"--top N:FORMULA", "adds the N units with the highest values"},
+    entry{"--distribution-of FORMULA", "adds how many units have which value"},
+};
+
+constexpr std::array unit_fields = {
+    entry{"name", "the input"},
+    entry{"unit, line, offset", "number and first line, from 1; first byte, from 0"},
+    entry{"verified", "false: verified only if its input is complete"},
+    entry{"values", "of the names in the condition"},
+    entry{"bytes, buckets", "its counts; with --measures also measures"},
+};
+
 constexpr std::array condition_names = {
     entry{"digit", "share of a bucket of --buckets, 0 to 1"},
     entry{"count(digit)", "count of a bucket; share(digit) is its share"},
@@ -98,7 +120,7 @@ constexpr std::array condition_names = {
     entry{"a-d, non-ascii", "hyphens, blanks need no quotes: the longest bucket name"},
     entry{"", "wins; a - d is a subtraction"},
     entry{"'1st', \"#1\"", "quoted: names that begin with a digit or a symbol"},
-    entry{"bytes, lines", "size of the text"},
+    entry{"bytes, lines", "size of the text; words: --help units"},
     entry{"entropy, jsd, ...", "measures, whether or not --measures selects them"},
     entry{"conditional_entropy", "with --pairs; SCHEME.conditional_entropy for several"},
     entry{"0.15, 2e-3, 64KiB", "numbers and sizes"},
@@ -205,6 +227,26 @@ std::string about_windows() {
          "  gpuhist --window 64KiB --alert-if 'entropy > 7' --format jsonl app.log\n";
 }
 
+std::string about_units() {
+  return wrapped(
+             "A unit is a part of the text that is measured by itself: --each UNIT. No unit spans two inputs, or a gap "
+             "of --skip-damage. The end of an input ends its last unit.",
+             0) +
+         "\nA unit is:\n" + listed(unit_kinds, 27) + "\nWhat is reported of units:\n" + listed(unit_options, 27) +
+         "\nFields of a line of kind 'unit' (--where, --format jsonl):\n" + listed(unit_fields, 27) + "\n" +
+         wrapped(
+             "Names in formulas are those of conditions (--help conditions), and 'words': beginnings of words, which "
+             "are separated by space, \\t, \\n, \\v, \\f or \\r (not of inputs and windows). A unit without a value (a "
+             "measure of too few bytes) is neither selected nor listed.",
+             0) +
+         "\nExamples:\n"
+         "  gpuhist --each line --where 'digit > 0.9 && bytes > 80' access.log\n"
+         "  gpuhist --each line --distribution-of non-ascii --top 10:bytes *.txt\n"
+         "  gpuhist --each 64KiB --top 5:entropy disk.img\n"
+         "  gpuhist --each record --delimiter '\\0' --where 'words < 3' list\n"
+         "  gpuhist filter --drop-if 'digit > 0.9' -o clean.log access.log\n";
+}
+
 std::string about_formats() {
   return "Formats of reports (--format FORMAT):\n" + listed(report_formats, 12) +
          "\nFormats of inputs (--input-format FORMAT):\n" + listed(input_formats, 12) + "\n" +
@@ -239,10 +281,34 @@ std::string about_damage() {
          "  gpuhist --pass-through=text -o counts.txt broken.gz >saved.txt\n";
 }
 
+std::string about_presets() {
+  std::string text = wrapped(
+      "A preset is a rule that others published for the quality of text corpora, as far as bytes, words and lines can "
+      "express it: buckets, and a condition that holds for a unit (a file, a line, a record) that the rule removes.",
+      0);
+  for (const preset& each : preset_table()) {
+    text += "\n" + std::string(each.name) + ": " + std::string(each.summary) + "\n";
+    text += wrapped("From: " + std::string(each.source), 2);
+    for (const std::string_view definition : each.schemes) text += wrapped(definition, 2);
+    text += wrapped("Removed if: " + std::string(each.drop_if), 2);
+  }
+  return text + "\n" +
+         wrapped(
+             "words: the number of bytes that are not white space, after white space or at the beginning of the unit. "
+             "The rules count characters; a character beyond ASCII has 2 to 4 bytes, all of them outside the named "
+             "buckets. Differences, and what is not covered: docs/presets.md.",
+             0) +
+         "\nExamples:\n"
+         "  gpuhist --each line --preset nemo docs.txt\n"
+         "  gpuhist filter --preset nemo -o kept.txt docs.txt\n"
+         "  gpuhist filter --each record --preset gopher --preset nemo docs.bin\n";
+}
+
 constexpr std::array topics = {
     help_topic{"conditions", about_conditions}, help_topic{"measures", about_measures},
-    help_topic{"windows", about_windows},       help_topic{"formats", about_formats},
-    help_topic{"damage", about_damage},
+    help_topic{"windows", about_windows},       help_topic{"units", about_units},
+    help_topic{"formats", about_formats},       help_topic{"damage", about_damage},
+    help_topic{"presets", about_presets},
 };
 
 }  // namespace

@@ -5,9 +5,8 @@
 namespace gpuhist::config {
 namespace {
 
-constexpr std::array<std::string_view, 3> examples = {
+constexpr std::array<std::string_view, 2> examples = {
     "cat access.log | gpuhist --buckets 'vowels=aeiouAEIOU;digits=0-9'",
-    "gpuhist --format json -o counts.json january.log february.log.zst",
     "producer | gpuhist --pass-through -o counts.txt | consumer",
 };
 
@@ -31,7 +30,7 @@ constexpr std::array all = {
         "NO_COLOR: if not empty, no colours are used, even on a terminal. TERM: if it is dumb, no colours are used; if "
         "it is dumb or unset, no progress line. LC_ALL, LC_CTYPE, LANG: bars are block characters if the locale is "
         "UTF-8, and ASCII otherwise. TMPDIR: the directory of the temporary file that stores results of inputs if "
-        "there are very many (default: /tmp)."},
+        "there are very many, and long lines of 'gpuhist filter' (default: /tmp)."},
     section{"Exit status",
             "0: everything was counted.\n"
             "1: an input (of report: a result) failed or is incomplete, and the rest is reported; the result could not "

@@ -12,9 +12,11 @@ namespace {
 constexpr command_set counting_runs = set_of(command::count);
 constexpr command_set with_buckets = counting_runs | set_of(command::report);
 constexpr command_set repacking_runs = set_of(command::repack);
-constexpr command_set reading_runs = counting_runs | repacking_runs;
+constexpr command_set filtering_runs = set_of(command::filter);
+constexpr command_set text_runs = counting_runs | filtering_runs;
+constexpr command_set reading_runs = text_runs | repacking_runs;
 constexpr command_set reporting = with_buckets | set_of(command::devices);
-constexpr command_set every_command = reporting | repacking_runs;
+constexpr command_set every_command = reporting | repacking_runs | filtering_runs;
 
 constexpr bool rare = true;
 constexpr bool common = false;
@@ -25,6 +27,7 @@ constexpr std::string_view measuring = "Measures";
 constexpr std::string_view output = "Output";
 constexpr std::string_view engines = "Engines";
 constexpr std::string_view tuning = "Tuning";
+constexpr std::string_view filtering = "Filtering";
 constexpr std::string_view repacking = "Repacking";
 constexpr std::string_view general = "General";
 
@@ -38,25 +41,25 @@ void turn(options& into, value v) {
 // group, names, value, kind, choices, commands, rare, help, detail, example, effect
 constexpr std::array rows = {
     option_row{
-        inputs, "-r,--recursive", "", value_kind::flag, "", counting_runs, common,
+        inputs, "-r,--recursive", "", value_kind::flag, "", text_runs, common,
         "count the files below directories as well",
         "Counts all regular files below the directories among the inputs, depth first, in the byte order of "
         "their names. Without it a directory is an error. Symbolic links, FIFOs, sockets and devices are "
         "skipped, and the result reports how many. A directory or file that cannot be read is an error; the rest "
         "is counted.",
         "gpuhist -r --include '*.log' /var/log", turn<&options::recursive>},
-    option_row{inputs, "--files-from", "FILE", value_kind::file, "", counting_runs, rare,
+    option_row{inputs, "--files-from", "FILE", value_kind::file, "", text_runs, rare,
                "read more names of inputs from FILE, one per line",
                "Reads more names of inputs from FILE, one per line ('-': standard input). They are counted after the "
                "inputs of the command line. Empty lines are ignored. The list is read while the inputs are counted, so "
                "a long list costs no memory. If the list is standard input, '-' cannot be an input. Default: none.",
                "find . -name '*.log' -print0 | gpuhist -0 --files-from -",
                [](options& o, value v) { o.files_from = parse_text(v, "give a path, or - for standard input"); }},
-    option_row{inputs, "-0,--null", "", value_kind::flag, "", counting_runs, rare, "names of --files-from end in NUL",
+    option_row{inputs, "-0,--null", "", value_kind::flag, "", text_runs, rare, "names of --files-from end in NUL",
                "Reads names that end in a NUL byte from the list of --files-from, as 'find -print0' writes them. Such "
                "names may contain every other byte. Without it, names end in a line feed.",
                "find . -type f -print0 | gpuhist --null --files-from -", turn<&options::null>},
-    option_row{inputs, "--include", "GLOB", value_kind::list, "", counting_runs, rare,
+    option_row{inputs, "--include", "GLOB", value_kind::list, "", text_runs, rare,
                "with -r: only files that match (repeatable)",
                "Counts only files below directories (-r) that match one of the patterns. The syntax is that of the "
                "shell: *, ?, [...] and \\, applied to bytes; a leading dot is matched like any other byte. A pattern "
@@ -66,14 +69,14 @@ constexpr std::array rows = {
                "gpuhist -r --include '*.log' --include '*.txt' /srv",
                [](options& o, value v) { o.include.push_back(parse_text(v, "give a pattern such as '*.log'")); }},
     option_row{
-        inputs, "--exclude", "GLOB", value_kind::list, "", counting_runs, rare,
+        inputs, "--exclude", "GLOB", value_kind::list, "", text_runs, rare,
         "with -r: no files or directories that match",
         "Leaves out files and directories below directories (-r) that match one of the patterns; of a directory, "
         "everything in it. Patterns have the syntax of --include; a pattern that ends in a slash matches "
         "directories only. --exclude has precedence over --include. May be repeated. Default: nothing.",
         "gpuhist -r --exclude .git/ --exclude 'build/**/*.o' src",
         [](options& o, value v) { o.exclude.push_back(parse_text(v, "give a pattern such as '*.log'")); }},
-    option_row{inputs, "--follow-symlinks", "", value_kind::flag, "", counting_runs, rare,
+    option_row{inputs, "--follow-symlinks", "", value_kind::flag, "", text_runs, rare,
                "with -r: follow symbolic links as well",
                "Follows symbolic links below directories (-r). The target is counted under the name of the link, also "
                "if it is counted under another name. A link to a directory that contains the link is skipped. Links "
@@ -101,7 +104,7 @@ constexpr std::array rows = {
                "dictionary by a number; a frame that needs another dictionary is an error of its input. Default: none.",
                "gpuhist --zstd-dictionary logs.dict small/*.zst",
                [](options& o, value v) { o.zstd_dictionary = parse_text(v, "give the path of a dictionary"); }},
-    option_row{inputs, "--max-output", "SIZE", value_kind::size, "", counting_runs, rare,
+    option_row{inputs, "--max-output", "SIZE", value_kind::size, "", text_runs, rare,
                "stop at archives that decompress to more",
                "Stops reading a compressed input that decompresses to more than SIZE, and reports it as an error. "
                "Default: no limit.",
@@ -135,24 +138,23 @@ constexpr std::array rows = {
                "the report. Default: the input is not written.",
                "producer | gpuhist --pass-through -o counts.txt | consumer",
                [](options& o, value v) { o.pass_through = parse_pass_through_mode(v); }},
-    option_row{inputs, "--label", "NAME", value_kind::text, "", counting_runs, rare,
-               "name of standard input in the result",
+    option_row{inputs, "--label", "NAME", value_kind::text, "", text_runs, rare, "name of standard input in the result",
                "Sets the name of standard input in the result. Default: (standard input).",
                "cat *.log | gpuhist --label 'all logs' --format json",
                [](options& o, value v) { o.label = parse_text(v, "give a name for standard input"); }},
 
     option_row{counting, "-b,--buckets", "SCHEMES", value_kind::list, "letters alphabet bytes classes utf8",
-               with_buckets, common, "classes (default), letters, alphabet, bytes, utf8",
+               with_buckets | filtering_runs, common, "classes (default), letters, alphabet, bytes, utf8",
                "Selects the schemes that put bytes into buckets. letters: a-d e-h i-l m-p q-t u-x y-z, lower case; "
                "alphabet: the 26 lower case letters; bytes: all 256 values; classes: upper, lower, digit, space, "
-               "punctuation, control, non-ascii; utf8: ASCII, continuation bytes, lead bytes of 2, 3 and 4, and bytes "
-               "that never occur in UTF-8. Several are separated by commas, and the option may be repeated; all are "
-               "counted in one pass. A value that contains '=' defines one scheme: "
+               "punctuation, control, non-ascii; utf8: ascii, continuation, lead-2, lead-3, lead-4 (first bytes of "
+               "2, 3 and 4), never-utf8 (byte values that never occur in UTF-8). Several are separated by commas, and "
+               "the option may be repeated; all are counted in one pass. A value that contains '=' defines one scheme: "
                "[NAME:]bucket=characters;bucket=characters, with ranges a-z and the escapes \\n \\t \\r \\0 \\\\ \\- "
                "\\; \\= \\: \\, \\xNN. Bytes outside every bucket are 'other'. Default: classes.",
                "gpuhist -b letters,bytes -b 'vowels=aeiou;digits=0-9' access.log", add_buckets},
-    option_row{counting, "--ignore-case", "", value_kind::flag, "", with_buckets, rare, "count A-Z as a-z",
-               "Counts A-Z as a-z in all buckets. The byte counts of --byte-counts do not change.",
+    option_row{counting, "--ignore-case", "", value_kind::flag, "", with_buckets | filtering_runs, rare,
+               "count A-Z as a-z", "Counts A-Z as a-z in all buckets. The byte counts of --byte-counts do not change.",
                "gpuhist --ignore-case --buckets alphabet book.txt", turn<&options::ignore_case>},
     option_row{counting, "--byte-counts", "", value_kind::flag, "", counting_runs, common,
                "keep all 256 counts, for 'gpuhist report' (json)",
@@ -169,6 +171,16 @@ constexpr std::array rows = {
         "than in independent bytes. 'gpuhist report' shows the pairs that results contain: those of the same "
         "schemes.",
         "gpuhist --pairs --buckets letters access.log", turn<&options::pairs>},
+    option_row{
+        counting, "--utf8", "", value_kind::flag, "", counting_runs, rare,
+        "validate UTF-8: malformed sequences, scripts",
+        "Validates the text of every input as UTF-8, besides counting it. The totals and each input then have the "
+        "number of malformed sequences, their bytes, the offset and line of the first one (of an input), and the "
+        "number of code points, by script. Unverified text is included. Conditions and formulas (--fail-if, "
+        "--alert-if, --columns, --sort, --each input) may contain 'malformed'; for lines, records and parts of "
+        "--each they may also without --utf8. Frames of one input are decoded in sequence, by the cores. Cannot "
+        "be combined with --follow.",
+        "gpuhist --utf8 --fail-if 'malformed > 0' *.txt", turn<&options::utf8>},
     option_row{counting, "--count-unverified", "", value_kind::flag, "", counting_runs, rare,
                "add unverified bytes of damaged inputs to totals",
                "Adds to the totals the bytes that were decoded from a damaged input before the error. Without it, the "
@@ -190,7 +202,7 @@ constexpr std::array rows = {
         "each: gpuhist --help measures. Default: none.",
         "gpuhist --measures entropy,chi2_p,mean --format json random.bin",
         [](options& o, value v) { add_names(o.measures, v); }},
-    option_row{measuring, "--baseline", "RESULT", value_kind::file, "", with_buckets, rare,
+    option_row{measuring, "--baseline", "RESULT", value_kind::file, "", with_buckets | filtering_runs, rare,
                "an earlier result that measures compare with",
                "Compares with an earlier result, written as json or jsonl with --byte-counts. --measures, --fail-if, "
                "--alert-if, --columns and --sort use it. Several results in the file are added. previous:N is for "
@@ -221,6 +233,47 @@ constexpr std::array rows = {
                "separated by commas. For a single input, the totals are not checked again. Default: all of them.",
                "gpuhist --watch inputs --fail-if 'entropy > 7' *.log",
                [](options& o, value v) { add_names(o.watch, v); }},
+    option_row{
+        measuring, "--each", "UNIT", value_kind::text, "", text_runs, rare,
+        "measure each line, record, 4KiB, input or window",
+        "Divides the text into units and measures each: 'line' (with its line feed), 'record' (ends with --delimiter), "
+        "a size such as 4KiB (parts of this size), 'input', or 'window' (of --window). No unit spans two inputs. "
+        "--where selects units, --top N:FORMULA lists those with the highest values, --distribution-of counts units by "
+        "their values. The totals stay those of all bytes. Lines, records and parts are measured by the CPU, also with "
+        "--engine cuda, and the frames of an input are then decoded in sequence. Fields and examples: gpuhist --help "
+        "units. Default: none.",
+        "gpuhist --each line --where 'digit > 0.5' access.log", [](options& o, value v) { o.each = parse_unit(v); }},
+    option_row{measuring, "--delimiter", "BYTE", value_kind::text, "", text_runs, rare,
+               "with --each record: the byte that ends a record",
+               "Sets the byte that ends a record, and is a part of it: a character, or \\0, \\n, \\t, \\r, \\xNN. "
+               "Default: \\0.",
+               "gpuhist --each record --delimiter '\\x1e' --top 5:bytes records.txt",
+               [](options& o, value v) { o.delimiter = parse_delimiter(v); }},
+    option_row{
+        measuring, "--where", "CONDITION", value_kind::text, "", counting_runs, rare,
+        "with --each: report the units for which it holds",
+        "Reports each unit of --each for which the condition holds, as soon as it is read: its input, number, line, "
+        "offset and length, and the values of the names in the condition. The syntax is that of --fail-if; 'words' is "
+        "the number of words of a line, record or part. The format is table or jsonl (json is written as jsonl). "
+        "Default: none.",
+        "gpuhist --each line --where 'words > 9 && digit > 0.9' access.log",
+        [](options& o, value v) { o.condition_of_units = parse_text(v, "give a condition such as 'digit > 0.5'"); }},
+    option_row{
+        measuring, "--preset", "NAME", value_kind::list, "gopher nemo", text_runs, rare,
+        "published rules for text: gopher, nemo (repeatable)",
+        "Adds the buckets and the condition of a published rule for the quality of text: gopher (words, their mean "
+        "length, hash signs) or nemo (shares of characters), see gpuhist --help presets. The units of --each for which "
+        "the condition holds, those that the rule would remove, are selected as by --where; "
+        "'gpuhist filter' drops them. Several presets, or a preset and a condition: units for which one of them holds. "
+        "Default: none.",
+        "gpuhist --each record --preset gopher documents.bin", [](options& o, value v) { add_names(o.presets, v); }},
+    option_row{measuring, "--distribution-of", "FORMULA", value_kind::text, "", text_runs, rare,
+               "with --each: how many units have which value",
+               "Adds to the result how many units of --each have which value of the formula: a histogram, and the "
+               "lowest and the highest value. The upper bound of a bin exceeds its lower bound by at most 1/8. "
+               "Default: none.",
+               "gpuhist --each line --distribution-of bytes access.log",
+               [](options& o, value v) { o.distribution_of = parse_text(v, "give a formula such as bytes"); }},
     option_row{measuring, "--fail-fast", "", value_kind::flag, "", counting_runs, rare,
                "end the run when a condition of --fail-if holds",
                "Ends the run as soon as a condition of --fail-if holds for a finished input (in the order of the "
@@ -265,11 +318,13 @@ constexpr std::array rows = {
         "gpuhist --columns bytes,entropy --sort entropy --top 10 *.log",
         [](options& o, value v) { o.sort = parse_text(v, "give a formula such as entropy"); }},
     option_row{
-        output, "--top", "N", value_kind::numbers, "all", with_buckets, rare, "list at most N inputs in the table",
+        output, "--top", "N", value_kind::numbers, "all", with_buckets, rare,
+        "list at most N inputs; N:FORMULA: units of --each",
         "Lists at most N inputs (or all), the first ones of the order, and the number of the others. The totals are "
         "those of all inputs, and every input that failed is listed after them. Only for --format table. Default: all; "
-        "on a terminal as many as fit below the buckets, at least ten.",
-        "gpuhist -r --sort bytes --top 20 /var/log", [](options& o, value v) { o.top = parse_top(v); }},
+        "on a terminal as many as fit below the buckets, at least ten. N:FORMULA, such as 10:entropy, requires --each: "
+        "adds the N units (1 to 1000000) with the highest values to the result, in every format.",
+        "gpuhist -r --sort bytes --top 20 /var/log", set_top},
     option_row{output, "--totals-only", "", value_kind::flag, "", with_buckets, rare,
                "no row for each input in the table",
                "Omits the rows of single inputs from the table. The totals of all inputs stay.",
@@ -305,7 +360,7 @@ constexpr std::array rows = {
         "Divides every input into windows of its own, also every file in an archive. The last window of an input "
         "ends with it. Without it, the text of all inputs in sequence is divided.",
         "gpuhist --window 1MiB --per-input --format jsonl *.log", turn<&options::per_input>},
-    option_row{output, "--stats", "", value_kind::flag, "", counting_runs, common,
+    option_row{output, "--stats", "", value_kind::flag, "", text_runs, common,
                "what each stage did, and which one limited the run",
                "Reports the bytes, the busy time and the waiting time of each stage, which engine was chosen and why, "
                "and which stage limited the run. This is part of the result for json and jsonl, and text on standard "
@@ -321,7 +376,7 @@ constexpr std::array rows = {
                "Adds details to the list: for each device, the properties that determine the shape of its counting "
                "kernel, and that shape; for each built-in scheme, all host kernels that can count it.",
                "gpuhist devices --verbose", turn<&options::verbose>},
-    option_row{output, "-q,--quiet", "", value_kind::flag, "", with_buckets | repacking_runs, common,
+    option_row{output, "-q,--quiet", "", value_kind::flag, "", with_buckets | repacking_runs | filtering_runs, common,
                "no progress, no hints: errors only",
                "Prints only errors and messages of conditions on standard error: neither progress nor hints.",
                "gpuhist --quiet --format json access.log", turn<&options::quiet>},
@@ -377,7 +432,7 @@ constexpr std::array rows = {
                "the number of cores, at most 64.",
                "gpuhist --threads 4 *.log.zst",
                [](options& o, value v) { o.threads = parse_number(v, {.min = 1, .max = 1024}); }},
-    option_row{tuning, "--chunk-size", "SIZE", value_kind::size, "", counting_runs, rare, "bytes counted at a time",
+    option_row{tuning, "--chunk-size", "SIZE", value_kind::size, "", text_runs, rare, "bytes counted at a time",
                "Sets how many bytes are counted at a time: 1 byte to 1GiB. Default: 8MiB for CUDA, 256KiB for the host "
                "(2MiB from 8 threads on), so that a chunk fits the cache of a core.",
                "gpuhist --chunk-size 16MiB access.log",
@@ -393,6 +448,27 @@ constexpr std::array rows = {
                "quarters of the limit of the control group (cgroup) if that is less.",
                "gpuhist --memory-limit 256MiB *.log.zst",
                [](options& o, value v) { o.memory_limit = parse_memory_limit(v); }},
+
+    option_row{filtering, "--keep-if", "CONDITION", value_kind::text, "", filtering_runs, rare,
+               "write the units for which it holds",
+               "Writes the text of the units of --each (default: line) for which the condition holds, and drops the "
+               "others, also those for which it has no value. The syntax is that of --where.",
+               "gpuhist filter --keep-if 'digit < 0.5' access.log",
+               [](options& o, value v) { o.keep_if = parse_text(v, "give a condition such as 'digit < 0.5'"); }},
+    option_row{filtering, "--drop-if", "CONDITION", value_kind::text, "", filtering_runs, rare,
+               "drop the units for which it holds",
+               "Drops the units of --each (default: line) for which the condition holds, and writes the text of the "
+               "others, also of those for which it has no value. The syntax is that of --where.",
+               "gpuhist filter --drop-if 'control > 0.1' access.log",
+               [](options& o, value v) { o.drop_if = parse_text(v, "give a condition such as 'control > 0.1'"); }},
+    option_row{
+        filtering, "--result", "FILE", value_kind::file, "", filtering_runs, rare,
+        "list the dropped units in FILE (jsonl)",
+        "Writes a line of JSON for each dropped unit to FILE, with its place and the values of the names in the "
+        "condition, and then the result: the units that were seen and dropped, and what 'gpuhist' reports of the "
+        "inputs. FILE appears at the end. Default: none.",
+        "gpuhist filter --drop-if 'digit > 0.5' --result dropped.jsonl x.log",
+        [](options& o, value v) { o.result = parse_destination(v); }},
 
     option_row{repacking, "--frame-size", "SIZE", value_kind::size, "", repacking_runs, rare,
                "text per frame (default: 8MiB)",
@@ -417,7 +493,7 @@ constexpr std::array rows = {
     option_row{general, "-h,--help", "[TOPIC]", value_kind::inquiry, "", every_command, common,
                "this text, or about an option, a command, 'all'",
                "Prints the short help, or the help on TOPIC: an option, with or without its dashes; a command; one of "
-               "conditions, measures, windows, formats and damage; or 'all' for everything.",
+               "conditions, measures, windows, units, formats, damage and presets; or 'all' for everything.",
                "gpuhist --help buckets", nullptr},
     option_row{general, "--version", "", value_kind::inquiry, "", every_command, rare, "print the version",
                "Prints the version.", "gpuhist --version", nullptr},

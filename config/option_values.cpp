@@ -1,5 +1,6 @@
 #include "config/option_values.hpp"
 
+#include "config/custom_scheme.hpp"
 #include "config/quote.hpp"
 #include "config/size.hpp"
 #include "config/usage_error.hpp"
@@ -28,6 +29,16 @@ std::vector<std::string> split_at_commas(const std::string& typed) {
   }
   parts.push_back(typed.substr(begin));
   return parts;
+}
+
+unsigned parse_rows(const std::string& typed) {
+  constexpr number_range rows{.min = 1, .max = std::numeric_limits<unsigned>::max()};
+  if (typed == "all") return rows.max;
+  try {
+    return parse_number(typed, rows);
+  } catch (const usage_error& error) {
+    throw usage_error(std::string(error.what()) + ", or all; or N:FORMULA for the units of --each");
+  }
 }
 
 }  // namespace
@@ -89,14 +100,45 @@ void add_names(std::vector<std::string>& to, const std::string& typed) {
   }
 }
 
-unsigned parse_top(const std::string& typed) {
-  constexpr number_range rows{.min = 1, .max = std::numeric_limits<unsigned>::max()};
-  if (typed == "all") return rows.max;
-  try {
-    return parse_number(typed, rows);
-  } catch (const usage_error& error) {
-    throw usage_error(std::string(error.what()) + ", or all");
+void set_top(options& into, const std::string& typed) {
+  constexpr number_range units{.min = 1, .max = 1'000'000};
+  const std::size_t colon = typed.find(':');
+  if (colon == std::string::npos) {
+    into.top = parse_rows(typed);
+    return;
   }
+  into.top_units =
+      unit_ranking{.number = parse_number(typed.substr(0, colon), units),
+                   .by = parse_text(typed.substr(colon + 1), "give a formula after the colon: 10:entropy")};
+}
+
+unit_extent parse_unit(const std::string& typed) {
+  using kind = unit_extent::kind;
+  if (typed == "line") return {.type = kind::line};
+  if (typed == "record") return {.type = kind::record};
+  if (typed == "input") return {.type = kind::input};
+  if (typed == "window") return {.type = kind::window};
+  try {
+    return {.type = kind::bytes, .bytes = parse_chunk_size(typed)};
+  } catch (const usage_error&) {
+    throw usage_error(quote(typed) + " is no unit; give line, record, input, window or a size of 1 byte to 1GiB");
+  }
+}
+
+char parse_delimiter(const std::string& typed) {
+  if (typed.size() == 1) return typed.front();
+  constexpr std::string_view right = R"(; give one byte: a character, or \0, \n, \t, \r or \xNN)";
+  constexpr std::size_t longest_escape = 4;
+  if (!typed.starts_with('\\') || typed.size() > longest_escape)
+    throw usage_error(quote(typed) + " is not one byte" + std::string(right));
+  const scheme escaped = parse_custom_scheme("delimiter=" + typed);
+  std::optional<char> found;
+  for (std::size_t value = 0; value < escaped.bucket_of.size(); ++value) {
+    if (escaped.buckets[escaped.bucket_of[value]] != "delimiter") continue;
+    if (found) throw usage_error(quote(typed) + " is more than one byte" + std::string(right));
+    found = static_cast<char>(value);
+  }
+  return found.value_or('\0');
 }
 
 baseline_source parse_baseline(const std::string& typed) {

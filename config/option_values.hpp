@@ -38,8 +38,14 @@ void add_buckets(options& into, const std::string& typed);
 /// Adds names separated by commas.
 void add_names(std::vector<std::string>& to, const std::string& typed);
 
-/// --top: a number of rows, at least 1; "all": the highest number.
-unsigned parse_top(const std::string& typed);
+/// --top: a number of rows, at least 1; "all": the highest number; or "N:FORMULA" for units.
+void set_top(options& into, const std::string& typed);
+
+/// --each: "line", "record", "input", "window", or a size of 1 byte to 1 GiB.
+unit_extent parse_unit(const std::string& typed);
+
+/// One character, or one escape of custom schemes: "\\0", "\\n", "\\x1e".
+char parse_delimiter(const std::string& typed);
 
 /// "previous:N" for N windows, 1 to 4096, or a path.
 baseline_source parse_baseline(const std::string& typed);

@@ -32,9 +32,26 @@ struct previous_windows {
 };
 using baseline_source = std::variant<std::string, previous_windows>;
 
+/// --each: what is measured. `bytes`: parts of a fixed size.
+struct unit_extent {
+  enum class kind : std::uint8_t { line, record, bytes, input, window };
+  kind type = kind::line;
+  std::uint64_t bytes = 0;  ///< of a part
+
+  bool operator==(const unit_extent&) const = default;
+};
+
+/// --top N:FORMULA.
+struct unit_ranking {
+  unsigned number = 1;
+  std::string by;  ///< a formula (config/expression)
+
+  bool operator==(const unit_ranking&) const = default;
+};
+
 /// The command: `gpuhist [FILE...]`, `gpuhist report RESULT...`, `gpuhist devices`, `gpuhist
-/// repack FILE...`.
-enum class command { count, report, devices, repack };
+/// repack FILE...`, `gpuhist filter FILE...`.
+enum class command { count, report, devices, repack, filter };
 
 /// --pass-through: the bytes that are copied to standard output.
 enum class pass_through_mode : std::uint8_t {
@@ -79,9 +96,18 @@ struct options {
   std::optional<std::string> format;                   ///< table, json, jsonl, csv, prometheus; nothing: the default
   std::optional<std::string> output;                   ///< --output: a path or "fd:N"; nothing: standard output
   std::optional<snapshot_interval> snapshot_every;
-  std::optional<window_extent> window;  ///< length of a window; nothing: no windows
-  std::optional<window_extent> step;    ///< from one window to the next; nothing: as long as a window
-  bool per_input = false;               ///< every input has its own windows
+  std::optional<window_extent> window;            ///< length of a window; nothing: no windows
+  std::optional<window_extent> step;              ///< from one window to the next; nothing: as long as a window
+  bool per_input = false;                         ///< every input has its own windows
+  std::optional<unit_extent> each;                ///< units that are measured; nothing: none
+  std::optional<char> delimiter;                  ///< ends a record
+  std::optional<std::string> condition_of_units;  ///< --where, a condition: units for which it holds are reported
+  std::optional<std::string> keep_if;             ///< filter: a condition
+  std::optional<std::string> drop_if;             ///< filter: a condition
+  std::optional<std::string> result;              ///< filter: the file with the result, a path
+  std::vector<std::string> presets;               ///< names (config/presets)
+  std::optional<unit_ranking> top_units;          ///< the units with the highest values
+  std::optional<std::string> distribution_of;     ///< a formula
   pass_through_mode pass_through = pass_through_mode::nothing;
   bool append = false;               ///< append to the file of --output
   bool totals_only = false;          ///< no table of the inputs
@@ -95,6 +121,7 @@ struct options {
   bool byte_counts = false;
   bool count_unverified = false;
   bool pairs = false;                 ///< count which bucket follows which
+  bool utf8 = false;                  ///< validate the text as UTF-8
   std::vector<std::string> measures;  ///< names, or "all"
   std::optional<baseline_source> baseline;
   std::vector<std::string> fail_if;   ///< conditions (config/expression) that make the exit status 3

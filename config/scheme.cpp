@@ -61,18 +61,19 @@ scheme classes() {
   return made;
 }
 
-enum utf8_part : std::uint16_t { ascii, continuation, lead_2, lead_3, lead_4, invalid };
+enum utf8_part : std::uint16_t { ascii, continuation, lead_2, lead_3, lead_4, never_utf8 };
 
 // RFC 3629, section 4, for a single byte: counts do not contain the order of bytes.
 utf8_part part_of(std::size_t value) {
   if (value < 0x80) return ascii;
   if (value < 0xc0) return continuation;
-  if (value < 0xc2 || value > 0xf4) return invalid;
+  if (value < 0xc2 || value > 0xf4) return never_utf8;
   return value >= 0xf0 ? lead_4 : value >= 0xe0 ? lead_3 : lead_2;
 }
 
 scheme utf8() {
-  scheme made{"utf8", {"ascii", "continuation", "lead-2", "lead-3", "lead-4", "invalid"}, {}};
+  scheme made{
+      "utf8", {"ascii", "continuation", "lead-2", "lead-3", "lead-4", "never-utf8"}, {}, {{"invalid", never_utf8}}};
   for (std::size_t value = 0; value < 256; ++value) made.bucket_of[value] = part_of(value);
   return made;
 }
@@ -136,6 +137,27 @@ scheme find_scheme(std::string_view name) {
     message.append("; bucket=characters;... defines one");
   }
   throw usage_error(message);
+}
+
+std::optional<std::size_t> find_bucket(const scheme& among, std::string_view name) {
+  const auto found = std::ranges::find(among.buckets, name);
+  if (found == among.buckets.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - among.buckets.begin());
+}
+
+std::optional<std::size_t> find_formerly_named(const scheme& among, std::string_view name) {
+  if (find_bucket(among, name)) return std::nullopt;
+  const auto found = std::ranges::find(among.former_names, name, &former_name::name);
+  if (found == among.former_names.end()) return std::nullopt;
+  return found->bucket;
+}
+
+bool are_buckets_of(const scheme& of, std::span<const std::string> names) {
+  if (names.size() != of.buckets.size()) return false;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] != of.buckets[i] && find_formerly_named(of, names[i]) != i) return false;
+  }
+  return true;
 }
 
 std::vector<scheme> make_schemes(const std::vector<std::string>& typed, bool ignore_case) {

@@ -93,9 +93,9 @@ class engine {
   /// The columns of a row: the requested ones. (A device counts all 256 values; its engine folds them.)
   [[nodiscard]] virtual const row_layout& layout() const = 0;
 
-  /// Page-locks memory for the device; jobs lie in it. Thread-safe. The engine keeps `owner` while a
-  /// device may access the memory; null if the memory outlives the engine. Does nothing on the host. Throws
-  /// engine_error; memory_shortage if a smaller amount may succeed.
+  /// Page-locks memory for the device; jobs lie in it. Thread-safe. The engine keeps `owner` while a device may access
+  /// the memory; null if the memory outlives the engine. Does nothing on the host. Throws engine_error; memory_shortage
+  /// if a smaller amount may succeed.
   virtual void register_memory(std::span<std::byte> memory, std::shared_ptr<const void> owner) = 0;
 
   /// Accepts a job. If it throws, the job is not accepted and `on_complete` is not called. Otherwise `on_complete` is

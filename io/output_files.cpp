@@ -1,5 +1,6 @@
 #include "io/output_files.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace gpuhist::io {
@@ -24,9 +25,14 @@ void output_files::temporary_became_output() {
   output_ = std::exchange(temporary_, std::nullopt);
 }
 
+void output_files::include(std::shared_ptr<const output_files> others) { included_.push_back(std::move(others)); }
+
 std::optional<output_files::role> output_files::find(const struct stat& file) const {
   const std::optional<identity> found = identity_of(file);
   if (!found) return std::nullopt;
+  for (const auto& each : included_) {
+    if (const std::optional<role> known = each->find(file)) return known;
+  }
   const std::scoped_lock lock(mutex_);
   if (found == output_) return role::output;
   if (found == temporary_) return role::temporary;
@@ -34,11 +40,13 @@ std::optional<output_files::role> output_files::find(const struct stat& file) co
 }
 
 bool output_files::has_any() const {
+  if (std::ranges::any_of(included_, [](const auto& each) { return each->has_any(); })) return true;
   const std::scoped_lock lock(mutex_);
   return output_ || temporary_;
 }
 
 bool output_files::has_inode(ino_t inode) const {
+  if (std::ranges::any_of(included_, [&](const auto& each) { return each->has_inode(inode); })) return true;
   const std::scoped_lock lock(mutex_);
   return (output_ && output_->inode == inode) || (temporary_ && temporary_->inode == inode);
 }

@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 namespace gpuhist::io {
 
@@ -24,6 +26,9 @@ class output_files {
 
   /// The temporary file was renamed.
   void temporary_became_output();
+
+  /// The files of another destination of this process are found, too. Call it before other threads use this object.
+  void include(std::shared_ptr<const output_files> others);
 
   /// The role of the file in this process; nothing for all other files.
   [[nodiscard]] std::optional<role> find(const struct stat& file) const;
@@ -46,6 +51,7 @@ class output_files {
   mutable std::mutex mutex_;
   std::optional<identity> output_;
   std::optional<identity> temporary_;
+  std::vector<std::shared_ptr<const output_files>> included_;
 };
 
 }  // namespace gpuhist::io

@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # Runs clang-tidy; findings are errors.
-#   scripts/tidy.sh            sources of the program and its benchmarks that changed since the last full pass, whose
-#                              commit is in scripts/tidy_passed; for a changed header, one source that includes it
+#   scripts/tidy.sh            sources of the program and its benchmarks that changed since the commit in
+#                              scripts/tidy_passed, whose sources passed; for a changed header, one source that includes
+#                              it
+#   scripts/tidy.sh --record   the same; if they pass, the present commit is written to scripts/tidy_passed, which must
+#                              then be committed
 #   scripts/tidy.sh --all      all these sources; if they pass, their commit is written to scripts/tidy_passed, which
 #                              must then be committed
 #   scripts/tidy.sh FILE...    these sources or folders. Tests are checked only if named (they take twice as long as the
@@ -43,7 +46,7 @@ changed_sources() {
 
 if [[ ${1:-} == --all ]]; then
   chosen=$(grep -E "^($(IFS='|'; echo "${folders[*]}"))/" <<<"$list")
-elif (($#)); then
+elif (($#)) && [[ $1 != --record ]]; then
   chosen=$(grep -E "^($(IFS='|'; echo "$*"))[ /]" <<<"$list")
 else
   since=$(cat "$passed")
@@ -58,6 +61,6 @@ xargs -P "$(nproc)" -n 2 bash -c '
   output=$(clang-tidy-19 --quiet --extra-arg=-Wno-unknown-warning-option -p "$1" "$0" 2>&1) && echo "  ok $0" && exit
   grep -v -e "warnings generated" -e "warnings treated as errors" <<<"$output"; exit 1' <<<"$chosen"
 
-if [[ ${1:-} == --all ]]; then
+if [[ ${1:-} == --all || ${1:-} == --record ]]; then
   if [[ -z $(git status --porcelain -- "${folders[@]}") ]]; then git rev-parse HEAD >"$passed"; fi
 fi

@@ -144,7 +144,8 @@ input_report input_counts::report() const {
           .verified = sized(verified_.counts),
           .unverified = sized(unverified_),
           .lost_ranges = lost_,
-          .number_of_lost_ranges = number_of_lost_ranges_};
+          .number_of_lost_ranges = number_of_lost_ranges_,
+          .utf8 = utf8_};
 }
 
 void input_counts::add_front(gpu::tally& verified, gpu::tally& unverified) const {

@@ -38,6 +38,9 @@ class input_counts {
 
   void set_format(std::string_view format) { format_ = format; }
 
+  /// What was found in the text so far.
+  void set_utf8(const utf8_report& found) { utf8_ = found; }
+
   /// Decoding of this group has reached this offset of the input. Used only for the front group.
   void set_compressed_bytes(group_id group, std::uint64_t bytes);
 
@@ -100,6 +103,7 @@ class input_counts {
   std::string name_;
   std::string format_ = "unknown";
   std::optional<std::uint64_t> compressed_bytes_;
+  std::optional<utf8_report> utf8_;
   text_tally verified_;    // empty until the first merge or commit
   gpu::tally unverified_;  // of damaged frames; empty until the first commit
   std::uint64_t merged_ = 0;

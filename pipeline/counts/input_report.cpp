@@ -1,6 +1,6 @@
 // The compact form of reports: numbers as LEB128 (seven bits a byte, the lowest first), texts after their length. The
 // counts of a tally are the distances from the previous class that occurs, and the counts. Its pairs follow after their
-// number, in the same form.
+// number, in the same form. What --utf8 found is at the end.
 #include "pipeline/counts/input_report.hpp"
 
 #include <algorithm>
@@ -11,6 +11,8 @@ namespace {
 constexpr unsigned complete_bit = 1;
 constexpr unsigned counted_unverified_bit = 2;
 constexpr unsigned compressed_bit = 4;
+constexpr unsigned utf8_bit = 8;
+constexpr unsigned malformed_bit = 16;
 
 class packer {
  public:
@@ -88,6 +90,30 @@ class unpacker {
   std::string_view rest_;
 };
 
+void pack_utf8(packer& out, const utf8_report& found) {
+  out.number(found.counts.malformed).number(found.counts.malformed_bytes).number(found.counts.code_points);
+  for (const std::uint64_t each : found.counts.scripts) out.number(each);
+  if (found.first_malformed) out.number(*found.first_malformed).number(found.first_malformed_line.value_or(1));
+}
+
+utf8_report unpack_utf8(unpacker& in, bool has_malformed) {
+  utf8_report made;
+  made.counts.malformed = in.number();
+  made.counts.malformed_bytes = in.number();
+  made.counts.code_points = in.number();
+  for (std::uint64_t& each : made.counts.scripts) each = in.number();
+  if (!has_malformed) return made;
+  made.first_malformed = in.number();
+  made.first_malformed_line = in.number();
+  return made;
+}
+
+unsigned bits_of(const input_report& input) {
+  return (input.complete ? complete_bit : 0) | (input.counted_unverified ? counted_unverified_bit : 0) |
+         (input.compressed_bytes ? compressed_bit : 0) | (input.utf8 ? utf8_bit : 0) |
+         (input.utf8 && input.utf8->first_malformed ? malformed_bit : 0);
+}
+
 }  // namespace
 
 void count_unverified(input_report& input) {
@@ -98,8 +124,7 @@ void count_unverified(input_report& input) {
 std::string packed_report(const input_report& input) {
   packer out;
   out.text(input.name).text(input.format).text(input.error);
-  out.number((input.complete ? complete_bit : 0) | (input.counted_unverified ? counted_unverified_bit : 0) |
-             (input.compressed_bytes ? compressed_bit : 0));
+  out.number(bits_of(input));
   out.number(static_cast<std::uint64_t>(input.error_kind)).number(static_cast<std::uint64_t>(input.error_origin));
   if (input.compressed_bytes) out.number(*input.compressed_bytes);
   out.tally(input.verified)
@@ -110,6 +135,7 @@ std::string packed_report(const input_report& input) {
     out.number(each.compressed_begin).number(each.compressed_end).number(each.text_offset);
     out.number(each.unverified_bytes).text(each.cause);
   }
+  if (input.utf8) pack_utf8(out, *input.utf8);
   return out.take();
 }
 
@@ -136,6 +162,7 @@ input_report unpacked_report(std::string_view text, std::size_t classes) {
     each.unverified_bytes = in.number();
     each.cause = in.text();
   }
+  if ((bits & utf8_bit) != 0) made.utf8 = unpack_utf8(in, (bits & malformed_bit) != 0);
   return made;
 }
 

@@ -3,6 +3,7 @@
 
 #include "gpu/tally.hpp"
 #include "io/failure_kind.hpp"
+#include "pipeline/counts/utf8_report.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -41,6 +42,7 @@ struct input_report {
   bool counted_unverified = false;          ///< --count-unverified: `verified` includes the unverified bytes
   std::vector<lost_range> lost_ranges{};    ///< the first max_lost_ranges, in the order of the input
   std::uint64_t number_of_lost_ranges = 0;  ///< listed or not
+  std::optional<utf8_report> utf8{};        ///< --utf8, if text of the input was read
 
   bool operator==(const input_report&) const = default;
 };

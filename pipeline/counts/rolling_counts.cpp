@@ -100,6 +100,7 @@ void rolling_counts::spill_if_finished(input_id input) {
   spilled.has_failed = report.error_kind != failure_kind::none;
   spilled.open.reset();
   all_complete_ = all_complete_ && report.complete;
+  add_utf8(utf8_, report.utf8);
   if (spilled.archive) --entry(*spilled.archive).open_members;
   append_finished();
 }
@@ -138,6 +139,12 @@ std::string rolling_counts::name_of(input_id input) const {
   const std::scoped_lock lock(mutex_);
   const input_counts* const counted = find_open(input);
   return counted != nullptr ? counted->name() : spilled(input).name;
+}
+
+std::uint64_t rolling_counts::order_of(input_id input) const {
+  constexpr unsigned bits_of_member = 32;
+  const std::scoped_lock lock(mutex_);
+  return (std::uint64_t{entry(input).archive.value_or(input)} << bits_of_member) | input;
 }
 
 // Inputs before the first unfinished one are found by their number in reports, which equals the input's number only
@@ -244,6 +251,11 @@ void rolling_counts::set_compressed_bytes(input_id input, group_id group, std::u
   if (input_counts* const counted = find_open(input)) counted->set_compressed_bytes(group, bytes);
 }
 
+void rolling_counts::note_utf8(input_id input, const utf8_report& found) {
+  const std::scoped_lock lock(mutex_);
+  if (input_counts* const counted = find_open(input)) counted->set_utf8(found);
+}
+
 void rolling_counts::finish(input_id input, std::uint64_t bytes) {
   if (windows_) windows_->end_input(input);
   const stopping_lock locked(*this);
@@ -278,6 +290,7 @@ run_counts rolling_counts::counts() const {
   out.partition = counted_;
   out.verified = verified_;
   out.unverified = unverified_;
+  out.utf8 = utf8_;
   out.complete = all_complete_ && !failure_;
   out.inputs = {finished_, appended_};
   for (const input_entry& each : inputs_) {
@@ -297,6 +310,7 @@ void rolling_counts::write_input(const input_entry& from, run_counts& out) {
   from.open->add_front(report.verified, report.unverified);
   from.open->add_front(out.verified, out.unverified);
   out.complete = out.complete && report.complete;
+  add_utf8(out.utf8, report.utf8);
   if (!from.is_represented_by_members || report.error_kind != failure_kind::none) {
     out.inputs.push_back(std::move(report));
   }

@@ -71,6 +71,9 @@ class rolling_counts {
 
   [[nodiscard]] std::string name_of(input_id input) const;
 
+  /// A number that orders unfinished inputs as results do: by the list of inputs, then by the members of an archive.
+  [[nodiscard]] std::uint64_t order_of(input_id input) const;
+
   /// Opens the next group of an input.
   group_id open_group(input_id input);
 
@@ -105,6 +108,10 @@ class rolling_counts {
 
   /// Decoding of this group has reached this offset of the input. Used only for the front group.
   void set_compressed_bytes(input_id input, group_id group, std::uint64_t bytes);
+
+  /// What --utf8 found in the text of an input so far. Must be called before this text can be merged, and before the
+  /// input is finished.
+  void note_utf8(input_id input, const utf8_report& found);
 
   /// Inputs opened so far.
   [[nodiscard]] std::size_t inputs() const;
@@ -174,7 +181,8 @@ class rolling_counts {
 
   mutable std::mutex mutex_;
   gpu::tally verified_;
-  gpu::tally unverified_;  // of damaged frames
+  gpu::tally unverified_;            // of damaged frames
+  std::optional<utf8_report> utf8_;  // of spilled inputs
   std::uint64_t merged_ = 0;
   std::deque<input_entry> inputs_;  // from the first unfinished input on
   std::size_t before_ = 0;          // the number of inputs before it

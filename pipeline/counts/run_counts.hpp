@@ -6,6 +6,7 @@
 #include "pipeline/counts/input_reports.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct run_counts {
   gpu::tally verified;                 ///< the totals
   gpu::tally unverified;               ///< snapshots print them as "provisional"
   bool counted_unverified = false;     ///< --count-unverified: `verified` includes the unverified bytes
+  std::optional<utf8_report> utf8{};   ///< --utf8: of all inputs, verified or not
   input_reports inputs;                ///< in the order in which they were given or found
   std::vector<skipped_names> skipped;  ///< in trees and archives, sorted by cause
   double elapsed_seconds = 0;          ///< snapshots: since the first read

@@ -12,7 +12,7 @@ namespace gpuhist::pipeline {
 namespace {
 
 [[noreturn]] void throw_spill_error(const spill_folder& folder, int error) {
-  throw spill_error("the reports of finished inputs need a temporary file in " + folder.path + ": " +
+  throw spill_error(folder.content + " need a temporary file in " + folder.path + ": " +
                     std::system_category().message(error) + "; make room there, or set " + folder.named_by +
                     " to another folder");
 }
@@ -73,6 +73,8 @@ std::string spilled_bytes::read(std::uint64_t from, std::size_t length) const {
   {
     const std::scoped_lock lock(mutex_);
     if (from >= file_bytes_) return tail_.substr(std::min<std::uint64_t>(from - file_bytes_, tail_.size()), length);
+    // the file may be longer: cut_back() leaves bytes in it
+    length = static_cast<std::size_t>(std::min<std::uint64_t>(length, file_bytes_ - from));
   }
   std::string out(length, '\0');
   std::size_t have = 0;
@@ -80,7 +82,7 @@ std::string spilled_bytes::read(std::uint64_t from, std::size_t length) const {
     const ssize_t count = ::pread(file_.get(), out.data() + have, length - have, static_cast<off_t>(from + have));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0)
-      throw std::system_error(errno, std::system_category(), "cannot read the temporary file of finished inputs");
+      throw std::system_error(errno, std::system_category(), "cannot read the temporary file with " + folder_.content);
     if (count == 0) break;
     have += static_cast<std::size_t>(count);
   }

@@ -217,7 +217,8 @@ void driver::make_feed() {
   }
   feed_ = std::make_shared<feeder>(
       plan_, feeder::executors{.pool = *pool_, .streams = loop_}, *ring_, *collector_, *counts_, notes_, failures_,
-      [this](const std::string& text) { notify_later(text); }, sink_.get(), *engine_.taken, stop_.get_token());
+      [this](const std::string& text) { notify_later(text); },
+      feeder::outlets{.sink = sink_.get(), .observer = hooks_.observer}, *engine_.taken, stop_.get_token());
 }
 
 // Any thread may call it. The hook is called on the thread of the loop.

@@ -32,7 +32,7 @@ bool is_slow_to_count(const run_plan& plan) {
   return plan.pairs.has_value() || plan.partition.classes > many_classes;
 }
 
-archive_limits limits_of_archives(const run_plan& plan, io::stream_sink* text_to) {
+archive_limits limits_of_archives(const run_plan& plan, text_taps* text_to) {
   constexpr std::uint64_t usual_window = std::uint64_t{8} << 20U;
   constexpr std::uint64_t share_of_memory = 4;
   const buffer_plan& buffers = plan.buffers;
@@ -75,7 +75,7 @@ async::task<std::exception_ptr> failure_of(async::task<> task) {
 
 feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, collector& counted,
                rolling_counts& counts, feed_notes& notes, async::first_failure& failures, follower::remark notify,
-               io::stream_sink* sink, gpu::engine& engine, std::stop_token stop)
+               const outlets& outlets, gpu::engine& engine, std::stop_token stop)
     : plan_(plan),
       executors_(executors),
       divider_(counts.windows() != nullptr ? std::make_unique<window_divider>(counts) : nullptr),
@@ -84,17 +84,22 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
       notes_(notes),
       failures_(failures),
       notify_(std::move(notify)),
-      sink_(sink),
+      sink_(outlets.sink),
+      taps_({.sink = passes_through(config::pass_through_mode::text) ? sink_ : nullptr,
+             .observer = outlets.observer,
+             .validates_utf8 = plan.validates_utf8},
+            executors.streams, counts, failures),
       stop_(stop),
       files_({.range_bytes = plan.buffers.chunk_bytes,
               .in_flight = plan.threads + std::size_t{4},
               .readers = plan.readers,
               .keeps_threads = plan.readers < plan.threads},
              cutter_, counts, notes.read, executors.pool, failures, stop),
-      contexts_(
-          plan.buffers.decoders, plan.buffers.window_limit, plan.dictionary,
-          {.chunk_bytes = plan.buffers.busy_chunk_bytes, .is_slow = is_slow_to_count(plan), .threads = plan.threads},
-          notes.decompress, slots, counted, divider_.get(), plan.option_name),
+      contexts_(plan.buffers.decoders, plan.buffers.window_limit, plan.dictionary,
+                {.chunk_bytes = plan.buffers.busy_chunk_bytes,
+                 .is_slow = is_slow_to_count(plan) || taps_.is_observed(),
+                 .threads = plan.threads},
+                notes.decompress, slots, counted, divider_.get(), plan.option_name),
       device_(plan.decodes_on_device
                   ? std::make_unique<device_frames>(
                         engine, device_frames::settings{.slots = {.slot_bytes = plan.buffers.device_slot_bytes,
@@ -111,18 +116,19 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
                    .group_bytes = plan.buffers.group_bytes,
                    .max_text = plan.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),
                    .skip_damage = plan.skip_damage,
-                   .text_to = passes_through(config::pass_through_mode::text) ? sink : nullptr,
+                   .text_to = taps_.is_used() ? &taps_ : nullptr,
                    .device = device_.get(),
                    .min_device_bytes = plan.buffers.min_device_bytes,
                    .in_order_for = plan.in_order_for},
                   {.pool = executors.pool, .streams = executors.streams}, contexts_, counted, counts, notes, failures,
                   stop),
-      archives_({.limits = limits_of_archives(plan, passes_through(config::pass_through_mode::text) ? sink : nullptr),
+      archives_({.limits = limits_of_archives(plan, taps_.is_used() ? &taps_ : nullptr),
                  .block_bytes = plan.buffers.block_bytes,
                  .own_blocks = plan.buffers.blocks},
                 {.pool = executors.pool, .streams = executors.streams}, contexts_, counts, notes, failures, stop),
       small_({.max_bytes = small_bytes, .forced_format = plan.forced_format, .option_name = plan.option_name},
              contexts_, counts, notes, executors.pool, failures, stop),
+      observed_(failures),
       list_(plan, executors.streams, std::move(stop)),
       heads_(plan, {.pool = executors.pool, .streams = executors.streams}, contexts_, notes) {}
 
@@ -155,6 +161,7 @@ async::task<> feeder::feed_all() {
   static_cast<void>(co_await files_.all_read());
   static_cast<void>(co_await archives_.drain());
   co_await compressed_.drain();
+  co_await observed_.ended();
   if (error) std::rethrow_exception(error);
 }
 
@@ -178,6 +185,7 @@ async::task<> feeder::drain() {
   co_await files_.drain();
   static_cast<void>(co_await archives_.drain());
   co_await compressed_.drain();
+  co_await observed_.ended();
 }
 
 input_id feeder::open(const listed_input& listed) {
@@ -186,8 +194,8 @@ input_id feeder::open(const listed_input& listed) {
 
 // Inputs are numbered in the order of the list; they may be read in another order.
 async::task<> feeder::feed_batch(std::vector<listed_input> batch) {
-  // all threads read a single file, in ranges; windows and forwarding need the text of all inputs in order
-  const bool many = batch.size() > 1 && !plan_.windows && sink_ == nullptr;
+  // all threads read a single file, in ranges; windows, forwarding and observers need the text in order
+  const bool many = batch.size() > 1 && !plan_.windows && sink_ == nullptr && !taps_.is_used();
   std::vector<numbered_input> small;
   for (listed_input& each : batch) {
     numbered_input next{.input = open(each), .listed = std::move(each)};
@@ -295,8 +303,10 @@ async::task<> feeder::count(input_id input, const std::string& name, const share
     if (in_turn) co_await compressed_.drain();
   } else if (!is_file) {
     co_await async::run_on(executors_.streams, feed_stream(input, source, std::move(head)));
-  } else if (sink_ != nullptr) {
-    co_await feed_file_in_order(input, std::get<io::file_source>(*source));
+    co_await taps_.end(input, input_observer::ending::early);  // unless it has ended
+  } else if (taps_.is_used()) {
+    if (in_turn || plan_.windows) co_return co_await feed_observed(input, source, {});
+    observed_.spawn(executors_.pool, feed_observed(input, source, co_await contexts_.acquire()));
   } else {
     co_await files_.add(input, std::shared_ptr<const io::file_source>(source, &std::get<io::file_source>(*source)));
   }
@@ -315,7 +325,7 @@ void feeder::note_manner(const io::source& source, bool is_raw) {
     manner += config::format_size(plan_.buffers.block_bytes) + " read ahead, " + std::to_string(plan_.buffers.blocks) +
               " of them";
     ++notes_.compressed_inputs;
-  } else if (stream == nullptr && sink_ != nullptr) {
+  } else if (stream == nullptr && taps_.is_used()) {
     manner += " in order, straight into the slots";
   } else if (stream == nullptr) {
     manner += " in ranges of " + config::format_size(plan_.buffers.chunk_bytes) + " by " +
@@ -332,10 +342,11 @@ async::task<> feeder::feed_stream(input_id input, shared_source source, bytes he
   auto& stream = std::get<io::stream_source>(*source);
   std::uint64_t committed = 0;
   try {
-    if (passes_through(config::pass_through_mode::text)) {  // the head was read before the format was known
+    if (taps_.forwards_all()) {  // the head was read before the format was known
       co_await sink_->write(head);
       stream.pass_through_to(*sink_);
     }
+    co_await taps_.observe({.input = input}, head);
     co_await put(input, head, committed);
     co_await read_stream(input, stream, committed);
   } catch (const io::input_error&) {
@@ -367,23 +378,32 @@ async::task<> feeder::pass_through_rest(input_id input, shared_source source) {
   }
 }
 
+// `context`: its cutter is used; empty: that of the text of all inputs in order.
+async::task<> feeder::feed_observed(input_id input, shared_source source, decode_contexts::lease context) {
+  co_await feed_file_in_order(input, std::get<io::file_source>(*source), context ? context->cut : cutter_);
+  co_await taps_.end(input, input_observer::ending::early);  // unless it has ended
+}
+
 // A reservation is held until its bytes are written, so a slow consumer slows down the reading.
-async::task<> feeder::feed_file_in_order(input_id input, const io::file_source& file) {
+async::task<> feeder::feed_file_in_order(input_id input, const io::file_source& file, cutter& cut) {
   std::uint64_t offset = 0;
   try {
     while (!stop_.stop_requested()) {
-      held_reservation reserved(cutter_, co_await cutter_.reserve(plan_.buffers.chunk_bytes));
+      held_reservation reserved(cut, co_await cut.reserve(plan_.buffers.chunk_bytes));
       std::size_t read = 0;
       {
         const stopwatch busy(notes_.read.busy_nanoseconds);
         read = file.read_at(reserved.bytes(), offset);
       }
-      co_await sink_->write(reserved.bytes().first(read));
+      co_await taps_.pass({.input = input}, reserved.bytes().first(read));
       reserved.commit(read, {.input = input});
       notes_.read.bytes += read;
       offset += read;
       file.leave_offset_at(offset);
-      if (read < reserved.bytes().size() && !stop_.stop_requested()) co_return counts_.finish(input, offset);
+      if (read < reserved.bytes().size() && !stop_.stop_requested()) {
+        co_await taps_.end(input, input_observer::ending::whole);
+        co_return counts_.finish(input, offset);
+      }
     }
     counts_.fail(input, offset, left_at(offset));
   } catch (const io::input_error&) {
@@ -413,11 +433,15 @@ async::task<> feeder::read_stream(input_id input, io::stream_source& stream, std
         const stopwatch busy(notes_.read.busy_nanoseconds);
         read = stream.read_some(reserved.bytes());
       }
+      co_await taps_.observe({.input = input}, reserved.bytes().first(read.value_or(0)));
       reserved.commit(read.value_or(0), {.input = input});
     }
     committed += read.value_or(0);
     notes_.read.bytes += read.value_or(0);
-    if (read == 0U) co_return counts_.finish(input, committed);
+    if (read == 0U) {
+      co_await taps_.end(input, input_observer::ending::whole);
+      co_return counts_.finish(input, committed);
+    }
     if (stop_.stop_requested()) break;
     if (read) {
       // signals and timers of this thread must be handled although the stream always has bytes

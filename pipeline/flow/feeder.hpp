@@ -24,6 +24,7 @@
 #include "pipeline/flow/statistics/feed_notes.hpp"
 #include "pipeline/flow/text_divider.hpp"
 #include "pipeline/flow/text_feed.hpp"
+#include "pipeline/flow/text_taps.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -44,10 +45,15 @@ class feeder final : public text_feed {
     async::event_loop& streams;
   };
 
-  /// `sink`: receives the forwarded bytes, on the executor for streams; null: nothing is forwarded. `failures`:
-  /// receives failures that no input causes.
+  /// Where bytes go besides being counted.
+  struct outlets {
+    io::stream_sink* sink = nullptr;    ///< the output of --pass-through; null: nothing is forwarded
+    text_observer* observer = nullptr;  ///< null: none
+  };
+
+  /// `failures`: receives failures that no input causes.
   feeder(const run_plan& plan, const executors& executors, ring& slots, collector& counted, rolling_counts& counts,
-         feed_notes& notes, async::first_failure& failures, follower::remark notify, io::stream_sink* sink,
+         feed_notes& notes, async::first_failure& failures, follower::remark notify, const outlets& outlets,
          gpu::engine& engine, std::stop_token stop);
 
   /// Runs on the pool.
@@ -76,7 +82,8 @@ class feeder final : public text_feed {
   [[nodiscard]] io::source open_source(const listed_input& listed) const;
   async::task<> count(input_id input, const std::string& name, const shared_source& source);
   async::task<> pass_through_rest(input_id input, shared_source source);
-  async::task<> feed_file_in_order(input_id input, const io::file_source& file);
+  async::task<> feed_file_in_order(input_id input, const io::file_source& file, cutter& cut);
+  async::task<> feed_observed(input_id input, shared_source source, decode_contexts::lease context);
   void note_manner(const io::source& source, bool is_raw);
   async::task<> feed_stream(input_id input, shared_source source, bytes head);
   async::task<> put(input_id input, std::span<const std::byte> text, std::uint64_t& committed);
@@ -91,6 +98,7 @@ class feeder final : public text_feed {
   async::first_failure& failures_;
   follower::remark notify_;
   io::stream_sink* sink_;
+  text_taps taps_;
   std::stop_token stop_;
   plain_files files_;
   decode_contexts contexts_;
@@ -98,6 +106,7 @@ class feeder final : public text_feed {
   compressed_inputs compressed_;
   archive_inputs archives_;
   small_files small_;
+  async::task_group observed_;  // files whose text is observed
   input_list list_;
   head_reader heads_;
 };

@@ -3,6 +3,7 @@
 
 #include "gpu/engines.hpp"
 #include "pipeline/counts/run_counts.hpp"
+#include "pipeline/counts/text_observer.hpp"
 #include "pipeline/counts/windows/window_events.hpp"
 #include "pipeline/flow/statistics/run_progress.hpp"
 
@@ -44,6 +45,8 @@ struct run_hooks {
   /// On SIGUSR1, which is watched if this is set and the parent did not ignore it. All bytes that arrived before are
   /// counted. Precondition: hold_status_signal() was called.
   std::function<void(const run_progress&)> status{};
+  /// Observes the text of every input in its order; outlives the run. Null: none. Text of a feed is not observed.
+  text_observer* observer = nullptr;
   /// Makes the feed of the run. Empty: the inputs of the plan are fed.
   std::function<std::shared_ptr<text_feed>(const feed_parts&)> make_feed{};
   /// Makes the engine; tests replace it.

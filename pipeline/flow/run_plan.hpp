@@ -85,6 +85,7 @@ struct run_plan {
   bool snapshot_by_signal = false;      ///< SIGUSR1 also writes a snapshot: the output is a stream of results
   bool count_unverified = false;
   bool stats = false;
+  bool validates_utf8 = false;  ///< the text of every input is validated as UTF-8
   /// No thread outlives the run: it waits for a device that is still being woken (gpu::engine_request::joins_waker).
   bool joins_waker = false;
 };

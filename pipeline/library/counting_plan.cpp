@@ -10,6 +10,7 @@
 #include "pipeline/flow/ring.hpp"
 #include "pipeline/library/resolve.hpp"
 #include "pipeline/library/resolve_measuring.hpp"
+#include "pipeline/library/resolve_units.hpp"
 #include "pipeline/library/resolve_watch.hpp"
 #include "pipeline/library/resolve_windows.hpp"
 
@@ -226,6 +227,10 @@ void check_followed(const file_options& options, const option_names& names) {
     throw config::usage_error(names.where("--follow") +
                               ": needs names of files; a stream is read until it ends in any case");
   }
+  if (options.utf8) {
+    throw config::usage_error(names.where("--utf8") + ": cannot be combined with " + names.name("--follow") +
+                              "; the text of a file that grows has no end");
+  }
   if (options.pass_through) {
     throw config::usage_error(names.where("--pass-through") + ": cannot be combined with " + names.name("--follow") +
                               (names.is_command() ? "; write tail -F FILE | gpuhist --pass-through" : ""));
@@ -266,8 +271,8 @@ unsigned default_readers(const counting_plan& so_far) {
   return so_far.forecast.cuda && so_far.threads > 2 * others ? so_far.threads - others : so_far.threads;
 }
 
-// Windows, pairs and passed-through text need the text on the host. Many inputs are open at once if there is memory for
-// them: a frame is decoded in order, so one device needs many frames.
+// Windows, pairs, units, --utf8 and passed-through text need the text on the host. Many inputs are open at once if
+// there is memory for them: a frame is decoded in order, so one device needs many frames.
 void plan_device_decoding(const file_options& file, counting_plan& planned) {
   constexpr std::uint64_t max_bytes = 4096 * mib;
   constexpr std::uint64_t share_of_memory = 2;
@@ -278,7 +283,8 @@ void plan_device_decoding(const file_options& file, counting_plan& planned) {
   planned.decodes_on_device = options.device_decode != device_decoding::off &&
                               (planned.forecast.cuda || planned.forecast.shared) && !planned.windows &&
                               !planned.pairs && !planned.dictionary &&
-                              planned.passes_through == config::pass_through_mode::nothing && !planned.follow;
+                              planned.passes_through == config::pass_through_mode::nothing && !planned.follow &&
+                              !planned.validates_utf8 && !(planned.units && planned.units->shape.divides_text());
   if (!planned.decodes_on_device) return;
   buffers.min_device_bytes = options.device_decode == device_decoding::on ? 0 : mib;
   buffers.device_slot_bytes = static_cast<std::uint32_t>(slot_bytes);
@@ -330,11 +336,19 @@ std::optional<config::snapshot_interval> resolve_interval(const file_options& op
 }
 
 // What is counted and checked.
-void resolve_counts(const counting_options& options, const option_names& names, counting_plan& planned) {
+void resolve_counts(const file_options& file, const option_names& names, counting_plan& planned) {
+  const counting_options& options = file.counting;
   const std::vector<config::scheme> schemes = resolve_schemes(options, names);
   planned.measuring = resolve_measuring(options, names);
-  planned.watched = resolve_watch(options, schemes, planned.measuring, names);
-  const bool by_byte = options.byte_counts || !planned.measuring.asked.empty() || planned.watched.needs_byte_counts();
+  const formula_context known{.schemes = schemes,
+                              .measuring = planned.measuring,
+                              .names = names,
+                              .has_pairs = options.pairs,
+                              .has_malformed = file.utf8};
+  planned.watched = resolve_watch(options, known);
+  planned.units = resolve_units(file, known);
+  const bool by_byte = options.byte_counts || !planned.measuring.asked.empty() || planned.watched.needs_byte_counts() ||
+                       (planned.units && planned.units->needs_byte_counts());
   planned.partition = by_byte ? gpu::partition::identity() : coarsest_partition(schemes);
   planned.pairs = resolve_pairs(options, schemes, names);
   for (const config::scheme& each : schemes) {
@@ -376,8 +390,9 @@ counting_plan make_plan(const file_options& options, const option_names& names) 
   planned.skip_damage = options.skip_damage;
   planned.count_unverified = options.count_unverified;
   planned.follow = options.follow;
+  planned.validates_utf8 = options.utf8;
   check_followed(options, names);
-  resolve_counts(options.counting, names, planned);
+  resolve_counts(options, names, planned);
   planned.watched.growing = options.follow;
   resolve_engines(options.counting, names, planned);
   const bool all_are_named = !planned.trees && !planned.list && !planned.follow;
@@ -388,6 +403,8 @@ counting_plan make_plan(const file_options& options, const option_names& names) 
   planned.windows = resolve_windows(options.counting, names);
   if (planned.windows) planned.windows->interleaved = options.follow;
   check_time_of_inputs(options, names, planned);
+  if (planned.validates_utf8) planned.in_order_for = "--utf8";
+  if (planned.units && planned.units->shape.divides_text()) planned.in_order_for = "--each";
   if (planned.windows) planned.in_order_for = "--window";
   planned.snapshot_every = resolve_interval(options, names);
   size_buffers(options, names, planned);
@@ -413,6 +430,7 @@ void set_outputs(counting_plan& planned, std::shared_ptr<const io::output_files>
 report make_report(const counting_plan& planned, report::kind kind, run_counts counts) {
   report made;
   static_cast<run_counts&>(made) = std::move(counts);
+  if (planned.validates_utf8 && !made.utf8) made.utf8.emplace();
   made.type = kind;
   made.schemes = planned.schemes;
   made.byte_counts = planned.byte_counts;

@@ -10,6 +10,7 @@
 #include "pipeline/report/conditions/watcher.hpp"
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/measures/measuring.hpp"
+#include "pipeline/report/units/unit_plan.hpp"
 
 #include <memory>
 #include <vector>
@@ -17,9 +18,10 @@
 namespace gpuhist::pipeline {
 
 struct counting_plan : run_plan {
-  std::vector<scheme_view> schemes;  ///< in the order in which they were requested
-  gates::watch_list watched;         ///< the conditions that counts are checked against
-  measures::measuring measuring;     ///< measures that are computed from the counts of the 256 byte values
+  std::vector<scheme_view> schemes;               ///< in the order in which they were requested
+  gates::watch_list watched;                      ///< the conditions that counts are checked against
+  measures::measuring measuring;                  ///< measures that are computed from the counts of the 256 byte values
+  std::shared_ptr<const units::unit_plan> units;  ///< null: no units are measured
   bool ignore_case = false;
   bool byte_counts = false;
 };

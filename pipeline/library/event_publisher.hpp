@@ -42,6 +42,9 @@ class event_publisher {
     }
   }
 
+  /// The schemes and measures of windows and units; without counts.
+  [[nodiscard]] const report& frame() const { return *frame_; }
+
   /// The first exception of a callback; null: none has thrown.
   [[nodiscard]] const std::exception_ptr& thrown() const { return thrown_; }
 

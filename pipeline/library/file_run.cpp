@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -33,7 +34,14 @@ file_run::file_run(const counting_plan& planned, const file_events& events, std:
       events_(events),
       stop_(std::move(stop)),
       process_(std::move(process)),
-      publisher_(planned, static_cast<const counting_events&>(events)) {}
+      publisher_(planned, static_cast<const counting_events&>(events)) {
+  if (!plan_.units) return;
+  const bool is_reported = events_.on_unit || process_.on_units;
+  units_ = std::make_unique<unit_reports>(
+      plan_, is_reported
+                 ? units::unit_run::report_units([this](std::span<const units::unit_record> found) { publish(found); })
+                 : nullptr);
+}
 
 finished_run file_run::run() {
   outcome finished = pipeline::run(plan_, hooks());
@@ -60,8 +68,10 @@ finished_run file_run::conclude(outcome finished) const {
   if (const auto& fault = finished.pass_through_error) {
     made.outcome.pass_through_error = {.error = fault->error, .offset = fault->offset};
   }
+  if (units_) made.outcome.units = summary_of(units_->result());
   auto result = std::make_shared<results::state>();
   result->content = make_report(plan_, report::kind::result, std::move(finished.result));
+  if (units_) result->content.units = units_->result();
   result->content.stats = stats_of(plan_, std::move(finished.stats));
   result->failed = gpuhist::failure_of(finished.engine_failure, finished.engine_cause);
   made.outcome.result = results(std::move(result));
@@ -72,6 +82,7 @@ run_hooks file_run::hooks() {
   run_hooks made;
   publisher_.connect(made);
   made.stop = stop_;
+  if (units_) connect_units(made);
   if (events_.on_input) {
     made.input_finished = [this, watch = std::move(made.input_finished)](const input_report& input) {
       publish(input);
@@ -97,6 +108,29 @@ run_hooks file_run::hooks() {
   return made;
 }
 
+void file_run::publish(std::span<const units::unit_record> found) {
+  if (events_.on_unit) {
+    for (const units::unit_record& each : found) publisher_.call(events_.on_unit, unit_of(each));
+  }
+  if (process_.on_units) process_.on_units(publisher_.frame(), found);
+}
+
+void file_run::connect_units(run_hooks& to) {
+  to.observer = units_->observer();
+  if (units_->are_inputs()) {
+    to.input_finished = [this, next = std::move(to.input_finished)](const input_report& input) {
+      units_->judge(input);
+      return next && next(input);
+    };
+  }
+  if (units_->are_windows()) {
+    to.window = [this, next = std::move(to.window)](const closed_window& closed) {
+      units_->judge(closed);
+      return next && next(closed);
+    };
+  }
+}
+
 // As a result that contains this input alone.
 void file_run::publish(const input_report& input) {
   run_counts alone;
@@ -105,6 +139,7 @@ void file_run::publish(const input_report& input) {
   alone.verified = input.verified;
   alone.unverified = input.unverified;
   alone.counted_unverified = input.counted_unverified;
+  add_utf8(alone.utf8, input.utf8);
   alone.inputs.push_back(input);
   publisher_.call(events_.on_input, results_of(report::kind::result, std::move(alone)));
 }

@@ -6,11 +6,14 @@
 #include "pipeline/flow/run_hooks.hpp"
 #include "pipeline/library/counting_plan.hpp"
 #include "pipeline/library/event_publisher.hpp"
+#include "pipeline/library/unit_reports.hpp"
 
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 
 namespace gpuhist::pipeline {
@@ -21,6 +24,8 @@ struct process_hooks {
   bool process_exits = false;                            ///< as run_hooks::process_exits
   std::function<void()> write_kept{};                    ///< as run_hooks::write_kept
   std::function<void(const run_progress&)> on_status{};  ///< as run_hooks::status
+  /// For selected units, at least one; `frame`: the schemes and measures of the run.
+  std::function<void(const report& frame, std::span<const units::unit_record> found)> on_units{};
 };
 
 struct finished_run {
@@ -45,6 +50,8 @@ class file_run {
   [[nodiscard]] run_hooks hooks();
   [[nodiscard]] finished_run conclude(outcome finished) const;
   void publish(const input_report& input);
+  void publish(std::span<const units::unit_record> found);
+  void connect_units(run_hooks& to);
   [[nodiscard]] results results_of(report::kind kind, run_counts counts) const;
   [[nodiscard]] run_status status_of(const outcome& finished) const;
 
@@ -53,6 +60,7 @@ class file_run {
   const std::stop_token stop_;
   const process_hooks process_;
   event_publisher publisher_;
+  std::unique_ptr<unit_reports> units_;  // null: no units are measured
 };
 
 /// The size of all inputs as they are stored, in bytes; nothing if it is not known.

@@ -20,7 +20,10 @@ constexpr auto fields = std::to_array<field>({
     {.option = "--chunk-size", .name = "file_options::chunk_size"},
     {.option = "--device-decode", .name = "counting_options::device_decode"},
     {.option = "--device-memory", .name = "counting_options::device_memory"},
+    {.option = "--delimiter", .name = "unit_options::delimiter"},
     {.option = "--devices", .name = "counting_options::devices"},
+    {.option = "--distribution-of", .name = "unit_options::distribution_of"},
+    {.option = "--each", .name = "file_options::units"},
     {.option = "--engine", .name = "counting_options::counting_engine"},
     {.option = "--fail-fast", .name = "counting_options::fail_fast"},
     {.option = "--fail-if", .name = "counting_options::fail_if"},
@@ -42,7 +45,10 @@ constexpr auto fields = std::to_array<field>({
     {.option = "--step", .name = "window_options::step"},
     {.option = "--streams", .name = "counting_options::streams"},
     {.option = "--threads", .name = "counting_options::threads"},
+    {.option = "--top", .name = "unit_options::top_by"},
+    {.option = "--utf8", .name = "file_options::utf8"},
     {.option = "--watch", .name = "counting_options::watch"},
+    {.option = "--where", .name = "unit_options::where"},
     {.option = "--window", .name = "counting_options::windows"},
     {.option = "--zstd-dictionary", .name = "file_options::dictionary"},
 });
@@ -53,6 +59,7 @@ constexpr auto fields_of_counter = std::to_array<field>({
     {.option = "--input-format", .name = "input_options::format"},
     {.option = "--max-output", .name = "input_options::max_output"},
     {.option = "--slots", .name = ""},
+    {.option = "--utf8", .name = ""},
     {.option = "--zstd-dictionary", .name = "count_files() and file_options::dictionary"},
 });
 

@@ -22,6 +22,18 @@ void check_needs(const gates::formula& resolved, const std::string& text, const 
     throw config::usage_error(config::pointing_at(
         of_pairs->typed + " is a measure of pairs; give " + known.names.name("--pairs"), text, of_pairs->at));
   }
+  const config::reference* const of_words = resolved.needs_words();
+  if (of_words != nullptr && !known.has_words) {
+    throw config::usage_error(config::pointing_at(
+        of_words->typed + " are counted for the units of " + known.names.name("--each") + " only", text, of_words->at));
+  }
+  const config::reference* const of_utf8 = resolved.needs_malformed();
+  if (of_utf8 != nullptr && !known.has_malformed) {
+    const std::string option = known.names.name("--utf8");
+    const std::string remedy = option.empty() ? ", which is done for files only" : "; give " + option;
+    throw config::usage_error(
+        config::pointing_at(of_utf8->typed + " needs the text to be validated" + remedy, text, of_utf8->at));
+  }
 }
 
 template <class Formula>

@@ -18,6 +18,8 @@ struct formula_context {
   const measures::measuring& measuring;
   const option_names& names;
   bool has_pairs = false;
+  bool has_words = false;      ///< the number of words of units is counted
+  bool has_malformed = false;  ///< the number of malformed UTF-8 sequences is counted: --utf8, or of units
 };
 
 /// The value of `option`. Throws config::usage_error for unknown names, and for measures that need a baseline or pairs

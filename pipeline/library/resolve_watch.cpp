@@ -1,10 +1,8 @@
 #include "pipeline/library/resolve_watch.hpp"
 
-#include "config/usage_error.hpp"
-#include "pipeline/library/resolve_formula.hpp"
-
 #include <string>
 #include <vector>
+#include "config/usage_error.hpp"
 
 namespace gpuhist::pipeline {
 namespace {
@@ -28,10 +26,9 @@ void resolve_units(const counting_options& options, const option_names& names, g
 
 }  // namespace
 
-gates::watch_list resolve_watch(const counting_options& options, std::span<const config::scheme> schemes,
-                                const measures::measuring& measuring, const option_names& names) {
+gates::watch_list resolve_watch(const counting_options& options, const formula_context& known) {
   gates::watch_list resolved;
-  const formula_context known{.schemes = schemes, .measuring = measuring, .names = names, .has_pairs = options.pairs};
+  const option_names& names = known.names;
   add_gates(resolved, gate::kind::fail, options.fail_if, names.where("--fail-if"), known);
   add_gates(resolved, gate::kind::alert, options.alert_if, names.where("--alert-if"), known);
   if (options.fail_fast && options.fail_if.empty()) {

@@ -92,6 +92,7 @@ class adder {
   }
 
   report take() {
+    if (!all_have_utf8_) sum_.utf8.reset();
     sum_.inputs = pipeline::input_reports(inputs_, number_);
     return std::move(sum_);
   }
@@ -109,6 +110,8 @@ class adder {
     sum_.unverified += coarse(part.unverified);
     if (part.type == report::kind::snapshot) sum_.type = report::kind::snapshot;
     sum_.complete = sum_.complete && part.complete;
+    all_have_utf8_ = all_have_utf8_ && part.utf8;
+    add_utf8(sum_.utf8, part.utf8);
     sum_.byte_counts = sum_.byte_counts && part.byte_counts;
     sum_.counted_unverified = sum_.counted_unverified || part.counted_unverified;
     sum_.elapsed_seconds = std::max(sum_.elapsed_seconds, part.elapsed_seconds);
@@ -116,6 +119,7 @@ class adder {
   }
 
   bool with_pairs_;
+  bool all_have_utf8_ = true;
   report sum_;
   std::shared_ptr<pipeline::finished_inputs> inputs_;
   std::size_t number_ = 0;

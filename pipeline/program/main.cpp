@@ -77,6 +77,8 @@ ending run(int argc, const char* const* argv, const io::open_descriptors& open_d
       return pipeline::report_results(typed, open_descriptors);
     case config::command::devices:
       return pipeline::list_devices(typed, open_descriptors);
+    case config::command::filter:
+      return pipeline::filter_inputs(typed, open_descriptors);
     case config::command::repack:
       return pipeline::repack_inputs(typed, open_descriptors);
     case config::command::count:

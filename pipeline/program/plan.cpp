@@ -7,6 +7,7 @@
 #include "pipeline/program/typed_options.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -20,8 +21,7 @@ namespace fs = std::filesystem;
 // With --pass-through, standard output carries the data, and the report goes elsewhere: by default to standard error.
 std::string resolve_report_of_filter(const config::options& typed) {
   if (!typed.output) return "/dev/stderr";
-  for (const std::string_view taken : {"fd:1", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
-    if (*typed.output != taken) continue;
+  if (names_standard_output(*typed.output)) {
     throw config::usage_error(typed.where("--output") + ": " + *typed.output +
                               " is the output of --pass-through; give a file, fd:2 or another descriptor");
   }
@@ -30,11 +30,17 @@ std::string resolve_report_of_filter(const config::options& typed) {
 
 }  // namespace
 
+bool names_standard_output(std::string_view name) {
+  constexpr std::array names = {"fd:1", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"};
+  return std::ranges::find(names, name) != names.end();
+}
+
 plan make_plan(const config::options& typed) {
   run_request requested = request_of(typed);
   const report_format* const format = resolve_report_format(typed);
-  input_listing listing = resolve_listing(typed, requested.run.counting, *format);
+  input_listing listing = resolve_listing(typed, requested.run.counting, requested.run.utf8, *format);
   if (listing.needs_byte_counts()) requested.run.counting.byte_counts = true;
+  requested.run.counting.temporary_folder = temporary_folder().path;
   plan planned;
   static_cast<counting_plan&>(planned) = make_plan(requested.run, names_of(typed));
   planned.listing = std::move(listing);
@@ -42,6 +48,7 @@ plan make_plan(const config::options& typed) {
   planned.measuring.warning = requested.warning;
   planned.format = format;
   check_format_of_windows(typed, *planned.format);
+  check_format_of_units(typed, *planned.format);
   planned.output = typed.output;
   if (typed.pass_through != config::pass_through_mode::nothing) planned.output = resolve_report_of_filter(typed);
   planned.output_name = planned.output ? "the output " + printable(*planned.output) : "standard output";

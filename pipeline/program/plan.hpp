@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace gpuhist::pipeline {
 
@@ -21,6 +22,9 @@ struct plan : counting_plan {
   std::optional<bool> progress;  ///< nothing: on if standard error is a terminal
   bool quiet = false;
 };
+
+/// Whether a destination is standard output, by its usual names.
+[[nodiscard]] bool names_standard_output(std::string_view name);
 
 /// Resolves options. Throws what make_plan(file_options) throws, and config::usage_error for options of the report.
 plan make_plan(const config::options& typed);

@@ -65,7 +65,7 @@ bool shows_inputs(const config::options& typed, const report_format& format) {
 
 }  // namespace
 
-input_listing resolve_listing(const config::options& typed, const counting_options& counting,
+input_listing resolve_listing(const config::options& typed, const counting_options& counting, bool has_malformed,
                               const report_format& format) {
   if (!shows_inputs(typed, format)) return {};
   input_listing made{.top = typed.top};
@@ -73,7 +73,11 @@ input_listing resolve_listing(const config::options& typed, const counting_optio
   const option_names names = names_of(typed);
   const std::vector<config::scheme> schemes = resolve_schemes(counting, names);
   const measures::measuring measuring = resolve_measuring(counting, names);
-  const formula_context known{.schemes = schemes, .measuring = measuring, .names = names, .has_pairs = counting.pairs};
+  const formula_context known{.schemes = schemes,
+                              .measuring = measuring,
+                              .names = names,
+                              .has_pairs = counting.pairs,
+                              .has_malformed = has_malformed};
   for (const std::string& each : typed.columns) {
     made.columns.push_back(resolve_column(typed.where("--columns"), trimmed(each), known));
   }

@@ -9,7 +9,7 @@
 namespace gpuhist::pipeline {
 
 /// Throws config::usage_error for unknown names, and for a format or another option that shows no inputs.
-input_listing resolve_listing(const config::options& typed, const counting_options& counting,
+input_listing resolve_listing(const config::options& typed, const counting_options& counting, bool has_malformed,
                               const report_format& format);
 
 }  // namespace gpuhist::pipeline

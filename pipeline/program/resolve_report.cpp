@@ -8,11 +8,17 @@
 #include <vector>
 
 namespace gpuhist::pipeline {
+namespace {
+
+bool selects_units(const config::options& typed) { return typed.condition_of_units || !typed.presets.empty(); }
+
+}  // namespace
 
 const report_format* resolve_report_format(const config::options& typed) {
   const std::string default_name = typed.window ? "jsonl" : "table";
   const std::string typed_name = typed.format.value_or(default_name);
-  const std::string& name = typed.window && typed_name == "json" ? default_name : typed_name;
+  const bool has_lines = typed.window || selects_units(typed);  // besides the result
+  const std::string name = has_lines && typed_name == "json" ? "jsonl" : typed_name;
   if (const report_format* found = find_report_format(name)) return found;
   std::vector<std::string_view> known;
   for (const report_format& each : report_formats()) known.push_back(each.name);
@@ -26,9 +32,16 @@ void check_format_of_windows(const config::options& typed, const report_format& 
                             "no --format");
 }
 
+void check_format_of_units(const config::options& typed, const report_format& format) {
+  if (!selects_units(typed) || format.unit_line != nullptr) return;
+  throw config::usage_error(typed.where("--format") + ": " + std::string(format.name) +
+                            " cannot hold the units that --where selects; give --format table or jsonl");
+}
+
 bool is_live(const config::options& typed, const report_format& format) {
   const bool is_filter = typed.pass_through != config::pass_through_mode::nothing;
-  return typed.snapshot_every || typed.window || (is_filter && format.carries_alerts);  // SIGUSR1 asks for snapshots
+  return typed.snapshot_every || typed.window || selects_units(typed) ||
+         (is_filter && format.carries_alerts);  // SIGUSR1 asks for snapshots
 }
 
 writing resolve_writing(const config::options& typed, const report_format& format) {

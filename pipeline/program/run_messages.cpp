@@ -19,12 +19,16 @@ namespace gpuhist::pipeline {
 namespace {
 
 // Failures of --pass-through, which are not in the report.
-void complain_of_output(const file_outcome& finished) {
+void complain_of_output(const file_outcome& finished, std::string_view output, passed_text passed) {
   if (finished.pass_through_error) {
-    complain("cannot write standard output: " + std::system_category().message(finished.pass_through_error->error) +
-             " at offset " + std::to_string(finished.pass_through_error->offset));
+    complain("cannot write " + std::string(output) + ": " +
+             std::system_category().message(finished.pass_through_error->error) + " at offset " +
+             std::to_string(finished.pass_through_error->offset));
+  } else if (finished.not_passed_through > 0 && passed == passed_text::kept) {
+    complain("the last " + grouped(finished.not_passed_through) + " bytes of the kept text were not written to " +
+             std::string(output));
   } else if (finished.not_passed_through > 0) {
-    complain("standard output takes nothing: the last " + grouped(finished.not_passed_through) +
+    complain(std::string(output) + " takes nothing: the last " + grouped(finished.not_passed_through) +
              " bytes that were counted were not passed through");
   }
 }
@@ -67,9 +71,9 @@ bool consumer_left(const file_outcome& finished) {
   return finished.pass_through_error && finished.pass_through_error->error == EPIPE;
 }
 
-void print_failures(const file_outcome& finished) {
+void print_failures(const file_outcome& finished, std::string_view output, passed_text passed) {
   if (consumer_left(finished)) return;
-  complain_of_output(finished);
+  complain_of_output(finished, output, passed);
   complain_of_inputs(finished);
 }
 

@@ -5,6 +5,7 @@
 #include "pipeline/program/plan.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gpuhist::pipeline {
@@ -12,8 +13,12 @@ namespace gpuhist::pipeline {
 /// Whether the reader of --pass-through has closed it. Then failures are not printed, like those of tee.
 bool consumer_left(const file_outcome& finished);
 
-/// Failures of --pass-through, of inputs and of the engine.
-void print_failures(const file_outcome& finished);
+/// What is passed through.
+enum class passed_text { all, kept };
+
+/// Failures of what is passed through, whose output has this name, of inputs and of the engine.
+void print_failures(const file_outcome& finished, std::string_view output = "standard output",
+                    passed_text passed = passed_text::all);
 
 /// Entries of trees and archives that were not read, and trees without files.
 void print_skipped(const plan& planned, const file_outcome& finished);

@@ -1,5 +1,6 @@
 #include "pipeline/program/typed_options.hpp"
 
+#include "config/presets.hpp"
 #include "config/usage_error.hpp"
 #include "gpu/engines.hpp"
 #include "pipeline/library/default_memory_limit.hpp"
@@ -87,11 +88,102 @@ watch_options watch_of(const config::options& typed) {
   return {.totals = is_named(totals), .inputs = is_named(inputs), .windows = is_named(windows)};
 }
 
+unit_options::kind kind_of(config::unit_extent::kind typed) {
+  using typed_kind = config::unit_extent::kind;
+  switch (typed) {
+    case typed_kind::line:
+      return unit_options::kind::line;
+    case typed_kind::record:
+      return unit_options::kind::record;
+    case typed_kind::bytes:
+      return unit_options::kind::part;
+    case typed_kind::input:
+      return unit_options::kind::input;
+    case typed_kind::window:
+      break;
+  }
+  return unit_options::kind::window;
+}
+
+const config::preset& preset_named(const config::options& typed, const std::string& name) {
+  if (const config::preset* const found = config::find_preset(name)) return *found;
+  std::vector<std::string_view> known;
+  for (const config::preset& each : config::preset_table()) known.push_back(each.name);
+  unknown_name(typed.where("--preset"), name, known);
+}
+
+// One of the conditions holds: those of the presets, and one that was typed.
+std::string any_of(const config::options& typed, const std::optional<std::string>& condition) {
+  std::string made;
+  const auto add = [&](std::string_view next) {
+    made += made.empty() ? "" : " || ";
+    made += typed.presets.empty() ? std::string(next) : "(" + std::string(next) + ")";
+  };
+  for (const std::string& each : typed.presets) add(preset_named(typed, each).drop_if);
+  if (condition) add(*condition);
+  return made;
+}
+
+// Definitions, which the conditions of the presets name.
+void add_schemes_of_presets(const config::options& typed, counting_options& to) {
+  for (const std::string& each : typed.presets) {
+    for (const std::string_view scheme : preset_named(typed, each).schemes) to.schemes.emplace_back(scheme);
+  }
+}
+
+// The option that the condition of units is from.
+std::string_view option_of_condition(const config::options& typed) {
+  if (typed.keep_if) return "--keep-if";
+  if (typed.drop_if) return "--drop-if";
+  return typed.presets.empty() || typed.condition_of_units ? "--where" : "--preset";
+}
+
+unit_options filter_of(const config::options& typed) {
+  if (typed.keep_if.has_value() == (typed.drop_if || !typed.presets.empty())) {
+    throw config::usage_error(typed.keep_if
+                                  ? typed.where("--keep-if") + ": cannot be combined with --drop-if or --preset"
+                                  : "give --keep-if, --drop-if or --preset");
+  }
+  if (typed.keep_if) return {.where = *typed.keep_if, .filter = unit_filter::keep};
+  return {.where = any_of(typed, typed.drop_if), .filter = unit_filter::drop};
+}
+
+std::optional<unit_options> units_of(const config::options& typed) {
+  const bool has_records = typed.each && typed.each->type == config::unit_extent::kind::record;
+  refuse_without(typed.delimiter && !has_records, typed, "--delimiter", "--each record");
+  if (typed.what == config::command::filter) {
+    unit_options made = filter_of(typed);
+    const config::unit_extent each = typed.each.value_or(config::unit_extent{});
+    made.each = kind_of(each.type);
+    made.part_bytes = each.bytes;
+    made.delimiter = typed.delimiter.value_or('\0');
+    made.distribution_of = typed.distribution_of.value_or("");
+    return made;
+  }
+  refuse_without(!typed.presets.empty() && !typed.each, typed, "--preset", "--each");
+  if (!typed.each) {
+    refuse_without(typed.condition_of_units.has_value(), typed, "--where", "--each");
+    refuse_without(typed.top_units.has_value(), typed, "--top", "--each, for N:FORMULA");
+    refuse_without(typed.distribution_of.has_value(), typed, "--distribution-of", "--each");
+  }
+  if (!typed.each) return std::nullopt;
+  unit_options made{.each = kind_of(typed.each->type),
+                    .delimiter = typed.delimiter.value_or('\0'),
+                    .part_bytes = typed.each->bytes,
+                    .where = any_of(typed, typed.condition_of_units),
+                    .distribution_of = typed.distribution_of.value_or("")};
+  if (typed.top_units) {
+    made.top = typed.top_units->number;
+    made.top_by = typed.top_units->by;
+  }
+  return made;
+}
+
 void take_baseline(const config::options& typed, counting_request& into) {
   if (!typed.baseline) return;
   const bool compares = !typed.measures.empty() || !typed.fail_if.empty() || !typed.alert_if.empty() ||
-                        !typed.columns.empty() || typed.sort;
-  refuse_without(!compares, typed, "--baseline", "--measures, --fail-if, --alert-if, --columns or --sort");
+                        !typed.columns.empty() || typed.sort || typed.each || typed.what == config::command::filter;
+  refuse_without(!compares, typed, "--baseline", "--measures, --fail-if, --alert-if, --columns, --sort or --each");
   const std::string option = typed.where("--baseline");
   if (const auto* previous = std::get_if<config::previous_windows>(&*typed.baseline)) {
     if (!typed.window) throw config::usage_error(option + ": previous:N means windows and requires --window");
@@ -120,8 +212,9 @@ void take_inputs(const config::options& typed, file_options& into) {
 
 std::optional<pass_through_options> pass_through_of(const config::options& typed) {
   constexpr int standard_output = 1;
-  if (typed.pass_through == config::pass_through_mode::nothing) return std::nullopt;
-  const bool is_text = typed.pass_through == config::pass_through_mode::text;
+  const bool is_filter = typed.what == config::command::filter;
+  if (typed.pass_through == config::pass_through_mode::nothing && !is_filter) return std::nullopt;
+  const bool is_text = typed.pass_through == config::pass_through_mode::text || is_filter;
   return pass_through_options{
       .forwarded = is_text ? pass_through_options::content::text : pass_through_options::content::input,
       .descriptor = standard_output};
@@ -129,12 +222,18 @@ std::optional<pass_through_options> pass_through_of(const config::options& typed
 
 }  // namespace
 
-option_names names_of(const config::options& typed) { return option_names(typed.origins); }
+option_names names_of(const config::options& typed) {
+  option_names::origins known = typed.origins;
+  const std::string condition(option_of_condition(typed));
+  if (condition != "--where") known["--where"] = typed.where(condition);
+  return option_names(std::move(known));
+}
 
 counting_request counting_request_of(const config::options& typed) {
   counting_request made;
   counting_options& counting = made.counting;
   counting.schemes = typed.buckets;
+  add_schemes_of_presets(typed, counting);
   counting.ignore_case = typed.ignore_case;
   counting.byte_counts = typed.byte_counts;
   counting.pairs = typed.pairs;
@@ -173,6 +272,8 @@ run_request request_of(const config::options& typed) {
   run.follow = typed.follow;
   run.pass_through = pass_through_of(typed);
   run.snapshot_every = typed.snapshot_every;
+  run.units = units_of(typed);
+  run.utf8 = typed.utf8;
   run.chunk_size = static_cast<std::uint32_t>(typed.chunk_size.value_or(0));
   run.slots = typed.slots.value_or(0);
   return made;

@@ -57,7 +57,7 @@ _UTF8 = {
     "ascii": bytes(range(0x80)),
     "continuation": bytes({byte for each in _ENCODED for byte in each[1:]}),
     **{f"lead-{length}": bytes({each[0] for each in _ENCODED if len(each) == length}) for length in (2, 3, 4)},
-    "invalid": bytes(set(range(0x100)) - {byte for each in _ENCODED for byte in each}),
+    "never-utf8": bytes(set(range(0x100)) - {byte for each in _ENCODED for byte in each}),
 }
 del _ENCODED
 

@@ -209,6 +209,29 @@ class Usage(CommandTest):
         self.assertEqual(values("not text > 0.1", "-b", "not text=\\x80-\\xff"), {"not text": 0.4})
         self.assertIn('as in "a b"\n    not txt > 0', self.refused("-b", "not text=\\x80-\\xff", "--fail-if", "not txt > 0"))
 
+    def test_a_bucket_is_accepted_by_its_former_name(self):
+        data = b"text\xc0\xc1\xf5\xff\xf4\x80"
+        shares, counts = {"never-utf8": 0.4, "invalid": 0.4}, {}
+        for name in ("never-utf8", "invalid", "'never-utf8'", "'invalid'", "utf8.never-utf8", "utf8.invalid", 'utf8."invalid"', "share(utf8.invalid)"):
+            shares[name] = 0.4
+        for name in ("count(never-utf8)", "count(invalid)", "count(utf8.invalid)", "count('invalid')"):
+            counts[name] = 4
+        for name, value in (shares | counts).items():
+            for condition, holds in ((f"{name} >= {value}", True), (f"{name} > {value}", False)):
+                with self.subTest(condition=condition):
+                    ended = run("-b", "classes,utf8", "--fail-if", condition, stdin_bytes=data, engine="host")
+                    self.assertEqual(ended.status, 3 if holds else 0, ended)
+                    self.assertEqual(f"{name} = {value}" in ended.stderr, holds)
+
+    def test_a_name_has_precedence_over_a_former_name(self):
+        def status(condition, *buckets):
+            return run(*buckets, "--fail-if", condition, stdin_bytes=b"x\xff\xff\xff", engine="host").status
+
+        self.assertEqual(status("invalid == 0.25", "-b", "utf8", "-b", "mine:invalid=x"), 3)
+        self.assertEqual(status("utf8.invalid == 0.75", "-b", "utf8", "-b", "mine:invalid=x"), 3)
+        self.assertIn('there is no "invalid"', self.refused("-b", "classes", "--fail-if", "invalid > 0"))
+        self.assertIn('there is no "classes.invalid"', self.refused("-b", "classes,utf8", "--fail-if", "classes.invalid > 0"))
+
     def test_a_bucket_name_of_two_schemes_is_refused(self):
         self.assertIn("name the scheme, as in letters.other", self.refused("-b", "letters,alphabet", "--fail-if", "other > 0"))
         self.assertEqual(run("-b", "letters,alphabet", "--fail-if", "letters.other > 0", stdin_bytes=b"a").status, 0)

@@ -29,8 +29,8 @@ def all_options():
     return found
 
 
-COMMANDS = ((), ("report",), ("devices",), ("repack",))
-TOPICS = ("conditions", "measures", "windows", "formats", "damage")
+COMMANDS = ((), ("report",), ("devices",), ("repack",), ("filter",))
+TOPICS = ("conditions", "measures", "windows", "units", "formats", "damage", "presets")
 
 
 class Help(CommandTest):
@@ -67,7 +67,7 @@ class Help(CommandTest):
 
     def test_every_example_is_valid(self):
         """Typed in an empty folder, an example lacks its inputs, but it is not a usage error."""
-        texts = [printed_by("--help", each) for each in ("all", "", "report", "devices", *TOPICS)]
+        texts = [printed_by("--help", each) for each in ("all", "", "report", "devices", "filter", *TOPICS)]
         examples = {each for text in texts for each in re.findall(r"^ +(?:Example: )?(?:\S.* \| )?(gpuhist .*)$", text, re.MULTILINE)}
         examples = {each for each in examples if "OPTIONS" not in each}
         self.assertGreater(len(examples), 20)

@@ -38,7 +38,10 @@ class HostKernels(CommandTest):
                     if scheme != SCHEMES[-1]:
                         self.assert_counts(ended.result, data)
                     ran.add(each["name"])
-        self.assertEqual(ran, set(host_kernels()))
+        expected = set(host_kernels())
+        if not any(each.startswith("AVX3") for each in listed()["host"]["simd_targets"]):
+            expected.discard("lookup")  # it needs AVX-512
+        self.assertEqual(ran, expected)
 
     def test_with_engine_auto_a_kernel_of_the_host_can_be_forced(self):
         for name in host_kernels():

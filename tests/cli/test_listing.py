@@ -81,6 +81,11 @@ class Listing(CommandTest):
             for one, other in zip(found, expected, strict=True):
                 self.assertAlmostEqual(one, other, delta=abs(other) * 1e-5, msg=path)
 
+    def test_a_former_name_of_a_bucket_is_a_column_and_an_order(self):
+        paths = [self.file(f"odd-{number}", b"\xff" * number + b"text\n") for number in (2, 9, 5)]
+        listed, _ = self.listed("-b", "utf8", "--columns", "count(invalid),count(utf8.never-utf8)", "--sort", "invalid", *paths)
+        self.assertEqual([row[1:] for row in listed], [["9", "9"], ["5", "5"], ["2", "2"]])
+
     def test_totals_are_those_of_all_inputs(self):
         _, after = self.listed("--top", "1", "--sort", "bytes", *self.paths)
         totals = dict(line.split() for line in after if line.startswith(("bytes", "lines")))
@@ -173,6 +178,12 @@ class Usage(CommandTest):
         ended = run(*TABLE, *arguments, self.file("a", b"abc"))
         self.assert_usage_error(ended)
         return ended.stderr
+
+    def test_report_refuses_units_and_ignores_a_default(self):
+        kept = self.file("kept.json", run("--byte-counts", "--format", "json", stdin_bytes=b"text\n").stdout)
+        self.assert_usage_error(run("report", "--top", "3:bytes", kept, engine=None), "--top: N:FORMULA is for units, which gpuhist report does not measure; give N")
+        with_default = run("report", kept, engine=None, env={**os.environ, "GPUHIST_TOP": "3:bytes"})
+        self.assertEqual((with_default.status, with_default.stdout), (0, run("report", kept, engine=None).stdout))
 
     def test_errors_name_the_option_and_the_place(self):
         self.assertIn('--sort: there is no "entropi"; did you mean entropy?\n    entropi\n    ^', self.refused("--sort", "entropi"))

@@ -179,7 +179,7 @@ class Usage(CommandTest):
         self.assertIn("--measures: jsd compares with a baseline; give --baseline RESULT.json", self.refused("--measures", "jsd"))
 
     def test_a_baseline_needs_a_measure_that_compares(self):
-        self.assertIn("requires --measures, --fail-if, --alert-if, --columns or --sort", self.refused("--baseline", "b.json"))
+        self.assertIn("requires --measures, --fail-if, --alert-if, --columns, --sort or --each", self.refused("--baseline", "b.json"))
 
     def test_a_baseline_without_byte_counts_is_refused_with_the_option_that_keeps_them(self):
         result_file = self.file("kept.json", run("--format", "json", self.file("a", b"abc")).stdout)

@@ -20,11 +20,11 @@ class Oracle(unittest.TestCase):
         self.assertEqual(counted["buckets"]["bytes"]["0x6c"], 2)
         self.assertEqual({letter: n for letter, n in counted["buckets"]["alphabet"].items() if n}, {"e": 1, "l": 2, "o": 1, "z": 1, "other": 8})
         self.assertEqual(
-            counted["buckets"]["utf8"], {"ascii": 11, "continuation": 1, "lead-2": 1, "lead-3": 0, "lead-4": 0, "invalid": 0}
+            counted["buckets"]["utf8"], {"ascii": 11, "continuation": 1, "lead-2": 1, "lead-3": 0, "lead-4": 0, "never-utf8": 0}
         )
 
     def test_thirteen_byte_values_never_occur_in_utf8(self):
-        self.assertEqual(oracle(bytes(range(256)))["buckets"]["utf8"], {"ascii": 128, "continuation": 64, "lead-2": 30, "lead-3": 16, "lead-4": 5, "invalid": 13})
+        self.assertEqual(oracle(bytes(range(256)))["buckets"]["utf8"], {"ascii": 128, "continuation": 64, "lead-2": 30, "lead-3": 16, "lead-4": 5, "never-utf8": 13})
 
     def test_ignore_case_affects_letters_only(self):
         self.assertEqual(oracle(b"aA[\xc4", ignore_case=True, x={"a": b"a"})["buckets"]["x"], {"a": 2, "other": 2})

@@ -339,6 +339,17 @@ class Report(CommandTest):
         self.assertEqual(again["unverified"]["pairs"], result["unverified"]["pairs"])
         self.assertEqual(again["pairs"], result["pairs"])
 
+    def test_report_reads_pairs_with_former_names_of_buckets(self):
+        path = self.file("data", text(5000) + noise(5000))
+        result = self.count("new.json", path, options=("-b", "utf8"))
+        new = run("report", "--pairs", "-b", "utf8", "--format", "json", result, engine=None).result
+        self.assertEqual(new["pairs"]["utf8"]["buckets"][5], "never-utf8")
+        result.write_text(result.read_text().replace('"never-utf8"', '"invalid"'))
+        self.assertEqual(json.loads(result.read_text())["pairs"]["utf8"]["buckets"][5], "invalid")
+        old = run("report", "--pairs", "-b", "utf8", "--format", "json", result, engine=None)
+        self.assertEqual((old.status, old.stderr), (0, ""), old)
+        self.assertEqual(old.result["pairs"], new["pairs"])
+
     def test_report_refuses_results_without_these_pairs(self):
         path = self.file("data", text(5000))
         without = self.folder / "without.json"

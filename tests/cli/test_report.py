@@ -96,6 +96,21 @@ class Report(CommandTest):
         result = run_fed([data], "-b", "bytes", "--format", "json")
         self.assert_counted(report("-b", "letters,utf8", "--format", "json", stdin_bytes=result.stdout), data)
 
+    def test_results_with_former_names_of_buckets_are_read(self):
+        data = text(2_000) + noise(2_000)
+        for form in ("json", "jsonl"):
+            for buckets in (("-b", "utf8", "--byte-counts"), ("-b", "utf8,bytes")):
+                with self.subTest(form=form, buckets=buckets):
+                    new = run_fed([data], *buckets, "--format", form).stdout
+                    old = new.replace(b'"never-utf8"', b'"invalid"')
+                    self.assertNotEqual(new, old)
+                    read = report("-b", "utf8", "--format", "json", stdin_bytes=old)
+                    self.assertEqual(read.stderr, "")
+                    self.assert_counted(read, data)
+                    path = self.file("old", old)
+                    compared = run_fed([data], "--baseline", path, "--fail-if", "jsd > 0", "-b", "utf8", "--format", "json")
+                    self.assertEqual((compared.status, compared.stderr), (0, ""))
+
     def test_without_kept_counts_the_message_names_the_remedy(self):
         path = self.file("counts.json", run_fed([b"abc"], "--format", "json").stdout)
         ended = report(path)

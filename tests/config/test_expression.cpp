@@ -143,6 +143,16 @@ TEST_CASE("a known name needs no quotes: the longest name of a bucket at this po
   }
 }
 
+TEST_CASE("a former name of a bucket needs no quotes either") {
+  const std::vector<scheme> utf8 = {find_scheme("utf8")};
+  CHECK(steps_of("never-utf8 > 0", utf8) == "never-utf8 0 >");
+  CHECK(steps_of("utf8.never-utf8-lead-4 > 0", utf8) == "utf8/never-utf8 lead-4 - 0 >");
+  CHECK(steps_of("count(utf8.invalid) > 0", utf8) == "count:utf8/invalid 0 >");
+  const std::vector<scheme> renamed = {{"s", {"new"}, {}, {{"old-name", 0}}}};
+  CHECK(steps_of("old-name > 0", renamed) == "old-name 0 >");
+  CHECK(steps_of("s.old-name > 0", renamed) == "s/old-name 0 >");
+}
+
 TEST_CASE("an error shows how a name is quoted") {
   CHECK(error_of("non ascii > 0.1").starts_with("an operator is missing here "));
   CHECK(error_of("non ascii > 0.1").find("must be quoted, as in \"a b\"\n") != std::string::npos);

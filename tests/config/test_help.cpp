@@ -5,6 +5,7 @@
 #include "config/help_topics.hpp"
 #include "config/manual.hpp"
 #include "config/option_table.hpp"
+#include "config/presets.hpp"
 #include "config/wrap.hpp"
 #include "tests/support/texts.hpp"
 #include "tests/support/usage_errors.hpp"
@@ -45,9 +46,10 @@ TEST_CASE("the short help is a screen of 40 lines and 80 columns that ends with 
     CHECK(line.size() <= 80);
   }
   for (const std::string_view each :
-       {"usage: gpuhist [OPTIONS] [FILE...]", "gpuhist report", "gpuhist devices", "Inputs:", "Counting:", "Output:",
-        "Engines:", "Tuning:", "Examples:", "  -b, --buckets SCHEMES", "      --stats ", "--no-OPTION", "--help OPTION",
-        "--help count", "Exit status: 0 ", "conditions, measures, windows, formats, damage\n"}) {
+       {"usage: gpuhist [OPTIONS] [FILE...]", "gpuhist report", "gpuhist devices", "gpuhist filter",
+        "Inputs:", "Counting:", "Output:", "Engines:", "Tuning:", "Examples:", "  -b, --buckets SCHEMES",
+        "      --stats ", "--no-OPTION", "--help OPTION", "--help count", "Exit status: 0 ",
+        "conditions, measures, windows, units, formats, damage, presets\n"}) {
     CAPTURE(each);
     CHECK(holds(text, each));
   }
@@ -106,6 +108,7 @@ TEST_CASE("the help of a command describes options by their meaning for this com
   CHECK(holds(help_about("devices"), "      --format FORMAT        table (for people) or json\n"));
   CHECK(holds(help_about("report"), "      --format FORMAT        table (for people), json, jsonl, csv, prometheus\n"));
   CHECK(holds(help_about("repack"), "  -o, --output FILE          the archive, a regular file; must be given\n"));
+  CHECK(holds(help_about("filter"), "  -o, --output FILE          write the text to FILE; fd:N: descriptor N\n"));
   CHECK(holds(help_about("count"), "  -o, --output FILE          write the report to FILE; fd:N: descriptor N\n"));
 }
 
@@ -125,7 +128,7 @@ TEST_CASE("a name of a command and an option shows the help of both") {
   CHECK(help_about("--devices").starts_with("--devices LIST"));
 }
 
-TEST_CASE("conditions, measures, windows, formats and damage are topics of one screen each") {
+TEST_CASE("conditions, measures, windows, units, formats, damage and presets are topics of one screen each") {
   std::vector<std::string_view> names;
   for (const help_topic& topic : help_topic_table()) {
     CAPTURE(topic.name);
@@ -142,7 +145,8 @@ TEST_CASE("conditions, measures, windows, formats and damage are topics of one s
     CHECK(holds(text, "\nExamples:\n  gpuhist ") + holds(text, "\nExamples:\n  producer | gpuhist ") == 1);
     CHECK(std::ranges::count(help_topics(), topic.name) == 1);
   }
-  CHECK(names == std::vector<std::string_view>{"conditions", "measures", "windows", "formats", "damage"});
+  CHECK(names ==
+        std::vector<std::string_view>{"conditions", "measures", "windows", "units", "formats", "damage", "presets"});
   CHECK(help_about("measures") != help_about("--measures"));
 }
 
@@ -179,11 +183,25 @@ TEST_CASE("the topic on damage names the words of messages and the kinds of erro
   }
 }
 
+TEST_CASE("the topic on presets has the summary, the source, the buckets and the condition of each") {
+  std::string text = help_about("presets");
+  for (std::size_t at = text.find("\n  "); at != std::string::npos; at = text.find("\n  ", at))
+    text.replace(at, 3, " ");
+  CHECK_FALSE(preset_table().empty());
+  for (const preset& each : preset_table()) {
+    CAPTURE(each.name);
+    CHECK(holds(text, "\n" + std::string(each.name) + ": " + std::string(each.summary)));
+    CHECK(holds(text, each.source));
+    CHECK(holds(text, each.drop_if));
+    for (const std::string_view definition : each.schemes) CHECK(holds(text, definition));
+  }
+}
+
 TEST_CASE("an unknown topic is an error that suggests the nearest topic and lists all of them") {
   const std::string topics =
-      "Topics are all, count, report, devices, repack, conditions, measures, windows, formats, damage and the options "
-      "(files "
-      "are not read with --help)";
+      "Topics are all, count, report, devices, repack, filter, conditions, measures, windows, units, formats, damage, "
+      "presets "
+      "and the options (files are not read with --help)";
   CHECK(error_of("bucket") == "--help: there is no topic \"bucket\"; did you mean buckets? " + topics);
   CHECK(error_of("--thread") == "--help: there is no topic \"thread\"; did you mean threads? " + topics);
   CHECK(error_of("reprot") == "--help: there is no topic \"reprot\"; did you mean report? " + topics);

@@ -350,9 +350,12 @@ TEST_CASE("a first word that names a command is the command; elsewhere it is a f
 
 TEST_CASE("an option that a command does not take is refused, and the message names the commands that take it") {
   CHECK(error_of({"report", "--threads", "2", "x"}) ==
-        "--threads: not an option of gpuhist report, but of gpuhist and gpuhist repack; see gpuhist --help report");
+        "--threads: not an option of gpuhist report, but of gpuhist, gpuhist repack and gpuhist filter; see gpuhist "
+        "--help "
+        "report");
   CHECK(error_of({"devices", "-b", "letters"}) ==
-        "--buckets: not an option of gpuhist devices, but of gpuhist and gpuhist report; see gpuhist --help devices");
+        "--buckets: not an option of gpuhist devices, but of gpuhist, gpuhist report and gpuhist filter; see gpuhist "
+        "--help devices");
   const options o = typed({"report", "-b", "bytes", "--ignore-case", "--format", "csv", "-o", "x", "--append",
                            "--totals-only", "-q", "result.json"});
   CHECK(o.buckets == words{"bytes"});
@@ -371,6 +374,39 @@ TEST_CASE("the options of the table of inputs") {
   CHECK(typed({"report", "--sort", "bytes", "--top", "2"}).top == 2U);
 }
 
+TEST_CASE(
+    "a unit is a name or a size, a delimiter is one byte, and --top is a number of inputs or a ranking of units") {
+  using gpuhist::config::unit_extent;
+  using gpuhist::config::unit_ranking;
+  using kind = unit_extent::kind;
+  CHECK_FALSE(typed({}).each);
+  CHECK(typed({"--each", "line"}).each == unit_extent{.type = kind::line});
+  CHECK(typed({"--each", "record"}).each == unit_extent{.type = kind::record});
+  CHECK(typed({"--each", "input"}).each == unit_extent{.type = kind::input});
+  CHECK(typed({"--each", "window"}).each == unit_extent{.type = kind::window});
+  CHECK(typed({"--each", "4KiB"}).each == unit_extent{.type = kind::bytes, .bytes = 4096});
+  for (const char* const bad : {"lines", "0", "2GiB", ""}) {
+    CHECK(error_of({"--each", bad}) ==
+          "--each: \"" + std::string(bad) +
+              "\" is no unit; give line, record, input, window or a size of 1 byte to 1GiB");
+  }
+  CHECK(typed({"--delimiter", ","}).delimiter == ',');
+  CHECK(typed({"--delimiter", "\\"}).delimiter == '\\');
+  CHECK(typed({"--delimiter", "\\0"}).delimiter == '\0');
+  CHECK(typed({"--delimiter", "\\n"}).delimiter == '\n');
+  CHECK(typed({"--delimiter", "\\x1e"}).delimiter == '\x1e');
+  CHECK(error_of({"--delimiter", "ab"}).starts_with("--delimiter: \"ab\" is not one byte"));
+  CHECK(error_of({"--delimiter", "\\n\\r"}).starts_with("--delimiter: "));
+  CHECK(typed({"--where", "digit > 0.5"}).condition_of_units == "digit > 0.5");
+  CHECK(typed({"--distribution-of", "bytes"}).distribution_of == "bytes");
+  const options both = typed({"--top", "5", "--top", "10:bytes / words"});
+  CHECK(both.top == 5U);
+  CHECK(both.top_units == unit_ranking{.number = 10, .by = "bytes / words"});
+  CHECK(error_of({"--top", "0:bytes"}) == "--top: 0 is out of range; give 1 to 1000000");
+  CHECK(error_of({"--top", "3:"}).starts_with("--top: the value is empty; give a formula"));
+  CHECK(error_of({"--top", "x"}).ends_with(", or all; or N:FORMULA for the units of --each"));
+}
+
 TEST_CASE("the options of repack") {
   const options o = typed({"repack", "a", "b", "-o", "c", "--frame-size", "2MiB", "--level", "19", "--force", "-q"});
   CHECK(o.inputs == words{"a", "b"});
@@ -382,6 +418,36 @@ TEST_CASE("the options of repack") {
   CHECK(error_of({"repack", "--frame-size", "0"}) == "--frame-size: 0 is out of range; give 1 byte to 1GiB");
   CHECK(error_of({"--force", "a"})
             .starts_with("--force: not an option of gpuhist, but of gpuhist repack; see gpuhist --help"));
+}
+
+TEST_CASE("the options of filter") {
+  const options o = typed({"filter", "--keep-if", "digit > 0.5", "--result", "r", "--each", "record", "--delimiter",
+                           ",", "-o", "c", "-q", "-r", "a"});
+  CHECK(o.what == gpuhist::config::command::filter);
+  CHECK(o.inputs == words{"a"});
+  CHECK(o.keep_if == "digit > 0.5");
+  CHECK_FALSE(o.drop_if);
+  CHECK(o.result == "r");
+  CHECK(o.output == "c");
+  CHECK(o.delimiter == ',');
+  CHECK((o.quiet && o.recursive));
+  const options both = typed({"filter", "--drop-if", "bytes > 9", "--preset", "nemo,gopher", "--preset", "nemo"});
+  CHECK(both.drop_if == "bytes > 9");
+  CHECK(both.presets == words{"nemo", "gopher", "nemo"});
+  CHECK(typed({"--each", "line", "--preset", "nemo"}).presets == words{"nemo"});
+  CHECK(error_of({"filter", "--keep-if", ""}).starts_with("--keep-if: the value is empty; give a condition"));
+  CHECK(error_of({"filter", "--drop-if", ""}).starts_with("--drop-if: the value is empty; give a condition"));
+  CHECK(error_of({"filter", "--result", ""}).starts_with("--result: "));
+  CHECK(error_of({"filter", "--preset", ""}).starts_with("--preset: "));
+  for (const char* const option : {"--where", "--format", "--pass-through=text", "--follow", "--skip-damage"}) {
+    const std::string name = std::string(option).substr(0, std::string(option).find('='));
+    CHECK(error_of({"filter", option, "table", "a"}).starts_with(name + ": not an option of gpuhist filter, but of "));
+  }
+  for (const char* const option : {"--keep-if", "--drop-if", "--result"}) {
+    CHECK(error_of({option, "x", "a"})
+              .starts_with(std::string(option) +
+                           ": not an option of gpuhist, but of gpuhist filter; see gpuhist --help"));
+  }
 }
 
 TEST_CASE("every error is one line") {

@@ -105,8 +105,8 @@ TEST_CASE("alphabet has a bucket per lower case letter, and the rest is other") 
 
 TEST_CASE("utf8 classifies every byte by its role in UTF-8") {
   std::array<std::string, 256> part;
-  part.fill("invalid");
-  for (unsigned point = 0; point < 0x110000; ++point) {  // encoded by hand: bytes that never come up stay invalid
+  part.fill("never-utf8");
+  for (unsigned point = 0; point < 0x110000; ++point) {  // encoded by hand: bytes that never come up stay never-utf8
     if (point < 0x80) {
       part.at(point) = "ascii";
       continue;
@@ -117,9 +117,37 @@ TEST_CASE("utf8 classifies every byte by its role in UTF-8") {
     for (unsigned i = 0; i < tails; ++i) part.at(0x80U | (point >> (6 * i) & 0x3fU)) = "continuation";
   }
   const scheme utf8 = find_scheme("utf8");
-  CHECK(utf8.buckets == std::vector<std::string>{"ascii", "continuation", "lead-2", "lead-3", "lead-4", "invalid"});
+  CHECK(utf8.buckets == std::vector<std::string>{"ascii", "continuation", "lead-2", "lead-3", "lead-4", "never-utf8"});
   for (int byte = 0; byte < 256; ++byte) {
     CAPTURE(byte);
     CHECK(bucket_of(utf8, byte) == part.at(static_cast<std::size_t>(byte)));
   }
+}
+
+TEST_CASE("a bucket is found by its name, and by its former name as long as no other bucket has that") {
+  using gpuhist::config::find_bucket;
+  using gpuhist::config::find_formerly_named;
+  const scheme utf8 = find_scheme("utf8");
+  CHECK(find_bucket(utf8, "never-utf8") == 5);
+  CHECK(find_formerly_named(utf8, "invalid") == 5);
+  CHECK_FALSE(find_bucket(utf8, "invalid"));
+  CHECK_FALSE(find_formerly_named(utf8, "never-utf8"));
+  CHECK_FALSE(find_formerly_named(utf8, "lead"));
+  scheme reused{"reused", {"a", "b"}, {}, {{"a", 1}, {"c", 1}}};
+  CHECK(find_bucket(reused, "a") == 0);
+  CHECK_FALSE(find_formerly_named(reused, "a"));
+  CHECK(find_formerly_named(reused, "c") == 1);
+}
+
+TEST_CASE("a list of names is that of the buckets, with former names or without, in the same order only") {
+  using names = std::vector<std::string>;
+  const scheme utf8 = find_scheme("utf8");
+  const auto same = [&](const names& list) { return gpuhist::config::are_buckets_of(utf8, list); };
+  CHECK(same(utf8.buckets));
+  CHECK(same({"ascii", "continuation", "lead-2", "lead-3", "lead-4", "invalid"}));
+  CHECK_FALSE(same({"ascii", "continuation", "lead-2", "lead-3", "invalid", "lead-4"}));
+  CHECK_FALSE(same({"ascii", "continuation", "lead-2", "lead-3", "lead-4"}));
+  CHECK_FALSE(same({"ascii", "continuation", "lead-2", "lead-3", "lead-4", "other"}));
+  CHECK_FALSE(same({"ascii", "continuation", "lead-2", "lead-3", "lead-4", "invalid", "never-utf8"}));
+  CHECK_FALSE(same({}));
 }

@@ -61,6 +61,8 @@ class configuration {
 /// A good value of every kind, in the environment.
 std::string good_value(const option_row& row) {
   if (row.value == "CONDITION") return "bytes > 0";
+  if (row.value == "UNIT") return "line";
+  if (row.value == "BYTE") return ",";
   switch (row.kind) {
     case value_kind::flag:
     case value_kind::number:

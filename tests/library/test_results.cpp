@@ -97,6 +97,20 @@ TEST_CASE("a result that was written is read by any scheme") {
   CHECK(results::read(read.to_json(), {.schemes = {"bytes"}}).counts("bytes") == read.counts("bytes"));
 }
 
+TEST_CASE("a result with the former name of a bucket is read, and the bucket has its present name") {
+  const std::string text = random_text(5000, 3) + "\xff\xff";
+  std::string json = counted({text}, {.schemes = {"utf8"}, .byte_counts = true}).to_json();
+  std::size_t renamed = 0;
+  for (std::size_t at = 0; (at = json.find("never-utf8")) != std::string::npos; ++renamed) {
+    json.replace(at, std::string_view("never-utf8").size(), "invalid");
+  }
+  CHECK(renamed > 0);
+  const results read = results::read(json, {.schemes = {"utf8", "bytes"}});
+  CHECK(read.buckets("utf8").back() == "never-utf8");
+  CHECK(read.counts("bytes") == byte_counts(text));
+  CHECK(read.counts("utf8").back() == counted({text}, {.schemes = {"utf8"}}).counts("utf8").back());
+}
+
 TEST_CASE("several results in a text are added") {
   const std::string json = counted({"abc"}, {.schemes = {"letters"}, .byte_counts = true}).to_json();
   const results sum = results::read(twice(json), {.schemes = {"letters"}});

@@ -183,6 +183,18 @@ TEST_CASE("alerts name the window, the input or the totals for which a condition
   CHECK_FALSE(holds(true, alert::unit::input, 0));
 }
 
+TEST_CASE("conditions accept the former name of a bucket") {
+  counting_options options{.schemes = {"utf8"}, .counting_engine = engine::host, .threads = 1};
+  options.alert_if = {"utf8.invalid >= 0.5", "count(never-utf8) == 2", "invalid > 0.5"};
+  std::vector<std::string> found;
+  counter counts(options, {.on_alert = [&](const alert& each) { found.emplace_back(each.condition); }});
+  input fed = counts.open_input("text");
+  fed.feed("ab\xc0\xff");
+  fed.finish();
+  CHECK(counts.finish().complete());
+  CHECK(found == std::vector<std::string>{"utf8.invalid >= 0.5", "count(never-utf8) == 2"});
+}
+
 TEST_CASE("a condition that fails fast ends the counting as a cancelled one") {
   counting_options options = windows_of({.length = 1000});
   options.schemes = {"classes"};

@@ -41,6 +41,12 @@ device_frames::settings with_slots(std::uint32_t max_slots, std::uint32_t more =
   return {.slots = {.slot_bytes = slot_bytes, .max_slots = max_slots, .more_slots = more}, .group_bytes = 1};
 }
 
+device_frames::settings shared_with_host(std::uint32_t max_slots) {
+  device_frames::settings all = with_slots(max_slots);
+  all.shares = true;
+  return all;
+}
+
 // 32 slots for each slot that a group may have.
 constexpr std::uint32_t slots_for(std::uint32_t of_group) { return of_group * device_frames::max_share_of_group; }
 
@@ -55,12 +61,10 @@ struct staging {
   staging_engine engine;
   device_frames frames;
 
-  explicit staging(std::uint32_t max_slots, const test::shuffling_decoder::settings& with = {}, bool shares = false)
-      : engine(with), frames(engine, [&] {
-          device_frames::settings all = with_slots(max_slots);
-          all.shares = shares;
-          return all;
-        }()) {}
+  explicit staging(std::uint32_t max_slots, const test::shuffling_decoder::settings& with = {})
+      : staging(with_slots(max_slots), with) {}
+  explicit staging(const device_frames::settings& all, const test::shuffling_decoder::settings& with = {})
+      : engine(with), frames(engine, all) {}
 
   std::optional<staged_group> try_group(bool waits) { return test::run(pool, frames.begin_group({}, waits)); }
 
@@ -81,14 +85,21 @@ struct staging {
 
   std::optional<decoded_group> decode(staged_group group) { return test::run(pool, frames.decode(group)); }
 
-  // Groups, which do not wait, that have all slots.
-  std::vector<staged_group> take_all(std::uint32_t slots) {
+  // So many slots that are free, each in a group.
+  std::vector<staged_group> take(std::uint32_t slots) {
     std::vector<staged_group> all;
     all.reserve(slots);
     while (all.size() < slots) {
       all.push_back(group());
       all.back().complete();
     }
+    return all;
+  }
+
+  // All slots that are free or can be allocated, each in a group, if the host shares the work: no group waits then.
+  std::vector<staged_group> take_all() {
+    std::vector<staged_group> all;
+    while (auto more = try_group(false)) all.push_back(std::move(*more));
     return all;
   }
 };
@@ -132,7 +143,7 @@ TEST_CASE("a group has at most its share of the slots") {
 TEST_CASE("a group takes further slots only if some are free, and does not wait") {
   staging fixture(slots_for(2));
   staged_group group = fixture.group();
-  auto others = fixture.take_all(slots_for(2) - 1);
+  auto others = fixture.take(slots_for(2) - 1);
   const test::byte_vector bytes = test::noise(2 * slot_bytes);
   CHECK(fixture.append(group, bytes) == slot_bytes);
   others.pop_back();
@@ -143,7 +154,7 @@ TEST_CASE("a group takes further slots only if some are free, and does not wait"
 TEST_CASE("a group that waits gets a slot as soon as one is returned") {
   staging fixture(slots_for(2));
   staged_group group = fixture.group(true);
-  auto others = fixture.take_all(slots_for(2) - 1);
+  auto others = fixture.take(slots_for(2) - 1);
   const test::byte_vector bytes = test::noise(2 * slot_bytes);
   std::atomic<bool> is_full = false;
   std::jthread waiting([&] {
@@ -176,15 +187,16 @@ TEST_CASE("few groups that wait are incomplete at the same time, and the next on
 }
 
 TEST_CASE("where the host shares the work no group waits") {
-  staging fixture(slots_for(2), {}, true);
+  staging fixture(shared_with_host(slots_for(2)));
   staged_group group = fixture.group(true);
-  const auto others = fixture.take_all(slots_for(2) - 1);
+  const auto others = fixture.take_all();
+  CHECK(others.size() == slots_for(2) - 1);
   CHECK(fixture.append(group, test::noise(2 * slot_bytes)) == slot_bytes);
   CHECK_FALSE(fixture.try_group(true));
 }
 
 TEST_CASE("the blocks that are taken from a group have its bytes in order, and own its slots") {
-  staging fixture(slots_for(3));
+  staging fixture(shared_with_host(slots_for(3)));
   const test::byte_vector bytes = test::noise(2 * slot_bytes + 9);
   std::deque<block> blocks;
   {
@@ -193,7 +205,7 @@ TEST_CASE("the blocks that are taken from a group have its bytes in order, and o
     CHECK(group.size() == 0);
     CHECK(group.pieces().empty());
   }
-  CHECK(fixture.take_all(slots_for(3) - 3).size() == slots_for(3) - 3);
+  CHECK(fixture.take_all().size() == slots_for(3) - 3);
   test::byte_vector taken;
   for (const block& each : blocks) {
     CHECK_FALSE(each.end);
@@ -201,9 +213,9 @@ TEST_CASE("the blocks that are taken from a group have its bytes in order, and o
   }
   CHECK(taken == bytes);
   blocks.pop_front();
-  CHECK(fixture.take_all(slots_for(3) - 2).size() == slots_for(3) - 2);
+  CHECK(fixture.take_all().size() == slots_for(3) - 2);
   blocks.clear();
-  CHECK(fixture.take_all(slots_for(3)).size() == slots_for(3));
+  CHECK(fixture.take_all().size() == slots_for(3));
 }
 
 TEST_CASE("without a decoder, memory for it, or memory for slots, nothing starts, and the note names missing memory") {
@@ -228,6 +240,21 @@ TEST_CASE("without a decoder, memory for it, or memory for slots, nothing starts
   CHECK_FALSE(no_memory.start());
   CHECK(no_memory.note() ==
         "frames are decoded on the host: the memory limit leaves no memory for their compressed bytes");
+}
+
+TEST_CASE("if no more memory can be page-locked there are fewer slots, and a group is decoded with them") {
+  staging_engine engine({}, 2);
+  device_frames frames(engine, shared_with_host(slots_for(3)));
+  async::worker_pool pool{2};
+  const test::byte_vector frame = test::zstd_frame_of(test::noise(2 * slot_bytes));
+  std::optional<staged_group> group = test::run(pool, frames.begin_group({}, false));
+  REQUIRE(group);
+  REQUIRE(test::run(pool, group->append(frame)) == frame.size());
+  std::vector<staged_group> others;
+  while (auto more = test::run(pool, frames.begin_group({}, false))) others.push_back(std::move(*more));
+  CHECK(others.size() + 3 == 8);
+  CHECK(test::run(pool, frames.decode(*group)));
+  CHECK(frames.note().empty());
 }
 
 TEST_CASE("whole frames are decoded, and their counts are those of their text") {

@@ -49,6 +49,13 @@ input_report sample(unsigned seed) {
         {.compressed_begin = 0, .compressed_end = chosen(), .cause = "damaged"}};
     input.number_of_lost_ranges = chosen();
   }
+  if (seed % 4 == 0) {
+    utf8_report& found = input.utf8.emplace();
+    found.counts = {.malformed = chosen(), .malformed_bytes = 1, .code_points = chosen() % 1000};
+    for (std::uint64_t& each : found.counts.scripts) each = chosen() >> (chosen() % 64);
+    if (seed % 8 == 0) found.first_malformed = chosen();
+    if (seed % 8 == 0) found.first_malformed_line = seed + 1;
+  }
   return input;
 }
 

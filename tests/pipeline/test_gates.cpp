@@ -151,7 +151,8 @@ TEST_CASE("an unknown name is refused with a suggestion, and an ambiguous bucket
   CHECK(error_of("1 < entropie").ends_with("\n    1 < entropie\n        ^"));
   CHECK(error_of("class.digit > 1").starts_with("there is no \"class.digit\"; did you mean classes.digit?"));
   CHECK(error_of("count(bytes) > 1").starts_with("there is no \"bytes\""));
-  CHECK(error_of("zzzzzzzz > 1").find("names are bytes, lines, measures (--measures) and the buckets of classes, ") !=
+  CHECK(error_of("zzzzzzzz > 1")
+            .find("names are bytes, lines, words, malformed, measures (--measures) and the buckets of classes, ") !=
         std::string::npos);
   CHECK(error_of("letters.digit > 1").starts_with("there is no \"letters.digit\""));
   CHECK(error_of("classes.letters.other > 1").find("no meaning") != std::string::npos);

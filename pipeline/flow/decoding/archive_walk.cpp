@@ -220,12 +220,14 @@ void archive_walk::count_text(const content& item) {
                             0, failure_kind::refused);
     }
   } catch (...) {
+    end_text(input, input_observer::ending::early);
     counts_.close_group(input, 1,
                         {.text_bytes = bytes,
                          .failure = [cause = failure_from(std::current_exception())](std::uint64_t) { return cause; }});
     counts_.finish(input, bytes);
     throw;
   }
+  end_text(input, input_observer::ending::whole);
   item.below.submit({.input = input, .bytes = bytes});
 }
 
@@ -247,13 +249,17 @@ std::size_t archive_walk::put_next(io::byte_reader& content, input_id input) {
 }
 
 void archive_walk::put(std::span<const std::byte> text, input_id input) {
-  if (limits_.text_to != nullptr) async::run_blocking(pool_, limits_.text_to->write(text));
+  if (limits_.text_to != nullptr) async::run_blocking(pool_, limits_.text_to->pass({.input = input, .group = 1}, text));
   while (!text.empty()) {
     const reservation target = room(text.size());
     std::copy_n(text.begin(), target.bytes.size(), target.bytes.begin());
     context_.cut.commit(target, target.bytes.size(), {.input = input, .group = 1, .frame = 1});
     text = text.subspan(target.bytes.size());
   }
+}
+
+void archive_walk::end_text(input_id input, input_observer::ending how) {
+  if (limits_.text_to != nullptr) async::run_blocking(pool_, limits_.text_to->end(input, how));
 }
 
 // While threads of the pool decode what is around the archive, none of them is free to count.

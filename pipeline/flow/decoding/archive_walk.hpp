@@ -5,13 +5,13 @@
 #include "async/executor.hpp"
 #include "io/archive/archive_format.hpp"
 #include "io/source.hpp"
-#include "io/stream_sink.hpp"
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/counts/run_counts.hpp"
 #include "pipeline/flow/decoding/archive_bytes.hpp"
 #include "pipeline/flow/decoding/decode_contexts.hpp"
 #include "pipeline/flow/decoding/member_queue.hpp"
 #include "pipeline/flow/statistics/feed_notes.hpp"
+#include "pipeline/flow/text_taps.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -33,7 +33,7 @@ struct archive_limits {
   std::int64_t max_members = 1;                ///< of all archives of the run; each is in the result
   io::decoder_limits inner_decoder{};          ///< for compressed members
   unsigned threads = 1;                        ///< of the pool
-  io::stream_sink* text_to = nullptr;          ///< the text is passed through to this sink; null: it is not
+  text_taps* text_to = nullptr;                ///< receives the text of each member, in order; null: none does
 };
 
 /// One archive. Blocks its thread while it waits for bytes or slots.
@@ -80,6 +80,7 @@ class archive_walk {
   void count_text(const content& item);
   std::size_t put_next(io::byte_reader& content, input_id input);
   void put(std::span<const std::byte> text, input_id input);
+  void end_text(input_id input, input_observer::ending how);
   reservation room(std::uint64_t wanted);
   input_id shown(const content& item);
   void attempt(const content& item, const std::function<void()>& task);

@@ -261,6 +261,7 @@ void compressed_inputs::begin_skipping(group& task, std::string cause) {
                .unverified_bytes = task.frame_bytes,
                .cause = std::move(cause)};
   counts_.note_gap(task.owner.input, task.lost->cause);
+  if (options_.text_to != nullptr) options_.text_to->note_gap(task.owner.input);
   if (task.frame_bytes > 0) counts_.conclude(task.owner, task.frame_bytes, false);
   ++task.owner.frame;
   ++task.owner.lost_before;
@@ -304,7 +305,7 @@ async::task<bool> compressed_inputs::decode_some(group& task, std::span<const st
     const io::fill_result result = fill(task, in, target.bytes());
     in = in.subspan(result.consumed);
     if (options_.text_to != nullptr && result.produced > 0)
-      co_await options_.text_to->write(target.bytes().first(result.produced));
+      co_await options_.text_to->pass(task.owner, target.bytes().first(result.produced));
     target.commit(result.produced, task.owner);
     task.frame_bytes += result.produced;  // after the commit: bytes that were not committed are not expected
     task.end.text_bytes += result.produced;

@@ -66,6 +66,10 @@ async::task<> compressed_inputs::feed(std::shared_ptr<compressed_input> input, s
     co_await input->running.front()->ended.wait();
     retire_oldest(*input);
   }
+  if (options_.text_to != nullptr) {
+    using ending = input_observer::ending;
+    co_await options_.text_to->end(input->id, error || input->damaged ? ending::early : ending::whole);
+  }
   end_input_with(*input, is_noted ? nullptr : error);
 }
 

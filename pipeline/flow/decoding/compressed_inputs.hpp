@@ -16,7 +16,6 @@
 #include "async/task_group.hpp"
 #include "io/format.hpp"
 #include "io/source.hpp"
-#include "io/stream_sink.hpp"
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/flow/decoding/block_reader.hpp"
 #include "pipeline/flow/decoding/decode_contexts.hpp"
@@ -24,6 +23,7 @@
 #include "pipeline/flow/decoding/frame_divider.hpp"
 #include "pipeline/flow/decoding/part_queue.hpp"
 #include "pipeline/flow/statistics/feed_notes.hpp"
+#include "pipeline/flow/text_taps.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -49,7 +49,7 @@ class compressed_inputs {
     std::size_t group_bytes = 0;                 ///< minimum compressed size of a group, except the last
     std::uint64_t max_text = ~std::uint64_t{0};  ///< bytes of text of one input; an input with more is refused
     bool skip_damage = false;                    ///< continue after damaged frames
-    io::stream_sink* text_to = nullptr;          ///< the text is passed through to this sink, in order; null: it is not
+    text_taps* text_to = nullptr;                ///< receives the text of each input, in order; null: none does
     device_frames* device = nullptr;             ///< decodes groups of zstd frames; null: the host decodes all
     std::uint64_t min_device_bytes = 0;  ///< of a file; the host decodes smaller ones, and streams unless it is 0
     std::string_view in_order_for{};     ///< for statistics: the option for which frames are decoded in order

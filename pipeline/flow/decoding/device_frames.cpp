@@ -39,8 +39,12 @@ async::task<std::size_t> staged_group::append(std::span<const std::byte> bytes) 
     const std::uint64_t used = size_ - (slots_.size() - 1) * std::uint64_t{owner_.slot_bytes()};
     if (used == owner_.slot_bytes()) {
       if (slots_.size() == owner_.max_slots_of_group()) break;
-      std::shared_ptr<staging_slot> more = owner_.slots_.try_acquire();
-      if (!more && waits_) more = co_await owner_.slots_.acquire();
+      std::shared_ptr<staging_slot> more;
+      if (waits_) {
+        more = co_await owner_.slots_.acquire();
+      } else {
+        more = owner_.slots_.try_acquire();
+      }
       if (!more) break;
       slots_.push_back(std::move(more));
       continue;
@@ -128,15 +132,17 @@ std::string device_frames::note() const {
 async::task<std::optional<staged_group>> device_frames::begin_group(std::span<const std::byte> begin, bool waits) {
   if (is_too_long(begin) || !start()) co_return std::nullopt;
   async::semaphore::permit incomplete;
-  if (!settings_.shares) {
+  std::shared_ptr<staging_slot> slot;
+  if (settings_.shares) {
+    waits = false;
+    slot = slots_.try_acquire();
+  } else {
     incomplete = incomplete_.try_acquire();
     if (!incomplete && waits) incomplete = co_await incomplete_.acquire();
-    if (!incomplete) co_return std::nullopt;
+    if (incomplete) slot = co_await slots_.acquire();
   }
-  std::shared_ptr<staging_slot> slot = slots_.try_acquire();
-  if (!slot && !settings_.shares) slot = co_await slots_.acquire();
   if (!slot) co_return std::nullopt;
-  co_return staged_group(*this, std::move(slot), std::move(incomplete), waits && !settings_.shares);
+  co_return staged_group(*this, std::move(slot), std::move(incomplete), waits);
 }
 
 // Where the host shares the work, a device that is still busy with one frame at the end of a run delays it.

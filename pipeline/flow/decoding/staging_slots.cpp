@@ -10,31 +10,37 @@ namespace gpuhist::pipeline {
 
 staging_slot::~staging_slot() { owner_.give_back(memory_); }
 
+// Counts a coroutine that found no free slot.
+class staging_slots::waiting_scope {
+ public:
+  explicit waiting_scope(staging_slots& owner) : owner_(owner) {
+    const std::scoped_lock lock(owner_.mutex_);
+    ++owner_.waiting_;
+  }
+  waiting_scope(const waiting_scope&) = delete;
+  waiting_scope& operator=(const waiting_scope&) = delete;
+  ~waiting_scope() {
+    const std::scoped_lock lock(owner_.mutex_);
+    --owner_.waiting_;
+  }
+
+ private:
+  staging_slots& owner_;
+};
+
 void staging_slots::start(gpu::engine& engine) {
   engine_ = &engine;
   free_.reserve(settings_.max_slots);
   mappings_.reserve(settings_.max_slots);
-  const std::uint32_t first = reserve_growth();
-  std::shared_ptr<mapped_memory> added;
-  try {
-    added = locked_memory(first);
-  } catch (...) {
-    end_growth(first, nullptr);
-    throw;
-  }
-  end_growth(first, std::move(added));
+  make(reserve_growth());
 }
 
-// Who takes a slot allocates for those that wait: they may have found another thread allocating, whose slots were taken
-// before they waited.
 async::task<std::shared_ptr<staging_slot>> staging_slots::acquire() {
   async::semaphore::permit permit = permits_.try_acquire();
   if (!permit) {
-    note_waiting(true);
-    while (lacks_slots() && grow()) {
-    }
+    const waiting_scope waiting(*this);
+    grow_for_waiting();
     permit = co_await permits_.acquire();
-    note_waiting(false);
   }
   co_return slot_with(std::move(permit));
 }
@@ -45,9 +51,11 @@ std::shared_ptr<staging_slot> staging_slots::try_acquire() {
   return permit ? slot_with(std::move(permit)) : nullptr;
 }
 
-void staging_slots::note_waiting(bool begins) {
-  const std::scoped_lock lock(mutex_);
-  waiting_ = begins ? waiting_ + 1 : waiting_ - 1;
+// Also called by who has taken a slot: others may have found a thread allocating, whose slots were taken before they
+// waited.
+void staging_slots::grow_for_waiting() {
+  while (lacks_slots() && grow()) {
+  }
 }
 
 bool staging_slots::lacks_slots() {
@@ -70,20 +78,26 @@ std::uint32_t staging_slots::reserve_growth() {
 bool staging_slots::grow() {
   const std::uint32_t more = reserve_growth();
   if (more == 0) return false;
+  try {
+    make(more);
+    return true;
+  } catch (const gpu::engine_error&) {
+    return false;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+// Slots that reserve_growth() has reserved.
+void staging_slots::make(std::uint32_t slots) {
   std::shared_ptr<mapped_memory> added;
   try {
-    added = locked_memory(more);
-  } catch (const gpu::engine_error&) {
-    added = nullptr;
-  } catch (const std::bad_alloc&) {
-    added = nullptr;
+    added = locked_memory(slots);
   } catch (...) {
-    end_growth(more, nullptr);
+    end_growth(slots, nullptr);
     throw;
   }
-  const bool is_added = added != nullptr;
-  end_growth(more, std::move(added));
-  return is_added;
+  end_growth(slots, std::move(added));
 }
 
 std::shared_ptr<mapped_memory> staging_slots::locked_memory(std::uint32_t slots) {
@@ -132,8 +146,7 @@ std::shared_ptr<staging_slot> staging_slots::slot_with(async::semaphore::permit 
     give_back(memory);
     throw;
   }
-  while (lacks_slots() && grow()) {
-  }
+  grow_for_waiting();
   return slot;
 }
 

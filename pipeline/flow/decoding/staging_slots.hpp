@@ -51,8 +51,6 @@ class staging_slots {
   /// gpu::engine_error, std::bad_alloc.
   void start(gpu::engine& engine);
 
-  [[nodiscard]] const settings& sizes() const { return settings_; }
-
   /// Waits for a free slot, if no more can be allocated. Null: the system refused more memory, so that a wait could
   /// last forever. Throws std::bad_alloc.
   async::task<std::shared_ptr<staging_slot>> acquire();
@@ -62,11 +60,13 @@ class staging_slots {
 
  private:
   friend class staging_slot;
+  class waiting_scope;
 
   [[nodiscard]] std::uint32_t reserve_growth();
   void end_growth(std::uint32_t slots, std::shared_ptr<mapped_memory> added);
   bool grow();
-  void note_waiting(bool begins);
+  void make(std::uint32_t slots);
+  void grow_for_waiting();
   [[nodiscard]] bool lacks_slots();
   std::shared_ptr<mapped_memory> locked_memory(std::uint32_t slots);
   std::shared_ptr<staging_slot> slot_with(async::semaphore::permit permit);

@@ -1,6 +1,6 @@
 // The commands, one per file: `gpuhist [FILE...]` counts, `gpuhist report` shows earlier results, `gpuhist devices`
-// lists engines and devices, `gpuhist repack` writes archives of many frames. Each prints its messages on standard
-// error and returns how the process ends.
+// lists engines and devices, `gpuhist repack` writes archives of many frames, `gpuhist filter` writes the lines that a
+// condition keeps. Each prints its messages on standard error and returns how the process ends.
 #pragma once
 
 #include "config/options.hpp"
@@ -23,6 +23,7 @@ struct ending {
 ending count(const config::options& typed, const io::open_descriptors& open_descriptors);
 ending report_results(const config::options& typed, const io::open_descriptors& open_descriptors);
 ending list_devices(const config::options& typed, const io::open_descriptors& open_descriptors);
+ending filter_inputs(const config::options& typed, const io::open_descriptors& open_descriptors);
 ending repack_inputs(const config::options& typed, const io::open_descriptors& open_descriptors);
 
 }  // namespace gpuhist::pipeline

@@ -22,10 +22,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <exception>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -91,8 +93,13 @@ file_events events_of(const plan& planned, report_writer& reports, console& scre
   return made;
 }
 
-process_hooks hooks_of(report_writer& reports, console& screen) {
+process_hooks hooks_of(const plan& planned, report_writer& reports, console& screen) {
   process_hooks made{.watch_signals = true, .process_exits = true};
+  if (planned.units && planned.units->where && planned.format->unit_line != nullptr) {
+    made.on_units = [&](const report& frame, std::span<const units::unit_record> found) {
+      reports.write_units(frame, found);
+    };
+  }
   if (reports.may_keep()) made.write_kept = [&] { reports.write_kept(); };
   made.on_status = [&](const run_progress& now) { screen.say("gpuhist: " + status_line(now) + "\n"); };
   return made;
@@ -102,7 +109,7 @@ process_hooks hooks_of(report_writer& reports, console& screen) {
 finished_run run_with_progress(const plan& planned, report_writer& reports, console& screen) {
   progress shown = make_progress(planned, screen);
   const file_events events = events_of(planned, reports, screen, shown);
-  return file_run(planned, events, {}, hooks_of(reports, screen)).run();
+  return file_run(planned, events, {}, hooks_of(planned, reports, screen)).run();
 }
 
 ending::status exit_status_of(run_status status) {

@@ -1,5 +1,6 @@
 // `gpuhist report RESULT...`: shows earlier results by any scheme, in any format.
 #include "pipeline/report/formats/report.hpp"
+#include "config/usage_error.hpp"
 #include "pipeline/counts/partitioning.hpp"
 #include "pipeline/flow/stop_signals.hpp"
 #include "pipeline/library/resolve.hpp"
@@ -37,6 +38,12 @@ result_sum read_results(const config::options& typed, const std::vector<config::
   return sum;
 }
 
+// A result has no units. As other options of listings, a default that is not on the command line has no effect.
+void refuse_units(const config::options& typed) {
+  if (!typed.top_units || typed.origins.contains("--top")) return;
+  throw config::usage_error("--top: N:FORMULA is for units, which gpuhist report does not measure; give N");
+}
+
 // Checks inputs and totals against the conditions. Returns whether a condition of --fail-if holds.
 bool watch_all(const report& shown, const gates::watch_list& conditions,
                const std::function<void(const gates::firing&)>& on_firing) {
@@ -49,14 +56,18 @@ bool watch_all(const report& shown, const gates::watch_list& conditions,
 }  // namespace
 
 ending report_results(const config::options& typed, const io::open_descriptors& open_descriptors) {
+  refuse_units(typed);
   const report_format& format = *resolve_report_format(typed);
   const option_names names = names_of(typed);
   const writing manner = resolve_writing(typed, format);
   const auto [counting, warning] = counting_request_of(typed);
   const std::vector<config::scheme> schemes = resolve_schemes(counting, names);
   const measures::measuring measuring = resolve_measuring(counting, names);
-  const gates::watch_list watched = resolve_watch(counting, schemes, measuring, names);
-  const input_listing listing = resolve_listing(typed, counting, format);
+  // results may contain what --utf8 found
+  const gates::watch_list watched = resolve_watch(
+      counting,
+      {.schemes = schemes, .measuring = measuring, .names = names, .has_pairs = counting.pairs, .has_malformed = true});
+  const input_listing listing = resolve_listing(typed, counting, true, format);
   if (!warning.empty()) complain("warning: " + warning);
   result_sum sum = read_results(typed, schemes);
   if (sum.results() == 0) return {.exit_status = ending::input_failed};  // the old output stays

@@ -4,6 +4,7 @@
 #include "config/suggest.hpp"
 #include "config/usage_error.hpp"
 #include "pipeline/counts/partitioning.hpp"
+#include "pipeline/report/conditions/evaluation.hpp"
 #include "pipeline/report/measures/measuring.hpp"
 #include "pipeline/report/measures/pair_measures.hpp"
 
@@ -18,12 +19,13 @@ namespace gpuhist::pipeline::gates {
 
 using config::expression;
 using config::reference;
-using operation = config::expression::operation;
 using std::size_t;
 
 namespace {
 
 constexpr std::string_view conditional_entropy_name = "conditional_entropy";
+constexpr std::string_view words_name = "words";
+constexpr std::string_view malformed_name = "malformed";
 
 }  // namespace
 
@@ -38,6 +40,8 @@ class formula::resolver {
       const std::string& word = name.parts.front();
       if (word == "bytes") return {.type = meaning::kind::bytes};
       if (word == "lines") return {.type = meaning::kind::lines};
+      if (word == words_name) return {.type = meaning::kind::words};
+      if (word == malformed_name && !is_bucket(name)) return {.type = meaning::kind::malformed};
       if (const measures::measure* const found = measures::find_measure(word)) {
         return {.type = meaning::kind::measure, .measure = found};
       }
@@ -53,7 +57,7 @@ class formula::resolver {
   [[nodiscard]] bool is_bucket(const reference& name) const {
     return std::ranges::any_of(schemes_, [&](const config::scheme& each) {
       return (name.parts.size() == 1 || each.name == name.parts.front()) &&
-             std::ranges::find(each.buckets, name.parts.back()) != each.buckets.end();
+             (config::find_bucket(each, name.parts.back()) || config::find_formerly_named(each, name.parts.back()));
     });
   }
 
@@ -68,21 +72,31 @@ class formula::resolver {
   }
 
   [[nodiscard]] std::bitset<256> bucket(const reference& name) const {
-    const std::string& wanted = name.parts.back();
-    const config::scheme* found = nullptr;
+    std::optional<std::bitset<256>> found = bucket(name, config::find_bucket);
+    if (!found) found = bucket(name, config::find_formerly_named);
+    if (!found) refuse_unknown(name);
+    return *found;
+  }
+
+  using lookup = std::optional<std::size_t>(const config::scheme&, std::string_view);
+
+  /// The byte values of a bucket. Nothing: no scheme has it by this kind of name.
+  [[nodiscard]] std::optional<std::bitset<256>> bucket(const reference& name, lookup& find) const {
+    const config::scheme* owner = nullptr;
+    std::bitset<256> bytes;
     for (const config::scheme& each : schemes_) {
       if (name.parts.size() == 2 && each.name != name.parts.front()) continue;
-      if (std::ranges::find(each.buckets, wanted) == each.buckets.end()) continue;
-      if (found != nullptr) {
-        refuse("both " + found->name + " and " + each.name + " have this bucket; name the scheme, as in " +
-                   found->name + "." + wanted,
+      const std::optional<std::size_t> index = find(each, name.parts.back());
+      if (!index) continue;
+      if (owner != nullptr) {
+        refuse("both " + owner->name + " and " + each.name + " have this bucket; name the scheme, as in " +
+                   owner->name + "." + name.parts.back(),
                name);
       }
-      found = &each;
+      owner = &each;
+      for (std::size_t byte = 0; byte < bytes.size(); ++byte) bytes[byte] = each.bucket_of[byte] == *index;
     }
-    if (found == nullptr) refuse_unknown(name);
-    std::bitset<256> bytes;
-    for (size_t byte = 0; byte < bytes.size(); ++byte) bytes[byte] = found->buckets[found->bucket_of[byte]] == wanted;
+    if (owner == nullptr) return std::nullopt;
     return bytes;
   }
 
@@ -94,8 +108,8 @@ class formula::resolver {
     if (const auto meant = config::likely_name(wanted, views)) {
       message += "; did you mean " + std::string(*meant) + "?";
     } else {
-      message +=
-          "; names are bytes, lines, measures (" + std::string(option_name_("--measures")) + ") and the buckets of";
+      message += "; names are bytes, lines, words, malformed, measures (" + std::string(option_name_("--measures")) +
+                 ") and the buckets of";
       for (const config::scheme& each : schemes_) message += (&each == schemes_.data() ? " " : ", ") + each.name;
       message += "; other names are quoted, as in \"a b\"";
     }
@@ -106,7 +120,8 @@ class formula::resolver {
   [[nodiscard]] std::vector<std::string> known_names(const reference& unknown) const {
     std::vector<std::string> known;
     if (unknown.parts.size() == 1 && unknown.as == reference::form::plain) {
-      known = {"bytes", "lines", std::string(conditional_entropy_name)};
+      known = {"bytes", "lines", std::string(words_name), std::string(malformed_name),
+               std::string(conditional_entropy_name)};
       for (const measures::measure& each : measures::all_measures()) known.emplace_back(each.name);
     }
     for (const config::scheme& each : schemes_) {
@@ -148,76 +163,13 @@ std::optional<double> conditional_entropy_of(const std::string& scheme, const wa
   return measures::conditional_entropy(found->fold_pairs(checked.counts)).value;
 }
 
-/// A value on the stack: a number, or a truth value as 1 or 0; nothing: unknown.
-using operand = std::optional<double>;
-
-operand truth(bool holds) { return holds ? 1.0 : 0.0; }
-
-operand both(const operand& a, const operand& b) {
-  if (a == 0.0 || b == 0.0) return truth(false);
-  return a && b ? truth(true) : operand{};
+// The value of a count; nothing: not counted.
+std::optional<double> as_value(std::optional<std::uint64_t> count) {
+  return count ? std::optional(static_cast<double>(*count)) : std::nullopt;
 }
 
-operand either(const operand& a, const operand& b) {
-  if (a == 1.0 || b == 1.0) return truth(true);
-  return a && b ? truth(false) : operand{};
-}
-
-/// A result that is not finite, as of 1 / 0, is unknown.
-operand finite(double result) { return std::isfinite(result) ? operand(result) : operand{}; }
-
-operand calculated(operation applied, double a, double b) {
-  switch (applied) {
-    case operation::multiply:
-      return finite(a * b);
-    case operation::divide:
-      return finite(a / b);
-    case operation::add:
-      return finite(a + b);
-    case operation::subtract:
-      return finite(a - b);
-    case operation::less:
-      return truth(a < b);
-    case operation::at_most:
-      return truth(a <= b);
-    case operation::greater:
-      return truth(a > b);
-    case operation::at_least:
-      return truth(a >= b);
-    case operation::equal:
-      return truth(a == b);
-    default:
-      return truth(a != b);
-  }
-}
-
-operand of_two(operation applied, const operand& a, const operand& b) {
-  if (applied == operation::both) return both(a, b);
-  if (applied == operation::either) return either(a, b);
-  if (!a || !b) return {};
-  return calculated(applied, *a, *b);
-}
-
-void take_step(const expression::step& step, const std::vector<operand>& names, std::vector<operand>& stack) {
-  switch (step.what) {
-    case operation::constant:
-      stack.emplace_back(step.constant);
-      return;
-    case operation::name:
-      return stack.push_back(names[step.reference]);
-    case operation::negate:
-      if (stack.back()) stack.back() = -*stack.back();
-      return;
-    case operation::invert:
-      if (stack.back()) stack.back() = truth(*stack.back() == 0.0);
-      return;
-    default:
-      break;
-  }
-  const operand second = stack.back();
-  stack.pop_back();
-  stack.back() = of_two(step.what, stack.back(), second);
-}
+/// Nothing: unknown.
+std::optional<double> known(double result) { return std::isfinite(result) ? std::optional(result) : std::nullopt; }
 
 }  // namespace
 
@@ -237,16 +189,22 @@ const reference* formula::needs_baseline() const {
   return found == meanings_.end() ? nullptr : &typed_.references[static_cast<size_t>(found - meanings_.begin())];
 }
 
-const reference* formula::needs_pairs() const {
-  const auto found = std::ranges::find(meanings_, meaning::kind::conditional_entropy, &meaning::type);
+const reference* formula::first_of(meaning::kind type) const {
+  const auto found = std::ranges::find(meanings_, type, &meaning::type);
   return found == meanings_.end() ? nullptr : &typed_.references[static_cast<size_t>(found - meanings_.begin())];
 }
 
-std::vector<operand> formula::values_of_references(const watched_counts& checked) const {
+const reference* formula::needs_pairs() const { return first_of(meaning::kind::conditional_entropy); }
+
+const reference* formula::needs_words() const { return first_of(meaning::kind::words); }
+
+const reference* formula::needs_malformed() const { return first_of(meaning::kind::malformed); }
+
+std::vector<std::optional<double>> formula::values_of_references(const watched_counts& checked) const {
   const measures::byte_counts by_byte =
       needs_byte_counts() ? measures::counts_of(checked.counts) : measures::byte_counts{};
   const auto bytes = static_cast<double>(checked.counts.bytes());
-  std::vector<operand> all;
+  std::vector<std::optional<double>> all;
   for (const meaning& each : meanings_) {
     switch (each.type) {
       case meaning::kind::bytes:
@@ -254,6 +212,12 @@ std::vector<operand> formula::values_of_references(const watched_counts& checked
         break;
       case meaning::kind::lines:
         all.emplace_back(static_cast<double>(lines_in(checked.counts, checked.partition)));
+        break;
+      case meaning::kind::words:
+        all.push_back(as_value(checked.words));
+        break;
+      case meaning::kind::malformed:
+        all.push_back(as_value(checked.malformed));
         break;
       case meaning::kind::measure:
         all.push_back(
@@ -263,7 +227,7 @@ std::vector<operand> formula::values_of_references(const watched_counts& checked
         all.push_back(conditional_entropy_of(each.scheme, checked));
         break;
       case meaning::kind::share:
-        all.push_back(finite(count_of(each.bytes, checked) / bytes));
+        all.push_back(known(count_of(each.bytes, checked) / bytes));
         break;
       case meaning::kind::count:
         all.emplace_back(count_of(each.bytes, checked));
@@ -274,14 +238,16 @@ std::vector<operand> formula::values_of_references(const watched_counts& checked
 }
 
 std::optional<double> formula::value(const watched_counts& checked) const {
-  const std::vector<operand> names = values_of_references(checked);
-  std::vector<operand> stack;
-  for (const expression::step& each : typed_.steps) take_step(each, names, stack);
-  return stack.back();
+  std::vector<double> values;
+  for (const std::optional<double>& each : values_of_references(checked)) values.push_back(each.value_or(unknown()));
+  std::vector<const double*> names;
+  for (const double& each : values) names.push_back(&each);
+  const double found = evaluation(typed_).values(names, 1).front();
+  return is_unknown(found) ? std::nullopt : std::optional(found);
 }
 
 std::vector<named_value> formula::values(const watched_counts& checked) const {
-  const std::vector<operand> found = values_of_references(checked);
+  const std::vector<std::optional<double>> found = values_of_references(checked);
   std::vector<named_value> all;
   for (size_t i = 0; i < found.size(); ++i) {
     const std::string& name = typed_.references[i].typed;

@@ -23,6 +23,8 @@ struct watched_counts {
   const gpu::partition& partition;
   const measures::byte_counts* baseline = nullptr;  ///< null: none
   std::span<const scheme_view> schemes{};           ///< with pairs; only for formulas that need pairs
+  std::optional<std::uint64_t> words{};             ///< of a unit; nothing: not counted
+  std::optional<std::uint64_t> malformed{};         ///< UTF-8 sequences; nothing: not counted
 };
 
 /// A name in a formula and its value; no value: these counts have none.
@@ -33,12 +35,22 @@ struct named_value {
   bool operator==(const named_value&) const = default;
 };
 
+/// What a name in a formula refers to.
+struct meaning {
+  enum class kind : std::uint8_t { bytes, lines, words, malformed, measure, conditional_entropy, share, count };
+
+  kind type = kind::bytes;
+  const measures::measure* measure = nullptr;
+  std::string scheme{};      ///< of a measure of pairs
+  std::bitset<256> bytes{};  ///< byte values in the bucket
+};
+
 /// Immutable: any thread may use it. Memory and time are proportional to its steps; no recursion.
 class formula {
  public:
-  /// Names are `bytes`, `lines`, the measures, `conditional_entropy`, and the buckets of `schemes`. Throws
-  /// config::usage_error, with the text and a caret, if a name is unknown or belongs to several buckets.
-  /// `option_name`: how messages name options.
+  /// Names are `bytes`, `lines`, `words`, `malformed`, the measures, `conditional_entropy`, and the buckets of
+  /// `schemes`; a bucket may be called `malformed` or `conditional_entropy`. Throws config::usage_error, with the text
+  /// and a caret, if a name is unknown or belongs to several buckets. `option_name`: how messages name options.
   formula(config::expression typed, std::span<const config::scheme> schemes,
           io::option_naming option_name = io::as_typed);
 
@@ -54,26 +66,27 @@ class formula {
   /// The first name that is a measure of pairs; null if there is none.
   [[nodiscard]] const config::reference* needs_pairs() const;
 
-  /// Nothing: unknown, because a name that determines it has no value, or because it is not finite. A truth value is 1
-  /// or 0, by Kleene's logic: !unknown is unknown, false && unknown is false, true || unknown is true.
+  /// The first name that is a number of words; null if there is none.
+  [[nodiscard]] const config::reference* needs_words() const;
+
+  /// The first name that is a number of malformed UTF-8 sequences; null if there is none.
+  [[nodiscard]] const config::reference* needs_malformed() const;
+
+  [[nodiscard]] const config::expression& typed() const { return typed_; }
+
+  /// One for each reference of typed().
+  [[nodiscard]] std::span<const meaning> meanings() const { return meanings_; }
+
+  /// Nothing: unknown, because a name that determines it has no value, or because it is not finite (evaluation.hpp).
   [[nodiscard]] std::optional<double> value(const watched_counts& checked) const;
 
   /// The value of each name in the text, once each, in the order of the text.
   [[nodiscard]] std::vector<named_value> values(const watched_counts& checked) const;
 
  private:
-  /// What a name refers to.
-  struct meaning {
-    enum class kind : std::uint8_t { bytes, lines, measure, conditional_entropy, share, count };
-
-    kind type = kind::bytes;
-    const measures::measure* measure = nullptr;
-    std::string scheme{};      ///< of a measure of pairs
-    std::bitset<256> bytes{};  ///< byte values in the bucket
-  };
-
   class resolver;
 
+  [[nodiscard]] const config::reference* first_of(meaning::kind type) const;
   [[nodiscard]] std::vector<std::optional<double>> values_of_references(const watched_counts& checked) const;
 
   config::expression typed_;

@@ -38,7 +38,8 @@ bool watcher::watch(const unit& checked) {
   const watched_counts counts{.counts = checked.counts,
                               .partition = partition_,
                               .baseline = checked.baseline != nullptr ? checked.baseline : measuring_.baseline.get(),
-                              .schemes = schemes_};
+                              .schemes = schemes_,
+                              .malformed = checked.malformed};
   bool failed_now = false;
   for (std::size_t number = 0; number < list_.gates.size(); ++number) {
     const gate& each = list_.gates[number];

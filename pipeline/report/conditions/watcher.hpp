@@ -31,6 +31,7 @@ struct unit {
   std::uint64_t end = 0;                            ///< one past its last byte
   std::optional<line_range> lines{};                ///< of a window, if known; the watcher computes those of an input
   const gpu::tally& counts;                         ///< over the partition of the watcher
+  std::optional<std::uint64_t> malformed{};         ///< UTF-8 sequences; nothing: not counted
   const measures::byte_counts* baseline = nullptr;  ///< of this window; null: that of the watcher
 };
 

@@ -33,11 +33,13 @@ std::string most_of(const report& content, const gpu::tally& counts) {
   return printable(view.scheme.buckets[largest]) + " " + fixed(share, 1) + " %";
 }
 
-std::optional<double> value_for(const gates::formula& computed, const report& content, const gpu::tally& counts) {
+std::optional<double> value_for(const gates::formula& computed, const report& content, const input_report& input) {
+  const gpu::tally counts = shown_counts(content, input.verified, input.unverified);
   return computed.value({.counts = counts,
                          .partition = content.partition,
                          .baseline = content.measuring.baseline.get(),
-                         .schemes = content.schemes});
+                         .schemes = content.schemes,
+                         .malformed = malformed_in(input.utf8)});
 }
 
 /// An input and its value, which decides its place.
@@ -134,13 +136,13 @@ class input_table {
   // In a file or pipe, a table that was asked for is complete, and so are the names in it. On a terminal, columns that
   // were asked for may need more than its width; then names are not cut, because that would not make a line fit.
   [[nodiscard]] text_table fitted(const row_widths& widths) const {
-    text_table whole(headings(), widths, std::numeric_limits<std::size_t>::max());
-    text_table cut(headings(), widths, target_.width);
-    if (listing_.is_usual()) return cut;
+    const auto table_of = [&](std::size_t width) { return text_table(headings(), widths, width); };
+    if (listing_.is_usual() || (target_.terminal && listing_.columns.empty())) return table_of(target_.width);
+    text_table whole = table_of(std::numeric_limits<std::size_t>::max());
     if (!target_.terminal) return whole;
     const std::size_t name = widths.width(0);
-    const bool fits = whole.used() - name + std::min(name, shortest_name) <= target_.width;
-    return listing_.columns.empty() || fits ? cut : whole;
+    if (whole.used() - name + std::min(name, shortest_name) <= target_.width) return table_of(target_.width);
+    return whole;
   }
 
   // Rows that are wider than a terminal take several lines of it.
@@ -154,8 +156,7 @@ class input_table {
     first_inputs first(rows_);
     std::size_t number = 0;
     for (const input_report& each : content_.inputs) {
-      const gpu::tally counts = shown_counts(content_, each.verified, each.unverified);
-      first.add({.value = value_for(*listing_.order, content_, counts), .number = number++});
+      first.add({.value = value_for(*listing_.order, content_, each), .number = number++});
     }
     ranked_ = first.take_in_order();
   }
@@ -188,12 +189,13 @@ class input_table {
   [[nodiscard]] table_row row_of(const input_report& input) const {
     const gpu::tally counts = shown_counts(content_, input.verified, input.unverified);
     table_row row = {printable(input.name)};
-    for (const input_column& each : columns_) row.push_back(cell(each, counts));
+    for (const input_column& each : columns_) row.push_back(cell(each, input, counts));
     row.emplace_back();
     return row;
   }
 
-  [[nodiscard]] std::string cell(const input_column& column, const gpu::tally& counts) const {
+  [[nodiscard]] std::string cell(const input_column& column, const input_report& input,
+                                 const gpu::tally& counts) const {
     switch (column.type) {
       case kind::bytes:
         return grouped(counts.bytes());
@@ -207,7 +209,7 @@ class input_table {
       case kind::formula:
         break;
     }
-    const std::optional<double> value = value_for(*column.formula, content_, counts);
+    const std::optional<double> value = value_for(*column.formula, content_, input);
     return value ? measure_text(*value) : "-";
   }
 

@@ -10,10 +10,14 @@ namespace gpuhist::pipeline {
 namespace {
 
 constexpr std::array formats = {
-    report_format{.name = "table", .render = render_table},
+    report_format{.name = "table", .render = render_table, .unit_line = unit_text_line},
     report_format{.name = "json", .render = render_json, .carries_stats = true},
-    report_format{
-        .name = "jsonl", .render = render_jsonl, .carries_stats = true, .carries_alerts = true, .names_run = true},
+    report_format{.name = "jsonl",
+                  .render = render_jsonl,
+                  .unit_line = unit_json_line,
+                  .carries_stats = true,
+                  .carries_alerts = true,
+                  .names_run = true},
     report_format{.name = "csv", .render = render_csv},
     report_format{.name = "prometheus", .render = render_prometheus, .whole = true},
 };

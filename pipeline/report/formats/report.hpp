@@ -5,6 +5,7 @@
 #include "pipeline/counts/run_counts.hpp"
 #include "pipeline/flow/statistics/run_stats.hpp"
 #include "pipeline/report/measures/measuring.hpp"
+#include "pipeline/report/units/unit_result.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -26,6 +27,7 @@ struct report : run_counts {
   measures::measuring measuring;  ///< of totals and inputs; the partition is the identity if any is requested
   bool ignore_case = false;       ///< the schemes map A-Z to a-z
   std::optional<run_stats> stats;
+  std::optional<units::unit_result> units;  ///< with --each
 };
 
 struct input_listing;
@@ -69,6 +71,8 @@ using renderer = void (*)(const report&, const render_target&, const text_sink&)
 struct report_format {
   std::string_view name;
   renderer render;
+  /// A line for a unit that --where selects, before the result; null: it has none.
+  std::string (*unit_line)(const report& frame, std::string_view run, const units::unit_record& found) = nullptr;
   bool carries_stats = false;   ///< --stats is part of the report; otherwise it is printed on standard error
   bool carries_alerts = false;  ///< conditions that hold are lines before the result
   bool names_run = false;       ///< every line names its run
@@ -80,6 +84,10 @@ void render_json(const report& content, const render_target& target, const text_
 void render_jsonl(const report& content, const render_target& target, const text_sink& out);
 void render_csv(const report& content, const render_target& target, const text_sink& out);
 void render_prometheus(const report& content, const render_target& target, const text_sink& out);
+
+/// A line for a selected unit. `frame`: the schemes and measures of the run.
+std::string unit_text_line(const report& frame, std::string_view run, const units::unit_record& found);
+std::string unit_json_line(const report& frame, std::string_view run, const units::unit_record& found);
 
 /// Text of --stats for people: the engine and why it was chosen, one line per stage, and what limited the run.
 std::string render_stats(const run_stats& stats, const render_target& target);

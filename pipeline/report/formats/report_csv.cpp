@@ -9,8 +9,11 @@
 // `pair` have two buckets in `bucket`, separated by '>', the number of such pairs in `count`, and their share of all
 // pairs; pairs that do not occur have no row. The measure conditional_entropy has its scheme in `scheme` and the number
 // of pairs in `count`. Rows of kind `error` have the cause why an input is incomplete in `bucket`. Rows of kind
-// `skipped` have the cause in `bucket` and the number of names in `count`. They are rows and not a column, so that
-// reports can be appended to a file that an earlier version wrote.
+// `skipped` have the cause in `bucket` and the number of names in `count`. Rows of kind `units` have what is measured
+// in `scheme`, of kind `top` the formula in `scheme`, the number of the unit in `bucket`, its offset in `count` and its
+// value in `share`, of kind `distribution` the bounds in `bucket` and the number of units in `count`. Rows of kind
+// `utf8` have the name of a number in `bucket`; of a script, `script` in `scheme` and the share of all code points.
+// They are rows and not a column, so that reports can be appended to a file that an earlier version wrote.
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/formats/report_measures.hpp"
 #include "pipeline/report/measures/pair_measures.hpp"
@@ -69,6 +72,22 @@ void add_measures(std::string& out, const report& content, std::string_view inpu
   }
 }
 
+/// --utf8 of the totals or of an input.
+void add_utf8_rows(std::string& out, std::string_view input, const std::optional<utf8_report>& found) {
+  if (!found) return;
+  const part owner{.kind = "utf8", .input = input};
+  const gpu::host::utf8_counts& counts = found->counts;
+  add_row(out, owner, "", "malformed", counts.malformed);
+  add_row(out, owner, "", "malformed_bytes", counts.malformed_bytes);
+  add_row(out, owner, "", "code_points", counts.code_points);
+  if (found->first_malformed) add_row(out, owner, "", "first_malformed", *found->first_malformed);
+  if (found->first_malformed_line) add_row(out, owner, "", "first_malformed_line", *found->first_malformed_line);
+  for (std::size_t i = 0; i < counts.scripts.size(); ++i) {
+    add_row(out, owner, "script", gpu::host::script_names()[i], counts.scripts[i],
+            share_of_all(counts.scripts[i], counts.code_points));
+  }
+}
+
 /// Pairs of the totals or of an input.
 void add_pairs(std::string& out, const report& content, std::string_view input, const gpu::tally& counts) {
   for (const scheme_view& view : content.schemes) {
@@ -98,6 +117,27 @@ void add_unverified(std::string& out, const report& content, const part& owner, 
   add_buckets(out, content, owner, counts);
 }
 
+/// Units that were seen and selected, the highest values, and their distribution.
+void add_units(std::string& out, const units::unit_result& found) {
+  const part each{.kind = "units", .input = ""};
+  add_row(out, each, found.each, "seen", found.totals.seen);
+  add_row(out, each, found.each, "seen_bytes", found.totals.bytes);
+  if (found.where) {
+    add_row(out, each, found.each, "selected", found.totals.selected,
+            share_of_all(found.totals.selected, found.totals.seen));
+    add_row(out, each, found.each, "selected_bytes", found.totals.selected_bytes,
+            share_of_all(found.totals.selected_bytes, found.totals.bytes));
+  }
+  for (const units::ranked_unit& one : found.top) {
+    add_row(out, {.kind = "top", .input = *one.unit.input}, *found.ranked_by, std::to_string(one.unit.place.number),
+            one.unit.place.offset, shortest(one.value));
+  }
+  for (const units::distribution_bin& bin : found.values.bins()) {
+    add_row(out, {.kind = "distribution", .input = ""}, *found.distribution_of,
+            shortest(bin.from) + ".." + shortest(bin.to), bin.units, share_of_all(bin.units, found.values.known()));
+  }
+}
+
 void write_result(const report& content, bool terminal, const text_sink& to, std::string out) {
   const part total{.kind = "total", .input = ""};
   add_sizes(out, content, total, content.verified);
@@ -106,7 +146,9 @@ void write_result(const report& content, bool terminal, const text_sink& to, std
   add_buckets(out, content, total, content.verified);
   add_measures(out, content, "", content.verified);
   add_pairs(out, content, "", content.verified);
+  add_utf8_rows(out, "", content.utf8);
   add_unverified(out, content, {.kind = "unverified", .input = ""}, content.unverified);
+  if (content.units) add_units(out, *content.units);
   for (const skipped_names& each : content.skipped) {
     add_row(out, {.kind = "skipped", .input = ""}, "", cause_of(each), each.count);
   }
@@ -120,6 +162,7 @@ void write_result(const report& content, bool terminal, const text_sink& to, std
     add_buckets(out, content, input, each.verified);
     add_measures(out, content, name, each.verified);
     add_pairs(out, content, name, each.verified);
+    add_utf8_rows(out, name, each.utf8);
     add_unverified(out, content, {.kind = "unverified", .input = name}, each.unverified);
     to(std::exchange(out, {}));
   }

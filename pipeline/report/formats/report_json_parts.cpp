@@ -2,6 +2,7 @@
 
 #include "pipeline/report/formats/report_measures.hpp"
 #include "pipeline/report/formats/text.hpp"
+#include "pipeline/report/formats/unit_json.hpp"
 #include "pipeline/report/measures/pair_measures.hpp"
 
 #include <cmath>
@@ -97,6 +98,21 @@ void add_measures(json& to, const report& content, const gpu::tally& counts) {
   to["measures"] = measures_as_json(measurements_of(content, counts));
 }
 
+void add_utf8_report(json& to, const std::optional<utf8_report>& found) {
+  if (!found) return;
+  json out = {{"malformed", found->counts.malformed},
+              {"malformed_bytes", found->counts.malformed_bytes},
+              {"code_points", found->counts.code_points}};
+  if (found->first_malformed) out["first_malformed"] = *found->first_malformed;
+  if (found->first_malformed_line) out["first_malformed_line"] = *found->first_malformed_line;
+  json scripts = json::object();
+  for (std::size_t i = 0; i < found->counts.scripts.size(); ++i) {
+    scripts[std::string(gpu::host::script_names()[i])] = found->counts.scripts[i];
+  }
+  out["scripts"] = std::move(scripts);
+  to["utf8"] = std::move(out);
+}
+
 json counts_of(const report& content, const gpu::tally& counts) {
   json out = {{"bytes", counts.bytes()}};
   add_counts(out, content, counts);
@@ -155,6 +171,7 @@ json start_of(const report& content, std::string_view kind, std::string_view run
   out["bytes"] = content.verified.bytes();
   add_counts(out, content, content.verified);
   add_measures(out, content, content.verified);
+  add_utf8_report(out, content.utf8);
   return out;
 }
 
@@ -184,6 +201,7 @@ json totals_as_json(const report& content, std::string_view run) {
   json out = start_of(content, "result", run);
   if (content.unverified.bytes() > 0) out["unverified"] = counts_of(content, content.unverified);
   if (content.counted_unverified) out["counted_unverified"] = true;
+  if (content.units) out["units"] = units_as_json(content, *content.units);
   if (const std::uint64_t skipped = skipped_in_all(content); skipped > 0) {
     out["skipped"] = skipped;
     out["skipped_by_cause"] = skipped_as_json(content);
@@ -206,6 +224,7 @@ json input_as_json(const report& content, const input_report& input) {
   }
   add_counts(out, content, input.verified);
   add_measures(out, content, input.verified);
+  add_utf8_report(out, input.utf8);
   if (input.unverified.bytes() > 0) out["unverified"] = counts_of(content, input.unverified);
   if (input.counted_unverified) out["counted_unverified"] = true;
   return out;

@@ -80,6 +80,14 @@ class exposition {
     }
   }
 
+  void scripts(labels with, const gpu::host::utf8_counts& counts) {
+    with.push_back({"script", ""});
+    for (std::size_t i = 0; i < counts.scripts.size(); ++i) {
+      with.back().value = gpu::host::script_names()[i];
+      sample(with, counts.scripts[i]);
+    }
+  }
+
   /// Passes the text so far to the sink.
   void write() {
     out_(text_);
@@ -112,6 +120,40 @@ void add_pairs(exposition& to, const report& content) {
   }
 }
 
+void add_units(exposition& to, const units::unit_result& found) {
+  to.family("units", "Units that were seen, or selected by the condition.");
+  to.sample({{"each", found.each}, {"which", "seen"}}, found.totals.seen);
+  if (found.where) to.sample({{"each", found.each}, {"which", "selected"}}, found.totals.selected);
+  to.family("unit_bytes", "Bytes of these units.");
+  to.sample({{"each", found.each}, {"which", "seen"}}, found.totals.bytes);
+  if (found.where) to.sample({{"each", found.each}, {"which", "selected"}}, found.totals.selected_bytes);
+  if (found.ranked_by) {
+    to.family("top_unit", "The highest values of a formula over the units.");
+    for (const units::ranked_unit& each : found.top) {
+      to.sample({{"formula", *found.ranked_by},
+                 {"input", *each.unit.input},
+                 {"unit", std::to_string(each.unit.place.number)}},
+                shortest(each.value));
+    }
+  }
+  if (!found.distribution_of) return;
+  to.family("distribution_units", "Units by the value of a formula: from the lower bound on, below the upper one.");
+  for (const units::distribution_bin& bin : found.values.bins()) {
+    to.sample({{"formula", *found.distribution_of}, {"from", shortest(bin.from)}, {"to", shortest(bin.to)}}, bin.units);
+  }
+}
+
+void add_utf8_totals(exposition& to, const gpu::host::utf8_counts& counts) {
+  to.family("utf8_malformed", "Malformed UTF-8 sequences in the text that was read.");
+  to.sample({}, counts.malformed);
+  to.family("utf8_malformed_bytes", "Bytes of these sequences.");
+  to.sample({}, counts.malformed_bytes);
+  to.family("utf8_code_points", "Code points in the text that was read.");
+  to.sample({}, counts.code_points);
+  to.family("utf8_script_code_points", "Code points by script.");
+  to.scripts({}, counts);
+}
+
 void add_totals(exposition& to, const report& content) {
   to.family("bytes", "Bytes of text that were counted and verified.");
   to.sample({}, content.verified.bytes());
@@ -136,6 +178,8 @@ void add_totals(exposition& to, const report& content) {
     to.measurements(content, {}, content.verified);
   }
   add_pairs(to, content);
+  if (content.utf8) add_utf8_totals(to, content.utf8->counts);
+  if (content.units) add_units(to, *content.units);
   if (content.unverified.bytes() == 0) return;
   to.family("unverified_bucket_bytes", "Unverified bytes by the bucket that a scheme puts them into.");
   to.buckets(content, {}, content.unverified);
@@ -170,6 +214,22 @@ void add_inputs(exposition& to, const report& content, bool terminal) {
   }
   family("input_bucket_bytes", "Bytes of an input by the bucket that a scheme puts them into.",
          [&](const auto& each, const labels& with) { to.buckets(content, with, each.verified); });
+  if (content.utf8) {
+    family("input_utf8_malformed", "Malformed UTF-8 sequences in the text of an input.",
+           [&](const auto& each, const labels& with) {
+             if (each.utf8) to.sample(with, each.utf8->counts.malformed);
+           });
+    family("input_utf8_malformed_bytes", "Bytes of these sequences.", [&](const auto& each, const labels& with) {
+      if (each.utf8) to.sample(with, each.utf8->counts.malformed_bytes);
+    });
+    family("input_utf8_code_points", "Code points in the text of an input.", [&](const auto& each, const labels& with) {
+      if (each.utf8) to.sample(with, each.utf8->counts.code_points);
+    });
+    family("input_utf8_script_code_points", "Code points of an input by script.",
+           [&](const auto& each, const labels& with) {
+             if (each.utf8) to.scripts(with, each.utf8->counts);
+           });
+  }
   if (content.measuring.asked.empty()) return;
   family("input_measure", "Measures of an input, where they have a value.",
          [&](const auto& each, const labels& with) { to.measurements(content, with, each.verified); });

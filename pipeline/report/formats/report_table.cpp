@@ -6,6 +6,8 @@
 #include "pipeline/report/formats/report_measures.hpp"
 #include "pipeline/report/formats/text.hpp"
 #include "pipeline/report/formats/text_table.hpp"
+#include "pipeline/report/formats/unit_table.hpp"
+#include "pipeline/report/formats/utf8_table.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -14,9 +16,6 @@
 
 namespace gpuhist::pipeline {
 namespace {
-
-constexpr std::size_t narrowest_bar = 4;
-constexpr std::size_t widest_bar = 60;  // longer bars are not easier to compare
 
 /// A line of a bucket table: its cells, and the count that its bar shows.
 struct bucket_row {
@@ -64,7 +63,7 @@ std::vector<table_row> totals_of(const report& content, const gpu::tally& counts
 table_row skipped_row(const report& content) { return {"skipped", grouped(skipped_in_all(content)), ""}; }
 
 std::string bucket_lines(const std::vector<bucket_row>& rows, const text_table& table, const render_target& target) {
-  const std::size_t bars = table.room() >= narrowest_bar ? std::min(table.room(), widest_bar) : 0;
+  const std::size_t bars = table.bar_width();
   std::uint64_t largest = 0;
   for (const bucket_row& each : rows) largest = std::max(largest, each.count);
   std::string text = painted(table.heading(), ink::heading, target.color) + "\n";
@@ -162,7 +161,7 @@ text_table frame_of(const report& content, const bucket_tables& tables, std::siz
   return {{{"bucket", false}, {"count"}, {"share", true, 1}}, rows, width};
 }
 
-// The buckets, pairs and measures.
+// The buckets, pairs, measures, UTF-8 and units.
 std::string lines_before_inputs(const report& content, const gpu::tally& counts, const bucket_tables& tables,
                                 const text_table& frame, const render_target& target) {
   std::string text;
@@ -174,7 +173,10 @@ std::string lines_before_inputs(const report& content, const gpu::tally& counts,
     text += bucket_lines(tables.schemes[i], frame, target) + "\n";
   }
   for (const scheme_view& view : content.schemes) text += pair_lines(view, counts, target);
-  return text + measure_lines(content, counts, target);
+  text += measure_lines(content, counts, target);
+  text += utf8_lines(content, target);
+  if (content.units) text += unit_lines(*content.units, target);
+  return text;
 }
 
 }  // namespace

@@ -79,6 +79,14 @@ gpu::tally counts_in(const json& from, const wanted_counts& wanted, bool folded)
   return counts_by_scheme(*bytes);
 }
 
+std::vector<std::string> names_in(const json& list) {
+  std::vector<std::string> names;
+  if (list.is_array()) {
+    for (const json& each : list) names.push_back(text(each, "buckets"));
+  }
+  return names;
+}
+
 const json& pairs_of(const json& from, const wanted_counts& wanted, const config::scheme& scheme) {
   const std::string pairs = wanted.name("--pairs");
   const std::string buckets = wanted.name("--buckets");
@@ -88,7 +96,7 @@ const json& pairs_of(const json& from, const wanted_counts& wanted, const config
   if (all == from.end() || !all->is_object()) damaged("no pairs were counted" + remedy);
   const auto found = all->find(scheme.name);
   if (found == all->end() || !found->is_object()) damaged("no pairs of " + scheme.name + " were counted" + remedy);
-  if (member(*found, "buckets") != json(scheme.buckets)) {
+  if (!config::are_buckets_of(scheme, names_in(member(*found, "buckets")))) {
     damaged("the pairs of " + scheme.name + " are of other buckets than those of " + buckets + remedy);
   }
   return member(*found, "counts");
@@ -183,6 +191,26 @@ std::vector<skipped_names> read_skipped(const json& from) {
   return causes;
 }
 
+std::optional<utf8_report> read_utf8(const json& from) {
+  const auto found = from.find("utf8");
+  if (found == from.end()) return std::nullopt;
+  if (!found->is_object()) damaged("\"utf8\" is not an object");
+  const json& scripts = member(*found, "scripts");
+  if (!scripts.is_object()) damaged("\"scripts\" is not an object");
+  utf8_report made;
+  made.counts.malformed = number(member(*found, "malformed"), "malformed");
+  made.counts.malformed_bytes = number(member(*found, "malformed_bytes"), "malformed_bytes");
+  made.counts.code_points = number(member(*found, "code_points"), "code_points");
+  for (std::size_t i = 0; i < made.counts.scripts.size(); ++i) {
+    const std::string name(gpu::host::script_names()[i]);
+    made.counts.scripts[i] = number(member(scripts, name.c_str()), name);
+  }
+  if (!found->contains("first_malformed")) return made;
+  made.first_malformed = number((*found)["first_malformed"], "first_malformed");
+  made.first_malformed_line = number(member(*found, "first_malformed_line"), "first_malformed_line");
+  return made;
+}
+
 lost_range read_lost_range(const json& from) {
   if (!from.is_object()) damaged("\"lost\" is not a list of objects");
   return {.compressed_begin = number(member(from, "compressed_begin"), "compressed_begin"),
@@ -265,6 +293,7 @@ input_report read_input(const json& document, const wanted_counts& wanted, bool 
     input.unverified = read_unverified(document, wanted, folded);
     input.counted_unverified = has_counted_unverified(document);
     read_lost(document, input);
+    input.utf8 = read_utf8(document);
   } catch (const result_damage& damage) {
     damaged("input " + config::quote(printable(input.name)) + ": " + damage.what());
   }
@@ -286,6 +315,7 @@ report read_totals(const json& document, const wanted_counts& wanted) {
   totals.unverified = read_unverified(document, wanted, is_folded(document));
   totals.counted_unverified = has_counted_unverified(document);
   totals.skipped = read_skipped(document);
+  totals.utf8 = read_utf8(document);
   return totals;
 }
 

@@ -204,6 +204,8 @@ void result_sum::add_result(const nlohmann::json& document, inputs_within& withi
   sum_.verified += result.verified;
   sum_.unverified += result.unverified;
   sum_.counted_unverified = sum_.counted_unverified || result.counted_unverified;
+  all_have_utf8_ = all_have_utf8_ && result.utf8;
+  add_utf8(sum_.utf8, result.utf8);
   for (const skipped_names& each : result.skipped) add_skipped(sum_.skipped, each);
 }
 
@@ -293,6 +295,7 @@ void result_sum::add_error(const position& at, std::string_view cause) {
 
 report result_sum::take() {
   sum_.inputs = input_reports(kept_, inputs_);
+  if (!all_have_utf8_) sum_.utf8.reset();
   return std::move(sum_);
 }
 

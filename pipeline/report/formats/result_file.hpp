@@ -95,6 +95,7 @@ class result_sum {
   std::size_t inputs_ = 0;  // of all valid results
   std::size_t results_ = 0;
   std::vector<std::string> errors_;
+  bool all_have_utf8_ = true;  // of the results so far
   report sum_;
 };
 

@@ -86,6 +86,12 @@ text_table::text_table(std::vector<table_column> columns, const row_widths& rows
   cut_names();
 }
 
+std::size_t text_table::bar_width() const {
+  constexpr std::size_t narrowest = 4;
+  constexpr std::size_t widest = 60;  // longer bars are not easier to compare
+  return room() >= narrowest ? std::min(room(), widest) : 0;
+}
+
 std::size_t text_table::used() const {
   std::size_t total = 0;
   for (const std::size_t each : widths_) {

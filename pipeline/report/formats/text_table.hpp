@@ -61,6 +61,9 @@ class text_table {
   /// Columns after padded_line(), up to the width; 0 if there are none.
   [[nodiscard]] std::size_t room() const;
 
+  /// The width of the longest bar after padded_line(); 0: there is no room for bars.
+  [[nodiscard]] std::size_t bar_width() const;
+
   /// Columns of a line in which every cell is as wide as its column.
   [[nodiscard]] std::size_t used() const;
 

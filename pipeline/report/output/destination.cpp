@@ -313,6 +313,11 @@ bool destination::try_write(const std::function<void(const text_sink&)>& pieces)
   return true;
 }
 
+int destination::descriptor() {
+  prepare();
+  return fd_.get();
+}
+
 void destination::fail_locked() const { fail_to_lock(name_, lock_category::reports_wait); }
 
 void destination::prepare() {

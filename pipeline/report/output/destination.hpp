@@ -55,6 +55,10 @@ class destination {
   /// what `pieces` throws; an appended text is then removed.
   void write(const std::function<void(const text_sink&)>& pieces);
 
+  /// The descriptor of the file, for text that is not written by this object: in sequence, before commit(). Throws
+  /// destination_error. Precondition: writing::whole.
+  [[nodiscard]] int descriptor();
+
   /// As write(), but if another process holds the lock of the file, returns false at once without calling `pieces`.
   [[nodiscard]] bool try_write(const std::function<void(const text_sink&)>& pieces);
 

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,6 +39,10 @@ class report_writer {
 
   /// Writes whole lines. The status line is erased before.
   void write(std::string_view lines);
+
+  /// Writes a line for each unit. `frame`: the schemes and measures of the run. Precondition: the format has such
+  /// lines.
+  void write_units(const report& frame, std::span<const units::unit_record> found);
 
   /// Writes a snapshot. A kept snapshot is replaced by the next one.
   void write_snapshot(std::shared_ptr<const report> now);

@@ -1,0 +1,42 @@
+#include "config/presets.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace gpuhist::config {
+namespace {
+
+// `space` is the white space between words: all other bytes belong to words.
+constexpr std::array<std::string_view, 1> gopher_schemes = {R"(gopher:hash=#;space=\x20\t\n\x0b\x0c\r)"};
+
+// NeMo Curator counts line feeds and the marks ? ! , . as alphanumeric, and a line feed as white space, too.
+constexpr std::array<std::string_view, 1> nemo_schemes = {
+    R"(nemo:letter=a-zA-Z;digit=0-9;end=\n;mark=?!,.;blank=\x20\t\r\x08;paren=(){}[])"};
+
+// Quotients of whole numbers, as in the sources: a value at the threshold is kept in both.
+constexpr std::array presets = {
+    preset{.name = "gopher",
+           .summary = "number of words, mean length of words, hash signs a word",
+           .source = "Rae et al. 2021, Scaling Language Models (Gopher), appendix A.1.1, Quality Filtering",
+           .schemes = gopher_schemes,
+           .drop_if = "words < 50 || words > 100000 || (bytes - count(gopher.space)) / words < 3 || "
+                      "(bytes - count(gopher.space)) / words > 10 || count(gopher.hash) / words > 0.1"},
+    preset{.name = "nemo",
+           .summary = "shares of non-alphanumeric characters, digits, white space, parentheses",
+           .source = "NVIDIA NeMo Curator: NonAlphaNumericFilter, NumbersFilter, WhiteSpaceFilter, ParenthesesFilter",
+           .schemes = nemo_schemes,
+           .drop_if = "bytes == 0 || (bytes - count(nemo.letter) - count(nemo.digit) - count(nemo.end) - "
+                      "count(nemo.mark)) / bytes > 0.25 || nemo.digit > 0.15 || "
+                      "(count(nemo.blank) + count(nemo.end)) / bytes > 0.25 || nemo.paren > 0.1"},
+};
+
+}  // namespace
+
+std::span<const preset> preset_table() { return presets; }
+
+const preset* find_preset(std::string_view name) {
+  const auto* const found = std::ranges::find(presets, name, &preset::name);
+  return found == presets.end() ? nullptr : found;
+}
+
+}  // namespace gpuhist::config

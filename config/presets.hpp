@@ -1,0 +1,26 @@
+// Presets: named rules that others published for the quality of text corpora, as buckets and a condition.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace gpuhist::config {
+
+/// A plain value. It has the part of a rule that bytes, words and lines can express (docs/presets.md).
+struct preset {
+  std::string_view name;                      ///< "nemo"
+  std::string_view summary;                   ///< one clause: what is checked
+  std::string_view source;                    ///< the publication or project, and its names for the rules
+  std::span<const std::string_view> schemes;  ///< definitions, as --buckets takes them
+  std::string_view drop_if;                   ///< a condition; it holds for a unit that the rule would remove
+};
+
+/// Sorted by name. Names of buckets in conditions have two parts, and no scheme has the name of another preset, so that
+/// several presets can be combined. Conditions may use `words`: the number of bytes that are not white space, after
+/// white space (space \t \n \v \f \r) or at the beginning of the unit.
+std::span<const preset> preset_table();
+
+/// By name, or null.
+const preset* find_preset(std::string_view name);
+
+}  // namespace gpuhist::config

@@ -1,0 +1,78 @@
+// Units of a text (lines, records, parts, inputs, windows), each of which is measured.
+#pragma once
+
+#include <gpuhist/results.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gpuhist {
+
+/// Which text pass_through_options forward.
+enum class unit_filter : std::uint8_t {
+  none,  ///< all of it
+  keep,  ///< of the units for which unit_options::where holds
+  drop,  ///< of the other units
+};
+
+/// How texts are divided into units, and which units are reported.
+struct unit_options {
+  enum class kind : std::uint8_t {
+    line,    ///< with its line feed
+    record,  ///< with the byte that ends it
+    part,    ///< of a fixed size, except the last one of an input
+    input,   ///< the verified text of an input
+    window,  ///< of counting_options::windows
+  };
+
+  kind each = kind::line;
+  char delimiter = '\0';         ///< of records
+  std::uint64_t part_bytes = 0;  ///< of parts, 1 to 2^30
+  std::string where{};           ///< a condition ("digit > 0.5", docs/measures.md) that selects units; empty: none
+  unsigned top = 0;              ///< keep so many units with the highest values of `top_by`, at most 1000000
+  std::string top_by{};          ///< a formula; empty with top = 0
+  /// `keep` and `drop` require pass_through_options::content::text; units that are not forwarded are then reported,
+  /// instead of those that are selected.
+  unit_filter filter = unit_filter::none;
+  std::string distribution_of{};  ///< a formula; empty: no distribution
+};
+
+/// A unit and the values of the names in the condition or formula that it was selected or ranked by.
+struct unit {
+  std::string input;         ///< its name, raw bytes
+  std::uint64_t number = 1;  ///< in its input, from 1; of a window its index
+  std::uint64_t line = 1;    ///< in which it begins, from 1; 0: unknown
+  std::uint64_t offset = 0;  ///< of its first byte in the text of the input
+  std::uint64_t bytes = 0;
+  bool verified = false;  ///< when it was read; if not, it is verified if its input is complete
+  std::vector<alert::named_value> values{};
+};
+
+/// A unit and its value.
+struct ranked_unit {
+  double value = 0;
+  unit found;
+};
+
+/// Values from `from` on, below `to`; both are 0 for the value 0.
+struct value_range {
+  double from = 0;
+  double to = 0;
+  std::uint64_t units = 0;
+};
+
+/// The result of a run over its units.
+struct unit_summary {
+  std::uint64_t seen = 0;
+  std::uint64_t bytes = 0;     ///< of all units
+  std::uint64_t selected = 0;  ///< by unit_options::where
+  std::uint64_t selected_bytes = 0;
+  std::vector<ranked_unit> top{};  ///< the highest value first; equal values in the order of the inputs and units
+  std::vector<value_range> distribution{};  ///< ranges with units, lowest first
+  std::uint64_t without_value = 0;          ///< units for which the formula of the distribution has no value
+};
+
+}  // namespace gpuhist

@@ -1,0 +1,71 @@
+// What observes the text of a run while it is read, besides counting: the units that --each measures.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace gpuhist::pipeline {
+
+/// Observes the text of one input, in order. One call at a time, on any thread.
+class input_observer {
+ public:
+  /// How the text of an input ends.
+  enum class ending {
+    whole,  ///< all of the input was read and decoded
+    early,  ///< text is missing after the last text
+  };
+
+  input_observer() = default;
+  input_observer(const input_observer&) = delete;
+  input_observer& operator=(const input_observer&) = delete;
+  virtual ~input_observer() = default;
+
+  /// The next text. `verified`: it needs no verification; else the result of the input states whether it is. Throws
+  /// std::bad_alloc.
+  virtual void take(std::span<const std::byte> text, bool verified) = 0;
+
+  /// As take(), but may take a part from the beginning, at least one byte, so that what was found in it can be
+  /// published before it needs much memory. Returns the number of bytes that it took.
+  virtual std::size_t take_some(std::span<const std::byte> text, bool verified) {
+    take(text, verified);
+    return text.size();
+  }
+
+  /// Text is missing before the next text.
+  virtual void note_gap() = 0;
+
+  /// No more text follows.
+  virtual void end(ending how) = 0;
+
+  /// The next part of the text that is passed through instead of that of the input; empty: no more for now. Valid until
+  /// the next call. Must be called until it is empty before the next text is taken. Throws std::system_error if a
+  /// temporary file cannot be read.
+  [[nodiscard]] virtual std::span<const std::byte> next_kept() { return {}; }
+};
+
+/// Makes the observers of a run. Thread-safe, except publish().
+class text_observer {
+ public:
+  text_observer() = default;
+  text_observer(const text_observer&) = delete;
+  text_observer& operator=(const text_observer&) = delete;
+  virtual ~text_observer() = default;
+
+  /// An observer for one input; it is destroyed before this object. `order`: inputs with lower numbers are reported
+  /// first; no two have the same.
+  virtual std::unique_ptr<input_observer> open(const std::string& name, std::uint64_t order) = 0;
+
+  /// Whether publish() should be called.
+  [[nodiscard]] virtual bool wants_publishing() const = 0;
+
+  /// Reports what was found since the last call. Called on the thread of the run. An exception ends the run.
+  virtual void publish() = 0;
+
+  /// Whether input_observer::next_kept() is passed through instead of the text.
+  [[nodiscard]] virtual bool filters() const = 0;
+};
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,139 @@
+#include "pipeline/library/resolve_units.hpp"
+
+#include "config/size.hpp"
+#include "config/usage_error.hpp"
+#include "pipeline/library/resolve.hpp"
+
+#include <string>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+using kind = unit_options::kind;
+
+std::string name_of(const unit_options& asked) {
+  switch (asked.each) {
+    case kind::line:
+      return "line";
+    case kind::record:
+      return "record";
+    case kind::part:
+      return config::format_size(asked.part_bytes);
+    case kind::input:
+      return "input";
+    case kind::window:
+      return "window";
+  }
+  return "";
+}
+
+units::unit_shape shape_of(const unit_options& asked, const option_names& names) {
+  constexpr std::uint64_t max_part = std::uint64_t{1} << 30U;
+  using form = units::unit_shape::form;
+  switch (asked.each) {
+    case kind::line:
+      return {};
+    case kind::record:
+      return {.delimiter = static_cast<std::byte>(asked.delimiter)};
+    case kind::part:
+      check_range(names.where("--each"), asked.part_bytes, 1, max_part);
+      return {.bytes = asked.part_bytes};
+    case kind::input:
+      return {.divides = form::inputs};
+    case kind::window:
+      return {.divides = form::windows};
+  }
+  throw config::usage_error(names.where("--each") + ": no value of the enumeration");
+}
+
+void check_combination(const file_options& options, const option_names& names) {
+  const std::string each = names.where("--each");
+  if (options.follow) {
+    throw config::usage_error(each + ": cannot be combined with " + names.name("--follow") + "; give " +
+                              names.name("--window") + " and " + names.name("--alert-if"));
+  }
+  if (options.units->each == kind::window && !options.counting.windows) {
+    throw config::usage_error(each + ": window requires " + names.name("--window"));
+  }
+}
+
+void check_filter(const file_options& options, const option_names& names) {
+  const unit_options& asked = *options.units;
+  if (asked.where.empty()) throw config::usage_error("unit_options::filter: requires unit_options::where");
+  if (!options.pass_through || options.pass_through->forwarded != pass_through_options::content::text) {
+    throw config::usage_error("unit_options::filter: requires file_options::pass_through of text");
+  }
+  if (asked.each == kind::input || asked.each == kind::window) {
+    throw config::usage_error(names.where("--each") + ": units of a filter are lines, records or parts of a text");
+  }
+}
+
+// The records of ranked units are held in memory.
+void check_memory(const file_options& options, const option_names& names) {
+  constexpr std::uint64_t bytes_of_unit = 3072;  // with counts of 256 values: measured
+  constexpr std::uint64_t share_of_memory = 4;
+  constexpr std::uint64_t default_limit = std::uint64_t{1} << 30U;
+  const std::uint64_t limit = options.counting.memory_limit > 0 ? options.counting.memory_limit : default_limit;
+  if (options.units->top * bytes_of_unit <= limit / share_of_memory) return;
+  throw config::usage_error(names.where("--top") + ": " + std::to_string(options.units->top) + " units may need " +
+                            config::format_size(options.units->top * bytes_of_unit) + " of memory; give at most " +
+                            std::to_string(limit / share_of_memory / bytes_of_unit) + ", or a higher " +
+                            names.name("--memory-limit"));
+}
+
+// Units are not counted by pairs, inputs and windows not by words, and windows not by UTF-8 sequences.
+void check_names(const gates::formula& used, const std::string& option, const units::unit_shape& shape) {
+  const auto refuse = [&](const config::reference& at, std::string_view cause) {
+    throw config::usage_error(option + ": " + config::pointing_at(at.typed + std::string(cause), used.text(), at.at));
+  };
+  if (const config::reference* const pairs = used.needs_pairs())
+    refuse(*pairs, " is a measure of pairs, which units do not have");
+  if (const config::reference* const words = used.needs_words(); words != nullptr && !shape.divides_text()) {
+    refuse(*words, " are counted in lines, records and parts only");
+  }
+  const config::reference* const utf8 = used.needs_malformed();
+  if (utf8 != nullptr && shape.divides == units::unit_shape::form::windows) {
+    refuse(*utf8, " is counted in lines, records, parts and inputs only");
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const units::unit_plan> resolve_units(const file_options& options, const formula_context& known) {
+  if (!options.units) return nullptr;
+  const unit_options& asked = *options.units;
+  const option_names& names = known.names;
+  check_combination(options, names);
+  formula_context of_units = known;
+  of_units.has_words = true;
+  of_units.has_pairs = true;  // refused below, with another remedy
+  units::unit_plan made{.shape = shape_of(asked, names), .each = name_of(asked)};
+  // of inputs, --utf8 counts them; in windows, they are refused below, with another remedy
+  of_units.has_malformed = known.has_malformed || made.shape.divides != units::unit_shape::form::inputs;
+  if (!asked.where.empty()) {
+    made.where = resolve_condition(names.where("--where"), asked.where, of_units);
+    check_names(*made.where, names.where("--where"), made.shape);
+  }
+  if (asked.filter != unit_filter::none) {
+    check_filter(options, names);
+    using kept = units::filtering::kept;
+    made.filter = {.units = asked.filter == unit_filter::keep ? kept::selected : kept::others,
+                   .spilled_to = {.path = options.counting.temporary_folder, .content = "units that are not complete"}};
+    if (names.is_command()) made.filter->spilled_to.named_by = "TMPDIR";
+  }
+  if (asked.top > 0 || !asked.top_by.empty()) {
+    constexpr unsigned max_units = 1'000'000;
+    check_range(names.where("--top"), asked.top, 1, max_units);
+    made.top = {.number = asked.top, .by = resolve_formula(names.where("--top"), asked.top_by, of_units)};
+    check_names(made.top->by, names.where("--top"), made.shape);
+    check_memory(options, names);
+  }
+  if (!asked.distribution_of.empty()) {
+    made.distribution = resolve_formula(names.where("--distribution-of"), asked.distribution_of, of_units);
+    check_names(*made.distribution, names.where("--distribution-of"), made.shape);
+  }
+  return std::make_shared<const units::unit_plan>(std::move(made));
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,55 @@
+#include "pipeline/library/unit_reports.hpp"
+
+namespace gpuhist::pipeline {
+
+unit_reports::unit_reports(const counting_plan& planned, const units::unit_run::report_units& on_selected)
+    : meter_(*planned.units, planned.partition, planned.measuring.baseline.get()),
+      run_(meter_, planned.units->where ? on_selected : nullptr) {}
+
+void unit_reports::judge(const input_report& input) {
+  run_.judge_whole({.name = input.name,
+                    .place = {.number = ++inputs_, .line = 1, .offset = 0, .bytes = input.verified.bytes()},
+                    .verified = input.complete,
+                    .counts = input.verified,
+                    .malformed = malformed_in(input.utf8)});
+  run_.publish();
+}
+
+void unit_reports::judge(const closed_window& window) {
+  const window_head& head = window.head;
+  run_.judge_whole({.name = head.source ? *head.source : std::string(),
+                    .place = {.number = head.index,
+                              .line = window.lines ? window.lines->first : 0,
+                              .offset = head.first_offset,
+                              .bytes = window.counts.bytes()},
+                    .verified = head.verified,
+                    .counts = window.counts});
+  run_.publish();
+}
+
+gpuhist::unit unit_of(const units::unit_record& found) {
+  gpuhist::unit made{.input = *found.input,
+            .number = found.place.number,
+            .line = found.place.line,
+            .offset = found.place.offset,
+            .bytes = found.place.bytes,
+            .verified = found.verified};
+  for (const gates::named_value& each : found.values) made.values.push_back({.name = each.name, .value = each.value});
+  return made;
+}
+
+unit_summary summary_of(const units::unit_result& found) {
+  unit_summary made{.seen = found.totals.seen,
+                    .bytes = found.totals.bytes,
+                    .selected = found.totals.selected,
+                    .selected_bytes = found.totals.selected_bytes,
+                    .without_value = found.values.unknown()};
+  for (const units::ranked_unit& each : found.top)
+    made.top.push_back({.value = each.value, .found = unit_of(each.unit)});
+  for (const units::distribution_bin& each : found.values.bins()) {
+    made.distribution.push_back({.from = each.from, .to = each.to, .units = each.units});
+  }
+  return made;
+}
+
+}  // namespace gpuhist::pipeline

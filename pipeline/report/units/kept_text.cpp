@@ -1,0 +1,39 @@
+#include "pipeline/report/units/kept_text.hpp"
+
+#include <utility>
+
+namespace gpuhist::pipeline::units {
+
+kept_text::kept_text(const filtering& how)
+    : open_(std::make_unique<spilled_bytes>(how.in_memory, how.spilled_to)),
+      closed_(std::make_unique<spilled_bytes>(how.in_memory, how.spilled_to)) {}
+
+void kept_text::add_open(std::span<const std::byte> text) {
+  if (!text.empty()) open_->append({reinterpret_cast<const char*>(text.data()), text.size()});
+}
+
+void kept_text::close(bool is_kept) {
+  if (is_kept) {
+    std::swap(open_, closed_);  // everything before was taken
+  } else {
+    open_->cut_back(0);
+  }
+}
+
+void kept_text::add(std::span<const std::byte> text) { ready_.insert(ready_.end(), text.begin(), text.end()); }
+
+std::span<const std::byte> kept_text::next() {
+  constexpr std::size_t piece_bytes = std::size_t{1} << 20U;
+  if (closed_->size() > 0) {
+    piece_ = closed_->read(taken_, piece_bytes);
+    taken_ += piece_.size();
+    if (!piece_.empty()) return std::as_bytes(std::span(piece_));
+    closed_->cut_back(0);
+    taken_ = 0;
+  }
+  given_.clear();
+  std::swap(given_, ready_);
+  return given_;
+}
+
+}  // namespace gpuhist::pipeline::units

@@ -1,0 +1,43 @@
+// The text of the units that a filter keeps. The text of a unit is held until the unit is complete; much of it is
+// spilled to a temporary file.
+#pragma once
+
+#include "pipeline/counts/spilled_bytes.hpp"
+#include "pipeline/report/units/unit_plan.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gpuhist::pipeline::units {
+
+/// One thread. Members throw std::bad_alloc, spill_error and std::system_error.
+class kept_text {
+ public:
+  explicit kept_text(const filtering& how);
+
+  /// Adds text of the unit that is open.
+  void add_open(std::span<const std::byte> text);
+
+  /// The open unit is complete. At most once between two calls of clear().
+  void close(bool is_kept);
+
+  /// Adds the text of complete units that are kept.
+  void add(std::span<const std::byte> text);
+
+  /// As input_observer::next_kept().
+  [[nodiscard]] std::span<const std::byte> next();
+
+ private:
+  std::unique_ptr<spilled_bytes> open_;    // of the unit that is open
+  std::unique_ptr<spilled_bytes> closed_;  // of the unit that was open, from taken_ on
+  std::uint64_t taken_ = 0;
+  std::string piece_;             // of closed_
+  std::vector<std::byte> ready_;  // follows closed_
+  std::vector<std::byte> given_;
+};
+
+}  // namespace gpuhist::pipeline::units

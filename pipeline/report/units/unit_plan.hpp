@@ -1,0 +1,66 @@
+// What --each measures, selects and ranks: plain values, part of the plan.
+#pragma once
+
+#include "pipeline/counts/spilled_bytes.hpp"
+#include "pipeline/report/conditions/condition.hpp"
+#include "pipeline/report/conditions/formula.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace gpuhist::pipeline::units {
+
+/// What the units are.
+struct unit_shape {
+  enum class form : std::uint8_t {
+    text,     ///< the text of an input is divided into units
+    inputs,   ///< each input is a unit
+    windows,  ///< each window is a unit
+  };
+
+  form divides = form::text;
+  std::byte delimiter{'\n'};             ///< ends a unit, and belongs to it; without `bytes`
+  std::optional<std::uint64_t> bytes{};  ///< every unit has so many bytes, except the last of an input
+
+  [[nodiscard]] bool divides_text() const { return divides == form::text; }
+  [[nodiscard]] bool are_lines() const { return !bytes && delimiter == std::byte{'\n'}; }
+};
+
+/// Which text is passed through.
+struct filtering {
+  enum class kept : std::uint8_t {
+    selected,  ///< that of units for which the condition holds
+    others,    ///< that of all other units
+  };
+
+  kept units = kept::selected;
+  std::size_t in_memory = std::size_t{16} << 20U;  ///< bytes of a unit that is not complete; more are spilled
+  spill_folder spilled_to{};
+
+  [[nodiscard]] bool keeps(double holds) const { return (holds == 1.0) == (units == kept::selected); }
+};
+
+/// The units with the highest values.
+struct ranking {
+  unsigned number = 1;  ///< of units, at least 1
+  gates::formula by;
+};
+
+struct unit_plan {
+  unit_shape shape;
+  std::string each;                         ///< as typed: "line"
+  std::optional<gates::condition> where{};  ///< nothing: no unit is selected
+  std::optional<filtering> filter{};        ///< requires `where`; nothing: text is not filtered
+  std::optional<ranking> top{};
+  std::optional<gates::formula> distribution{};
+
+  /// Whether inputs and windows must be counted by byte value. (Units of text have counts of their own.)
+  [[nodiscard]] bool needs_byte_counts() const {
+    return !shape.divides_text() && ((where && where->needs_byte_counts()) || (top && top->by.needs_byte_counts()) ||
+                                     (distribution && distribution->needs_byte_counts()));
+  }
+};
+
+}  // namespace gpuhist::pipeline::units

@@ -1,0 +1,111 @@
+// Divides the text of one input into units, and evaluates the formulas of the plan for each.
+//
+//     text, piece by piece:   | ... begin of a unit |  ... its end\n   unit\n  unit\n   begin ... |
+//                                    the open unit      closes it       a batch      the open unit
+//
+// Units that lie in a piece as a whole are counted by rows of a few counters, in batches. The unit that is open at the
+// end of a piece is counted by all 256 byte values. Both give the same values.
+#pragma once
+
+#include "gpu/host/utf8_meter.hpp"
+#include "pipeline/counts/text_observer.hpp"
+#include "pipeline/report/conditions/evaluation.hpp"
+#include "pipeline/report/units/kept_text.hpp"
+#include "pipeline/report/units/unit_run.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gpuhist::pipeline::units {
+
+class unit_reader final : public input_observer {
+ public:
+  /// `number`: in the order of inputs, for equal ranks.
+  unit_reader(unit_run& run, std::uint64_t number, const std::string& name);
+
+  void take(std::span<const std::byte> text, bool verified) override;
+
+  /// Ends after max_selected units, and a batch, were selected for a report.
+  std::size_t take_some(std::span<const std::byte> text, bool verified) override;
+
+  /// The open unit ends here, and the next text begins a unit.
+  void note_gap() override;
+  void end(ending how) override;
+  [[nodiscard]] std::span<const std::byte> next_kept() override;
+
+ private:
+  static constexpr std::size_t max_batch = gates::evaluation::max_units;
+  static constexpr std::size_t max_selected = 4096;
+  static constexpr std::size_t formulas = 3;  // as unit_meter::formulas()
+
+  // Complete units, one after the other from the beginning of a text.
+  struct batch {
+    std::span<const std::byte> text;
+    std::size_t units = 0;  // their ends and rows are in ends_ and rows_
+  };
+
+  // A unit and the values of the formulas for it.
+  struct judged_unit {
+    double holds = 0;   // of the condition
+    double ranked = 0;  // of the ranking
+  };
+
+  std::size_t take_until(std::span<const std::byte> text, bool verified, std::size_t selected);
+  [[nodiscard]] std::size_t rest_of_open(std::span<const std::byte> text) const;
+  void extend_open(std::span<const std::byte> text);
+  [[nodiscard]] bool open_is_complete() const;
+  void close_open();
+  [[nodiscard]] batch fill_batch(std::span<const std::byte> text);
+  void judge(const batch& found);
+  [[nodiscard]] judged_unit judged_at(std::size_t unit) const;
+  [[nodiscard]] bool is_dull(const batch& found) const;
+  void pass(const batch& found);
+  void keep(const batch& found);
+  void evaluate_rows(const batch& found);
+  void evaluate_one_by_one(const batch& found);
+  void gather_names(const batch& found);
+  void count_malformed(const batch& found);
+  [[nodiscard]] std::uint64_t newlines_of(std::size_t unit) const;
+  [[nodiscard]] sequence_counts sequences_of(std::size_t unit) const;
+  [[nodiscard]] bool is_reported(const judged_unit& found);
+  void report(const judged_unit& found, const counted_unit& unit);
+  void note(const judged_unit& found);
+  [[nodiscard]] counted_unit counted(const gpu::tally& counts, const sequence_counts& sequences) const;
+  void advance(std::uint64_t newlines);
+  void flush();
+
+  unit_run& run_;
+  const unit_meter& meter_;
+  const std::uint64_t input_;
+  const std::shared_ptr<const std::string> name_;
+  bool verified_ = false;
+
+  unit_place place_{};  // of the open unit, or of the next one
+  gpu::tally open_;     // the counts of the open unit, by byte value
+  std::uint64_t open_words_ = 0;
+  std::byte last_{};  // byte of the open unit
+  gpu::host::utf8_meter open_utf8_{gpu::host::utf8_detail::code_points};
+
+  std::vector<std::optional<gates::evaluation>> evaluations_;  // by formula
+  std::vector<std::uint32_t> ends_;                            // of the units of a batch
+  std::vector<std::uint32_t> rows_;
+  std::vector<std::uint64_t> malformed_;                    // of the units of a batch
+  std::vector<double> numbers_;                             // by column: max_batch values of names
+  std::vector<const double*> names_;                        // of a formula
+  std::vector<double> single_values_;                       // by formula: max_batch values
+  std::array<std::span<const double>, formulas> values_{};  // of a batch
+  std::vector<std::uint32_t> row_;                          // of 256 counters
+  gpu::tally scratch_;
+  std::optional<kept_text> kept_;    // with a filter
+  unit_totals totals_{};             // not added to the run yet
+  std::size_t selected_ = 0;         // for reports, since the text was passed
+  std::optional<rank> last_rank_{};  // of the run, as it was
+};
+
+}  // namespace gpuhist::pipeline::units

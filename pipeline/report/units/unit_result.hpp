@@ -1,0 +1,69 @@
+// What is reported of the units of a run.
+#pragma once
+
+#include "gpu/tally.hpp"
+#include "pipeline/report/conditions/formula.hpp"
+#include "pipeline/report/units/distribution.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gpuhist::pipeline::units {
+
+/// The place of a unit in its input.
+struct unit_place {
+  std::uint64_t number = 1;  ///< in the input, from 1
+  std::uint64_t line = 1;    ///< in which it begins, from 1
+  std::uint64_t offset = 0;  ///< of its first byte in the text of the input
+  std::uint64_t bytes = 0;
+
+  bool operator==(const unit_place&) const = default;
+};
+
+/// A unit that was selected or ranked. Owns everything.
+struct unit_record {
+  std::shared_ptr<const std::string> input;  ///< its name, raw bytes
+  unit_place place;
+  bool verified = false;                     ///< its text needs no verification
+  gpu::tally counts;                         ///< over the partition of the plan
+  std::vector<gates::named_value> values{};  ///< of the names in the condition, or of the ranking
+};
+
+/// Numbers of units and of their bytes.
+struct unit_totals {
+  std::uint64_t seen = 0;
+  std::uint64_t bytes = 0;  ///< of units that were seen
+  std::uint64_t selected = 0;
+  std::uint64_t selected_bytes = 0;
+
+  unit_totals& operator+=(const unit_totals& more) {
+    seen += more.seen;
+    bytes += more.bytes;
+    selected += more.selected;
+    selected_bytes += more.selected_bytes;
+    return *this;
+  }
+  bool operator==(const unit_totals&) const = default;
+};
+
+/// A unit and its rank.
+struct ranked_unit {
+  double value = 0;
+  unit_record unit;
+};
+
+/// The result of a run over its units.
+struct unit_result {
+  std::string each;  ///< as typed
+  unit_totals totals;
+  std::optional<std::string> where{};            ///< as typed
+  std::optional<std::string> ranked_by{};        ///< as typed
+  std::vector<ranked_unit> top{};                ///< highest value first; equal values in the order of inputs and units
+  std::optional<std::string> distribution_of{};  ///< as typed
+  distribution values{};
+};
+
+}  // namespace gpuhist::pipeline::units

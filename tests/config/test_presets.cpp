@@ -1,0 +1,259 @@
+// The table of presets: every name in it is known, and each condition removes the units that its source removes, by
+// rules that are written down here again, with their limits.
+#include "config/expression.hpp"
+#include "config/presets.hpp"
+#include "config/scheme.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <random>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace gpuhist::config;
+using operation = expression::operation;
+
+namespace {
+
+std::vector<scheme> schemes_of(const preset& row) {
+  return make_schemes({row.schemes.begin(), row.schemes.end()}, false);
+}
+
+std::size_t count_of(std::string_view text, std::string_view characters) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [&](char c) { return characters.find(c) != std::string_view::npos; }));
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  bool inside = false;
+  for (const char c : text) {
+    const bool space = std::string_view(" \t\n\v\f\r").find(c) != std::string_view::npos;
+    if (!space && !inside) words.emplace_back();
+    if (!space) words.back() += c;
+    inside = !space;
+  }
+  return words;
+}
+
+/// The value of a name for a text.
+double value_of(const reference& name, std::string_view text, const std::vector<scheme>& schemes) {
+  if (name.parts == std::vector<std::string>{"bytes"}) return static_cast<double>(text.size());
+  if (name.parts == std::vector<std::string>{"lines"}) return static_cast<double>(count_of(text, "\n"));
+  if (name.parts == std::vector<std::string>{"words"}) return static_cast<double>(words_of(text).size());
+  const auto owner = std::ranges::find(schemes, name.parts.front(), &scheme::name);
+  REQUIRE(owner != schemes.end());
+  const auto bucket = find_bucket(*owner, name.parts.back());
+  const auto count = static_cast<double>(
+      std::ranges::count_if(text, [&](char c) { return owner->bucket_of[static_cast<unsigned char>(c)] == bucket; }));
+  return name.as == reference::form::count ? count : count / static_cast<double>(text.size());
+}
+
+/// Evaluates the operations that conditions of presets have; a comparison with no value does not hold.
+bool holds(const expression& condition, std::string_view text, const std::vector<scheme>& schemes) {
+  std::vector<double> stack;
+  const auto apply = [&](const auto& function) {
+    const double second = stack.back();
+    stack.pop_back();
+    stack.back() = static_cast<double>(function(stack.back(), second));
+  };
+  for (const expression::step& each : condition.steps) {
+    switch (each.what) {
+      case operation::constant:
+        stack.push_back(each.constant);
+        break;
+      case operation::name:
+        stack.push_back(value_of(condition.references[each.reference], text, schemes));
+        break;
+      case operation::divide:
+        apply(std::divides<>());
+        break;
+      case operation::add:
+        apply(std::plus<>());
+        break;
+      case operation::subtract:
+        apply(std::minus<>());
+        break;
+      case operation::less:
+        apply(std::less<>());
+        break;
+      case operation::greater:
+        apply(std::greater<>());
+        break;
+      case operation::equal:
+        apply(std::equal_to<>());
+        break;
+      case operation::either:
+        apply(std::logical_or<>());
+        break;
+      default:
+        FAIL("an operation that this test does not know");
+    }
+  }
+  REQUIRE(stack.size() == 1);
+  return stack.front() != 0;
+}
+
+bool dropped_by(std::string_view name, std::string_view text) {
+  const preset* const row = find_preset(name);
+  REQUIRE(row != nullptr);
+  const std::vector<scheme> schemes = schemes_of(*row);
+  return holds(parse_expression(row->drop_if, schemes), text, schemes);
+}
+
+constexpr std::string_view digits = "0123456789";
+const std::string letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+/// The rules of `nemo` with whole numbers: more than a quarter, more than 15 %, more than a tenth.
+bool dropped_by_nemo(std::string_view text) {
+  const std::size_t plain = count_of(text, letters) + count_of(text, digits) + count_of(text, "\n?!,.");
+  return text.empty() || (text.size() - plain) * 4 > text.size() || count_of(text, digits) * 100 > text.size() * 15 ||
+         count_of(text, " \t\n\r\b") * 4 > text.size() || count_of(text, "(){}[]") * 10 > text.size();
+}
+
+/// The rules of `gopher` with whole numbers.
+bool dropped_by_gopher(std::string_view text) {
+  const std::vector<std::string> words = words_of(text);
+  std::size_t length = 0;
+  for (const std::string& each : words) length += each.size();
+  return words.size() < 50 || words.size() > 100'000 || length < 3 * words.size() || length > 10 * words.size() ||
+         count_of(text, "#") * 10 > words.size();
+}
+
+/// As many words as given, each of this length, the last ones replaced.
+std::string words(std::size_t number, std::size_t length, const std::vector<std::string>& last = {}) {
+  std::string text;
+  for (std::size_t i = 0; i + last.size() < number; ++i) text += std::string(length, 'w') + (i % 9 == 8 ? "\n" : " ");
+  for (const std::string& each : last) text += each + " ";
+  return text;
+}
+
+/// A hundred bytes: as many of the first character as given, then of the second one, then letters.
+std::string hundred(std::size_t number, char of, std::size_t second = 0, char of_second = 'x') {
+  return std::string(number, of) + std::string(second, of_second) + std::string(100 - number - second, 'x');
+}
+
+}  // namespace
+
+TEST_CASE("every preset has a name of its own, in order, a summary, a source and a scheme") {
+  std::string before;
+  for (const preset& each : preset_table()) {
+    CAPTURE(each.name);
+    CHECK(each.name > before);
+    before = each.name;
+    CHECK(each.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string_view::npos);
+    CHECK_FALSE(each.summary.empty());
+    CHECK_FALSE(each.summary.ends_with('.'));
+    CHECK_FALSE(each.source.empty());
+    CHECK_FALSE(each.schemes.empty());
+    CHECK(find_preset(each.name) == &each);
+  }
+  CHECK(find_preset("") == nullptr);
+  CHECK(find_preset("nem") == nullptr);
+}
+
+TEST_CASE("the schemes of all presets can be selected together, with the built-in ones") {
+  std::vector<std::string> typed;
+  for (const std::string_view name : scheme_names()) typed.emplace_back(name);
+  for (const preset& each : preset_table()) typed.insert(typed.end(), each.schemes.begin(), each.schemes.end());
+  CHECK(make_schemes(typed, false).size() == typed.size());
+  for (const preset& each : preset_table()) {
+    for (const scheme& made : schemes_of(each)) CHECK(made.name.starts_with(each.name));
+  }
+}
+
+TEST_CASE("every bucket in a condition is one of the preset, named with its scheme, and every bucket is used") {
+  for (const preset& each : preset_table()) {
+    CAPTURE(each.name);
+    const std::vector<scheme> schemes = schemes_of(each);
+    std::set<std::string> used;
+    for (const reference& name : parse_expression(each.drop_if, schemes).references) {
+      CAPTURE(name.typed);
+      if (name.parts.size() == 1) {
+        CHECK(name.as == reference::form::plain);
+        CHECK(std::set<std::string>{"bytes", "lines", "words"}.contains(name.parts.front()));
+        continue;
+      }
+      const auto owner = std::ranges::find(schemes, name.parts.front(), &scheme::name);
+      REQUIRE(owner != schemes.end());
+      CHECK(find_bucket(*owner, name.parts.back()));
+      used.insert(name.parts.front() + "." + name.parts.back());
+    }
+    for (const scheme& made : schemes) {
+      for (const std::string& bucket : made.buckets)
+        CHECK(used.contains(made.name + "." + bucket) == (bucket != "other"));
+    }
+  }
+}
+
+TEST_CASE("nemo keeps a text at each limit, and removes one with a byte more") {
+  struct limit {
+    char of;
+    std::size_t most;
+  };
+  for (const limit& each : {limit{'0', 15}, limit{'9', 15}, limit{' ', 25}, limit{'\t', 25}, limit{'\r', 25},
+                            limit{'\b', 25}, limit{'\n', 25}, limit{'(', 10}, limit{']', 10}, limit{'}', 10},
+                            limit{'#', 25}, limit{'\xc3', 25}, limit{'\0', 25}, limit{'\v', 25}}) {
+    CAPTURE(each.of);
+    CHECK_FALSE(dropped_by("nemo", hundred(each.most, each.of)));
+    CHECK(dropped_by("nemo", hundred(each.most + 1, each.of)));
+  }
+  for (const char mark : {'?', '!', ',', '.', 'a', 'z', 'A', 'Z'}) CHECK_FALSE(dropped_by("nemo", hundred(100, mark)));
+  CHECK_FALSE(dropped_by("nemo", hundred(10, '(', 15, ' ')));
+  CHECK(dropped_by("nemo", hundred(10, '(', 16, ' ')));
+  CHECK_FALSE(dropped_by("nemo", hundred(13, '\n', 12, ' ')));
+  CHECK(dropped_by("nemo", hundred(13, '\n', 13, ' ')));
+  CHECK(dropped_by("nemo", ""));
+}
+
+TEST_CASE("gopher keeps a text at each limit, and removes one beyond it") {
+  const auto dropped = [](std::string_view text) { return dropped_by("gopher", text); };
+  CHECK(dropped(words(49, 5)));
+  CHECK_FALSE(dropped(words(50, 5)));
+  CHECK_FALSE(dropped(words(100'000, 5)));
+  CHECK(dropped(words(100'001, 5)));
+  CHECK_FALSE(dropped(words(60, 3)));
+  CHECK(dropped(words(60, 3, {"ww"})));
+  CHECK_FALSE(dropped(words(60, 10)));
+  CHECK(dropped(words(60, 10, {std::string(11, 'w')})));
+  CHECK_FALSE(dropped(words(50, 5, {"#####"})));
+  CHECK(dropped(words(50, 5, {"######"})));
+  for (const std::string_view text : {"", " ", "\n\n", "word"}) CHECK(dropped(text));
+}
+
+TEST_CASE("random texts are removed by a condition if and only if they are removed by the rule") {
+  struct rule {
+    std::string_view name;
+    bool (*drops)(std::string_view);
+    std::string_view rare;
+  };
+  std::mt19937 chosen(7);
+  const auto below = [&](std::size_t bound) {
+    return std::uniform_int_distribution<std::size_t>(0, bound - 1)(chosen);
+  };
+  for (const rule& each : {rule{"nemo", dropped_by_nemo, "0 (\n]\t9#\xc3\xa9{.,?\v"},
+                           rule{"gopher", dropped_by_gopher, "# \n\t\v\f\r\xc2\xa0."}}) {
+    CAPTURE(each.name);
+    const bool has_words = each.name == "gopher";
+    std::array<std::size_t, 2> verdicts{};
+    for (int i = 0; i < 1000; ++i) {
+      std::string text(has_words ? 100 + below(900) : below(200), 'x');
+      const std::size_t percent = 5 + below(40);
+      for (char& c : text) {
+        if (below(100) < percent) c = below(2) == 0 ? ' ' : each.rare[below(each.rare.size())];
+        if (!has_words && c == ' ' && below(2) == 0) c = 'y';
+      }
+      CAPTURE(text);
+      const bool expected = each.drops(text);
+      ++verdicts.at(expected ? 1 : 0);
+      REQUIRE(dropped_by(each.name, text) == expected);
+    }
+    CHECK(std::ranges::min(verdicts) > 50);
+  }
+}

@@ -1,0 +1,191 @@
+// An oracle for units of texts, which splits a text and counts its bytes in the obvious way, and runs to compare with
+// it.
+#pragma once
+
+#include "config/scheme.hpp"
+#include "pipeline/counts/partitioning.hpp"
+#include "pipeline/report/units/unit_meter.hpp"
+#include "pipeline/report/units/unit_run.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <set>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::test {
+
+using pipeline::input_observer;
+using pipeline::units::distribution;
+using pipeline::units::distribution_bin;
+using pipeline::units::ranked_unit;
+using pipeline::units::ranking;
+using pipeline::units::unit_meter;
+using pipeline::units::unit_place;
+using pipeline::units::unit_plan;
+using pipeline::units::unit_record;
+using pipeline::units::unit_run;
+using pipeline::units::unit_shape;
+using pipeline::units::unit_totals;
+namespace gates = pipeline::gates;
+namespace measures = pipeline::measures;
+using config::find_scheme;
+using config::scheme;
+using gpu::partition;
+
+inline const std::vector<scheme>& schemes() {
+  static const std::vector<scheme> all = {find_scheme("classes"), find_scheme("letters"), find_scheme("bytes")};
+  return all;
+}
+
+inline gates::condition condition_of(std::string_view text) {
+  return {gpuhist::config::parse_expression(text, schemes()), schemes()};
+}
+
+inline gates::formula formula_of(std::string_view text) {
+  return {gpuhist::config::parse_formula(text, schemes()), schemes()};
+}
+
+inline const unit_shape lines{};
+inline unit_shape records(char delimiter) { return {.delimiter = static_cast<std::byte>(delimiter)}; }
+inline unit_shape parts(std::uint64_t bytes) { return {.bytes = bytes}; }
+
+struct piece {
+  unit_place place;
+  std::string text;
+};
+
+/// The units of a text, found byte by byte.
+inline std::vector<piece> split(std::string_view text, const unit_shape& shape) {
+  std::vector<piece> made;
+  std::string open;
+  unit_place at;
+  const auto close = [&] {
+    at.bytes = open.size();
+    made.push_back({.place = at, .text = open});
+    ++at.number;
+    at.offset += open.size();
+    at.line += static_cast<std::uint64_t>(std::ranges::count(open, '\n'));
+    open.clear();
+  };
+  for (const char each : text) {
+    open += each;
+    if (shape.bytes ? open.size() == *shape.bytes : static_cast<std::byte>(each) == shape.delimiter) close();
+  }
+  if (!open.empty()) close();
+  return made;
+}
+
+inline std::uint64_t count_if(const std::string& text, const std::function<bool(unsigned char)>& in_set) {
+  return static_cast<std::uint64_t>(
+      std::ranges::count_if(text, [&](char c) { return in_set(static_cast<unsigned char>(c)); }));
+}
+
+inline bool is_digit(unsigned char c) { return c >= '0' && c <= '9'; }
+inline bool is_lower(unsigned char c) { return c >= 'a' && c <= 'z'; }
+inline bool is_space(unsigned char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+inline std::uint64_t digits_of(const std::string& text) { return count_if(text, is_digit); }
+inline std::uint64_t lines_of(const std::string& text) {
+  return count_if(text, [](unsigned char c) { return c == '\n'; });
+}
+inline double share(std::uint64_t part, const std::string& text) {
+  return static_cast<double>(part) / static_cast<double>(text.size());
+}
+
+/// Words of a unit; `also`: one more byte that separates words.
+inline std::uint64_t words_of(const std::string& text, const unit_shape& shape) {
+  std::uint64_t words = 0;
+  bool in_word = false;
+  for (const char each : text) {
+    const auto value = static_cast<unsigned char>(each);
+    const bool separates = is_space(value) || (!shape.bytes && static_cast<std::byte>(each) == shape.delimiter);
+    if (!separates && !in_word) ++words;
+    in_word = !separates;
+  }
+  return words;
+}
+
+inline double entropy_of(const std::string& text) {
+  std::map<char, double> counts;
+  for (const char each : text) ++counts[each];
+  double bits = 0;
+  for (const auto& [value, count] : counts) {
+    const double p = count / static_cast<double>(text.size());
+    bits -= p * std::log2(p);
+  }
+  return bits;
+}
+
+/// A run and all that it needs.
+class measured_run {
+ public:
+  explicit measured_run(unit_plan plan, const measures::byte_counts* baseline = nullptr)
+      : plan_(std::move(plan)),
+        meter_(plan_, partition_, baseline),
+        run_(meter_, [this](std::span<const unit_record> found) {
+          for (const unit_record& each : found) selected.push_back(each);
+        }) {}
+
+  unit_run& run() { return run_; }
+  [[nodiscard]] const unit_meter& meter() const { return meter_; }
+
+  /// Passes a text in pieces of these sizes, repeated.
+  void read(std::string_view text, const std::vector<std::size_t>& sizes, const std::string& name = "input",
+            std::uint64_t order = 0) {
+    const auto reader = run_.open(name, order);
+    std::size_t next = 0;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::string_view piece = text.substr(at, sizes[next++ % sizes.size()]);
+      pass(*reader, piece);
+      at += piece.size();
+    }
+    reader->end(input_observer::ending::whole);
+    run_.publish();
+  }
+
+  void pass(input_observer& reader, std::string_view text) {
+    std::span<const std::byte> rest = std::as_bytes(std::span(text));
+    while (!rest.empty()) {
+      const std::size_t taken = reader.take_some(rest, true);
+      if (taken == 0) throw std::logic_error("a reader took nothing");
+      rest = rest.subspan(taken);
+      run_.publish();
+    }
+  }
+
+  std::vector<unit_record> selected;
+
+ private:
+  const unit_plan plan_;
+  const partition partition_ = partition::identity();
+  const unit_meter meter_;
+  unit_run run_;
+};
+
+inline unit_plan plan_of(const unit_shape& shape, std::string_view where) {
+  return {.shape = shape, .each = "unit", .where = condition_of(where)};
+}
+
+inline std::string random_text(std::mt19937& random, std::size_t size, std::string_view alphabet) {
+  std::string made(size, '\0');
+  for (char& each : made) each = alphabet[random() % alphabet.size()];
+  return made;
+}
+
+inline constexpr std::string_view small_alphabet{"ab0 1,\n\r\0\xff\nZ9", 13};
+
+}  // namespace gpuhist::test
