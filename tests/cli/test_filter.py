@@ -12,7 +12,7 @@ import subprocess
 from support import PATIENCE, SANITIZED, CommandTest, Running, feed, file_size_limit, main, noise, run, tar, text, unread, wait_until, zstd
 
 DIGITS = b"0123456789"
-LARGE = 10_000_000 if SANITIZED else 100_000_000
+LARGE = 30_000_000 if SANITIZED else 100_000_000  # more than a filter holds in memory
 CHUNKS = ("1", "3", "777", None)
 
 
