@@ -4,6 +4,7 @@
 #include "gpu/host/utf8_blocks.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace gpuhist::gpu::host {
 namespace {
@@ -60,7 +61,37 @@ utf8_counts& utf8_counts::operator+=(const utf8_counts& more) {
   return *this;
 }
 
+// Continuation bytes at the beginning of later text. Another byte, or a fourth one, belongs to no sequence before it.
+std::span<const std::byte> utf8_meter::set_lead_aside(std::span<const std::byte> text) {
+  constexpr std::byte mask{0xc0};
+  constexpr std::byte continuation{0x80};
+  while (!text.empty() && lead_size_ < max_lead && (text.front() & mask) == continuation) {
+    lead_[lead_size_++] = text.front();
+    text = text.subspan(1);
+  }
+  sets_lead_aside_ = text.empty();
+  return text;
+}
+
+void utf8_meter::follow(const utf8_meter& earlier) {
+  utf8_meter joined = earlier;
+  joined.feed(std::span(lead_).first(lead_size_));
+  if (!sets_lead_aside_) {  // the text of this meter continues no sequence
+    gap_after_lead_ ? joined.skip() : joined.end();
+    joined.state_ = state_;
+    joined.value_ = value_;
+  }
+  if (!joined.first_malformed_) {
+    joined.lines_ += lines_;
+    if (first_malformed_) joined.first_malformed_ = joined.offset_ + *first_malformed_;
+  }
+  joined.offset_ += offset_;
+  joined.counts_ += counts_;
+  *this = joined;
+}
+
 void utf8_meter::feed(std::span<const std::byte> text) {
+  if (sets_lead_aside_) text = set_lead_aside(text);
   for (std::size_t from = 0; from < text.size(); from += part_bytes) {
     const std::size_t size = std::min(part_bytes, text.size() - from);
     const bool counts_lines = !first_malformed_;
@@ -85,7 +116,10 @@ void utf8_meter::feed_part(std::span<const std::byte> text, std::size_t from) {
   }
 }
 
-void utf8_meter::skip() { state_ = utf8::start; }
+void utf8_meter::skip() {
+  if (std::exchange(sets_lead_aside_, false)) gap_after_lead_ = true;
+  state_ = utf8::start;
+}
 
 void utf8_meter::end() {
   if (state_ == utf8::start) return;

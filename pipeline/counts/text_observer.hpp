@@ -5,11 +5,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 
 namespace gpuhist::pipeline {
 
-/// Observes the text of one input, in order. One call at a time, on any thread.
+/// Observes the text of one input, or of a part of it, in order. One call at a time, on any thread.
 class input_observer {
  public:
   /// How the text of an input ends.
@@ -37,8 +38,16 @@ class input_observer {
   /// Text is missing before the next text.
   virtual void note_gap() = 0;
 
-  /// No more text follows.
+  /// No more text follows. Not for an observer of later text before follow().
   virtual void end(ending how) = 0;
+
+  /// For an observer of later text (text_observer::open_later()), once: `earlier` has observed all text of the input
+  /// before, and nothing of it is left for next_kept(). What this observer has found is reported from here on, and
+  /// next_kept() returns all text that is kept of both. Throws std::bad_alloc.
+  virtual void follow(std::unique_ptr<input_observer> earlier);
+
+  /// Whether an observer of later text holds so much that it must not take more before follow().
+  [[nodiscard]] virtual bool is_full() const { return false; }
 
   /// The next part of the text that is passed through instead of that of the input; empty: no more for now. Valid until
   /// the next call. Must be called until it is empty before the next text is taken. Throws std::system_error if a
@@ -58,6 +67,13 @@ class text_observer {
   /// first; no two have the same.
   virtual std::unique_ptr<input_observer> open(const std::string& name, std::uint64_t order) = 0;
 
+  /// Whether parts of the text of an input may be observed at the same time.
+  [[nodiscard]] virtual bool divides() const { return false; }
+
+  /// An observer for a part of the text of an input that is not the first. It begins where another one ends, which it
+  /// is then given by follow(). Until then it reports nothing, and take_some() may return 0. Precondition: divides().
+  virtual std::unique_ptr<input_observer> open_later(const std::string& name, std::uint64_t order);
+
   /// Whether publish() should be called.
   [[nodiscard]] virtual bool wants_publishing() const = 0;
 
@@ -67,5 +83,13 @@ class text_observer {
   /// Whether input_observer::next_kept() is passed through instead of the text.
   [[nodiscard]] virtual bool filters() const = 0;
 };
+
+inline void input_observer::follow(std::unique_ptr<input_observer>) {
+  throw std::logic_error("not an observer of later text");
+}
+
+inline std::unique_ptr<input_observer> text_observer::open_later(const std::string&, std::uint64_t) {
+  throw std::logic_error("the text of an input must be observed in order");
+}
 
 }  // namespace gpuhist::pipeline

@@ -1,22 +1,161 @@
 #include "pipeline/flow/text_taps.hpp"
 
+#include <algorithm>
 #include <exception>
+#include <utility>
 
 namespace gpuhist::pipeline {
 
-text_taps::tap* text_taps::find(input_id input) {
+text_taps::tap_pointer text_taps::find(const text_owner& owner) {
   const std::scoped_lock lock(mutex_);
-  const auto found = open_.find(input);
-  return found == open_.end() ? nullptr : &found->second;
+  const auto input = open_.find(owner.input);
+  if (input == open_.end()) return nullptr;
+  const auto found = std::ranges::find(input->second.taps, owner.group, &tap::group);
+  return found == input->second.taps.end() ? nullptr : *found;
 }
 
-text_taps::tap& text_taps::open(input_id input) {
-  if (tap* const found = find(input)) return *found;
-  tap made;
-  if (observer_ != nullptr) made.observer = observer_->open(counts_.name_of(input), counts_.order_of(input));
-  if (validates_utf8_) made.utf8_meter.emplace();
+text_taps::tap_pointer text_taps::make(const text_owner& owner, bool is_first) {
+  using enum gpu::host::utf8_meter::position;
+  const auto made = std::make_shared<tap>();
+  made->group = owner.group;
+  made->is_first = is_first;
+  if (observer_ != nullptr) {
+    const std::string& name = counts_.name_of(owner.input);
+    const std::uint64_t order = counts_.order_of(owner.input);
+    made->observer = is_first ? observer_->open(name, order) : observer_->open_later(name, order);
+  }
+  if (validates_utf8_) made->utf8_meter.emplace(gpu::host::utf8_detail::scripts, is_first ? first : later);
+  return made;
+}
+
+// The tap of the owner; of an input without groups it is made for its first text. Null: its text is ignored.
+text_taps::tap_pointer text_taps::open(const text_owner& owner) {
+  {
+    const std::scoped_lock lock(mutex_);
+    const input_taps& input = open_[owner.input];
+    const auto found = std::ranges::find(input.taps, owner.group, &tap::group);
+    if (found != input.taps.end()) return *found;
+    if (input.is_cut || !input.taps.empty()) return nullptr;
+  }
+  tap_pointer made = make(owner, true);
   const std::scoped_lock lock(mutex_);
-  return open_.emplace(input, std::move(made)).first->second;
+  return open_[owner.input].taps.emplace_back(std::move(made));
+}
+
+// The first tap, which all others were joined to unless text is missing.
+text_taps::tap_pointer text_taps::last_of(input_id input) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = open_.find(input);
+  return found == open_.end() || found->second.taps.empty() ? nullptr : found->second.taps.front();
+}
+
+void text_taps::begin_group(const text_owner& owner) {
+  bool is_first = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    input_taps& input = open_[owner.input];
+    if (input.is_cut || input.try_continue(owner.group)) return;
+    is_first = input.taps.empty();
+  }
+  tap_pointer made = make(owner, is_first);
+  const std::scoped_lock lock(mutex_);
+  input_taps& input = open_[owner.input];
+  // the first tap may have ended meanwhile
+  if (!input.is_cut && !input.try_continue(owner.group)) input.taps.push_back(std::move(made));
+}
+
+bool text_taps::input_taps::try_continue(group_id group) {
+  if (taps.size() != 1 || !taps.front()->has_ended) return false;
+  taps.front()->group = group;
+  taps.front()->has_ended = false;
+  return true;
+}
+
+async::task<> text_taps::end_group(text_owner owner, bool whole) {
+  tap_pointer ended = find(owner);
+  if (ended && !whole) {
+    const std::scoped_lock lock(mutex_);
+    ended->ends_text = true;
+  }
+  try {
+    co_await join_ended(owner.input, std::move(ended));
+  } catch (...) {
+    cut(owner.input);
+    throw;
+  }
+}
+
+async::task<> text_taps::join_ended(input_id input, tap_pointer ended) {
+  while (ended) {
+    co_await join(input, *ended);
+    if (ended->is_first) co_await flush(*ended);  // a gap may have ended a unit
+    ended = release(input, ended);
+  }
+}
+
+async::task<> text_taps::wait_for_turn(text_owner owner) {
+  const tap_pointer waiting = find(owner);
+  if (!waiting || waiting->is_first) co_return;
+  co_await waiting->turn.wait();
+  co_await join(owner.input, *waiting);
+}
+
+// Returns a tap that has ended and must be joined by the caller.
+text_taps::tap_pointer text_taps::release(input_id input, const tap_pointer& ended) {
+  tap_pointer next;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (ended->earlier) return ended;  // since join()
+    ended->has_ended = true;
+    if (!ended->is_first) return nullptr;  // the end of the tap before it joins it
+    std::deque<tap_pointer>& taps = open_[input].taps;
+    if (!ended->ends_text) {
+      if (taps.size() == 1) return nullptr;
+      taps.pop_front();
+      next = taps.front();
+      next->earlier = ended;
+      if (std::exchange(next->has_ended, false)) return next;
+    }
+  }
+  next ? next->turn.set() : cut(input);
+  return nullptr;
+}
+
+// Text is missing after the first tap.
+void text_taps::cut(input_id input) {
+  std::deque<tap_pointer> ignored;
+  {
+    const std::scoped_lock lock(mutex_);
+    input_taps& from = open_[input];
+    from.is_cut = true;
+    if (from.taps.empty()) return;
+    ignored.swap(from.taps);
+    from.taps.push_back(std::move(ignored.front()));
+    ignored.pop_front();
+  }
+  for (const tap_pointer& each : ignored) each->turn.set();
+}
+
+// Joins the tap before it if that has ended.
+async::task<> text_taps::join(input_id input, tap& later) {
+  tap_pointer earlier;
+  {
+    const std::scoped_lock lock(mutex_);
+    earlier.swap(later.earlier);
+  }
+  if (!earlier) co_return;
+  try {
+    if (later.observer) later.observer->follow(std::move(earlier->observer));
+    if (later.utf8_meter) {
+      later.utf8_meter->follow(*earlier->utf8_meter);
+      counts_.note_utf8(input, report_of(*later.utf8_meter));
+    }
+    later.is_first = true;
+  } catch (...) {
+    cut(input);
+    throw;
+  }
+  co_await flush(later);
 }
 
 async::task<> text_taps::pass(const text_owner& owner, std::span<const std::byte> text) {
@@ -24,27 +163,35 @@ async::task<> text_taps::pass(const text_owner& owner, std::span<const std::byte
   co_await observe(owner, text);
 }
 
-// The counts of UTF-8 are noted before the text is committed: an input may finish as soon as its text is merged.
 async::task<> text_taps::observe(const text_owner& owner, std::span<const std::byte> text) {
   if (!is_observed() || text.empty()) co_return;
-  tap& to = open(owner.input);
-  if (to.utf8_meter) {
-    to.utf8_meter->feed(text);
-    counts_.note_utf8(owner.input, report_of(*to.utf8_meter));
-  }
-  while (to.observer && !text.empty() && !has_failed_) {
-    text = text.subspan(to.observer->take_some(text, owner.group == 0));
-    co_await flush(owner.input);
+  const tap_pointer to = open(owner);
+  if (!to) co_return;
+  co_await join(owner.input, *to);
+  validate(owner.input, *to, text);
+  while (to->observer && !text.empty() && !has_failed_) {
+    if (!to->is_first && to->observer->is_full()) {
+      co_await to->turn.wait();
+      co_await join(owner.input, *to);
+      if (!to->is_first) co_return;  // text before it is missing
+    }
+    text = text.subspan(to->observer->take_some(text, owner.group == 0));
+    if (to->is_first) co_await flush(*to);
   }
 }
 
-async::task<> text_taps::flush(input_id input) {
+// The counts of UTF-8 are noted before the text is committed: an input may finish as soon as its text is merged.
+void text_taps::validate(input_id input, tap& to, std::span<const std::byte> text) {
+  if (!to.utf8_meter) return;
+  to.utf8_meter->feed(text);
+  if (to.is_first) counts_.note_utf8(input, report_of(*to.utf8_meter));
+}
+
+async::task<> text_taps::flush(tap& first) {
   if (observer_ == nullptr) co_return;
   if (sink_ != nullptr && filters()) {
-    tap* const found = find(input);
-    if (found == nullptr) co_return;
-    input_observer& kept_by = *found->observer;
-    for (auto kept = kept_by.next_kept(); !kept.empty(); kept = kept_by.next_kept()) co_await sink_->write(kept);
+    input_observer& from = *first.observer;
+    for (auto kept = from.next_kept(); !kept.empty(); kept = from.next_kept()) co_await sink_->write(kept);
   }
   if (!has_failed_ && observer_->wants_publishing()) co_await async::run_on(streams_, publish());
 }
@@ -61,9 +208,9 @@ async::task<> text_taps::publish() {
   co_return;
 }
 
-void text_taps::note_gap(input_id input) {
-  tap* const found = find(input);
-  if (found == nullptr) return;
+void text_taps::note_gap(const text_owner& owner) {
+  const tap_pointer found = find(owner);
+  if (!found) return;
   if (found->observer) found->observer->note_gap();
   if (found->utf8_meter) found->utf8_meter->skip();
 }
@@ -72,14 +219,17 @@ void text_taps::note_gap(input_id input) {
 // have finished before: an incomplete sequence is not judged.
 async::task<> text_taps::end(input_id input, input_observer::ending how) {
   const bool is_whole = how == input_observer::ending::whole;
-  tap* const found = validates_utf8_ && is_whole ? &open(input) : find(input);
-  if (found == nullptr) co_return;
-  if (found->observer) found->observer->end(how);
-  if (found->utf8_meter && is_whole) {
-    found->utf8_meter->end();
-    counts_.note_utf8(input, report_of(*found->utf8_meter));
+  tap_pointer last = last_of(input);
+  if (!last && validates_utf8_ && is_whole) last = open({.input = input});
+  if (last) co_await join(input, *last);
+  if (last && last->is_first) {
+    if (last->observer) last->observer->end(how);
+    if (last->utf8_meter && is_whole) {
+      last->utf8_meter->end();
+      counts_.note_utf8(input, report_of(*last->utf8_meter));
+    }
+    co_await flush(*last);
   }
-  co_await flush(input);
   const std::scoped_lock lock(mutex_);
   open_.erase(input);
 }

@@ -1,8 +1,18 @@
 // Where text goes before it is counted: to the output of --pass-through=text, to an observer, and to the validation of
 // --utf8.
+//
+// Groups of frames of one input are decoded at the same time, and so is their text observed. Each group has a tap. The
+// first one continues what all groups before it have observed; each of the others holds what it finds, until the tap
+// before it has ended and is joined to it:
+//
+//     group 1: ended ──► group 2: first ──► group 3: holds ──► group 4: holds, has ended
+//              joined             reports            waits for its turn if it is full
+//
+// So nothing is reported out of order, and a group waits only for groups before it.
 #pragma once
 
 #include "async/event_loop.hpp"
+#include "async/semaphore.hpp"
 #include "async/task.hpp"
 #include "async/task_group.hpp"
 #include "gpu/host/utf8_meter.hpp"
@@ -12,6 +22,8 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,7 +32,8 @@
 
 namespace gpuhist::pipeline {
 
-/// Thread-safe. The text of an input is passed in order, one call at a time; with a sink, that of all inputs.
+/// Thread-safe. The text of an input, or of a group, is passed in order, one call at a time; with a sink that forwards
+/// all, that of all inputs.
 class text_taps {
  public:
   /// What text is passed to. Borrows both.
@@ -47,29 +60,70 @@ class text_taps {
   /// Whether the sink receives the text as it is.
   [[nodiscard]] bool forwards_all() const { return sink_ != nullptr && !filters(); }
 
-  /// Passes the next text of an input, which its owner commits afterwards. Completes when it was written.
+  /// Whether groups of one input may be passed at the same time.
+  [[nodiscard]] bool takes_groups() const { return !forwards_all() && (observer_ == nullptr || observer_->divides()); }
+
+  /// Whether groups hold text in memory while groups before them are passed.
+  [[nodiscard]] bool holds_text() const { return filters(); }
+
+  /// A group begins; groups of one input begin in order. Not needed for an input whose text is passed in order.
+  void begin_group(const text_owner& owner);
+
+  /// All text of a group was passed. `whole`: false: text of the input is missing after it, and what the groups after
+  /// it pass is ignored. Completes when all that can be reported was.
+  async::task<> end_group(text_owner owner, bool whole);
+
+  /// Completes when all groups before it have ended.
+  async::task<> wait_for_turn(text_owner owner);
+
+  /// Passes the next text of an input or group, which its owner commits afterwards. Completes when it was written, or
+  /// may be reported later.
   async::task<> pass(const text_owner& owner, std::span<const std::byte> text);
 
   /// As pass(), for text that the sink has received: it receives only what the observer keeps.
   async::task<> observe(const text_owner& owner, std::span<const std::byte> text);
 
-  /// Text is missing before the next text of the input.
-  void note_gap(input_id input);
+  /// Text is missing before the next text of the input or group.
+  void note_gap(const text_owner& owner);
 
-  /// The input has no more text.
+  /// The input has no more text, and its groups have ended.
   async::task<> end(input_id input, input_observer::ending how);
 
  private:
-  // Of one input. It is used by one thread at a time.
+  // Of the text of a group, joined with that of all groups before it if it is the first; or of an input without groups.
+  // Used by the thread that passes the text, and after the end of the group by the one that joins it.
   struct tap {
+    group_id group = 0;
     std::unique_ptr<input_observer> observer{};         // null: none
     std::optional<gpu::host::utf8_meter> utf8_meter{};  // nothing: the text is not validated
+    bool is_first = true;
+    async::event turn{};             // set with `earlier`, or if the tap is ignored
+    std::shared_ptr<tap> earlier{};  // under the mutex: ended, to be joined
+    bool has_ended = false;          // under the mutex
+    bool ends_text = false;          // under the mutex: text is missing after it
+  };
+  using tap_pointer = std::shared_ptr<tap>;
+
+  // Under the mutex.
+  struct input_taps {
+    std::deque<tap_pointer> taps{};  // the first one in front
+    bool is_cut = false;             // text is missing; no more taps are opened
+
+    // If the only tap has ended, it continues for this group: groups in sequence need one tap.
+    bool try_continue(group_id group);
   };
 
   [[nodiscard]] bool filters() const { return observer_ != nullptr && observer_->filters(); }
-  [[nodiscard]] tap* find(input_id input);
-  tap& open(input_id input);
-  async::task<> flush(input_id input);
+  [[nodiscard]] tap_pointer find(const text_owner& owner);
+  [[nodiscard]] tap_pointer make(const text_owner& owner, bool is_first);
+  tap_pointer open(const text_owner& owner);
+  [[nodiscard]] tap_pointer last_of(input_id input);
+  async::task<> join(input_id input, tap& later);
+  async::task<> join_ended(input_id input, tap_pointer ended);
+  [[nodiscard]] tap_pointer release(input_id input, const tap_pointer& ended);
+  void cut(input_id input);
+  void validate(input_id input, tap& to, std::span<const std::byte> text);
+  async::task<> flush(tap& first);
   async::task<> publish();
 
   io::stream_sink* const sink_;
@@ -80,7 +134,7 @@ class text_taps {
   async::first_failure& failures_;
   std::atomic<bool> has_failed_ = false;  // publishing; the run ends, and nothing more is observed
   std::mutex mutex_;
-  std::map<input_id, tap> open_;  // under the mutex
+  std::map<input_id, input_taps> open_;  // under the mutex
 };
 
 }  // namespace gpuhist::pipeline

@@ -324,7 +324,14 @@ void resolve_pass_through(const file_options& options, counting_plan& planned) {
   const bool is_text = options.pass_through->forwarded == pass_through_options::content::text;
   planned.passes_through = is_text ? config::pass_through_mode::text : config::pass_through_mode::raw;
   planned.pass_through_descriptor = options.pass_through->descriptor;
-  if (is_text) planned.in_order_for = "--pass-through=text";
+}
+
+// The option for which frames are decoded in sequence. Where parts of a fixed size begin depends on all text before.
+std::string_view option_in_order(const counting_plan& planned) {
+  const bool filters = planned.units && planned.units->filter;
+  if (planned.windows) return "--window";
+  if (planned.units && planned.units->shape.divides_text() && planned.units->shape.bytes) return "--each";
+  return planned.passes_through == config::pass_through_mode::text && !filters ? "--pass-through=text" : "";
 }
 
 std::optional<config::snapshot_interval> resolve_interval(const file_options& options, const option_names& names) {
@@ -403,9 +410,7 @@ counting_plan make_plan(const file_options& options, const option_names& names) 
   planned.windows = resolve_windows(options.counting, names);
   if (planned.windows) planned.windows->interleaved = options.follow;
   check_time_of_inputs(options, names, planned);
-  if (planned.validates_utf8) planned.in_order_for = "--utf8";
-  if (planned.units && planned.units->shape.divides_text()) planned.in_order_for = "--each";
-  if (planned.windows) planned.in_order_for = "--window";
+  planned.in_order_for = option_in_order(planned);
   planned.snapshot_every = resolve_interval(options, names);
   size_buffers(options, names, planned);
   return planned;

@@ -1,10 +1,12 @@
 """Units (--each): lines, records, parts, inputs and windows that a condition selects, a formula ranks, or whose values are
 counted; compared with an oracle that splits the text in Python."""
 
+import base64
 import gzip
 import itertools
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -20,6 +22,7 @@ from support import (
     counts_of,
     feed,
     main,
+    noise,
     oracle,
     run,
     tar,
@@ -198,6 +201,69 @@ class Selected(UnitTest):
         self.assertEqual([(each["unit"], each["offset"], each["bytes"]) for each in ended.documents_of("unit")], [(0, 0, 10), (2, 20, 3)])
         self.assertEqual(ended.result["units"]["top"][0]["unit"], 1)
         self.assertEqual(len(ended.documents_of("window")), 3)
+
+
+class Frames(UnitTest):
+    """Frames of one archive are decoded and measured at the same time: each is long enough to be a group of its own."""
+
+    OPTIONS = (*JSONL, "--each", "line", "--utf8", "--where", "digit > 0.25", "--top", "7:words + bytes", "--distribution-of", "count(digit)")
+
+    def setUp(self):
+        super().setUp()
+        chosen = random.Random(8)
+        lines = []
+        for number in range(14_000):
+            line = base64.b64encode(chosen.randbytes(chosen.randrange(150)))
+            lines.append(line + chosen.choice(("", " ", " größe 検索 😀 ")).encode() + chosen.choice((b"", b"\xe2\x82", b"\xff")) + b"\n")
+        lines[5000] = base64.b64encode(noise(300_000)) + b"\n"  # longer than three frames
+        self.data = b"".join(lines) + b"last"
+        self.frames = [zstd(part, "-1") for part in split_parts(self.data, 110_003)]
+
+    def found(self, ended):
+        """The units of a run, without what depends on the verification of frames."""
+        reported = [(each["unit"], each["line"], each["offset"], each["bytes"], each["values"]) for each in ended.documents_of("unit")]
+        summary = ended.result["units"]
+        for each in summary["top"]:
+            del each["name"], each["verified"]
+        return reported, summary, [each.get("utf8") for each in ended.documents_of("input")]
+
+    def test_their_units_are_those_of_the_text(self):
+        expected = self.found(run(*self.OPTIONS, self.file("a.log", self.data)))
+        self.assertGreater(len(expected[0]), 100)
+        path = self.file("a.zst", b"".join(self.frames))
+        for options in (("-T", "1"), ("-T", "2"), ("-T", "5", "--chunk-size", "10000"), ("-T", "5", "--memory-limit", "64MiB")):
+            with self.subTest(options=options):
+                self.assertEqual(self.found(run(*self.OPTIONS, *options, path)), expected)
+
+    def test_nothing_after_damage_is_reported_unless_it_is_skipped(self):
+        hurt = bytearray(self.frames[7])
+        hurt[-2] ^= 1  # the checksum
+        path = self.file("hurt.zst", b"".join([*self.frames[:7], bytes(hurt), *self.frames[8:]]))
+        for options in ((), ("--skip-damage",)):
+            expected = self.found(run(*self.OPTIONS, *options, "--threads", "1", path))
+            seen = expected[1]["bytes"]
+            self.assertEqual(seen, len(self.data) if options else 8 * 110_003)
+            with self.subTest(options=options):
+                ended = run(*self.OPTIONS, *options, "--threads", "5", path)
+                self.assertEqual(ended.status, 1)
+                self.assertEqual(self.found(ended), expected)
+
+    def test_a_filter_writes_their_units_in_order(self):
+        path = self.file("a.zst", b"".join(self.frames))
+        kept = b"".join(each for each in split_lines(self.data) if digits(each) / len(each) > 0.14)
+        for threads in ("2", "5"):
+            with self.subTest(threads=threads):
+                ended = run("filter", "-q", "--keep-if", "digit > 0.14", "--threads", threads, path, engine=None)
+                self.assertEqual((ended.status, ended.stdout == kept), (0, True))
+
+    def test_many_selected_units_of_many_frames_are_reported_in_order(self):
+        data = b"\n" * 20_000
+        frames = [zstd(data, "-1") + self.frames[at] for at in range(6)]
+        path = self.file("a.zst", b"".join(frames))
+        whole = b"".join(data + split_parts(self.data, 110_003)[at] for at in range(6))
+        ended = run(*JSONL, "--each", "line", "--where", "bytes == 1", "--top", "2:bytes", "--threads", "3", path)
+        offsets = [each["offset"] for each in ended.documents_of("unit")]
+        self.assertEqual(offsets, [at for _, _, at, each in unit_lines(split_lines(whole)) if each == b"\n"])
 
 
 class Ranked(UnitTest):

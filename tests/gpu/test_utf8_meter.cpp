@@ -206,6 +206,62 @@ TEST_CASE("a cut at any position of a text does not change its counts, and text 
   });
 }
 
+// What meters read whose texts are the parts of one text between `cuts`, joined in order.
+reading metered_apart(std::string_view text, const std::vector<std::size_t>& cuts) {
+  std::vector<utf8_meter> meters;
+  std::size_t begin = 0;
+  for (const std::size_t end : cuts) {
+    meters.emplace_back(utf8_detail::scripts, begin == 0 ? utf8_meter::position::first : utf8_meter::position::later);
+    const std::string_view part = text.substr(begin, end - begin);
+    meters.back().feed(bytes_of(part.substr(0, part.size() / 2)));
+    meters.back().feed(bytes_of(part.substr(part.size() / 2)));
+    begin = end;
+  }
+  for (std::size_t i = 1; i < meters.size(); ++i) meters[i].follow(meters[i - 1]);
+  meters.back().end();
+  return {meters.back().counts(), meters.back().first_malformed(), meters.back().first_malformed_line()};
+}
+
+TEST_CASE("parts of a text that are counted apart and joined have the counts of the text") {
+  generator random(3);
+  for (int repeat = 0; repeat < 3000; ++repeat) {
+    const std::string text = random_text(random, 1 + below(random, 60), below(random, 60));
+    for (std::size_t cut = 1; cut < text.size(); ++cut) {
+      REQUIRE(metered_apart(text, {cut, text.size()}) == expected_of(text));
+    }
+    std::vector<std::size_t> cuts;
+    for (std::size_t at = 1 + below(random, 4); at < text.size(); at += 1 + below(random, 4)) cuts.push_back(at);
+    cuts.push_back(text.size());
+    REQUIRE(metered_apart(text, cuts) == expected_of(text));
+  }
+}
+
+TEST_CASE("a gap at the beginning of later text ends the sequence before it without counting it") {
+  const auto joined = [](std::string_view before, std::string_view after) {
+    utf8_meter first;
+    first.feed(bytes_of(before));
+    utf8_meter later(utf8_detail::scripts, utf8_meter::position::later);
+    later.feed(bytes_of(after));
+    later.skip();
+    later.feed(bytes_of("\x82\n\xff"));
+    later.follow(first);
+    later.end();
+    return reading{later.counts(), later.first_malformed(), later.first_malformed_line()};
+  };
+  const auto skipped = [](std::string_view before) {
+    utf8_meter meter;
+    meter.feed(bytes_of(before));
+    meter.skip();
+    meter.feed(bytes_of("\x82\n\xff"));
+    meter.end();
+    return reading{meter.counts(), meter.first_malformed(), meter.first_malformed_line()};
+  };
+  CHECK(joined("a\n\xe2\x82", "") == skipped("a\n\xe2\x82"));
+  CHECK(joined("a\n\xf0\x9f", "\x98") == skipped("a\n\xf0\x9f\x98"));
+  CHECK(joined("a\n\xf0\x9f", "\x98\x80") == skipped("a\n\xf0\x9f\x98\x80"));
+  CHECK(joined("a\n", "\x98\x80") == skipped("a\n\x98\x80"));
+}
+
 // Known results, which do not depend on the oracle.
 TEST_CASE("overlong forms, surrogates, large values, lone and missing bytes are malformed") {
   const auto malformed = [](std::string_view text) {

@@ -67,6 +67,13 @@ async::task<> compressed_inputs::decode(group_pointer task) {
     error = std::current_exception();
   }
   task->parts.reset();
+  if (options_.text_to != nullptr) {
+    try {
+      co_await options_.text_to->end_group(task->owner, !error && !task->end.failure);
+    } catch (...) {
+      if (!error) error = std::current_exception();
+    }
+  }
   if (error) task->end.failure = failure_of(error);
 }
 
@@ -261,7 +268,7 @@ void compressed_inputs::begin_skipping(group& task, std::string cause) {
                .unverified_bytes = task.frame_bytes,
                .cause = std::move(cause)};
   counts_.note_gap(task.owner.input, task.lost->cause);
-  if (options_.text_to != nullptr) options_.text_to->note_gap(task.owner.input);
+  if (options_.text_to != nullptr) options_.text_to->note_gap(task.owner);
   if (task.frame_bytes > 0) counts_.conclude(task.owner, task.frame_bytes, false);
   ++task.owner.frame;
   ++task.owner.lost_before;
@@ -327,9 +334,11 @@ async::task<bool> compressed_inputs::decode_some(group& task, std::span<const st
 // Avoids a deadlock: a group that has a large window must not wait for blocks of a group that waits for such a window.
 // So a group requests a window only when all of its bytes have arrived, or when no other group of the input holds
 // blocks.
-async::task<> compressed_inputs::grant_window(group& task) {
+// For the same reason it waits for its turn first: a group that has a large window must not wait for groups before it.
+async::task<> compressed_inputs::grant_window(group& task) const {
   if (task.parts) task.parts->discard_parts();
   co_await task.may_request_window.wait();
+  if (options_.text_to != nullptr) co_await options_.text_to->wait_for_turn(task.owner);
   co_await task.context->grant_window();
 }
 

@@ -135,14 +135,20 @@ async::task<> compressed_inputs::push(compressed_input& input, const frame_divid
   if (next.ends_group && input.current) close_group(input);
 }
 
+// At the same time.
+std::size_t compressed_inputs::max_groups() const {
+  constexpr std::size_t groups_per_context = 4;
+  const text_taps* const taps = options_.text_to;
+  if (taps != nullptr && !taps->takes_groups()) return 1;
+  return taps != nullptr && taps->holds_text() ? contexts_.size() : groups_per_context * contexts_.size();
+}
+
 // Limits how far groups run ahead of the oldest one, because their counts wait for its end. After damage no group is
 // begun. If the text is passed through in order, the earlier groups have ended before there is a context, so no bytes
 // after the damage are decoded. `begin`: the first bytes of the group.
 async::task<> compressed_inputs::begin_group(compressed_input& input, const io::decode_start& start,
                                              std::span<const std::byte> begin) {
-  constexpr std::size_t groups_per_context = 4;
-  const bool is_in_order = options_.text_to != nullptr;
-  std::size_t max_running = is_in_order ? 1 : groups_per_context * contexts_.size();
+  std::size_t max_running = max_groups();
   if (input.on_device) max_running = std::max<std::size_t>(max_running, options_.device->max_slots());
   while (input.running.size() >= max_running) {
     co_await input.running.front()->ended.wait();
@@ -183,6 +189,7 @@ void compressed_inputs::spawn(const group_pointer& task) {
     if (++input.running_groups == 1) task->may_request_window.set();
   }
   try {
+    if (options_.text_to != nullptr) options_.text_to->begin_group(task->owner);
     async::spawn(executors_.pool, std::move(decoding),
                  [this, task](std::exception_ptr error) noexcept { end_group(*task, std::move(error)); });
   } catch (...) {

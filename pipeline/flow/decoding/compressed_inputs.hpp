@@ -49,7 +49,7 @@ class compressed_inputs {
     std::size_t group_bytes = 0;                 ///< minimum compressed size of a group, except the last
     std::uint64_t max_text = ~std::uint64_t{0};  ///< bytes of text of one input; an input with more is refused
     bool skip_damage = false;                    ///< continue after damaged frames
-    text_taps* text_to = nullptr;                ///< receives the text of each input, in order; null: none does
+    text_taps* text_to = nullptr;                ///< receives the text of each input; null: none does
     device_frames* device = nullptr;             ///< decodes groups of zstd frames; null: the host decodes all
     std::uint64_t min_device_bytes = 0;  ///< of a file; the host decodes smaller ones, and streams unless it is 0
     std::string_view in_order_for{};     ///< for statistics: the option for which frames are decoded in order
@@ -84,6 +84,7 @@ class compressed_inputs {
   async::task<> split(compressed_input& input, std::vector<std::byte> head);
   async::task<> end_input(compressed_input& input, block last);
   async::task<> push(compressed_input& input, const frame_divider::piece& next);
+  [[nodiscard]] std::size_t max_groups() const;
   async::task<> begin_group(compressed_input& input, const io::decode_start& start, std::span<const std::byte> begin);
   static void close_group(compressed_input& input);
   void spawn(const group_pointer& task);
@@ -103,7 +104,7 @@ class compressed_inputs {
   async::task<> skip(group& task, const block& source, std::span<const std::byte>& in);
   void begin_skipping(group& task, std::string cause);
   static void end_skipping(group& task, std::uint64_t at);
-  static async::task<> grant_window(group& task);
+  async::task<> grant_window(group& task) const;
   io::fill_result fill(group& task, std::span<const std::byte> in, std::span<std::byte> out);
   void conclude_verified(group& task);
 

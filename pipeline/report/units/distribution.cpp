@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 
 namespace gpuhist::pipeline::units {
 namespace {
@@ -43,6 +44,19 @@ void distribution::add(std::span<const double> values) {
     ++known_;
     ++counts_[bin_of(each)];
   }
+}
+
+distribution& distribution::operator+=(const distribution& more) {
+  if (more.counts_.empty()) return *this;
+  if (counts_.empty()) counts_.resize(all_bins);
+  std::ranges::transform(counts_, more.counts_, counts_.begin(), std::plus());
+  if (more.known_ > 0) {
+    lowest_ = known_ == 0 ? more.lowest_ : std::min(lowest_, more.lowest_);
+    highest_ = known_ == 0 ? more.highest_ : std::max(highest_, more.highest_);
+  }
+  known_ += more.known_;
+  unknown_ += more.unknown_;
+  return *this;
 }
 
 std::vector<distribution_bin> distribution::bins() const {

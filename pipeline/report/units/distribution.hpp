@@ -30,6 +30,8 @@ class distribution {
   /// Adds values; unknown ones (NaN) are counted apart.
   void add(std::span<const double> values);
 
+  distribution& operator+=(const distribution& more);
+
   /// All bins with units, lowest first.
   [[nodiscard]] std::vector<distribution_bin> bins() const;
 

@@ -22,8 +22,14 @@ class kept_text {
   /// Adds text of the unit that is open.
   void add_open(std::span<const std::byte> text);
 
-  /// The open unit is complete. At most once between two calls of clear().
-  void close(bool is_kept);
+  /// When the text of a unit is taken: before the next unit is closed, or not.
+  enum class use : std::uint8_t { next, later };
+
+  /// The open unit is complete. With use::later its text is held in memory.
+  void close(bool is_kept, use when = use::next);
+
+  /// Text of complete units that next() has not returned, except the one that was closed last for use::next.
+  [[nodiscard]] std::size_t ready_bytes() const { return ready_.size(); }
 
   /// Adds the text of complete units that are kept.
   void add(std::span<const std::byte> text);

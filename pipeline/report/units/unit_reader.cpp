@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 namespace gpuhist::pipeline::units {
 namespace {
@@ -54,9 +55,11 @@ std::uint64_t malformed_in(std::span<const std::byte> text) {
 
 }  // namespace
 
-unit_reader::unit_reader(unit_run& run, std::uint64_t number, const std::string& name)
+unit_reader::unit_reader(unit_run& run, std::uint64_t number, const std::string& name, position from)
     : run_(run),
       meter_(run.meter()),
+      out_(&run),
+      in_head_(from == position::later),
       input_(number),
       name_(std::make_shared<const std::string>(name)),
       open_(byte_values),
@@ -67,6 +70,7 @@ unit_reader::unit_reader(unit_run& run, std::uint64_t number, const std::string&
       single_values_(max_batch * formulas),
       row_(byte_values),
       scratch_(byte_values) {
+  if (in_head_) out_ = &held_.emplace(meter_.plan(), run);
   if (meter_.plan().filter) kept_.emplace(*meter_.plan().filter);
   for (const unit_formula& each : meter_.formulas()) {
     evaluations_.push_back(each.formula == nullptr ? std::nullopt
@@ -87,13 +91,14 @@ std::size_t unit_reader::take_until(std::span<const std::byte> text, bool verifi
   const std::size_t all = text.size();
   verified_ = verified;
   selected_ = 0;
+  if (in_head_) text = text.subspan(extend_head(text));
   if (place_.bytes > 0) {
     const std::size_t rest = rest_of_open(text);
     extend_open(text.first(rest));
     text = text.subspan(rest);
     if (open_is_complete()) close_open();
   }
-  while (!text.empty() && selected_ < selected) {
+  while (!text.empty() && selected_ < selected && !is_full()) {
     const batch found = fill_batch(text);
     if (found.units == 0) {
       extend_open(text);
@@ -108,13 +113,69 @@ std::size_t unit_reader::take_until(std::span<const std::byte> text, bool verifi
 }
 
 void unit_reader::note_gap() {
+  if (std::exchange(in_head_, false)) gap_after_head_ = true;
   if (place_.bytes > 0) close_open();
   flush();
 }
 
 void unit_reader::end(ending) { note_gap(); }
 
-std::span<const std::byte> unit_reader::next_kept() { return kept_ ? kept_->next() : std::span<const std::byte>(); }
+// A unit that is open is held, too: what is kept of it becomes complete at once.
+bool unit_reader::is_full() const {
+  if (!held_) return false;
+  if (in_head_) return head_.size() >= max_head;
+  return held_->size() >= max_selected ||
+         (kept_ && kept_->ready_bytes() + place_.bytes >= meter_.plan().filter->in_memory / 2);
+}
+
+// Returns the number of bytes that belong to the head, or of those for which there is room.
+std::size_t unit_reader::extend_head(std::span<const std::byte> text) {
+  const std::size_t rest = rest_of_open(text);
+  const std::size_t taken = std::min(rest, max_head - head_.size());
+  head_.insert(head_.end(), text.begin(), text.begin() + static_cast<std::ptrdiff_t>(taken));
+  in_head_ = head_.empty() || head_.back() != meter_.plan().shape.delimiter;
+  return taken;
+}
+
+void unit_reader::follow(std::unique_ptr<input_observer> earlier) {
+  earlier_.reset(&dynamic_cast<unit_reader&>(*earlier));
+  static_cast<void>(earlier.release());
+  if (!head_.empty()) earlier_->take(head_, verified_);
+  if (gap_after_head_) earlier_->note_gap();
+  if (in_head_) {
+    continue_unit_of(*earlier_);
+  } else {
+    held_->findings().shift(earlier_->place_);
+    place_.number += earlier_->place_.number - 1;
+    place_.line += earlier_->place_.line - 1;
+    place_.offset += earlier_->place_.offset;
+  }
+  run_.add(std::move(held_->findings()));
+  held_.reset();
+  out_ = &run_;
+  in_head_ = false;
+  head_ = {};
+  if (!kept_) earlier_.reset();
+}
+
+// No unit has ended in the text of this reader.
+void unit_reader::continue_unit_of(unit_reader& earlier) {
+  std::swap(place_, earlier.place_);
+  std::swap(open_, earlier.open_);
+  std::swap(open_words_, earlier.open_words_);
+  std::swap(last_, earlier.last_);
+  std::swap(open_utf8_, earlier.open_utf8_);
+  std::swap(kept_, earlier.kept_);
+}
+
+std::span<const std::byte> unit_reader::next_kept() {
+  if (earlier_) {
+    const std::span<const std::byte> kept = earlier_->next_kept();
+    if (!kept.empty()) return kept;
+    earlier_.reset();
+  }
+  return kept_ ? kept_->next() : std::span<const std::byte>();
+}
 
 // The bytes at the beginning of a text that belong to the open unit.
 std::size_t unit_reader::rest_of_open(std::span<const std::byte> text) const {
@@ -151,8 +212,8 @@ void unit_reader::close_open() {
     sequences.malformed = open_utf8_.counts().malformed;
     open_utf8_ = gpu::host::utf8_meter(gpu::host::utf8_detail::code_points);
   }
-  const double holds = run_.judge(counted(open_, sequences));
-  if (kept_) kept_->close(meter_.plan().filter->keeps(holds));
+  const double holds = run_.judge(counted(open_, sequences), *out_);
+  if (kept_) kept_->close(meter_.plan().filter->keeps(holds), held_ ? kept_text::use::later : kept_text::use::next);
   advance(open_.counts['\n']);
   std::ranges::fill(open_.counts, 0);
   open_words_ = 0;
@@ -186,8 +247,8 @@ void unit_reader::judge(const batch& found) {
   } else {
     evaluate_one_by_one(found);
   }
-  if (meter_.plan().distribution) run_.add_values(values_[of_distribution]);
-  if (meter_.plan().top) last_rank_ = run_.last_rank();
+  if (meter_.plan().distribution) out_->add_values(values_[of_distribution]);
+  if (meter_.plan().top) last_rank_ = out_->last_rank();
   if (kept_) keep(found);
   if (is_dull(found)) return pass(found);
   std::uint32_t begin = 0;
@@ -334,12 +395,12 @@ bool unit_reader::is_reported(const judged_unit& found) {
 
 void unit_reader::report(const judged_unit& found, const counted_unit& unit) {
   if (run_.reports(found.holds)) {
-    run_.select(unit);
+    out_->select(meter_.record_of(unit, *meter_.plan().where));
     ++selected_;
   }
   if (gates::is_unknown(found.ranked)) return;
-  run_.add_ranked(found.ranked, unit);
-  last_rank_ = run_.last_rank();
+  out_->add_ranked(rank_of(found.ranked, unit, meter_));
+  last_rank_ = out_->last_rank();
 }
 
 counted_unit unit_reader::counted(const gpu::tally& counts, const sequence_counts& sequences) const {
@@ -352,7 +413,7 @@ counted_unit unit_reader::counted(const gpu::tally& counts, const sequence_count
 }
 
 void unit_reader::flush() {
-  run_.add(totals_);
+  out_->add(totals_);
   totals_ = {};
 }
 

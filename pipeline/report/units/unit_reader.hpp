@@ -5,6 +5,13 @@
 //
 // Units that lie in a piece as a whole are counted by rows of a few counters, in batches. The unit that is open at the
 // end of a piece is counted by all 256 byte values. Both give the same values.
+//
+// A reader of later text does not know where in its input it begins. It sets the end of the unit of the text before
+// aside (the head), and holds what it finds after it, with places that count from there, until follow():
+//
+//     earlier reader:  ... unit\n  begin of a u |
+//                                               | nit\n  unit\n  unit\n   begin ... |   this reader
+//                                                 head   held
 #pragma once
 
 #include "gpu/host/utf8_meter.hpp"
@@ -26,8 +33,11 @@ namespace gpuhist::pipeline::units {
 
 class unit_reader final : public input_observer {
  public:
+  /// Where its text begins: at the beginning of an input, or anywhere in it.
+  enum class position : std::uint8_t { first, later };
+
   /// `number`: in the order of inputs, for equal ranks.
-  unit_reader(unit_run& run, std::uint64_t number, const std::string& name);
+  unit_reader(unit_run& run, std::uint64_t number, const std::string& name, position from);
 
   void take(std::span<const std::byte> text, bool verified) override;
 
@@ -37,11 +47,14 @@ class unit_reader final : public input_observer {
   /// The open unit ends here, and the next text begins a unit.
   void note_gap() override;
   void end(ending how) override;
+  void follow(std::unique_ptr<input_observer> earlier) override;
+  [[nodiscard]] bool is_full() const override;
   [[nodiscard]] std::span<const std::byte> next_kept() override;
 
  private:
   static constexpr std::size_t max_batch = gates::evaluation::max_units;
   static constexpr std::size_t max_selected = 4096;
+  static constexpr std::size_t max_head = std::size_t{1} << 20U;
   static constexpr std::size_t formulas = 3;  // as unit_meter::formulas()
 
   // Complete units, one after the other from the beginning of a text.
@@ -57,6 +70,8 @@ class unit_reader final : public input_observer {
   };
 
   std::size_t take_until(std::span<const std::byte> text, bool verified, std::size_t selected);
+  std::size_t extend_head(std::span<const std::byte> text);
+  void continue_unit_of(unit_reader& earlier);
   [[nodiscard]] std::size_t rest_of_open(std::span<const std::byte> text) const;
   void extend_open(std::span<const std::byte> text);
   [[nodiscard]] bool open_is_complete() const;
@@ -82,6 +97,12 @@ class unit_reader final : public input_observer {
 
   unit_run& run_;
   const unit_meter& meter_;
+  std::optional<held_findings> held_;  // of later text, before follow()
+  unit_outlet* out_;                   // held_, or the run
+  bool in_head_;
+  bool gap_after_head_ = false;
+  std::vector<std::byte> head_;
+  std::unique_ptr<unit_reader> earlier_;  // text that it keeps precedes that of this reader
   const std::uint64_t input_;
   const std::shared_ptr<const std::string> name_;
   bool verified_ = false;

@@ -8,72 +8,71 @@
 namespace gpuhist::pipeline::units {
 
 std::unique_ptr<input_observer> unit_run::open(const std::string& name, std::uint64_t order) {
-  return std::make_unique<unit_reader>(*this, order, name);
+  return std::make_unique<unit_reader>(*this, order, name, unit_reader::position::first);
+}
+
+std::unique_ptr<input_observer> unit_run::open_later(const std::string& name, std::uint64_t order) {
+  return std::make_unique<unit_reader>(*this, order, name, unit_reader::position::later);
 }
 
 bool unit_run::wants_publishing() const {
   const std::scoped_lock lock(mutex_);
-  return !selected_.empty();
+  return !findings_.selected.empty();
 }
 
 void unit_run::publish() {
   std::vector<unit_record> found;
   {
     const std::scoped_lock lock(mutex_);
-    found.swap(selected_);
+    found.swap(findings_.selected);
   }
   if (!found.empty()) report_(found);
 }
 
 void unit_run::add(const unit_totals& more) {
   const std::scoped_lock lock(mutex_);
-  totals_ += more;
+  findings_.totals += more;
 }
 
 void unit_run::add_values(std::span<const double> values) {
   const std::scoped_lock lock(mutex_);
-  values_.add(values);
+  findings_.values.add(values);
 }
 
-void unit_run::select(const counted_unit& found) {
-  unit_record record = meter_.record_of(found, *meter_.plan().where);
+void unit_run::select(unit_record found) {
   const std::scoped_lock lock(mutex_);
-  selected_.push_back(std::move(record));
+  findings_.selected.push_back(std::move(found));
 }
 
 std::optional<rank> unit_run::last_rank() const {
   const std::scoped_lock lock(mutex_);
-  return is_full() ? std::optional(top_.front().at) : std::nullopt;
+  return findings_.best.last();
 }
 
-void unit_run::add_ranked(double value, const counted_unit& found) {
-  const auto first = [](const ranked& a, const ranked& b) { return a.at.precedes(b.at); };
-  const rank at{.value = value, .input = found.input_number, .unit = found.place.number};
-  unit_record record = meter_.record_of(found, meter_.plan().top->by);
+void unit_run::add_ranked(ranked_record found) {
   const std::scoped_lock lock(mutex_);
-  if (is_full()) {
-    if (!at.precedes(top_.front().at)) return;
-    std::ranges::pop_heap(top_, first);
-    top_.pop_back();
-  }
-  top_.push_back({.at = at, .unit = std::move(record)});
-  std::ranges::push_heap(top_, first);
+  findings_.best.add(std::move(found));
 }
 
-double unit_run::judge(const counted_unit& found) {
+void unit_run::add(unit_findings more) {
+  const std::scoped_lock lock(mutex_);
+  findings_ += std::move(more);
+}
+
+double unit_run::judge(const counted_unit& found, unit_outlet& to) const {
   const unit_plan& plan = meter_.plan();
   const double condition = plan.where ? meter_.value(*plan.where, found.counts, found.sequences) : 0.0;
   const bool holds = condition == 1.0;
   const std::uint64_t bytes = found.place.bytes;
-  add({.seen = 1, .bytes = bytes, .selected = holds ? 1U : 0U, .selected_bytes = holds ? bytes : 0});
-  if (reports(condition)) select(found);
+  to.add({.seen = 1, .bytes = bytes, .selected = holds ? 1U : 0U, .selected_bytes = holds ? bytes : 0});
+  if (reports(condition)) to.select(meter_.record_of(found, *plan.where));
   if (plan.top) {
     const double value = meter_.value(plan.top->by, found.counts, found.sequences);
-    if (!gates::is_unknown(value)) add_ranked(value, found);
+    if (!gates::is_unknown(value)) to.add_ranked(rank_of(value, found, meter_));
   }
   if (plan.distribution) {
     const double value = meter_.value(*plan.distribution, found.counts, found.sequences);
-    add_values({&value, 1});
+    to.add_values({&value, 1});
   }
   return condition;
 }
@@ -85,20 +84,21 @@ void unit_run::judge_whole(const whole_unit& found) {
          .place = found.place,
          .verified = found.verified,
          .counts = found.counts,
-         .sequences = {.malformed = found.malformed}});
+         .sequences = {.malformed = found.malformed}},
+        *this);
 }
 
 unit_result unit_run::result() const {
   const unit_plan& plan = meter_.plan();
   const std::scoped_lock lock(mutex_);
-  unit_result made{.each = plan.each, .totals = totals_};
+  unit_result made{.each = plan.each, .totals = findings_.totals};
   if (plan.where) made.where = plan.where->text();
   if (plan.top) made.ranked_by = plan.top->by.text();
   if (plan.distribution) made.distribution_of = plan.distribution->text();
-  std::vector<ranked> sorted = top_;
-  std::ranges::sort(sorted, [](const ranked& a, const ranked& b) { return a.at.precedes(b.at); });
-  for (ranked& each : sorted) made.top.push_back({.value = each.at.value, .unit = std::move(each.unit)});
-  made.values = values_;
+  std::vector<ranked_record> sorted = findings_.best.records();
+  std::ranges::sort(sorted, [](const ranked_record& a, const ranked_record& b) { return a.at.precedes(b.at); });
+  for (ranked_record& each : sorted) made.top.push_back({.value = each.at.value, .unit = std::move(each.unit)});
+  made.values = findings_.values;
   return made;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "pipeline/counts/text_observer.hpp"
+#include "pipeline/report/units/unit_findings.hpp"
 #include "pipeline/report/units/unit_meter.hpp"
 #include "pipeline/report/units/unit_result.hpp"
 
@@ -18,29 +19,17 @@
 
 namespace gpuhist::pipeline::units {
 
-/// The order of ranked units that does not depend on threads: by value, then by the input, then by the unit.
-struct rank {
-  double value = 0;
-  std::uint64_t input = 0;  ///< its place in the order of inputs
-  std::uint64_t unit = 0;   ///< its number
-
-  /// Whether this unit comes first.
-  [[nodiscard]] bool precedes(const rank& other) const {
-    if (value != other.value) return value > other.value;
-    return input != other.input ? input < other.input : unit < other.unit;
-  }
-};
-
-/// Thread-safe. Memory: the units of the ranking, and for each input that is read the records of as many units as
+/// Thread-safe. Memory: the units of the ranking, and for each text that is read the records of as many units as
 /// unit_reader::take_some() takes.
-class unit_run final : public text_observer {
+class unit_run final : public text_observer, public unit_outlet {
  public:
   /// Receives reported units, at least one, those of an input in order.
   using report_units = std::function<void(std::span<const unit_record> found)>;
 
   /// Borrows the meter. `report`: called by publish() for units that are selected, or with a filter not kept; empty:
   /// they are only counted.
-  unit_run(const unit_meter& meter, report_units report) : meter_(meter), report_(std::move(report)) {}
+  unit_run(const unit_meter& meter, report_units report)
+      : meter_(meter), report_(std::move(report)), findings_(meter.plan()) {}
 
   // ---- for units that are inputs or windows, on one thread ---------------------------------------------------------
 
@@ -57,6 +46,10 @@ class unit_run final : public text_observer {
   // ---- of text_observer --------------------------------------------------------------------------------------------
 
   std::unique_ptr<input_observer> open(const std::string& name, std::uint64_t order) override;
+
+  /// Where a part of a fixed size begins depends on all text before.
+  [[nodiscard]] bool divides() const override { return !meter_.plan().shape.bytes; }
+  std::unique_ptr<input_observer> open_later(const std::string& name, std::uint64_t order) override;
   [[nodiscard]] bool wants_publishing() const override;
   void publish() override;
   [[nodiscard]] bool filters() const override { return meter_.plan().filter.has_value(); }
@@ -75,34 +68,23 @@ class unit_run final : public text_observer {
     const std::optional<filtering>& filter = meter_.plan().filter;
     return filter ? !filter->keeps(holds) : holds == 1.0;
   }
-  void add(const unit_totals& more);
-  void add_values(std::span<const double> values);
-  void select(const counted_unit& found);
+  void add(const unit_totals& more) override;
+  void add_values(std::span<const double> values) override;
+  void select(unit_record found) override;
+  [[nodiscard]] std::optional<rank> last_rank() const override;
+  void add_ranked(ranked_record found) override;
+  void add(unit_findings more);
 
-  /// The last of the ranked units; nothing: there is room for more. Units after it need not be added.
-  [[nodiscard]] std::optional<rank> last_rank() const;
-  void add_ranked(double value, const counted_unit& found);
-
-  /// Evaluates all formulas for one unit, and does everything that follows. Returns the value of the condition; 0
+  /// Evaluates all formulas for one unit, and puts what follows into `to`. Returns the value of the condition; 0
   /// without one.
-  double judge(const counted_unit& found);
+  double judge(const counted_unit& found, unit_outlet& to) const;
 
  private:
-  struct ranked {
-    rank at;
-    unit_record unit;
-  };
-
-  [[nodiscard]] bool is_full() const { return top_.size() == meter_.plan().top->number; }
-
   const unit_meter& meter_;
   const report_units report_;
   mutable std::mutex mutex_;  // of all below
   std::uint64_t wholes_ = 0;  // units that are inputs or windows
-  unit_totals totals_;
-  distribution values_;
-  std::vector<ranked> top_;  // a heap, the last one in front
-  std::vector<unit_record> selected_;
+  unit_findings findings_;
 };
 
 }  // namespace gpuhist::pipeline::units

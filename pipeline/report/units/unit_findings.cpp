@@ -1,0 +1,53 @@
+#include "pipeline/report/units/unit_findings.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace gpuhist::pipeline::units {
+namespace {
+
+void shift_place(unit_place& place, const unit_place& begin) {
+  place.number += begin.number - 1;
+  place.line += begin.line - 1;
+  place.offset += begin.offset;
+}
+
+bool comes_first(const ranked_record& a, const ranked_record& b) { return a.at.precedes(b.at); }
+
+}  // namespace
+
+void best_units::add(ranked_record found) {
+  if (number_ == 0) return;
+  if (heap_.size() == number_) {
+    if (!found.at.precedes(heap_.front().at)) return;
+    std::ranges::pop_heap(heap_, comes_first);
+    heap_.pop_back();
+  }
+  heap_.push_back(std::move(found));
+  std::ranges::push_heap(heap_, comes_first);
+}
+
+void unit_findings::shift(const unit_place& begin) {
+  for (unit_record& each : selected) shift_place(each.place, begin);
+  for (ranked_record& each : best.records()) {
+    shift_place(each.unit.place, begin);
+    each.at.unit = each.unit.place.number;
+  }
+}
+
+unit_findings& unit_findings::operator+=(unit_findings&& more) {
+  totals += more.totals;
+  values += more.values;
+  for (ranked_record& each : more.best.records()) best.add(std::move(each));
+  std::ranges::move(more.selected, std::back_inserter(selected));
+  return *this;
+}
+
+// Both exclude units rightly: a number that counts from the end of earlier text is at most the real one.
+std::optional<rank> held_findings::last_rank() const {
+  const std::optional<rank> of_run = run_.last_rank();
+  const std::optional<rank> own = findings_.best.last();
+  return !own || (of_run && of_run->value > own->value) ? of_run : own;
+}
+
+}  // namespace gpuhist::pipeline::units
