@@ -40,11 +40,14 @@ async::task<> text_taps::observe(const text_owner& owner, std::span<const std::b
 
 async::task<> text_taps::flush(input_id input) {
   if (observer_ == nullptr) co_return;
-  if (sink_ != nullptr && filters()) {
+  if (filters()) {
     tap* const found = find(input);
     if (found == nullptr) co_return;
     input_observer& kept_by = *found->observer;
-    for (auto kept = kept_by.next_kept(); !kept.empty(); kept = kept_by.next_kept()) co_await sink_->write(kept);
+    for (auto kept = kept_by.next_kept(); !kept.empty(); kept = kept_by.next_kept()) {
+      if (kept_) kept_(input, kept);
+      if (sink_ != nullptr) co_await sink_->write(kept);
+    }
   }
   if (!has_failed_ && observer_->wants_publishing()) co_await async::run_on(streams_, publish());
 }
@@ -80,6 +83,10 @@ async::task<> text_taps::end(input_id input, input_observer::ending how) {
     counts_.note_utf8(input, report_of(*found->utf8_meter));
   }
   co_await flush(input);
+  discard(input);
+}
+
+void text_taps::discard(input_id input) {
   const std::scoped_lock lock(mutex_);
   open_.erase(input);
 }

@@ -1,5 +1,5 @@
 // Where text goes before it is counted: to the output of --pass-through=text, to an observer, and to the validation of
-// --utf8.
+// --utf8. Text that a program feeds (fed_text) goes to an observer only.
 #pragma once
 
 #include "async/event_loop.hpp"
@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -28,6 +29,8 @@ class text_taps {
     io::stream_sink* sink = nullptr;    ///< receives the text, or what the observer keeps of it; null: none
     text_observer* observer = nullptr;  ///< null: none
     bool validates_utf8 = false;        ///< the text is validated, and the counts are noted in `counts`
+    /// Receives what the observer keeps, on the thread that passes the text; empty: `sink` does.
+    std::function<void(input_id, std::span<const std::byte>)> kept{};
   };
 
   /// `streams`: the thread of the run. An exception of the observer's publish() is noted in `failures`.
@@ -35,6 +38,7 @@ class text_taps {
       : sink_(to.sink),
         observer_(to.observer),
         validates_utf8_(to.validates_utf8),
+        kept_(to.kept),
         streams_(streams),
         counts_(counts),
         failures_(failures) {}
@@ -59,6 +63,9 @@ class text_taps {
   /// The input has no more text.
   async::task<> end(input_id input, input_observer::ending how);
 
+  /// As end() after a failure of observing: nothing more is observed, and nothing is passed.
+  void discard(input_id input);
+
  private:
   // Of one input. It is used by one thread at a time.
   struct tap {
@@ -75,6 +82,7 @@ class text_taps {
   io::stream_sink* const sink_;
   text_observer* const observer_;
   const bool validates_utf8_;
+  const std::function<void(input_id, std::span<const std::byte>)> kept_;
   async::event_loop& streams_;
   rolling_counts& counts_;
   async::first_failure& failures_;
