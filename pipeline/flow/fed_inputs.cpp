@@ -110,13 +110,7 @@ class fed_inputs::loan {
 fed_inputs::fed_inputs(const feed_parts& parts, std::function<void()> begun)
     : parts_(parts),
       begun_(std::move(begun)),
-      taps_(parts.observer == nullptr
-                ? nullptr
-                : std::make_unique<text_taps>(
-                      text_taps::targets{
-                          .observer = parts.observer,
-                          .kept = [this](input_id input, std::span<const std::byte> kept) { deliver(input, kept); }},
-                      parts.streams, parts.counts, parts.failures)),
+      taps_(make_taps()),
       text_(parts, taps_.get()),
       decoder_memory_(parts.plan.buffers.window_limit) {}
 
@@ -251,6 +245,31 @@ void fed_inputs::end_counts(input_id input, open_input& ending, const std::optio
   } else {
     parts_.counts.finish(input, ending.fed);
   }
+}
+
+std::unique_ptr<text_taps> fed_inputs::make_taps() {
+  if (parts_.observer == nullptr) return nullptr;
+  const text_taps::targets to{.observer = parts_.observer,
+                              .kept = [this](input_id input, std::span<const std::byte> kept) { deliver(input, kept); },
+                              .run_blocking = [this](async::task<> work) { run_on_loop(std::move(work)); }};
+  return std::make_unique<text_taps>(to, parts_.streams, parts_.counts, parts_.failures);
+}
+
+// The event loop may be within a callback that blocks: the wait ends when the run is stopped, and the task runs later.
+void fed_inputs::run_on_loop(async::task<> work) {
+  struct progress {
+    std::mutex mutex;
+    std::condition_variable_any changed;
+    bool has_ended = false;
+  };
+  const auto now = std::make_shared<progress>();
+  async::spawn(parts_.streams, std::move(work), [now](const std::exception_ptr& /*none*/) noexcept {
+    const std::scoped_lock lock(now->mutex);
+    now->has_ended = true;
+    now->changed.notify_all();
+  });
+  std::unique_lock lock(now->mutex);
+  now->changed.wait(lock, parts_.stop.get_token(), [&] { return now->has_ended; });
 }
 
 // The input is used by the calling thread, so its entry stays.

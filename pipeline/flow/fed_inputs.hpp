@@ -132,7 +132,9 @@ class fed_inputs final : public text_feed {
   void end_input(input_id input, open_input& ending, const std::optional<input_failure>& failure);
   void end_counts(input_id input, open_input& ending, const std::optional<input_failure>& failure);
   void end_text(input_id input, open_input& ending, const std::optional<input_failure>& failure);
+  [[nodiscard]] std::unique_ptr<text_taps> make_taps();
   void deliver(input_id input, std::span<const std::byte> kept);
+  void run_on_loop(async::task<> work);
   void forget_callback(open_input& ending) noexcept;
   [[nodiscard]] static std::optional<input_failure> failure_at_end(const open_input& ending);
   lent_room make_room(input_id input, std::size_t wanted, bool is_text);

@@ -49,7 +49,9 @@ async::task<> text_taps::flush(input_id input) {
       if (sink_ != nullptr) co_await sink_->write(kept);
     }
   }
-  if (!has_failed_ && observer_->wants_publishing()) co_await async::run_on(streams_, publish());
+  if (has_failed_ || !observer_->wants_publishing()) co_return;
+  if (run_blocking_) co_return run_blocking_(publish());
+  co_await async::run_on(streams_, publish());
 }
 
 // The text belongs to an input, but the caller of the run causes the failure.

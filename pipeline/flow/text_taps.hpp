@@ -29,8 +29,12 @@ class text_taps {
     io::stream_sink* sink = nullptr;    ///< receives the text, or what the observer keeps of it; null: none
     text_observer* observer = nullptr;  ///< null: none
     bool validates_utf8 = false;        ///< the text is validated, and the counts are noted in `counts`
+    // Of text that threads of a program pass.
     /// Receives what the observer keeps, on the thread that passes the text; empty: `sink` does.
     std::function<void(input_id, std::span<const std::byte>)> kept{};
+    /// Runs a task on the thread of the run, and blocks until it has ended or the run is stopped; empty: the coroutine
+    /// waits.
+    std::function<void(async::task<>)> run_blocking{};
   };
 
   /// `streams`: the thread of the run. An exception of the observer's publish() is noted in `failures`.
@@ -39,6 +43,7 @@ class text_taps {
         observer_(to.observer),
         validates_utf8_(to.validates_utf8),
         kept_(to.kept),
+        run_blocking_(to.run_blocking),
         streams_(streams),
         counts_(counts),
         failures_(failures) {}
@@ -83,6 +88,7 @@ class text_taps {
   text_observer* const observer_;
   const bool validates_utf8_;
   const std::function<void(input_id, std::span<const std::byte>)> kept_;
+  const std::function<void(async::task<>)> run_blocking_;
   async::event_loop& streams_;
   rolling_counts& counts_;
   async::first_failure& failures_;
