@@ -40,6 +40,31 @@ void task_group::note_ended(std::exception_ptr error) noexcept {
   if (resumed != nullptr) resumed->post();  // the group may already be destroyed
 }
 
+// Notified under the lock: run() may return, and the object be destroyed, once it gets the lock.
+void calling_thread::post(work_item& item) noexcept {
+  const std::scoped_lock lock(mutex_);
+  waiting_.push(item);
+  posted_.notify_one();
+}
+
+void calling_thread::run() noexcept {
+  while (!has_ended_) {
+    std::unique_lock lock(mutex_);
+    posted_.wait(lock, [this] { return !waiting_.empty(); });
+    work_item& next = waiting_.pop();
+    lock.unlock();
+    next.run();
+  }
+}
+
+void run_here(task<> work) {
+  calling_thread here;
+  std::exception_ptr error;
+  spawn(here, std::move(work), [&error](std::exception_ptr thrown) noexcept { error = std::move(thrown); });
+  here.run();
+  if (error) std::rethrow_exception(std::move(error));
+}
+
 std::size_t task_group::size() const noexcept {
   const std::scoped_lock lock(mutex_);
   return running_;

@@ -115,4 +115,24 @@ T run_blocking(executor& on, task<T> work) {
   }
 }
 
+/// The thread that calls run(), as the executor of one task that it waits for.
+class calling_thread final : public executor {
+ public:
+  void post(work_item& item) noexcept override;
+  void note_task_begins() noexcept override { has_ended_ = false; }
+  void note_task_ended() noexcept override { has_ended_ = true; }
+
+  /// Runs what is posted until the task has ended.
+  void run() noexcept;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable posted_;
+  work_queue waiting_{};
+  bool has_ended_ = true;  // used by the calling thread only
+};
+
+/// Runs a task on the calling thread, which is blocked while the task waits. Rethrows the exception of the task.
+void run_here(task<> work);
+
 }  // namespace gpuhist::async

@@ -46,6 +46,12 @@ struct input_options {
   /// opened: the bytes of a tar archive are its text.
   std::string format{"raw"};
   std::uint64_t max_output = 0;  ///< most bytes of text of a compressed input, else it fails; 0: unlimited
+  /// With unit_options::filter, and only then: receives the text of the units that are kept, in order, within the calls
+  /// that feed this input, and within finish() and fail() of the input or counter::finish(); not if the input is
+  /// destroyed before, and not after the end of the counting. The span is valid during the call. Callbacks of inputs
+  /// that different threads feed are called at once. Calls of the counter and its inputs within it throw errc::misuse,
+  /// except counter::cancel(). An exception ends the counting, and is thrown by counter::finish().
+  std::function<void(std::span<const std::byte>)> on_kept{};
 };
 
 /// Bytes that the caller writes straight into a buffer of the counter. Owned by one thread at a time. It may be kept
@@ -146,8 +152,8 @@ class GPUHIST_API counter {
   ~counter();
 
   /// Inputs appear in the result in the order in which they were opened. A name is any bytes, and need not be unique.
-  /// Throws errc::invalid_argument for an unknown format, errc::misuse if windows span inputs and another input has not
-  /// ended, and as the members of input.
+  /// Throws errc::invalid_argument for an unknown format, and if on_kept and unit_options::filter are not given
+  /// together; errc::misuse if windows span inputs and another input has not ended; and as the members of input.
   [[nodiscard]] input open_input(std::string name, const input_options& options = {});
 
   /// The counts of all text that was fed before the call. Waits until it is counted. Text of a compressed frame that

@@ -9,7 +9,6 @@
 #include <gpuhist/errors.hpp>
 #include <gpuhist/options.hpp>
 #include <gpuhist/results.hpp>
-#include <gpuhist/units.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -72,10 +71,9 @@ struct file_options {
   std::optional<pass_through_options> pass_through{};
   /// Between two snapshots: a time, or an amount of text in bytes. Absent: no snapshots.
   std::optional<std::variant<std::chrono::milliseconds, std::uint64_t>> snapshot_every{};
-  std::optional<unit_options> units{};  ///< absent: no units are measured
-  bool utf8 = false;                    ///< validate the text as UTF-8; not with `follow`
-  std::uint32_t chunk_size = 0;         ///< bytes of text in a slot, at most 1 GiB; 0: chosen by engine and threads
-  std::uint32_t slots = 0;              ///< 2 to 65536; 0: chosen by engine and threads, within the memory limit
+  bool utf8 = false;             ///< validate the text as UTF-8; not with `follow`
+  std::uint32_t chunk_size = 0;  ///< bytes of text in a slot, at most 1 GiB; 0: chosen by engine and threads
+  std::uint32_t slots = 0;       ///< 2 to 65536; 0: chosen by engine and threads, within the memory limit
 };
 
 /// How far a run is.
@@ -91,8 +89,6 @@ struct file_events : counting_events {
   /// Every input as soon as it and all inputs before it have ended, until a condition ends the run (fail_fast): a
   /// result with this input alone.
   std::function<void(const results&)> on_input{};
-  std::function<void(const unit&)>
-      on_unit{};  ///< every unit that unit_options::where selects, in order within its input
   std::function<void(std::string_view)> on_notice{};  ///< messages for people, such as a file that was rotated
   std::function<void(const progress&)> on_progress{};
   std::chrono::milliseconds progress_interval{500};
@@ -114,7 +110,6 @@ struct pass_through_failure {
 
 struct file_outcome {
   results result;
-  std::optional<unit_summary> units{};  ///< with file_options::units
   run_status status = run_status::complete;
   bool ended_by_condition = false;  ///< fail_fast: the counts cover what was read until then
   std::string warning{};            ///< a failure without effect on the counts, such as a lost device; empty: none

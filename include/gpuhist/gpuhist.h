@@ -45,8 +45,8 @@ enum {
   GPUHIST_OUT_OF_MEMORY = 5,
   GPUHIST_SYSTEM = 6,   /* the system refused a resource: a thread, a file */
   GPUHIST_INTERNAL = 7, /* an exception that the library does not expect */
-  GPUHIST_CALLBACK = 8  /* a callback of the caller threw an exception: on_window, which ends gpuhist_counter_finish(); or
-                           * `release`, then of gpuhist_results_failure() */
+  GPUHIST_CALLBACK = 8  /* a callback of the caller threw an exception: on_window, on_unit or on_kept, which ends
+                         * gpuhist_counter_finish(); or `release`, then of gpuhist_results_failure() */
 };
 
 typedef uint32_t gpuhist_engine;
@@ -58,6 +58,22 @@ enum {
 
 /* gpuhist_options.window_unit */
 enum { GPUHIST_WINDOW_BYTES = 0, GPUHIST_WINDOW_LINES = 1, GPUHIST_WINDOW_MILLISECONDS = 2 };
+
+/* gpuhist_unit_options.each: what a unit is */
+enum {
+  GPUHIST_UNIT_LINE = 0,   /* with its line feed */
+  GPUHIST_UNIT_RECORD = 1, /* with the byte that ends it */
+  GPUHIST_UNIT_PART = 2,   /* of a fixed size, except the last one of an input */
+  GPUHIST_UNIT_INPUT = 3,  /* the verified text of an input */
+  GPUHIST_UNIT_WINDOW = 4  /* of gpuhist_options.window_length */
+};
+
+/* gpuhist_unit_options.filter: which text gpuhist_input_options.on_kept receives */
+enum {
+  GPUHIST_FILTER_NONE = 0,
+  GPUHIST_FILTER_KEEP = 1, /* of the units for which `where` holds */
+  GPUHIST_FILTER_DROP = 2  /* of the other units */
+};
 
 /* gpuhist_input_result.failure: why an input is not complete */
 enum {
@@ -80,6 +96,21 @@ typedef struct gpuhist_input gpuhist_input;
 typedef struct gpuhist_buffer gpuhist_buffer;
 typedef struct gpuhist_results gpuhist_results;
 typedef struct gpuhist_window gpuhist_window;
+typedef struct gpuhist_unit gpuhist_unit;
+
+/* How texts are divided into units, and which units are reported (docs/units.md). Set `size`, and all other fields to
+ * zero for lines that are only counted. */
+typedef struct gpuhist_unit_options {
+  size_t size;
+  uint32_t each;               /* GPUHIST_UNIT_... */
+  uint32_t delimiter;          /* of records: 0 to 255 */
+  uint64_t part_bytes;         /* of parts, 1 to 2^30 */
+  const char* where;           /* a condition that selects units: "digit > 0.5"; null: none */
+  const char* top_by;          /* a formula; null with top = 0 */
+  const char* distribution_of; /* a formula; null: no distribution */
+  uint32_t top;                /* keep so many units with the highest values of top_by */
+  uint32_t filter;             /* GPUHIST_FILTER_...; requires `where`, and on_kept of every input. Not for files */
+} gpuhist_unit_options;
 
 /* Set `size` to sizeof(gpuhist_options), and all other fields to zero for the defaults. */
 typedef struct gpuhist_options {
@@ -105,6 +136,13 @@ typedef struct gpuhist_options {
   void* window_context;
   int32_t pairs;       /* not 0: also count how often each bucket follows each bucket; schemes of up to 32 classes */
   int32_t all_devices; /* not 0: all usable CUDA devices, if device_count is 0 */
+  const gpuhist_unit_options* units; /* null: no units are measured */
+  /* Every unit that `where` selects, with a filter every one that is not kept; those of an input in order. As
+   * on_window: on a thread of the counter, one call at a time; not 0: the counter is cancelled. The unit is valid
+   * during the call. Calls that feed or end an input wait for it, so it must not wait for anything that such a caller
+   * holds. */
+  int32_t (*on_unit)(void* context, const gpuhist_unit* unit);
+  void* unit_context;
 } gpuhist_options;
 
 /* How the bytes of an input are read. Set `size`, and all other fields to zero for bytes that are the text. */
@@ -112,6 +150,12 @@ typedef struct gpuhist_input_options {
   size_t size;
   const char* format;  /* "zstd", "gzip", ...; "": the first bytes decide; null or "raw": the bytes are the text */
   uint64_t max_output; /* most bytes of text of a compressed input; 0: unlimited */
+  /* With gpuhist_unit_options.filter, and only then: receives the text of the units that are kept, in order, on the
+   * thread that feeds, finishes or fails the input, or finishes the counter, within that call. The bytes are valid
+   * during the call. Calls with the counter and its inputs return GPUHIST_MISUSE, except gpuhist_counter_cancel. Not 0:
+   * the counter is cancelled. */
+  int32_t (*on_kept)(void* context, const void* bytes, size_t size);
+  void* kept_context;
 } gpuhist_input_options;
 
 /* One input of a result. Set `size` before the call. Strings are valid until the results are destroyed. */
@@ -142,6 +186,30 @@ typedef struct gpuhist_window_info {
   int32_t end;    /* GPUHIST_WINDOW_FULL, ... */
   int32_t verified;
 } gpuhist_window_info;
+
+/* A unit. Set `size` before the call. */
+typedef struct gpuhist_unit_info {
+  size_t size;
+  const char* input; /* its name; valid as long as the unit */
+  uint64_t number;   /* in its input, from 1; of a window its index */
+  uint64_t line;     /* in which it begins, from 1; 0: unknown */
+  uint64_t offset;   /* of its first byte in the text of the input */
+  uint64_t bytes;
+  int32_t verified; /* when it was read; if not, it is verified if its input is complete */
+  uint32_t values;  /* number of values: gpuhist_unit_value() */
+} gpuhist_unit_info;
+
+/* The units of all inputs. Set `size` before the call. */
+typedef struct gpuhist_unit_summary {
+  size_t size;
+  uint64_t seen;
+  uint64_t bytes;    /* of all units */
+  uint64_t selected; /* by `where` */
+  uint64_t selected_bytes;
+  uint64_t ranked;        /* number of units that gpuhist_results_ranked_unit() has */
+  uint64_t ranges;        /* number of ranges that gpuhist_results_value_range() has */
+  uint64_t without_value; /* units for which the formula of the distribution has no value */
+} gpuhist_unit_summary;
 
 /* The version of the library, "0.1.0". */
 GPUHIST_C_API const char* gpuhist_version(void);
@@ -208,6 +276,13 @@ GPUHIST_C_API gpuhist_status gpuhist_window_counts(const gpuhist_window* window,
 GPUHIST_C_API gpuhist_status gpuhist_window_pairs(const gpuhist_window* window, const char* scheme, uint64_t* counts,
                                                   size_t room);
 
+/* In on_unit, and of gpuhist_results_ranked_unit(). */
+GPUHIST_C_API gpuhist_status gpuhist_unit_describe(const gpuhist_unit* unit, gpuhist_unit_info* info);
+/* A name of the condition, or of the formula that the unit is ranked by, in the order of their first use, and its
+ * value: NaN if it has none. The name is valid as long as the unit. */
+GPUHIST_C_API gpuhist_status gpuhist_unit_value(const gpuhist_unit* unit, size_t number, const char** name,
+                                                double* value);
+
 GPUHIST_C_API void gpuhist_results_destroy(gpuhist_results* results);
 /* 1: every byte of every input was counted and verified; 0: not; for null 0. */
 GPUHIST_C_API int32_t gpuhist_results_complete(const gpuhist_results* results);
@@ -247,6 +322,15 @@ GPUHIST_C_API gpuhist_status gpuhist_results_pairs(const gpuhist_results* result
 /* The same for one input. */
 GPUHIST_C_API gpuhist_status gpuhist_results_input_pairs(const gpuhist_results* results, size_t number,
                                                          const char* scheme, uint64_t* counts, size_t room);
+/* The units of all inputs; of a snapshot those that were complete. GPUHIST_INVALID_ARGUMENT if none were measured. */
+GPUHIST_C_API gpuhist_status gpuhist_results_units(const gpuhist_results* results, gpuhist_unit_summary* found);
+/* The unit with the highest value (rank 0), the next one, ..., and its value. Valid until the results are destroyed. */
+GPUHIST_C_API gpuhist_status gpuhist_results_ranked_unit(const gpuhist_results* results, size_t rank, double* value,
+                                                         const gpuhist_unit** unit);
+/* A range of the distribution, lowest first, and the number of units with values from `from` on, below `to`; both are 0
+ * for the value 0. */
+GPUHIST_C_API gpuhist_status gpuhist_results_value_range(const gpuhist_results* results, size_t number, double* from,
+                                                         double* to, uint64_t* units);
 /* The result as JSON, schema gpuhist.result/1. Valid until the results are destroyed. */
 GPUHIST_C_API gpuhist_status gpuhist_results_json(const gpuhist_results* results, const char** json);
 

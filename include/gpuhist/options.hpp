@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gpuhist/results.hpp>
+#include <gpuhist/units.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -57,6 +58,7 @@ struct counting_options {
   std::optional<results> baseline{};        ///< an earlier result with byte counts, for measures that compare
   unsigned previous_windows = 0;            ///< compare each window with so many before it; 0: with `baseline`
   std::optional<window_options> windows{};  ///< absent: no windows
+  std::optional<unit_options> units{};      ///< lines, records, ... that are measured each by itself; absent: none are
   std::vector<std::string> fail_if{};       ///< conditions ("entropy > 7.9", docs/measures.md) that fail the run
   std::vector<std::string> alert_if{};      ///< conditions that are only reported
   watch_options watch{};
@@ -81,11 +83,15 @@ struct counting_options {
 
 /// Callbacks of a run. They are called one at a time, on the thread of the run: that of a counter, or the one that
 /// called count_files. They may request a stop, and must not call members of the counter or its inputs except
-/// counter::cancel(). An exception ends the run, and is thrown by counter::finish() or count_files().
+/// counter::cancel(). An exception ends the run, and is thrown by counter::finish() or count_files(). Calls that feed
+/// or end an input may wait for callbacks, so these must not wait for anything that such a caller holds.
 struct counting_events {
   std::function<void(const window&)> on_window{};    ///< every window, in their order, as soon as it has closed
   std::function<void(const verdict&)> on_verdict{};  ///< on windows that were not verified
   std::function<void(const alert&)> on_alert{};      ///< every condition that holds
+  /// Every unit that unit_options::where selects, with unit_options::filter every one that is not kept; those of an
+  /// input in order. Of inputs that are fed, before the call returns that fed the end of the unit.
+  std::function<void(const unit&)> on_unit{};
 };
 
 }  // namespace gpuhist

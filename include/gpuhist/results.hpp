@@ -16,6 +16,8 @@
 
 namespace gpuhist {
 
+struct unit_summary;  // gpuhist/units.hpp
+
 /// Why an input is not complete.
 enum class failure : std::uint8_t {
   none,
@@ -167,6 +169,11 @@ class GPUHIST_API results {
 
   /// The same for one input.
   [[nodiscard]] measurement measure(std::string_view name, std::size_t input) const;
+
+  /// The units of all inputs (counting_options::units). Of counter::snapshot(): those that were complete; units that
+  /// are inputs or windows, those that were reported. Nothing: no units were measured; so of snapshots of
+  /// count_files(), and of results that were read or merged.
+  [[nodiscard]] std::optional<unit_summary> units() const;
 
   /// As JSON, schema gpuhist.result/1, with a final newline.
   [[nodiscard]] std::string to_json() const;

@@ -11,7 +11,8 @@
 
 namespace gpuhist {
 
-/// Which text pass_through_options forward.
+/// Which text is kept: count_files() forwards it by pass_through_options, a counter passes it to
+/// input_options::on_kept.
 enum class unit_filter : std::uint8_t {
   none,  ///< all of it
   keep,  ///< of the units for which unit_options::where holds
@@ -34,7 +35,8 @@ struct unit_options {
   std::string where{};           ///< a condition ("digit > 0.5", docs/measures.md) that selects units; empty: none
   unsigned top = 0;              ///< keep so many units with the highest values of `top_by`, at most 1000000
   std::string top_by{};          ///< a formula; empty with top = 0
-  /// `keep` and `drop` require pass_through_options::content::text; units that are not forwarded are then reported,
+  /// `keep` and `drop` require `where`, and a receiver of the text: pass_through_options::content::text of
+  /// count_files(), input_options::on_kept of every input of a counter. Units that are not kept are then reported,
   /// instead of those that are selected.
   unit_filter filter = unit_filter::none;
   std::string distribution_of{};  ///< a formula; empty: no distribution
@@ -64,7 +66,7 @@ struct value_range {
   std::uint64_t units = 0;
 };
 
-/// The result of a run over its units.
+/// The units of all inputs: of a run, or of a counter so far (results::units()).
 struct unit_summary {
   std::uint64_t seen = 0;
   std::uint64_t bytes = 0;     ///< of all units

@@ -210,9 +210,12 @@ void driver::make_feed() {
                               .counts = *counts_,
                               .notes = notes_,
                               .pool = *pool_,
+                              .streams = loop_,
+                              .failures = failures_,
                               .stop = stop_,
                               .plan = plan_,
-                              .snapshot = [this] { return snapshot(); }});
+                              .snapshot = [this] { return snapshot(); },
+                              .observer = hooks_.observer});
     return;
   }
   feed_ = std::make_shared<feeder>(

@@ -5,6 +5,8 @@
 #include "pipeline/flow/run_plan.hpp"
 
 #include <algorithm>
+#include <exception>
+#include <new>
 #include <utility>
 
 namespace gpuhist::pipeline {
@@ -106,7 +108,11 @@ class fed_inputs::loan {
 };
 
 fed_inputs::fed_inputs(const feed_parts& parts, std::function<void()> begun)
-    : parts_(parts), begun_(std::move(begun)), text_(parts), decoder_memory_(parts.plan.buffers.window_limit) {}
+    : parts_(parts),
+      begun_(std::move(begun)),
+      taps_(make_taps()),
+      text_(parts, taps_.get()),
+      decoder_memory_(parts.plan.buffers.window_limit) {}
 
 fed_inputs::~fed_inputs() = default;
 
@@ -167,7 +173,7 @@ async::task<> fed_inputs::feed_all() {
     const std::scoped_lock lock(mutex_);
     stop_cause_ = std::move(cause);
   }
-  fail_open_inputs();
+  co_await fail_open_inputs();
   text_.seal_all();
 }
 
@@ -181,17 +187,25 @@ void fed_inputs::finish_open_inputs() noexcept {
       next = open_.erase(next);
     } catch (...) {
       ending.is_lost = !is_stopped();
+      if (taps_) taps_->discard(next->first);
       ++next;
     }
   }
 }
 
 // No other thread uses the inputs.
-void fed_inputs::fail_open_inputs() {
+async::task<> fed_inputs::fail_open_inputs() {
   for (auto& [input, ending] : open_) {
+    forget_callback(ending);
     std::optional<input_failure> failure = failure_at_end(ending);
     if (!failure) failure = left_at(ending.decoder ? ending.decoder->decoded_bytes() : ending.fed);
-    end_input(input, ending, failure);
+    end_counts(input, ending, failure);
+    if (!taps_) continue;
+    try {
+      co_await taps_->end(input, input_observer::ending::early);
+    } catch (...) {
+      parts_.failures.note(std::current_exception());
+    }
   }
   open_.clear();
 }
@@ -202,7 +216,28 @@ std::optional<input_failure> fed_inputs::failure_at_end(const open_input& ending
   return std::nullopt;
 }
 
+// The end of an input without a decoder is noted last, so that it fails if its last units cannot be read.
 void fed_inputs::end_input(input_id input, open_input& ending, const std::optional<input_failure>& failure) {
+  if (ending.is_dropped) forget_callback(ending);
+  if (ending.decoder) end_counts(input, ending, failure);
+  end_text(input, ending, failure);
+  if (!ending.decoder) end_counts(input, ending, failure);
+}
+
+void fed_inputs::end_text(input_id input, open_input& ending, const std::optional<input_failure>& failure) {
+  if (!taps_) return;
+  const bool has_failed = failure || (ending.decoder && ending.decoder->has_failed());
+  try {
+    async::run_here(taps_->end(input, has_failed ? input_observer::ending::early : input_observer::ending::whole));
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (...) {
+    parts_.failures.note(std::current_exception());
+  }
+  forget_callback(ending);
+}
+
+void fed_inputs::end_counts(input_id input, open_input& ending, const std::optional<input_failure>& failure) {
   if (ending.decoder) {
     failure ? ending.decoder->fail(*failure) : ending.decoder->finish();
   } else if (failure) {
@@ -212,8 +247,56 @@ void fed_inputs::end_input(input_id input, open_input& ending, const std::option
   }
 }
 
+std::unique_ptr<text_taps> fed_inputs::make_taps() {
+  if (parts_.observer == nullptr) return nullptr;
+  const text_taps::targets to{.observer = parts_.observer,
+                              .kept = [this](input_id input, std::span<const std::byte> kept) { deliver(input, kept); },
+                              .run_blocking = [this](async::task<> work) { run_on_loop(std::move(work)); }};
+  return std::make_unique<text_taps>(to, parts_.streams, parts_.counts, parts_.failures);
+}
+
+// The event loop may be within a callback that blocks: the wait ends when the run is stopped, and the task runs later.
+void fed_inputs::run_on_loop(async::task<> work) {
+  struct progress {
+    std::mutex mutex;
+    std::condition_variable_any changed;
+    bool has_ended = false;
+  };
+  const auto now = std::make_shared<progress>();
+  async::spawn(parts_.streams, std::move(work), [now](const std::exception_ptr& /*none*/) noexcept {
+    const std::scoped_lock lock(now->mutex);
+    now->has_ended = true;
+    now->changed.notify_all();
+  });
+  std::unique_lock lock(now->mutex);
+  now->changed.wait(lock, parts_.stop.get_token(), [&] { return now->has_ended; });
+}
+
+// The input is used by the calling thread, so its entry stays.
+void fed_inputs::deliver(input_id input, std::span<const std::byte> kept) {
+  if (is_stopped()) return;
+  const kept_text* to = nullptr;
+  {
+    const std::scoped_lock lock(mutex_);
+    to = &open_.at(input).on_kept;
+  }
+  const callback_scope within(this);
+  try {
+    if (*to) (*to)(kept);
+  } catch (...) {
+    parts_.failures.note(std::current_exception());
+    throw feed_closed(nullptr);
+  }
+}
+
+// What the function holds may call the counter when it is destroyed.
+void fed_inputs::forget_callback(open_input& ending) noexcept {
+  const callback_scope within(this);
+  ending.on_kept = nullptr;
+}
+
 // What needs memory comes first: an input that was opened in the counts can be fed and ended.
-input_id fed_inputs::open(std::string name, const std::optional<fed_decoding>& decoding) {
+input_id fed_inputs::open(std::string name, const std::optional<fed_decoding>& decoding, kept_text on_kept) {
   const activity here(*this);
   std::map<input_id, open_input> made;
   made.try_emplace(0);
@@ -234,6 +317,7 @@ input_id fed_inputs::open(std::string name, const std::optional<fed_decoding>& d
                                                                               .memory = decoder_memory_,
                                                                               .option_name = parts_.plan.option_name});
   }
+  entry.mapped().on_kept = std::move(on_kept);
   entry.key() = parts_.counts.open_input(std::move(name));
   if (!decoding) parts_.counts.set_format(entry.key(), "raw");
   const input_id input = entry.key();
@@ -252,6 +336,7 @@ void fed_inputs::with_input(input_id input, bool takes_lent, const Function& fun
   } catch (...) {
     const std::exception_ptr cause = std::current_exception();
     use.note_lost();
+    if (taps_) taps_->discard(input);
     use.end(failure_of_feeding(cause));  // if there is no memory for that either, it fails at the end of the run
     std::rethrow_exception(cause);
   }
@@ -314,6 +399,7 @@ void fed_inputs::commit(input_id input, const lent_room& room, std::size_t fille
       parts_.notes.read.bytes += filled;
       if (fed.decoder) return fed.decoder->feed(room.bytes.first(filled));
       if (chunk == nullptr) return text_.put(use.owner(), room.bytes.first(filled), fed.fed);
+      text_.observe(use.owner(), room.bytes.first(filled));
       text_.put_slot(*std::exchange(chunk, nullptr), filled, use.owner(), fed.fed);
     });
   } catch (...) {

@@ -8,6 +8,7 @@
 #include "pipeline/flow/decoding/fed_decoder.hpp"
 #include "pipeline/flow/fed_text.hpp"
 #include "pipeline/flow/text_feed.hpp"
+#include "pipeline/flow/text_taps.hpp"
 
 #include <condition_variable>
 #include <cstddef>
@@ -41,8 +42,13 @@ class fed_inputs final : public text_feed {
   fed_inputs(const feed_parts& parts, std::function<void()> begun);
   ~fed_inputs() override;
 
-  /// `decoding`: of compressed bytes. Nothing: the bytes are the text.
-  input_id open(std::string name, const std::optional<fed_decoding>& decoding = std::nullopt);
+  /// Receives the text that the observer of the run keeps of an input, in order, on the thread that feeds or finishes
+  /// the input. It is valid during the call. An exception ends the run.
+  using kept_text = std::function<void(std::span<const std::byte>)>;
+
+  /// `decoding`: of compressed bytes. Nothing: the bytes are the text. `on_kept`: may be empty; it is not called once
+  /// the run is stopped, or the input is dropped.
+  input_id open(std::string name, const std::optional<fed_decoding>& decoding = std::nullopt, kept_text on_kept = {});
 
   /// Feeds the next bytes of an input. Returns when they are no longer needed. Throws std::bad_alloc or text_lost if
   /// memory is short; the input has then failed. Damage of a compressed input does not throw.
@@ -115,14 +121,21 @@ class fed_inputs final : public text_feed {
     bool is_lost = false;     // some of its text, for lack of memory
     bool is_dropped = false;  // drop() was called
     std::unique_ptr<fed_decoder> decoder{};
+    kept_text on_kept{};
   };
 
   void enter();
   void leave() noexcept;
   void close() noexcept;
   void finish_open_inputs() noexcept;
-  void fail_open_inputs();
+  async::task<> fail_open_inputs();
   void end_input(input_id input, open_input& ending, const std::optional<input_failure>& failure);
+  void end_counts(input_id input, open_input& ending, const std::optional<input_failure>& failure);
+  void end_text(input_id input, open_input& ending, const std::optional<input_failure>& failure);
+  [[nodiscard]] std::unique_ptr<text_taps> make_taps();
+  void deliver(input_id input, std::span<const std::byte> kept);
+  void run_on_loop(async::task<> work);
+  void forget_callback(open_input& ending) noexcept;
   [[nodiscard]] static std::optional<input_failure> failure_at_end(const open_input& ending);
   lent_room make_room(input_id input, std::size_t wanted, bool is_text);
   template <typename Function>
@@ -131,6 +144,7 @@ class fed_inputs final : public text_feed {
 
   feed_parts parts_;
   const std::function<void()> begun_;
+  const std::unique_ptr<text_taps> taps_;  // null: the text is not observed
   fed_text text_;
   decoder_memory decoder_memory_;
 

@@ -4,6 +4,8 @@
 #include "pipeline/flow/window_divider.hpp"
 
 #include <algorithm>
+#include <exception>
+#include <new>
 #include <utility>
 
 namespace gpuhist::pipeline {
@@ -14,6 +16,9 @@ constexpr std::size_t min_lent_bytes = std::size_t{64} << 10U;
 
 // Borrowed text is counted in parts of this size, by several threads.
 constexpr std::size_t borrowed_part_bytes = std::size_t{4} << 20U;
+
+// Text that is observed is counted in pieces of this size, while they are in the cache.
+constexpr std::size_t observed_bytes = std::size_t{256} << 10U;
 
 std::string closed_text(const std::exception_ptr& cause) {
   const std::string text = "no more text is accepted: ";
@@ -49,9 +54,10 @@ class fed_text::borrowed_part final : public text_lender, public async::work_ite
   std::shared_ptr<const void> loan_;
 };
 
-fed_text::fed_text(const feed_parts& parts)
+fed_text::fed_text(const feed_parts& parts, text_taps* taps)
     : parts_(parts),
       stop_(parts.stop.get_token()),
+      taps_(taps),
       divider_(parts.counts.windows() != nullptr ? std::make_unique<window_divider>(parts.counts) : nullptr),
       cutter_(parts.slots, parts.collected, divider_.get()) {}
 
@@ -62,7 +68,30 @@ bool fed_text::is_counted_in_place(std::size_t size) const {
   return size >= min_lent_bytes && cutter_.accepts_lent_text() && cutter_.max_lent_bytes() >= min_lent_bytes;
 }
 
+void fed_text::observe(const text_owner& owner, std::span<const std::byte> text) {
+  if (taps_ == nullptr || text.empty()) return;
+  if (stop_.stop_requested()) throw_closed();
+  try {
+    async::run_here(taps_->observe(owner, text));
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (...) {
+    parts_.failures.note(std::current_exception());
+    throw_closed();
+  }
+}
+
 void fed_text::put(const text_owner& owner, std::span<const std::byte> text, std::uint64_t& put) {
+  if (taps_ == nullptr) return put_piece(owner, text, put);
+  while (!text.empty()) {
+    const auto piece = text.first(std::min(text.size(), observed_bytes));
+    observe(owner, piece);
+    put_piece(owner, piece, put);
+    text = text.subspan(piece.size());
+  }
+}
+
+void fed_text::put_piece(const text_owner& owner, std::span<const std::byte> text, std::uint64_t& put) {
   while (!text.empty()) {
     if (stop_.stop_requested()) throw_closed();
     const std::size_t taken = is_counted_in_place(text.size()) ? count_part(owner, text) : copy_part(owner, text);
@@ -78,6 +107,7 @@ void fed_text::put_borrowed(const text_owner& owner, std::span<const std::byte> 
   while (!text.empty()) {
     if (stop_.stop_requested()) throw_closed();
     const auto part = text.first(std::min<std::uint64_t>({text.size(), borrowed_part_bytes, cutter_.max_lent_bytes()}));
+    observe(owner, part);
     auto job = std::make_unique<borrowed_part>(*this, loan);
     const auto [chunk, is_stored] = cut_lent(owner, part, *job);
     job->set_chunk(*chunk);

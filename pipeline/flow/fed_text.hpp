@@ -4,12 +4,14 @@
 //     large text:   host engines count it where it lies, on the calling thread (put) or on the pool (put_borrowed)
 //     lent slots:   the program wrote the text into a slot itself
 //
-// All are chunks of one cutter, so chunks are merged in the order in which their text was put.
+// All are chunks of one cutter, so chunks are merged in the order in which their text was put. Text is observed by the
+// calling thread before it is put.
 #pragma once
 
 #include "pipeline/flow/cutter.hpp"
 #include "pipeline/flow/text_divider.hpp"
 #include "pipeline/flow/text_feed.hpp"
+#include "pipeline/flow/text_taps.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -34,8 +36,8 @@ class feed_closed : public std::runtime_error {
 /// before the failure. They throw text_lost or std::bad_alloc if memory is short; text after the failure is lost.
 class fed_text final : private text_lender {
  public:
-  /// The parts outlive this.
-  explicit fed_text(const feed_parts& parts);
+  /// The parts outlive this. `taps`: where text goes besides being counted; null: nowhere.
+  fed_text(const feed_parts& parts, text_taps* taps);
 
   /// Returns when the text is no longer needed.
   void put(const text_owner& owner, std::span<const std::byte> text, std::uint64_t& put);
@@ -48,6 +50,10 @@ class fed_text final : private text_lender {
   /// slots at a time. Does not wait: null if there is none, or if text must be divided in the order in which it is put
   /// (windows). It is not in the cutter, so it delays no other text, however long it is kept.
   [[nodiscard]] slot* take_slot(input_id input);
+
+  /// Passes text to the taps: that of a slot, before it is put. If observing fails for another reason than memory, the
+  /// run ends with that failure.
+  void observe(const text_owner& owner, std::span<const std::byte> text);
 
   /// The first `filled` bytes of a slot of take_slot() are text of `owner`. The slot must not be used afterwards.
   void put_slot(slot& taken, std::size_t filled, const text_owner& owner, std::uint64_t& put);
@@ -75,12 +81,14 @@ class fed_text final : private text_lender {
   void release(std::span<const std::byte> /*text*/) noexcept override {}  // put() returns after it
   [[nodiscard]] bool is_counted_in_place(std::size_t size) const;
   [[noreturn]] void throw_closed() const;
+  void put_piece(const text_owner& owner, std::span<const std::byte> text, std::uint64_t& put);
   std::size_t copy_part(const text_owner& owner, std::span<const std::byte> text);
   std::size_t count_part(const text_owner& owner, std::span<const std::byte> text);
   lent_chunk cut_lent(const text_owner& owner, std::span<const std::byte> text, text_lender& lender);
 
   const feed_parts parts_;
   const std::stop_token stop_;
+  text_taps* const taps_;                        // null: none
   const std::unique_ptr<text_divider> divider_;  // null: no windows
   cutter cutter_;
   std::mutex reserving_;  // one caller at a time may reserve; it is taken before the lock of the cutter

@@ -45,7 +45,7 @@ struct run_hooks {
   /// On SIGUSR1, which is watched if this is set and the parent did not ignore it. All bytes that arrived before are
   /// counted. Precondition: hold_status_signal() was called.
   std::function<void(const run_progress&)> status{};
-  /// Observes the text of every input in its order; outlives the run. Null: none. Text of a feed is not observed.
+  /// Observes the text of every input in its order; outlives the run. Null: none.
   text_observer* observer = nullptr;
   /// Makes the feed of the run. Empty: the inputs of the plan are fed.
   std::function<std::shared_ptr<text_feed>(const feed_parts&)> make_feed{};

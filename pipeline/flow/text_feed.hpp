@@ -1,10 +1,13 @@
 // The part of a run that puts text into the ring: the inputs of a plan (feeder), or of a program (fed_inputs).
 #pragma once
 
+#include "async/event_loop.hpp"
 #include "async/executor.hpp"
 #include "async/task.hpp"
+#include "async/task_group.hpp"
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/counts/run_counts.hpp"
+#include "pipeline/counts/text_observer.hpp"
 #include "pipeline/flow/collector.hpp"
 #include "pipeline/flow/ring.hpp"
 #include "pipeline/flow/run_plan.hpp"
@@ -23,9 +26,12 @@ struct feed_parts {
   rolling_counts& counts;
   feed_notes& notes;
   async::executor& pool;
+  async::event_loop& streams;            ///< the thread of the run
+  async::first_failure& failures;        ///< receives failures that no input causes
   std::stop_source stop;                 ///< nothing more is to be read
   const run_plan& plan;                  ///< as far as the system permits it
   std::function<run_counts()> snapshot;  ///< the counts at this moment; thread-safe
+  text_observer* observer = nullptr;     ///< of the text; null: none
 };
 
 class text_feed {

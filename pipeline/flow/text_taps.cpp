@@ -88,7 +88,7 @@ async::task<> text_taps::end_group(text_owner owner, bool whole) {
 async::task<> text_taps::join_ended(input_id input, tap_pointer ended) {
   while (ended) {
     co_await join(input, *ended);
-    if (ended->is_first) co_await flush(*ended);  // a gap may have ended a unit
+    if (ended->is_first) co_await flush(input, *ended);  // a gap may have ended a unit
     ended = release(input, ended);
   }
 }
@@ -155,7 +155,7 @@ async::task<> text_taps::join(input_id input, tap& later) {
     cut(input);
     throw;
   }
-  co_await flush(later);
+  co_await flush(input, later);
 }
 
 async::task<> text_taps::pass(const text_owner& owner, std::span<const std::byte> text) {
@@ -176,7 +176,7 @@ async::task<> text_taps::observe(const text_owner& owner, std::span<const std::b
       if (!to->is_first) co_return;  // text before it is missing
     }
     text = text.subspan(to->observer->take_some(text, owner.group == 0));
-    if (to->is_first) co_await flush(*to);
+    if (to->is_first) co_await flush(owner.input, *to);
   }
 }
 
@@ -187,13 +187,18 @@ void text_taps::validate(input_id input, tap& to, std::span<const std::byte> tex
   if (to.is_first) counts_.note_utf8(input, report_of(*to.utf8_meter));
 }
 
-async::task<> text_taps::flush(tap& first) {
+async::task<> text_taps::flush(input_id input, tap& first) {
   if (observer_ == nullptr) co_return;
-  if (sink_ != nullptr && filters()) {
+  if (filters()) {
     input_observer& from = *first.observer;
-    for (auto kept = from.next_kept(); !kept.empty(); kept = from.next_kept()) co_await sink_->write(kept);
+    for (auto kept = from.next_kept(); !kept.empty(); kept = from.next_kept()) {
+      if (kept_) kept_(input, kept);
+      if (sink_ != nullptr) co_await sink_->write(kept);
+    }
   }
-  if (!has_failed_ && observer_->wants_publishing()) co_await async::run_on(streams_, publish());
+  if (has_failed_ || !observer_->wants_publishing()) co_return;
+  if (run_blocking_) co_return run_blocking_(publish());
+  co_await async::run_on(streams_, publish());
 }
 
 // The text belongs to an input, but the caller of the run causes the failure.
@@ -228,8 +233,12 @@ async::task<> text_taps::end(input_id input, input_observer::ending how) {
       last->utf8_meter->end();
       counts_.note_utf8(input, report_of(*last->utf8_meter));
     }
-    co_await flush(*last);
+    co_await flush(input, *last);
   }
+  discard(input);
+}
+
+void text_taps::discard(input_id input) {
   const std::scoped_lock lock(mutex_);
   open_.erase(input);
 }

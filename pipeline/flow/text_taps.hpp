@@ -1,5 +1,5 @@
 // Where text goes before it is counted: to the output of --pass-through=text, to an observer, and to the validation of
-// --utf8.
+// --utf8. Text that a program feeds (fed_text) goes to an observer only.
 //
 // Groups of frames of one input are decoded at the same time, and so is their text observed. Each group has a tap. The
 // first one continues what all groups before it have observed; each of the others holds what it finds, until the tap
@@ -22,8 +22,8 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -41,6 +41,12 @@ class text_taps {
     io::stream_sink* sink = nullptr;    ///< receives the text, or what the observer keeps of it; null: none
     text_observer* observer = nullptr;  ///< null: none
     bool validates_utf8 = false;        ///< the text is validated, and the counts are noted in `counts`
+    // Of text that threads of a program pass.
+    /// Receives what the observer keeps, on the thread that passes the text; empty: `sink` does.
+    std::function<void(input_id, std::span<const std::byte>)> kept{};
+    /// Runs a task on the thread of the run, and blocks until it has ended or the run is stopped; empty: the coroutine
+    /// waits.
+    std::function<void(async::task<>)> run_blocking{};
   };
 
   /// `streams`: the thread of the run. An exception of the observer's publish() is noted in `failures`.
@@ -48,6 +54,8 @@ class text_taps {
       : sink_(to.sink),
         observer_(to.observer),
         validates_utf8_(to.validates_utf8),
+        kept_(to.kept),
+        run_blocking_(to.run_blocking),
         streams_(streams),
         counts_(counts),
         failures_(failures) {}
@@ -89,6 +97,9 @@ class text_taps {
   /// The input has no more text, and its groups have ended.
   async::task<> end(input_id input, input_observer::ending how);
 
+  /// As end() after a failure of observing: nothing more is observed, and nothing is passed.
+  void discard(input_id input);
+
  private:
   // Of the text of a group, joined with that of all groups before it if it is the first; or of an input without groups.
   // Used by the thread that passes the text, and after the end of the group by the one that joins it.
@@ -123,12 +134,14 @@ class text_taps {
   [[nodiscard]] tap_pointer release(input_id input, const tap_pointer& ended);
   void cut(input_id input);
   void validate(input_id input, tap& to, std::span<const std::byte> text);
-  async::task<> flush(tap& first);
+  async::task<> flush(input_id input, tap& first);
   async::task<> publish();
 
   io::stream_sink* const sink_;
   text_observer* const observer_;
   const bool validates_utf8_;
+  const std::function<void(input_id, std::span<const std::byte>)> kept_;
+  const std::function<void(async::task<>)> run_blocking_;
   async::event_loop& streams_;
   rolling_counts& counts_;
   async::first_failure& failures_;

@@ -4,6 +4,7 @@
 #include "gpuhist/errors.hpp"
 #include "gpuhist/gpuhist.h"
 #include "gpuhist/results.hpp"
+#include "gpuhist/units.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -77,10 +78,30 @@ void write_known(Struct all, Struct& to, const char* name) {
   std::memcpy(&to, &all, std::min(all.size, sizeof(all)));
 }
 
+/// Calls a callback of the caller: `call`. Its exception becomes errc::callback, whose text begins with `name`.
+template <typename Call>
+std::int32_t call_back(const char* name, const Call& call) {
+  const std::string thrown_by = std::string(name) + " threw an exception";
+  try {
+    return call();
+  } catch (const std::exception& thrown) {
+    throw error(errc::callback, thrown_by + ": " + thrown.what());
+  } catch (...) {
+    throw error(errc::callback, thrown_by);
+  }
+}
+
+/// Throws errc::invalid_argument for values that no enumeration has.
+unit_options unit_options_of(const gpuhist_unit_options& options);
+
 /// Throws errc::invalid_argument if there is no room for all counts.
 void copy_counts(const std::vector<std::uint64_t>& from, std::uint64_t* to, std::size_t room);
 
 }  // namespace gpuhist::c_interface
+
+struct gpuhist_unit {
+  const gpuhist::unit& found;
+};
 
 /// Strings that are returned are kept in the handles: pointers to them are valid until the handle is destroyed.
 struct gpuhist_window {

@@ -17,6 +17,7 @@
 
 struct gpuhist_counter {
   gpuhist::counter counts;
+  std::stop_source stop;  // cancels it
 };
 
 struct gpuhist_input {
@@ -34,7 +35,10 @@ static_assert(sizeof(void*) != sizeof(std::uint64_t) ||
                   (std::has_unique_object_representations_v<gpuhist_options> &&
                    std::has_unique_object_representations_v<gpuhist_input_options> &&
                    std::has_unique_object_representations_v<gpuhist_input_result> &&
-                   std::has_unique_object_representations_v<gpuhist_window_info>),
+                   std::has_unique_object_representations_v<gpuhist_window_info> &&
+                   std::has_unique_object_representations_v<gpuhist_unit_options> &&
+                   std::has_unique_object_representations_v<gpuhist_unit_info> &&
+                   std::has_unique_object_representations_v<gpuhist_unit_summary>),
               "no structure has padding");
 
 // Of this thread. An array has no destructor, so that destructors of other variables of the thread may use it.
@@ -93,40 +97,43 @@ counting_options counting_options_of(const gpuhist_options& known) {
                                   .step = known.window_step,
                                   .per_input = known.windows_per_input != 0};
   }
+  if (known.units != nullptr) made.units = unit_options_of(*known.units);
   return made;
-}
-
-std::int32_t call_on_window(const gpuhist_options& known, const gpuhist_window& passed) {
-  constexpr const char* thrown_by = "gpuhist_options.on_window threw an exception";
-  try {
-    return known.on_window(known.window_context, &passed);
-  } catch (const std::exception& thrown) {
-    throw error(errc::callback, std::string(thrown_by) + ": " + thrown.what());
-  } catch (...) {
-    throw error(errc::callback, thrown_by);
-  }
 }
 
 // A request instead of cancel(): the callback may have destroyed the counter.
 counting_events events_of(const gpuhist_options& known, const std::stop_source& stop) {
   counting_events made;
+  if (known.on_unit != nullptr) {
+    made.on_unit = [stop = std::stop_source(stop), known](const unit& found) mutable {
+      const gpuhist_unit passed{.found = found};
+      const auto call = [&] { return known.on_unit(known.unit_context, &passed); };
+      if (call_back("gpuhist_options.on_unit", call) != 0) stop.request_stop();
+    };
+  }
   if (known.on_window == nullptr) return made;
   made.on_window = [stop = std::stop_source(stop), known](const window& closed) mutable {
     const gpuhist_window passed{.closed = closed,
                                 .input = std::string(closed.input()),
                                 .last_input = std::string(closed.last_input()),
                                 .error = std::string(closed.error())};
-    if (call_on_window(known, passed) != 0) stop.request_stop();
+    const auto call = [&] { return known.on_window(known.window_context, &passed); };
+    if (call_back("gpuhist_options.on_window", call) != 0) stop.request_stop();
   };
   return made;
 }
 
-input_options input_options_of(const gpuhist_input_options* options) {
+input_options input_options_of(const gpuhist_input_options* options, const std::stop_source& stop) {
   input_options made;
   if (options == nullptr) return made;
   const gpuhist_input_options known = known_part(*options, "gpuhist_input_options");
   if (known.format != nullptr) made.format = known.format;
   made.max_output = known.max_output;
+  if (known.on_kept == nullptr) return made;
+  made.on_kept = [stop = std::stop_source(stop), known](std::span<const std::byte> text) mutable {
+    const auto call = [&] { return known.on_kept(known.kept_context, text.data(), text.size()); };
+    if (call_back("gpuhist_input_options.on_kept", call) != 0) stop.request_stop();
+  };
   return made;
 }
 
@@ -205,7 +212,7 @@ gpuhist_status gpuhist_counter_create(const gpuhist_options* options, gpuhist_co
     const std::stop_source stop;
     gpuhist::counting_options counting = counting_options_of(known);
     counting.stop = stop.get_token();
-    *made = new gpuhist_counter{gpuhist::counter(counting, events_of(known, stop))};
+    *made = new gpuhist_counter{.counts = gpuhist::counter(counting, events_of(known, stop)), .stop = stop};
   });
 }
 
@@ -237,7 +244,8 @@ gpuhist_status gpuhist_input_open_with(gpuhist_counter* counter, const char* nam
                                        gpuhist_input** made) {
   return guarded([&] {
     given(made, "made") = nullptr;
-    *made = new gpuhist_input{counter_of(counter).open_input(&given(name, "name"), input_options_of(options))};
+    const gpuhist::input_options known = input_options_of(options, given(counter, "counter").stop);
+    *made = new gpuhist_input{counter_of(counter).open_input(&given(name, "name"), known)};
   });
 }
 

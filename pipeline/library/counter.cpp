@@ -9,6 +9,7 @@
 #include "pipeline/library/event_publisher.hpp"
 #include "pipeline/library/results.hpp"
 #include "pipeline/library/signal_free_thread.hpp"
+#include "pipeline/library/unit_reports.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -66,7 +67,7 @@ auto& given(const Pointer& state) {
 // outlives them.
 struct [[gnu::visibility("hidden")]] counter::state : std::enable_shared_from_this<counter::state> {
   state(const counting_options& options, counting_events called)
-      : planned(make_fed_plan(options)), events(planned, std::move(called)) {}
+      : planned(make_fed_plan(options)), events(planned, std::move(called)), units(make_units()) {}
 
   void start(const std::stop_token& stop);
   void run() noexcept;
@@ -74,15 +75,19 @@ struct [[gnu::visibility("hidden")]] counter::state : std::enable_shared_from_th
   void end() noexcept;
   void wait_for_end();
   results take_results();
+  [[nodiscard]] fed_inputs::kept_text receiver_of(const input_options& options);
   results make_results(pipeline::report::kind kind, pipeline::run_counts counts, counting_failure failed) const;
 
   /// The feed of the run. Its members throw feed_closed once the run has ended.
   [[nodiscard]] fed_inputs& feed() const { return *feed_; }
 
+  [[nodiscard]] std::unique_ptr<pipeline::unit_reports> make_units();
+
   const counting_plan planned;
   pipeline::event_publisher events;
-  std::promise<void> started;  // the feed is there, or the run failed before
-  bool is_started = false;     // the first of these; used by the thread
+  const std::unique_ptr<pipeline::unit_reports> units;  // null: no units are measured
+  std::promise<void> started;                           // the feed is there, or the run failed before
+  bool is_started = false;                              // the first of these; used by the thread
   std::shared_ptr<fed_inputs> feed_;
   std::mutex ending;  // of the thread
   std::thread thread;
@@ -105,9 +110,33 @@ void mark(std::function<Result(Argument)>& hook, const std::shared_ptr<fed_input
 
 }  // namespace
 
+// Units are reported on the thread of the run.
+std::unique_ptr<pipeline::unit_reports> counter::state::make_units() {
+  if (!planned.units) return nullptr;
+  const auto publish = [this](std::span<const pipeline::units::unit_record> found) {
+    const callback_scope within(feed_.get());
+    events.publish(found);
+  };
+  return std::make_unique<pipeline::unit_reports>(
+      planned, events.wants_units() ? pipeline::units::unit_run::report_units(publish) : nullptr);
+}
+
+fed_inputs::kept_text counter::state::receiver_of(const input_options& options) {
+  const bool filters = planned.units && planned.units->filter;
+  if (filters && !options.on_kept) {
+    throw error(errc::invalid_argument, "input_options::on_kept: unit_options::filter requires it");
+  }
+  if (!filters && options.on_kept) {
+    throw error(errc::invalid_argument, "input_options::on_kept: requires unit_options::filter");
+  }
+  if (!filters) return {};
+  return [this, kept = options.on_kept](std::span<const std::byte> text) { events.call(kept, text); };
+}
+
 void counter::state::count() {
   pipeline::run_hooks hooks;
   events.connect(hooks);
+  if (units) units->connect(hooks);
   mark(hooks.window, feed_);
   mark(hooks.verdict, feed_);
   mark(hooks.input_finished, feed_);
@@ -160,6 +189,7 @@ results counter::state::make_results(pipeline::report::kind kind, pipeline::run_
                                      counting_failure failed) const {
   auto made = std::make_shared<results::state>();
   made->content = pipeline::make_report(planned, kind, std::move(counts));
+  if (units) made->content.units = units->result();
   made->failed = std::move(failed);
   return results(std::move(made));
 }
@@ -221,9 +251,9 @@ counter::~counter() {
 
 input counter::open_input(std::string name, const input_options& options) {
   return translated([&] {
-    const state& run = given(state_);
+    state& run = given(state_);
     const std::optional<pipeline::fed_decoding> decoding = decoding_of(options);
-    const input_id number = run.feed().open(std::move(name), decoding);
+    const input_id number = run.feed().open(std::move(name), decoding, run.receiver_of(options));
     try {
       return input(std::make_unique<input::state>(state_, number));
     } catch (...) {

@@ -1,6 +1,7 @@
 #include "pipeline/library/event_publisher.hpp"
 
 #include "pipeline/library/alerts.hpp"
+#include "pipeline/library/unit_reports.hpp"
 #include "pipeline/library/window.hpp"
 #include "pipeline/report/conditions/report_units.hpp"
 
@@ -41,6 +42,11 @@ void event_publisher::connect(run_hooks& to) {
 }
 
 void event_publisher::watch_totals(const run_counts& result) { gates::watch_totals(result, plan_.watched, watched_); }
+
+void event_publisher::publish(std::span<const units::unit_record> found) {
+  if (!events_.on_unit) return;
+  for (const units::unit_record& each : found) call(events_.on_unit, unit_of(each));
+}
 
 // A window is published before its alerts. Returns whether the reading ends.
 bool event_publisher::publish(const closed_window& closed) {

@@ -1,4 +1,4 @@
-// Calls the callbacks of a run: windows, verdicts, and the conditions that hold for windows, inputs and totals.
+// Calls the callbacks of a run: windows, verdicts, units, and the conditions that hold for windows, inputs and totals.
 #pragma once
 
 #include "gpuhist/options.hpp"
@@ -7,15 +7,19 @@
 #include "pipeline/library/counting_plan.hpp"
 #include "pipeline/report/conditions/watcher.hpp"
 #include "pipeline/report/measures/previous_baseline.hpp"
+#include "pipeline/report/units/unit_result.hpp"
 
 #include <exception>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <span>
 #include <utility>
 
 namespace gpuhist::pipeline {
 
-/// Used by the thread of the run. Memory: with previous_windows N, N times 2 KiB; with per_input, for every open input.
+/// Used by the thread of the run, except call(). Memory: with previous_windows N, N times 2 KiB; with per_input, for
+/// every open input.
 class event_publisher {
  public:
   /// Borrows `planned`.
@@ -27,16 +31,23 @@ class event_publisher {
   /// Checks the conditions for the totals of a run that no condition ended.
   void watch_totals(const run_counts& result);
 
+  /// Whether units are reported.
+  [[nodiscard]] bool wants_units() const { return static_cast<bool>(events_.on_unit); }
+
+  void publish(std::span<const units::unit_record> found);
+
   /// Whether a condition of fail_if held.
   [[nodiscard]] bool has_failed() const { return watched_.has_failed(); }
 
-  /// Calls a callback of the caller. Its exception is kept, so that it is distinguished from those of the run.
+  /// Calls a callback of the caller. Its exception is kept, so that it is distinguished from those of the run. Any
+  /// thread.
   template <typename Callback, typename... Arguments>
   void call(const Callback& callback, Arguments&&... arguments) {
     if (!callback) return;
     try {
       callback(std::forward<Arguments>(arguments)...);
     } catch (...) {
+      const std::scoped_lock lock(throwing_);
       if (!thrown_) thrown_ = std::current_exception();
       throw;
     }
@@ -45,7 +56,7 @@ class event_publisher {
   /// The schemes and measures of windows and units; without counts.
   [[nodiscard]] const report& frame() const { return *frame_; }
 
-  /// The first exception of a callback; null: none has thrown.
+  /// The first exception of a callback; null: none has thrown. After the last call of one.
   [[nodiscard]] const std::exception_ptr& thrown() const { return thrown_; }
 
  private:
@@ -58,7 +69,8 @@ class event_publisher {
   gates::watcher watched_;
   std::shared_ptr<const report> frame_;                           // what all windows share
   std::map<source_name, measures::previous_baseline> baselines_;  // by stream; null: the stream of all inputs
-  std::exception_ptr thrown_;
+  std::mutex throwing_;
+  std::exception_ptr thrown_;  // under the mutex
 };
 
 }  // namespace gpuhist::pipeline

@@ -36,7 +36,7 @@ file_run::file_run(const counting_plan& planned, const file_events& events, std:
       process_(std::move(process)),
       publisher_(planned, static_cast<const counting_events&>(events)) {
   if (!plan_.units) return;
-  const bool is_reported = events_.on_unit || process_.on_units;
+  const bool is_reported = publisher_.wants_units() || process_.on_units;
   units_ = std::make_unique<unit_reports>(
       plan_, is_reported
                  ? units::unit_run::report_units([this](std::span<const units::unit_record> found) { publish(found); })
@@ -68,7 +68,6 @@ finished_run file_run::conclude(outcome finished) const {
   if (const auto& fault = finished.pass_through_error) {
     made.outcome.pass_through_error = {.error = fault->error, .offset = fault->offset};
   }
-  if (units_) made.outcome.units = summary_of(units_->result());
   auto result = std::make_shared<results::state>();
   result->content = make_report(plan_, report::kind::result, std::move(finished.result));
   if (units_) result->content.units = units_->result();
@@ -82,7 +81,7 @@ run_hooks file_run::hooks() {
   run_hooks made;
   publisher_.connect(made);
   made.stop = stop_;
-  if (units_) connect_units(made);
+  if (units_) units_->connect(made);
   if (events_.on_input) {
     made.input_finished = [this, watch = std::move(made.input_finished)](const input_report& input) {
       publish(input);
@@ -109,26 +108,8 @@ run_hooks file_run::hooks() {
 }
 
 void file_run::publish(std::span<const units::unit_record> found) {
-  if (events_.on_unit) {
-    for (const units::unit_record& each : found) publisher_.call(events_.on_unit, unit_of(each));
-  }
+  publisher_.publish(found);
   if (process_.on_units) process_.on_units(publisher_.frame(), found);
-}
-
-void file_run::connect_units(run_hooks& to) {
-  to.observer = units_->observer();
-  if (units_->are_inputs()) {
-    to.input_finished = [this, next = std::move(to.input_finished)](const input_report& input) {
-      units_->judge(input);
-      return next && next(input);
-    };
-  }
-  if (units_->are_windows()) {
-    to.window = [this, next = std::move(to.window)](const closed_window& closed) {
-      units_->judge(closed);
-      return next && next(closed);
-    };
-  }
 }
 
 // As a result that contains this input alone.

@@ -24,7 +24,8 @@ struct process_hooks {
   bool process_exits = false;                            ///< as run_hooks::process_exits
   std::function<void()> write_kept{};                    ///< as run_hooks::write_kept
   std::function<void(const run_progress&)> on_status{};  ///< as run_hooks::status
-  /// For selected units, at least one; `frame`: the schemes and measures of the run.
+  /// As counting_events::on_unit, for several units at once, with their counts; `frame`: the schemes and measures of
+  /// the run.
   std::function<void(const report& frame, std::span<const units::unit_record> found)> on_units{};
 };
 
@@ -51,7 +52,6 @@ class file_run {
   [[nodiscard]] finished_run conclude(outcome finished) const;
   void publish(const input_report& input);
   void publish(std::span<const units::unit_record> found);
-  void connect_units(run_hooks& to);
   [[nodiscard]] results results_of(report::kind kind, run_counts counts) const;
   [[nodiscard]] run_status status_of(const outcome& finished) const;
 

@@ -22,6 +22,12 @@ void check_pass_through(const file_options& options) {
                              : "pass_through_options: neither descriptor nor sink is given; give one of them");
 }
 
+void check_filter(const file_options& options) {
+  if (!options.counting.units || options.counting.units->filter == unit_filter::none) return;
+  if (options.pass_through && options.pass_through->forwarded == pass_through_options::content::text) return;
+  throw error(errc::invalid_argument, "unit_options::filter: requires file_options::pass_through of text");
+}
+
 // `of_callback`: set to the exception of a callback before it is thrown.
 file_outcome run_files(const file_options& options, const file_events& events, std::exception_ptr& of_callback) {
   pipeline::counting_plan planned = make_plan(options, pipeline::option_names());
@@ -53,6 +59,7 @@ file_outcome run_files(const file_options& options, const file_events& events, s
 
 file_outcome count_files(const file_options& options, const file_events& events) {
   check_pass_through(options);
+  check_filter(options);
   std::exception_ptr of_callback;
   try {
     return run_files(options, events, of_callback);

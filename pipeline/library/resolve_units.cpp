@@ -53,28 +53,24 @@ void check_combination(const file_options& options, const option_names& names) {
     throw config::usage_error(each + ": cannot be combined with " + names.name("--follow") + "; give " +
                               names.name("--window") + " and " + names.name("--alert-if"));
   }
-  if (options.units->each == kind::window && !options.counting.windows) {
+  if (options.counting.units->each == kind::window && !options.counting.windows) {
     throw config::usage_error(each + ": window requires " + names.name("--window"));
   }
 }
 
-void check_filter(const file_options& options, const option_names& names) {
-  const unit_options& asked = *options.units;
+void check_filter(const unit_options& asked, const option_names& names) {
   if (asked.where.empty()) throw config::usage_error("unit_options::filter: requires unit_options::where");
-  if (!options.pass_through || options.pass_through->forwarded != pass_through_options::content::text) {
-    throw config::usage_error("unit_options::filter: requires file_options::pass_through of text");
-  }
   if (asked.each == kind::input || asked.each == kind::window) {
     throw config::usage_error(names.where("--each") + ": units of a filter are lines, records or parts of a text");
   }
 }
 
 // The records of ranked units are held in memory.
-void check_memory(const file_options& options, const option_names& names) {
+void check_memory(const counting_options& options, const option_names& names) {
   constexpr std::uint64_t bytes_of_unit = 3072;  // with counts of 256 values: measured
   constexpr std::uint64_t share_of_memory = 4;
   constexpr std::uint64_t default_limit = std::uint64_t{1} << 30U;
-  const std::uint64_t limit = options.counting.memory_limit > 0 ? options.counting.memory_limit : default_limit;
+  const std::uint64_t limit = options.memory_limit > 0 ? options.memory_limit : default_limit;
   if (options.units->top * bytes_of_unit <= limit / share_of_memory) return;
   throw config::usage_error(names.where("--top") + ": " + std::to_string(options.units->top) + " units may need " +
                             config::format_size(options.units->top * bytes_of_unit) + " of memory; give at most " +
@@ -101,8 +97,8 @@ void check_names(const gates::formula& used, const std::string& option, const un
 }  // namespace
 
 std::shared_ptr<const units::unit_plan> resolve_units(const file_options& options, const formula_context& known) {
-  if (!options.units) return nullptr;
-  const unit_options& asked = *options.units;
+  if (!options.counting.units) return nullptr;
+  const unit_options& asked = *options.counting.units;
   const option_names& names = known.names;
   check_combination(options, names);
   formula_context of_units = known;
@@ -116,7 +112,7 @@ std::shared_ptr<const units::unit_plan> resolve_units(const file_options& option
     check_names(*made.where, names.where("--where"), made.shape);
   }
   if (asked.filter != unit_filter::none) {
-    check_filter(options, names);
+    check_filter(asked, names);
     using kept = units::filtering::kept;
     made.filter = {.units = asked.filter == unit_filter::keep ? kept::selected : kept::others,
                    .spilled_to = {.path = options.counting.temporary_folder, .content = "units that are not complete"}};
@@ -124,10 +120,11 @@ std::shared_ptr<const units::unit_plan> resolve_units(const file_options& option
   }
   if (asked.top > 0 || !asked.top_by.empty()) {
     constexpr unsigned max_units = 1'000'000;
+    const std::string formula = names.is_command() ? names.where("--top") : "unit_options::top_by";
     check_range(names.where("--top"), asked.top, 1, max_units);
-    made.top = {.number = asked.top, .by = resolve_formula(names.where("--top"), asked.top_by, of_units)};
-    check_names(made.top->by, names.where("--top"), made.shape);
-    check_memory(options, names);
+    made.top = {.number = asked.top, .by = resolve_formula(formula, asked.top_by, of_units)};
+    check_names(made.top->by, formula, made.shape);
+    check_memory(options.counting, names);
   }
   if (!asked.distribution_of.empty()) {
     made.distribution = resolve_formula(names.where("--distribution-of"), asked.distribution_of, of_units);

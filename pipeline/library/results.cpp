@@ -4,6 +4,7 @@
 #include "pipeline/counts/partitioning.hpp"
 #include "pipeline/library/errors.hpp"
 #include "pipeline/library/scheme_counts.hpp"
+#include "pipeline/library/unit_reports.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -172,6 +173,11 @@ measurement results::measure(std::string_view name) const {
 
 measurement results::measure(std::string_view name, std::size_t input) const {
   return measure_of(state_->content, input_at(state_->content, input).verified, name);
+}
+
+std::optional<unit_summary> results::units() const {
+  if (!state_->content.units) return std::nullopt;
+  return pipeline::summary_of(*state_->content.units);
 }
 
 std::string results::to_json() const {

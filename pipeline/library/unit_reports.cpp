@@ -1,10 +1,33 @@
 #include "pipeline/library/unit_reports.hpp"
 
+#include <utility>
+
 namespace gpuhist::pipeline {
 
 unit_reports::unit_reports(const counting_plan& planned, const units::unit_run::report_units& on_selected)
     : meter_(*planned.units, planned.partition, planned.measuring.baseline.get()),
       run_(meter_, planned.units->where ? on_selected : nullptr) {}
+
+void unit_reports::connect(run_hooks& to) {
+  using form = units::unit_shape::form;
+  switch (meter_.plan().shape.divides) {
+    case form::text:
+      to.observer = &run_;
+      return;
+    case form::inputs:
+      to.input_finished = [this, next = std::move(to.input_finished)](const input_report& input) {
+        judge(input);
+        return next && next(input);
+      };
+      return;
+    case form::windows:
+      to.window = [this, next = std::move(to.window)](const closed_window& closed) {
+        judge(closed);
+        return next && next(closed);
+      };
+      return;
+  }
+}
 
 void unit_reports::judge(const input_report& input) {
   run_.judge_whole({.name = input.name,
@@ -29,11 +52,11 @@ void unit_reports::judge(const closed_window& window) {
 
 gpuhist::unit unit_of(const units::unit_record& found) {
   gpuhist::unit made{.input = *found.input,
-            .number = found.place.number,
-            .line = found.place.line,
-            .offset = found.place.offset,
-            .bytes = found.place.bytes,
-            .verified = found.verified};
+                     .number = found.place.number,
+                     .line = found.place.line,
+                     .offset = found.place.offset,
+                     .bytes = found.place.bytes,
+                     .verified = found.verified};
   for (const gates::named_value& each : found.values) made.values.push_back({.name = each.name, .value = each.value});
   return made;
 }

@@ -1,9 +1,10 @@
-// The units of a run over files: connects the plan, the run and what is reported of units.
+// The units of a run: connects the plan, the run and what is reported of units.
 #pragma once
 
 #include "gpuhist/units.hpp"
 #include "pipeline/counts/input_report.hpp"
 #include "pipeline/counts/windows/window_events.hpp"
+#include "pipeline/flow/run_hooks.hpp"
 #include "pipeline/library/counting_plan.hpp"
 #include "pipeline/report/units/unit_meter.hpp"
 #include "pipeline/report/units/unit_run.hpp"
@@ -12,26 +13,22 @@
 
 namespace gpuhist::pipeline {
 
-/// One run. Used by the thread of the run, except observer().
+/// One run. Used by the thread of the run, except result(), and the observer of text that connect() sets.
 class unit_reports {
  public:
   /// Borrows the plan, which measures units. `on_selected`: empty: selected units are not reported.
   unit_reports(const counting_plan& planned, const units::unit_run::report_units& on_selected);
 
-  /// Null: units are not parts of a text.
-  [[nodiscard]] text_observer* observer() { return meter_.plan().shape.divides_text() ? &run_ : nullptr; }
+  /// Sets the hooks that measure the units, before those that are set. They borrow this object.
+  void connect(run_hooks& to);
 
-  [[nodiscard]] bool are_inputs() const { return has_form(units::unit_shape::form::inputs); }
-  [[nodiscard]] bool are_windows() const { return has_form(units::unit_shape::form::windows); }
-
-  // Measure an input, or a window, and report it if it is selected.
-  void judge(const input_report& input);
-  void judge(const closed_window& window);
-
+  /// So far. Any thread.
   [[nodiscard]] units::unit_result result() const { return run_.result(); }
 
  private:
-  [[nodiscard]] bool has_form(units::unit_shape::form wanted) const { return meter_.plan().shape.divides == wanted; }
+  // Measure an input, or a window, and report it if it is selected.
+  void judge(const input_report& input);
+  void judge(const closed_window& window);
 
   units::unit_meter meter_;
   units::unit_run run_;

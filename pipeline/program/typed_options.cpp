@@ -272,7 +272,7 @@ run_request request_of(const config::options& typed) {
   run.follow = typed.follow;
   run.pass_through = pass_through_of(typed);
   run.snapshot_every = typed.snapshot_every;
-  run.units = units_of(typed);
+  run.counting.units = units_of(typed);
   run.utf8 = typed.utf8;
   run.chunk_size = static_cast<std::uint32_t>(typed.chunk_size.value_or(0));
   run.slots = typed.slots.value_or(0);

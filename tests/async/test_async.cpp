@@ -58,6 +58,30 @@ TEST_CASE("an exception of a task is thrown where the task is awaited, whichever
   CHECK(async::run_blocking(pool, async::run_on(other, number(7))) == 7);
 }
 
+TEST_CASE("a task that is run here runs on the calling thread, also after it was on another executor") {
+  async::worker_pool other(1);
+  std::vector<std::thread::id> threads;
+  const auto note = [&]() -> async::task<> {
+    threads.push_back(std::this_thread::get_id());
+    co_return;
+  };
+  const auto task = [&]() -> async::task<> {
+    co_await note();
+    co_await async::run_on(other, note());
+    co_await note();
+    co_await async::yield();
+    co_await note();
+  };
+  async::run_here(task());
+  REQUIRE(threads.size() == 4);
+  CHECK(threads[0] == std::this_thread::get_id());
+  CHECK(threads[1] != threads[0]);
+  CHECK(threads[2] == threads[0]);
+  CHECK(threads[3] == threads[0]);
+  CHECK_THROWS_WITH(async::run_here(throws()), "thrown");
+  CHECK_THROWS_WITH(async::run_here(async::run_on(other, throws())), "thrown");
+}
+
 TEST_CASE("permits are granted in the order of the requests, and only returned permits are granted again") {
   async::event_loop loop;
   async::semaphore five(5);

@@ -132,7 +132,8 @@ TEST_CASE("C: compressed inputs are decoded, and a damaged one is described") {
   const auto plain = test::sample_text(300'000);
   auto packed = test::zstd_frame_of(plain);
   gpuhist_counter* const counter = make(host());
-  const gpuhist_input_options zstd{.size = sizeof(gpuhist_input_options), .format = "", .max_output = 0};
+  auto zstd = sized<gpuhist_input_options>();
+  zstd.format = "";
   std::array<gpuhist_input*, 2> inputs{};
   for (gpuhist_input*& each : inputs) {
     REQUIRE(gpuhist_input_open_with(counter, "packed", &zstd, &each) == GPUHIST_OK);
@@ -264,7 +265,8 @@ TEST_CASE("C: null, unknown names and numbers, and calls in the wrong order are 
   gpuhist_input* input = nullptr;
   CHECK(gpuhist_input_open(nullptr, "text", &input) == GPUHIST_INVALID_ARGUMENT);
   CHECK(gpuhist_input_open(counter, nullptr, &input) == GPUHIST_INVALID_ARGUMENT);
-  const gpuhist_input_options unknown{.size = sizeof(gpuhist_input_options), .format = "rar", .max_output = 0};
+  auto unknown = sized<gpuhist_input_options>();
+  unknown.format = "rar";
   CHECK(gpuhist_input_open_with(counter, "text", &unknown, &input) == GPUHIST_INVALID_ARGUMENT);
   CHECK(error_names("'rar'"));
   input = open(counter, "text");

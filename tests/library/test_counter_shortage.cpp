@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <optional>
 #include <span>
@@ -24,19 +25,42 @@ struct run_result {
   bool has_thrown = false;
   int borrowed = 0;  // calls of feed_borrowed() that were begun
   int released = 0;
+  std::string kept{};  // of the input `raw`
 };
+
+constexpr std::size_t part_bytes = 70'000;
+
+// All parts but the last one, which is shorter.
+unit_options keeps_whole_parts() {
+  return {.each = unit_options::kind::part,
+          .part_bytes = part_bytes,
+          .where = "bytes == 70000",
+          .top = 3,
+          .top_by = "bytes",
+          .filter = unit_filter::keep};
+}
 
 struct texts {
   std::string large = std::string(300'000, 'a');
   test::byte_vector plain = test::sample_text(400'000);
   test::byte_vector packed = test::zstd_frame_of(plain);
 
-  [[nodiscard]] std::uint64_t raw_bytes() const { return 3 + 2 * large.size() + 100; }
+  std::string raw = "abc" + large + large + std::string(100, 'b');
+  std::string kept = raw.substr(0, raw.size() / part_bytes * part_bytes);
 };
 
-void feed_all(counter& counts, const texts& all, run_result& seen) {
-  input raw = counts.open_input("raw");
-  input packed = counts.open_input("packed", {.format = ""});
+input_options kept_in(std::string& kept) {
+  return {.on_kept = [&kept](std::span<const std::byte> text) {
+    kept.append(reinterpret_cast<const char*>(text.data()), text.size());
+  }};
+}
+
+void feed_all(counter& counts, const texts& all, bool filters, run_result& seen) {
+  std::string kept_of_packed;
+  input raw = counts.open_input("raw", filters ? kept_in(seen.kept) : input_options{});
+  input_options compressed = filters ? kept_in(kept_of_packed) : input_options{};
+  compressed.format = "";
+  input packed = counts.open_input("packed", compressed);
   raw.feed("abc");
   raw.feed(all.large);
   packed.feed(std::span(all.packed).first(all.packed.size() / 2));
@@ -51,12 +75,14 @@ void feed_all(counter& counts, const texts& all, run_result& seen) {
   packed.finish();
 }
 
-run_result run(const texts& all) {
+run_result run(const texts& all, bool filters) {
   run_result seen;
   try {
-    counter counts({.schemes = {"bytes"}, .counting_engine = engine::host, .threads = 2});
+    counting_options options{.schemes = {"bytes"}, .counting_engine = engine::host, .threads = 2};
+    if (filters) options.units = keeps_whole_parts();
+    counter counts(options, {.on_unit = [](const unit&) {}});
     try {
-      feed_all(counts, all, seen);
+      feed_all(counts, all, filters, seen);
     } catch (const std::exception&) {
       seen.has_thrown = true;
     }
@@ -67,34 +93,36 @@ run_result run(const texts& all) {
   return seen;
 }
 
-void check(const run_result& seen, const texts& all) {
+void check(const run_result& seen, const texts& all, bool filters) {
   CHECK(seen.released == seen.borrowed);
+  CHECK(all.kept.starts_with(seen.kept));
   if (!seen.finished) return;
   const results& result = *seen.finished;
   bool are_all_complete = result.inputs() == 2;
   for (std::size_t i = 0; i < result.inputs(); ++i) {
     const input_result found = result.input(i);
-    const std::uint64_t expected = found.name == "raw" ? all.raw_bytes() : all.plain.size();
+    const std::uint64_t expected = found.name == "raw" ? all.raw.size() : all.plain.size();
     if (found.complete) CHECK(found.bytes == expected);
     CHECK(found.bytes <= expected);
     are_all_complete = are_all_complete && found.complete;
   }
   if (!are_all_complete && result.inputs() > 0) CHECK_FALSE(result.complete());
   if (!seen.has_thrown) CHECK((!result.complete() || are_all_complete));
+  if (filters && !seen.has_thrown && result.complete()) CHECK(seen.kept == all.kept);
 }
 
-void fail_each(test::resource kind) {
+void fail_each(test::resource kind, bool filters) {
   const texts all;
-  check(run(all), all);  // the process makes some allocations only once
+  check(run(all, filters), all, filters);  // the process makes some allocations only once
   for (unsigned nth = 1;; ++nth) {
     CAPTURE(nth);
     failing_resource failing(kind, nth);
     std::optional<run_result> seen;
     {
       const failing_resource::scope counted(failing);
-      seen = run(all);
+      seen = run(all, filters);
     }
-    check(*seen, all);
+    check(*seen, all, filters);
     if (!failing.was_reached()) break;
   }
 }
@@ -102,11 +130,15 @@ void fail_each(test::resource kind) {
 }  // namespace
 
 TEST_CASE("whichever allocation fails, no input with lost bytes is complete, and borrowed bytes are released once") {
-  fail_each(test::resource::memory);
+  fail_each(test::resource::memory, false);
+}
+
+TEST_CASE("whichever allocation of a counter with a filter fails, what it has kept is the beginning of what it keeps") {
+  fail_each(test::resource::memory, true);
 }
 
 TEST_CASE("whichever thread cannot be started, a counter counts with fewer threads, or is not made") {
-  fail_each(test::resource::thread);
+  fail_each(test::resource::thread, false);
 }
 
 }  // namespace gpuhist

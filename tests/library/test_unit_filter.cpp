@@ -56,9 +56,8 @@ struct filtered {
 
 file_options request(std::vector<std::string> inputs, unit_options units) {
   return {.inputs = std::move(inputs),
-          .counting = {.schemes = {"s:x=x"}, .counting_engine = engine::host, .threads = 2},
+          .counting = {.schemes = {"s:x=x"}, .units = std::move(units), .counting_engine = engine::host, .threads = 2},
           .pass_through = pass_through_options{.forwarded = content::text},
-          .units = std::move(units),
           .chunk_size = 1000};
 }
 
@@ -113,9 +112,9 @@ TEST_CASE("a filter passes the text of the units that it keeps through, and repo
       CHECK(reported == dropped);
       CHECK(found.outcome.status == run_status::complete);
       CHECK(found.outcome.result.bytes() == text.size());
-      REQUIRE(found.outcome.units);
-      CHECK(found.outcome.units->seen == units.size());
-      CHECK(found.outcome.units->selected == selected);
+      const unit_summary summary = found.outcome.result.units().value();
+      CHECK(summary.seen == units.size());
+      CHECK(summary.selected == selected);
     }
   }
 }
@@ -165,8 +164,8 @@ TEST_CASE("a filter requires a condition, the text to be passed through, and uni
   CHECK(message_of(of_input) == "unit_options::filter: requires file_options::pass_through of text");
   file_options inputs = request({"x"}, keep);
   inputs.pass_through->sink = ignore;
-  inputs.units->each = unit_options::kind::input;
-  CHECK(message_of(inputs) == "file_options::units: units of a filter are lines, records or parts of a text");
+  inputs.counting.units->each = unit_options::kind::input;
+  CHECK(message_of(inputs) == "counting_options::units: units of a filter are lines, records or parts of a text");
 }
 
 }  // namespace gpuhist

@@ -26,7 +26,7 @@ file_options options_of(std::vector<std::string> inputs, unit_options units) {
   file_options made;
   made.counting = {.schemes = {"classes"}, .counting_engine = engine::host, .threads = 2};
   made.inputs = std::move(inputs);
-  made.units = std::move(units);
+  made.counting.units = std::move(units);
   return made;
 }
 
@@ -64,8 +64,7 @@ TEST_CASE("selected units are events, in order, with their place and values; the
   CHECK(found[0].values[0].value == doctest::Approx(2.0 / 3));
   CHECK(found[1].number == 4);
   CHECK(found[1].offset == 7);
-  REQUIRE(outcome.units.has_value());
-  const unit_summary& units = *outcome.units;
+  const unit_summary units = outcome.result.units().value();
   CHECK(units.seen == 4);
   CHECK(units.bytes == 10);
   CHECK(units.selected == 2);
@@ -85,27 +84,29 @@ TEST_CASE("units are counted without events too, and an outcome without units ha
   const std::string path = written(folder, "a", std::string("a,b1,,", 6));
   const file_outcome outcome =
       count_files(options_of({path}, {.each = unit_options::kind::record, .delimiter = ',', .where = "bytes == 1"}));
-  REQUIRE(outcome.units.has_value());
-  CHECK(outcome.units->seen == 3);
-  CHECK(outcome.units->selected == 1);
+  const unit_summary units = outcome.result.units().value();
+  CHECK(units.seen == 3);
+  CHECK(units.selected == 1);
   file_options plain = options_of({path}, {});
-  plain.units.reset();
-  CHECK_FALSE(count_files(plain).units.has_value());
+  plain.counting.units.reset();
+  CHECK_FALSE(count_files(plain).result.units().has_value());
+  CHECK_FALSE(results().units().has_value());
 }
 
 TEST_CASE("errors of units name the fields") {
   const temporary_folder folder;
   const std::string path = written(folder, "a", "a\n");
   CHECK(begins(message_of(options_of({path}, {.where = "digits > 1"})), "unit_options::where: there is no \"digits\""));
-  CHECK(begins(message_of(options_of({path}, {.top = 1, .top_by = "bites"})), "unit_options::top"));
-  CHECK(begins(message_of(options_of({path}, {.top_by = "bytes"})), "unit_options::top"));
-  CHECK(begins(message_of(options_of({path}, {.top = 1'000'001, .top_by = "bytes"})), "unit_options::top"));
+  CHECK(begins(message_of(options_of({path}, {.top = 1, .top_by = "bites"})), "unit_options::top_by: there is no"));
+  CHECK(begins(message_of(options_of({path}, {.top = 1})), "unit_options::top_by: "));
+  CHECK(begins(message_of(options_of({path}, {.top_by = "bytes"})), "unit_options::top: "));
+  CHECK(begins(message_of(options_of({path}, {.top = 1'000'001, .top_by = "bytes"})), "unit_options::top: "));
   CHECK(begins(message_of(options_of({path}, {.distribution_of = "bytes > 1"})), "unit_options::distribution_of"));
-  CHECK(begins(message_of(options_of({path}, {.each = unit_options::kind::part})), "file_options::units"));
-  CHECK(begins(message_of(options_of({path}, {.each = unit_options::kind::window})), "file_options::units"));
+  CHECK(begins(message_of(options_of({path}, {.each = unit_options::kind::part})), "counting_options::units"));
+  CHECK(begins(message_of(options_of({path}, {.each = unit_options::kind::window})), "counting_options::units"));
   file_options followed = options_of({path}, {.where = "bytes > 1"});
   followed.follow = true;
-  CHECK(begins(message_of(followed), "file_options::units"));
+  CHECK(begins(message_of(followed), "counting_options::units"));
 }
 
 TEST_CASE("an exception of on_unit ends the run and is thrown to the caller") {

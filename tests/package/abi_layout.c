@@ -26,12 +26,28 @@ OFFSET(gpuhist_options, on_window, 96);
 OFFSET(gpuhist_options, window_context, 104);
 OFFSET(gpuhist_options, pairs, 112);
 OFFSET(gpuhist_options, all_devices, 116);
-SIZE(gpuhist_options, 120);
+OFFSET(gpuhist_options, units, 120);
+OFFSET(gpuhist_options, on_unit, 128);
+OFFSET(gpuhist_options, unit_context, 136);
+SIZE(gpuhist_options, 144);
+
+OFFSET(gpuhist_unit_options, size, 0);
+OFFSET(gpuhist_unit_options, each, 8);
+OFFSET(gpuhist_unit_options, delimiter, 12);
+OFFSET(gpuhist_unit_options, part_bytes, 16);
+OFFSET(gpuhist_unit_options, where, 24);
+OFFSET(gpuhist_unit_options, top_by, 32);
+OFFSET(gpuhist_unit_options, distribution_of, 40);
+OFFSET(gpuhist_unit_options, top, 48);
+OFFSET(gpuhist_unit_options, filter, 52);
+SIZE(gpuhist_unit_options, 56);
 
 OFFSET(gpuhist_input_options, size, 0);
 OFFSET(gpuhist_input_options, format, 8);
 OFFSET(gpuhist_input_options, max_output, 16);
-SIZE(gpuhist_input_options, 24);
+OFFSET(gpuhist_input_options, on_kept, 24);
+OFFSET(gpuhist_input_options, kept_context, 32);
+SIZE(gpuhist_input_options, 40);
 
 OFFSET(gpuhist_input_result, size, 0);
 OFFSET(gpuhist_input_result, name, 8);
@@ -58,6 +74,26 @@ OFFSET(gpuhist_window_info, end, 72);
 OFFSET(gpuhist_window_info, verified, 76);
 SIZE(gpuhist_window_info, 80);
 
+OFFSET(gpuhist_unit_info, size, 0);
+OFFSET(gpuhist_unit_info, input, 8);
+OFFSET(gpuhist_unit_info, number, 16);
+OFFSET(gpuhist_unit_info, line, 24);
+OFFSET(gpuhist_unit_info, offset, 32);
+OFFSET(gpuhist_unit_info, bytes, 40);
+OFFSET(gpuhist_unit_info, verified, 48);
+OFFSET(gpuhist_unit_info, values, 52);
+SIZE(gpuhist_unit_info, 56);
+
+OFFSET(gpuhist_unit_summary, size, 0);
+OFFSET(gpuhist_unit_summary, seen, 8);
+OFFSET(gpuhist_unit_summary, bytes, 16);
+OFFSET(gpuhist_unit_summary, selected, 24);
+OFFSET(gpuhist_unit_summary, selected_bytes, 32);
+OFFSET(gpuhist_unit_summary, ranked, 40);
+OFFSET(gpuhist_unit_summary, ranges, 48);
+OFFSET(gpuhist_unit_summary, without_value, 56);
+SIZE(gpuhist_unit_summary, 64);
+
 SIZE(gpuhist_status, 4);
 _Static_assert(GPUHIST_OK == 0 && GPUHIST_INVALID_ARGUMENT == 1 && GPUHIST_MISUSE == 2 && GPUHIST_CLOSED == 3 &&
                    GPUHIST_ENGINE == 4 && GPUHIST_OUT_OF_MEMORY == 5 && GPUHIST_SYSTEM == 6 && GPUHIST_INTERNAL == 7 &&
@@ -66,3 +102,8 @@ _Static_assert(GPUHIST_OK == 0 && GPUHIST_INVALID_ARGUMENT == 1 && GPUHIST_MISUS
 SIZE(gpuhist_engine, 4);
 _Static_assert(GPUHIST_ENGINE_AUTOMATIC == 0 && GPUHIST_ENGINE_HOST == 1 && GPUHIST_ENGINE_CUDA == 2,
                "the values of gpuhist_engine");
+_Static_assert(GPUHIST_UNIT_LINE == 0 && GPUHIST_UNIT_RECORD == 1 && GPUHIST_UNIT_PART == 2 &&
+                   GPUHIST_UNIT_INPUT == 3 && GPUHIST_UNIT_WINDOW == 4,
+               "the values of gpuhist_unit_options.each");
+_Static_assert(GPUHIST_FILTER_NONE == 0 && GPUHIST_FILTER_KEEP == 1 && GPUHIST_FILTER_DROP == 2,
+               "the values of gpuhist_unit_options.filter");

@@ -54,6 +54,16 @@ class Examples(unittest.TestCase):
         shown = output_in_comment("count_stdin.c")
         self.assertEqual(self.run_example("count_stdin", input=b"hello, world\n").splitlines(), shown)
 
+    def test_the_c_program_writes_the_lines_that_are_not_mostly_digits(self):
+        data = b"".join(b"%d\n" % n * (n % 3) + b"line %d\n" % n for n in range(100_000)) + b"last"
+        lines = data.splitlines(keepends=True)
+        kept = [line for line in lines if 2 * sum(48 <= byte < 58 for byte in line) <= len(line)]
+        longest = max(range(len(lines)), key=lambda n: (len(lines[n]), -n))
+        summary = f"dropped {len(lines) - len(kept)} of {len(lines)} lines; the longest line has {len(lines[longest])} bytes: line {longest + 1}\n"
+        self.assertTrue(0 < len(kept) < len(lines))
+        self.assertEqual(self.run_example("filter_stdin", input=data), b"".join(kept).decode() + summary)
+        self.assertEqual(self.run_example("filter_stdin", input=b"alpha\n4711\n12\nbeta 1\n").splitlines(), output_in_comment("filter_stdin.c"))
+
     def test_the_stream_buffer_forwards_all_text_and_counts_it(self):
         for data in (b"", b"hello, world\n", text(1_000_000) + b"\n"):
             with self.subTest(size=len(data)):

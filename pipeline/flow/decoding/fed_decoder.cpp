@@ -159,6 +159,7 @@ void fed_decoder::fail(const input_failure& failure) {
 void fed_decoder::end(std::optional<input_failure> failure) {
   if (buffered_ > 0) flush();
   has_ended_ = true;
+  has_failed_ = failure.has_value();
   if (decoder_) {
     group_end ending{.text_bytes = put_, .compressed_bytes = decoder_->consumed_total()};
     if (failure) ending.failure = [kept = *failure](std::uint64_t) { return kept; };

@@ -59,6 +59,9 @@ class fed_decoder {
   /// Whether the input has ended: by finish() or by a failure.
   [[nodiscard]] bool has_ended() const { return has_ended_; }
 
+  /// Whether it has ended by a failure.
+  [[nodiscard]] bool has_failed() const { return has_failed_; }
+
   /// Bytes of the input that were decoded.
   [[nodiscard]] std::uint64_t decoded_bytes() const;
 
@@ -80,6 +83,7 @@ class fed_decoder {
   std::vector<std::byte> head_{};  // until the format is known
   bool is_settled_ = false;        // the format is known
   bool has_ended_ = false;
+  bool has_failed_ = false;
 
   async::semaphore::permit own_memory_{};
   async::semaphore::permit window_memory_{};  // for a window that does not fit into its own memory

@@ -122,7 +122,7 @@ ending conclude(const plan& planned, const finished_run& finished, destination& 
   const report& result = outcome.result.shared().content;
   if (result.stats) write_to_standard_error(render_stats(*result.stats, target_for_standard_error()));
   if (consumer_left(outcome)) throw destination_error(EPIPE, std::system_category(), "cannot write standard output");
-  if (!planned.quiet && !outcome.pass_through_error) complain(summary_of(planned, *outcome.units));
+  if (!planned.quiet && !outcome.pass_through_error) complain(summary_of(planned, *outcome.result.units()));
   const int signal = kept_stop_signal::received();
   if (signal != 0) complain("ended by SIG" + std::string(::sigabbrev_np(signal)));
   return {.exit_status = outcome.status == run_status::complete ? ending::counted_all : ending::input_failed,
