@@ -21,7 +21,6 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-constexpr std::size_t kept_capacity = std::size_t{256} << 10U;
 constexpr std::string_view white_space = " \t\r\n";
 constexpr std::string_view digits = "0123456789";
 constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
@@ -220,7 +219,7 @@ line_field::outcome line_field::read(const input& from) {
 }
 
 void line_field::release() {
-  if (parser_->capacity > kept_capacity) parser_ = std::make_unique<parser>();
+  if (parser_->capacity > kept_bytes) parser_ = std::make_unique<parser>();
 }
 
 std::string describe(field_fault fault, std::size_t max_bytes) {

@@ -25,7 +25,7 @@ enum class field_fault : std::uint8_t {
   lone_surrogate,  ///< the value has an escape of half a surrogate pair
 };
 
-/// Reads the field of one line after the other. One thread at a time; keeps its buffers. Memory: up to 14 times the
+/// Reads the field of one line after the other. One thread at a time; keeps its buffers. Memory: up to 16 times the
 /// bytes of the longest line, until release().
 class line_field {
  public:
@@ -57,8 +57,9 @@ class line_field {
   /// (RFC 8259), also numbers that no double can hold. Throws std::bad_alloc.
   [[nodiscard]] outcome read(const input& from);
 
-  /// Frees the memory that a long line needed.
+  /// Frees the memory that a line of more than kept_bytes needed.
   void release();
+  static constexpr std::size_t kept_bytes = std::size_t{256} << 10U;
 
  private:
   struct parser;

@@ -13,16 +13,25 @@ std::unique_ptr<input_observer> unit_run::open(const std::string& name, std::uin
 
 bool unit_run::wants_publishing() const {
   const std::scoped_lock lock(mutex_);
-  return !selected_.empty();
+  return !selected_.empty() || !faults_.empty();
 }
 
 void unit_run::publish() {
   std::vector<unit_record> found;
+  std::vector<lines_without_field> faults;
   {
     const std::scoped_lock lock(mutex_);
     found.swap(selected_);
+    faults.swap(faults_);
   }
   if (!found.empty()) report_(found);
+  for (const lines_without_field& each : faults) report_lines_(each);
+}
+
+void unit_run::note(lines_without_field found) {
+  if (!report_lines_) return;
+  const std::scoped_lock lock(mutex_);
+  faults_.push_back(std::move(found));
 }
 
 void unit_run::add(const unit_totals& more) {
@@ -62,17 +71,17 @@ void unit_run::add_ranked(double value, const counted_unit& found) {
 
 double unit_run::judge(const counted_unit& found) {
   const unit_plan& plan = meter_.plan();
-  const double condition = plan.where ? meter_.value(*plan.where, found.counts, found.sequences) : 0.0;
+  const double condition = plan.where ? meter_.value(*plan.where, found) : 0.0;
   const bool holds = condition == 1.0;
   const std::uint64_t bytes = found.place.bytes;
   add({.seen = 1, .bytes = bytes, .selected = holds ? 1U : 0U, .selected_bytes = holds ? bytes : 0});
   if (reports(condition)) select(found);
   if (plan.top) {
-    const double value = meter_.value(plan.top->by, found.counts, found.sequences);
+    const double value = meter_.value(plan.top->by, found);
     if (!gates::is_unknown(value)) add_ranked(value, found);
   }
   if (plan.distribution) {
-    const double value = meter_.value(*plan.distribution, found.counts, found.sequences);
+    const double value = meter_.value(*plan.distribution, found);
     add_values({&value, 1});
   }
   return condition;
@@ -92,6 +101,7 @@ unit_result unit_run::result() const {
   const unit_plan& plan = meter_.plan();
   const std::scoped_lock lock(mutex_);
   unit_result made{.each = plan.each, .totals = totals_};
+  if (plan.field) made.field = plan.field->name;
   if (plan.where) made.where = plan.where->text();
   if (plan.top) made.ranked_by = plan.top->by.text();
   if (plan.distribution) made.distribution_of = plan.distribution->text();

@@ -38,9 +38,13 @@ class unit_run final : public text_observer {
   /// Receives reported units, at least one, those of an input in order.
   using report_units = std::function<void(std::span<const unit_record> found)>;
 
+  /// Receives the lines without field of each input that has some, when it has ended.
+  using report_faults = std::function<void(const lines_without_field& found)>;
+
   /// Borrows the meter. `report`: called by publish() for units that are selected, or with a filter not kept; empty:
-  /// they are only counted.
-  unit_run(const unit_meter& meter, report_units report) : meter_(meter), report_(std::move(report)) {}
+  /// they are only counted. `report_lines`: called by publish().
+  unit_run(const unit_meter& meter, report_units report, report_faults report_lines = {})
+      : meter_(meter), report_(std::move(report)), report_lines_(std::move(report_lines)) {}
 
   // ---- for units that are inputs or windows, on one thread ---------------------------------------------------------
 
@@ -78,6 +82,10 @@ class unit_run final : public text_observer {
   void add(const unit_totals& more);
   void add_values(std::span<const double> values);
   void select(const counted_unit& found);
+  void note(lines_without_field found);
+
+  /// Held while a line is read that needs much memory, so that there is only one.
+  [[nodiscard]] std::mutex& long_lines() { return long_lines_; }
 
   /// The last of the ranked units; nothing: there is room for more. Units after it need not be added.
   [[nodiscard]] std::optional<rank> last_rank() const;
@@ -97,12 +105,15 @@ class unit_run final : public text_observer {
 
   const unit_meter& meter_;
   const report_units report_;
+  const report_faults report_lines_;
+  std::mutex long_lines_;
   mutable std::mutex mutex_;  // of all below
   std::uint64_t wholes_ = 0;  // units that are inputs or windows
   unit_totals totals_;
   distribution values_;
   std::vector<ranked> top_;  // a heap, the last one in front
   std::vector<unit_record> selected_;
+  std::vector<lines_without_field> faults_;
 };
 
 }  // namespace gpuhist::pipeline::units
