@@ -277,7 +277,7 @@ constexpr std::array rows = {
         "of each input. Blank lines have no values, either, and are not counted so. The totals stay those of all "
         "bytes. "
         "Rules and limits: gpuhist --help units. Default: lines are measured.",
-        "gpuhist --each line --jsonl-field text --where 'digit > 0.5' corpus.jsonl",
+        "gpuhist --each line --jsonl-field text --where 'words < 3' x.jsonl",
         [](options& o, value v) { o.jsonl_field = parse_text(v, "give the name of a field, such as text"); }},
     option_row{measuring, "--distribution-of", "FORMULA", value_kind::text, "", text_runs, rare,
                "with --each: how many units have which value",

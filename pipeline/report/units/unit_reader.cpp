@@ -180,7 +180,7 @@ void unit_reader::close_open() {
   }
   const double holds = run_.judge(counted(open_, sequences, 0));
   if (kept_) kept_->close(meter_.plan().filter->keeps(holds));
-  advance(fields_ ? 1 : open_.counts['\n']);
+  advance(fields_ ? (last_ == std::byte{'\n'} ? 1 : 0) : open_.counts['\n']);
   std::ranges::fill(open_.counts, 0);
   open_words_ = 0;
 }
