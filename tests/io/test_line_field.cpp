@@ -68,7 +68,7 @@ field_fault fault_in(std::string_view line) {
   return found.fault;
 }
 
-std::string object_with(std::string_view value) { return "{\"id\":1,\"text\":" + std::string(value) + ",\"n\":null}"; }
+std::string object_with(std::string_view value) { return R"({"id":1,"text":)" + std::string(value) + ",\"n\":null}"; }
 
 std::string nested(std::size_t depth, std::string_view innermost = "1") {
   return std::string(depth, '[') + std::string(innermost) + std::string(depth, ']');

@@ -42,8 +42,8 @@ const std::vector<valued_line>& samples() {
       {"{}", std::nullopt},
       {"9", std::nullopt},
       {"{\"text\":\"1\xff\"}", std::nullopt},
-      {"{\"text\":\"" + std::string(longest - 12, '1') + "\"}", std::string(longest - 12, '1')},
-      {"{\"text\":\"" + std::string(longest - 11, '1') + "\"}", std::nullopt},
+      {R"({"text":")" + std::string(longest - 12, '1') + "\"}", std::string(longest - 12, '1')},
+      {R"({"text":")" + std::string(longest - 11, '1') + "\"}", std::nullopt},
   };
   return all;
 }
@@ -142,7 +142,7 @@ TEST_CASE("several inputs are read at the same time, also with lines that need m
   unit_plan plan = plan_of_field("digit > 0.5");
   plan.field->max_bytes = std::size_t{1} << 20U;
   measured_run run(std::move(plan));
-  const std::string line = "{\"text\":\"" + std::string(500'000, '1') + "\"}\n{\"text\":\"a\"}\n";
+  const std::string line = R"({"text":")" + std::string(500'000, '1') + "\"}\n{\"text\":\"a\"}\n";
   std::vector<std::jthread> readers;
   for (std::uint64_t i = 0; i < 4; ++i) {
     readers.emplace_back([&, i] {
