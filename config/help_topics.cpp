@@ -111,6 +111,7 @@ constexpr std::array unit_fields = {
     entry{"verified", "false: verified only if its input is complete"},
     entry{"values", "of the names in the condition"},
     entry{"bytes, buckets", "its counts; with --measures also measures"},
+    entry{"field_bytes", "with --jsonl-field: size of the value"},
 };
 
 constexpr std::array condition_names = {
@@ -239,12 +240,18 @@ std::string about_units() {
              "are separated by space, \\t, \\n, \\v, \\f or \\r (not of inputs and windows). A unit without a value (a "
              "measure of too few bytes) is neither selected nor listed.",
              0) +
+         "\n" +
+         wrapped(
+             "--jsonl-field FIELD measures the decoded string in this field of each line, a JSON object. Lines without "
+             "field (malformed, no string, nested deeper than 1024, longer than 1/64 of --memory-limit or 64 MiB) have "
+             "no values; 'without_field' in the result counts them, except blank ones.",
+             0) +
          "\nExamples:\n"
          "  gpuhist --each line --where 'digit > 0.9 && bytes > 80' access.log\n"
          "  gpuhist --each line --distribution-of non-ascii --top 10:bytes *.txt\n"
          "  gpuhist --each 64KiB --top 5:entropy disk.img\n"
-         "  gpuhist --each record --delimiter '\\0' --where 'words < 3' list\n"
-         "  gpuhist filter --drop-if 'digit > 0.9' -o clean.log access.log\n";
+         "  gpuhist filter --drop-if 'digit > 0.9' -o clean.log access.log\n"
+         "  gpuhist filter --jsonl-field text --preset gopher x.jsonl -o y.jsonl\n";
 }
 
 std::string about_formats() {

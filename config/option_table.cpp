@@ -267,6 +267,18 @@ constexpr std::array rows = {
         "'gpuhist filter' drops them. Several presets, or a preset and a condition: units for which one of them holds. "
         "Default: none.",
         "gpuhist --each record --preset gopher documents.bin", [](options& o, value v) { add_names(o.presets, v); }},
+    option_row{
+        measuring, "--jsonl-field", "FIELD", value_kind::text, "", text_runs, rare,
+        "with --each line: measure this field of JSONL",
+        "Measures the decoded string in the field FIELD of each line, which is a JSON object (JSONL), instead of the "
+        "line: its measures, counts, bytes and words. The unit is still the line: its number, offset and bytes are "
+        "reported, and 'gpuhist filter' writes it as it is. A line that is not such an object is without field: it has "
+        "no values, so it is not selected; 'units' of the result counts these lines, and a message names the first one "
+        "of each input. Blank lines have no values, either, and are not counted so. The totals stay those of all "
+        "bytes. "
+        "Rules and limits: gpuhist --help units. Default: lines are measured.",
+        "gpuhist --each line --jsonl-field text --where 'words < 3' x.jsonl",
+        [](options& o, value v) { o.jsonl_field = parse_text(v, "give the name of a field, such as text"); }},
     option_row{measuring, "--distribution-of", "FORMULA", value_kind::text, "", text_runs, rare,
                "with --each: how many units have which value",
                "Adds to the result how many units of --each have which value of the formula: a histogram, and the "

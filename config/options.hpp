@@ -108,6 +108,7 @@ struct options {
   std::vector<std::string> presets;               ///< names (config/presets)
   std::optional<unit_ranking> top_units;          ///< the units with the highest values
   std::optional<std::string> distribution_of;     ///< a formula
+  std::optional<std::string> jsonl_field;         ///< of lines that are JSON objects: the field that is measured
   pass_through_mode pass_through = pass_through_mode::nothing;
   bool append = false;               ///< append to the file of --output
   bool totals_only = false;          ///< no table of the inputs

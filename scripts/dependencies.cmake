@@ -18,6 +18,7 @@ pkg_check_modules(gpuhist_lz4 REQUIRED IMPORTED_TARGET GLOBAL liblz4>=1.9)
 pkg_check_modules(gpuhist_lzma REQUIRED IMPORTED_TARGET GLOBAL liblzma>=5.4) # the first version that reads lzip
 pkg_check_modules(gpuhist_archive REQUIRED IMPORTED_TARGET GLOBAL libarchive>=3.6)
 pkg_check_modules(gpuhist_hwy REQUIRED IMPORTED_TARGET GLOBAL libhwy>=1.0)
+pkg_check_modules(gpuhist_simdjson REQUIRED IMPORTED_TARGET GLOBAL simdjson>=3.0)
 find_package(CLI11 2.1 REQUIRED)
 find_package(nlohmann_json 3.9 REQUIRED)
 

@@ -40,6 +40,10 @@ struct unit_options {
   /// instead of those that are selected.
   unit_filter filter = unit_filter::none;
   std::string distribution_of{};  ///< a formula; empty: no distribution
+  /// Only of lines, which are JSON objects: the decoded string in this field (UTF-8) is measured instead of the line.
+  /// A line that has none has no values: it is without field, and file_events::on_notice reports the first one of each
+  /// input. Empty: lines are measured.
+  std::string jsonl_field{};
 };
 
 /// A unit and the values of the names in the condition or formula that it was selected or ranked by.
@@ -51,6 +55,8 @@ struct unit {
   std::uint64_t bytes = 0;
   bool verified = false;  ///< when it was read; if not, it is verified if its input is complete
   std::vector<alert::named_value> values{};
+  std::optional<std::uint64_t> field_bytes{};  ///< with unit_options::jsonl_field: of the decoded value
+  std::string without_field{};                 ///< why the line is without field; empty: it has a value, or is blank
 };
 
 /// A unit and its value.
@@ -75,6 +81,7 @@ struct unit_summary {
   std::vector<ranked_unit> top{};  ///< the highest value first; equal values in the order of the inputs and units
   std::vector<value_range> distribution{};  ///< ranges with units, lowest first
   std::uint64_t without_value = 0;          ///< units for which the formula of the distribution has no value
+  std::uint64_t without_field = 0;          ///< lines without unit_options::jsonl_field, except blank ones
 };
 
 }  // namespace gpuhist

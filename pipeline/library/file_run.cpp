@@ -27,6 +27,14 @@ std::optional<run_stats> stats_of(const counting_plan& planned, std::optional<ru
   return measured;
 }
 
+// "a.jsonl: line 7 is without field 'text': malformed JSON; so are 3 lines in all"
+std::string notice_of(const units::lines_without_field& found, const std::string& field) {
+  std::string text = *found.input + ": line " + std::to_string(found.first_line) + " is without field '" + field +
+                     "': " + found.first_cause;
+  if (found.lines > 1) text += "; " + std::to_string(found.lines) + " lines are without field";
+  return "warning: " + text;
+}
+
 }  // namespace
 
 file_run::file_run(const counting_plan& planned, const file_events& events, std::stop_token stop, process_hooks process)
@@ -38,9 +46,12 @@ file_run::file_run(const counting_plan& planned, const file_events& events, std:
   if (!plan_.units) return;
   const bool is_reported = publisher_.wants_units() || process_.on_units;
   units_ = std::make_unique<unit_reports>(
-      plan_, is_reported
-                 ? units::unit_run::report_units([this](std::span<const units::unit_record> found) { publish(found); })
-                 : nullptr);
+      plan_,
+      is_reported ? units::unit_run::report_units([this](std::span<const units::unit_record> found) { publish(found); })
+                  : nullptr,
+      events_.on_notice
+          ? units::unit_run::report_faults([this](const units::lines_without_field& found) { publish(found); })
+          : nullptr);
 }
 
 finished_run file_run::run() {
@@ -110,6 +121,10 @@ run_hooks file_run::hooks() {
 void file_run::publish(std::span<const units::unit_record> found) {
   publisher_.publish(found);
   if (process_.on_units) process_.on_units(publisher_.frame(), found);
+}
+
+void file_run::publish(const units::lines_without_field& found) {
+  publisher_.call(events_.on_notice, notice_of(found, plan_.units->field->name));
 }
 
 // As a result that contains this input alone.

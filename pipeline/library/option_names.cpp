@@ -30,6 +30,7 @@ constexpr auto fields = std::to_array<field>({
     {.option = "--files-from", .name = "file_options::list"},
     {.option = "--follow", .name = "file_options::follow"},
     {.option = "--input-format", .name = "file_options::format"},
+    {.option = "--jsonl-field", .name = "unit_options::jsonl_field"},
     {.option = "--kernel", .name = "counting_options::kernel"},
     {.option = "--max-output", .name = "file_options::max_output"},
     {.option = "--measures", .name = "counting_options::measures"},

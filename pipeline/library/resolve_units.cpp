@@ -2,8 +2,12 @@
 
 #include "config/size.hpp"
 #include "config/usage_error.hpp"
+#include "config/utf8.hpp"
 #include "pipeline/library/resolve.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -65,12 +69,30 @@ void check_filter(const unit_options& asked, const option_names& names) {
   }
 }
 
+std::uint64_t memory_limit_of(const counting_options& options) {
+  constexpr std::uint64_t default_limit = std::uint64_t{1} << 30U;
+  return options.memory_limit > 0 ? options.memory_limit : default_limit;
+}
+
+// Reading a line takes up to 16 times its bytes, at one time for one long line only. A line that is not complete is
+// held for each open input.
+std::optional<units::field_of_lines> field_of(const counting_options& options, const option_names& names) {
+  constexpr std::uint64_t share_of_memory = 64;
+  constexpr std::uint64_t most = std::uint64_t{64} << 20U;
+  const unit_options& asked = *options.units;
+  if (asked.jsonl_field.empty()) return std::nullopt;
+  const std::string option = names.where("--jsonl-field");
+  if (asked.each != kind::line) throw config::usage_error(option + ": requires " + names.name("--each") + " line");
+  if (!config::is_utf8(asked.jsonl_field)) throw config::usage_error(option + ": the name of the field is not UTF-8");
+  const std::uint64_t longest = std::bit_floor(memory_limit_of(options) / share_of_memory);
+  return units::field_of_lines{.name = asked.jsonl_field, .max_bytes = std::min(longest, most)};
+}
+
 // The records of ranked units are held in memory.
 void check_memory(const counting_options& options, const option_names& names) {
   constexpr std::uint64_t bytes_of_unit = 3072;  // with counts of 256 values: measured
   constexpr std::uint64_t share_of_memory = 4;
-  constexpr std::uint64_t default_limit = std::uint64_t{1} << 30U;
-  const std::uint64_t limit = options.memory_limit > 0 ? options.memory_limit : default_limit;
+  const std::uint64_t limit = memory_limit_of(options);
   if (options.units->top * bytes_of_unit <= limit / share_of_memory) return;
   throw config::usage_error(names.where("--top") + ": " + std::to_string(options.units->top) + " units may need " +
                             config::format_size(options.units->top * bytes_of_unit) + " of memory; give at most " +
@@ -104,7 +126,8 @@ std::shared_ptr<const units::unit_plan> resolve_units(const file_options& option
   formula_context of_units = known;
   of_units.has_words = true;
   of_units.has_pairs = true;  // refused below, with another remedy
-  units::unit_plan made{.shape = shape_of(asked, names), .each = name_of(asked)};
+  units::unit_plan made{
+      .shape = shape_of(asked, names), .each = name_of(asked), .field = field_of(options.counting, names)};
   // of inputs, --utf8 counts them; in windows, they are refused below, with another remedy
   of_units.has_malformed = known.has_malformed || made.shape.divides != units::unit_shape::form::inputs;
   if (!asked.where.empty()) {

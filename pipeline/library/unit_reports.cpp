@@ -4,9 +4,10 @@
 
 namespace gpuhist::pipeline {
 
-unit_reports::unit_reports(const counting_plan& planned, const units::unit_run::report_units& on_selected)
+unit_reports::unit_reports(const counting_plan& planned, const units::unit_run::report_units& on_selected,
+                           const units::unit_run::report_faults& on_faults)
     : meter_(*planned.units, planned.partition, planned.measuring.baseline.get()),
-      run_(meter_, planned.units->where ? on_selected : nullptr) {}
+      run_(meter_, planned.units->where ? on_selected : nullptr, on_faults) {}
 
 void unit_reports::connect(run_hooks& to) {
   using form = units::unit_shape::form;
@@ -57,6 +58,10 @@ gpuhist::unit unit_of(const units::unit_record& found) {
                      .offset = found.place.offset,
                      .bytes = found.place.bytes,
                      .verified = found.verified};
+  if (found.field) {
+    made.field_bytes = found.field->bytes;
+    made.without_field = found.field->cause;
+  }
   for (const gates::named_value& each : found.values) made.values.push_back({.name = each.name, .value = each.value});
   return made;
 }
@@ -66,7 +71,8 @@ unit_summary summary_of(const units::unit_result& found) {
                     .bytes = found.totals.bytes,
                     .selected = found.totals.selected,
                     .selected_bytes = found.totals.selected_bytes,
-                    .without_value = found.values.unknown()};
+                    .without_value = found.values.unknown(),
+                    .without_field = found.totals.without_field};
   for (const units::ranked_unit& each : found.top)
     made.top.push_back({.value = each.value, .found = unit_of(each.unit)});
   for (const units::distribution_bin& each : found.values.bins()) {

@@ -151,6 +151,9 @@ unit_options filter_of(const config::options& typed) {
 std::optional<unit_options> units_of(const config::options& typed) {
   const bool has_records = typed.each && typed.each->type == config::unit_extent::kind::record;
   refuse_without(typed.delimiter && !has_records, typed, "--delimiter", "--each record");
+  const bool has_lines =
+      typed.each ? typed.each->type == config::unit_extent::kind::line : typed.what == config::command::filter;
+  refuse_without(typed.jsonl_field && !has_lines, typed, "--jsonl-field", "--each line");
   if (typed.what == config::command::filter) {
     unit_options made = filter_of(typed);
     const config::unit_extent each = typed.each.value_or(config::unit_extent{});
@@ -158,6 +161,7 @@ std::optional<unit_options> units_of(const config::options& typed) {
     made.part_bytes = each.bytes;
     made.delimiter = typed.delimiter.value_or('\0');
     made.distribution_of = typed.distribution_of.value_or("");
+    made.jsonl_field = typed.jsonl_field.value_or("");
     return made;
   }
   refuse_without(!typed.presets.empty() && !typed.each, typed, "--preset", "--each");
@@ -171,7 +175,8 @@ std::optional<unit_options> units_of(const config::options& typed) {
                     .delimiter = typed.delimiter.value_or('\0'),
                     .part_bytes = typed.each->bytes,
                     .where = any_of(typed, typed.condition_of_units),
-                    .distribution_of = typed.distribution_of.value_or("")};
+                    .distribution_of = typed.distribution_of.value_or(""),
+                    .jsonl_field = typed.jsonl_field.value_or("")};
   if (typed.top_units) {
     made.top = typed.top_units->number;
     made.top_by = typed.top_units->by;

@@ -93,6 +93,28 @@ TEST_CASE("units are counted without events too, and an outcome without units ha
   CHECK_FALSE(results().units().has_value());
 }
 
+TEST_CASE("a field of JSONL is measured, and lines without it are counted and noticed") {
+  const temporary_folder folder;
+  const std::string path = written(folder, "a", "{\"text\":\"12\\n\"}\nx\n\n{\"text\":\"a\"}");
+  std::vector<unit> found;
+  std::vector<std::string> notices;
+  file_events events;
+  events.on_unit = [&](const unit& each) { found.push_back(each); };
+  events.on_notice = [&](std::string_view text) { notices.emplace_back(text); };
+  const file_outcome outcome =
+      count_files(options_of({path}, {.where = "bytes == 3 && digit > 0.5", .jsonl_field = "text"}), events);
+  CHECK(outcome.status == run_status::complete);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].number == 1);
+  CHECK(found[0].bytes == 16);
+  CHECK(found[0].field_bytes == 3);
+  CHECK(found[0].without_field.empty());
+  const unit_summary units = outcome.result.units().value();
+  CHECK(units.seen == 4);
+  CHECK(units.without_field == 1);
+  CHECK(notices == std::vector<std::string>{"warning: " + path + ": line 2 is without field 'text': malformed JSON"});
+}
+
 TEST_CASE("errors of units name the fields") {
   const temporary_folder folder;
   const std::string path = written(folder, "a", "a\n");
@@ -104,6 +126,9 @@ TEST_CASE("errors of units name the fields") {
   CHECK(begins(message_of(options_of({path}, {.distribution_of = "bytes > 1"})), "unit_options::distribution_of"));
   CHECK(begins(message_of(options_of({path}, {.each = unit_options::kind::part})), "counting_options::units"));
   CHECK(begins(message_of(options_of({path}, {.each = unit_options::kind::window})), "counting_options::units"));
+  CHECK(begins(message_of(options_of({path}, {.each = unit_options::kind::record, .jsonl_field = "a"})),
+               "unit_options::jsonl_field: requires counting_options::units line"));
+  CHECK(begins(message_of(options_of({path}, {.jsonl_field = "\xff"})), "unit_options::jsonl_field"));
   file_options followed = options_of({path}, {.where = "bytes > 1"});
   followed.follow = true;
   CHECK(begins(message_of(followed), "counting_options::units"));

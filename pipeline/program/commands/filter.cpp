@@ -43,6 +43,13 @@ struct result_file {
   report_writer writer;
 };
 
+file_events events_of(const plan& planned, console& screen) {
+  file_events made;
+  if (planned.quiet) return made;
+  made.on_notice = [&screen](std::string_view notice) { screen.say("gpuhist: " + printable(notice) + "\n"); };
+  return made;
+}
+
 process_hooks hooks_of(result_file* dropped, console& screen) {
   process_hooks made{.watch_signals = true, .process_exits = true};
   if (dropped != nullptr) {
@@ -145,7 +152,7 @@ ending filter_inputs(const config::options& typed, const io::open_descriptors& o
   if (!planned.measuring.warning.empty()) complain("warning: " + planned.measuring.warning);
   locale_is_utf8();  // keeps its result; not thread-safe, so before threads start
   planned.pass_through_descriptor = text.descriptor();
-  const file_events events{};
+  const file_events events = events_of(planned, screen);
   const finished_run finished = file_run(planned, events, {}, hooks_of(dropped.get(), screen)).run();
   try {
     return conclude(planned, finished, text, dropped.get());

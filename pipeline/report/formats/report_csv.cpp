@@ -128,6 +128,10 @@ void add_units(std::string& out, const units::unit_result& found) {
     add_row(out, each, found.each, "selected_bytes", found.totals.selected_bytes,
             share_of_all(found.totals.selected_bytes, found.totals.bytes));
   }
+  if (found.field) {
+    add_row(out, each, found.each, "without_field", found.totals.without_field,
+            share_of_all(found.totals.without_field, found.totals.seen));
+  }
   for (const units::ranked_unit& one : found.top) {
     add_row(out, {.kind = "top", .input = *one.unit.input}, *found.ranked_by, std::to_string(one.unit.place.number),
             one.unit.place.offset, shortest(one.value));

@@ -121,9 +121,10 @@ void add_pairs(exposition& to, const report& content) {
 }
 
 void add_units(exposition& to, const units::unit_result& found) {
-  to.family("units", "Units that were seen, or selected by the condition.");
+  to.family("units", "Units that were seen, selected by the condition, or lines without the field.");
   to.sample({{"each", found.each}, {"which", "seen"}}, found.totals.seen);
   if (found.where) to.sample({{"each", found.each}, {"which", "selected"}}, found.totals.selected);
+  if (found.field) to.sample({{"each", found.each}, {"which", "without_field"}}, found.totals.without_field);
   to.family("unit_bytes", "Bytes of these units.");
   to.sample({{"each", found.each}, {"which", "seen"}}, found.totals.bytes);
   if (found.where) to.sample({{"each", found.each}, {"which", "selected"}}, found.totals.selected_bytes);

@@ -24,6 +24,11 @@ void add_unit(json& to, const report& frame, const units::unit_record& found) {
   to["values"] = std::move(values);
   if (frame.ignore_case) to["ignore_case"] = true;
   to["bytes"] = found.place.bytes;
+  if (found.field && !found.field->bytes) {
+    if (!found.field->cause.empty()) to["without_field"] = found.field->cause;
+    return;
+  }
+  if (found.field) to["field_bytes"] = *found.field->bytes;
   add_counts(to, frame, found.counts);
   if (frame.measuring.asked.empty()) return;
   to["measures"] = measures_as_json(measures::take_measures(frame.measuring, measures::counts_of(found.counts)));
@@ -57,6 +62,10 @@ json distribution_as_json(const units::distribution& values) {
 
 json units_as_json(const report& content, const units::unit_result& found) {
   json out = {{"each", found.each}, {"seen", found.totals.seen}, {"bytes", found.totals.bytes}};
+  if (found.field) {
+    out["jsonl_field"] = *found.field;
+    out["without_field"] = found.totals.without_field;
+  }
   if (found.where) {
     out["where"] = *found.where;
     out["selected"] = found.totals.selected;

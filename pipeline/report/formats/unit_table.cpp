@@ -28,7 +28,10 @@ std::string totals_lines(const units::unit_result& found, const render_target& t
     rows.push_back(
         {"selected", grouped(totals.selected), grouped(totals.selected_bytes), share_of(totals.selected, totals.seen)});
   }
-  const text_table table({{"each " + found.each, false}, {"units"}, {"bytes"}, {"share", true, 1}}, rows, target.width);
+  if (found.field) rows.push_back({"without field", grouped(found.totals.without_field), "", ""});
+  const std::string measured = found.field ? ", field " + printable(*found.field) : "";
+  const text_table table({{"each " + found.each + measured, false}, {"units"}, {"bytes"}, {"share", true, 1}}, rows,
+                         target.width);
   return rendered(table, rows, target.color);
 }
 
@@ -111,6 +114,7 @@ std::string unit_text_line(const report& /*frame*/, std::string_view /*run*/, co
   std::string text = printable(*found.input) + ":";
   if (found.place.line > 0) text += std::to_string(found.place.line) + ":";
   text += " offset " + std::to_string(found.place.offset) + ", " + std::to_string(found.place.bytes) + " bytes";
+  if (found.field) text += ", field " + std::to_string(found.field->bytes.value_or(0)) + " bytes";
   for (const gates::named_value& each : found.values) {
     text += ", " + printable(each.name) + " " + (each.value ? measure_text(*each.value) : "unknown");
   }

@@ -24,6 +24,11 @@ std::size_t column_of(gpu::host::unit_columns& columns, const byte_set& wanted) 
   return columns.sets.size() - 1;
 }
 
+// Values of a field are UTF-8, so that a byte that is never in UTF-8 can end them. It is not counted.
+void exclude_end_of_value(gpu::host::unit_columns& columns) {
+  for (byte_set& each : columns.sets) each.reset(std::to_integer<std::size_t>(unit_meter::end_of_value));
+}
+
 // The column of words follows those of all sets, so its number is set last.
 constexpr std::size_t words_to_come = ~std::size_t{0};
 
@@ -64,7 +69,8 @@ unit_meter::unit_meter(const unit_plan& planned, const gpu::partition& partition
       if (name.column == words_to_come) name.column = *words_;
     }
   }
-  prepared_.emplace(columns, planned.shape.delimiter);
+  if (planned.field) exclude_end_of_value(columns);
+  prepared_.emplace(columns, planned.field ? end_of_value : planned.shape.delimiter);
 }
 
 unit_formula unit_meter::bind(const gates::formula* typed, gpu::host::unit_columns& columns) {
@@ -99,11 +105,15 @@ gpu::tally unit_meter::fold(const gpu::tally& counts) const {
 }
 
 unit_record unit_meter::record_of(const counted_unit& found, const gates::formula& of) const {
-  return {.input = found.input,
-          .place = found.place,
-          .verified = found.verified,
-          .counts = fold(found.counts),
-          .values = of.values(watched(found.counts, found.sequences))};
+  unit_record made{.input = found.input,
+                   .place = found.place,
+                   .verified = found.verified,
+                   .counts = fold(found.counts),
+                   .values = of.values(watched(found.counts, found.sequences)),
+                   .field = found.field};
+  if (found.has_values()) return made;
+  for (gates::named_value& each : made.values) each.value.reset();
+  return made;
 }
 
 }  // namespace gpuhist::pipeline::units

@@ -47,6 +47,9 @@ struct counted_unit {
   bool verified = false;
   const gpu::tally& counts;  ///< over the 256 byte values if the unit is a part of a text, else over the partition
   sequence_counts sequences{};
+  std::optional<measured_field> field{};  ///< that was counted; nothing: the unit itself
+
+  [[nodiscard]] bool has_values() const { return !field || field->bytes; }
 };
 
 /// Immutable. Any thread may use it.
@@ -62,6 +65,9 @@ class unit_meter {
 
   /// Whether the row of a unit determines all formulas. Else they need the counts of all its byte values.
   [[nodiscard]] bool rows_suffice() const { return rows_suffice_; }
+
+  /// Follows each value of a field in the text that rows are counted from. Never in UTF-8.
+  static constexpr std::byte end_of_value{0xff};
 
   /// The layout of rows.
   [[nodiscard]] const gpu::host::prepared_units& prepared() const { return *prepared_; }
@@ -79,6 +85,9 @@ class unit_meter {
   [[nodiscard]] static bool separates_words(std::byte value);
 
   /// The value of a formula for a unit; NaN: unknown.
+  [[nodiscard]] double value(const gates::formula& of, const counted_unit& found) const {
+    return found.has_values() ? value(of, found.counts, found.sequences) : gates::unknown();
+  }
   [[nodiscard]] double value(const gates::formula& of, const gpu::tally& counts,
                              const sequence_counts& sequences) const {
     return of.value(watched(counts, sequences)).value_or(gates::unknown());

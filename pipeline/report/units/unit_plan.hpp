@@ -42,6 +42,12 @@ struct filtering {
   [[nodiscard]] bool keeps(double holds) const { return (holds == 1.0) == (units == kept::selected); }
 };
 
+/// Lines are JSON objects, and the value of a field is measured instead of the line.
+struct field_of_lines {
+  std::string name;
+  std::size_t max_bytes = 0;  ///< of a line; longer lines are without field
+};
+
 /// The units with the highest values.
 struct ranking {
   unsigned number = 1;  ///< of units, at least 1
@@ -51,6 +57,7 @@ struct ranking {
 struct unit_plan {
   unit_shape shape;
   std::string each;                         ///< as typed: "line"
+  std::optional<field_of_lines> field{};    ///< only of lines; nothing: the units themselves are measured
   std::optional<gates::condition> where{};  ///< nothing: no unit is selected
   std::optional<filtering> filter{};        ///< requires `where`; nothing: text is not filtered
   std::optional<ranking> top{};

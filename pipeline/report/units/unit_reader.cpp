@@ -72,6 +72,10 @@ unit_reader::unit_reader(unit_run& run, std::uint64_t number, const std::string&
       scratch_(byte_values) {
   if (in_head_) out_ = &held_.emplace(meter_.plan(), run);
   if (meter_.plan().filter) kept_.emplace(*meter_.plan().filter);
+  if (meter_.plan().field) {
+    fields_.emplace(*meter_.plan().field, run.long_lines());
+    value_ends_.resize(max_batch);
+  }
   for (const unit_formula& each : meter_.formulas()) {
     evaluations_.push_back(each.formula == nullptr ? std::nullopt
                                                    : std::optional<gates::evaluation>(each.formula->typed()));
@@ -118,7 +122,13 @@ void unit_reader::note_gap() {
   flush();
 }
 
-void unit_reader::end(ending) { note_gap(); }
+void unit_reader::end(ending) {
+  note_gap();
+  if (!fields_ || fields_->faults().lines == 0) return;
+  lines_without_field found = fields_->faults();
+  found.input = name_;
+  run_.note(std::move(found));
+}
 
 // A unit that is open is held, too: what is kept of it becomes complete at once.
 bool unit_reader::is_full() const {
@@ -142,14 +152,16 @@ void unit_reader::follow(std::unique_ptr<input_observer> earlier) {
   static_cast<void>(earlier.release());
   if (!head_.empty()) earlier_->take(head_, verified_);
   if (gap_after_head_) earlier_->note_gap();
+  const unit_place begin = earlier_->place_;
   if (in_head_) {
     continue_unit_of(*earlier_);
   } else {
-    held_->findings().shift(earlier_->place_);
-    place_.number += earlier_->place_.number - 1;
-    place_.line += earlier_->place_.line - 1;
-    place_.offset += earlier_->place_.offset;
+    held_->findings().shift(begin);
+    place_.number += begin.number - 1;
+    place_.line += begin.line - 1;
+    place_.offset += begin.offset;
   }
+  if (fields_) fields_->follow(*earlier_->fields_, begin.line);
   run_.add(std::move(held_->findings()));
   held_.reset();
   out_ = &run_;
@@ -166,6 +178,7 @@ void unit_reader::continue_unit_of(unit_reader& earlier) {
   std::swap(last_, earlier.last_);
   std::swap(open_utf8_, earlier.open_utf8_);
   std::swap(kept_, earlier.kept_);
+  if (fields_) fields_->continue_line_of(*earlier.fields_);
 }
 
 std::span<const std::byte> unit_reader::next_kept() {
@@ -194,27 +207,43 @@ bool unit_reader::open_is_complete() const {
 void unit_reader::extend_open(std::span<const std::byte> text) {
   if (text.empty()) return;
   if (kept_) kept_->add_open(text);
-  add_bytes(text, row_, open_);
-  if (meter_.words_column()) {
-    const bool in_word = place_.bytes > 0 && !unit_meter::separates_words(last_);
-    gpu::host::count_unit_part(text, in_word, meter_.prepared(), row_.data());
-    open_words_ += row_[*meter_.words_column()];
+  if (fields_) {
+    fields_->extend_open(text);
+  } else {
+    count_open(text, place_.bytes > 0 && !unit_meter::separates_words(last_));
   }
-  if (meter_.needs_malformed()) open_utf8_.feed(text);
   place_.bytes += text.size();
   last_ = text.back();
 }
 
+// `in_word`: the text follows a byte of a word of the unit.
+void unit_reader::count_open(std::span<const std::byte> text, bool in_word) {
+  add_bytes(text, row_, open_);
+  if (meter_.words_column()) {
+    gpu::host::count_unit_part(text, in_word, meter_.prepared(), row_.data());
+    open_words_ += row_[*meter_.words_column()];
+  }
+  if (meter_.needs_malformed()) open_utf8_.feed(text);
+}
+
+// The line is complete.
+void unit_reader::count_open_value() {
+  fields_->read_open(place_.line);
+  totals_.without_field += fields_->without_field();
+  count_open(fields_->text().first(fields_->text().size() - 1), false);
+}
+
 void unit_reader::close_open() {
+  if (fields_) count_open_value();
   sequence_counts sequences{.words = open_words_};
   if (meter_.needs_malformed()) {
     open_utf8_.end();
     sequences.malformed = open_utf8_.counts().malformed;
     open_utf8_ = gpu::host::utf8_meter(gpu::host::utf8_detail::code_points);
   }
-  const double holds = run_.judge(counted(open_, sequences), *out_);
+  const double holds = run_.judge(counted(open_, sequences, 0), *out_);
   if (kept_) kept_->close(meter_.plan().filter->keeps(holds), held_ ? kept_text::use::later : kept_text::use::next);
-  advance(open_.counts['\n']);
+  advance(fields_ ? (last_ == std::byte{'\n'} ? 1 : 0) : open_.counts['\n']);
   std::ranges::fill(open_.counts, 0);
   open_words_ = 0;
 }
@@ -227,6 +256,7 @@ void unit_reader::advance(std::uint64_t newlines) {
 }
 
 unit_reader::batch unit_reader::fill_batch(std::span<const std::byte> text) {
+  if (fields_) return fill_values(text);
   const unit_shape& shape = meter_.plan().shape;
   if (!shape.bytes) {
     return {.text = text, .units = gpu::host::count_units(text, meter_.prepared(), ends_, rows_)};
@@ -241,12 +271,28 @@ unit_reader::batch unit_reader::fill_batch(std::span<const std::byte> text) {
   return {.text = text, .units = units};
 }
 
+unit_reader::batch unit_reader::fill_values(std::span<const std::byte> text) {
+  const batch found{.text = text, .units = fields_->read(text, ends_, place_.line)};
+  gpu::host::count_units(fields_->text(), meter_.prepared(), value_ends_, rows_);
+  totals_.without_field += fields_->without_field();
+  return found;
+}
+
+// The bytes of a unit of a batch that its values are those of.
+std::span<const std::byte> unit_reader::measured(const batch& found, std::size_t unit) const {
+  const std::vector<std::uint32_t>& ends = fields_ ? value_ends_ : ends_;
+  const std::uint32_t begin = unit == 0 ? 0 : ends[unit - 1];
+  const std::uint32_t delimiter = fields_ ? 1 : 0;
+  return (fields_ ? fields_->text() : found.text).subspan(begin, ends[unit] - begin - delimiter);
+}
+
 void unit_reader::judge(const batch& found) {
   if (meter_.rows_suffice()) {
     evaluate_rows(found);
   } else {
     evaluate_one_by_one(found);
   }
+  if (fields_ && fields_->without_value() > 0) forget_missing_values(found);
   if (meter_.plan().distribution) out_->add_values(values_[of_distribution]);
   if (meter_.plan().top) last_rank_ = out_->last_rank();
   if (kept_) keep(found);
@@ -257,8 +303,8 @@ void unit_reader::judge(const batch& found) {
     const judged_unit judged = judged_at(i);
     note(judged);
     if (is_reported(judged)) {
-      count_bytes(found.text.subspan(begin, place_.bytes), scratch_);
-      report(judged, counted(scratch_, sequences_of(i)));
+      count_bytes(measured(found, i), scratch_);
+      report(judged, counted(scratch_, sequences_of(i), i));
     }
     advance(newlines_of(i));
     begin = ends_[i];
@@ -315,11 +361,7 @@ void unit_reader::evaluate_rows(const batch& found) {
 
 void unit_reader::gather_names(const batch& found) {
   double* const bytes = &numbers_[bytes_at * max_batch];
-  std::uint32_t begin = 0;
-  for (std::size_t i = 0; i < found.units; ++i) {
-    bytes[i] = ends_[i] - begin;
-    begin = ends_[i];
-  }
+  for (std::size_t i = 0; i < found.units; ++i) bytes[i] = static_cast<double>(measured(found, i).size());
   const std::size_t columns = meter_.prepared().columns();
   for (std::size_t column = 0; column < columns; ++column) {
     double* const count = &numbers_[count_at(column) * max_batch];
@@ -334,6 +376,8 @@ void unit_reader::gather_names(const batch& found) {
 // Sequences that cross the end of a unit are well-formed in the text of the batch, but not in the units. A delimiter in
 // ASCII, and text that is ASCII, has no such sequences.
 void unit_reader::count_malformed(const batch& found) {
+  std::ranges::fill(malformed_, 0);
+  if (fields_) return;  // values are UTF-8
   constexpr std::byte ascii_end{0x80};
   const std::span<const std::byte> text = found.text.first(ends_[found.units - 1]);
   gpu::host::utf8_meter all(gpu::host::utf8_detail::code_points);
@@ -341,21 +385,14 @@ void unit_reader::count_malformed(const batch& found) {
   all.end();
   const unit_shape& shape = meter_.plan().shape;
   const bool none_is_cut = (!shape.bytes && shape.delimiter < ascii_end) || all.counts().code_points == text.size();
-  std::ranges::fill(malformed_, 0);
   if (none_is_cut && all.counts().malformed == 0) return;
-  std::uint32_t begin = 0;
-  for (std::size_t i = 0; i < found.units; ++i) {
-    malformed_[i] = malformed_in(text.subspan(begin, ends_[i] - begin));
-    begin = ends_[i];
-  }
+  for (std::size_t i = 0; i < found.units; ++i) malformed_[i] = malformed_in(measured(found, i));
 }
 
 void unit_reader::evaluate_one_by_one(const batch& found) {
   if (meter_.needs_malformed()) count_malformed(found);
-  std::uint32_t begin = 0;
   for (std::size_t unit = 0; unit < found.units; ++unit) {
-    count_bytes(found.text.subspan(begin, ends_[unit] - begin), scratch_);
-    begin = ends_[unit];
+    count_bytes(measured(found, unit), scratch_);
     for (std::size_t i = 0; i < formulas; ++i) {
       if (!evaluations_[i]) continue;
       single_values_[i * max_batch + unit] = meter_.value(*meter_.formulas()[i].formula, scratch_, sequences_of(unit));
@@ -363,6 +400,19 @@ void unit_reader::evaluate_one_by_one(const batch& found) {
   }
   for (std::size_t i = 0; i < formulas; ++i) {
     if (evaluations_[i]) values_[i] = std::span<const double>(single_values_).subspan(i * max_batch, found.units);
+  }
+}
+
+// A line without a value has none of any formula, also of one without names.
+void unit_reader::forget_missing_values(const batch& found) {
+  for (std::size_t i = 0; i < formulas; ++i) {
+    if (!evaluations_[i]) continue;
+    const std::span<double> values = std::span(single_values_).subspan(i * max_batch, found.units);
+    if (values.data() != values_[i].data()) std::ranges::copy(values_[i].first(found.units), values.begin());
+    for (std::size_t unit = 0; unit < found.units; ++unit) {
+      if (!fields_->has_value(unit)) values[unit] = gates::unknown();
+    }
+    values_[i] = values;
   }
 }
 
@@ -403,13 +453,16 @@ void unit_reader::report(const judged_unit& found, const counted_unit& unit) {
   last_rank_ = out_->last_rank();
 }
 
-counted_unit unit_reader::counted(const gpu::tally& counts, const sequence_counts& sequences) const {
-  return {.input = name_,
-          .input_number = input_,
-          .place = place_,
-          .verified = verified_,
-          .counts = counts,
-          .sequences = sequences};
+// `unit`: in the batch; 0: the open unit.
+counted_unit unit_reader::counted(const gpu::tally& counts, const sequence_counts& sequences, std::size_t unit) const {
+  counted_unit made{.input = name_,
+                    .input_number = input_,
+                    .place = place_,
+                    .verified = verified_,
+                    .counts = counts,
+                    .sequences = sequences};
+  if (fields_) made.field = fields_->found_in(unit, counts.bytes());
+  return made;
 }
 
 void unit_reader::flush() {

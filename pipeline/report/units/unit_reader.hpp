@@ -6,6 +6,9 @@
 // Units that lie in a piece as a whole are counted by rows of a few counters, in batches. The unit that is open at the
 // end of a piece is counted by all 256 byte values. Both give the same values.
 //
+// With a field, the values of the lines of a batch are counted instead of the lines, in the same way; the text of the
+// open line is held.
+//
 // A reader of later text does not know where in its input it begins. It sets the end of the unit of the text before
 // aside (the head), and holds what it finds after it, with places that count from there, until follow():
 //
@@ -18,6 +21,7 @@
 #include "pipeline/counts/text_observer.hpp"
 #include "pipeline/report/conditions/evaluation.hpp"
 #include "pipeline/report/units/kept_text.hpp"
+#include "pipeline/report/units/line_values.hpp"
 #include "pipeline/report/units/unit_run.hpp"
 
 #include <array>
@@ -77,6 +81,11 @@ class unit_reader final : public input_observer {
   [[nodiscard]] bool open_is_complete() const;
   void close_open();
   [[nodiscard]] batch fill_batch(std::span<const std::byte> text);
+  [[nodiscard]] batch fill_values(std::span<const std::byte> text);
+  void count_open(std::span<const std::byte> text, bool in_word);
+  void count_open_value();
+  void forget_missing_values(const batch& found);
+  [[nodiscard]] std::span<const std::byte> measured(const batch& found, std::size_t unit) const;
   void judge(const batch& found);
   [[nodiscard]] judged_unit judged_at(std::size_t unit) const;
   [[nodiscard]] bool is_dull(const batch& found) const;
@@ -91,7 +100,8 @@ class unit_reader final : public input_observer {
   [[nodiscard]] bool is_reported(const judged_unit& found);
   void report(const judged_unit& found, const counted_unit& unit);
   void note(const judged_unit& found);
-  [[nodiscard]] counted_unit counted(const gpu::tally& counts, const sequence_counts& sequences) const;
+  [[nodiscard]] counted_unit counted(const gpu::tally& counts, const sequence_counts& sequences,
+                                     std::size_t unit) const;
   void advance(std::uint64_t newlines);
   void flush();
 
@@ -116,6 +126,8 @@ class unit_reader final : public input_observer {
   std::vector<std::optional<gates::evaluation>> evaluations_;  // by formula
   std::vector<std::uint32_t> ends_;                            // of the units of a batch
   std::vector<std::uint32_t> rows_;
+  std::optional<line_values> fields_;                       // with a field
+  std::vector<std::uint32_t> value_ends_;                   // of the units of a batch, in the text of fields_
   std::vector<std::uint64_t> malformed_;                    // of the units of a batch
   std::vector<double> numbers_;                             // by column: max_batch values of names
   std::vector<const double*> names_;                        // of a formula

@@ -23,6 +23,20 @@ struct unit_place {
   bool operator==(const unit_place&) const = default;
 };
 
+/// What was measured instead of a line.
+struct measured_field {
+  std::optional<std::uint64_t> bytes{};  ///< of the decoded value; nothing: the line has no values
+  std::string cause{};                   ///< why it is without field; empty: it has a value, or is blank
+};
+
+/// The lines without field of one input. Blank lines are not among them.
+struct lines_without_field {
+  std::shared_ptr<const std::string> input{};  ///< its name, raw bytes
+  std::uint64_t lines = 0;
+  std::uint64_t first_line = 0;  ///< from 1
+  std::string first_cause{};
+};
+
 /// A unit that was selected or ranked. Owns everything.
 struct unit_record {
   std::shared_ptr<const std::string> input;  ///< its name, raw bytes
@@ -30,6 +44,7 @@ struct unit_record {
   bool verified = false;                     ///< its text needs no verification
   gpu::tally counts;                         ///< over the partition of the plan
   std::vector<gates::named_value> values{};  ///< of the names in the condition, or of the ranking
+  std::optional<measured_field> field{};     ///< nothing: the unit itself was measured
 };
 
 /// Numbers of units and of their bytes.
@@ -38,12 +53,14 @@ struct unit_totals {
   std::uint64_t bytes = 0;  ///< of units that were seen
   std::uint64_t selected = 0;
   std::uint64_t selected_bytes = 0;
+  std::uint64_t without_field = 0;  ///< lines, except blank ones
 
   unit_totals& operator+=(const unit_totals& more) {
     seen += more.seen;
     bytes += more.bytes;
     selected += more.selected;
     selected_bytes += more.selected_bytes;
+    without_field += more.without_field;
     return *this;
   }
   bool operator==(const unit_totals&) const = default;
@@ -59,6 +76,7 @@ struct ranked_unit {
 struct unit_result {
   std::string each;  ///< as typed
   unit_totals totals;
+  std::optional<std::string> field{};            ///< its name; nothing: the units themselves were measured
   std::optional<std::string> where{};            ///< as typed
   std::optional<std::string> ranked_by{};        ///< as typed
   std::vector<ranked_unit> top{};                ///< highest value first; equal values in the order of inputs and units

@@ -17,16 +17,25 @@ std::unique_ptr<input_observer> unit_run::open_later(const std::string& name, st
 
 bool unit_run::wants_publishing() const {
   const std::scoped_lock lock(mutex_);
-  return !findings_.selected.empty();
+  return !findings_.selected.empty() || !faults_.empty();
 }
 
 void unit_run::publish() {
   std::vector<unit_record> found;
+  std::vector<lines_without_field> faults;
   {
     const std::scoped_lock lock(mutex_);
     found.swap(findings_.selected);
+    faults.swap(faults_);
   }
   if (!found.empty()) report_(found);
+  for (const lines_without_field& each : faults) report_lines_(each);
+}
+
+void unit_run::note(lines_without_field found) {
+  if (!report_lines_) return;
+  const std::scoped_lock lock(mutex_);
+  faults_.push_back(std::move(found));
 }
 
 void unit_run::add(const unit_totals& more) {
@@ -61,17 +70,17 @@ void unit_run::add(unit_findings more) {
 
 double unit_run::judge(const counted_unit& found, unit_outlet& to) const {
   const unit_plan& plan = meter_.plan();
-  const double condition = plan.where ? meter_.value(*plan.where, found.counts, found.sequences) : 0.0;
+  const double condition = plan.where ? meter_.value(*plan.where, found) : 0.0;
   const bool holds = condition == 1.0;
   const std::uint64_t bytes = found.place.bytes;
   to.add({.seen = 1, .bytes = bytes, .selected = holds ? 1U : 0U, .selected_bytes = holds ? bytes : 0});
   if (reports(condition)) to.select(meter_.record_of(found, *plan.where));
   if (plan.top) {
-    const double value = meter_.value(plan.top->by, found.counts, found.sequences);
+    const double value = meter_.value(plan.top->by, found);
     if (!gates::is_unknown(value)) to.add_ranked(rank_of(value, found, meter_));
   }
   if (plan.distribution) {
-    const double value = meter_.value(*plan.distribution, found.counts, found.sequences);
+    const double value = meter_.value(*plan.distribution, found);
     to.add_values({&value, 1});
   }
   return condition;
@@ -92,6 +101,7 @@ unit_result unit_run::result() const {
   const unit_plan& plan = meter_.plan();
   const std::scoped_lock lock(mutex_);
   unit_result made{.each = plan.each, .totals = findings_.totals};
+  if (plan.field) made.field = plan.field->name;
   if (plan.where) made.where = plan.where->text();
   if (plan.top) made.ranked_by = plan.top->by.text();
   if (plan.distribution) made.distribution_of = plan.distribution->text();

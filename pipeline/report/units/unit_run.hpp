@@ -26,10 +26,13 @@ class unit_run final : public text_observer, public unit_outlet {
   /// Receives reported units, at least one, those of an input in order.
   using report_units = std::function<void(std::span<const unit_record> found)>;
 
+  /// Receives the lines without field of each input that has some, when it has ended.
+  using report_faults = std::function<void(const lines_without_field& found)>;
+
   /// Borrows the meter. `report`: called by publish() for units that are selected, or with a filter not kept; empty:
-  /// they are only counted.
-  unit_run(const unit_meter& meter, report_units report)
-      : meter_(meter), report_(std::move(report)), findings_(meter.plan()) {}
+  /// they are only counted. `report_lines`: called by publish().
+  unit_run(const unit_meter& meter, report_units report, report_faults report_lines = {})
+      : meter_(meter), report_(std::move(report)), report_lines_(std::move(report_lines)), findings_(meter.plan()) {}
 
   // ---- for units that are inputs or windows, on one thread ---------------------------------------------------------
 
@@ -74,6 +77,10 @@ class unit_run final : public text_observer, public unit_outlet {
   [[nodiscard]] std::optional<rank> last_rank() const override;
   void add_ranked(ranked_record found) override;
   void add(unit_findings more);
+  void note(lines_without_field found);
+
+  /// Held while a line is read that needs much memory, so that there is only one.
+  [[nodiscard]] std::mutex& long_lines() { return long_lines_; }
 
   /// Evaluates all formulas for one unit, and puts what follows into `to`. Returns the value of the condition; 0
   /// without one.
@@ -82,9 +89,12 @@ class unit_run final : public text_observer, public unit_outlet {
  private:
   const unit_meter& meter_;
   const report_units report_;
+  const report_faults report_lines_;
+  std::mutex long_lines_;
   mutable std::mutex mutex_;  // of all below
   std::uint64_t wholes_ = 0;  // units that are inputs or windows
   unit_findings findings_;
+  std::vector<lines_without_field> faults_;
 };
 
 }  // namespace gpuhist::pipeline::units
