@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <exception>
 #include <new>
-#include <new>
 #include <utility>
 
 namespace gpuhist::pipeline {
