@@ -1,5 +1,5 @@
-/* Writes the lines of its standard input that are not mostly digits, with the C interface, then how many it dropped, and
- * which line is the longest one.
+/* Writes the lines of its standard input that are not mostly digits, with the C interface, then how many it dropped,
+ * and which line is the longest one.
  *
  *     $ printf 'alpha\n4711\n12\nbeta 1\n' | ./filter_stdin
  *     alpha
