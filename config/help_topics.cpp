@@ -244,7 +244,8 @@ std::string about_units() {
          "  gpuhist --each line --distribution-of non-ascii --top 10:bytes *.txt\n"
          "  gpuhist --each 64KiB --top 5:entropy disk.img\n"
          "  gpuhist --each record --delimiter '\\0' --where 'words < 3' list\n"
-         "  gpuhist filter --drop-if 'digit > 0.9' -o clean.log access.log\n";
+         "  gpuhist filter --drop-if 'digit > 0.9' -o clean.log access.log\n"
+         "  gpuhist filter -r --drop-if 'digit > 0.9' --output-dir clean --resume logs\n";
 }
 
 std::string about_formats() {

@@ -38,9 +38,10 @@ file_run::file_run(const counting_plan& planned, const file_events& events, std:
   if (!plan_.units) return;
   const bool is_reported = events_.on_unit || process_.on_units;
   units_ = std::make_unique<unit_reports>(
-      plan_, is_reported
-                 ? units::unit_run::report_units([this](std::span<const units::unit_record> found) { publish(found); })
-                 : nullptr);
+      plan_,
+      is_reported ? units::unit_run::report_units([this](std::span<const units::unit_record> found) { publish(found); })
+                  : nullptr,
+      process_.outlets);
 }
 
 finished_run file_run::run() {
@@ -87,6 +88,12 @@ run_hooks file_run::hooks() {
     made.input_finished = [this, watch = std::move(made.input_finished)](const input_report& input) {
       publish(input);
       return watch && watch(input);
+    };
+  }
+  if (process_.on_input) {
+    made.input_finished = [this, next = std::move(made.input_finished)](const input_report& input) {
+      process_.on_input(input);
+      return next && next(input);
     };
   }
   if (events_.on_snapshot) {

@@ -26,6 +26,8 @@ struct process_hooks {
   std::function<void(const run_progress&)> on_status{};  ///< as run_hooks::status
   /// For selected units, at least one; `frame`: the schemes and measures of the run.
   std::function<void(const report& frame, std::span<const units::unit_record> found)> on_units{};
+  std::function<void(const input_report&)> on_input{};  ///< every finished input, in the order of reports
+  units::kept_outlets* outlets = nullptr;               ///< as those of units::unit_run; outlive the run
 };
 
 struct finished_run {

@@ -2,9 +2,10 @@
 
 namespace gpuhist::pipeline {
 
-unit_reports::unit_reports(const counting_plan& planned, const units::unit_run::report_units& on_selected)
+unit_reports::unit_reports(const counting_plan& planned, const units::unit_run::report_units& on_selected,
+                           units::kept_outlets* outlets)
     : meter_(*planned.units, planned.partition, planned.measuring.baseline.get()),
-      run_(meter_, planned.units->where ? on_selected : nullptr) {}
+      run_(meter_, planned.units->where ? on_selected : nullptr, outlets) {}
 
 void unit_reports::judge(const input_report& input) {
   run_.judge_whole({.name = input.name,
@@ -29,11 +30,11 @@ void unit_reports::judge(const closed_window& window) {
 
 gpuhist::unit unit_of(const units::unit_record& found) {
   gpuhist::unit made{.input = *found.input,
-            .number = found.place.number,
-            .line = found.place.line,
-            .offset = found.place.offset,
-            .bytes = found.place.bytes,
-            .verified = found.verified};
+                     .number = found.place.number,
+                     .line = found.place.line,
+                     .offset = found.place.offset,
+                     .bytes = found.place.bytes,
+                     .verified = found.verified};
   for (const gates::named_value& each : found.values) made.values.push_back({.name = each.name, .value = each.value});
   return made;
 }

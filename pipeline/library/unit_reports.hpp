@@ -15,8 +15,10 @@ namespace gpuhist::pipeline {
 /// One run. Used by the thread of the run, except observer().
 class unit_reports {
  public:
-  /// Borrows the plan, which measures units. `on_selected`: empty: selected units are not reported.
-  unit_reports(const counting_plan& planned, const units::unit_run::report_units& on_selected);
+  /// Borrows the plan, which measures units. `on_selected`: empty: selected units are not reported. `outlets`: as those
+  /// of units::unit_run.
+  unit_reports(const counting_plan& planned, const units::unit_run::report_units& on_selected,
+               units::kept_outlets* outlets = nullptr);
 
   /// Null: units are not parts of a text.
   [[nodiscard]] text_observer* observer() { return meter_.plan().shape.divides_text() ? &run_ : nullptr; }

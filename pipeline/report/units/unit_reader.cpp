@@ -68,6 +68,7 @@ unit_reader::unit_reader(unit_run& run, std::uint64_t number, const std::string&
       row_(byte_values),
       scratch_(byte_values) {
   if (meter_.plan().filter) kept_.emplace(*meter_.plan().filter);
+  if (kept_ && run.outlets() != nullptr) outlet_ = run.outlets()->open(name);
   for (const unit_formula& each : meter_.formulas()) {
     evaluations_.push_back(each.formula == nullptr ? std::nullopt
                                                    : std::optional<gates::evaluation>(each.formula->typed()));
@@ -112,7 +113,10 @@ void unit_reader::note_gap() {
   flush();
 }
 
-void unit_reader::end(ending) { note_gap(); }
+void unit_reader::end(ending how) {
+  note_gap();
+  if (outlet_) outlet_->end(how, of_input_);
+}
 
 std::span<const std::byte> unit_reader::next_kept() { return kept_ ? kept_->next() : std::span<const std::byte>(); }
 
@@ -152,6 +156,11 @@ void unit_reader::close_open() {
     open_utf8_ = gpu::host::utf8_meter(gpu::host::utf8_detail::code_points);
   }
   const double holds = run_.judge(counted(open_, sequences));
+  const bool is_selected = holds == 1.0;
+  of_input_ += {.seen = 1,
+                .bytes = place_.bytes,
+                .selected = is_selected ? 1U : 0U,
+                .selected_bytes = is_selected ? place_.bytes : 0};
   if (kept_) kept_->close(meter_.plan().filter->keeps(holds));
   advance(open_.counts['\n']);
   std::ranges::fill(open_.counts, 0);
@@ -353,7 +362,13 @@ counted_unit unit_reader::counted(const gpu::tally& counts, const sequence_count
 
 void unit_reader::flush() {
   run_.add(totals_);
+  of_input_ += totals_;
   totals_ = {};
+  if (outlet_) drain();
+}
+
+void unit_reader::drain() {
+  for (auto text = kept_->next(); !text.empty(); text = kept_->next()) outlet_->write(text);
 }
 
 }  // namespace gpuhist::pipeline::units

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "pipeline/counts/text_observer.hpp"
+#include "pipeline/report/units/kept_outlet.hpp"
 #include "pipeline/report/units/unit_meter.hpp"
 #include "pipeline/report/units/unit_result.hpp"
 
@@ -39,8 +40,9 @@ class unit_run final : public text_observer {
   using report_units = std::function<void(std::span<const unit_record> found)>;
 
   /// Borrows the meter. `report`: called by publish() for units that are selected, or with a filter not kept; empty:
-  /// they are only counted.
-  unit_run(const unit_meter& meter, report_units report) : meter_(meter), report_(std::move(report)) {}
+  /// they are only counted. `outlets`: with a filter, receive the kept text; null: next_kept() returns it. Borrowed.
+  unit_run(const unit_meter& meter, report_units report, kept_outlets* outlets = nullptr)
+      : meter_(meter), report_(std::move(report)), outlets_(outlets) {}
 
   // ---- for units that are inputs or windows, on one thread ---------------------------------------------------------
 
@@ -59,7 +61,7 @@ class unit_run final : public text_observer {
   std::unique_ptr<input_observer> open(const std::string& name, std::uint64_t order) override;
   [[nodiscard]] bool wants_publishing() const override;
   void publish() override;
-  [[nodiscard]] bool filters() const override { return meter_.plan().filter.has_value(); }
+  [[nodiscard]] bool filters() const override { return meter_.plan().filter.has_value() && outlets_ == nullptr; }
 
   /// The result so far.
   [[nodiscard]] unit_result result() const;
@@ -67,6 +69,9 @@ class unit_run final : public text_observer {
   // ---- for the readers of inputs -----------------------------------------------------------------------------------
 
   [[nodiscard]] const unit_meter& meter() const { return meter_; }
+
+  /// Null: kept text is not written by the readers.
+  [[nodiscard]] kept_outlets* outlets() const { return outlets_; }
 
   /// Whether a unit with this value of the condition is reported: one that is selected, with a filter one that is not
   /// kept.
@@ -97,6 +102,7 @@ class unit_run final : public text_observer {
 
   const unit_meter& meter_;
   const report_units report_;
+  kept_outlets* const outlets_;
   mutable std::mutex mutex_;  // of all below
   std::uint64_t wholes_ = 0;  // units that are inputs or windows
   unit_totals totals_;
