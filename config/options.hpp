@@ -100,6 +100,7 @@ struct options {
   std::string input_format = "auto";
   std::optional<std::string> zstd_dictionary;  ///< a path
   std::optional<std::uint64_t> max_output;     ///< bytes of text of a compressed input, at least 1
+  std::optional<output_compression> compress;  ///< filter: of the outputs in output_dir; nothing: none
   std::optional<unsigned> threads;             ///< 1 to 1024
   std::optional<unsigned> streams;             ///< 1 to 64
   device_decode_mode device_decode = device_decode_mode::automatic;
@@ -122,8 +123,6 @@ struct options {
   std::optional<std::string> drop_if;             ///< filter: a condition
   std::optional<std::string> result;              ///< filter: the file with the result, a path
   std::optional<std::string> output_dir;          ///< filter: the folder with one output for each input
-  std::optional<output_compression> compress;     ///< filter: of these outputs; nothing: none
-  bool resume = false;                            ///< filter: inputs whose output is complete are skipped
   std::vector<std::string> presets;               ///< names (config/presets)
   std::optional<unit_ranking> top_units;          ///< the units with the highest values
   std::optional<std::string> distribution_of;     ///< a formula
@@ -152,6 +151,7 @@ struct options {
   bool quiet = false;            ///< neither progress nor hints
   int level = 3;                 ///< repack: compression level of zstd, 1 to 22
   bool force = false;            ///< replace the file at --output (repack), the outputs in --output-dir (filter)
+  bool resume = false;           ///< filter: inputs whose output in output_dir is complete are skipped
 
   /// The place of each option that was not given on the command line: "--threads" -> "GPUHIST_THREADS", "job.toml:3:
   /// threads".
