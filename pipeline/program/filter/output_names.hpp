@@ -14,7 +14,7 @@
 
 namespace gpuhist::pipeline {
 
-/// What tells whether a file has changed.
+/// Size and time of a file, by which a change is recognized.
 struct file_state {
   std::uint64_t bytes = 0;
   std::int64_t modified = 0;  ///< nanoseconds since 1970
