@@ -251,7 +251,8 @@ std::string about_units() {
          "  gpuhist --each line --distribution-of non-ascii --top 10:bytes *.txt\n"
          "  gpuhist --each 64KiB --top 5:entropy disk.img\n"
          "  gpuhist filter --drop-if 'digit > 0.9' -o clean.log access.log\n"
-         "  gpuhist filter --jsonl-field text --preset gopher x.jsonl -o y.jsonl\n";
+         "  gpuhist filter --jsonl-field text --preset gopher x.jsonl -o y.jsonl\n"
+         "  gpuhist filter -r --drop-if 'digit > 0.9' --output-dir clean --resume logs\n";
 }
 
 std::string about_formats() {

@@ -481,6 +481,34 @@ constexpr std::array rows = {
         "inputs. FILE appears at the end. Default: none.",
         "gpuhist filter --drop-if 'digit > 0.5' --result dropped.jsonl x.log",
         [](options& o, value v) { o.result = parse_destination(v); }},
+    option_row{
+        filtering, "--output-dir", "DIR", value_kind::file, "", filtering_runs, rare,
+        "one output for each input, in the folder DIR",
+        "Writes the kept text of each input to a file of its own in the folder DIR, which is created if it is missing. "
+        "A file below a directory of --recursive keeps its name below that directory, any other input its last "
+        "component. A file gets its name when its input was read to the end and verified: a damaged input has no "
+        "output, and the others are written. DIR/.gpuhist-filter.jsonl lists the complete outputs. Standard input and "
+        "archives with members are refused. An existing output is an error without --resume or --force. Default: one "
+        "stream to --output.",
+        "gpuhist filter -r --drop-if 'digit > 0.5' --output-dir clean logs",
+        [](options& o, value v) { o.output_dir = parse_text(v, "give the path of a folder"); }},
+    option_row{
+        filtering, "--compress", "FORMAT", value_kind::choice, "none same zstd gzip", filtering_runs, rare,
+        "with --output-dir: none, same, zstd[:LEVEL], gzip",
+        "Selects how the outputs of --output-dir are compressed. none: not; the extension of a compressed input "
+        "(.zst, .gz, ...) is removed from its name. same: as the input, with the same name; only for inputs that "
+        "are not compressed, zstd or gzip. zstd, zstd:LEVEL (1 to 22, default: 3) and gzip: in this format, with "
+        "the extension .zst or .gz. Default: none.",
+        "gpuhist filter -r --drop-if 'digit > 0.5' --output-dir clean --compress same logs",
+        [](options& o, value v) { o.compress = parse_compression(v); }},
+    option_row{
+        filtering, "--resume", "", value_kind::flag, "", filtering_runs, rare,
+        "with --output-dir: skip inputs that are complete",
+        "Skips the inputs whose output is complete in --output-dir, according to DIR/.gpuhist-filter.jsonl: the "
+        "size and the time of modification of input and output are those of the list, and the text was filtered "
+        "with the same options. All others are filtered, and replace outputs of earlier runs. Temporary files of "
+        "a run that was killed are removed. Outputs of other options are an error without --force.",
+        "gpuhist filter -r --drop-if 'digit > 0.5' --output-dir clean --resume logs", turn<&options::resume>},
 
     option_row{repacking, "--frame-size", "SIZE", value_kind::size, "", repacking_runs, rare,
                "text per frame (default: 8MiB)",
@@ -492,8 +520,11 @@ constexpr std::array rows = {
                "Sets the compression level of 'gpuhist repack': those of zstd, 1 (fast) to 22 (small). Default: 3.",
                "gpuhist repack --level 19 access.log -o access.zst",
                [](options& o, value v) { o.level = static_cast<int>(parse_number(v, {.min = 1, .max = 22})); }},
-    option_row{repacking, "--force", "", value_kind::flag, "", repacking_runs, rare, "replace the file at --output",
-               "Replaces the file of --output, once the new archive is written and verified.",
+    option_row{repacking, "--force", "", value_kind::flag, "", repacking_runs | filtering_runs, rare,
+               "replace existing output files",
+               "Replaces the file of --output, once the new archive is written and verified. 'gpuhist filter' replaces "
+               "the outputs in --output-dir, each once it is complete; with --resume those that are not complete, also "
+               "files that no run of gpuhist wrote, and outputs of other options.",
                "gpuhist repack --force access.zst -o access.zst", turn<&options::force>},
 
     option_row{general, "--config", "FILE", value_kind::file, "", every_command, common,

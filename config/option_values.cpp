@@ -240,6 +240,20 @@ pass_through_mode parse_pass_through_mode(const std::string& typed) {
   throw usage_error("there is no " + quote(typed) + "; give raw or text");
 }
 
+output_compression parse_compression(const std::string& typed) {
+  using kind = output_compression::kind;
+  constexpr std::string_view with_level = "zstd:";
+  if (typed == "none") return {.type = kind::none};
+  if (typed == "same") return {.type = kind::same};
+  if (typed == "gzip") return {.type = kind::gzip};
+  if (typed == "zstd") return {.type = kind::zstd};
+  if (typed.starts_with(with_level)) {
+    const unsigned level = parse_number(typed.substr(with_level.size()), {.min = 1, .max = 22});
+    return {.type = kind::zstd, .level = static_cast<int>(level)};
+  }
+  throw usage_error("there is no " + quote(typed) + "; give none, same, gzip, zstd or zstd:LEVEL");
+}
+
 device_decode_mode parse_device_decode_mode(const std::string& typed) {
   if (typed == "auto") return device_decode_mode::automatic;
   if (typed == "on") return device_decode_mode::on;

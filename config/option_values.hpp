@@ -62,6 +62,9 @@ snapshot_interval parse_interval(const std::string& typed);
 /// A number of lines ("1000lines"), or as parse_interval.
 window_extent parse_window(const std::string& typed);
 
+/// "none", "same", "gzip", "zstd" or "zstd:LEVEL".
+output_compression parse_compression(const std::string& typed);
+
 /// "raw" or "text"; "true" (the option without a value) is raw.
 pass_through_mode parse_pass_through_mode(const std::string& typed);
 

@@ -67,6 +67,22 @@ enum class device_decode_mode : std::uint8_t {
   off,
 };
 
+/// --compress: how the outputs of a filter are compressed.
+struct output_compression {
+  enum class kind : std::uint8_t {
+    none,
+    same,  ///< as the input: none, zstd or gzip
+    zstd,
+    gzip,
+  };
+  static constexpr int default_level = 3;
+
+  kind type = kind::none;
+  int level = default_level;  ///< of zstd, 1 to 22
+
+  bool operator==(const output_compression&) const = default;
+};
+
 struct options {
   command what = command::count;
   bool recursive = false;                 ///< count the files below directories among the inputs
@@ -84,6 +100,7 @@ struct options {
   std::string input_format = "auto";
   std::optional<std::string> zstd_dictionary;  ///< a path
   std::optional<std::uint64_t> max_output;     ///< bytes of text of a compressed input, at least 1
+  std::optional<output_compression> compress;  ///< filter: of the outputs in output_dir; nothing: none
   std::optional<unsigned> threads;             ///< 1 to 1024
   std::optional<unsigned> streams;             ///< 1 to 64
   device_decode_mode device_decode = device_decode_mode::automatic;
@@ -105,6 +122,7 @@ struct options {
   std::optional<std::string> keep_if;             ///< filter: a condition
   std::optional<std::string> drop_if;             ///< filter: a condition
   std::optional<std::string> result;              ///< filter: the file with the result, a path
+  std::optional<std::string> output_dir;          ///< filter: the folder with one output for each input
   std::vector<std::string> presets;               ///< names (config/presets)
   std::optional<unit_ranking> top_units;          ///< the units with the highest values
   std::optional<std::string> distribution_of;     ///< a formula
@@ -133,7 +151,8 @@ struct options {
   bool verbose = false;          ///< devices: details of kernels
   bool quiet = false;            ///< neither progress nor hints
   int level = 3;                 ///< repack: compression level of zstd, 1 to 22
-  bool force = false;            ///< repack: replace the file at --output
+  bool force = false;            ///< replace the file at --output (repack), the outputs in --output-dir (filter)
+  bool resume = false;           ///< filter: inputs whose output in output_dir is complete are skipped
 
   /// The place of each option that was not given on the command line: "--threads" -> "GPUHIST_THREADS", "job.toml:3:
   /// threads".

@@ -82,6 +82,9 @@ class text_observer {
 
   /// Whether input_observer::next_kept() is passed through instead of the text.
   [[nodiscard]] virtual bool filters() const = 0;
+
+  /// Whether observers hold text.
+  [[nodiscard]] virtual bool holds_text() const { return filters(); }
 };
 
 inline void input_observer::follow(std::unique_ptr<input_observer>) {

@@ -292,6 +292,9 @@ async::task<> feeder::count(input_id input, const std::string& name, const share
                                                forced_archive ? nullptr : plan_.forced_format, plan_.option_name);
   counts_.set_format(input, format.name);
   const bool has_members = co_await heads_.is_archive(name, *source, head, format);
+  if (has_members && !plan_.archives_refused.empty()) {
+    throw io::input_error(plan_.archives_refused, 0, failure_kind::refused);
+  }
   const bool is_raw = !has_members && format.name == "raw";
   note_manner(*source, is_raw);
   if (has_members) {

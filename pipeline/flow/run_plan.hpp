@@ -12,6 +12,7 @@
 #include "io/zstd/zstd_dictionary.hpp"
 #include "pipeline/counts/spilled_bytes.hpp"
 #include "pipeline/counts/windows/window_shape.hpp"
+#include "pipeline/flow/inputs/listed_input.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -47,15 +48,17 @@ struct buffer_plan {
 };
 
 struct run_plan {
-  std::vector<std::string> inputs;                  ///< paths; "-" is standard input
-  std::optional<std::string> list;                  ///< path of a list of more inputs; "-" is standard input
-  std::optional<io::walk_settings> trees;           ///< how directories are walked; nothing: directories are errors
-  io::open_descriptors descriptors;                 ///< descriptors that inputs may name
-  std::shared_ptr<const io::output_files> outputs;  ///< files that are not read as inputs; null: none
-  io::option_naming option_name = io::as_typed;     ///< how messages name options
-  std::string output_name;                          ///< of the output, in messages
-  std::string label;                                ///< the name of standard input in results
-  const io::format* forced_format = nullptr;        ///< null: recognized by content
+  std::vector<std::string> inputs;                      ///< paths; "-" is standard input
+  std::optional<std::string> list;                      ///< path of a list of more inputs; "-" is standard input
+  std::optional<io::walk_settings> trees;               ///< how directories are walked; nothing: directories are errors
+  std::shared_ptr<const looked_up_inputs> looked_up{};  ///< replaces the three above; null: they are looked up in time
+  std::string archives_refused{};                       ///< why an archive with members is an error; empty: it is none
+  io::open_descriptors descriptors;                     ///< descriptors that inputs may name
+  std::shared_ptr<const io::output_files> outputs;      ///< files that are not read as inputs; null: none
+  io::option_naming option_name = io::as_typed;         ///< how messages name options
+  std::string output_name;                              ///< of the output, in messages
+  std::string label;                                    ///< the name of standard input in results
+  const io::format* forced_format = nullptr;            ///< null: recognized by content
   std::shared_ptr<const io::zstd_dictionary> dictionary;
   std::optional<std::uint64_t> max_output;  ///< most bytes of text of a compressed input
   config::pass_through_mode passes_through = config::pass_through_mode::nothing;  ///< what is forwarded

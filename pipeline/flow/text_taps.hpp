@@ -72,7 +72,7 @@ class text_taps {
   [[nodiscard]] bool takes_groups() const { return !forwards_all() && (observer_ == nullptr || observer_->divides()); }
 
   /// Whether groups hold text in memory while groups before them are passed.
-  [[nodiscard]] bool holds_text() const { return filters(); }
+  [[nodiscard]] bool holds_text() const { return observer_ != nullptr && observer_->holds_text(); }
 
   /// A group begins; groups of one input begin in order. Not needed for an input whose text is passed in order.
   void begin_group(const text_owner& owner);

@@ -51,7 +51,8 @@ file_run::file_run(const counting_plan& planned, const file_events& events, std:
                   : nullptr,
       events_.on_notice
           ? units::unit_run::report_faults([this](const units::lines_without_field& found) { publish(found); })
-          : nullptr);
+          : nullptr,
+      process_.outlets);
 }
 
 finished_run file_run::run() {
@@ -97,6 +98,12 @@ run_hooks file_run::hooks() {
     made.input_finished = [this, watch = std::move(made.input_finished)](const input_report& input) {
       publish(input);
       return watch && watch(input);
+    };
+  }
+  if (process_.on_input) {
+    made.input_finished = [this, next = std::move(made.input_finished)](const input_report& input) {
+      process_.on_input(input);
+      return next && next(input);
     };
   }
   if (events_.on_snapshot) {

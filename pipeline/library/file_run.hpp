@@ -27,6 +27,8 @@ struct process_hooks {
   /// As counting_events::on_unit, for several units at once, with their counts; `frame`: the schemes and measures of
   /// the run.
   std::function<void(const report& frame, std::span<const units::unit_record> found)> on_units{};
+  std::function<void(const input_report&)> on_input{};  ///< every finished input, in the order of reports
+  units::kept_outlets* outlets = nullptr;               ///< as those of units::unit_run; outlive the run
 };
 
 struct finished_run {

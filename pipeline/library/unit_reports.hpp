@@ -17,9 +17,9 @@ namespace gpuhist::pipeline {
 class unit_reports {
  public:
   /// Borrows the plan, which measures units. `on_selected`: empty: selected units are not reported. `on_faults`: empty:
-  /// lines without field are only counted.
+  /// lines without field are only counted. `outlets`: as those of units::unit_run.
   unit_reports(const counting_plan& planned, const units::unit_run::report_units& on_selected,
-               const units::unit_run::report_faults& on_faults = {});
+               const units::unit_run::report_faults& on_faults = {}, units::kept_outlets* outlets = nullptr);
 
   /// Sets the hooks that measure the units, before those that are set. They borrow this object.
   void connect(run_hooks& to);

@@ -138,7 +138,19 @@ std::string_view option_of_condition(const config::options& typed) {
   return typed.presets.empty() || typed.condition_of_units ? "--where" : "--preset";
 }
 
+void check_output_folder(const config::options& typed) {
+  constexpr std::string_view needed = "--output-dir";
+  if (typed.output_dir) {
+    if (!typed.output) return;
+    throw config::usage_error(typed.where("--output") + ": cannot be combined with --output-dir; give one of them");
+  }
+  refuse_without(typed.compress.has_value(), typed, "--compress", needed);
+  refuse_without(typed.resume, typed, "--resume", needed);
+  refuse_without(typed.force, typed, "--force", needed);
+}
+
 unit_options filter_of(const config::options& typed) {
+  check_output_folder(typed);
   if (typed.keep_if.has_value() == (typed.drop_if || !typed.presets.empty())) {
     throw config::usage_error(typed.keep_if
                                   ? typed.where("--keep-if") + ": cannot be combined with --drop-if or --preset"

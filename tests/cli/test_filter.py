@@ -438,7 +438,9 @@ class Outputs(FilterTest):
                 with Running("filter", *self.DROP, *outputs, "--result", result, engine=None, stdin=subprocess.PIPE) as running:
                     feed(running, [b"x\n11\nunfinished"])
                     wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
-                    if not outputs:
+                    if outputs:
+                        wait_until(lambda: any(each.stat().st_size == 2 for each in self.folder.glob(".out.*")))
+                    else:
                         wait_until(lambda: running.printed() == b"x\n")
                     running.process.send_signal(signal.SIGTERM)
                     ended = running.finish()

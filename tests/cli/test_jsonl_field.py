@@ -197,9 +197,15 @@ class Values(FieldTest):
             "frames.zst": b"".join(zstd(self.DATA[at : at + 1001]) for at in range(0, len(self.DATA), 1001)),
             "a.gz": gzip.compress(self.DATA[:half]) + gzip.compress(self.DATA[half:]),
         }
-        for (name, content), threads in itertools.product(contents.items(), "12"):
-            ended = run(*JSONL, "-T", threads, "--each", "line", "--jsonl-field", "text", "--where", "count(digit) > 3", self.file(name, content))
-            self.assert_units(ended.documents_of("unit"), expected, self.folder / name)
+        messages = set()
+        # with --skip-damage frames of any size are read at the same time
+        for (name, content), options in itertools.product(contents.items(), (("-T", "1"), ("-T", "2"), ("-T", "5", "--skip-damage"))):
+            with self.subTest(name=name, options=options):
+                ended = run(*JSONL, *options, "--each", "line", "--jsonl-field", "text", "--where", "count(digit) > 3", self.file(name, content))
+                self.assert_units(ended.documents_of("unit"), expected, self.folder / name)
+                self.assert_totals(ended.result["units"], placed(self.DATA))
+                messages.add(ended.stderr.replace(name, "NAME"))
+        self.assertEqual(len(messages), 1, messages)
         ended = run(*JSONL, "--each", "line", "--jsonl-field", "text", "--where", "count(digit) > 3", stdin_bytes=self.DATA)
         self.assert_units(ended.documents_of("unit"), expected, "(standard input)")
 

@@ -49,7 +49,7 @@ TEST_CASE("a regular file appears as a whole, at commit and not before, with the
     CHECK(directory.entries() == 1);  // the temporary file, in the same folder
     for (const auto& each : fs::directory_iterator(fs::path(path).parent_path())) {
       CHECK(each.path().filename().string().starts_with(".result."));
-      CHECK(each.path().filename().string().size() == std::string(".result.XXXXXX").size());
+      CHECK(each.path().filename().string().size() == std::string(".result.gpuhist-XXXXXX").size());
     }
     out.commit();
     CHECK(content(path) == "one two");

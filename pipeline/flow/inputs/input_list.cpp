@@ -53,12 +53,21 @@ void refuse_outputs_as_inputs(const run_plan& plan) {
 }
 
 input_list::input_list(const run_plan& plan, async::event_loop& streams, std::stop_token stop)
-    : plan_(plan), streams_(streams), stop_(std::move(stop)), list_finished_(!plan.list) {}
+    : plan_(plan), streams_(streams), stop_(std::move(stop)), list_finished_(!plan.list || plan.looked_up) {
+  if (!plan.looked_up) return;
+  next_named_ = plan.inputs.size();
+  skipped_ = plan.looked_up->skipped;
+  empty_trees_ = plan.looked_up->empty_trees;
+}
 
 async::task<std::vector<listed_input>> input_list::next(std::size_t max_inputs) {
   std::vector<listed_input> found;
   while (found.size() < max_inputs && !stop_.stop_requested()) {
-    std::optional<listed_input> input;
+    std::optional<listed_input> input = next_looked_up();
+    if (input) {
+      found.push_back(*std::move(input));
+      continue;
+    }
     if (tree_) {
       input = next_in_tree();
     } else if (next_named_ < plan_.inputs.size()) {
@@ -75,6 +84,11 @@ async::task<std::vector<listed_input>> input_list::next(std::size_t max_inputs) 
     if (input) found.push_back(*std::move(input));
   }
   co_return found;
+}
+
+std::optional<listed_input> input_list::next_looked_up() {
+  if (!plan_.looked_up || next_looked_up_ == plan_.looked_up->inputs.size()) return std::nullopt;
+  return plan_.looked_up->inputs[next_looked_up_++];
 }
 
 // Returns nothing for a directory, whose files are listed next, and for a temporary output file of this run.
@@ -143,6 +157,7 @@ std::optional<listed_input> input_list::next_in_tree() {
     tree_has_inputs_ = true;
     return listed_input{.name = std::move(entry->path),
                         .in_tree = true,
+                        .root_bytes = tree_->root().size(),
                         .follow_links = tree_->follows_links(),
                         .regular = true,
                         .error = unreadable(std::move(entry->error))};
@@ -225,6 +240,10 @@ listed_input input_list::list_failed(const input_failure& failure) const {
 
 std::vector<listed_input> input_list::unreached() {
   std::vector<listed_input> all;
+  while (auto input = next_looked_up()) {
+    if (input->error.is_none()) input->error = not_read();
+    all.push_back(*std::move(input));
+  }
   if (tree_) all.push_back({.name = tree_->root(), .error = stopped_before("all files below it were found")});
   tree_.reset();
   for (; next_named_ < plan_.inputs.size(); ++next_named_) {

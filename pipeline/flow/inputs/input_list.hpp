@@ -9,6 +9,7 @@
 #include "io/tree_walk.hpp"
 #include "pipeline/counts/input_failure.hpp"
 #include "pipeline/counts/run_counts.hpp"
+#include "pipeline/flow/inputs/listed_input.hpp"
 #include "pipeline/flow/run_plan.hpp"
 
 #include <cstddef>
@@ -21,16 +22,6 @@
 #include <vector>
 
 namespace gpuhist::pipeline {
-
-/// An input of the list.
-struct listed_input {
-  std::string name;          ///< a path; "-" is standard input
-  bool in_tree = false;      ///< found in a directory tree, where only regular files are inputs
-  bool follow_links = true;  ///< whether to follow a symbolic link as last component
-  bool regular = false;      ///< known to be a regular file
-  std::uint64_t size = 0;    ///< its size in bytes; 0: not known
-  input_failure error{};     ///< why it cannot be read, if that is already known
-};
 
 /// Throws config::usage_error if an output of the plan is also a named input or the list of names: it would be
 /// replaced, or read while it is written. Called before anything is read or written.
@@ -56,6 +47,7 @@ class input_list {
   [[nodiscard]] const skipped_names& empty_trees() const { return empty_trees_; }
 
  private:
+  std::optional<listed_input> next_looked_up();
   std::optional<listed_input> look_up(std::string name);
   std::optional<listed_input> next_in_tree();
   std::optional<std::string> take_name();
@@ -68,6 +60,7 @@ class input_list {
   async::event_loop& streams_;
   std::stop_token stop_;
   std::size_t next_named_ = 0;
+  std::size_t next_looked_up_ = 0;
   std::optional<io::tree_walk> tree_;  // the directory tree that is being listed
   bool tree_has_inputs_ = false;
   std::vector<skipped_names> skipped_;

@@ -385,6 +385,14 @@ void destination::appear() {
   files_->temporary_became_output();
 }
 
+struct stat destination::synchronize_text() {
+  make_empty();
+  if (fd_.owned()) synchronize(fd_.get(), name_);
+  struct stat now{};
+  if (::fstat(fd_.get(), &now) != 0) fail(name_, errno);
+  return now;
+}
+
 void destination::commit() {
   make_empty();
   if (fd_.owned()) synchronize(fd_.get(), name_);

@@ -11,6 +11,8 @@
 #include "pipeline/report/output/temporary_file.hpp"
 #include "pipeline/report/output/terminal_size.hpp"
 
+#include <sys/stat.h>
+
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -67,6 +69,10 @@ class destination {
 
   /// Throws the destination_error of a file that another process keeps locked for too long.
   [[noreturn]] void fail_locked() const;
+
+  /// Call it after the last write(), if the state of the file is needed before it appears: fsync. Throws
+  /// destination_error.
+  [[nodiscard]] struct stat synchronize_text();
 
   /// Call it after the last write(): makes the file appear, and reports errors of fsync and close. Throws
   /// destination_error.

@@ -19,16 +19,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Global, because the signal handler reads them. The path is complete while `is_announced` is true. A process writes
-// one output; if there are several, as in tests, only the first is announced.
+// Global, because the signal handler reads them. The path is complete while `is_announced` is true. Most processes
+// write one output; if there are several, only one is announced.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 std::array<char, PATH_MAX> announced_path{};
 std::atomic<bool> is_announced = false;
+std::atomic<bool> is_reserved = false;  // a file is announced, or will be
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 static_assert(std::atomic<bool>::is_always_lock_free);
 
+constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789";
+constexpr std::string_view mark = ".gpuhist-";
+constexpr std::size_t letters_of_name = 6;
+
 std::string random_letters(std::size_t count) {
-  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789";
   std::random_device source;
   std::uniform_int_distribution<std::size_t> any(0, letters.size() - 1);
   std::string text;
@@ -42,13 +46,19 @@ void remove_temporary_file() noexcept {
   if (is_announced) ::unlink(announced_path.data());
 }
 
+bool is_temporary_name(std::string_view last) {
+  if (!last.starts_with('.') || last.size() < 1 + mark.size() + letters_of_name) return false;
+  const std::string_view end = last.substr(last.size() - letters_of_name);
+  last.remove_suffix(letters_of_name);
+  return last.ends_with(mark) && end.find_first_not_of(letters) == std::string_view::npos;
+}
+
 // The name is announced before the file is created, so that a signal never leaves the file.
 io::descriptor temporary_file::create_beside(const fs::path& path) {
-  constexpr std::size_t suffix = 8;  // two dots and six letters
   constexpr std::size_t longest = 255;
-  const std::string last = path.filename().string().substr(0, longest - suffix);
+  const std::string last = path.filename().string().substr(0, longest - 1 - mark.size() - letters_of_name);
   while (true) {
-    path_ = path.parent_path() / ("." + last + "." + random_letters(6));
+    path_ = path.parent_path() / ("." + last + std::string(mark) + random_letters(letters_of_name));
     announced_ = announce();
     const int fd = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd >= 0) return io::descriptor(fd);
@@ -60,7 +70,7 @@ io::descriptor temporary_file::create_beside(const fs::path& path) {
 
 bool temporary_file::announce() noexcept {
   const std::string& text = path_.native();
-  if (is_announced || text.size() >= announced_path.size()) return false;
+  if (text.size() >= announced_path.size() || is_reserved.exchange(true)) return false;
   std::ranges::copy(text, announced_path.begin());
   announced_path[text.size()] = '\0';
   is_announced = true;
@@ -68,8 +78,10 @@ bool temporary_file::announce() noexcept {
 }
 
 void temporary_file::withdraw() noexcept {
-  if (announced_) is_announced = false;
+  if (!announced_) return;
   announced_ = false;
+  is_announced = false;
+  is_reserved = false;
 }
 
 void temporary_file::release() noexcept {

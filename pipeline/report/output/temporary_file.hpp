@@ -5,10 +5,11 @@
 #include "io/descriptor.hpp"
 
 #include <filesystem>
+#include <string_view>
 
 namespace gpuhist::pipeline {
 
-/// Owns the file name, not the descriptor. create_beside() on the main thread; others on any thread, one at a time.
+/// Owns the file name, not the descriptor. Any thread, one at a time.
 class temporary_file {
  public:
   temporary_file() = default;
@@ -36,7 +37,10 @@ class temporary_file {
   bool announced_ = false;  // the signal handler removes this file
 };
 
-/// Removes the temporary file of this process, if there is one, just before the process ends. Async-signal-safe, any
+/// Whether the last component of a path is that of a temporary file of any process: ".NAME.gpuhist-XXXXXX".
+bool is_temporary_name(std::string_view last);
+
+/// Removes a temporary file of this process, if there is one, just before the process ends. Async-signal-safe, any
 /// thread.
 void remove_temporary_file() noexcept;
 

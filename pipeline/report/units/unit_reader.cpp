@@ -76,6 +76,7 @@ unit_reader::unit_reader(unit_run& run, std::uint64_t number, const std::string&
     fields_.emplace(*meter_.plan().field, run.long_lines());
     value_ends_.resize(max_batch);
   }
+  if (kept_ && !held_ && run.outlets() != nullptr) outlet_ = run.outlets()->open(name);
   for (const unit_formula& each : meter_.formulas()) {
     evaluations_.push_back(each.formula == nullptr ? std::nullopt
                                                    : std::optional<gates::evaluation>(each.formula->typed()));
@@ -122,8 +123,9 @@ void unit_reader::note_gap() {
   flush();
 }
 
-void unit_reader::end(ending) {
+void unit_reader::end(ending how) {
   note_gap();
+  if (outlet_) outlet_->end(how, of_input_);
   if (!fields_ || fields_->faults().lines == 0) return;
   lines_without_field found = fields_->faults();
   found.input = name_;
@@ -167,6 +169,9 @@ void unit_reader::follow(std::unique_ptr<input_observer> earlier) {
   out_ = &run_;
   in_head_ = false;
   head_ = {};
+  of_input_ += earlier_->of_input_;
+  outlet_ = std::move(earlier_->outlet_);
+  if (outlet_) drain();
   if (!kept_) earlier_.reset();
 }
 
@@ -242,6 +247,11 @@ void unit_reader::close_open() {
     open_utf8_ = gpu::host::utf8_meter(gpu::host::utf8_detail::code_points);
   }
   const double holds = run_.judge(counted(open_, sequences, 0), *out_);
+  const bool is_selected = holds == 1.0;
+  of_input_ += {.seen = 1,
+                .bytes = place_.bytes,
+                .selected = is_selected ? 1U : 0U,
+                .selected_bytes = is_selected ? place_.bytes : 0};
   if (kept_) kept_->close(meter_.plan().filter->keeps(holds), held_ ? kept_text::use::later : kept_text::use::next);
   advance(fields_ ? (last_ == std::byte{'\n'} ? 1 : 0) : open_.counts['\n']);
   std::ranges::fill(open_.counts, 0);
@@ -467,7 +477,13 @@ counted_unit unit_reader::counted(const gpu::tally& counts, const sequence_count
 
 void unit_reader::flush() {
   out_->add(totals_);
+  of_input_ += totals_;
   totals_ = {};
+  if (outlet_) drain();
+}
+
+void unit_reader::drain() {
+  for (auto text = next_kept(); !text.empty(); text = next_kept()) outlet_->write(text);
 }
 
 }  // namespace gpuhist::pipeline::units

@@ -104,6 +104,7 @@ class unit_reader final : public input_observer {
                                      std::size_t unit) const;
   void advance(std::uint64_t newlines);
   void flush();
+  void drain();
 
   unit_run& run_;
   const unit_meter& meter_;
@@ -135,10 +136,12 @@ class unit_reader final : public input_observer {
   std::array<std::span<const double>, formulas> values_{};  // of a batch
   std::vector<std::uint32_t> row_;                          // of 256 counters
   gpu::tally scratch_;
-  std::optional<kept_text> kept_;    // with a filter
-  unit_totals totals_{};             // not added to the run yet
-  std::size_t selected_ = 0;         // for reports, since the text was passed
-  std::optional<rank> last_rank_{};  // of the run, as it was
+  std::optional<kept_text> kept_;        // with a filter
+  std::unique_ptr<kept_outlet> outlet_;  // null: next_kept() returns the kept text
+  unit_totals totals_{};                 // not added to the run yet
+  unit_totals of_input_{};               // added to the run
+  std::size_t selected_ = 0;             // for reports, since the text was passed
+  std::optional<rank> last_rank_{};      // of the run, as it was
 };
 
 }  // namespace gpuhist::pipeline::units

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "pipeline/counts/text_observer.hpp"
+#include "pipeline/report/units/kept_outlet.hpp"
 #include "pipeline/report/units/unit_findings.hpp"
 #include "pipeline/report/units/unit_meter.hpp"
 #include "pipeline/report/units/unit_result.hpp"
@@ -30,9 +31,15 @@ class unit_run final : public text_observer, public unit_outlet {
   using report_faults = std::function<void(const lines_without_field& found)>;
 
   /// Borrows the meter. `report`: called by publish() for units that are selected, or with a filter not kept; empty:
-  /// they are only counted. `report_lines`: called by publish().
-  unit_run(const unit_meter& meter, report_units report, report_faults report_lines = {})
-      : meter_(meter), report_(std::move(report)), report_lines_(std::move(report_lines)), findings_(meter.plan()) {}
+  /// they are only counted. `report_lines`: called by publish(). `outlets`: with a filter, receive the kept text; null:
+  /// next_kept() returns it. Borrowed.
+  unit_run(const unit_meter& meter, report_units report, report_faults report_lines = {},
+           kept_outlets* outlets = nullptr)
+      : meter_(meter),
+        report_(std::move(report)),
+        report_lines_(std::move(report_lines)),
+        outlets_(outlets),
+        findings_(meter.plan()) {}
 
   // ---- for units that are inputs or windows, on one thread ---------------------------------------------------------
 
@@ -55,7 +62,8 @@ class unit_run final : public text_observer, public unit_outlet {
   std::unique_ptr<input_observer> open_later(const std::string& name, std::uint64_t order) override;
   [[nodiscard]] bool wants_publishing() const override;
   void publish() override;
-  [[nodiscard]] bool filters() const override { return meter_.plan().filter.has_value(); }
+  [[nodiscard]] bool filters() const override { return holds_text() && outlets_ == nullptr; }
+  [[nodiscard]] bool holds_text() const override { return meter_.plan().filter.has_value(); }
 
   /// The result so far.
   [[nodiscard]] unit_result result() const;
@@ -63,6 +71,9 @@ class unit_run final : public text_observer, public unit_outlet {
   // ---- for the readers of inputs -----------------------------------------------------------------------------------
 
   [[nodiscard]] const unit_meter& meter() const { return meter_; }
+
+  /// Null: kept text is not written by the readers.
+  [[nodiscard]] kept_outlets* outlets() const { return outlets_; }
 
   /// Whether a unit with this value of the condition is reported: one that is selected, with a filter one that is not
   /// kept.
@@ -90,6 +101,7 @@ class unit_run final : public text_observer, public unit_outlet {
   const unit_meter& meter_;
   const report_units report_;
   const report_faults report_lines_;
+  kept_outlets* const outlets_;
   std::mutex long_lines_;
   mutable std::mutex mutex_;  // of all below
   std::uint64_t wholes_ = 0;  // units that are inputs or windows

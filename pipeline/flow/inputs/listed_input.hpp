@@ -1,0 +1,32 @@
+// An input of the list of inputs, and lists that were made before the run.
+#pragma once
+
+#include "pipeline/counts/input_failure.hpp"
+#include "pipeline/counts/run_counts.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// An input of the list.
+struct listed_input {
+  std::string name;            ///< a path; "-" is standard input
+  bool in_tree = false;        ///< found in a directory tree, where only regular files are inputs
+  std::size_t root_bytes = 0;  ///< in a tree: the length of the root, with which the name begins
+  bool follow_links = true;    ///< whether to follow a symbolic link as last component
+  bool regular = false;        ///< known to be a regular file
+  std::uint64_t size = 0;      ///< its size in bytes; 0: not known
+  input_failure error{};       ///< why it cannot be read, if that is already known
+};
+
+/// All inputs of a run, with what was found while they were looked up.
+struct looked_up_inputs {
+  std::vector<listed_input> inputs;
+  std::vector<skipped_names> skipped{};  ///< entries of trees, by cause
+  skipped_names empty_trees{};           ///< directories in which no file was found; `cause` is empty
+};
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,181 @@
+// Typed options -> plan -> list of inputs -> outputs to be written -> run -> result.
+#include "pipeline/program/commands/filter_folder.hpp"
+
+#include "config/size.hpp"
+#include "config/usage_error.hpp"
+#include "pipeline/flow/stop_signals.hpp"
+#include "pipeline/library/default_memory_limit.hpp"
+#include "pipeline/library/file_run.hpp"
+#include "pipeline/library/look_up_inputs.hpp"
+#include "pipeline/library/resolve.hpp"
+#include "pipeline/program/commands/filter_run.hpp"
+#include "pipeline/program/filter/folder_record.hpp"
+#include "pipeline/program/filter/output_folder.hpp"
+#include "pipeline/program/filter/output_names.hpp"
+#include "pipeline/program/filter/text_encoder.hpp"
+#include "pipeline/program/typed_options.hpp"
+#include "pipeline/report/formats/report.hpp"
+#include "pipeline/report/formats/text.hpp"
+#include "pipeline/report/output/messages.hpp"
+#include "pipeline/report/output/terminal.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::pipeline {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Each thread filters one input at a time. Encoders get up to half of the memory limit, the run gets the rest.
+config::options with_room_for_encoders(config::options typed) {
+  const std::uint64_t of_thread = memory_of_encoder(typed.compress.value_or(config::output_compression{}));
+  const std::uint64_t limit = typed.memory_limit ? *typed.memory_limit : default_memory_limit();
+  if (of_thread > limit / 2) {
+    throw config::usage_error(typed.where("--memory-limit") + ": compressing an output needs " +
+                              config::format_size(of_thread) + ", more than half of the limit of " +
+                              config::format_size(limit) + "; give a lower level in --compress, or a higher limit");
+  }
+  const std::uint64_t threads = resolve_threads(typed.threads.value_or(0), names_of(typed));
+  typed.threads = static_cast<unsigned>(std::min(threads, limit / 2 / of_thread));
+  typed.memory_limit = limit - *typed.threads * of_thread;
+  return typed;
+}
+
+plan make_folder_plan(const config::options& typed) {
+  plan made = make_plan(with_room_for_encoders(typed));
+  made.passes_through = config::pass_through_mode::nothing;
+  made.archives_refused = "is an archive, and its members have no outputs in " + typed.where("--output-dir") +
+                          "; extract it and give its files, or give --output for the text of all members";
+  return made;
+}
+
+// The outputs that are made now, and how many are complete already.
+struct folder_work {
+  std::vector<planned_output> outputs;
+  std::size_t complete = 0;
+};
+
+void refuse_result_as_output(const config::options& typed, const std::vector<planned_output>& outputs) {
+  if (!typed.result) return;
+  std::error_code ignored;
+  const auto resolved = [&](const fs::path& path) {
+    return fs::weakly_canonical(fs::absolute(path, ignored), ignored);
+  };
+  const fs::path result = resolved(*typed.result);
+  const fs::path name = result.lexically_relative(resolved(fs::path(*typed.output_dir) / record_name).parent_path());
+  const bool is_output = std::ranges::any_of(outputs, [&](const planned_output& each) { return name == each.name; });
+  if (!is_output && name != record_name) return;
+  throw config::usage_error(name_of_result(typed) + " is also an output in --output-dir; give another file");
+}
+
+folder_work plan_work(const config::options& typed, const plan& planned, const looked_up_inputs& found,
+                      const earlier_outputs& earlier) {
+  std::vector<planned_output> all = plan_outputs(typed, planned, found);
+  refuse_result_as_output(typed, all);
+  const std::size_t number = all.size();
+  folder_work made{
+      .outputs = outputs_to_write(
+          *typed.output_dir, std::move(all), found, earlier,
+          {.are_resumed = typed.resume, .are_replaced = typed.force, .named_by = typed.where("--output-dir")})};
+  made.complete = number - made.outputs.size();
+  return made;
+}
+
+// The inputs of these outputs, and those with errors.
+looked_up_inputs remaining_inputs(const looked_up_inputs& found, std::vector<planned_output>& outputs) {
+  looked_up_inputs made{.inputs = {}, .skipped = found.skipped, .empty_trees = found.empty_trees};
+  auto next = outputs.begin();
+  for (std::size_t i = 0; i < found.inputs.size(); ++i) {
+    const bool has_output = next != outputs.end() && next->input == i;
+    if (has_output) (next++)->input = made.inputs.size();
+    if (has_output || !found.inputs[i].error.is_none()) made.inputs.push_back(found.inputs[i]);
+  }
+  return made;
+}
+
+// "clean: 12 outputs, 3 more were complete; "
+std::string text_of(const config::options& typed, std::size_t written, std::size_t complete) {
+  std::string text = printable(*typed.output_dir) + ": " + grouped(written) + (written == 1 ? " output" : " outputs");
+  if (complete > 0) text += ", " + grouped(complete) + " more " + (complete == 1 ? "was" : "were") + " complete";
+  return text + "; ";
+}
+
+// One run over the inputs whose outputs are missing.
+class folder_filter {
+ public:
+  folder_filter(const config::options& typed, const io::open_descriptors& open_descriptors)
+      : typed_(typed), planned_(make_folder_plan(typed)) {
+    planned_.descriptors = open_descriptors;
+    dropped_ = open_result(typed, screen_, open_descriptors);
+    if (!dropped_) return;
+    planned_.output_name = name_of_result(typed);
+    set_outputs(planned_, dropped_->file.files());
+  }
+
+  ending run() {
+    const std::string options = options_of_output(typed_, planned_);
+    const looked_up_inputs found = look_up_inputs(planned_);
+    const fs::path folder = *typed_.output_dir;
+    folder_work work = plan_work(typed_, planned_, found, read_record(folder, options));
+    const folder_lock lock(folder);
+    // another process may have written before the lock was taken
+    const earlier_outputs earlier = read_record(folder, options);
+    if (!earlier.empty()) work = plan_work(typed_, planned_, found, earlier);
+    if (typed_.resume || typed_.force) {
+      remove_leftovers(folder, work.outputs, dropped_ ? dropped_->file.pending_path() : fs::path());
+    }
+    folder_record record(folder, options);
+    const auto remaining = std::make_shared<looked_up_inputs>(remaining_inputs(found, work.outputs));
+    planned_.looked_up = remaining;
+    const bool keeps_selected = planned_.units->filter->units == units::filtering::kept::selected;
+    output_folder outputs(folder, std::move(work.outputs), *remaining, record, keeps_selected);
+    return run_with(outputs, work.complete);
+  }
+
+ private:
+  ending run_with(output_folder& outputs, std::size_t complete) {
+    const kept_stop_signal stop_signal;
+    if (!planned_.measuring.warning.empty()) complain("warning: " + planned_.measuring.warning);
+    locale_is_utf8();  // keeps its result; not thread-safe, so before threads start
+    process_hooks hooks = hooks_of_filter(dropped_.get(), screen_);
+    hooks.outlets = &outputs;
+    hooks.on_input = [&outputs](const input_report& input) { outputs.note_finished(input); };
+    const file_events events = events_of_filter(planned_, screen_);
+    const finished_run finished = file_run(planned_, events, {}, std::move(hooks)).run();
+    try {
+      return conclude_filter(
+          planned_, finished, printable(*typed_.output_dir), dropped_.get(), [&] { return print_failures(outputs); },
+          [&] { return text_of(typed_, outputs.written(), complete); });
+    } catch (...) {
+      if (finished.end_at_once) throw unclean_end(std::current_exception());
+      throw;
+    }
+  }
+
+  static bool print_failures(const output_folder& outputs) {
+    const std::vector<std::string> failures = outputs.failures();
+    for (const std::string& each : failures) complain(each);
+    return failures.empty();
+  }
+
+  const config::options& typed_;
+  console screen_;
+  plan planned_;
+  std::unique_ptr<dropped_units> dropped_;
+};
+
+}  // namespace
+
+ending filter_into_folder(const config::options& typed, const io::open_descriptors& open_descriptors) {
+  return folder_filter(typed, open_descriptors).run();
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,94 @@
+#include "pipeline/program/commands/filter_run.hpp"
+
+#include "pipeline/flow/stop_signals.hpp"
+#include "pipeline/library/results.hpp"
+#include "pipeline/program/run_messages.hpp"
+#include "pipeline/report/formats/report.hpp"
+#include "pipeline/report/formats/run_id.hpp"
+#include "pipeline/report/formats/text.hpp"
+#include "pipeline/report/output/progress_line.hpp"
+#include "pipeline/report/output/terminal.hpp"
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <system_error>
+
+namespace gpuhist::pipeline {
+namespace {
+
+std::string units_text(std::uint64_t number, std::uint64_t bytes) {
+  return grouped(number) + " (" + grouped(bytes) + " bytes)";
+}
+
+// "kept 9,990 (1,020,304 bytes) of 10,000 (1,024,000 bytes), each line"
+std::string summary_of_filter(const plan& planned, const unit_summary& found) {
+  const bool keeps_selected = planned.units->filter->units == units::filtering::kept::selected;
+  const std::uint64_t kept = keeps_selected ? found.selected : found.seen - found.selected;
+  const std::uint64_t bytes = keeps_selected ? found.selected_bytes : found.bytes - found.selected_bytes;
+  return "kept " + units_text(kept, bytes) + " of " + units_text(found.seen, found.bytes) + ", each " +
+         planned.units->each;
+}
+
+void write_result(const report& result, dropped_units& to) {
+  to.writer.write_result(result);
+  to.file.commit();
+}
+
+}  // namespace
+
+dropped_units::dropped_units(const std::string& name, console& screen, const io::open_descriptors& inherited)
+    : file(name, writing::whole, inherited),
+      writer(file, *find_report_format("jsonl"), screen, report_writer::fault::ends_run, make_run_id()) {}
+
+std::unique_ptr<dropped_units> open_result(const config::options& typed, console& screen,
+                                           const io::open_descriptors& inherited) {
+  return typed.result ? std::make_unique<dropped_units>(*typed.result, screen, inherited) : nullptr;
+}
+
+std::string name_of_result(const config::options& typed) {
+  return typed.where("--result") + " " + printable(*typed.result);
+}
+
+file_events events_of_filter(const plan& planned, console& screen) {
+  file_events made;
+  if (planned.quiet) return made;
+  made.on_notice = [&screen](std::string_view notice) { screen.say("gpuhist: " + printable(notice) + "\n"); };
+  return made;
+}
+
+process_hooks hooks_of_filter(dropped_units* dropped, console& screen) {
+  process_hooks made{.watch_signals = true, .process_exits = true};
+  if (dropped != nullptr) {
+    made.on_units = [dropped](const report& frame, std::span<const units::unit_record> found) {
+      dropped->writer.write_units(frame, found);
+    };
+  }
+  made.on_status = [&screen](const run_progress& now) { screen.say("gpuhist: " + status_line(now) + "\n"); };
+  return made;
+}
+
+ending conclude_filter(const plan& planned, const finished_run& finished, const std::string& output_name,
+                       dropped_units* dropped, const std::function<bool()>& publish,
+                       const std::function<std::string()>& prefix) {
+  const file_outcome& outcome = finished.outcome;
+  const report& result = outcome.result.shared().content;
+  print_failures(outcome, output_name, passed_text::kept);
+  if (!planned.quiet) print_skipped(planned, outcome);
+  suggest_command(planned.inputs);
+  const bool is_complete = publish() && outcome.status == run_status::complete;
+  if (dropped != nullptr) write_result(result, *dropped);
+  if (result.stats) write_to_standard_error(render_stats(*result.stats, target_for_standard_error()));
+  if (consumer_left(outcome)) throw destination_error(EPIPE, std::system_category(), "cannot write standard output");
+  if (!planned.quiet && !outcome.pass_through_error) {
+    complain((prefix ? prefix() : "") + summary_of_filter(planned, *outcome.result.units()));
+  }
+  const int signal = kept_stop_signal::received();
+  if (signal != 0) complain("ended by SIG" + std::string(::sigabbrev_np(signal)));
+  return {.exit_status = is_complete ? ending::counted_all : ending::input_failed,
+          .signal = signal,
+          .at_once = finished.end_at_once};
+}
+
+}  // namespace gpuhist::pipeline

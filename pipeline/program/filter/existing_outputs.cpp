@@ -1,0 +1,138 @@
+// Which outputs are complete in the folder, and what is in their way.
+#include "config/usage_error.hpp"
+#include "pipeline/program/filter/output_folder.hpp"
+#include "pipeline/report/formats/report.hpp"
+#include "pipeline/report/output/temporary_file.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ranges>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+namespace fs = std::filesystem;
+
+using file_identity = std::pair<dev_t, ino_t>;
+
+std::vector<file_identity> identities_of(const looked_up_inputs& found) {
+  std::vector<file_identity> made;
+  for (const listed_input& each : found.inputs) {
+    struct stat now{};
+    if (::stat(each.name.c_str(), &now) == 0) made.emplace_back(now.st_dev, now.st_ino);
+  }
+  std::ranges::sort(made);
+  return made;
+}
+
+// Decides for outputs whose file exists.
+class existing_files {
+ public:
+  existing_files(const fs::path& folder, const looked_up_inputs& found, const earlier_outputs& earlier,
+                 const existing_outputs& existing)
+      : folder_(folder), found_(found), earlier_(earlier), existing_(existing) {}
+
+  /// Whether the output is complete. Throws if it may not be written.
+  [[nodiscard]] bool has(const planned_output& output) {
+    const fs::path path = folder_ / output.name;
+    struct stat now{};
+    if (::stat(path.c_str(), &now) != 0) return false;
+    if (!S_ISREG(now.st_mode)) refuse(path, "is not a regular file; remove it, or give another folder");
+    refuse_input(path, now);
+    if (existing_.are_resumed) return is_resumed(output, path, now);
+    if (!existing_.are_replaced) {
+      refuse(path, "exists; give --resume to skip what is complete, --force to replace the files, or another folder");
+    }
+    return false;
+  }
+
+ private:
+  [[noreturn]] void refuse(const fs::path& path, const std::string& cause) const {
+    throw config::usage_error(existing_.named_by + ": " + printable(path.string()) + " " + cause);
+  }
+
+  // Inputs are looked up only if there is an output.
+  void refuse_input(const fs::path& path, const struct stat& now) {
+    if (identities_.empty()) identities_ = identities_of(found_);
+    if (std::ranges::binary_search(identities_, file_identity(now.st_dev, now.st_ino))) {
+      refuse(path, "would be an output, and is an input; give another folder");
+    }
+  }
+
+  [[nodiscard]] bool is_resumed(const planned_output& output, const fs::path& path, const struct stat& now) const {
+    const earlier_output* const line = line_of(output.name, state_of(now));
+    if (line != nullptr && line->has_same_options) return line->input == output.input_state;
+    if (existing_.are_replaced) return false;
+    if (line == nullptr) {
+      refuse(path, std::string("exists, and is not as a line of ") + record_name +
+                       " describes it; give --force to replace it, or another folder");
+    }
+    refuse(path, "was filtered with other options (" + std::string(record_name) +
+                     " has them); give the same options, --force to filter it again, or another folder");
+  }
+
+  // The last line that describes the file as it is. A line after it is of an output that did not get its name.
+  [[nodiscard]] const earlier_output* line_of(const std::string& name, const file_state& now) const {
+    const auto lines = earlier_.find(name);
+    if (lines == earlier_.end()) return nullptr;
+    for (const earlier_output& each : std::views::reverse(lines->second)) {
+      if (each.output == now) return &each;
+    }
+    return nullptr;
+  }
+
+  const fs::path& folder_;
+  const looked_up_inputs& found_;
+  const earlier_outputs& earlier_;
+  const existing_outputs& existing_;
+  std::vector<file_identity> identities_;  // of the inputs, sorted
+};
+
+// ".NAME.gpuhist-XXXXXX" -> "NAME"
+std::string replaced_by(const std::string& temporary) { return temporary.substr(1, temporary.rfind(".gpuhist-") - 1); }
+
+}  // namespace
+
+std::vector<planned_output> outputs_to_write(const fs::path& folder, std::vector<planned_output> all,
+                                             const looked_up_inputs& found, const earlier_outputs& earlier,
+                                             const existing_outputs& existing) {
+  existing_files files(folder, found, earlier, existing);
+  std::erase_if(all, [&](const planned_output& each) { return files.has(each); });
+  return all;
+}
+
+void remove_leftovers(const fs::path& folder, const std::vector<planned_output>& outputs, const fs::path& kept) {
+  std::unordered_set<std::string> paths;
+  for (const planned_output& each : outputs) paths.insert((folder / each.name).lexically_normal().string());
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string last = at->path().filename().string();
+    if (!is_temporary_name(last) || at->path().lexically_normal() == kept.lexically_normal()) continue;
+    const fs::path replaced = at->path().parent_path() / replaced_by(last);
+    std::error_code ignored;
+    if (paths.contains(replaced.lexically_normal().string())) fs::remove(at->path(), ignored);
+  }
+}
+
+folder_lock::folder_lock(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw destination_error(error, "cannot create the folder " + printable(folder.string()));
+  folder_ = io::descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder_ && errno == ENOTDIR) {
+    throw destination_error(errno, std::system_category(), "cannot write " + printable(folder.string()));
+  }
+  if (!folder_) return;  // it may be written but not read
+  if (::flock(folder_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  throw std::runtime_error("another gpuhist filter writes to " + printable(folder.string()) +
+                           "; wait for its end, or give another folder");
+}
+
+}  // namespace gpuhist::pipeline

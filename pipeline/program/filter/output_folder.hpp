@@ -1,0 +1,89 @@
+// The folder of `gpuhist filter --output-dir`: which inputs are already complete there, and the outputs of a run.
+//
+//     temporary file: text -> fsync -> line in the list -> rename
+//
+// The line has the size and the time of modification of the file, so it is valid only once the file has its name. A
+// process that is killed at any time leaves only complete files under final names.
+#pragma once
+
+#include "pipeline/program/filter/folder_record.hpp"
+#include "pipeline/program/filter/output_names.hpp"
+#include "pipeline/report/units/kept_outlet.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// What is done with files that are in the folder.
+struct existing_outputs {
+  bool are_resumed = false;   ///< complete outputs stay, those of changed inputs are replaced
+  bool are_replaced = false;  ///< other files are replaced, too
+  std::string named_by;       ///< the option of the folder, in messages
+};
+
+/// The outputs that a run must write: those that are not complete in the folder, which need not exist. Reads no input.
+/// Throws config::usage_error if a file is in the way, or is an input.
+std::vector<planned_output> outputs_to_write(const std::filesystem::path& folder, std::vector<planned_output> all,
+                                             const looked_up_inputs& found, const earlier_outputs& earlier,
+                                             const existing_outputs& existing);
+
+/// Removes the temporary files of runs that were killed, of these outputs only, except the file `kept`. Precondition:
+/// no other process writes to the folder.
+void remove_leftovers(const std::filesystem::path& folder, const std::vector<planned_output>& outputs,
+                      const std::filesystem::path& kept);
+
+/// While it exists, no other `gpuhist filter` writes to the folder, on filesystems that have locks.
+class folder_lock {
+ public:
+  /// Creates the folder if it is missing. Throws destination_error if it cannot be created, std::runtime_error if
+  /// another process has the lock.
+  explicit folder_lock(const std::filesystem::path& folder);
+
+ private:
+  io::descriptor folder_;
+};
+
+/// The outputs of one run. Thread-safe.
+class output_folder final : public units::kept_outlets {
+ public:
+  /// Borrows `found`, the list of the inputs. `keeps_selected`: the units that are selected are kept.
+  output_folder(std::filesystem::path folder, std::vector<planned_output> outputs, const looked_up_inputs& found,
+                folder_record& record, bool keeps_selected);
+
+  std::unique_ptr<units::kept_outlet> open(const std::string& input) override;
+
+  /// Writes the output of an input that is complete and has no text. To be called for every finished input.
+  void note_finished(const input_report& input);
+
+  /// Complete outputs of this run.
+  [[nodiscard]] std::size_t written() const;
+
+  /// Messages about outputs that could not be written.
+  [[nodiscard]] std::vector<std::string> failures() const;
+
+ private:
+  class outlet;
+
+  [[nodiscard]] std::unique_ptr<outlet> open_outlet(const std::string& input);
+  void note_end(const planned_output& output, const std::string& failure);
+
+  const std::filesystem::path folder_;
+  const std::vector<planned_output> outputs_;
+  folder_record& record_;
+  const bool keeps_selected_;
+  std::unordered_map<std::string_view, const planned_output*> by_input_;
+  mutable std::mutex mutex_;                            // of all below
+  std::unordered_set<const planned_output*> finished_;  // written or failed
+  std::vector<std::string> failures_;
+};
+
+}  // namespace gpuhist::pipeline
