@@ -1,6 +1,7 @@
 #include "config/suggest.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -45,11 +46,15 @@ std::optional<std::string_view> nearest_name(std::string_view typed, std::span<c
 }
 
 std::optional<std::string_view> likely_name(std::string_view typed, std::span<const std::string_view> names) {
-  const auto begins_with = [typed](std::string_view name) { return name.starts_with(typed); };
-  if (typed.size() >= shortest_beginning && std::ranges::count_if(names, begins_with) == 1) {
-    return *std::ranges::find_if(names, begins_with);
-  }
-  return nearest_name(typed, names);
+  if (typed.size() < shortest_beginning) return nearest_name(typed, names);
+  std::vector<std::string_view> longer;
+  std::ranges::copy_if(names, std::back_inserter(longer),
+                       [&](std::string_view name) { return name.starts_with(typed); });
+  if (longer.empty()) return nearest_name(typed, names);
+  const std::string_view shortest = *std::ranges::min_element(longer, {}, &std::string_view::size);
+  const bool begins_all =
+      std::ranges::all_of(longer, [&](std::string_view name) { return name.starts_with(shortest); });
+  return begins_all ? shortest : nearest_name(typed, names);
 }
 
 }  // namespace gpuhist::config

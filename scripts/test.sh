@@ -69,18 +69,11 @@ installed_program() {
 
 # The quick parts take a sample of the cases in which a sanitizer finds nothing that it does not find in a few of them.
 
-# Memory errors: the tests of decoders and archive readers, and the command's suites except those that mostly wait or only
-# print, and some that take minutes and mostly decode what the tests before have decoded.
-quick_address_sanitizer() {
-  build asan gpuhist gpuhist_io_tests &&
-    CAMPAIGN=sample tests asan -LE long -R '^(cli host: |test_(io|zstd))' \
-      -E '^cli host: (7z_members|follow|gates|help|measures|pairs|progress|signals|terminal|windows|xz_bzip2_lz4|xz_index)'
-}
+# Memory errors: decoders, readers of archives and kernels.
+quick_address_sanitizer() { build asan gpuhist_memory_tests && CAMPAIGN=sample tests asan -LE long -L memory; }
 
-# Data races: every test program with threads, and the suites of the command that use threads most.
-quick_thread_sanitizer() {
-  build tsan gpuhist gpuhist_threaded_tests && CAMPAIGN=sample tests tsan -LE long -L threads
-}
+# Data races: the test programs and suites of the command in which threads interact most.
+quick_thread_sanitizer() { build tsan gpuhist gpuhist_race_tests && CAMPAIGN=sample tests tsan -LE long -L race; }
 
 without_cuda() { build host-only gpuhist && installed_program host-only; }
 

@@ -1,12 +1,16 @@
 # gpuhist_test(NAME [ONE_THREAD] SOURCES ... [LIBRARIES ...] [LABELS ...]): a doctest program, one ctest entry a test case.
-# ONE_THREAD: has no other thread, and is left out of builds with the thread sanitizer. The others are labelled `threads`.
+# ONE_THREAD: has no other thread, and is left out of builds with the thread sanitizer.
 # LABELS gpu: reports "skipped" where no CUDA device is.
 include(doctest)
 add_library(gpuhist_test_main OBJECT ${CMAKE_CURRENT_LIST_DIR}/support/main.cpp)
 target_link_libraries(gpuhist_test_main PUBLIC gpuhist_flags doctest::doctest)
 
-add_custom_target(gpuhist_threaded_tests)
-add_custom_target(gpuhist_io_tests)
+# The quick parts of the sanitizer checks (scripts/test.sh), by name: labels, and targets that build the programs.
+# Memory: decoders, readers of archives and kernels, which need little of the program. Races: threads that interact.
+set(gpuhist_memory_tests "^test_(batch|host_kernels|io|unit_rows|utf8_meter|zstd)")
+set(gpuhist_race_tests "^test_(async|automatic_|frame_lanes|host_engine|library$|pipeline_parallel)")
+add_custom_target(gpuhist_memory_tests)
+add_custom_target(gpuhist_race_tests)
 
 function(gpuhist_test name)
   cmake_parse_arguments(test "ONE_THREAD" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
@@ -15,13 +19,12 @@ function(gpuhist_test name)
   endif()
   add_executable(${name} ${test_SOURCES})
   target_link_libraries(${name} PRIVATE gpuhist_test_main ${test_LIBRARIES})
-  if(name MATCHES "^test_(io|zstd)")
-    add_dependencies(gpuhist_io_tests ${name})
-  endif()
-  if(NOT test_ONE_THREAD)
-    add_dependencies(gpuhist_threaded_tests ${name})
-    list(APPEND test_LABELS threads)
-  endif()
+  foreach(kind memory race)
+    if(name MATCHES "${gpuhist_${kind}_tests}")
+      add_dependencies(gpuhist_${kind}_tests ${name})
+      list(APPEND test_LABELS ${kind})
+    endif()
+  endforeach()
   # the list of labels reaches add_test() through two evaluations
   string(REPLACE ";" "\\;" labels "${test_LABELS}")
   if("gpu" IN_LIST test_LABELS)

@@ -417,7 +417,7 @@ TEST_CASE("the options of repack") {
   CHECK(error_of({"repack", "--level", "23"}) == "--level: 23 is out of range; give 1 to 22");
   CHECK(error_of({"repack", "--frame-size", "0"}) == "--frame-size: 0 is out of range; give 1 byte to 1GiB");
   CHECK(error_of({"--force", "a"})
-            .starts_with("--force: not an option of gpuhist, but of gpuhist repack; see gpuhist --help"));
+            .starts_with("--force: not an option of gpuhist, but of gpuhist repack and gpuhist filter; see"));
 }
 
 TEST_CASE("the options of filter") {
