@@ -70,10 +70,12 @@ def write_documents(path, size):
     random_numbers = random.Random(11)
     with open(path, "w", encoding="utf-8") as out:
         pool = [document(random_numbers) for _ in range(4000)]
-        number = 0
-        while out.tell() < size:
+        number = written = 0
+        while written < size:
             text = pool[number % len(pool)] if number < len(pool) else random_numbers.choice(pool)
-            out.write(json.dumps({"id": number, "text": text, "source": "generated"}, ensure_ascii=number % 2 == 0) + "\n")
+            line = json.dumps({"id": number, "text": text, "source": "generated"}, ensure_ascii=number % 2 == 0) + "\n"
+            out.write(line)
+            written += len(line.encode())
             number += 1
 
 
@@ -151,9 +153,9 @@ def parts_of(path, count):
     size, bounds = os.path.getsize(path), [0]
     with open(path, "rb") as file:
         for number in range(1, count):
-            file.seek(size * number // count)
-            file.readline()
-            bounds.append(file.tell())
+            begin = size * number // count
+            file.seek(begin)
+            bounds.append(begin + len(file.readline()))
     return list(zip(([path] * count), bounds, [*bounds[1:], size]))
 
 

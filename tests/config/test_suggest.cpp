@@ -42,6 +42,9 @@ TEST_CASE("a name is suggested for its first three or more letters, if it is the
   CHECK_FALSE(likely_name("sn", names));
   constexpr std::array<std::string_view, 2> near = {"sort", "output"};
   CHECK(likely_name("out", near) == "output");  // although "sort" is nearer
+  const std::vector<std::string_view> common{"sort", "output-dir", "output", "outline"};
+  CHECK(likely_name("outp", common) == "output");
+  CHECK(likely_name("out", common) == "sort");  // "outline" does not begin with "output"
 }
 
 TEST_CASE("two short names without a common letter are not similar") {

@@ -35,7 +35,7 @@ void unit_findings::shift(const unit_place& begin) {
   }
 }
 
-unit_findings& unit_findings::operator+=(unit_findings&& more) {
+unit_findings& unit_findings::operator+=(unit_findings more) {
   totals += more.totals;
   values += more.values;
   for (ranked_record& each : more.best.records()) best.add(std::move(each));

@@ -67,7 +67,7 @@ struct unit_findings {
   /// where the earlier text ends.
   void shift(const unit_place& begin);
 
-  unit_findings& operator+=(unit_findings&& more);
+  unit_findings& operator+=(unit_findings more);
 
   unit_totals totals{};
   distribution values{};

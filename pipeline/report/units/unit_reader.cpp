@@ -10,47 +10,11 @@
 namespace gpuhist::pipeline::units {
 namespace {
 
-constexpr std::size_t byte_values = 256;
-// The numbers of the formulas.
-constexpr std::size_t of_condition = 0;
-constexpr std::size_t of_ranking = 1;
-constexpr std::size_t of_distribution = 2;
-
-// The columns of the numbers of a batch: the bytes, then a count and a share for each column of a row.
-constexpr std::size_t bytes_at = 0;
-constexpr std::size_t count_at(std::size_t column) { return 1 + 2 * column; }
-constexpr std::size_t share_at(std::size_t column) { return 2 + 2 * column; }
-
-std::size_t number_of(const name_source& name) {
-  switch (name.type) {
-    case name_source::kind::count:
-      return count_at(name.column);
-    case name_source::kind::share:
-      return share_at(name.column);
-    case name_source::kind::bytes:
-      break;
-  }
-  return bytes_at;
-}
-
-// Most units are short, so the tables of the fast kernels would cost more than they save.
-void count_bytes(std::span<const std::byte> text, gpu::tally& to) {
-  std::ranges::fill(to.counts, 0);
-  for (const std::byte each : text) ++to.counts[std::to_integer<std::size_t>(each)];
-}
-
 void add_bytes(std::span<const std::byte> text, std::vector<std::uint32_t>& row, gpu::tally& to) {
   static const gpu::host::prepared_partition identity = gpu::host::prepare(gpu::partition::identity());
   static const gpu::host::kernel& kernel = gpu::host::best_kernel(identity);
   kernel.count(text, identity, row.data());
   for (std::size_t value = 0; value < byte_values; ++value) to.counts[value] += row[value];
-}
-
-std::uint64_t malformed_in(std::span<const std::byte> text) {
-  gpu::host::utf8_meter meter(gpu::host::utf8_detail::code_points);
-  meter.feed(text);
-  meter.end();
-  return meter.counts().malformed;
 }
 
 }  // namespace
@@ -63,24 +27,13 @@ unit_reader::unit_reader(unit_run& run, std::uint64_t number, const std::string&
       input_(number),
       name_(std::make_shared<const std::string>(name)),
       open_(byte_values),
-      ends_(max_batch),
-      rows_(max_batch * std::max<std::size_t>(1, meter_.prepared().columns())),
-      malformed_(meter_.needs_malformed() ? max_batch : 0),
-      numbers_(max_batch * share_at(meter_.prepared().columns())),
-      single_values_(max_batch * formulas),
+      batch_(meter_, run.long_lines()),
+      fields_(batch_.fields()),
       row_(byte_values),
       scratch_(byte_values) {
   if (in_head_) out_ = &held_.emplace(meter_.plan(), run);
   if (meter_.plan().filter) kept_.emplace(*meter_.plan().filter);
-  if (meter_.plan().field) {
-    fields_.emplace(*meter_.plan().field, run.long_lines());
-    value_ends_.resize(max_batch);
-  }
   if (kept_ && !held_ && run.outlets() != nullptr) outlet_ = run.outlets()->open(name);
-  for (const unit_formula& each : meter_.formulas()) {
-    evaluations_.push_back(each.formula == nullptr ? std::nullopt
-                                                   : std::optional<gates::evaluation>(each.formula->typed()));
-  }
 }
 
 void unit_reader::take(std::span<const std::byte> text, bool verified) {
@@ -104,14 +57,14 @@ std::size_t unit_reader::take_until(std::span<const std::byte> text, bool verifi
     if (open_is_complete()) close_open();
   }
   while (!text.empty() && selected_ < selected && !is_full()) {
-    const batch found = fill_batch(text);
-    if (found.units == 0) {
+    if (batch_.fill(text, place_.line) == 0) {
       extend_open(text);
       text = {};
       break;
     }
-    judge(found);
-    text = text.subspan(ends_[found.units - 1]);
+    if (fields_ != nullptr) totals_.without_field += fields_->without_field();
+    judge();
+    text = text.subspan(batch_.end_of(batch_.size() - 1));
   }
   flush();
   return all - text.size();
@@ -126,7 +79,7 @@ void unit_reader::note_gap() {
 void unit_reader::end(ending how) {
   note_gap();
   if (outlet_) outlet_->end(how, of_input_);
-  if (!fields_ || fields_->faults().lines == 0) return;
+  if (fields_ == nullptr || fields_->faults().lines == 0) return;
   lines_without_field found = fields_->faults();
   found.input = name_;
   run_.note(std::move(found));
@@ -150,8 +103,7 @@ std::size_t unit_reader::extend_head(std::span<const std::byte> text) {
 }
 
 void unit_reader::follow(std::unique_ptr<input_observer> earlier) {
-  earlier_.reset(&dynamic_cast<unit_reader&>(*earlier));
-  static_cast<void>(earlier.release());
+  earlier_.reset(dynamic_cast<unit_reader*>(earlier.release()));
   if (!head_.empty()) earlier_->take(head_, verified_);
   if (gap_after_head_) earlier_->note_gap();
   const unit_place begin = earlier_->place_;
@@ -163,7 +115,7 @@ void unit_reader::follow(std::unique_ptr<input_observer> earlier) {
     place_.line += begin.line - 1;
     place_.offset += begin.offset;
   }
-  if (fields_) fields_->follow(*earlier_->fields_, begin.line);
+  if (fields_ != nullptr) fields_->follow(*earlier_->fields_, begin.line);
   run_.add(std::move(held_->findings()));
   held_.reset();
   out_ = &run_;
@@ -183,7 +135,7 @@ void unit_reader::continue_unit_of(unit_reader& earlier) {
   std::swap(last_, earlier.last_);
   std::swap(open_utf8_, earlier.open_utf8_);
   std::swap(kept_, earlier.kept_);
-  if (fields_) fields_->continue_line_of(*earlier.fields_);
+  if (fields_ != nullptr) fields_->continue_line_of(*earlier.fields_);
 }
 
 std::span<const std::byte> unit_reader::next_kept() {
@@ -212,7 +164,7 @@ bool unit_reader::open_is_complete() const {
 void unit_reader::extend_open(std::span<const std::byte> text) {
   if (text.empty()) return;
   if (kept_) kept_->add_open(text);
-  if (fields_) {
+  if (fields_ != nullptr) {
     fields_->extend_open(text);
   } else {
     count_open(text, place_.bytes > 0 && !unit_meter::separates_words(last_));
@@ -239,7 +191,7 @@ void unit_reader::count_open_value() {
 }
 
 void unit_reader::close_open() {
-  if (fields_) count_open_value();
+  if (fields_ != nullptr) count_open_value();
   sequence_counts sequences{.words = open_words_};
   if (meter_.needs_malformed()) {
     open_utf8_.end();
@@ -253,7 +205,7 @@ void unit_reader::close_open() {
                 .selected = is_selected ? 1U : 0U,
                 .selected_bytes = is_selected ? place_.bytes : 0};
   if (kept_) kept_->close(meter_.plan().filter->keeps(holds), held_ ? kept_text::use::later : kept_text::use::next);
-  advance(fields_ ? (last_ == std::byte{'\n'} ? 1 : 0) : open_.counts['\n']);
+  advance(fields_ != nullptr ? (last_ == std::byte{'\n'} ? 1 : 0) : open_.counts['\n']);
   std::ranges::fill(open_.counts, 0);
   open_words_ = 0;
 }
@@ -265,178 +217,59 @@ void unit_reader::advance(std::uint64_t newlines) {
   place_.bytes = 0;
 }
 
-unit_reader::batch unit_reader::fill_batch(std::span<const std::byte> text) {
-  if (fields_) return fill_values(text);
-  const unit_shape& shape = meter_.plan().shape;
-  if (!shape.bytes) {
-    return {.text = text, .units = gpu::host::count_units(text, meter_.prepared(), ends_, rows_)};
-  }
-  const auto units = static_cast<std::size_t>(std::min<std::uint64_t>(text.size() / *shape.bytes, max_batch));
-  const std::size_t columns = meter_.prepared().columns();
-  for (std::size_t i = 0; i < units; ++i) {
-    const auto size = static_cast<std::size_t>(*shape.bytes);
-    gpu::host::count_unit_part(text.subspan(i * size, size), false, meter_.prepared(), &rows_[i * columns]);
-    ends_[i] = static_cast<std::uint32_t>((i + 1) * size);
-  }
-  return {.text = text, .units = units};
-}
-
-unit_reader::batch unit_reader::fill_values(std::span<const std::byte> text) {
-  const batch found{.text = text, .units = fields_->read(text, ends_, place_.line)};
-  gpu::host::count_units(fields_->text(), meter_.prepared(), value_ends_, rows_);
-  totals_.without_field += fields_->without_field();
-  return found;
-}
-
-// The bytes of a unit of a batch that its values are those of.
-std::span<const std::byte> unit_reader::measured(const batch& found, std::size_t unit) const {
-  const std::vector<std::uint32_t>& ends = fields_ ? value_ends_ : ends_;
-  const std::uint32_t begin = unit == 0 ? 0 : ends[unit - 1];
-  const std::uint32_t delimiter = fields_ ? 1 : 0;
-  return (fields_ ? fields_->text() : found.text).subspan(begin, ends[unit] - begin - delimiter);
-}
-
-void unit_reader::judge(const batch& found) {
-  if (meter_.rows_suffice()) {
-    evaluate_rows(found);
-  } else {
-    evaluate_one_by_one(found);
-  }
-  if (fields_ && fields_->without_value() > 0) forget_missing_values(found);
-  if (meter_.plan().distribution) out_->add_values(values_[of_distribution]);
+// Reports the units of the batch, and adds up the others.
+void unit_reader::judge() {
+  batch_.evaluate();
+  if (meter_.plan().distribution) out_->add_values(batch_.of_distribution());
   if (meter_.plan().top) last_rank_ = out_->last_rank();
-  if (kept_) keep(found);
-  if (is_dull(found)) return pass(found);
-  std::uint32_t begin = 0;
-  for (std::size_t i = 0; i < found.units; ++i) {
-    place_.bytes = ends_[i] - begin;
+  if (kept_) keep();
+  if (is_dull()) return pass();
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    place_.bytes = batch_.end_of(i) - batch_.begin_of(i);
     const judged_unit judged = judged_at(i);
     note(judged);
     if (is_reported(judged)) {
-      count_bytes(measured(found, i), scratch_);
-      report(judged, counted(scratch_, sequences_of(i), i));
+      count_bytes(batch_.measured(i), scratch_);
+      report(judged, counted(scratch_, batch_.sequences_of(i), i));
     }
-    advance(newlines_of(i));
-    begin = ends_[i];
+    advance(batch_.newlines_of(i));
   }
 }
 
 unit_reader::judged_unit unit_reader::judged_at(std::size_t unit) const {
-  return {.holds = values_[of_condition].empty() ? 0 : values_[of_condition][unit],
-          .ranked = values_[of_ranking].empty() ? gates::unknown() : values_[of_ranking][unit]};
+  return {.holds = batch_.of_condition().empty() ? 0 : batch_.of_condition()[unit],
+          .ranked = batch_.of_ranking().empty() ? gates::unknown() : batch_.of_ranking()[unit]};
 }
 
-// Whether no unit of a batch is selected or ranked: the usual case.
-bool unit_reader::is_dull(const batch& found) const {
+// Whether no unit of the batch is selected or ranked: the usual case.
+bool unit_reader::is_dull() const {
   const auto is_noted = [&](double holds) { return holds == 1.0 || run_.reports(holds); };
-  if (std::ranges::any_of(values_[of_condition], is_noted)) return false;
+  if (std::ranges::any_of(batch_.of_condition(), is_noted)) return false;
   if (!meter_.plan().top) return true;
   // units of this input that are ranked lower than the last one by their value alone
-  return last_rank_ && std::ranges::none_of(values_[of_ranking].first(found.units),
+  return last_rank_ && std::ranges::none_of(batch_.of_ranking().first(batch_.size()),
                                             [&](double value) { return value >= last_rank_->value; });
 }
 
 // Neighbouring units are kept together.
-void unit_reader::keep(const batch& found) {
+void unit_reader::keep() {
   const filtering& filter = *meter_.plan().filter;
-  std::uint32_t begin = 0;
-  for (std::size_t i = 0; i < found.units;) {
-    const bool is_kept = filter.keeps(values_[of_condition][i]);
-    std::uint32_t end = ends_[i];
-    for (++i; i < found.units && filter.keeps(values_[of_condition][i]) == is_kept; ++i) end = ends_[i];
-    if (is_kept) kept_->add(found.text.subspan(begin, end - begin));
-    begin = end;
+  const std::span<const double> holds = batch_.of_condition();
+  for (std::size_t first = 0, last = 0; first < batch_.size(); first = last + 1) {
+    const bool is_kept = filter.keeps(holds[first]);
+    for (last = first; last + 1 < batch_.size() && filter.keeps(holds[last + 1]) == is_kept;) ++last;
+    if (is_kept) kept_->add(batch_.text_of(first, last));
   }
 }
 
 // As judging each unit of a dull batch.
-void unit_reader::pass(const batch& found) {
-  const std::uint64_t bytes = ends_[found.units - 1];
-  totals_.seen += found.units;
+void unit_reader::pass() {
+  const std::uint64_t bytes = batch_.end_of(batch_.size() - 1);
+  totals_.seen += batch_.size();
   totals_.bytes += bytes;
-  place_.number += found.units;
+  place_.number += batch_.size();
   place_.offset += bytes;
-  for (std::size_t i = 0; i < found.units; ++i) place_.line += newlines_of(i);
-}
-
-void unit_reader::evaluate_rows(const batch& found) {
-  gather_names(found);
-  for (std::size_t i = 0; i < formulas; ++i) {
-    if (!evaluations_[i]) continue;
-    names_.clear();
-    for (const name_source& each : meter_.formulas()[i].names) names_.push_back(&numbers_[number_of(each) * max_batch]);
-    values_[i] = evaluations_[i]->values(names_, found.units);
-  }
-}
-
-void unit_reader::gather_names(const batch& found) {
-  double* const bytes = &numbers_[bytes_at * max_batch];
-  for (std::size_t i = 0; i < found.units; ++i) bytes[i] = static_cast<double>(measured(found, i).size());
-  const std::size_t columns = meter_.prepared().columns();
-  for (std::size_t column = 0; column < columns; ++column) {
-    double* const count = &numbers_[count_at(column) * max_batch];
-    double* const share = &numbers_[share_at(column) * max_batch];
-    for (std::size_t i = 0; i < found.units; ++i) {
-      count[i] = rows_[i * columns + column];
-      share[i] = count[i] / bytes[i];
-    }
-  }
-}
-
-// Sequences that cross the end of a unit are well-formed in the text of the batch, but not in the units. A delimiter in
-// ASCII, and text that is ASCII, has no such sequences.
-void unit_reader::count_malformed(const batch& found) {
-  std::ranges::fill(malformed_, 0);
-  if (fields_) return;  // values are UTF-8
-  constexpr std::byte ascii_end{0x80};
-  const std::span<const std::byte> text = found.text.first(ends_[found.units - 1]);
-  gpu::host::utf8_meter all(gpu::host::utf8_detail::code_points);
-  all.feed(text);
-  all.end();
-  const unit_shape& shape = meter_.plan().shape;
-  const bool none_is_cut = (!shape.bytes && shape.delimiter < ascii_end) || all.counts().code_points == text.size();
-  if (none_is_cut && all.counts().malformed == 0) return;
-  for (std::size_t i = 0; i < found.units; ++i) malformed_[i] = malformed_in(measured(found, i));
-}
-
-void unit_reader::evaluate_one_by_one(const batch& found) {
-  if (meter_.needs_malformed()) count_malformed(found);
-  for (std::size_t unit = 0; unit < found.units; ++unit) {
-    count_bytes(measured(found, unit), scratch_);
-    for (std::size_t i = 0; i < formulas; ++i) {
-      if (!evaluations_[i]) continue;
-      single_values_[i * max_batch + unit] = meter_.value(*meter_.formulas()[i].formula, scratch_, sequences_of(unit));
-    }
-  }
-  for (std::size_t i = 0; i < formulas; ++i) {
-    if (evaluations_[i]) values_[i] = std::span<const double>(single_values_).subspan(i * max_batch, found.units);
-  }
-}
-
-// A line without a value has none of any formula, also of one without names.
-void unit_reader::forget_missing_values(const batch& found) {
-  for (std::size_t i = 0; i < formulas; ++i) {
-    if (!evaluations_[i]) continue;
-    const std::span<double> values = std::span(single_values_).subspan(i * max_batch, found.units);
-    if (values.data() != values_[i].data()) std::ranges::copy(values_[i].first(found.units), values.begin());
-    for (std::size_t unit = 0; unit < found.units; ++unit) {
-      if (!fields_->has_value(unit)) values[unit] = gates::unknown();
-    }
-    values_[i] = values;
-  }
-}
-
-// A line of a batch is complete.
-std::uint64_t unit_reader::newlines_of(std::size_t unit) const {
-  const std::optional<std::size_t> column = meter_.newline_column();
-  return column ? rows_[unit * meter_.prepared().columns() + *column] : 1;
-}
-
-sequence_counts unit_reader::sequences_of(std::size_t unit) const {
-  sequence_counts made;
-  if (const auto column = meter_.words_column()) made.words = rows_[unit * meter_.prepared().columns() + *column];
-  if (meter_.needs_malformed()) made.malformed = malformed_[unit];
-  return made;
+  for (std::size_t i = 0; i < batch_.size(); ++i) place_.line += batch_.newlines_of(i);
 }
 
 void unit_reader::note(const judged_unit& found) {
@@ -471,7 +304,7 @@ counted_unit unit_reader::counted(const gpu::tally& counts, const sequence_count
                     .verified = verified_,
                     .counts = counts,
                     .sequences = sequences};
-  if (fields_) made.field = fields_->found_in(unit, counts.bytes());
+  if (fields_ != nullptr) made.field = fields_->found_in(unit, counts.bytes());
   return made;
 }
 

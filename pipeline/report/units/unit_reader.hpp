@@ -19,12 +19,10 @@
 
 #include "gpu/host/utf8_meter.hpp"
 #include "pipeline/counts/text_observer.hpp"
-#include "pipeline/report/conditions/evaluation.hpp"
 #include "pipeline/report/units/kept_text.hpp"
-#include "pipeline/report/units/line_values.hpp"
+#include "pipeline/report/units/unit_batch.hpp"
 #include "pipeline/report/units/unit_run.hpp"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -56,16 +54,8 @@ class unit_reader final : public input_observer {
   [[nodiscard]] std::span<const std::byte> next_kept() override;
 
  private:
-  static constexpr std::size_t max_batch = gates::evaluation::max_units;
   static constexpr std::size_t max_selected = 4096;
   static constexpr std::size_t max_head = std::size_t{1} << 20U;
-  static constexpr std::size_t formulas = 3;  // as unit_meter::formulas()
-
-  // Complete units, one after the other from the beginning of a text.
-  struct batch {
-    std::span<const std::byte> text;
-    std::size_t units = 0;  // their ends and rows are in ends_ and rows_
-  };
 
   // A unit and the values of the formulas for it.
   struct judged_unit {
@@ -80,23 +70,13 @@ class unit_reader final : public input_observer {
   void extend_open(std::span<const std::byte> text);
   [[nodiscard]] bool open_is_complete() const;
   void close_open();
-  [[nodiscard]] batch fill_batch(std::span<const std::byte> text);
-  [[nodiscard]] batch fill_values(std::span<const std::byte> text);
   void count_open(std::span<const std::byte> text, bool in_word);
   void count_open_value();
-  void forget_missing_values(const batch& found);
-  [[nodiscard]] std::span<const std::byte> measured(const batch& found, std::size_t unit) const;
-  void judge(const batch& found);
+  void judge();
   [[nodiscard]] judged_unit judged_at(std::size_t unit) const;
-  [[nodiscard]] bool is_dull(const batch& found) const;
-  void pass(const batch& found);
-  void keep(const batch& found);
-  void evaluate_rows(const batch& found);
-  void evaluate_one_by_one(const batch& found);
-  void gather_names(const batch& found);
-  void count_malformed(const batch& found);
-  [[nodiscard]] std::uint64_t newlines_of(std::size_t unit) const;
-  [[nodiscard]] sequence_counts sequences_of(std::size_t unit) const;
+  [[nodiscard]] bool is_dull() const;
+  void pass();
+  void keep();
   [[nodiscard]] bool is_reported(const judged_unit& found);
   void report(const judged_unit& found, const counted_unit& unit);
   void note(const judged_unit& found);
@@ -124,17 +104,9 @@ class unit_reader final : public input_observer {
   std::byte last_{};  // byte of the open unit
   gpu::host::utf8_meter open_utf8_{gpu::host::utf8_detail::code_points};
 
-  std::vector<std::optional<gates::evaluation>> evaluations_;  // by formula
-  std::vector<std::uint32_t> ends_;                            // of the units of a batch
-  std::vector<std::uint32_t> rows_;
-  std::optional<line_values> fields_;                       // with a field
-  std::vector<std::uint32_t> value_ends_;                   // of the units of a batch, in the text of fields_
-  std::vector<std::uint64_t> malformed_;                    // of the units of a batch
-  std::vector<double> numbers_;                             // by column: max_batch values of names
-  std::vector<const double*> names_;                        // of a formula
-  std::vector<double> single_values_;                       // by formula: max_batch values
-  std::array<std::span<const double>, formulas> values_{};  // of a batch
-  std::vector<std::uint32_t> row_;                          // of 256 counters
+  unit_batch batch_;
+  line_values* const fields_;       // of the batch; null: units are measured
+  std::vector<std::uint32_t> row_;  // of 256 counters
   gpu::tally scratch_;
   std::optional<kept_text> kept_;        // with a filter
   std::unique_ptr<kept_outlet> outlet_;  // null: next_kept() returns the kept text
