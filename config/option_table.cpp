@@ -499,7 +499,7 @@ constexpr std::array rows = {
         "(.zst, .gz, ...) is removed from its name. same: as the input, with the same name; only for inputs that "
         "are not compressed, zstd or gzip. zstd, zstd:LEVEL (1 to 22, default: 3) and gzip: in this format, with "
         "the extension .zst or .gz. Default: none.",
-        "gpuhist filter -r --preset nemo --output-dir new --compress same old",
+        "gpuhist filter -r --preset nemo --output-dir b --compress same a",
         [](options& o, value v) { o.compress = parse_compression(v); }},
     option_row{
         filtering, "--resume", "", value_kind::flag, "", filtering_runs, rare,
@@ -508,7 +508,7 @@ constexpr std::array rows = {
         "size and the time of modification of input and output are those of the list, and the text was filtered "
         "with the same options. All others are filtered, and replace outputs of earlier runs. Temporary files of "
         "a run that was killed are removed. Outputs of other options are an error without --force.",
-        "gpuhist filter -r --preset nemo --output-dir new --resume old", turn<&options::resume>},
+        "gpuhist filter -r --preset nemo --output-dir b --resume a", turn<&options::resume>},
 
     option_row{repacking, "--frame-size", "SIZE", value_kind::size, "", repacking_runs, rare,
                "text per frame (default: 8MiB)",

@@ -6,6 +6,8 @@
 
 #include <array>
 #include <string>
+#include <string_view>
+#include <vector>
 
 using gpuhist::config::edit_distance;
 using gpuhist::config::likely_name;
