@@ -15,8 +15,8 @@ std::size_t edit_distance(std::string_view from, std::string_view to);
 /// several at the same distance.
 std::optional<std::string_view> nearest_name(std::string_view typed, std::span<const std::string_view> names);
 
-/// The name that begins with the typed text (of three letters or more), if there is only one or if all others begin with
-/// that name; or else the nearest one.
+/// The name that begins with the typed text (of three letters or more), if there is only one or if all others begin
+/// with that name; or else the nearest one.
 std::optional<std::string_view> likely_name(std::string_view typed, std::span<const std::string_view> names);
 
 }  // namespace gpuhist::config

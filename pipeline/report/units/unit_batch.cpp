@@ -54,6 +54,18 @@ unit_batch::unit_batch(const unit_meter& meter, std::mutex& long_lines)
     evaluations_.push_back(each.formula == nullptr ? std::nullopt
                                                    : std::optional<gates::evaluation>(each.formula->typed()));
   }
+  note_names();
+}
+
+void unit_batch::note_names() {
+  for (const unit_formula& formula : meter_.formulas()) {
+    for (const name_source& name : formula.names) {
+      if (name.type == name_source::kind::bytes) continue;
+      auto found = std::ranges::find(needed_, name.column, &needed_column::column);
+      if (found == needed_.end()) found = needed_.insert(needed_.end(), {.column = name.column});
+      (name.type == name_source::kind::count ? found->count : found->share) = true;
+    }
+  }
 }
 
 std::size_t unit_batch::fill(std::span<const std::byte> text, std::uint64_t first_line) {
@@ -104,14 +116,23 @@ void unit_batch::evaluate_rows() {
 
 void unit_batch::gather_names() {
   double* const bytes = &numbers_[bytes_at * max_units];
-  for (std::size_t i = 0; i < units_; ++i) bytes[i] = static_cast<double>(measured(i).size());
+  const std::uint32_t delimiter = fields_ ? 1 : 0;
+  std::uint32_t begin = 0;
+  for (std::size_t i = 0; i < units_; ++i) {
+    const std::uint32_t end = fields_ ? value_ends_[i] : ends_[i];
+    bytes[i] = end - begin - delimiter;
+    begin = end;
+  }
   const std::size_t columns = meter_.prepared().columns();
-  for (std::size_t column = 0; column < columns; ++column) {
-    double* const count = &numbers_[count_at(column) * max_units];
-    double* const share = &numbers_[share_at(column) * max_units];
-    for (std::size_t i = 0; i < units_; ++i) {
-      count[i] = rows_[i * columns + column];
-      share[i] = count[i] / bytes[i];
+  for (const needed_column& each : needed_) {
+    const std::uint32_t* const row = &rows_[each.column];
+    double* const count = &numbers_[count_at(each.column) * max_units];
+    double* const share = &numbers_[share_at(each.column) * max_units];
+    if (each.count) {
+      for (std::size_t i = 0; i < units_; ++i) count[i] = row[i * columns];
+    }
+    if (each.share) {
+      for (std::size_t i = 0; i < units_; ++i) share[i] = row[i * columns] / bytes[i];
     }
   }
 }
@@ -163,6 +184,13 @@ void unit_batch::forget_missing_values() {
 std::uint64_t unit_batch::newlines_of(std::size_t unit) const {
   const std::optional<std::size_t> column = meter_.newline_column();
   return column ? rows_[unit * meter_.prepared().columns() + *column] : 1;
+}
+
+std::uint64_t unit_batch::newlines() const {
+  if (!meter_.newline_column()) return units_;
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < units_; ++i) sum += newlines_of(i);
+  return sum;
 }
 
 sequence_counts unit_batch::sequences_of(std::size_t unit) const {

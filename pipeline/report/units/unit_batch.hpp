@@ -48,6 +48,9 @@ class unit_batch {
   [[nodiscard]] std::span<const std::byte> measured(std::size_t unit) const;
 
   [[nodiscard]] std::uint64_t newlines_of(std::size_t unit) const;
+
+  /// Of all units.
+  [[nodiscard]] std::uint64_t newlines() const;
   [[nodiscard]] sequence_counts sequences_of(std::size_t unit) const;
 
   /// The values of a formula, by unit; empty: the plan has no such formula.
@@ -66,6 +69,14 @@ class unit_batch {
   static constexpr std::size_t ranking_at = 1;
   static constexpr std::size_t distribution_at = 2;
 
+  // The numbers that formulas use of a column of rows.
+  struct needed_column {
+    std::size_t column = 0;
+    bool count = false;
+    bool share = false;
+  };
+
+  void note_names();
   std::size_t fill_parts(std::uint64_t bytes);
   std::size_t fill_values(std::uint64_t first_line);
   void evaluate_rows();
@@ -83,9 +94,10 @@ class unit_batch {
   std::vector<std::uint32_t> value_ends_;  // in the text of fields_
   std::vector<std::uint64_t> malformed_;
   std::vector<std::optional<gates::evaluation>> evaluations_;  // by formula
-  std::vector<double> numbers_;                                // by column: max_units values of names
-  std::vector<const double*> names_;                           // of a formula
-  std::vector<double> single_values_;                          // by formula: max_units values
+  std::vector<needed_column> needed_;
+  std::vector<double> numbers_;        // by column: max_units values of names
+  std::vector<const double*> names_;   // of a formula
+  std::vector<double> single_values_;  // by formula: max_units values
   std::array<std::span<const double>, formulas> values_{};
   gpu::tally counts_;  // of a unit
 };

@@ -36,16 +36,14 @@ unit_reader::unit_reader(unit_run& run, std::uint64_t number, const std::string&
   if (kept_ && !held_ && run.outlets() != nullptr) outlet_ = run.outlets()->open(name);
 }
 
-void unit_reader::take(std::span<const std::byte> text, bool verified) {
-  take_until(text, verified, std::numeric_limits<std::size_t>::max());
-}
+void unit_reader::take(std::span<const std::byte> text, bool verified) { take_until(text, verified, {}); }
 
 std::size_t unit_reader::take_some(std::span<const std::byte> text, bool verified) {
-  return take_until(text, verified, max_selected);
+  return take_until(text, verified, {.selected = max_selected, .kept_bytes = max_kept});
 }
 
-// Returns the bytes that were taken: all, unless so many units were selected.
-std::size_t unit_reader::take_until(std::span<const std::byte> text, bool verified, std::size_t selected) {
+// Returns the bytes that were taken: all, unless a limit was reached.
+std::size_t unit_reader::take_until(std::span<const std::byte> text, bool verified, const limits& most) {
   const std::size_t all = text.size();
   verified_ = verified;
   selected_ = 0;
@@ -56,7 +54,10 @@ std::size_t unit_reader::take_until(std::span<const std::byte> text, bool verifi
     text = text.subspan(rest);
     if (open_is_complete()) close_open();
   }
-  while (!text.empty() && selected_ < selected && !is_full()) {
+  const auto is_enough = [&] {
+    return selected_ >= most.selected || (kept_ && kept_->ready_bytes() >= most.kept_bytes);
+  };
+  while (!text.empty() && !is_full() && (held_ || !is_enough())) {
     if (batch_.fill(text, place_.line) == 0) {
       extend_open(text);
       text = {};
@@ -269,7 +270,7 @@ void unit_reader::pass() {
   totals_.bytes += bytes;
   place_.number += batch_.size();
   place_.offset += bytes;
-  for (std::size_t i = 0; i < batch_.size(); ++i) place_.line += batch_.newlines_of(i);
+  place_.line += batch_.newlines();
 }
 
 void unit_reader::note(const judged_unit& found) {

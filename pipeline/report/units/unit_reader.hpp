@@ -25,6 +25,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -43,7 +44,7 @@ class unit_reader final : public input_observer {
 
   void take(std::span<const std::byte> text, bool verified) override;
 
-  /// Ends after max_selected units, and a batch, were selected for a report.
+  /// Ends after max_selected units, and a batch, were selected for a report, or max_kept bytes were kept.
   std::size_t take_some(std::span<const std::byte> text, bool verified) override;
 
   /// The open unit ends here, and the next text begins a unit.
@@ -55,6 +56,7 @@ class unit_reader final : public input_observer {
 
  private:
   static constexpr std::size_t max_selected = 4096;
+  static constexpr std::size_t max_kept = std::size_t{256} << 10U;  // in a core's cache until it is written
   static constexpr std::size_t max_head = std::size_t{1} << 20U;
 
   // A unit and the values of the formulas for it.
@@ -63,7 +65,13 @@ class unit_reader final : public input_observer {
     double ranked = 0;  // of the ranking
   };
 
-  std::size_t take_until(std::span<const std::byte> text, bool verified, std::size_t selected);
+  // After which a text is not taken further.
+  struct limits {
+    std::size_t selected = std::numeric_limits<std::size_t>::max();  // units for reports
+    std::size_t kept_bytes = std::numeric_limits<std::size_t>::max();
+  };
+
+  std::size_t take_until(std::span<const std::byte> text, bool verified, const limits& most);
   std::size_t extend_head(std::span<const std::byte> text);
   void continue_unit_of(unit_reader& earlier);
   [[nodiscard]] std::size_t rest_of_open(std::span<const std::byte> text) const;
