@@ -34,7 +34,7 @@ check() {  # check NAME COMMAND...: prints the command's duration, and the end o
 # because the driver creates one context at a time. Therefore half as many suites as cores run in parallel, and suites
 # that use no engine are left out. Inside a suite, only a sample of the cases that do not depend on the engine runs
 # (tests/cli/support.py: sampled). SUITES='zstd gzip' runs only these suites.
-without_engine=' archive_damage configuration help lost_device oracle reference_files renderings report table usage '
+without_engine=' archive_damage configuration filter_folder help jsonl_field listing lost_device oracle reference_files renderings report table usage '
 longest_first='follow gzip xz_bzip2_lz4 archives inputs exactness pass_through zstd signals compress windows trees damage gates
   parallel terminal skip_damage repack'
 
