@@ -18,8 +18,8 @@ namespace gpuhist::pipeline {
 
 /// How the decoding of a group of frames ended.
 struct group_end {
-  std::uint64_t text_bytes = 0;        ///< passed on to be merged, verified or not
-  std::uint64_t compressed_bytes = 0;  ///< of the input, up to the end of the group
+  std::uint64_t text_bytes = 0;                     ///< passed on to be merged, verified or not
+  std::optional<std::uint64_t> compressed_bytes{};  ///< of the input, up to the end of the group; nothing: plain text
 
   /// The ranges of the group that were lost before decoding resumed. Offsets of text count from the group's begin.
   std::vector<lost_range> lost_ranges{};

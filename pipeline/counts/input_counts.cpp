@@ -87,7 +87,7 @@ void input_counts::commit(const frame_group& group, gpu::tally& verified, gpu::t
   if (group.ends_with_gap()) verified_.edges.append(text_edges::gap());
   unverified_ += damaged;
   unverified += damaged;
-  compressed_bytes_ = group.end().compressed_bytes;
+  if (group.end().compressed_bytes) compressed_bytes_ = group.end().compressed_bytes;
   lost_.insert(lost_.end(), std::make_move_iterator(lost.begin()), std::make_move_iterator(lost.end()));
   number_of_lost_ranges_ += group.end().number_of_lost_ranges;
   failed_by_loss_ = failed_by_loss_ || (failure_.is_none() && !lost_.empty());

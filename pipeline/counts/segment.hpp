@@ -11,8 +11,8 @@ namespace gpuhist::pipeline {
 /// Number of an input: inputs are numbered from 0 in the order in which they are opened.
 using input_id = std::uint32_t;
 
-/// Number of a group of consecutive frames of one input that one task decodes: from 1, in the order of the input. 0:
-/// the text needs no verification.
+/// Number of a group of consecutive frames of one input that one task decodes, or of a part of a plain file that one
+/// task reads: from 1, in the order of the input. 0: the text is in no group, and is verified.
 using group_id = std::uint64_t;
 
 /// Number of a frame within its group, from 1. 0: the text is verified.

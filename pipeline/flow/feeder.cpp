@@ -32,6 +32,12 @@ bool is_slow_to_count(const run_plan& plan) {
   return plan.pairs.has_value() || plan.partition.classes > many_classes;
 }
 
+// Of files whose text is observed. Windows divide text in order.
+std::uint64_t part_bytes_of(const run_plan& plan, const text_taps& taps) {
+  constexpr std::uint64_t bytes = std::uint64_t{4} << 20U;
+  return plan.threads > 1 && !plan.windows && taps.takes_groups() ? bytes : 0;
+}
+
 archive_limits limits_of_archives(const run_plan& plan, text_taps* text_to) {
   constexpr std::uint64_t usual_window = std::uint64_t{8} << 20U;
   constexpr std::uint64_t share_of_memory = 4;
@@ -128,7 +134,8 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
                 {.pool = executors.pool, .streams = executors.streams}, contexts_, counts, notes, failures, stop),
       small_({.max_bytes = small_bytes, .forced_format = plan.forced_format, .option_name = plan.option_name},
              contexts_, counts, notes, executors.pool, failures, stop),
-      observed_(failures),
+      observed_({.read_bytes = plan.buffers.chunk_bytes, .part_bytes = part_bytes_of(plan, taps_)}, contexts_, taps_,
+                counts, notes.read, executors.pool, failures, stop),
       list_(plan, executors.streams, std::move(stop)),
       heads_(plan, {.pool = executors.pool, .streams = executors.streams}, contexts_, notes) {}
 
@@ -161,7 +168,7 @@ async::task<> feeder::feed_all() {
   static_cast<void>(co_await files_.all_read());
   static_cast<void>(co_await archives_.drain());
   co_await compressed_.drain();
-  co_await observed_.ended();
+  co_await observed_.drain();
   if (error) std::rethrow_exception(error);
 }
 
@@ -185,7 +192,7 @@ async::task<> feeder::drain() {
   co_await files_.drain();
   static_cast<void>(co_await archives_.drain());
   co_await compressed_.drain();
-  co_await observed_.ended();
+  co_await observed_.drain();
 }
 
 input_id feeder::open(const listed_input& listed) {
@@ -308,8 +315,8 @@ async::task<> feeder::count(input_id input, const std::string& name, const share
     co_await async::run_on(executors_.streams, feed_stream(input, source, std::move(head)));
     co_await taps_.end(input, input_observer::ending::early);  // unless it has ended
   } else if (taps_.is_used()) {
-    if (in_turn || plan_.windows) co_return co_await feed_observed(input, source, {});
-    observed_.spawn(executors_.pool, feed_observed(input, source, co_await contexts_.acquire()));
+    co_await observed_.add(input, std::shared_ptr<const io::file_source>(source, &std::get<io::file_source>(*source)));
+    if (in_turn || plan_.windows) co_await observed_.drain();
   } else {
     co_await files_.add(input, std::shared_ptr<const io::file_source>(source, &std::get<io::file_source>(*source)));
   }
@@ -378,41 +385,6 @@ async::task<> feeder::pass_through_rest(input_id input, shared_source source) {
     }
   } catch (const io::input_error&) {
     counts_.fail(input, 0, failure_from(std::current_exception()));
-  }
-}
-
-// `context`: its cutter is used; empty: that of the text of all inputs in order.
-async::task<> feeder::feed_observed(input_id input, shared_source source, decode_contexts::lease context) {
-  co_await feed_file_in_order(input, std::get<io::file_source>(*source), context ? context->cut : cutter_);
-  co_await taps_.end(input, input_observer::ending::early);  // unless it has ended
-}
-
-// A reservation is held until its bytes are written, so a slow consumer slows down the reading.
-async::task<> feeder::feed_file_in_order(input_id input, const io::file_source& file, cutter& cut) {
-  std::uint64_t offset = 0;
-  try {
-    while (!stop_.stop_requested()) {
-      held_reservation reserved(cut, co_await cut.reserve(plan_.buffers.chunk_bytes));
-      std::size_t read = 0;
-      {
-        const stopwatch busy(notes_.read.busy_nanoseconds);
-        read = file.read_at(reserved.bytes(), offset);
-      }
-      co_await taps_.pass({.input = input}, reserved.bytes().first(read));
-      reserved.commit(read, {.input = input});
-      notes_.read.bytes += read;
-      offset += read;
-      file.leave_offset_at(offset);
-      if (read < reserved.bytes().size() && !stop_.stop_requested()) {
-        co_await taps_.end(input, input_observer::ending::whole);
-        co_return counts_.finish(input, offset);
-      }
-    }
-    counts_.fail(input, offset, left_at(offset));
-  } catch (const io::input_error&) {
-    counts_.fail(input, offset, failure_from(std::current_exception()));
-  } catch (const std::bad_alloc&) {
-    counts_.fail(input, offset, failure_from(std::current_exception()));
   }
 }
 

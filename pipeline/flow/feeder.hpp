@@ -17,6 +17,7 @@
 #include "pipeline/flow/inputs/follower.hpp"
 #include "pipeline/flow/inputs/input_head.hpp"
 #include "pipeline/flow/inputs/input_list.hpp"
+#include "pipeline/flow/inputs/observed_files.hpp"
 #include "pipeline/flow/inputs/plain_files.hpp"
 #include "pipeline/flow/inputs/small_files.hpp"
 #include "pipeline/flow/ring.hpp"
@@ -82,8 +83,6 @@ class feeder final : public text_feed {
   [[nodiscard]] io::source open_source(const listed_input& listed) const;
   async::task<> count(input_id input, const std::string& name, const shared_source& source);
   async::task<> pass_through_rest(input_id input, shared_source source);
-  async::task<> feed_file_in_order(input_id input, const io::file_source& file, cutter& cut);
-  async::task<> feed_observed(input_id input, shared_source source, decode_contexts::lease context);
   void note_manner(const io::source& source, bool is_raw);
   async::task<> feed_stream(input_id input, shared_source source, bytes head);
   async::task<> put(input_id input, std::span<const std::byte> text, std::uint64_t& committed);
@@ -106,7 +105,7 @@ class feeder final : public text_feed {
   compressed_inputs compressed_;
   archive_inputs archives_;
   small_files small_;
-  async::task_group observed_;  // files whose text is observed
+  observed_files observed_;
   input_list list_;
   head_reader heads_;
 };

@@ -49,6 +49,13 @@ text_taps::tap_pointer text_taps::last_of(input_id input) {
   return found == open_.end() || found->second.taps.empty() ? nullptr : found->second.taps.front();
 }
 
+// Groups whose text is held until those before them have ended must not run far ahead.
+std::size_t text_taps::max_groups(std::size_t contexts) const {
+  constexpr std::size_t groups_per_context = 4;
+  if (!takes_groups()) return 1;
+  return holds_text() ? contexts : groups_per_context * contexts;
+}
+
 void text_taps::begin_group(const text_owner& owner) {
   bool is_first = false;
   {
@@ -175,7 +182,7 @@ async::task<> text_taps::observe(const text_owner& owner, std::span<const std::b
       co_await join(owner.input, *to);
       if (!to->is_first) co_return;  // text before it is missing
     }
-    text = text.subspan(to->observer->take_some(text, owner.group == 0));
+    text = text.subspan(to->observer->take_some(text, owner.frame == 0));
     if (to->is_first) co_await flush(owner.input, *to);
   }
 }

@@ -74,6 +74,9 @@ class text_taps {
   /// Whether groups hold text in memory while groups before them are passed.
   [[nodiscard]] bool holds_text() const { return observer_ != nullptr && observer_->holds_text(); }
 
+  /// The most groups of an input that should be passed at the same time if there are so many contexts for tasks.
+  [[nodiscard]] std::size_t max_groups(std::size_t contexts) const;
+
   /// A group begins; groups of one input begin in order. Not needed for an input whose text is passed in order.
   void begin_group(const text_owner& owner);
 
@@ -84,8 +87,8 @@ class text_taps {
   /// Completes when all groups before it have ended.
   async::task<> wait_for_turn(text_owner owner);
 
-  /// Passes the next text of an input or group, which its owner commits afterwards. Completes when it was written, or
-  /// may be reported later.
+  /// Passes the next text of an input or group, which its owner commits afterwards; text of frame 0 is verified.
+  /// Completes when it was written, or may be reported later.
   async::task<> pass(const text_owner& owner, std::span<const std::byte> text);
 
   /// As pass(), for text that the sink has received: it receives only what the observer keeps.

@@ -256,6 +256,20 @@ class Frames(UnitTest):
                 ended = run("filter", "-q", "--keep-if", "digit > 0.14", "--threads", threads, path, engine=None)
                 self.assertEqual((ended.status, ended.stdout == kept), (0, True))
 
+    def test_parts_of_a_plain_file_are_measured_at_the_same_time(self):
+        data = b"".join(split_parts(self.data, 700_001)[::-1]) + self.data * 5 + base64.b64encode(noise(6_000_000)) + self.data
+        path = self.file("a.log", data)
+        expected = self.found(run(*self.OPTIONS, "-T", "1", path))
+        self.assertEqual(expected[1]["bytes"], len(data))
+        for threads in ("2", "5"):
+            with self.subTest(threads=threads):
+                self.assertEqual(self.found(run(*self.OPTIONS, "-T", threads, path)), expected)
+        kept = b"".join(each for each in split_lines(data) if digits(each) / len(each) > 0.14)
+        for threads in ("1", "2", "5"):
+            with self.subTest(filtered=threads):
+                ended = run("filter", "-q", "--keep-if", "digit > 0.14", "--threads", threads, path, engine=None)
+                self.assertEqual((ended.status, ended.stdout == kept), (0, True))
+
     def test_many_selected_units_of_many_frames_are_reported_in_order(self):
         data = b"\n" * 20_000
         frames = [zstd(data, "-1") + self.frames[at] for at in range(6)]

@@ -249,7 +249,8 @@ std::size_t archive_walk::put_next(io::byte_reader& content, input_id input) {
 }
 
 void archive_walk::put(std::span<const std::byte> text, input_id input) {
-  if (limits_.text_to != nullptr) async::run_blocking(pool_, limits_.text_to->pass({.input = input, .group = 1}, text));
+  if (limits_.text_to != nullptr)
+    async::run_blocking(pool_, limits_.text_to->pass({.input = input, .group = 1, .frame = 1}, text));
   while (!text.empty()) {
     const reservation target = room(text.size());
     std::copy_n(text.begin(), target.bytes.size(), target.bytes.begin());

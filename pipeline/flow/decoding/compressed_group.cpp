@@ -140,8 +140,12 @@ void compressed_inputs::add_decoded(group& task, const decoded_group& text) {
   }
   notes_.frames += text.frames;
   task.end.text_bytes = bytes;
-  task.end.compressed_bytes = task.start.compressed_bytes + task.staged->size();
-  counts_.set_compressed_bytes(task.owner.input, task.owner.group, task.end.compressed_bytes);
+  note_reached(task, task.start.compressed_bytes + task.staged->size());
+}
+
+void compressed_inputs::note_reached(group& task, std::uint64_t compressed_bytes) {
+  task.end.compressed_bytes = compressed_bytes;
+  counts_.set_compressed_bytes(task.owner.input, task.owner.group, compressed_bytes);
 }
 
 async::task<> compressed_inputs::decode_blocks(group& task) {
@@ -153,11 +157,11 @@ async::task<> compressed_inputs::decode_blocks(group& task) {
   for (;;) {
     const block next = co_await next_block(task);
     if (!next.end && !stop_.stop_requested()) co_await take_block(task, next);
-    task.end.compressed_bytes = task.lost ? task.skipped_to : task.decoder->consumed_total();
-    counts_.set_compressed_bytes(task.owner.input, task.owner.group, task.end.compressed_bytes);
+    const std::uint64_t reached = task.lost ? task.skipped_to : task.decoder->consumed_total();
+    note_reached(task, reached);
     if (task.end.failure) co_return;
     if (stop_.stop_requested()) {
-      task.end.failure = always(left_at(task.end.compressed_bytes));
+      task.end.failure = always(left_at(reached));
       co_return;
     }
     if (next.end) co_return end_of_blocks(task, next);

@@ -139,8 +139,7 @@ async::task<> compressed_inputs::push(compressed_input& input, const frame_divid
 std::size_t compressed_inputs::max_groups() const {
   constexpr std::size_t groups_per_context = 4;
   const text_taps* const taps = options_.text_to;
-  if (taps != nullptr && !taps->takes_groups()) return 1;
-  return taps != nullptr && taps->holds_text() ? contexts_.size() : groups_per_context * contexts_.size();
+  return taps != nullptr ? taps->max_groups(contexts_.size()) : groups_per_context * contexts_.size();
 }
 
 // Limits how far groups run ahead of the oldest one, because their counts wait for its end. After damage no group is
@@ -209,7 +208,7 @@ void compressed_inputs::close_group(compressed_input& input) {
 void compressed_inputs::retire_oldest(compressed_input& input) {
   const group_end& end = input.running.front()->end;
   input.text_bytes += end.text_bytes;
-  input.compressed_bytes = end.compressed_bytes;
+  input.compressed_bytes = end.compressed_bytes.value_or(input.compressed_bytes);
   input.running.pop_front();
 }
 

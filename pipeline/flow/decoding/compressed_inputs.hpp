@@ -95,6 +95,7 @@ class compressed_inputs {
   async::task<bool> decode_on_device(group& task);
   async::task<bool> stage(group& task);
   void add_decoded(group& task, const decoded_group& text);
+  void note_reached(group& task, std::uint64_t compressed_bytes);
   async::task<> decode_blocks(group& task);
   async::task<block> next_block(group& task);
   void begin_parts(group& task, const block& first);

@@ -13,8 +13,8 @@ io::decoder& decode_context::decoder_for(const io::format& format) {
 
 // Text is counted by the thread that decoded it, in chunks that fit into its caches: to wake another thread, which has
 // to load the text into its own, takes longer. Counting that takes as long as decoding is left to idle threads.
-void decode_context::choose_chunking() {
-  const bool are_idle = decoding_.now_in_flight < counting_.threads;
+void decode_context::choose_chunking(const stage_clock& busy) {
+  const bool are_idle = busy.now_in_flight < counting_.threads;
   cut.set_chunking(cut.counts_here() && !(are_idle && counting_.is_slow)
                        ? cutter::chunking{.max_bytes = counting_.chunk_bytes, .count_here = true}
                        : cutter::chunking{});

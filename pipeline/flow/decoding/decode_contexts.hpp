@@ -42,7 +42,10 @@ class decode_context {
         large_windows_(large_windows) {}
 
   /// Decides where the text is counted that this task decodes next (cutter::set_chunking).
-  void choose_chunking();
+  void choose_chunking() { choose_chunking(decoding_); }
+
+  /// The same for text that it reads. `busy`: the tasks that do so.
+  void choose_chunking(const stage_clock& busy);
 
   /// A decoder of the format. The caller restarts it. Throws std::bad_alloc.
   io::decoder& decoder_for(const io::format& format);

@@ -1,0 +1,210 @@
+#include "pipeline/flow/inputs/observed_files.hpp"
+
+#include "pipeline/counts/input_failure.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <new>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+constexpr std::size_t max_open = 2;  // the second file keeps the threads busy at the end of the first
+constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
+
+// Whether it is a failure of the input, and not of the run.
+bool is_of_input(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const io::input_error&) {
+    return true;
+  } catch (const std::bad_alloc&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace
+
+struct observed_files::open_file {
+  const input_id input;
+  const std::shared_ptr<const io::file_source> source;
+  std::deque<part_pointer> running{};    // the oldest first
+  std::uint64_t text_bytes = 0;          // of parts that are retired
+  std::atomic<bool> has_ended = false;   // its end was found, or a part failed
+  std::atomic<bool> has_failed = false;  // a part failed
+};
+
+struct observed_files::part {
+  open_file& file;
+  const std::uint64_t begin;
+  const std::uint64_t end;  // unlimited: of the file
+  decode_contexts::lease context{};
+  text_owner owner{};
+  group_end result{};
+  async::event ended{};
+};
+
+observed_files::observed_files(const settings& options, decode_contexts& contexts, text_taps& taps,
+                               rolling_counts& counts, stage_clock& clock, async::executor& pool,
+                               async::first_failure& failures, std::stop_token stop)
+    : options_(options),
+      contexts_(contexts),
+      taps_(taps),
+      counts_(counts),
+      clock_(clock),
+      pool_(pool),
+      stop_(std::move(stop)),
+      failures_(failures),
+      open_(max_open),
+      reading_(failures) {}
+
+async::task<> observed_files::add(input_id input, std::shared_ptr<const io::file_source> source) {
+  async::semaphore::permit permit = co_await open_.acquire();
+  reading_.spawn(pool_, read(input, std::move(source), std::move(permit)));
+}
+
+// Holds the permit until the end.
+async::task<> observed_files::read(input_id input, std::shared_ptr<const io::file_source> source,
+                                   async::semaphore::permit) {
+  open_file file{.input = input, .source = std::move(source)};
+  std::exception_ptr error;
+  try {
+    co_await begin_parts(file);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  while (!file.running.empty()) co_await retire_oldest(file);
+  const bool is_whole = !error && !file.has_failed && !stop_.stop_requested();
+  try {
+    co_await taps_.end(input, is_whole ? input_observer::ending::whole : input_observer::ending::early);
+  } catch (...) {
+    if (!error) error = std::current_exception();
+  }
+  end(file, error);
+}
+
+// Parts begin in order. A part that waits for those before it can do so: they have contexts.
+async::task<> observed_files::begin_parts(open_file& file) {
+  const std::size_t max_parts = taps_.max_groups(contexts_.size());
+  const std::uint64_t size = file.source->size_hint();
+  for (std::uint64_t begin = 0; begin != unlimited;) {
+    while (file.running.size() >= max_parts) co_await retire_oldest(file);
+    const std::uint64_t end = end_of_part(begin, size);
+    const auto next = std::make_shared<part>(file, begin, end);
+    next->context = co_await contexts_.acquire();
+    if (file.has_ended || stop_.stop_requested()) co_return;
+    file.running.push_back(next);
+    try {
+      spawn(next);
+    } catch (...) {
+      file.running.pop_back();
+      throw;
+    }
+    begin = end;
+  }
+}
+
+std::uint64_t observed_files::end_of_part(std::uint64_t begin, std::uint64_t size) const {
+  const std::uint64_t bytes = options_.part_bytes;
+  return bytes > 0 && size >= begin + 2 * bytes ? begin + bytes : unlimited;
+}
+
+// A group that was opened in the counts is always closed there, also after an exception.
+void observed_files::spawn(const part_pointer& next) {
+  async::task<> reading = read_part(next);
+  next->owner = {.input = next->file.input, .group = counts_.open_group(next->file.input)};
+  try {
+    taps_.begin_group(next->owner);
+    async::spawn(pool_, std::move(reading),
+                 [this, next](std::exception_ptr error) noexcept { end_part(*next, std::move(error)); });
+  } catch (...) {
+    end_part(*next, std::current_exception());
+    throw;
+  }
+}
+
+async::task<> observed_files::read_part(part_pointer task) {
+  std::exception_ptr error;
+  try {
+    co_await read_text(*task);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  try {
+    co_await taps_.end_group(task->owner, !error && !task->result.failure);
+  } catch (...) {
+    if (!error) error = std::current_exception();
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+// A reservation is held until its bytes are written, so a slow consumer slows down the reading.
+async::task<> observed_files::read_text(part& task) {
+  const piece_in_flight counted(clock_);
+  cutter& cut = task.context->cut;
+  std::uint64_t offset = task.begin;
+  while (offset < task.end) {
+    if (stop_.stop_requested()) {
+      task.result.failure = [offset](std::uint64_t) { return left_at(offset); };
+      co_return;
+    }
+    task.context->choose_chunking(clock_);
+    held_reservation reserved(cut,
+                              co_await cut.reserve(std::min<std::uint64_t>(options_.read_bytes, task.end - offset)));
+    std::size_t read = 0;
+    {
+      const stopwatch busy(clock_.busy_nanoseconds);
+      read = task.file.source->read_at(reserved.bytes(), offset);
+    }
+    co_await taps_.pass(task.owner, reserved.bytes().first(read));
+    const bool is_at_end = read < reserved.bytes().size() && !stop_.stop_requested();
+    reserved.commit(read, task.owner);
+    task.result.text_bytes += read;  // after the commit: bytes that were not committed are not expected
+    clock_.bytes += read;
+    offset += read;
+    if (is_at_end) {
+      task.file.has_ended = true;
+      co_return;
+    }
+  }
+}
+
+// The part ends even if something fails here or before: the coroutine of the file waits for its end.
+void observed_files::end_part(part& task, std::exception_ptr error) noexcept {
+  if (error) {
+    if (!is_of_input(error)) failures_.note(error);
+    try {
+      task.result.failure = [failure = failure_from(error)](std::uint64_t) { return failure; };
+    } catch (...) {
+      failures_.note(std::current_exception());
+    }
+  }
+  if (error || task.result.failure) task.file.has_ended = task.file.has_failed = true;
+  try {
+    counts_.close_group(task.owner.input, task.owner.group, task.result);
+  } catch (...) {
+    failures_.note(std::current_exception());
+  }
+  task.context.release();
+  task.ended.set();
+}
+
+async::task<> observed_files::retire_oldest(open_file& file) {
+  co_await file.running.front()->ended.wait();
+  file.text_bytes += file.running.front()->result.text_bytes;
+  file.running.pop_front();
+}
+
+// After the failure of a part, which is that of the input, only the offset is left to be set.
+void observed_files::end(const open_file& file, const std::exception_ptr& error) {
+  file.source->leave_offset_at(file.text_bytes);
+  if (file.has_failed) return;
+  if (error) return counts_.fail(file.input, file.text_bytes, failure_from(error));
+  if (!file.has_ended) return counts_.fail(file.input, file.text_bytes, left_at(file.text_bytes));
+  counts_.finish(file.input, file.text_bytes);
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,183 @@
+// observed_files: the observer receives the text of a file, and the counts are those of the text, however the file is
+// divided.
+#include "pipeline/flow/inputs/observed_files.hpp"
+
+#include "async/event_loop.hpp"
+#include "async/worker_pool.hpp"
+#include "pipeline/flow/collector.hpp"
+#include "tests/support/shuffling_engine.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::pipeline {
+namespace {
+
+// The text of every input, and how it ended.
+class recording_observer final : public text_observer {
+ public:
+  struct recorded {
+    std::string text;
+    bool is_whole = false;
+    bool is_verified = true;
+
+    bool operator==(const recorded&) const = default;
+  };
+
+  std::unique_ptr<input_observer> open(const std::string& name, std::uint64_t) override {
+    return std::make_unique<recorder>(*this, name);
+  }
+  [[nodiscard]] bool divides() const override { return true; }
+  std::unique_ptr<input_observer> open_later(const std::string& name, std::uint64_t order) override {
+    return open(name, order);
+  }
+  [[nodiscard]] bool wants_publishing() const override { return false; }
+  void publish() override {}
+  [[nodiscard]] bool filters() const override { return false; }
+
+  std::map<std::string, recorded> inputs{};
+
+ private:
+  struct recorder final : input_observer {
+    recorder(recording_observer& to, std::string input) : owner(to), name(std::move(input)) {}
+
+    void take(std::span<const std::byte> text, bool verified) override {
+      seen.text.append(reinterpret_cast<const char*>(text.data()), text.size());
+      seen.is_verified = seen.is_verified && verified;
+    }
+    void note_gap() override {}
+    void end(ending how) override {
+      seen.is_whole = how == ending::whole;
+      const std::scoped_lock lock(owner.mutex_);
+      owner.inputs[name] = seen;
+    }
+    void follow(std::unique_ptr<input_observer> earlier) override {
+      const recorded& before = dynamic_cast<recorder&>(*earlier).seen;
+      seen = {.text = before.text + seen.text, .is_verified = before.is_verified && seen.is_verified};
+    }
+
+    recording_observer& owner;
+    const std::string name;
+    recorded seen;
+  };
+
+  std::mutex mutex_;
+};
+
+// A file, and the size that fstat states before it is read.
+struct sized_text {
+  std::string text;
+  std::uint64_t stated;
+};
+
+struct reading {
+  std::map<std::string, recording_observer::recorded> observed;
+  run_counts counts;
+};
+
+reading read_all(const std::vector<sized_text>& files, std::uint64_t part_bytes, unsigned threads, bool stops = false) {
+  test::temporary_folder folder;
+  std::vector<std::string> names;
+  for (const sized_text& each : files) names.push_back(folder.file(std::to_string(names.size()), each.text));
+  ring slots({.slots = threads + 2, .chunk_bytes = 700, .max_extents = 8, .row_columns = 256});
+  rolling_counts counts(gpu::partition::identity(), gpu::partition::identity(), names);
+  std::stop_source stop;
+  test::shuffling_engine engine(gpu::partition::identity());
+  collector collected(slots, engine, counts, stop, [] {});
+  stage_clock clock;
+  async::first_failure failures(stop);
+  async::worker_pool pool(threads);
+  async::event_loop loop;
+  recording_observer observer;
+  text_taps taps({.observer = &observer}, loop, counts, failures);
+  {
+    decode_contexts contexts(threads, 1U << 20U, nullptr, {}, clock, slots, collected);
+    observed_files reader({.read_bytes = 300, .part_bytes = part_bytes}, contexts, taps, counts, clock, pool, failures,
+                          stop.get_token());
+    bool settled = false;
+    const auto run = [&]() -> async::task<> {
+      if (stops) stop.request_stop();
+      for (std::size_t i = 0; i < files.size(); ++i) {
+        io::descriptor opened(::open(names[i].c_str(), O_RDONLY | O_CLOEXEC));
+        co_await reader.add(static_cast<input_id>(i),
+                            std::make_shared<io::file_source>(std::move(opened), 0, files[i].stated));
+      }
+      co_await reader.drain();
+      std::vector<cut_mark> marks;
+      contexts.flush(marks);
+      co_await collected.settled();
+    };
+    async::spawn(loop, run(), [&](const std::exception_ptr& error) noexcept {
+      CHECK_FALSE(error);
+      settled = true;
+    });
+    loop.run_until([&] { return settled; });
+  }
+  pool.join();
+  reading made{.observed = {}, .counts = counts.counts()};
+  for (auto& [name, seen] : observer.inputs) made.observed[name.substr(name.rfind('/') + 1)] = seen;
+  return made;
+}
+
+std::string random_text(std::size_t size, std::mt19937& random) {
+  std::string text(size, ' ');
+  for (char& each : text) each = static_cast<char>(random());
+  return text;
+}
+
+TEST_CASE("the observer receives every file in order and verified, however many parts it has") {
+  std::mt19937 random(1);
+  std::vector<sized_text> files;
+  std::vector<std::uint64_t> expected(256);
+  for (const std::size_t size : {1U, 999U, 2000U, 2001U, 50000U, 3000U}) {
+    files.push_back({.text = random_text(size, random), .stated = size});
+    for (const char each : files.back().text) ++expected[static_cast<unsigned char>(each)];
+  }
+  for (const std::uint64_t part_bytes : {0U, 1000U, 1234U, 30000U}) {
+    for (const unsigned threads : {1U, 2U, 5U}) {
+      CAPTURE(part_bytes);
+      CAPTURE(threads);
+      const reading all = read_all(files, part_bytes, threads);
+      CHECK(all.counts.complete);
+      CHECK(all.counts.verified.counts == expected);
+      CHECK(all.counts.unverified.bytes() == 0);
+      for (std::size_t i = 0; i < files.size(); ++i) {
+        CHECK(all.observed.at(std::to_string(i)) ==
+              recording_observer::recorded{.text = files[i].text, .is_whole = true});
+      }
+    }
+  }
+}
+
+TEST_CASE("a file that is longer or shorter than its size when it was opened is read to its end") {
+  std::mt19937 random(2);
+  const std::string text = random_text(10'000, random);
+  for (const std::uint64_t stated : {0U, 3000U, 9999U, 10'001U, 12'345U, 40'000U}) {
+    CAPTURE(stated);
+    const reading all = read_all({{.text = text, .stated = stated}}, 1000, 3);
+    CHECK(all.counts.complete);
+    CHECK(all.counts.verified.bytes() == text.size());
+    CHECK(all.observed.at("0").text == text);
+  }
+}
+
+TEST_CASE("a file that is not read because the run stops is not complete") {
+  const reading none = read_all({{.text = std::string(5000, 'x'), .stated = 5000}}, 1000, 2, true);
+  CHECK_FALSE(none.counts.complete);
+  CHECK(none.observed.empty());
+}
+
+}  // namespace
+}  // namespace gpuhist::pipeline
