@@ -82,12 +82,13 @@ struct sized_text {
   std::uint64_t stated;
 };
 
-struct reading {
+struct observed_reading {
   std::map<std::string, recording_observer::recorded> observed;
   run_counts counts;
 };
 
-reading read_all(const std::vector<sized_text>& files, std::uint64_t part_bytes, unsigned threads, bool stops = false) {
+observed_reading read_all(const std::vector<sized_text>& files, std::uint64_t part_bytes, unsigned threads,
+                          bool stops = false) {
   test::temporary_folder folder;
   std::vector<std::string> names;
   for (const sized_text& each : files) names.push_back(folder.file(std::to_string(names.size()), each.text));
@@ -126,7 +127,7 @@ reading read_all(const std::vector<sized_text>& files, std::uint64_t part_bytes,
     loop.run_until([&] { return settled; });
   }
   pool.join();
-  reading made{.observed = {}, .counts = counts.counts()};
+  observed_reading made{.observed = {}, .counts = counts.counts()};
   for (auto& [name, seen] : observer.inputs) made.observed[name.substr(name.rfind('/') + 1)] = seen;
   return made;
 }
@@ -149,7 +150,7 @@ TEST_CASE("the observer receives every file in order and verified, however many 
     for (const unsigned threads : {1U, 2U, 5U}) {
       CAPTURE(part_bytes);
       CAPTURE(threads);
-      const reading all = read_all(files, part_bytes, threads);
+      const observed_reading all = read_all(files, part_bytes, threads);
       CHECK(all.counts.complete);
       CHECK(all.counts.verified.counts == expected);
       CHECK(all.counts.unverified.bytes() == 0);
@@ -166,7 +167,7 @@ TEST_CASE("a file that is longer or shorter than its size when it was opened is 
   const std::string text = random_text(10'000, random);
   for (const std::uint64_t stated : {0U, 3000U, 9999U, 10'001U, 12'345U, 40'000U}) {
     CAPTURE(stated);
-    const reading all = read_all({{.text = text, .stated = stated}}, 1000, 3);
+    const observed_reading all = read_all({{.text = text, .stated = stated}}, 1000, 3);
     CHECK(all.counts.complete);
     CHECK(all.counts.verified.bytes() == text.size());
     CHECK(all.observed.at("0").text == text);
@@ -174,7 +175,7 @@ TEST_CASE("a file that is longer or shorter than its size when it was opened is 
 }
 
 TEST_CASE("a file that is not read because the run stops is not complete") {
-  const reading none = read_all({{.text = std::string(5000, 'x'), .stated = 5000}}, 1000, 2, true);
+  const observed_reading none = read_all({{.text = std::string(5000, 'x'), .stated = 5000}}, 1000, 2, true);
   CHECK_FALSE(none.counts.complete);
   CHECK(none.observed.empty());
 }
