@@ -31,6 +31,18 @@ input_failure failure_from(const std::exception_ptr& error) {
   }
 }
 
+bool is_of_input(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const io::input_error&) {
+    return true;
+  } catch (const std::bad_alloc&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
 input_failure left_at(std::uint64_t offset) {
   return {.kind = failure_kind::stopped, .text = "stopped at offset " + std::to_string(offset)};
 }

@@ -30,6 +30,9 @@ std::string failure_text(const std::exception_ptr& error);
 /// The text, the kind and the origin: those of an io::input_error, out_of_memory for std::bad_alloc, else unreadable.
 input_failure failure_from(const std::exception_ptr& error);
 
+/// Whether the input has caused an exception: an io::input_error or std::bad_alloc; others belong to the run. Not null.
+bool is_of_input(const std::exception_ptr& error);
+
 /// "stopped at offset 4096": reading was stopped by a signal or by a failure elsewhere.
 input_failure left_at(std::uint64_t offset);
 

@@ -25,7 +25,6 @@ bool is_small(const listed_input& listed) {
          io::promised_archive(listed.name).kind == io::archive_kind::none;
 }
 
-// Decoders of members have their own window memory, and each member has an entry in the result.
 // Counting that takes a tenth of the time of decoding zstd, or more (docs/tuning.md).
 bool is_slow_to_count(const run_plan& plan) {
   constexpr unsigned many_classes = 32;
@@ -38,6 +37,7 @@ std::uint64_t part_bytes_of(const run_plan& plan, const text_taps& taps) {
   return plan.threads > 1 && !plan.windows && taps.takes_groups() ? bytes : 0;
 }
 
+// Decoders of members have their own window memory, and each member has an entry in the result.
 archive_limits limits_of_archives(const run_plan& plan, text_taps* text_to) {
   constexpr std::uint64_t usual_window = std::uint64_t{8} << 20U;
   constexpr std::uint64_t share_of_memory = 4;
@@ -56,16 +56,12 @@ archive_limits limits_of_archives(const run_plan& plan, text_taps* text_to) {
           .text_to = text_to};
 }
 
-// Throws failures that the input does not cause.
-void note_failure(input_id input, const std::exception_ptr& error, rolling_counts& counts) {
+// Throws failures that the input does not cause. `text_bytes`: those that were committed.
+void note_failure(input_id input, const std::exception_ptr& error, rolling_counts& counts,
+                  std::uint64_t text_bytes = 0) {
   if (!error) return;
-  try {
-    std::rethrow_exception(error);
-  } catch (const io::input_error&) {
-    counts.fail(input, 0, failure_from(error));
-  } catch (const std::bad_alloc&) {
-    counts.fail(input, 0, failure_from(error));
-  }
+  if (!is_of_input(error)) std::rethrow_exception(error);
+  counts.fail(input, text_bytes, failure_from(error));
 }
 
 async::task<std::exception_ptr> failure_of(async::task<> task) {
@@ -336,7 +332,10 @@ void feeder::note_manner(const io::source& source, bool is_raw) {
               " of them";
     ++notes_.compressed_inputs;
   } else if (stream == nullptr && taps_.is_used()) {
-    manner += " in order, straight into the slots";
+    const std::uint64_t part_bytes = part_bytes_of(plan_, taps_);
+    notes_.files_in_parallel = part_bytes > 0;
+    manner += part_bytes > 0 ? " in parts of " + config::format_size(part_bytes) : " in order";
+    manner += ", straight into the slots";
   } else if (stream == nullptr) {
     manner += " in ranges of " + config::format_size(plan_.buffers.chunk_bytes) + " by " +
               std::to_string(plan_.readers) + (plan_.readers == 1 ? " thread" : " threads");
@@ -359,10 +358,8 @@ async::task<> feeder::feed_stream(input_id input, shared_source source, bytes he
     co_await taps_.observe({.input = input}, head);
     co_await put(input, head, committed);
     co_await read_stream(input, stream, committed);
-  } catch (const io::input_error&) {
-    counts_.fail(input, committed, failure_from(std::current_exception()));
-  } catch (const std::bad_alloc&) {
-    counts_.fail(input, committed, failure_from(std::current_exception()));
+  } catch (...) {
+    note_failure(input, std::current_exception(), counts_, committed);
   }
 }
 

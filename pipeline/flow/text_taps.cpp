@@ -214,8 +214,8 @@ async::task<> text_taps::publish() {
   try {
     observer_->publish();
   } catch (...) {
+    failures_.note(std::current_exception());  // requests a stop
     has_failed_ = true;
-    failures_.note(std::current_exception());
   }
   co_return;
 }
@@ -230,6 +230,7 @@ void text_taps::note_gap(const text_owner& owner) {
 // An input without text was validated if it was read to its end. After an early end, text is missing, and the input may
 // have finished before: an incomplete sequence is not judged.
 async::task<> text_taps::end(input_id input, input_observer::ending how) {
+  if (has_failed_) how = input_observer::ending::early;  // text may not have been observed
   const bool is_whole = how == input_observer::ending::whole;
   tap_pointer last = last_of(input);
   if (!last && validates_utf8_ && is_whole) last = open({.input = input});

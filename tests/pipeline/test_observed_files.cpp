@@ -13,11 +13,14 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <random>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,11 +46,18 @@ class recording_observer final : public text_observer {
   std::unique_ptr<input_observer> open_later(const std::string& name, std::uint64_t order) override {
     return open(name, order);
   }
-  [[nodiscard]] bool wants_publishing() const override { return false; }
-  void publish() override {}
+  [[nodiscard]] bool wants_publishing() const override {
+    return stops_after > 0 && seen >= stops_after &&
+           ++asked_since > 1;  // not when the last text is passed, but after it
+  }
+  void publish() override { stop.request_stop(); }
   [[nodiscard]] bool filters() const override { return false; }
 
   std::map<std::string, recorded> inputs{};
+  std::size_t stops_after = 0;  // bytes, after which publish() requests a stop; 0: never
+  std::stop_source stop{std::nostopstate};
+  std::atomic<std::size_t> seen = 0;              // bytes
+  mutable std::atomic<unsigned> asked_since = 0;  // calls of wants_publishing() since stops_after
 
  private:
   struct recorder final : input_observer {
@@ -56,6 +66,7 @@ class recording_observer final : public text_observer {
     void take(std::span<const std::byte> text, bool verified) override {
       seen.text.append(reinterpret_cast<const char*>(text.data()), text.size());
       seen.is_verified = seen.is_verified && verified;
+      owner.seen += text.size();
     }
     void note_gap() override {}
     void end(ending how) override {
@@ -88,7 +99,7 @@ struct observed_reading {
 };
 
 observed_reading read_all(const std::vector<sized_text>& files, std::uint64_t part_bytes, unsigned threads,
-                          bool stops = false) {
+                          bool stops = false, std::size_t stops_after = 0) {
   test::temporary_folder folder;
   std::vector<std::string> names;
   for (const sized_text& each : files) names.push_back(folder.file(std::to_string(names.size()), each.text));
@@ -102,6 +113,8 @@ observed_reading read_all(const std::vector<sized_text>& files, std::uint64_t pa
   async::worker_pool pool(threads);
   async::event_loop loop;
   recording_observer observer;
+  observer.stops_after = stops_after;
+  observer.stop = stop;
   text_taps taps({.observer = &observer}, loop, counts, failures);
   {
     decode_contexts contexts(threads, 1U << 20U, nullptr, {}, clock, slots, collected);
@@ -162,10 +175,10 @@ TEST_CASE("the observer receives every file in order and verified, however many 
   }
 }
 
-TEST_CASE("a file that is longer or shorter than its size when it was opened is read to its end") {
+TEST_CASE("a file that is longer than its size when it was opened, or ends in its last part, is read to its end") {
   std::mt19937 random(2);
   const std::string text = random_text(10'000, random);
-  for (const std::uint64_t stated : {0U, 3000U, 9999U, 10'001U, 12'345U, 40'000U}) {
+  for (const std::uint64_t stated : {0U, 3000U, 9999U, 10'001U}) {
     CAPTURE(stated);
     const observed_reading all = read_all({{.text = text, .stated = stated}}, 1000, 3);
     CHECK(all.counts.complete);
@@ -174,10 +187,30 @@ TEST_CASE("a file that is longer or shorter than its size when it was opened is 
   }
 }
 
+TEST_CASE("a file that ends before its last part has become shorter: it fails, and the text up to there is observed") {
+  std::mt19937 random(3);
+  const std::string text = random_text(10'300, random);
+  for (const std::uint64_t stated : {12'345U, 40'000U}) {
+    CAPTURE(stated);
+    const observed_reading all = read_all({{.text = text, .stated = stated}}, 1000, 3);
+    CHECK_FALSE(all.counts.complete);
+    REQUIRE(all.counts.inputs.size() == 1);
+    CHECK(all.counts.inputs[0].error == "became shorter while it was read: no bytes at offset 10300");
+    CHECK(all.observed.at("0") == recording_observer::recorded{.text = text, .is_whole = false});
+  }
+}
+
 TEST_CASE("a file that is not read because the run stops is not complete") {
   const observed_reading none = read_all({{.text = std::string(5000, 'x'), .stated = 5000}}, 1000, 2, true);
   CHECK_FALSE(none.counts.complete);
   CHECK(none.observed.empty());
+}
+
+TEST_CASE(
+    "a stop after the last byte of a file was read: the observer sees a whole input if and only if it is complete") {
+  const observed_reading all = read_all({{.text = std::string(50, 'x'), .stated = 50}}, 0, 2, false, 50);
+  REQUIRE(all.observed.contains("0"));
+  CHECK(all.counts.complete == all.observed.at("0").is_whole);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <new>
+#include <string>
 #include <utility>
 
 namespace gpuhist::pipeline {
@@ -13,17 +13,10 @@ namespace {
 constexpr std::size_t max_open = 2;  // the second file keeps the threads busy at the end of the first
 constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 
-// Whether it is a failure of the input, and not of the run.
-bool is_of_input(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const io::input_error&) {
-    return true;
-  } catch (const std::bad_alloc&) {
-    return true;
-  } catch (...) {
-    return false;
-  }
+// The parts were planned by the size that the file had before.
+input_failure shorter_at(std::uint64_t offset) {
+  return {.kind = failure_kind::unreadable,
+          .text = "became shorter while it was read: no bytes at offset " + std::to_string(offset)};
 }
 
 }  // namespace
@@ -77,7 +70,7 @@ async::task<> observed_files::read(input_id input, std::shared_ptr<const io::fil
     error = std::current_exception();
   }
   while (!file.running.empty()) co_await retire_oldest(file);
-  const bool is_whole = !error && !file.has_failed && !stop_.stop_requested();
+  const bool is_whole = !error && !file.has_failed && file.has_ended;
   try {
     co_await taps_.end(input, is_whole ? input_observer::ending::whole : input_observer::ending::early);
   } catch (...) {
@@ -166,6 +159,7 @@ async::task<> observed_files::read_text(part& task) {
     clock_.bytes += read;
     offset += read;
     if (is_at_end) {
+      if (task.end != unlimited) task.result.failure = [offset](std::uint64_t) { return shorter_at(offset); };
       task.file.has_ended = true;
       co_return;
     }
@@ -175,9 +169,8 @@ async::task<> observed_files::read_text(part& task) {
 // The part ends even if something fails here or before: the coroutine of the file waits for its end.
 void observed_files::end_part(part& task, std::exception_ptr error) noexcept {
   if (error) {
-    if (!is_of_input(error)) failures_.note(error);
     try {
-      task.result.failure = [failure = failure_from(error)](std::uint64_t) { return failure; };
+      task.result.failure = [failure = note(error, task.begin)](std::uint64_t) { return failure; };
     } catch (...) {
       failures_.note(std::current_exception());
     }
@@ -198,11 +191,18 @@ async::task<> observed_files::retire_oldest(open_file& file) {
   file.running.pop_front();
 }
 
+// The failure of an input that cannot be read to its end. If the input did not cause it, the run fails.
+input_failure observed_files::note(const std::exception_ptr& error, std::uint64_t reached) const {
+  if (is_of_input(error)) return failure_from(error);
+  failures_.note(error);
+  return left_at(reached);
+}
+
 // After the failure of a part, which is that of the input, only the offset is left to be set.
 void observed_files::end(const open_file& file, const std::exception_ptr& error) {
   file.source->leave_offset_at(file.text_bytes);
   if (file.has_failed) return;
-  if (error) return counts_.fail(file.input, file.text_bytes, failure_from(error));
+  if (error) return counts_.fail(file.input, file.text_bytes, note(error, file.text_bytes));
   if (!file.has_ended) return counts_.fail(file.input, file.text_bytes, left_at(file.text_bytes));
   counts_.finish(file.input, file.text_bytes);
 }

@@ -11,6 +11,7 @@
 #include "async/task.hpp"
 #include "async/task_group.hpp"
 #include "io/source.hpp"
+#include "pipeline/counts/input_failure.hpp"
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/flow/decoding/decode_contexts.hpp"
 #include "pipeline/flow/statistics/stage_clock.hpp"
@@ -57,6 +58,7 @@ class observed_files {
   async::task<> read_text(part& task);
   void end_part(part& task, std::exception_ptr error) noexcept;
   async::task<> retire_oldest(open_file& file);
+  [[nodiscard]] input_failure note(const std::exception_ptr& error, std::uint64_t reached) const;
   void end(const open_file& file, const std::exception_ptr& error);
 
   const settings options_;

@@ -43,7 +43,7 @@ class existing_files {
   [[nodiscard]] bool has(const planned_output& output) {
     const fs::path path = folder_ / output.name;
     struct stat now{};
-    if (::stat(path.c_str(), &now) != 0) return false;
+    if (::lstat(path.c_str(), &now) != 0) return false;  // a link could lead to a file outside the folder
     if (!S_ISREG(now.st_mode)) refuse(path, "is not a regular file; remove it, or give another folder");
     refuse_input(path, now);
     if (existing_.are_resumed) return is_resumed(output, path, now);
@@ -112,7 +112,8 @@ void remove_leftovers(const fs::path& folder, const std::vector<planned_output>&
   std::unordered_set<std::string> paths;
   for (const planned_output& each : outputs) paths.insert((folder / each.name).lexically_normal().string());
   std::error_code error;
-  for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+  constexpr auto options = fs::directory_options::skip_permission_denied;
+  for (fs::recursive_directory_iterator at(folder, options, error), end; !error && at != end; at.increment(error)) {
     const std::string last = at->path().filename().string();
     if (!is_temporary_name(last) || at->path().lexically_normal() == kept.lexically_normal()) continue;
     const fs::path replaced = at->path().parent_path() / replaced_by(last);

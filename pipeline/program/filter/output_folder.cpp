@@ -112,9 +112,11 @@ std::unique_ptr<output_folder::outlet> output_folder::open_outlet(const std::str
   return std::make_unique<outlet>(*this, *by_input_.at(input));
 }
 
+// An input without text was not observed; its output is empty.
 void output_folder::note_finished(const input_report& input) {
   const auto found = by_input_.find(input.name);
   if (!input.complete || found == by_input_.end()) return;
+  if (input.verified.bytes() + input.unverified.bytes() > 0) return;
   {
     const std::scoped_lock lock(mutex_);
     if (finished_.contains(found->second)) return;
