@@ -3,6 +3,7 @@ gpuhist. A cause is one difference of definitions. It is neutralised by changing
 before the code of the package runs on it, so an explanation is a decision of that code, too."""
 
 import dataclasses
+import functools
 import importlib
 import importlib.machinery
 import importlib.metadata
@@ -122,6 +123,7 @@ def datatrove_gopher():
 
     absent = ("max_bullet_lines_ratio", "max_ellipsis_lines_ratio", "max_non_alpha_words_ratio", "min_stop_words")
     rule = from_package.GopherQualityFilter(**dict.fromkeys(absent))  # the preset does not have these
+    divided = functools.lru_cache(maxsize=4)(from_package.split_into_words)
     punctuation, ellipses = "words of punctuation only are counted", "not covered: more than one ellipsis for ten words"
 
     def keeps(text):
@@ -130,7 +132,7 @@ def datatrove_gopher():
     def keeps_without(text, causes):
         if OTHER_WHITE_SPACE in causes:
             text = as_letters(OTHER_SPACE, text)
-        words = text.split() if TOKENS in causes else from_package.split_into_words(text, rule.language)
+        words = text.split() if TOKENS in causes else divided(text, rule.language)
         ignored = set() if punctuation in causes else from_package.PUNCTUATION_SET
         with unittest.mock.patch.multiple(from_package, split_into_words=lambda *_: words, PUNCTUATION_SET=ignored):
             result = rule.filter(Document(text=text, id=""))
@@ -144,7 +146,7 @@ def datatrove_fineweb():
     from datatrove.data import Document
     from datatrove.pipeline.filters import fineweb_quality_filter as from_package
 
-    whole = from_package.FineWebQualityFilter()
+    whole, divided = from_package.FineWebQualityFilter(), functools.lru_cache(maxsize=4)(from_package.split_into_words)
     ends = "not covered: lines that end with punctuation, if the text has a mark"
     short, duplicates = "not covered: short lines, if the text has more than 30 bytes", "not covered: duplicate lines"
     off = {ends: {"line_punct_thr": 0}, short: {"short_line_thr": 1}, duplicates: {"char_duplicates_ratio": float("inf")}}
@@ -163,7 +165,7 @@ def datatrove_fineweb():
         absent = tuple(each for each in off if each in causes)
         if absent not in parts:
             parts[absent] = from_package.FineWebQualityFilter(**{name: value for each in absent for name, value in off[each].items()})
-        words = (lambda text, _: text.split()) if TOKENS in causes else from_package.split_into_words
+        words = (lambda text, _: text.split()) if TOKENS in causes else divided
         with unittest.mock.patch.object(from_package, "split_into_words", words):
             return parts[absent].filter(Document(text=text, id="")) is True
 

@@ -8,7 +8,7 @@ field "text"), which this script makes (curator_documents.py).
 2. Wall time, medians of alternating runs. gpuhist: the process, from its start to the kept lines in a file. Python: one
    process that is already running, with the packages imported and the tokenizer loaded; it reads the same file, parses
    the lines with orjson (or json) and applies the rule, then writes the kept lines. The time divided by the number of
-   cores is also given: what processes on all cores would take at best.
+   cores is also given: what processes on all cores would take at best. A rule that takes more than 60 s runs once.
 
 A package that is not installed is skipped:
 
@@ -22,6 +22,7 @@ import collections
 import json
 import os
 import pathlib
+import resource
 import shutil
 import statistics
 import subprocess
@@ -39,22 +40,29 @@ except ImportError:
 
 CORES = len(os.sched_getaffinity(0))
 DEMAND = 20
+SLOW = 60  # seconds: a rule that takes longer runs once
 
 
 # ---- runs ------------------------------------------------------------------------------------------------------------
 
 
+def processor_time(who):
+    used = resource.getrusage(who)
+    return used.ru_utime + used.ru_stime
+
+
 def filter_with_gpuhist(gpuhist, preset, path, kept, threads):
-    command = [gpuhist, "filter", "--quiet", "--threads", str(threads), "--preset", preset, "--jsonl-field", "text",
-               "--output", kept, path]  # fmt: skip
-    begin = time.perf_counter()
-    subprocess.run(command, check=True)
-    return time.perf_counter() - begin
+    """Returns the wall time and the processor time."""
+    command = [gpuhist, "filter", "--quiet", "--threads", str(threads), "--preset", preset, "--jsonl-field", "text", path]
+    used, begin = processor_time(resource.RUSAGE_CHILDREN), time.perf_counter()
+    with open(kept, "wb") as file:
+        subprocess.run(command, check=True, stdout=file)
+    return time.perf_counter() - begin, processor_time(resource.RUSAGE_CHILDREN) - used
 
 
 def filter_with_python(rule, path, kept):
-    """Returns the whole time, and that of the rule."""
-    begin = time.perf_counter()
+    """Returns the wall time, the processor time, and the wall time of the rule alone."""
+    used, begin = processor_time(resource.RUSAGE_SELF), time.perf_counter()
     with open(path, "rb") as file:
         lines = file.readlines()
     texts = [loads(line)["text"] for line in lines]
@@ -63,16 +71,22 @@ def filter_with_python(rule, path, kept):
     decided = time.perf_counter()
     with open(kept, "wb") as file:
         file.writelines(line for line, keep in zip(lines, decisions) if keep)
-    return time.perf_counter() - begin, decided - parsed
+    return time.perf_counter() - begin, processor_time(resource.RUSAGE_SELF) - used, decided - parsed
 
 
-def median_times(gpuhist, rule, path, at, rounds):
-    """Alternating runs: gpuhist with all cores, with one thread, Python, Python's rule alone."""
-    times = []
+def medians(runs):
+    return [statistics.median(column) for column in zip(*runs)]
+
+
+def measure(gpuhist, rule, path, at, rounds):
+    """Alternating runs of gpuhist with all cores, gpuhist with one thread, and Python: the values of each run."""
+    all_cores, one_thread, python = [], [], []
     for _ in range(rounds):
-        ours = [filter_with_gpuhist(gpuhist, rule.preset, path, at / "by_gpuhist", threads) for threads in (CORES, 1)]
-        times.append((*ours, *filter_with_python(rule, path, at / "by_package")))
-    return [statistics.median(column) for column in zip(*times)]
+        all_cores.append(filter_with_gpuhist(gpuhist, rule.preset, path, at / "by_gpuhist", CORES))
+        one_thread.append(filter_with_gpuhist(gpuhist, rule.preset, path, at / "by_gpuhist", 1))
+        if not python or python[-1][0] < SLOW:
+            python.append(filter_with_python(rule, path, at / "by_package"))
+    return all_cores, one_thread, python
 
 
 # ---- decisions -------------------------------------------------------------------------------------------------------
@@ -104,13 +118,16 @@ def explain(rule, texts, ours, theirs):
 
 
 def compare(gpuhist, rule, path, texts, at, rounds):
-    ours, one_thread, python, rule_alone = median_times(gpuhist, rule, path, at, rounds)
+    runs = measure(gpuhist, rule, path, at, rounds)
+    (ours, our_work), (one_thread, _), (python, python_work, rule_alone) = map(medians, runs)
     print(f"--preset {rule.preset}: {rule.name} ({rule.filters})")
     unexplained = explain(rule, texts, numbers_in(at / "by_gpuhist"), numbers_in(at / "by_package"))
-    print(f"  gpuhist {ours:.3f} s ({CORES} threads), {one_thread:.3f} s (1 thread); Python {python:.3f} s, of which the rule {rule_alone:.3f} s")
-    ratios = (("one process", python / ours), (f"its time / {CORES} cores", python / CORES / ours),
-              (f"the rule alone / {CORES} cores", rule_alone / CORES / ours), ("one process, gpuhist with 1 thread", python / one_thread))  # fmt: skip
-    print("  Python / gpuhist: " + "; ".join(f"{name} {ratio:.0f}" + ("" if ratio >= DEMAND else f" (less than {DEMAND})") for name, ratio in ratios))
+    print(f"  gpuhist {ours:.3f} s ({CORES} threads; {our_work:.3f} s of processors), {one_thread:.3f} s (1 thread)\n"
+          f"  Python {python:.3f} s (1 process, {len(runs[-1])} runs; {python_work:.3f} s of processors), of which the rule {rule_alone:.3f} s")  # fmt: skip
+    ratios = (("1 process", python / ours), (f"its time / {CORES} cores", python / CORES / ours),
+              (f"the rule alone / {CORES} cores", rule_alone / CORES / ours), ("1 process, gpuhist with 1 thread", python / one_thread),
+              ("processor time", python_work / our_work))  # fmt: skip
+    print("  Python / gpuhist: " + "; ".join(f"{name} {ratio:.1f}" + ("" if ratio >= DEMAND else f" (less than {DEMAND})") for name, ratio in ratios))
     print(flush=True)
     return unexplained
 
@@ -121,6 +138,7 @@ def main():
     parser.add_argument("--documents", type=int, default=40_000, metavar="N")
     parser.add_argument("--rounds", type=int, default=3, metavar="N")
     parser.add_argument("--preset", action="append", choices=sorted({preset for preset, _ in RULES}), help="default: all")
+    parser.add_argument("--package", action="append", choices=sorted({package for _, package in RULES}), help="default: all")
     parser.add_argument("--keep", type=pathlib.Path, metavar="FILE", help="also writes the documents to FILE")
     typed = parser.parse_args()
     gpuhist, unexplained = os.path.abspath(typed.gpuhist), 0
@@ -135,7 +153,7 @@ def main():
         print(f"{typed.documents:,} documents, {path.stat().st_size / 1e6:.1f} MB of JSONL; {CORES} cores; medians of {typed.rounds} alternating "
               f"runs; lines are parsed with {loads.__module__} in Python\n")  # fmt: skip
         for preset, distribution in RULES:
-            if typed.preset and preset not in typed.preset:
+            if preset not in (typed.preset or [preset]) or distribution not in (typed.package or [distribution]):
                 continue
             try:
                 rule = made_rule(preset, distribution)

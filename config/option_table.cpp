@@ -260,7 +260,7 @@ constexpr std::array rows = {
         [](options& o, value v) { o.condition_of_units = parse_text(v, "give a condition such as 'digit > 0.5'"); }},
     option_row{
         measuring, "--preset", "NAME", value_kind::list, "fineweb gopher nemo", text_runs, rare,
-        "published rules for text: fineweb, gopher, nemo (repeatable)",
+        "published rules: fineweb, gopher, nemo (repeatable)",
         "Adds the buckets and the condition of a published rule for the quality of text: fineweb (line feeds), gopher "
         "(words, their mean length, hash signs) or nemo (shares of characters), see gpuhist --help presets. The units "
         "of --each for which "

@@ -16,14 +16,15 @@ constexpr std::array<std::string_view, 1> gopher_schemes = {
     R"(gopher:hash=#;space=\x20\t\n\x0b\x0c\r;continuation=\x80-\xbf)"};
 
 // NeMo Curator counts line feeds and the marks ? ! , . as alphanumeric, and a line feed as white space, too.
-constexpr std::array<std::string_view, 1> nemo_schemes = {
-    R"(nemo:letter=a-zA-Z;digit=0-9;end=\n;mark=?!,.;blank=\x20\t\r\x08;paren=(){}[];continuation=\x80-\xbf)"};
+constexpr std::array<std::string_view, 2> nemo_schemes = {
+    R"(nemo:letter=a-zA-Z;digit=0-9;end=\n;mark=?!,.;blank=\x20\t\r\x08;paren=(){}[])",
+    R"(nemo-utf8:continuation=\x80-\xbf)"};
 
 // Quotients of whole numbers, as in the sources: a value at the threshold is kept in both.
 constexpr std::array presets = {
     preset{.name = "fineweb",
-           .summary = "line feeds a word, and texts in which every line is short or none can end with a mark",
-           .source = "datatrove, FineWebQualityFilter (Penedo et al. 2024): one of its four rules, and a part of two",
+           .summary = "line feeds a word; texts of one short line or without marks",
+           .source = "datatrove, FineWebQualityFilter (Penedo et al. 2024): a small part",
            .schemes = fineweb_schemes,
            .drop_if = "words == 0 || bytes < 31 || count(fineweb.mark) == 0 || lines / words > 0.3"},
     preset{.name = "gopher",
@@ -38,12 +39,13 @@ constexpr std::array presets = {
            .summary = "shares of non-alphanumeric characters, digits, white space, parentheses",
            .source = "NVIDIA NeMo Curator: NonAlphaNumericFilter, NumbersFilter, WhiteSpaceFilter, ParenthesesFilter",
            .schemes = nemo_schemes,
-           .drop_if = "bytes == count(nemo.continuation) || "
-                      "(bytes - count(nemo.continuation) - count(nemo.letter) - count(nemo.digit) - count(nemo.end) - "
-                      "count(nemo.mark)) / (bytes - count(nemo.continuation)) > 0.25 || "
-                      "count(nemo.digit) / (bytes - count(nemo.continuation)) > 0.15 || "
-                      "(count(nemo.blank) + count(nemo.end)) / (bytes - count(nemo.continuation)) > 0.25 || "
-                      "count(nemo.paren) / (bytes - count(nemo.continuation)) > 0.1"},
+           .drop_if =
+               "bytes == count(nemo-utf8.continuation) || "
+               "(bytes - count(nemo-utf8.continuation) - count(nemo.letter) - count(nemo.digit) - count(nemo.end) - "
+               "count(nemo.mark)) / (bytes - count(nemo-utf8.continuation)) > 0.25 || "
+               "count(nemo.digit) / (bytes - count(nemo-utf8.continuation)) > 0.15 || "
+               "(count(nemo.blank) + count(nemo.end)) / (bytes - count(nemo-utf8.continuation)) > 0.25 || "
+               "count(nemo.paren) / (bytes - count(nemo-utf8.continuation)) > 0.1"},
 };
 
 }  // namespace
