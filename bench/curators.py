@@ -1,227 +1,170 @@
-"""`bench/curators.py [GPUHIST] [--size MEBIBYTES] [--rounds N]`: `gpuhist filter --preset` compared with the Python
-packages that the presets are from, on the same documents (JSONL, field "text").
+#!/usr/bin/env python3
+"""`gpuhist filter --preset` compared with the Python packages that the presets are from, on the same documents (JSONL,
+field "text"), which this script makes (curator_documents.py).
 
-1. Documents for which the decisions differ, each with the values that explain it.
-2. Wall time: gpuhist as a process, from the file to the kept lines; the Python rules in one process for each core, which
-   parse the lines and apply the filters. Their start and imports are not measured. Medians of alternating runs.
+1. The documents that each keeps. For each document that only one of them keeps: the cause, found by running the rule of
+   the package again with that cause neutralised (curator_rules.py). With all causes neutralised, the rule must decide
+   as gpuhist for every document. Exit status 1 if it does not, or if a difference has no cause.
+2. Wall time, medians of alternating runs. gpuhist: the process, from its start to the kept lines in a file. Python: one
+   process that is already running, with the packages imported and the tokenizer loaded; it reads the same file, parses
+   the lines with orjson (or json) and applies the rule, then writes the kept lines. The time divided by the number of
+   cores is also given: what processes on all cores would take at best. A rule that takes more than 60 s runs once.
 
-Requires the packages nemo-curator (its filters of characters need neither Ray nor a GPU) and datatrove with regex and
-spacy; a package that is not installed is left out:
+A package that is not installed is skipped:
 
-    python3 -m venv build/curators && build/curators/bin/pip install datatrove spacy regex
-    build/curators/bin/pip install --no-deps nemo-curator
-    build/curators/bin/python bench/curators.py build/release/gpuhist
-
-The documents are generated: English-like text of different quality, and a part with letters beyond ASCII."""
+    python3 -m venv /tmp/curators && /tmp/curators/bin/pip install datatrove spacy regex orjson
+    /tmp/curators/bin/pip install --no-deps nemo-curator     # these filters require neither Ray nor a GPU
+    /tmp/curators/bin/python bench/curators.py build/release/gpuhist
+"""
 
 import argparse
-import importlib
-import importlib.machinery
+import collections
 import json
-import multiprocessing
 import os
 import pathlib
-import random
+import resource
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-import types
 
-COMMON = "the be to of and a in that have it for not on with he as you do at this but his by from".split()
-LETTERS = "etaoinshrdlucmfwypvbgkqjxz"
-ACCENTED = "éèàüöñçåøß"
+from curator_documents import write_documents
+from curator_rules import RULES, made_rule
 
+try:
+    from orjson import loads
+except ImportError:
+    loads = json.loads
 
-# ---- documents -------------------------------------------------------------------------------------------------------
-
-
-def word(random_numbers):
-    return "".join(random_numbers.choices(LETTERS, range(26, 0, -1), k=max(1, int(random_numbers.gauss(5.5, 2.5)))))
-
-
-def english(random_numbers, words):
-    vocabulary = [word(random_numbers) for _ in range(80)]
-    text = []
-    for number in range(words):
-        chosen = random_numbers.choice(COMMON if random_numbers.random() < 0.4 else vocabulary)
-        text.append(chosen + (random_numbers.choice([".", ",", "!", "?\n"]) if number % 9 == 8 else ""))
-    return " ".join(text)
+CORES = len(os.sched_getaffinity(0))
+DEMAND = 20
+SLOW = 60  # seconds: a rule that takes longer runs once
 
 
-def sprinkled(random_numbers, text, characters, share):
-    """The text with a share of its characters replaced."""
-    return "".join(random_numbers.choice(characters) if random_numbers.random() < share else each for each in text)
+# ---- runs ------------------------------------------------------------------------------------------------------------
 
 
-def document(random_numbers):
-    """Most are plain text; the others are spread around the thresholds of the rules."""
-    text = english(random_numbers, max(1, int(random_numbers.lognormvariate(5.3, 1))))
-    kind = random_numbers.random()
-    if kind < 0.55:
-        return text
-    characters, highest = random_numbers.choice([("0123456789", 0.3), ("()[]{}", 0.2), (" \n", 0.2), ("#", 0.1),
-                                                 ("*=|<>;:", 0.2), (ACCENTED, 0.2), ("\U0001f600…„“", 0.1)])  # fmt: skip
-    return sprinkled(random_numbers, text, characters, random_numbers.uniform(0, highest))
+def processor_time(who):
+    used = resource.getrusage(who)
+    return used.ru_utime + used.ru_stime
 
 
-def write_documents(path, size):
-    random_numbers = random.Random(11)
-    with open(path, "w", encoding="utf-8") as out:
-        pool = [document(random_numbers) for _ in range(4000)]
-        number = written = 0
-        while written < size:
-            text = pool[number % len(pool)] if number < len(pool) else random_numbers.choice(pool)
-            line = json.dumps({"id": number, "text": text, "source": "generated"}, ensure_ascii=number % 2 == 0) + "\n"
-            out.write(line)
-            written += len(line.encode())
-            number += 1
+def filter_with_gpuhist(gpuhist, preset, path, kept, threads):
+    """Returns the wall time and the processor time."""
+    command = [gpuhist, "filter", "--quiet", "--threads", str(threads), "--preset", preset, "--jsonl-field", "text", path]
+    used, begin = processor_time(resource.RUSAGE_CHILDREN), time.perf_counter()
+    with open(kept, "wb") as file:
+        subprocess.run(command, check=True, stdout=file)
+    return time.perf_counter() - begin, processor_time(resource.RUSAGE_CHILDREN) - used
 
 
-# ---- the rules in Python ---------------------------------------------------------------------------------------------
-
-
-def without_package_code(name):
-    """Makes the parents of module `name` importable without running their __init__.py, which requires Ray in NeMo
-    Curator; the module itself is the one of the package."""
-    parents = name.split(".")[:-1]
-    path = importlib.machinery.PathFinder.find_spec(parents[0]).submodule_search_locations[0]
-    for depth, part in enumerate(parents, 1):
-        path = path if depth == 1 else os.path.join(path, part)
-        module = types.ModuleType(".".join(parents[:depth]))
-        module.__path__ = [path]
-        sys.modules.setdefault(module.__name__, module)
-    return importlib.import_module(name)
-
-
-def nemo_rule():
-    without_package_code("nemo_curator.stages.text.utils.constants")  # imported by the next one
-    module = without_package_code("nemo_curator.stages.text.filters.heuristic.string")
-    filters = [getattr(module, each)() for each in ("NonAlphaNumericFilter", "NumbersFilter", "WhiteSpaceFilter", "ParenthesesFilter")]
-
-    def keeps(text):
-        return all(each.keep_document(each.score_document(text)) for each in filters)
-
-    def values(text):
-        return {each._name: round(float(each.score_document(text)), 4) for each in filters}
-
-    return keeps, values
-
-
-def datatrove_rule():
-    from datatrove.data import Document
-    from datatrove.pipeline.filters import GopherQualityFilter
-    from datatrove.utils.text import PUNCTUATION_SET, split_into_words
-
-    # without the rules that the preset does not have
-    rule = GopherQualityFilter(max_bullet_lines_ratio=None, max_ellipsis_lines_ratio=None, max_non_alpha_words_ratio=None, min_stop_words=None)
-
-    def keeps(text):
-        return rule.filter(Document(text=text, id="")) is True
-
-    def values(text):
-        words = split_into_words(text, "eng")
-        counted = [each for each in words if any(letter not in PUNCTUATION_SET for letter in each)]
-        return {"words": len(counted), "mean length": round(sum(map(len, counted)) / max(1, len(counted)), 3),
-                "hash signs a word": round(text.count("#") / max(1, len(words)), 4)}  # fmt: skip
-
-    return keeps, values
-
-
-RULES = {"nemo": ("NeMo Curator", nemo_rule), "gopher": ("datatrove", datatrove_rule)}
-worker_rule = None
-
-
-def prepare(preset):
-    global worker_rule
-    worker_rule = RULES[preset][1]()
-    worker_rule[0]("warm up: the tokenizer is loaded at the first call")
-
-
-def kept_in(part):
-    """The lines of a part of the file (path, begin, end) that the rule keeps."""
-    path, begin, end = part
+def filter_with_python(rule, path, kept):
+    """Returns the wall time, the processor time, and the wall time of the rule alone."""
+    used, begin = processor_time(resource.RUSAGE_SELF), time.perf_counter()
     with open(path, "rb") as file:
-        file.seek(begin)
-        lines = file.read(end - begin).splitlines(keepends=True)
-    return [line for line in lines if worker_rule[0](json.loads(line)["text"])]
+        lines = file.readlines()
+    texts = [loads(line)["text"] for line in lines]
+    parsed = time.perf_counter()
+    decisions = [rule.keeps(text) for text in texts]
+    decided = time.perf_counter()
+    with open(kept, "wb") as file:
+        file.writelines(line for line, keep in zip(lines, decisions) if keep)
+    return time.perf_counter() - begin, processor_time(resource.RUSAGE_SELF) - used, decided - parsed
 
 
-def parts_of(path, count):
-    """Parts of about the same size, which end with a line."""
-    size, bounds = os.path.getsize(path), [0]
+def medians(runs):
+    return [statistics.median(column) for column in zip(*runs)]
+
+
+def measure(gpuhist, rule, path, at, rounds):
+    """Alternating runs of gpuhist with all cores, gpuhist with one thread, and Python: the values of each run."""
+    all_cores, one_thread, python = [], [], []
+    for _ in range(rounds):
+        all_cores.append(filter_with_gpuhist(gpuhist, rule.preset, path, at / "by_gpuhist", CORES))
+        one_thread.append(filter_with_gpuhist(gpuhist, rule.preset, path, at / "by_gpuhist", 1))
+        if not python or python[-1][0] < SLOW:
+            python.append(filter_with_python(rule, path, at / "by_package"))
+    return all_cores, one_thread, python
+
+
+# ---- decisions -------------------------------------------------------------------------------------------------------
+
+
+def numbers_in(path):
     with open(path, "rb") as file:
-        for number in range(1, count):
-            begin = size * number // count
-            file.seek(begin)
-            bounds.append(begin + len(file.readline()))
-    return list(zip(([path] * count), bounds, [*bounds[1:], size]))
+        return {loads(line)["id"] for line in file}
 
 
-# ---- the comparison --------------------------------------------------------------------------------------------------
+def explain(rule, texts, ours, theirs):
+    """Prints the decisions and the causes of those that differ. Returns the number of documents without explanation."""
+    print(f"  kept by both {len(ours & theirs):,}, by gpuhist only {len(ours - theirs):,}, by {rule.distribution} only "
+          f"{len(theirs - ours):,}, by neither {len(texts) - len(ours | theirs):,}")  # fmt: skip
+    by_causes = collections.defaultdict(lambda: ([], []))
+    for number in sorted(ours ^ theirs):
+        causes = rule.explanation(texts[number], number in ours)
+        by_causes[causes][number not in ours].append(number)
+    if by_causes:
+        print(f"  {'gpuhist only':>14} {rule.distribution + ' only':>18}  for example  cause")
+    for causes, lists in sorted(by_causes.items(), key=lambda each: -sum(map(len, each[1]))):
+        example = (lists[0] or lists[1])[0]
+        print(f"  {len(lists[0]):14,} {len(lists[1]):18,} {example:12}  {' + '.join(causes) if causes else 'UNEXPLAINED'}")
+    every = frozenset(rule.causes)
+    wrong = [number for number, text in enumerate(texts) if rule.keeps_without(text, every) != (number in ours)]
+    print(f"  with all causes neutralised, {len(wrong):,} of {len(texts):,} decisions differ"
+          + (f": {', '.join(map(str, wrong[:20]))}" if wrong else ""))  # fmt: skip
+    return len(wrong) + sum(map(len, by_causes[None] if None in by_causes else ()))
 
 
-def filtered(gpuhist, preset, path):
-    command = [gpuhist, "filter", "-q", "--engine", "host", "--preset", preset, "--each", "line", "--jsonl-field", "text", path]
-    begin = time.perf_counter()
-    output = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
-    return output, time.perf_counter() - begin
-
-
-def in_python(pool, path):
-    begin = time.perf_counter()
-    kept = pool.map(kept_in, parts_of(path, 4 * os.cpu_count()), 1)
-    return b"".join(line for part in kept for line in part), time.perf_counter() - begin
-
-
-def explain(preset, path, ours, theirs):
-    """Prints the different decisions: at most 20, and their number by whether the text is ASCII."""
-    ours, theirs = set(ours.splitlines()), set(theirs.splitlines())
-    with open(path, "rb") as file:
-        lines = file.read().splitlines()
-    values = RULES[preset][1]()[1]
-    differing = [json.loads(line) for line in sorted(ours ^ theirs)]
-    seen = {}
-    for each in differing:
-        seen.setdefault(each["text"], each)
-    ascii_only = sum(each["text"].isascii() for each in seen.values())
-    print(f"  {len(lines)} documents, gpuhist keeps {len(ours)}, {RULES[preset][0]} {len(theirs)}; "
-          f"{len(differing)} decisions differ, for {len(seen)} texts, of which {ascii_only} are ASCII")  # fmt: skip
-    for each in list(seen.values())[:20]:
-        text = each["text"]
-        by = "gpuhist" if any(json.loads(line)["id"] == each["id"] for line in theirs - ours) else RULES[preset][0]
-        print(f"    document {each['id']}: dropped by {by} only; {len(text)} characters, {len(text.encode())} bytes, {values(text)}")
-
-
-def compare(gpuhist, preset, path, rounds):
-    with multiprocessing.Pool(os.cpu_count(), prepare, (preset,)) as pool:
-        times = []
-        for _ in range(rounds):
-            ours, our_time = filtered(gpuhist, preset, path)
-            theirs, their_time = in_python(pool, path)
-            times.append((our_time, their_time))
-    our_median, their_median = (statistics.median(column) for column in zip(*times))
-    print(f"--preset {preset}: {our_median:.3f} s, {RULES[preset][0]} {their_median:.2f} s: {their_median / our_median:.0f} times as fast", flush=True)
-    explain(preset, path, ours, theirs)
+def compare(gpuhist, rule, path, texts, at, rounds):
+    runs = measure(gpuhist, rule, path, at, rounds)
+    (ours, our_work), (one_thread, _), (python, python_work, rule_alone) = map(medians, runs)
+    print(f"--preset {rule.preset}: {rule.name} ({rule.filters})")
+    unexplained = explain(rule, texts, numbers_in(at / "by_gpuhist"), numbers_in(at / "by_package"))
+    print(f"  gpuhist {ours:.3f} s ({CORES} threads; {our_work:.3f} s of processors), {one_thread:.3f} s (1 thread)\n"
+          f"  Python {python:.3f} s (1 process, {len(runs[-1])} runs; {python_work:.3f} s of processors), of which the rule {rule_alone:.3f} s")  # fmt: skip
+    ratios = (("1 process", python / ours), (f"its time / {CORES} cores", python / CORES / ours),
+              (f"the rule alone / {CORES} cores", rule_alone / CORES / ours), ("1 process, gpuhist with 1 thread", python / one_thread),
+              ("processor time", python_work / our_work))  # fmt: skip
+    print("  Python / gpuhist: " + "; ".join(f"{name} {ratio:.1f}" + ("" if ratio >= DEMAND else f" (less than {DEMAND})") for name, ratio in ratios))
+    print(flush=True)
+    return unexplained
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("gpuhist", nargs="?", default="build/release/gpuhist")
-    parser.add_argument("--size", type=int, default=64, metavar="MEBIBYTES")
-    parser.add_argument("--rounds", type=int, default=3)
-    chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory() as at:
-        path = str(pathlib.Path(at) / "documents.jsonl")
-        write_documents(path, chosen.size << 20)
-        print(f"{chosen.size} MiB of JSONL, {os.cpu_count()} cores, medians of {chosen.rounds} alternating runs")
-        for preset, (package, _) in RULES.items():
-            if importlib.machinery.PathFinder.find_spec({"nemo": "nemo_curator", "gopher": "datatrove"}[preset]) is None:
-                print(f"--preset {preset}: {package} is not installed")
+    parser.add_argument("gpuhist", nargs="?", default=os.environ.get("GPUHIST", "build/release/gpuhist"))
+    parser.add_argument("--documents", type=int, default=40_000, metavar="N")
+    parser.add_argument("--rounds", type=int, default=3, metavar="N")
+    parser.add_argument("--preset", action="append", choices=sorted({preset for preset, _ in RULES}), help="default: all")
+    parser.add_argument("--package", action="append", choices=sorted({package for _, package in RULES}), help="default: all")
+    parser.add_argument("--keep", type=pathlib.Path, metavar="FILE", help="also writes the documents to FILE")
+    typed = parser.parse_args()
+    gpuhist, unexplained = os.path.abspath(typed.gpuhist), 0
+    with tempfile.TemporaryDirectory() as folder:
+        at = pathlib.Path(folder)
+        path = at / "documents.jsonl"
+        write_documents(path, typed.documents)
+        if typed.keep:
+            shutil.copyfile(path, typed.keep)
+        with open(path, "rb") as file:
+            texts = [loads(line)["text"] for line in file]
+        print(f"{typed.documents:,} documents, {path.stat().st_size / 1e6:.1f} MB of JSONL; {CORES} cores; medians of {typed.rounds} alternating "
+              f"runs; lines are parsed with {loads.__module__} in Python\n")  # fmt: skip
+        for preset, distribution in RULES:
+            if preset not in (typed.preset or [preset]) or distribution not in (typed.package or [distribution]):
                 continue
-            compare(os.path.abspath(chosen.gpuhist), preset, path, chosen.rounds)
+            try:
+                rule = made_rule(preset, distribution)
+            except ModuleNotFoundError as missing:
+                print(f"--preset {preset}: {distribution}: skipped: not installed ({missing.name})\n")
+                continue
+            unexplained += compare(gpuhist, rule, path, texts, at, typed.rounds)
+    if unexplained:
+        print(f"{unexplained:,} decisions are not explained")
+    return 1 if unexplained else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -303,8 +303,8 @@ std::string about_presets() {
   return text + "\n" +
          wrapped(
              "words: the number of bytes that are not white space, after white space or at the beginning of the unit. "
-             "The rules count characters; a character beyond ASCII has 2 to 4 bytes, all of them outside the named "
-             "buckets. Differences, and what is not covered: docs/presets.md.",
+             "The rules count characters: bytes without the continuation bytes of UTF-8. Differences, and what is not "
+             "covered: docs/presets.md.",
              0) +
          "\nExamples:\n"
          "  gpuhist --each line --preset nemo docs.txt\n"

@@ -259,10 +259,11 @@ constexpr std::array rows = {
         "gpuhist --each line --where 'words > 9 && digit > 0.9' access.log",
         [](options& o, value v) { o.condition_of_units = parse_text(v, "give a condition such as 'digit > 0.5'"); }},
     option_row{
-        measuring, "--preset", "NAME", value_kind::list, "gopher nemo", text_runs, rare,
-        "published rules for text: gopher, nemo (repeatable)",
-        "Adds the buckets and the condition of a published rule for the quality of text: gopher (words, their mean "
-        "length, hash signs) or nemo (shares of characters), see gpuhist --help presets. The units of --each for which "
+        measuring, "--preset", "NAME", value_kind::list, "fineweb gopher nemo", text_runs, rare,
+        "published rules: fineweb, gopher, nemo (repeatable)",
+        "Adds the buckets and the condition of a published rule for the quality of text: fineweb (line feeds), gopher "
+        "(words, their mean length, hash signs) or nemo (shares of characters), see gpuhist --help presets. The units "
+        "of --each for which "
         "the condition holds, those that the rule would remove, are selected as by --where; "
         "'gpuhist filter' drops them. Several presets, or a preset and a condition: units for which one of them holds. "
         "Default: none.",

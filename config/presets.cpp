@@ -6,28 +6,46 @@
 namespace gpuhist::config {
 namespace {
 
+// The rules count characters: bytes of UTF-8 without continuation bytes. So the text need not be decoded.
+
+// A mark can end a line of FineWeb's rule. Beyond ASCII there are many: any byte of such a character may be of one.
+constexpr std::array<std::string_view, 1> fineweb_schemes = {R"(fineweb:mark=.?!\x80-\xff)"};
+
 // `space` is the white space between words: all other bytes belong to words.
-constexpr std::array<std::string_view, 1> gopher_schemes = {R"(gopher:hash=#;space=\x20\t\n\x0b\x0c\r)"};
+constexpr std::array<std::string_view, 1> gopher_schemes = {
+    R"(gopher:hash=#;space=\x20\t\n\x0b\x0c\r;continuation=\x80-\xbf)"};
 
 // NeMo Curator counts line feeds and the marks ? ! , . as alphanumeric, and a line feed as white space, too.
-constexpr std::array<std::string_view, 1> nemo_schemes = {
-    R"(nemo:letter=a-zA-Z;digit=0-9;end=\n;mark=?!,.;blank=\x20\t\r\x08;paren=(){}[])"};
+constexpr std::array<std::string_view, 2> nemo_schemes = {
+    R"(nemo:letter=a-zA-Z;digit=0-9;end=\n;mark=?!,.;blank=\x20\t\r\x08;paren=(){}[])",
+    R"(nemo-utf8:continuation=\x80-\xbf)"};
 
 // Quotients of whole numbers, as in the sources: a value at the threshold is kept in both.
 constexpr std::array presets = {
+    preset{.name = "fineweb",
+           .summary = "line feeds a word; texts of one short line or without marks",
+           .source = "datatrove, FineWebQualityFilter (Penedo et al. 2024): a small part",
+           .schemes = fineweb_schemes,
+           .drop_if = "words == 0 || bytes < 31 || count(fineweb.mark) == 0 || lines / words > 0.3"},
     preset{.name = "gopher",
            .summary = "number of words, mean length of words, hash signs a word",
            .source = "Rae et al. 2021, Scaling Language Models (Gopher), appendix A.1.1, Quality Filtering",
            .schemes = gopher_schemes,
-           .drop_if = "words < 50 || words > 100000 || (bytes - count(gopher.space)) / words < 3 || "
-                      "(bytes - count(gopher.space)) / words > 10 || count(gopher.hash) / words > 0.1"},
+           .drop_if = "words < 50 || words > 100000 || "
+                      "(bytes - count(gopher.space) - count(gopher.continuation)) / words < 3 || "
+                      "(bytes - count(gopher.space) - count(gopher.continuation)) / words > 10 || "
+                      "count(gopher.hash) / words > 0.1"},
     preset{.name = "nemo",
            .summary = "shares of non-alphanumeric characters, digits, white space, parentheses",
            .source = "NVIDIA NeMo Curator: NonAlphaNumericFilter, NumbersFilter, WhiteSpaceFilter, ParenthesesFilter",
            .schemes = nemo_schemes,
-           .drop_if = "bytes == 0 || (bytes - count(nemo.letter) - count(nemo.digit) - count(nemo.end) - "
-                      "count(nemo.mark)) / bytes > 0.25 || nemo.digit > 0.15 || "
-                      "(count(nemo.blank) + count(nemo.end)) / bytes > 0.25 || nemo.paren > 0.1"},
+           .drop_if =
+               "bytes == count(nemo-utf8.continuation) || "
+               "(bytes - count(nemo-utf8.continuation) - count(nemo.letter) - count(nemo.digit) - count(nemo.end) - "
+               "count(nemo.mark)) / (bytes - count(nemo-utf8.continuation)) > 0.25 || "
+               "count(nemo.digit) / (bytes - count(nemo-utf8.continuation)) > 0.15 || "
+               "(count(nemo.blank) + count(nemo.end)) / (bytes - count(nemo-utf8.continuation)) > 0.25 || "
+               "count(nemo.paren) / (bytes - count(nemo-utf8.continuation)) > 0.1"},
 };
 
 }  // namespace

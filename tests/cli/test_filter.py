@@ -45,7 +45,7 @@ def counted(unit, members):
 
 def gopher_removes(unit):
     """The rules that docs/presets.md names, in whole numbers."""
-    number, length = words(unit), len(unit) - counted(unit, b" \t\n\v\f\r")
+    number, length = words(unit), len(re.sub("[ \t\n\v\f\r]", "", unit.decode()))
     if number < 50 or number > 100_000:
         return True
     return length < 3 * number or length > 10 * number or 10 * unit.count(b"#") > number
@@ -53,9 +53,14 @@ def gopher_removes(unit):
 
 def nemo_removes(unit):
     letters = bytes(range(ord("a"), ord("z") + 1)) + bytes(range(ord("A"), ord("Z") + 1))
-    alphanumeric = counted(unit, letters + DIGITS + b"\n?!,.")
-    return (not unit or 4 * (len(unit) - alphanumeric) > len(unit) or 100 * counted(unit, DIGITS) > 15 * len(unit)
-            or 4 * counted(unit, b" \t\n\r\b") > len(unit) or 10 * counted(unit, b"(){}[]") > len(unit))  # fmt: skip
+    size, alphanumeric = len(unit.decode()), counted(unit, letters + DIGITS + b"\n?!,.")
+    return (not unit or 4 * (size - alphanumeric) > size or 100 * counted(unit, DIGITS) > 15 * size
+            or 4 * counted(unit, b" \t\n\r\b") > size or 10 * counted(unit, b"(){}[]") > size)  # fmt: skip
+
+
+def fineweb_removes(unit):
+    marks = counted(unit, b".?!" + bytes(range(128, 256)))
+    return not words(unit) or len(unit) <= 30 or not marks or 10 * unit.count(b"\n") > 3 * words(unit)
 
 
 # ---- data ------------------------------------------------------------------------------------------------------------
@@ -462,8 +467,8 @@ class Usage(FilterTest):
                                (("--keep-if", "digit > 1", "--preset", "nemo"), both),
                                (("--drop-if", "digit > 1", "--each", "input"), "--each: units of a filter are lines, records or parts"),
                                (("--drop-if", "digit > 1", "--delimiter", ","), "--delimiter: requires --each record"),
-                               (("--preset", "gofer"), '--preset: there is no "gofer"; known are gopher, nemo; did you mean gopher?'),
-                               (("--preset", "xxxxxx"), "known are gopher, nemo")):  # fmt: skip
+                               (("--preset", "gofer"), '--preset: there is no "gofer"; known are fineweb, gopher, nemo; did you mean gopher?'),
+                               (("--preset", "xxxxxx"), "known are fineweb, gopher, nemo")):  # fmt: skip
             with self.subTest(typed=typed):
                 self.assert_usage_error(filtered(*typed, path), message)
 
@@ -482,7 +487,7 @@ class Presets(FilterTest):
         self.path = self.file("documents", b"".join(self.units))
 
     def test_they_remove_what_the_published_rules_remove(self):
-        for names, removes in ((("gopher",), gopher_removes), (("nemo",), nemo_removes),
+        for names, removes in ((("fineweb",), fineweb_removes), (("gopher",), gopher_removes), (("nemo",), nemo_removes),
                                (("gopher", "nemo"), lambda unit: gopher_removes(unit) or nemo_removes(unit))):  # fmt: skip
             with self.subTest(names=names):
                 kept = [each for each in self.units if not removes(each)]

@@ -110,20 +110,34 @@ bool dropped_by(std::string_view name, std::string_view text) {
 constexpr std::string_view digits = "0123456789";
 const std::string letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
+/// Characters of UTF-8: every character has one byte that does not continue another one.
+std::size_t characters_of(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & '\xc0') != '\x80'; }));
+}
+
 /// The rules of `nemo` with whole numbers: more than a quarter, more than 15 %, more than a tenth.
 bool dropped_by_nemo(std::string_view text) {
+  const std::size_t size = characters_of(text);
   const std::size_t plain = count_of(text, letters) + count_of(text, digits) + count_of(text, "\n?!,.");
-  return text.empty() || (text.size() - plain) * 4 > text.size() || count_of(text, digits) * 100 > text.size() * 15 ||
-         count_of(text, " \t\n\r\b") * 4 > text.size() || count_of(text, "(){}[]") * 10 > text.size();
+  return size == 0 || (size - plain) * 4 > size || count_of(text, digits) * 100 > size * 15 ||
+         count_of(text, " \t\n\r\b") * 4 > size || count_of(text, "(){}[]") * 10 > size;
 }
 
 /// The rules of `gopher` with whole numbers.
 bool dropped_by_gopher(std::string_view text) {
   const std::vector<std::string> words = words_of(text);
   std::size_t length = 0;
-  for (const std::string& each : words) length += each.size();
+  for (const std::string& each : words) length += characters_of(each);
   return words.size() < 50 || words.size() > 100'000 || length < 3 * words.size() || length > 10 * words.size() ||
          count_of(text, "#") * 10 > words.size();
+}
+
+/// The rules of `fineweb` with whole numbers: more than 3 line feeds for 10 words, and a text of one short line or
+/// without a byte that a mark at the end of a line has.
+bool dropped_by_fineweb(std::string_view text) {
+  const bool has_mark = std::ranges::any_of(text, [](char c) { return c == '.' || c == '?' || c == '!' || c < 0; });
+  const std::size_t number = words_of(text).size();
+  return number == 0 || text.size() <= 30 || !has_mark || count_of(text, "\n") * 10 > number * 3;
 }
 
 /// As many words as given, each of this length, the last ones replaced.
@@ -212,6 +226,44 @@ TEST_CASE("nemo keeps a text at each limit, and removes one with a byte more") {
   CHECK(dropped_by("nemo", ""));
 }
 
+TEST_CASE("nemo and gopher count a character of two to four bytes once") {
+  for (const std::string_view character : {"\xc3\xa9", "\xe4\xb8\xad", "\xf0\x9f\x98\x80"}) {
+    CAPTURE(character);
+    const auto repeated = [&](std::size_t number) {
+      std::string text;
+      for (std::size_t i = 0; i < number; ++i) text += character;
+      return text;
+    };
+    CHECK_FALSE(dropped_by("nemo", hundred(25, 'x').substr(0, 75) + repeated(25)));
+    CHECK(dropped_by("nemo", hundred(25, 'x').substr(0, 74) + repeated(26)));
+    CHECK_FALSE(dropped_by("nemo", hundred(15, '7').substr(0, 90) + repeated(10)));
+    CHECK(dropped_by("nemo", hundred(16, '7').substr(0, 90) + repeated(10)));
+    CHECK_FALSE(dropped_by("nemo", hundred(10, '(').substr(0, 90) + repeated(10)));
+    CHECK(dropped_by("nemo", hundred(11, '(').substr(0, 90) + repeated(10)));
+    CHECK_FALSE(dropped_by("gopher", words(60, 10, {repeated(10)})));
+    CHECK(dropped_by("gopher", words(60, 10, {repeated(11)})));
+    CHECK_FALSE(dropped_by("gopher", words(60, 3, {repeated(3)})));
+    CHECK(dropped_by("gopher", words(60, 3, {repeated(2)})));
+  }
+  CHECK(dropped_by("nemo", "\x80\xbf"));
+}
+
+TEST_CASE("fineweb keeps a text at each limit, and removes one beyond it") {
+  const std::string line = words(9, 5) + "end.";  // 58 bytes, 10 words, 1 line feed
+  REQUIRE(words_of(line).size() == 10);
+  REQUIRE(count_of(line, "\n") == 1);
+  CHECK_FALSE(dropped_by("fineweb", line + "\n\n"));
+  CHECK(dropped_by("fineweb", line + "\n\n\n"));
+  CHECK(dropped_by("fineweb", std::string(29, 'x') + "."));
+  CHECK_FALSE(dropped_by("fineweb", std::string(30, 'x') + "."));
+  for (const std::string_view mark : {".", "?", "!", "\xe3\x80\x82"})
+    CHECK_FALSE(dropped_by("fineweb", std::string(40, 'x') + std::string(mark)));
+  for (const std::string_view other : {"", ",", ";", ":", "\"", "\x7f"})
+    CHECK(dropped_by("fineweb", std::string(40, 'x') + std::string(other)));
+  CHECK(dropped_by("fineweb", ""));
+  CHECK(dropped_by("fineweb", std::string(40, '\n')));
+}
+
 TEST_CASE("gopher keeps a text at each limit, and removes one beyond it") {
   const auto dropped = [](std::string_view text) { return dropped_by("gopher", text); };
   CHECK(dropped(words(49, 5)));
@@ -237,10 +289,11 @@ TEST_CASE("random texts are removed by a condition if and only if they are remov
   const auto below = [&](std::size_t bound) {
     return std::uniform_int_distribution<std::size_t>(0, bound - 1)(chosen);
   };
-  for (const rule& each : {rule{"nemo", dropped_by_nemo, "0 (\n]\t9#\xc3\xa9{.,?\v"},
-                           rule{"gopher", dropped_by_gopher, "# \n\t\v\f\r\xc2\xa0."}}) {
+  for (const rule& each : {rule{"nemo", dropped_by_nemo, "0 (\n]\t9#\xc3\xa9{.\v"},
+                           rule{"gopher", dropped_by_gopher, "# \n\t\v\f\r\xc2\xa0."},
+                           rule{"fineweb", dropped_by_fineweb, "\n\n\n\n\t ."}}) {
     CAPTURE(each.name);
-    const bool has_words = each.name == "gopher";
+    const bool has_words = each.name != "nemo";
     std::array<std::size_t, 2> verdicts{};
     for (int i = 0; i < 1000; ++i) {
       std::string text(has_words ? 100 + below(900) : below(200), 'x');
