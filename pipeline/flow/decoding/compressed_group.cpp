@@ -66,6 +66,11 @@ async::task<> compressed_inputs::decode(group_pointer task) {
   } catch (...) {
     error = std::current_exception();
   }
+  try {
+    co_await wait_for_text(*task);
+  } catch (...) {
+    if (!error) error = std::current_exception();
+  }
   task->parts.reset();
   if (options_.text_to != nullptr) {
     try {
@@ -315,14 +320,11 @@ async::task<bool> compressed_inputs::decode_some(group& task, std::span<const st
     held_reservation target(cut, co_await cut.reserve(std::numeric_limits<std::uint32_t>::max()));
     const io::fill_result result = fill(task, in, target.bytes());
     in = in.subspan(result.consumed);
-    if (options_.text_to != nullptr && result.produced > 0)
-      co_await options_.text_to->pass(task.owner, target.bytes().first(result.produced));
-    target.commit(result.produced, task.owner);
-    task.frame_bytes += result.produced;  // after the commit: bytes that were not committed are not expected
-    task.end.text_bytes += result.produced;
     notes_.decompress.bytes += result.produced;
+    co_await take_text(task, std::move(target), result);
     const std::uint64_t text_so_far = task.input.text_so_far += result.produced;
     if (text_so_far > options_.max_text) {
+      co_await wait_for_text(task);
       const std::string_view option = task.context->limits().option_name("--max-output");
       task.end.failure = always(too_much_text(options_.max_text, option, task.decoder->consumed_total()));
       break;

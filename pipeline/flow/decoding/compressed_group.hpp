@@ -1,5 +1,5 @@
-// What the two halves of compressed_inputs share: its inputs and their groups of frames. compressed_inputs.cpp divides
-// inputs into groups, compressed_group.cpp decodes a group.
+// What the sources of compressed_inputs share: its inputs and their groups of frames. compressed_inputs.cpp divides
+// inputs into groups, compressed_group.cpp decodes a group, compressed_text.cpp passes its text on.
 #pragma once
 
 #include "async/channel.hpp"
@@ -102,6 +102,14 @@ struct compressed_inputs::group {
   bool has_asked_for_parts = false;   // how the frame can be divided was determined
   async::event may_request_window{};  // a large one
   async::event ended{};
+
+  // Text that an idle thread passes and commits while the next text is decoded. The thread uses `frame_bytes` and
+  // `end.text_bytes` until then.
+  struct pending_text {
+    async::event ended{};
+    std::exception_ptr error{};
+  };
+  std::shared_ptr<pending_text> pending{};  // null: none
 
   io::decoder* decoder = nullptr;  // of `context`
   std::uint64_t frame_begin = 0;   // compressed offset

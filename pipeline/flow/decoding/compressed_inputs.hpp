@@ -106,6 +106,10 @@ class compressed_inputs {
   void begin_skipping(group& task, std::string cause);
   static void end_skipping(group& task, std::uint64_t at);
   async::task<> grant_window(group& task) const;
+  [[nodiscard]] bool may_pass_ahead(group& task) const;
+  async::task<> take_text(group& task, held_reservation target, const io::fill_result& result);
+  async::task<> pass(group& task, held_reservation target, std::size_t bytes);
+  static async::task<> wait_for_text(group& task);
   io::fill_result fill(group& task, std::span<const std::byte> in, std::span<std::byte> out);
   void conclude_verified(group& task);
 

@@ -1,0 +1,52 @@
+// Passing and committing the text of a group. Where the text is observed, that takes part of the time of decoding; if
+// another thread is idle, it does so while the group decodes what follows:
+//
+//     decoding:   | text 1 | text 2          | text 3         |
+//     idle thread:         | passes, commits, counts text 1 | text 2 ...
+#include "pipeline/flow/decoding/compressed_group.hpp"
+
+#include <exception>
+#include <memory>
+#include <utility>
+
+namespace gpuhist::pipeline {
+
+// Only the text of an input whose groups before this one have ended: text that must wait for its turn would keep a
+// slot, while the group needs another one.
+bool compressed_inputs::may_pass_ahead(group& task) const {
+  if (options_.text_to == nullptr || notes_.decompress.now_in_flight >= options_.threads) return false;
+  const std::scoped_lock lock(task.input.mutex);
+  return task.input.running_groups == 1;
+}
+
+// Text that does not fill its chunk is passed on this thread: the rest of the chunk is reserved after it.
+async::task<> compressed_inputs::take_text(group& task, held_reservation target, const io::fill_result& result) {
+  co_await wait_for_text(task);
+  const bool is_full = result.status == io::fill_status::output_full && result.produced == target.bytes().size();
+  if (!is_full || !may_pass_ahead(task)) co_return co_await pass(task, std::move(target), result.produced);
+  const auto pending = std::make_shared<group::pending_text>();
+  async::spawn(executors_.pool, pass(task, std::move(target), result.produced),
+               [pending](std::exception_ptr error) noexcept {
+                 pending->error = std::move(error);
+                 pending->ended.set();
+               });
+  task.pending = pending;
+}
+
+async::task<> compressed_inputs::pass(group& task, held_reservation target, std::size_t bytes) {
+  if (options_.text_to != nullptr && bytes > 0) {
+    co_await options_.text_to->pass(task.owner, target.bytes().first(bytes));
+  }
+  target.commit(bytes, task.owner);
+  task.frame_bytes += bytes;  // after the commit: bytes that were not committed are not expected
+  task.end.text_bytes += bytes;
+}
+
+async::task<> compressed_inputs::wait_for_text(group& task) {
+  const auto pending = std::exchange(task.pending, nullptr);
+  if (!pending) co_return;
+  co_await pending->ended.wait();
+  if (pending->error) std::rethrow_exception(pending->error);
+}
+
+}  // namespace gpuhist::pipeline
