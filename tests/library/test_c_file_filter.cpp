@@ -54,7 +54,7 @@ struct dropped_unit {
   std::uint64_t number = 0;
   std::int32_t verified = 0;
   std::uint64_t field_bytes = 0;
-  std::string without_field;
+  std::string without_field{};
 
   bool operator==(const dropped_unit&) const = default;
 };
