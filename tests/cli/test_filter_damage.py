@@ -237,7 +237,7 @@ class Reports(DamageTest):
                 self.assertEqual((found["unverified"], found["unverified_bytes"]), (len(damaged), len(b"".join(damaged))))
                 self.assertEqual((found["selected"], found["selected_bytes"]), (len(dropped), len(b"".join(dropped))))
                 self.assertIs(documents[-1]["complete"], False)
-                self.assertIn(f"dropped {len(damaged):,} ({len(b''.join(damaged)):,} bytes) because of damage", ended.stderr)
+                self.assertIn(f"dropped {len(damaged):,} ({len(b''.join(damaged)):,} bytes) with unverified text", ended.stderr)
                 self.assertIn(f"{path}: frame 1 is damaged", ended.stderr)
 
     def test_the_field_that_counts_damaged_units_is_zero_without_damage_and_absent_without_the_option(self):

@@ -29,7 +29,7 @@ std::string summary_of_filter(const plan& planned, const units::unit_totals& fou
   std::string text = "kept " + units_text(kept.seen, kept.bytes) + " of " + units_text(found.seen, found.bytes) +
                      ", each " + planned.units->each;
   if (found.unverified > 0) {
-    text += "; dropped " + units_text(found.unverified, found.unverified_bytes) + " because of damage";
+    text += "; dropped " + units_text(found.unverified, found.unverified_bytes) + " with unverified text";
   }
   return text;
 }
