@@ -54,7 +54,9 @@ constexpr std::array rows = {
             "keeps, in their order, to --output or standard output. Inputs are decompressed. Units are exact: they do "
             "not depend on how the text is read. A file of --output appears at the end, and only if all inputs "
             "were complete; to standard output, text is written before its frame is verified, and a damaged input "
-            "makes the exit status 1. --output-dir writes one output for each input.",
+            "makes the exit status 1. --skip-damage drops only the units with damaged text. --output-dir writes one "
+            "output "
+            "for each input.",
         .example = "gpuhist filter --drop-if 'digit > 0.5' --result dropped.jsonl access.log.zst -o clean.log",
         .note = {.key = "output", .help = "write the text to FILE; fd:N: descriptor N"}},
 };

@@ -149,6 +149,7 @@ constexpr std::array damage_options = {
     entry{"--skip-damage", "continues at the next frame, member, block or stream, if"},
     entry{"", "any (zstd, gzip, xz, lzip, bzip2, lz4). Others end at the"},
     entry{"", "damage, also .tar.gz. zip continues with the next member"},
+    entry{"", "With 'filter', only units with damaged text are dropped"},
     entry{"--count-unverified", "adds unverified text to the totals, and reads no more"},
 };
 

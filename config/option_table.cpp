@@ -110,12 +110,13 @@ constexpr std::array rows = {
                "Default: no limit.",
                "gpuhist --max-output 100GiB upload.zst", [](options& o, value v) { o.max_output = parse_amount(v); }},
     option_row{
-        inputs, "--skip-damage", "", value_kind::flag, "", counting_runs, rare,
+        inputs, "--skip-damage", "", value_kind::flag, "", text_runs, rare,
         "continue after damage in a compressed input",
         "Continues after a damaged part of a compressed input, at the next intact frame or member. An input of one "
         "frame has no next one: nothing more of it is read. The field 'lost' of the JSON result lists the lost "
         "parts, with their offsets in the compressed input and in the text. The input stays incomplete, and the "
-        "exit status is 1.",
+        "exit status is 1. 'gpuhist filter' drops the units with text of a damaged part, holds the text of each frame "
+        "or member until it is verified, and publishes the output.",
         "gpuhist --skip-damage --format json broken.zst", turn<&options::skip_damage>},
     option_row{
         inputs, "--follow", "", value_kind::flag, "", counting_runs, rare,

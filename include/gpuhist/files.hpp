@@ -17,7 +17,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -89,7 +88,6 @@ struct file_events : counting_events {
   /// Every input as soon as it and all inputs before it have ended, until a condition ends the run (fail_fast): a
   /// result with this input alone.
   std::function<void(const results&)> on_input{};
-  std::function<void(std::string_view)> on_notice{};  ///< messages for people, such as a file that was rotated
   std::function<void(const progress&)> on_progress{};
   std::chrono::milliseconds progress_interval{500};
 };

@@ -68,7 +68,7 @@ enum {
   GPUHIST_UNIT_WINDOW = 4  /* of gpuhist_options.window_length */
 };
 
-/* gpuhist_unit_options.filter: which text gpuhist_input_options.on_kept receives */
+/* gpuhist_unit_options.filter: which text on_kept receives */
 enum {
   GPUHIST_FILTER_NONE = 0,
   GPUHIST_FILTER_KEEP = 1, /* of the units for which `where` holds */
@@ -109,7 +109,10 @@ typedef struct gpuhist_unit_options {
   const char* top_by;          /* a formula; null with top = 0 */
   const char* distribution_of; /* a formula; null: no distribution */
   uint32_t top;                /* keep so many units with the highest values of top_by */
-  uint32_t filter;             /* GPUHIST_FILTER_...; requires `where`, and on_kept of every input. Not for files */
+  uint32_t filter;             /* GPUHIST_FILTER_...; requires `where`, and on_kept: of every input, or for a file */
+  /* Only of lines, which are JSON objects: the decoded string in this field (UTF-8) is measured instead of the line;
+   * null: lines are measured. Lines that have none: gpuhist_unit_info.without_field, gpuhist_options.on_notice. */
+  const char* jsonl_field;
 } gpuhist_unit_options;
 
 /* Set `size` to sizeof(gpuhist_options), and all other fields to zero for the defaults. */
@@ -143,6 +146,21 @@ typedef struct gpuhist_options {
    * holds. */
   int32_t (*on_unit)(void* context, const gpuhist_unit* unit);
   void* unit_context;
+  /* Messages for people: an input that was fed and has failed, by damage or otherwise, when it and all inputs that were
+   * opened before have ended; and the first line without jsonl_field of each input. As on_window. The text is valid
+   * during the call. */
+  int32_t (*on_notice)(void* context, const char* text);
+  void* notice_context;
+  /* Only for gpuhist_count_file, with gpuhist_unit_options.filter: receives the text of the units that are kept, in
+   * order, on a thread of the run, one call at a time. The bytes are valid during the call. Not 0: the reading ends,
+   * and it is not called again. (Of inputs that are fed: gpuhist_input_options.on_kept.) */
+  int32_t (*on_kept)(void* context, const void* bytes, size_t size);
+  void* kept_context;
+  /* Only for gpuhist_count_file. Not 0: continue after a damaged part, at the next intact frame or member. A filter then
+   * drops the units with damaged text, and holds the text of each frame until it is verified, if it is long in
+   * `temporary_folder`; null: in memory. */
+  int32_t skip_damage;
+  int32_t count_unverified; /* only for gpuhist_count_file. Not 0: unverified text is in the totals */
 } gpuhist_options;
 
 /* How the bytes of an input are read. Set `size`, and all other fields to zero for bytes that are the text. */
@@ -195,8 +213,12 @@ typedef struct gpuhist_unit_info {
   uint64_t line;     /* in which it begins, from 1; 0: unknown */
   uint64_t offset;   /* of its first byte in the text of the input */
   uint64_t bytes;
-  int32_t verified; /* when it was read; if not, it is verified if its input is complete */
+  int32_t verified; /* when it was read; if not, it is verified if its input is complete. With a filter and
+                       skip_damage: 0 for the units that are dropped because of damage */
   uint32_t values;  /* number of values: gpuhist_unit_value() */
+  /* With jsonl_field: why the line is without field; "": it has a value, or is blank. Valid as long as the unit. */
+  const char* without_field;
+  uint64_t field_bytes; /* with jsonl_field: of the decoded value; 0 if there is none */
 } gpuhist_unit_info;
 
 /* The units of all inputs. Set `size` before the call. */
@@ -209,6 +231,9 @@ typedef struct gpuhist_unit_summary {
   uint64_t ranked;        /* number of units that gpuhist_results_ranked_unit() has */
   uint64_t ranges;        /* number of ranges that gpuhist_results_value_range() has */
   uint64_t without_value; /* units for which the formula of the distribution has no value */
+  uint64_t without_field; /* lines without jsonl_field, except blank ones */
+  uint64_t unverified;    /* with a filter and skip_damage: dropped because of damage */
+  uint64_t unverified_bytes;
 } gpuhist_unit_summary;
 
 /* The version of the library, "0.1.0". */
@@ -263,7 +288,8 @@ GPUHIST_C_API gpuhist_status gpuhist_input_failed(gpuhist_input* input, int32_t*
 /* Counts one file or archive, as count_files of the C++ interface does, and blocks until the end; `options` may be
  * null. What keeps the file from being complete is no failure of the call, but in the result:
  * gpuhist_input_result.failure. The members of an archive are the inputs of the result. Any threads at once. A callback
- * for windows is called on the calling thread; not 0: the reading ends. */
+ * for windows is called on the calling thread, as those for units and notices; not 0: the reading ends. A filter requires
+ * gpuhist_options.on_kept. */
 GPUHIST_C_API gpuhist_status gpuhist_count_file(const char* path, const gpuhist_options* options,
                                                 gpuhist_results** made);
 

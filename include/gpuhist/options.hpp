@@ -92,6 +92,10 @@ struct counting_events {
   /// Every unit that unit_options::where selects, with unit_options::filter every one that is not kept; those of an
   /// input in order. Of inputs that are fed, before the call returns that fed the end of the unit.
   std::function<void(const unit&)> on_unit{};
+  /// Messages for people. Of files: one that was rotated, and lines without unit_options::jsonl_field. Of a counter:
+  /// these lines when their input has ended, and an input that has failed, by damage or otherwise, when it and all
+  /// inputs that were opened before have ended.
+  std::function<void(std::string_view)> on_notice{};
 };
 
 }  // namespace gpuhist

@@ -37,12 +37,13 @@ struct unit_options {
   std::string top_by{};          ///< a formula; empty with top = 0
   /// `keep` and `drop` require `where`, and a receiver of the text: pass_through_options::content::text of
   /// count_files(), input_options::on_kept of every input of a counter. Units that are not kept are then reported,
-  /// instead of those that are selected.
+  /// instead of those that are selected. With file_options::skip_damage, units with damaged text are not kept, whatever
+  /// the condition, nor is the unit that a gap cuts; text is held until its frame is verified.
   unit_filter filter = unit_filter::none;
   std::string distribution_of{};  ///< a formula; empty: no distribution
   /// Only of lines, which are JSON objects: the decoded string in this field (UTF-8) is measured instead of the line.
-  /// A line that has none has no values: it is without field, and file_events::on_notice reports the first one of each
-  /// input. Empty: lines are measured.
+  /// A line that has none has no values: it is without field, and counting_events::on_notice reports the first one of
+  /// each input. Empty: lines are measured.
   std::string jsonl_field{};
 };
 
@@ -53,7 +54,9 @@ struct unit {
   std::uint64_t line = 1;    ///< in which it begins, from 1; 0: unknown
   std::uint64_t offset = 0;  ///< of its first byte in the text of the input
   std::uint64_t bytes = 0;
-  bool verified = false;  ///< when it was read; if not, it is verified if its input is complete
+  /// When it was read; if not, it is verified if its input is complete. With a filter and file_options::skip_damage:
+  /// false for the units that are dropped because of damage.
+  bool verified = false;
   std::vector<alert::named_value> values{};
   std::optional<std::uint64_t> field_bytes{};  ///< with unit_options::jsonl_field: of the decoded value
   std::string without_field{};                 ///< why the line is without field; empty: it has a value, or is blank
@@ -82,6 +85,8 @@ struct unit_summary {
   std::vector<value_range> distribution{};  ///< ranges with units, lowest first
   std::uint64_t without_value = 0;          ///< units for which the formula of the distribution has no value
   std::uint64_t without_field = 0;          ///< lines without unit_options::jsonl_field, except blank ones
+  std::uint64_t unverified = 0;             ///< with a filter and file_options::skip_damage: dropped because of damage
+  std::uint64_t unverified_bytes = 0;
 };
 
 }  // namespace gpuhist

@@ -83,6 +83,10 @@ class text_observer {
   /// Whether input_observer::next_kept() is passed through instead of the text.
   [[nodiscard]] virtual bool filters() const = 0;
 
+  /// Whether text is observed only after the verdict on its frame: as verified, or, of a damaged frame and before the
+  /// gap after it, as not verified.
+  [[nodiscard]] virtual bool awaits_verdicts() const { return false; }
+
   /// Whether observers hold text.
   [[nodiscard]] virtual bool holds_text() const { return filters(); }
 };

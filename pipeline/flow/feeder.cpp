@@ -37,6 +37,11 @@ std::uint64_t part_bytes_of(const run_plan& plan, const text_taps& taps) {
   return plan.threads > 1 && !plan.windows && taps.takes_groups() ? bytes : 0;
 }
 
+spill_folder folder_of_held_text(const run_plan& plan) {
+  return {
+      .path = plan.spilled_to.path, .named_by = plan.spilled_to.named_by, .content = "frames that are not verified"};
+}
+
 // Decoders of members have their own window memory, and each member has an entry in the result.
 archive_limits limits_of_archives(const run_plan& plan, text_taps* text_to) {
   constexpr std::uint64_t usual_window = std::uint64_t{8} << 20U;
@@ -89,7 +94,8 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
       sink_(outlets.sink),
       taps_({.sink = passes_through(config::pass_through_mode::text) ? sink_ : nullptr,
              .observer = outlets.observer,
-             .validates_utf8 = plan.validates_utf8},
+             .validates_utf8 = plan.validates_utf8,
+             .held = {.in_memory = plan.buffers.held_bytes, .spilled_to = folder_of_held_text(plan)}},
             executors.streams, counts, failures),
       stop_(stop),
       files_({.range_bytes = plan.buffers.chunk_bytes,

@@ -5,6 +5,18 @@
 #include <utility>
 
 namespace gpuhist::pipeline {
+namespace {
+
+// In pieces, so that no more memory is used than was given.
+void hold(std::span<const std::byte> text, spilled_bytes& held) {
+  while (!text.empty()) {
+    const auto piece = text.first(std::min(text.size(), text_taps::piece_bytes));
+    held.append({reinterpret_cast<const char*>(piece.data()), piece.size()});
+    text = text.subspan(piece.size());
+  }
+}
+
+}  // namespace
 
 text_taps::tap_pointer text_taps::find(const text_owner& owner) {
   const std::scoped_lock lock(mutex_);
@@ -24,6 +36,7 @@ text_taps::tap_pointer text_taps::make(const text_owner& owner, bool is_first) {
     const std::uint64_t order = counts_.order_of(owner.input);
     made->observer = is_first ? observer_->open(name, order) : observer_->open_later(name, order);
   }
+  if (awaits_verdicts()) made->held = std::make_unique<spilled_bytes>(held_.in_memory, held_.spilled_to);
   if (validates_utf8_) made->utf8_meter.emplace(gpu::host::utf8_detail::scripts, is_first ? first : later);
   return made;
 }
@@ -80,11 +93,12 @@ bool text_taps::input_taps::try_continue(group_id group) {
 
 async::task<> text_taps::end_group(text_owner owner, bool whole) {
   tap_pointer ended = find(owner);
-  if (ended && !whole) {
-    const std::scoped_lock lock(mutex_);
-    ended->ends_text = true;
-  }
   try {
+    if (ended && ended->held) co_await release_held(owner.input, *ended, false);  // a frame that did not end
+    if (ended && !whole) {
+      const std::scoped_lock lock(mutex_);
+      ended->ends_text = true;
+    }
     co_await join_ended(owner.input, std::move(ended));
   } catch (...) {
     cut(owner.input);
@@ -176,15 +190,39 @@ async::task<> text_taps::observe(const text_owner& owner, std::span<const std::b
   if (!to) co_return;
   co_await join(owner.input, *to);
   validate(owner.input, *to, text);
-  while (to->observer && !text.empty() && !has_failed_) {
-    if (!to->is_first && to->observer->is_full()) {
-      co_await to->turn.wait();
-      co_await join(owner.input, *to);
-      if (!to->is_first) co_return;  // text before it is missing
-    }
-    text = text.subspan(to->observer->take_some(text, owner.frame == 0));
-    if (to->is_first) co_await flush(owner.input, *to);
+  const bool is_verified = owner.frame == 0;
+  if (to->held && !is_verified) {
+    hold(text, *to->held);
+  } else {
+    co_await observe_now(owner.input, *to, text, is_verified);
   }
+}
+
+async::task<> text_taps::observe(const text_owner& owner, std::span<const std::byte> text, bool verified) {
+  const tap_pointer to = open(owner);
+  if (to) co_await observe_now(owner.input, *to, text, verified);
+}
+
+async::task<> text_taps::observe_now(input_id input, tap& to, std::span<const std::byte> text, bool verified) {
+  while (to.observer && !text.empty() && !has_failed_) {
+    if (!to.is_first && to.observer->is_full()) {
+      co_await to.turn.wait();
+      co_await join(input, to);
+      if (!to.is_first) co_return;  // text before it is missing
+    }
+    text = text.subspan(to.observer->take_some(text, verified));
+    if (to.is_first) co_await flush(input, to);
+  }
+}
+
+async::task<> text_taps::release_held(input_id input, tap& from, bool verified) {
+  co_await join(input, from);
+  for (std::uint64_t at = 0; at < from.held->size();) {
+    const std::string piece = from.held->read(at, piece_bytes);
+    co_await observe_now(input, from, std::as_bytes(std::span(piece)), verified);
+    at += piece.size();
+  }
+  from.held->cut_back(0);
 }
 
 // The counts of UTF-8 are noted before the text is committed: an input may finish as soon as its text is merged.
@@ -220,9 +258,15 @@ async::task<> text_taps::publish() {
   co_return;
 }
 
-void text_taps::note_gap(const text_owner& owner) {
+async::task<> text_taps::note_verified(text_owner owner) {
   const tap_pointer found = find(owner);
-  if (!found) return;
+  if (found && found->held) co_await release_held(owner.input, *found, true);
+}
+
+async::task<> text_taps::note_gap(text_owner owner) {
+  const tap_pointer found = find(owner);
+  if (!found) co_return;
+  if (found->held) co_await release_held(owner.input, *found, false);
   if (found->observer) found->observer->note_gap();
   if (found->utf8_meter) found->utf8_meter->skip();
 }
@@ -235,6 +279,7 @@ async::task<> text_taps::end(input_id input, input_observer::ending how) {
   tap_pointer last = last_of(input);
   if (!last && validates_utf8_ && is_whole) last = open({.input = input});
   if (last) co_await join(input, *last);
+  if (last && last->held) co_await release_held(input, *last, false);
   if (last && last->is_first) {
     if (last->observer) last->observer->end(how);
     if (last->utf8_meter && is_whole) {

@@ -9,6 +9,8 @@
 //              joined             reports            waits for its turn if it is full
 //
 // So nothing is reported out of order, and a group waits only for groups before it.
+//
+// For an observer that awaits verdicts, a tap holds the text of a frame until the frame has ended.
 #pragma once
 
 #include "async/event_loop.hpp"
@@ -18,6 +20,7 @@
 #include "gpu/host/utf8_meter.hpp"
 #include "io/stream_sink.hpp"
 #include "pipeline/counts/rolling_counts.hpp"
+#include "pipeline/counts/spilled_bytes.hpp"
 #include "pipeline/counts/text_observer.hpp"
 
 #include <atomic>
@@ -32,6 +35,12 @@
 
 namespace gpuhist::pipeline {
 
+/// Where a tap holds the text of a frame that has not ended.
+struct held_text_limits {
+  std::size_t in_memory = std::size_t{1} << 20U;  ///< bytes for each tap; more are spilled
+  spill_folder spilled_to{};
+};
+
 /// Thread-safe. The text of an input, or of a group, is passed in order, one call at a time; with a sink that forwards
 /// all, that of all inputs.
 class text_taps {
@@ -41,6 +50,7 @@ class text_taps {
     io::stream_sink* sink = nullptr;    ///< receives the text, or what the observer keeps of it; null: none
     text_observer* observer = nullptr;  ///< null: none
     bool validates_utf8 = false;        ///< the text is validated, and the counts are noted in `counts`
+    held_text_limits held{};            ///< for an observer that awaits verdicts
     // Of text that threads of a program pass.
     /// Receives what the observer keeps, on the thread that passes the text; empty: `sink` does.
     std::function<void(input_id, std::span<const std::byte>)> kept{};
@@ -54,6 +64,7 @@ class text_taps {
       : sink_(to.sink),
         observer_(to.observer),
         validates_utf8_(to.validates_utf8),
+        held_(to.held),
         kept_(to.kept),
         run_blocking_(to.run_blocking),
         streams_(streams),
@@ -94,8 +105,22 @@ class text_taps {
   /// As pass(), for text that the sink has received: it receives only what the observer keeps.
   async::task<> observe(const text_owner& owner, std::span<const std::byte> text);
 
-  /// Text is missing before the next text of the input or group.
-  void note_gap(const text_owner& owner);
+  /// As observe(), with the verdict on the text. It is not validated.
+  async::task<> observe(const text_owner& owner, std::span<const std::byte> text, bool verified);
+
+  /// Bytes in which held text is read back.
+  static constexpr std::size_t piece_bytes = std::size_t{256} << 10U;
+
+  [[nodiscard]] const held_text_limits& held_limits() const { return held_; }
+
+  /// Whether note_verified() must be called.
+  [[nodiscard]] bool awaits_verdicts() const { return observer_ != nullptr && observer_->awaits_verdicts(); }
+
+  /// The text of the input or group that was passed so far is verified.
+  async::task<> note_verified(text_owner owner);
+
+  /// Text is missing before the next text of the input or group. Text after that of note_verified() is damaged.
+  async::task<> note_gap(text_owner owner);
 
   /// The input has no more text, and its groups have ended.
   async::task<> end(input_id input, input_observer::ending how);
@@ -110,6 +135,7 @@ class text_taps {
     group_id group = 0;
     std::unique_ptr<input_observer> observer{};         // null: none
     std::optional<gpu::host::utf8_meter> utf8_meter{};  // nothing: the text is not validated
+    std::unique_ptr<spilled_bytes> held{};  // text without a verdict; null: text is observed when it is passed
     bool is_first = true;
     async::event turn{};             // set with `earlier`, or if the tap is ignored
     std::shared_ptr<tap> earlier{};  // under the mutex: ended, to be joined
@@ -136,6 +162,8 @@ class text_taps {
   async::task<> join_ended(input_id input, tap_pointer ended);
   [[nodiscard]] tap_pointer release(input_id input, const tap_pointer& ended);
   void cut(input_id input);
+  async::task<> observe_now(input_id input, tap& to, std::span<const std::byte> text, bool verified);
+  async::task<> release_held(input_id input, tap& from, bool verified);
   void validate(input_id input, tap& to, std::span<const std::byte> text);
   async::task<> flush(input_id input, tap& first);
   async::task<> publish();
@@ -143,6 +171,7 @@ class text_taps {
   io::stream_sink* const sink_;
   text_observer* const observer_;
   const bool validates_utf8_;
+  const held_text_limits held_;
   const std::function<void(input_id, std::span<const std::byte>)> kept_;
   const std::function<void(async::task<>)> run_blocking_;
   async::event_loop& streams_;

@@ -111,6 +111,13 @@ counting_events events_of(const gpuhist_options& known, const std::stop_source& 
       if (call_back("gpuhist_options.on_unit", call) != 0) stop.request_stop();
     };
   }
+  if (known.on_notice != nullptr) {
+    made.on_notice = [stop = std::stop_source(stop), known](std::string_view notice) mutable {
+      const std::string text(notice);
+      const auto call = [&] { return known.on_notice(known.notice_context, text.c_str()); };
+      if (call_back("gpuhist_options.on_notice", call) != 0) stop.request_stop();
+    };
+  }
   if (known.on_window == nullptr) return made;
   made.on_window = [stop = std::stop_source(stop), known](const window& closed) mutable {
     const gpuhist_window passed{.closed = closed,
@@ -134,6 +141,44 @@ input_options input_options_of(const gpuhist_input_options* options, const std::
     const auto call = [&] { return known.on_kept(known.kept_context, text.data(), text.size()); };
     if (call_back("gpuhist_input_options.on_kept", call) != 0) stop.request_stop();
   };
+  return made;
+}
+
+// Fields that have no effect on inputs that are fed.
+void check_fed(const gpuhist_options& known) {
+  const auto refuse = [](const char* field) {
+    throw error(errc::invalid_argument, std::string(field) + ": only for gpuhist_count_file");
+  };
+  if (known.on_kept != nullptr) refuse("gpuhist_options.on_kept");
+  if (known.skip_damage != 0) refuse("gpuhist_options.skip_damage");
+  if (known.count_unverified != 0) refuse("gpuhist_options.count_unverified");
+}
+
+file_options file_options_of(const char* path, const gpuhist_options& known, const std::stop_source& stop) {
+  file_options made{.inputs = {path}, .counting = counting_options_of(known)};
+  made.counting.stop = stop.get_token();
+  made.skip_damage = known.skip_damage != 0;
+  made.count_unverified = known.count_unverified != 0;
+  const bool filters = made.counting.units && made.counting.units->filter != unit_filter::none;
+  if (filters != (known.on_kept != nullptr)) {
+    throw error(errc::invalid_argument, filters ? "gpuhist_options.on_kept: gpuhist_unit_options.filter requires it"
+                                                : "gpuhist_options.on_kept: requires gpuhist_unit_options.filter");
+  }
+  if (!filters) return made;
+  made.pass_through = pass_through_options{.forwarded = pass_through_options::content::text};
+  made.pass_through->sink = [stop = std::stop_source(stop), known,
+                             has_ended = false](std::span<const std::byte> text) mutable {
+    if (has_ended) return;
+    const auto call = [&] { return known.on_kept(known.kept_context, text.data(), text.size()); };
+    has_ended = call_back("gpuhist_options.on_kept", call) != 0;
+    if (has_ended) stop.request_stop();
+  };
+  return made;
+}
+
+file_events file_events_of(const gpuhist_options& known, const std::stop_source& stop) {
+  file_events made;
+  static_cast<counting_events&>(made) = events_of(known, stop);
   return made;
 }
 
@@ -185,10 +230,13 @@ void copy_counts(const std::vector<std::uint64_t>& from, std::uint64_t* to, std:
 
 }  // namespace gpuhist::c_interface
 
+using gpuhist::c_interface::check_fed;
 using gpuhist::c_interface::counter_of;
 using gpuhist::c_interface::counting_options_of;
 using gpuhist::c_interface::error_text;
 using gpuhist::c_interface::events_of;
+using gpuhist::c_interface::file_events_of;
+using gpuhist::c_interface::file_options_of;
 using gpuhist::c_interface::given;
 using gpuhist::c_interface::guarded;
 using gpuhist::c_interface::input_options_of;
@@ -209,6 +257,7 @@ gpuhist_status gpuhist_counter_create(const gpuhist_options* options, gpuhist_co
   return guarded([&] {
     given(made, "made") = nullptr;
     const gpuhist_options known = options == nullptr ? gpuhist_options{} : known_part(*options, "gpuhist_options");
+    check_fed(known);
     const std::stop_source stop;
     gpuhist::counting_options counting = counting_options_of(known);
     counting.stop = stop.get_token();
@@ -320,9 +369,8 @@ gpuhist_status gpuhist_count_file(const char* path, const gpuhist_options* optio
     given(made, "made") = nullptr;
     const gpuhist_options known = options == nullptr ? gpuhist_options{} : known_part(*options, "gpuhist_options");
     const std::stop_source stop;
-    gpuhist::file_options counted{.inputs = {&given(path, "path")}, .counting = counting_options_of(known)};
-    counted.counting.stop = stop.get_token();
-    *made = new gpuhist_results(gpuhist::count_files(counted, {events_of(known, stop)}).result);
+    const gpuhist::file_options counted = file_options_of(&given(path, "path"), known, stop);
+    *made = new gpuhist_results(gpuhist::count_files(counted, file_events_of(known, stop)).result);
   });
 }
 

@@ -70,7 +70,8 @@ unit_options unit_options_of(const gpuhist_unit_options& options) {
           .top = known.top,
           .top_by = string_or_empty(known.top_by),
           .filter = filter_of(known.filter),
-          .distribution_of = string_or_empty(known.distribution_of)};
+          .distribution_of = string_or_empty(known.distribution_of),
+          .jsonl_field = string_or_empty(known.jsonl_field)};
 }
 
 }  // namespace gpuhist::c_interface
@@ -94,7 +95,9 @@ gpuhist_status gpuhist_unit_describe(const gpuhist_unit* unit, gpuhist_unit_info
                  .offset = from.offset,
                  .bytes = from.bytes,
                  .verified = from.verified ? 1 : 0,
-                 .values = static_cast<std::uint32_t>(from.values.size())},
+                 .values = static_cast<std::uint32_t>(from.values.size()),
+                 .without_field = from.without_field.c_str(),
+                 .field_bytes = from.field_bytes.value_or(0)},
                 to, "gpuhist_unit_info");
   });
 }
@@ -118,7 +121,10 @@ gpuhist_status gpuhist_results_units(const gpuhist_results* results, gpuhist_uni
                  .selected_bytes = from.selected_bytes,
                  .ranked = from.top.size(),
                  .ranges = from.distribution.size(),
-                 .without_value = from.without_value},
+                 .without_value = from.without_value,
+                 .without_field = from.without_field,
+                 .unverified = from.unverified,
+                 .unverified_bytes = from.unverified_bytes},
                 given(found, "found"), "gpuhist_unit_summary");
   });
 }

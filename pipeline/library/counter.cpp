@@ -72,6 +72,7 @@ struct [[gnu::visibility("hidden")]] counter::state : std::enable_shared_from_th
   void start(const std::stop_token& stop);
   void run() noexcept;
   void count();
+  void notify_of_failures(pipeline::run_hooks& hooks);
   void end() noexcept;
   void wait_for_end();
   results take_results();
@@ -117,8 +118,23 @@ std::unique_ptr<pipeline::unit_reports> counter::state::make_units() {
     const callback_scope within(feed_.get());
     events.publish(found);
   };
+  const auto publish_faults = [this](const pipeline::units::lines_without_field& found) {
+    const callback_scope within(feed_.get());
+    events.publish(found);
+  };
+  using run = pipeline::units::unit_run;
   return std::make_unique<pipeline::unit_reports>(
-      planned, events.wants_units() ? pipeline::units::unit_run::report_units(publish) : nullptr);
+      planned, events.wants_units() ? run::report_units(publish) : nullptr,
+      events.wants_notices() ? run::report_faults(publish_faults) : nullptr);
+}
+
+// An input that has failed is also in the result, which comes later.
+void counter::state::notify_of_failures(pipeline::run_hooks& hooks) {
+  if (!events.wants_notices()) return;
+  hooks.input_finished = [this, next = std::move(hooks.input_finished)](const pipeline::input_report& input) {
+    if (!input.error.empty()) events.notify(input.name + ": " + input.error);
+    return next && next(input);
+  };
 }
 
 fed_inputs::kept_text counter::state::receiver_of(const input_options& options) {
@@ -137,6 +153,7 @@ void counter::state::count() {
   pipeline::run_hooks hooks;
   events.connect(hooks);
   if (units) units->connect(hooks);
+  notify_of_failures(hooks);
   mark(hooks.window, feed_);
   mark(hooks.verdict, feed_);
   mark(hooks.input_finished, feed_);

@@ -170,6 +170,15 @@ void plan_decoders(const file_options& options, counting_plan& planned) {
   buffers.group_bytes = options.skip_damage ? 1 : static_cast<std::uint32_t>(64 * kib);
 }
 
+// A filter that drops damaged units holds the text of each frame until it is verified.
+void plan_held_text(counting_plan& planned) {
+  if (!planned.units || !planned.units->filter || !planned.units->filter->drops_unverified) return;
+  constexpr std::uint64_t share_of_memory = 16;
+  buffer_plan& buffers = planned.buffers;
+  buffers.held_bytes =
+      std::clamp<std::uint64_t>(buffers.memory_limit / share_of_memory / buffers.decoders, 64 * kib, 8 * mib);
+}
+
 // The default number of slots is reduced until the buffers, the windows of decoders and the memory of CUDA fit into the
 // limit, then the memory for compressed bytes that devices decode. A number given by --slots is not reduced. A limit is
 // refused only if the buffers themselves exceed it.
@@ -177,7 +186,9 @@ void fit_into(std::uint64_t limit, const file_options& options, const option_nam
   constexpr std::uint64_t window_of_long_archives = 176 * mib;  // one of 128 MiB, which the host decodes, and others
   buffer_plan& buffers = planned.buffers;
   const bool may_reduce = options.slots == 0;
-  const std::uint64_t fixed = process_allowance + read_ahead_bytes(buffers) + bytes_of_window_pairs(planned);
+  // a buffer grows by doubling
+  const std::uint64_t held = 2 * std::uint64_t{buffers.held_bytes} * buffers.decoders;
+  const std::uint64_t fixed = process_allowance + read_ahead_bytes(buffers) + bytes_of_window_pairs(planned) + held;
   const std::uint64_t of_cuda = planned.forecast.devices.size() * device_allowance;
   const auto needed = [&] {
     const std::uint64_t of_device = std::uint64_t{buffers.device_slots} * buffers.device_slot_bytes;
@@ -313,6 +324,7 @@ void size_buffers(const file_options& options, const option_names& names, counti
   buffers.memory_limit = options.counting.memory_limit > 0 ? options.counting.memory_limit : default_memory_limit;
   buffers.max_extents = max_extents(planned);
   plan_decoders(options, planned);
+  plan_held_text(planned);
   plan_device_decoding(options, planned);
   buffers.pipe_bytes = mib;
   fit_into(buffers.memory_limit, options, names, planned);

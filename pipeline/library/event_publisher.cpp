@@ -6,6 +6,7 @@
 #include "pipeline/report/conditions/report_units.hpp"
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace gpuhist::pipeline {
@@ -17,6 +18,14 @@ std::shared_ptr<const report> frame_of(const counting_plan& planned) {
   report made = make_report(planned, report::kind::snapshot, std::move(none));
   made.byte_counts = false;  // windows are reported by their schemes
   return std::make_shared<const report>(std::move(made));
+}
+
+// "a.jsonl: line 7 is without field 'text': malformed JSON; so are 3 lines in all"
+std::string notice_of(const units::lines_without_field& found, const std::string& field) {
+  std::string text = *found.input + ": line " + std::to_string(found.first_line) + " is without field '" + field +
+                     "': " + found.first_cause;
+  if (found.lines > 1) text += "; " + std::to_string(found.lines) + " lines are without field";
+  return "warning: " + text;
 }
 
 }  // namespace
@@ -46,6 +55,10 @@ void event_publisher::watch_totals(const run_counts& result) { gates::watch_tota
 void event_publisher::publish(std::span<const units::unit_record> found) {
   if (!events_.on_unit) return;
   for (const units::unit_record& each : found) call(events_.on_unit, unit_of(each));
+}
+
+void event_publisher::publish(const units::lines_without_field& found) {
+  notify(notice_of(found, plan_.units->field->name));
 }
 
 // A window is published before its alerts. Returns whether the reading ends.

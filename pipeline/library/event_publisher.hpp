@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string_view>
 #include <utility>
 
 namespace gpuhist::pipeline {
@@ -35,6 +36,12 @@ class event_publisher {
   [[nodiscard]] bool wants_units() const { return static_cast<bool>(events_.on_unit); }
 
   void publish(std::span<const units::unit_record> found);
+
+  /// Whether messages are reported.
+  [[nodiscard]] bool wants_notices() const { return static_cast<bool>(events_.on_notice); }
+
+  void notify(std::string_view text) { call(events_.on_notice, text); }
+  void publish(const units::lines_without_field& found);
 
   /// Whether a condition of fail_if held.
   [[nodiscard]] bool has_failed() const { return watched_.has_failed(); }

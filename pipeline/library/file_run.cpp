@@ -27,14 +27,6 @@ std::optional<run_stats> stats_of(const counting_plan& planned, std::optional<ru
   return measured;
 }
 
-// "a.jsonl: line 7 is without field 'text': malformed JSON; so are 3 lines in all"
-std::string notice_of(const units::lines_without_field& found, const std::string& field) {
-  std::string text = *found.input + ": line " + std::to_string(found.first_line) + " is without field '" + field +
-                     "': " + found.first_cause;
-  if (found.lines > 1) text += "; " + std::to_string(found.lines) + " lines are without field";
-  return "warning: " + text;
-}
-
 }  // namespace
 
 file_run::file_run(const counting_plan& planned, const file_events& events, std::stop_token stop, process_hooks process)
@@ -49,9 +41,9 @@ file_run::file_run(const counting_plan& planned, const file_events& events, std:
       plan_,
       is_reported ? units::unit_run::report_units([this](std::span<const units::unit_record> found) { publish(found); })
                   : nullptr,
-      events_.on_notice
-          ? units::unit_run::report_faults([this](const units::lines_without_field& found) { publish(found); })
-          : nullptr,
+      publisher_.wants_notices() ? units::unit_run::report_faults(
+                                       [this](const units::lines_without_field& found) { publisher_.publish(found); })
+                                 : nullptr,
       process_.outlets);
 }
 
@@ -111,9 +103,7 @@ run_hooks file_run::hooks() {
       publisher_.call(events_.on_snapshot, results_of(report::kind::snapshot, now));
     };
   }
-  if (events_.on_notice) {
-    made.notice = [this](const std::string& text) { publisher_.call(events_.on_notice, text); };
-  }
+  if (publisher_.wants_notices()) made.notice = [this](const std::string& text) { publisher_.notify(text); };
   if (events_.on_progress) {
     made.progress = [this](const run_progress& now) { publisher_.call(events_.on_progress, progress_of(now)); };
     made.progress_interval = std::max(events_.progress_interval, std::chrono::milliseconds(1));
@@ -128,10 +118,6 @@ run_hooks file_run::hooks() {
 void file_run::publish(std::span<const units::unit_record> found) {
   publisher_.publish(found);
   if (process_.on_units) process_.on_units(publisher_.frame(), found);
-}
-
-void file_run::publish(const units::lines_without_field& found) {
-  publisher_.call(events_.on_notice, notice_of(found, plan_.units->field->name));
 }
 
 // As a result that contains this input alone.

@@ -54,7 +54,6 @@ class file_run {
   [[nodiscard]] finished_run conclude(outcome finished) const;
   void publish(const input_report& input);
   void publish(std::span<const units::unit_record> found);
-  void publish(const units::lines_without_field& found);
   [[nodiscard]] results results_of(report::kind kind, run_counts counts) const;
   [[nodiscard]] run_status status_of(const outcome& finished) const;
 

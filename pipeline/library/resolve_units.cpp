@@ -62,10 +62,15 @@ void check_combination(const file_options& options, const option_names& names) {
   }
 }
 
-void check_filter(const unit_options& asked, const option_names& names) {
+void check_filter(const file_options& options, const option_names& names) {
+  const unit_options& asked = *options.counting.units;
   if (asked.where.empty()) throw config::usage_error("unit_options::filter: requires unit_options::where");
   if (asked.each == kind::input || asked.each == kind::window) {
     throw config::usage_error(names.where("--each") + ": units of a filter are lines, records or parts of a text");
+  }
+  if (options.skip_damage && options.utf8) {
+    throw config::usage_error(names.where("--utf8") + ": cannot be combined with unit_options::filter and " +
+                              names.name("--skip-damage") + ", which hold text until it is verified");
   }
 }
 
@@ -135,9 +140,10 @@ std::shared_ptr<const units::unit_plan> resolve_units(const file_options& option
     check_names(*made.where, names.where("--where"), made.shape);
   }
   if (asked.filter != unit_filter::none) {
-    check_filter(asked, names);
+    check_filter(options, names);
     using kept = units::filtering::kept;
     made.filter = {.units = asked.filter == unit_filter::keep ? kept::selected : kept::others,
+                   .drops_unverified = options.skip_damage,
                    .spilled_to = {.path = options.counting.temporary_folder, .content = "units that are not complete"}};
     if (names.is_command()) made.filter->spilled_to.named_by = "TMPDIR";
   }

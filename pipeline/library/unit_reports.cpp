@@ -72,7 +72,9 @@ unit_summary summary_of(const units::unit_result& found) {
                     .selected = found.totals.selected,
                     .selected_bytes = found.totals.selected_bytes,
                     .without_value = found.values.unknown(),
-                    .without_field = found.totals.without_field};
+                    .without_field = found.totals.without_field,
+                    .unverified = found.totals.unverified,
+                    .unverified_bytes = found.totals.unverified_bytes};
   for (const units::ranked_unit& each : found.top)
     made.top.push_back({.value = each.value, .found = unit_of(each.unit)});
   for (const units::distribution_bin& each : found.values.bins()) {

@@ -439,7 +439,7 @@ TEST_CASE("the options of filter") {
   CHECK(error_of({"filter", "--drop-if", ""}).starts_with("--drop-if: the value is empty; give a condition"));
   CHECK(error_of({"filter", "--result", ""}).starts_with("--result: "));
   CHECK(error_of({"filter", "--preset", ""}).starts_with("--preset: "));
-  for (const char* const option : {"--where", "--format", "--pass-through=text", "--follow", "--skip-damage"}) {
+  for (const char* const option : {"--where", "--format", "--pass-through=text", "--follow"}) {
     const std::string name = std::string(option).substr(0, std::string(option).find('='));
     CHECK(error_of({"filter", option, "table", "a"}).starts_with(name + ": not an option of gpuhist filter, but of "));
   }

@@ -270,7 +270,7 @@ TEST_CASE("C: errors of units name the field") {
   gpuhist_options options = options_of(units);
   gpuhist_results* results = nullptr;
   CHECK(gpuhist_count_file("/dev/null", &options, &results) == GPUHIST_INVALID_ARGUMENT);
-  CHECK(error_names("unit_options::filter"));
+  CHECK(error_names("gpuhist_options.on_kept: gpuhist_unit_options.filter requires it"));
   counter = make(options);
   gpuhist_input* input = nullptr;
   CHECK(gpuhist_input_open(counter, "text", &input) == GPUHIST_INVALID_ARGUMENT);

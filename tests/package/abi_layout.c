@@ -29,7 +29,13 @@ OFFSET(gpuhist_options, all_devices, 116);
 OFFSET(gpuhist_options, units, 120);
 OFFSET(gpuhist_options, on_unit, 128);
 OFFSET(gpuhist_options, unit_context, 136);
-SIZE(gpuhist_options, 144);
+OFFSET(gpuhist_options, on_notice, 144);
+OFFSET(gpuhist_options, notice_context, 152);
+OFFSET(gpuhist_options, on_kept, 160);
+OFFSET(gpuhist_options, kept_context, 168);
+OFFSET(gpuhist_options, skip_damage, 176);
+OFFSET(gpuhist_options, count_unverified, 180);
+SIZE(gpuhist_options, 184);
 
 OFFSET(gpuhist_unit_options, size, 0);
 OFFSET(gpuhist_unit_options, each, 8);
@@ -40,7 +46,8 @@ OFFSET(gpuhist_unit_options, top_by, 32);
 OFFSET(gpuhist_unit_options, distribution_of, 40);
 OFFSET(gpuhist_unit_options, top, 48);
 OFFSET(gpuhist_unit_options, filter, 52);
-SIZE(gpuhist_unit_options, 56);
+OFFSET(gpuhist_unit_options, jsonl_field, 56);
+SIZE(gpuhist_unit_options, 64);
 
 OFFSET(gpuhist_input_options, size, 0);
 OFFSET(gpuhist_input_options, format, 8);
@@ -82,7 +89,9 @@ OFFSET(gpuhist_unit_info, offset, 32);
 OFFSET(gpuhist_unit_info, bytes, 40);
 OFFSET(gpuhist_unit_info, verified, 48);
 OFFSET(gpuhist_unit_info, values, 52);
-SIZE(gpuhist_unit_info, 56);
+OFFSET(gpuhist_unit_info, without_field, 56);
+OFFSET(gpuhist_unit_info, field_bytes, 64);
+SIZE(gpuhist_unit_info, 72);
 
 OFFSET(gpuhist_unit_summary, size, 0);
 OFFSET(gpuhist_unit_summary, seen, 8);
@@ -92,7 +101,10 @@ OFFSET(gpuhist_unit_summary, selected_bytes, 32);
 OFFSET(gpuhist_unit_summary, ranked, 40);
 OFFSET(gpuhist_unit_summary, ranges, 48);
 OFFSET(gpuhist_unit_summary, without_value, 56);
-SIZE(gpuhist_unit_summary, 64);
+OFFSET(gpuhist_unit_summary, without_field, 64);
+OFFSET(gpuhist_unit_summary, unverified, 72);
+OFFSET(gpuhist_unit_summary, unverified_bytes, 80);
+SIZE(gpuhist_unit_summary, 88);
 
 SIZE(gpuhist_status, 4);
 _Static_assert(GPUHIST_OK == 0 && GPUHIST_INVALID_ARGUMENT == 1 && GPUHIST_MISUSE == 2 && GPUHIST_CLOSED == 3 &&

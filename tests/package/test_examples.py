@@ -1,6 +1,7 @@
 """The examples of docs/examples, built with find_package(gpuhist) from an installed tree only. KIND is the library that
 they link, shared or static."""
 
+import gzip
 import os
 import re
 import socket
@@ -63,6 +64,21 @@ class Examples(unittest.TestCase):
         self.assertTrue(0 < len(kept) < len(lines))
         self.assertEqual(self.run_example("filter_stdin", input=data), b"".join(kept).decode() + summary)
         self.assertEqual(self.run_example("filter_stdin", input=b"alpha\n4711\n12\nbeta 1\n").splitlines(), output_in_comment("filter_stdin.c"))
+
+    def test_the_c_program_writes_the_lines_of_a_damaged_file_whose_field_is_mostly_letters(self):
+        def filtered(content):
+            (self.folder / "docs.jsonl").write_bytes(content)
+            program = [self.folder / "filter_file", "docs.jsonl"]
+            return subprocess.run(program, cwd=self.folder, stdout=subprocess.PIPE, text=True, check=False)
+
+        made = [b'{"text":"alpha"}\n', b'{"text":"4711"}\n', b'{"title":"beta"}\n']
+        ended = filtered(b"".join(made))
+        self.assertEqual((ended.returncode, ended.stdout.splitlines()), (0, output_in_comment("filter_file.c")))
+        damaged = bytearray(gzip.compress(made[0]))
+        damaged[-6] ^= 1  # the checksum
+        ended = filtered(gzip.compress(made[1] + made[0]) + bytes(damaged) + gzip.compress(made[0]))
+        self.assertEqual(ended.returncode, 1)
+        self.assertEqual(ended.stdout.splitlines()[:3], [*(made[0] * 2).decode().splitlines(), "kept 2 of 4 lines; 1 lines with damaged text"])
 
     def test_the_stream_buffer_forwards_all_text_and_counts_it(self):
         for data in (b"", b"hello, world\n", text(1_000_000) + b"\n"):

@@ -133,7 +133,7 @@ TEST_CASE("a layer of an archive that ends without its verdict throws nothing, w
       rolling_counts counts(gpu::partition::identity(), gpu::partition::identity(), {"member"});
       counts.open_group(0);
       {
-        verdict_gate layer(nullptr, counts);
+        verdict_gate layer(counts, nullptr);
         layer.note_bytes();
         layer.submit({.input = 0, .bytes = 0});
         if (is_interrupted) layer.note_interruption();

@@ -18,6 +18,10 @@ verdict_gate::~verdict_gate() {
 }
 
 void verdict_gate::give_up(const member_text& member) {
+  if (held_ != nullptr) {
+    held_->conclude({.input = member.input, .begin = member.held_at, .bytes = member.bytes},
+                    interrupted_ ? held_members::verdict::unread : held_members::verdict::damaged);
+  }
   input_failure cause =
       interrupted_
           ? input_failure{.kind = failure_kind::stopped,
@@ -40,6 +44,10 @@ void verdict_gate::submit(const member_text& member) {
   } else if (below_ != nullptr) {
     below_->submit(member);
   } else {
+    if (held_ != nullptr) {
+      held_->conclude({.input = member.input, .begin = member.held_at, .bytes = member.bytes},
+                      held_members::verdict::verified);
+    }
     if (member.bytes > 0) counts_.conclude({.input = member.input, .group = 1, .frame = 1}, member.bytes, true);
     counts_.close_group(member.input, 1, {.text_bytes = member.bytes});
     counts_.finish(member.input, member.bytes);

@@ -16,6 +16,7 @@
 #include "pipeline/flow/decoding/ahead_blocks.hpp"
 #include "pipeline/flow/decoding/block_reader.hpp"
 #include "pipeline/flow/decoding/frame_parts.hpp"
+#include "pipeline/flow/decoding/held_members.hpp"
 #include "pipeline/flow/statistics/feed_notes.hpp"
 
 #include <cstddef>
@@ -35,16 +36,20 @@ namespace gpuhist::pipeline {
 struct member_text {
   input_id input = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t held_at = 0;  ///< held_members::member::begin
 };
 
 /// The verdicts of one layer. A submitted member waits for the next verdict of this layer, and then for those of the
 /// layers below. Members that still wait when the gate is destroyed stay unverified: because the run was interrupted if
 /// note_interruption() was called, else because of damage. If memory for that report cannot be allocated, the counts
-/// note a failure. Memory: 16 bytes for each waiting member.
+/// note a failure. Memory: 24 bytes for each waiting member.
 class verdict_gate {
  public:
-  /// `below`: the gate of the layer that this layer reads from; null at the bottom, where bytes need no verification.
-  verdict_gate(verdict_gate* below, rolling_counts& counts) : below_(below), counts_(counts) {}
+  /// The gate at the bottom, where bytes need no verification. `held`: gets the verdicts; null: text is not held.
+  verdict_gate(rolling_counts& counts, held_members* held) : below_(nullptr), counts_(counts), held_(held) {}
+
+  /// `below`: the gate of the layer that this layer reads from.
+  explicit verdict_gate(verdict_gate& below) : below_(&below), counts_(below.counts_), held_(below.held_) {}
   verdict_gate(const verdict_gate&) = delete;
   verdict_gate& operator=(const verdict_gate&) = delete;
   ~verdict_gate();
@@ -64,6 +69,7 @@ class verdict_gate {
  private:
   verdict_gate* below_;
   rolling_counts& counts_;
+  held_members* held_;
   void give_up(const member_text& member);
 
   bool settled_ = true;

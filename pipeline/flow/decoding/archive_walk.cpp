@@ -49,6 +49,7 @@ archive_walk::archive_walk(const archive_limits& limits, std::atomic<std::int64_
   constexpr std::size_t buffer_bytes = std::size_t{64} << 10U;
   buffer_.resize(buffer_bytes);
   context_.cut.set_chunking({});  // the previous user may have changed it
+  if (limits_.text_to != nullptr && limits_.text_to->awaits_verdicts()) held_.emplace(*limits_.text_to, pool_);
 }
 
 void archive_walk::run(input_id input, const std::string& name, io::byte_reader& bytes,
@@ -56,7 +57,7 @@ void archive_walk::run(input_id input, const std::string& name, io::byte_reader&
   archive_ = input;
   file_ = file;
   forced_ = forced;
-  verdict_gate bottom(nullptr, counts_);
+  verdict_gate bottom(counts_, held_ ? &*held_ : nullptr);
   peeking_bytes peeking(bytes);
   entry own{.input = input};
   const content whole{
@@ -94,7 +95,7 @@ void archive_walk::count_compressed(const content& item, const io::format& compr
     options.ahead = blocks_ahead(item, compression);
   }
   is_decoding_ |= item.depth == 0;
-  verdict_gate frames(&item.below, counts_);
+  verdict_gate frames(item.below);
   decoded_bytes decoded(item.bytes, decoder, frames, notes_, std::move(options));
   peeking_bytes peeking(decoded);
   const content inner{.name = item.name,
@@ -187,7 +188,7 @@ void archive_walk::count_member(const content& archive, io::archive_reader& read
                               std::string(context_.limits().option_name("--memory-limit")),
                           0, failure_kind::refused);
   }
-  verdict_gate member(&archive.below, counts_);
+  verdict_gate member(archive.below);
   member_bytes bytes(reader, member, archive.bytes.seekable_bytes().has_value());
   peeking_bytes peeking(bytes);
   entry own;
@@ -208,6 +209,7 @@ void archive_walk::count_text(const content& item) {
   counts_.open_group(input);
   item.shown.has_text = true;
   std::uint64_t bytes = 0;
+  const std::uint64_t held_at = held_ ? held_->begin() : 0;
   try {
     while (const std::size_t size = put_next(item.bytes, input)) {
       bytes += size;
@@ -220,15 +222,15 @@ void archive_walk::count_text(const content& item) {
                             0, failure_kind::refused);
     }
   } catch (...) {
-    end_text(input, input_observer::ending::early);
-    counts_.close_group(input, 1,
-                        {.text_bytes = bytes,
-                         .failure = [cause = failure_from(std::current_exception())](std::uint64_t) { return cause; }});
+    const input_failure cause = failure_from(std::current_exception());
+    end_text({.input = input, .bytes = bytes, .held_at = held_at}, cause);
+    counts_.close_group(input, 1, {.text_bytes = bytes, .failure = [cause](std::uint64_t) { return cause; }});
     counts_.finish(input, bytes);
     throw;
   }
-  end_text(input, input_observer::ending::whole);
-  item.below.submit({.input = input, .bytes = bytes});
+  const member_text whole{.input = input, .bytes = bytes, .held_at = held_at};
+  if (!held_) end_text(whole, {});
+  item.below.submit(whole);
 }
 
 // Returns the number of bytes that were read and are counted. A stream is not read into a slot: while it pauses, the
@@ -249,8 +251,11 @@ std::size_t archive_walk::put_next(io::byte_reader& content, input_id input) {
 }
 
 void archive_walk::put(std::span<const std::byte> text, input_id input) {
-  if (limits_.text_to != nullptr)
+  if (held_) {
+    held_->add(text);
+  } else if (limits_.text_to != nullptr) {
     async::run_blocking(pool_, limits_.text_to->pass({.input = input, .group = 1, .frame = 1}, text));
+  }
   while (!text.empty()) {
     const reservation target = room(text.size());
     std::copy_n(text.begin(), target.bytes.size(), target.bytes.begin());
@@ -259,8 +264,17 @@ void archive_walk::put(std::span<const std::byte> text, input_id input) {
   }
 }
 
-void archive_walk::end_text(input_id input, input_observer::ending how) {
-  if (limits_.text_to != nullptr) async::run_blocking(pool_, limits_.text_to->end(input, how));
+// Text that is held and has not failed ends with its verdict instead.
+void archive_walk::end_text(const member_text& ended, const input_failure& failure) {
+  using enum held_members::verdict;
+  using ending = input_observer::ending;
+  if (held_) {
+    held_->conclude({.input = ended.input, .begin = ended.held_at, .bytes = ended.bytes},
+                    failure.kind == failure_kind::damaged ? damaged : unread);
+  } else if (limits_.text_to != nullptr) {
+    const ending how = failure.is_none() ? ending::whole : ending::early;
+    async::run_blocking(pool_, limits_.text_to->end(ended.input, how));
+  }
 }
 
 // While threads of the pool decode what is around the archive, none of them is free to count.

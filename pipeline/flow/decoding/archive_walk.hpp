@@ -80,7 +80,7 @@ class archive_walk {
   void count_text(const content& item);
   std::size_t put_next(io::byte_reader& content, input_id input);
   void put(std::span<const std::byte> text, input_id input);
-  void end_text(input_id input, input_observer::ending how);
+  void end_text(const member_text& ended, const input_failure& failure);
   reservation room(std::uint64_t wanted);
   input_id shown(const content& item);
   void attempt(const content& item, const std::function<void()>& task);
@@ -96,6 +96,7 @@ class archive_walk {
   feed_notes& notes_;
   const std::stop_token stop_;
   input_id archive_ = 0;
+  std::optional<held_members> held_;  // with an observer that awaits verdicts
   const io::file_source* file_ = nullptr;
   std::optional<io::archive_kind> forced_;
   bool is_represented_by_members_ = false;

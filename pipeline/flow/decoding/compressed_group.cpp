@@ -169,7 +169,7 @@ async::task<> compressed_inputs::decode_blocks(group& task) {
       task.end.failure = always(left_at(reached));
       co_return;
     }
-    if (next.end) co_return end_of_blocks(task, next);
+    if (next.end) co_return co_await end_of_blocks(task, next);
   }
 }
 
@@ -235,7 +235,7 @@ async::task<> compressed_inputs::take_block(group& task, const block& next) {
       co_await skip(task, next, in);
     } else if (!co_await decode_some(task, in)) {
       if (options_.skip_damage) {
-        begin_skipping(task, task.decoder->fault_cause());
+        co_await begin_skipping(task, task.decoder->fault_cause());
         // leave out at least one byte of the frame, so that its own magic number is not found again
         const std::uint64_t of_frame = task.skipped_to - task.frame_begin;
         const auto skipped_bytes = next.bytes.first(next.bytes.size() - in.size());
@@ -250,15 +250,15 @@ async::task<> compressed_inputs::take_block(group& task, const block& next) {
   }
 }
 
-void compressed_inputs::end_of_blocks(group& task, const block& last) {
+async::task<> compressed_inputs::end_of_blocks(group& task, const block& last) {
   if (last.error) {
     task.end.failure = failure_of(last.error);
   } else if (task.lost) {
     end_skipping(task, task.skipped_to);
   } else if (std::string cause = missing_cause(*task.decoder, task.ends_input); cause.empty()) {
-    if (task.frame_bytes > 0) conclude_verified(task);  // needed for formats without an end mark
+    if (task.frame_bytes > 0) co_await conclude_verified(task);  // needed for formats without an end mark
   } else if (options_.skip_damage) {
-    begin_skipping(task, std::move(cause));
+    co_await begin_skipping(task, std::move(cause));
     end_skipping(task, task.skipped_to);
   } else {
     task.end.failure = [kept = task.context->keep_decoder(), ends_input = task.ends_input](std::uint64_t before) {
@@ -268,7 +268,7 @@ void compressed_inputs::end_of_blocks(group& task, const block& last) {
 }
 
 // The damaged frame stays unverified. The bytes up to the start of the next frame are not decoded.
-void compressed_inputs::begin_skipping(group& task, std::string cause) {
+async::task<> compressed_inputs::begin_skipping(group& task, std::string cause) {
   task.skipped_to = task.decoder->consumed_total();
   task.frame_begin = std::max(task.frame_begin, task.decoder->frameless_to());
   task.lost = {.compressed_begin = task.frame_begin,
@@ -277,7 +277,7 @@ void compressed_inputs::begin_skipping(group& task, std::string cause) {
                .unverified_bytes = task.frame_bytes,
                .cause = std::move(cause)};
   counts_.note_gap(task.owner.input, task.lost->cause);
-  if (options_.text_to != nullptr) options_.text_to->note_gap(task.owner);
+  if (options_.text_to != nullptr) co_await options_.text_to->note_gap(task.owner);
   if (task.frame_bytes > 0) counts_.conclude(task.owner, task.frame_bytes, false);
   ++task.owner.frame;
   ++task.owner.lost_before;
@@ -332,7 +332,7 @@ async::task<bool> compressed_inputs::decode_some(group& task, std::span<const st
     if (result.status == io::fill_status::needs_input) break;
     if (result.status == io::fill_status::failed) co_return false;
     if (result.status == io::fill_status::needs_window) co_await grant_window(task);
-    if (result.status == io::fill_status::frame_verified) conclude_verified(task);
+    if (result.status == io::fill_status::frame_verified) co_await conclude_verified(task);
   }
   co_return true;
 }
@@ -353,7 +353,10 @@ io::fill_result compressed_inputs::fill(group& task, std::span<const std::byte> 
   return task.decoder->fill(in, out);
 }
 
-void compressed_inputs::conclude_verified(group& task) {
+async::task<> compressed_inputs::conclude_verified(group& task) {
+  if (options_.text_to != nullptr && options_.text_to->awaits_verdicts()) {
+    co_await options_.text_to->note_verified(task.owner);
+  }
   ++notes_.frames;
   if (!task.context->cut.verified_in_place(task.owner, task.frame_bytes) && task.frame_bytes > 0) {
     counts_.conclude(task.owner, task.frame_bytes, true);

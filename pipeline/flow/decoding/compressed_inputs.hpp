@@ -101,9 +101,9 @@ class compressed_inputs {
   void begin_parts(group& task, const block& first);
   async::task<> take_block(group& task, const block& next);
   async::task<bool> decode_some(group& task, std::span<const std::byte>& in);
-  void end_of_blocks(group& task, const block& last);
+  async::task<> end_of_blocks(group& task, const block& last);
   async::task<> skip(group& task, const block& source, std::span<const std::byte>& in);
-  void begin_skipping(group& task, std::string cause);
+  async::task<> begin_skipping(group& task, std::string cause);
   static void end_skipping(group& task, std::uint64_t at);
   async::task<> grant_window(group& task) const;
   [[nodiscard]] bool may_pass_ahead(group& task) const;
@@ -111,7 +111,7 @@ class compressed_inputs {
   async::task<> pass(group& task, held_reservation target, std::size_t bytes);
   static async::task<> wait_for_text(group& task);
   io::fill_result fill(group& task, std::span<const std::byte> in, std::span<std::byte> out);
-  void conclude_verified(group& task);
+  async::task<> conclude_verified(group& task);
 
   const settings options_;
   const executors executors_;

@@ -60,10 +60,11 @@ void set_both_outputs(plan& planned, const destination& text, const config::opti
   set_outputs(planned, both);
 }
 
-// Text that misses a part must not look like a whole: a regular file gets its name only if the run was complete.
-bool publish(const finished_run& finished, const std::string& name, destination& text) {
+// Text that misses a part must not look like a whole: a regular file gets its name only if the run was complete, except
+// for what --skip-damage skipped.
+bool publish(const plan& planned, const finished_run& finished, const std::string& name, destination& text) {
   const bool is_complete = finished.outcome.status == run_status::complete;
-  if (is_complete) {
+  if (is_complete || lacks_damaged_text_only(planned, finished)) {
     text.commit();
   } else if (!text.pending_path().empty()) {
     complain(name + " was not written, because the text is not complete");
@@ -87,7 +88,8 @@ ending filter_into_one(const config::options& typed, const io::open_descriptors&
   const finished_run finished = file_run(planned, events, {}, hooks_of_filter(dropped.get(), screen)).run();
   const std::string name = planned.output ? printable(*planned.output) : "standard output";
   try {
-    return conclude_filter(planned, finished, name, dropped.get(), [&] { return publish(finished, name, text); });
+    return conclude_filter(planned, finished, name, dropped.get(),
+                           [&] { return publish(planned, finished, name, text); });
   } catch (...) {
     if (finished.end_at_once) throw unclean_end(std::current_exception());
     throw;

@@ -57,12 +57,6 @@ plan make_folder_plan(const config::options& typed) {
   return made;
 }
 
-// The outputs that are made now, and how many are complete already.
-struct folder_work {
-  std::vector<planned_output> outputs;
-  std::size_t complete = 0;
-};
-
 void refuse_result_as_output(const config::options& typed, const std::vector<planned_output>& outputs) {
   if (!typed.result) return;
   std::error_code ignored;
@@ -80,13 +74,11 @@ folder_work plan_work(const config::options& typed, const plan& planned, const l
                       const earlier_outputs& earlier) {
   std::vector<planned_output> all = plan_outputs(typed, planned, found);
   refuse_result_as_output(typed, all);
-  const std::size_t number = all.size();
-  folder_work made{
-      .outputs = outputs_to_write(
-          *typed.output_dir, std::move(all), found, earlier,
-          {.are_resumed = typed.resume, .are_replaced = typed.force, .named_by = typed.where("--output-dir")})};
-  made.complete = number - made.outputs.size();
-  return made;
+  return outputs_to_write(*typed.output_dir, std::move(all), found, earlier,
+                          {.are_resumed = typed.resume,
+                           .are_replaced = typed.force,
+                           .may_lack_text = typed.skip_damage,
+                           .named_by = typed.where("--output-dir")});
 }
 
 // The inputs of these outputs, and those with errors.
@@ -135,13 +127,12 @@ class folder_filter {
     folder_record record(folder, options);
     const auto remaining = std::make_shared<looked_up_inputs>(remaining_inputs(found, work.outputs));
     planned_.looked_up = remaining;
-    const bool keeps_selected = planned_.units->filter->units == units::filtering::kept::selected;
-    output_folder outputs(folder, std::move(work.outputs), *remaining, record, keeps_selected);
-    return run_with(outputs, work.complete);
+    output_folder outputs(folder, std::move(work.outputs), *remaining, record, planned_.units->filter->units);
+    return run_with(outputs, work);
   }
 
  private:
-  ending run_with(output_folder& outputs, std::size_t complete) {
+  ending run_with(output_folder& outputs, const folder_work& work) {
     const kept_stop_signal stop_signal;
     if (!planned_.measuring.warning.empty()) complain("warning: " + planned_.measuring.warning);
     locale_is_utf8();  // keeps its result; not thread-safe, so before threads start
@@ -152,18 +143,25 @@ class folder_filter {
     const finished_run finished = file_run(planned_, events, {}, std::move(hooks)).run();
     try {
       return conclude_filter(
-          planned_, finished, printable(*typed_.output_dir), dropped_.get(), [&] { return print_failures(outputs); },
-          [&] { return text_of(typed_, outputs.written(), complete); });
+          planned_, finished, printable(*typed_.output_dir), dropped_.get(),
+          [&] { return print_failures(outputs, work); },
+          [&] { return text_of(typed_, outputs.written(), work.complete); });
     } catch (...) {
       if (finished.end_at_once) throw unclean_end(std::current_exception());
       throw;
     }
   }
 
-  static bool print_failures(const output_folder& outputs) {
+  // The exit status does not depend on how many runs the outputs took.
+  [[nodiscard]] bool print_failures(const output_folder& outputs, const folder_work& work) const {
     const std::vector<std::string> failures = outputs.failures();
     for (const std::string& each : failures) complain(each);
-    return failures.empty();
+    if (work.lacking_text > 0) {
+      complain(printable(*typed_.output_dir) + ": " + grouped(work.lacking_text) +
+               " of the outputs that were complete " + (work.lacking_text == 1 ? "lacks" : "lack") +
+               " damaged text of the input");
+    }
+    return failures.empty() && work.lacking_text == 0;
   }
 
   const config::options& typed_;

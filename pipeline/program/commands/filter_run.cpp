@@ -9,6 +9,7 @@
 #include "pipeline/report/output/progress_line.hpp"
 #include "pipeline/report/output/terminal.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -23,12 +24,14 @@ std::string units_text(std::uint64_t number, std::uint64_t bytes) {
 }
 
 // "kept 9,990 (1,020,304 bytes) of 10,000 (1,024,000 bytes), each line"
-std::string summary_of_filter(const plan& planned, const unit_summary& found) {
-  const bool keeps_selected = planned.units->filter->units == units::filtering::kept::selected;
-  const std::uint64_t kept = keeps_selected ? found.selected : found.seen - found.selected;
-  const std::uint64_t bytes = keeps_selected ? found.selected_bytes : found.bytes - found.selected_bytes;
-  return "kept " + units_text(kept, bytes) + " of " + units_text(found.seen, found.bytes) + ", each " +
-         planned.units->each;
+std::string summary_of_filter(const plan& planned, const units::unit_totals& found) {
+  const units::unit_totals kept = units::kept_of(found, planned.units->filter->units);
+  std::string text = "kept " + units_text(kept.seen, kept.bytes) + " of " + units_text(found.seen, found.bytes) +
+                     ", each " + planned.units->each;
+  if (found.unverified > 0) {
+    text += "; dropped " + units_text(found.unverified, found.unverified_bytes) + " with unverified text";
+  }
+  return text;
 }
 
 void write_result(const report& result, dropped_units& to) {
@@ -37,6 +40,18 @@ void write_result(const report& result, dropped_units& to) {
 }
 
 }  // namespace
+
+bool lacks_damaged_text_only(const plan& planned, const finished_run& finished) {
+  const file_outcome& outcome = finished.outcome;
+  const report& result = outcome.result.shared().content;
+  const bool is_whole_run = finished.signal == 0 && outcome.status == run_status::incomplete &&
+                            outcome.result.error().empty() && !outcome.pass_through_error &&
+                            outcome.not_passed_through == 0;
+  if (!planned.skip_damage || !is_whole_run || result.units->early_ends > 0) return false;
+  return std::ranges::all_of(result.inputs, [](const input_report& each) {
+    return each.complete || each.error_kind == failure_kind::damaged;
+  });
+}
 
 dropped_units::dropped_units(const std::string& name, console& screen, const io::open_descriptors& inherited)
     : file(name, writing::whole, inherited),
@@ -82,7 +97,7 @@ ending conclude_filter(const plan& planned, const finished_run& finished, const 
   if (result.stats) write_to_standard_error(render_stats(*result.stats, target_for_standard_error()));
   if (consumer_left(outcome)) throw destination_error(EPIPE, std::system_category(), "cannot write standard output");
   if (!planned.quiet && !outcome.pass_through_error) {
-    complain((prefix ? prefix() : "") + summary_of_filter(planned, *outcome.result.units()));
+    complain((prefix ? prefix() : "") + summary_of_filter(planned, result.units->totals));
   }
   const int signal = kept_stop_signal::received();
   if (signal != 0) complain("ended by SIG" + std::string(::sigabbrev_np(signal)));

@@ -24,6 +24,9 @@ struct dropped_units {
   report_writer writer;
 };
 
+/// With --skip-damage: every input was read to its end, and nothing else than damaged text is missing.
+bool lacks_damaged_text_only(const plan& planned, const finished_run& finished);
+
 /// Null without --result. Throws destination_error.
 std::unique_ptr<dropped_units> open_result(const config::options& typed, console& screen,
                                            const io::open_descriptors& inherited);

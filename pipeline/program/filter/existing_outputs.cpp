@@ -39,18 +39,18 @@ class existing_files {
                  const existing_outputs& existing)
       : folder_(folder), found_(found), earlier_(earlier), existing_(existing) {}
 
-  /// Whether the output is complete. Throws if it may not be written.
-  [[nodiscard]] bool has(const planned_output& output) {
+  /// The line of the output if it is complete, else null. Throws if it may not be written.
+  [[nodiscard]] const earlier_output* find(const planned_output& output) {
     const fs::path path = folder_ / output.name;
     struct stat now{};
-    if (::lstat(path.c_str(), &now) != 0) return false;  // a link could lead to a file outside the folder
+    if (::lstat(path.c_str(), &now) != 0) return nullptr;  // a link could lead to a file outside the folder
     if (!S_ISREG(now.st_mode)) refuse(path, "is not a regular file; remove it, or give another folder");
     refuse_input(path, now);
-    if (existing_.are_resumed) return is_resumed(output, path, now);
+    if (existing_.are_resumed) return resumed(output, path, now);
     if (!existing_.are_replaced) {
       refuse(path, "exists; give --resume to skip what is complete, --force to replace the files, or another folder");
     }
-    return false;
+    return nullptr;
   }
 
  private:
@@ -66,13 +66,20 @@ class existing_files {
     }
   }
 
-  [[nodiscard]] bool is_resumed(const planned_output& output, const fs::path& path, const struct stat& now) const {
+  [[nodiscard]] const earlier_output* resumed(const planned_output& output, const fs::path& path,
+                                              const struct stat& now) const {
     const earlier_output* const line = line_of(output.name, state_of(now));
-    if (line != nullptr && line->has_same_options) return line->input == output.input_state;
-    if (existing_.are_replaced) return false;
+    const bool lacks_text = line != nullptr && line->lacks_damaged_text && !existing_.may_lack_text;
+    if (line != nullptr && line->has_same_options && !lacks_text) {
+      return line->input == output.input_state ? line : nullptr;
+    }
+    if (existing_.are_replaced) return nullptr;
     if (line == nullptr) {
       refuse(path, std::string("exists, and is not as a line of ") + record_name +
                        " describes it; give --force to replace it, or another folder");
+    }
+    if (line->has_same_options) {
+      refuse(path, "lacks the damaged text of its input; give --skip-damage, or --force to filter it again");
     }
     refuse(path, "was filtered with other options (" + std::string(record_name) +
                      " has them); give the same options, --force to filter it again, or another folder");
@@ -100,12 +107,19 @@ std::string replaced_by(const std::string& temporary) { return temporary.substr(
 
 }  // namespace
 
-std::vector<planned_output> outputs_to_write(const fs::path& folder, std::vector<planned_output> all,
-                                             const looked_up_inputs& found, const earlier_outputs& earlier,
-                                             const existing_outputs& existing) {
+folder_work outputs_to_write(const fs::path& folder, std::vector<planned_output> all, const looked_up_inputs& found,
+                             const earlier_outputs& earlier, const existing_outputs& existing) {
   existing_files files(folder, found, earlier, existing);
-  std::erase_if(all, [&](const planned_output& each) { return files.has(each); });
-  return all;
+  folder_work made;
+  for (planned_output& each : all) {
+    if (const earlier_output* const line = files.find(each)) {
+      ++made.complete;
+      if (line->lacks_damaged_text) ++made.lacking_text;
+    } else {
+      made.outputs.push_back(std::move(each));
+    }
+  }
+  return made;
 }
 
 void remove_leftovers(const fs::path& folder, const std::vector<planned_output>& outputs, const fs::path& kept) {

@@ -31,6 +31,7 @@ json as_json(const recorded_output& line, const std::string& options) {
   out["output"] = as_json(line.output);
   out["kept"] = {{"units", line.kept}, {"bytes", line.kept_bytes}};
   out["dropped"] = {{"units", line.dropped}, {"bytes", line.dropped_bytes}};
+  if (line.lacks_damaged_text) out["lacks_damaged_text"] = true;
   out["options"] = json::parse(options);
   return out;
 }
@@ -45,7 +46,8 @@ void add_line(const std::string& text, const std::string& options, earlier_outpu
     if (encoded != object.end()) name = from_base64(encoded->get<std::string>()).value_or("");
     const earlier_output found{.input = state_from(object.at("input")),
                                .output = state_from(object.at("output")),
-                               .has_same_options = object.at("options").dump() == options};
+                               .has_same_options = object.at("options").dump() == options,
+                               .lacks_damaged_text = object.value("lacks_damaged_text", false)};
     to[name].push_back(found);
   } catch (const json::exception&) {
     return;

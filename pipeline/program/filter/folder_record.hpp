@@ -22,6 +22,7 @@ struct recorded_output {
   std::uint64_t kept_bytes = 0;
   std::uint64_t dropped = 0;
   std::uint64_t dropped_bytes = 0;
+  bool lacks_damaged_text = false;  ///< the input is damaged, and --skip-damage was given
 };
 
 /// A line of an earlier run.
@@ -29,6 +30,7 @@ struct earlier_output {
   file_state input;
   file_state output;
   bool has_same_options = false;
+  bool lacks_damaged_text = false;
 };
 
 /// The lines of earlier runs, by the name of the output, in the order of the file.

@@ -25,11 +25,6 @@ void create_folder_of(const fs::path& file) {
   if (error) throw destination_error(error, "cannot create the folder " + printable(file.parent_path().string()));
 }
 
-units::unit_totals kept_of(const units::unit_totals& found, bool keeps_selected) {
-  if (keeps_selected) return {.seen = found.selected, .bytes = found.selected_bytes};
-  return {.seen = found.seen - found.selected, .bytes = found.bytes - found.selected_bytes};
-}
-
 }  // namespace
 
 // A failure is noted, and the rest of the text is not written; other inputs are not concerned.
@@ -44,8 +39,8 @@ class output_folder::outlet final : public units::kept_outlet {
     });
   }
 
-  void end(input_observer::ending how, const units::unit_totals& found) override {
-    if (how != input_observer::ending::whole) return;
+  void end(const units::kept_end& found) override {
+    if (found.how != input_observer::ending::whole) return;
     attempt([&] {
       open();
       encoder_->end();
@@ -78,15 +73,16 @@ class output_folder::outlet final : public units::kept_outlet {
     });
   }
 
-  void publish(const units::unit_totals& found) {
-    const units::unit_totals kept = kept_of(found, folder_.keeps_selected_);
+  void publish(const units::kept_end& found) {
+    const units::unit_totals kept = kept_of(found.units, folder_.kept_);
     folder_.record_.add({.name = output_.name,
                          .input = output_.input_state,
                          .output = state_of(file_->synchronize_text()),
                          .kept = kept.seen,
                          .kept_bytes = kept.bytes,
-                         .dropped = found.seen - kept.seen,
-                         .dropped_bytes = found.bytes - kept.bytes});
+                         .dropped = found.units.seen - kept.seen,
+                         .dropped_bytes = found.units.bytes - kept.bytes,
+                         .lacks_damaged_text = found.has_gaps});
     file_->commit();
     encoder_.reset();
     file_.reset();
@@ -101,8 +97,8 @@ class output_folder::outlet final : public units::kept_outlet {
 };
 
 output_folder::output_folder(fs::path folder, std::vector<planned_output> outputs, const looked_up_inputs& found,
-                             folder_record& record, bool keeps_selected)
-    : folder_(std::move(folder)), outputs_(std::move(outputs)), record_(record), keeps_selected_(keeps_selected) {
+                             folder_record& record, units::filtering::kept kept)
+    : folder_(std::move(folder)), outputs_(std::move(outputs)), record_(record), kept_(kept) {
   for (const planned_output& each : outputs_) by_input_.emplace(found.inputs[each.input].name, &each);
 }
 
@@ -121,7 +117,7 @@ void output_folder::note_finished(const input_report& input) {
     const std::scoped_lock lock(mutex_);
     if (finished_.contains(found->second)) return;
   }
-  open_outlet(input.name)->end(input_observer::ending::whole, {});
+  open_outlet(input.name)->end({});
 }
 
 std::size_t output_folder::written() const {

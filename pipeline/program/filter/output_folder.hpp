@@ -9,6 +9,7 @@
 #include "pipeline/program/filter/folder_record.hpp"
 #include "pipeline/program/filter/output_names.hpp"
 #include "pipeline/report/units/kept_outlet.hpp"
+#include "pipeline/report/units/unit_plan.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -25,16 +26,24 @@ namespace gpuhist::pipeline {
 
 /// What is done with files that are in the folder.
 struct existing_outputs {
-  bool are_resumed = false;   ///< complete outputs stay, those of changed inputs are replaced
-  bool are_replaced = false;  ///< other files are replaced, too
-  std::string named_by;       ///< the option of the folder, in messages
+  bool are_resumed = false;    ///< complete outputs stay, those of changed inputs are replaced
+  bool are_replaced = false;   ///< other files are replaced, too
+  bool may_lack_text = false;  ///< an output without the damaged text of its input is complete (--skip-damage)
+  std::string named_by;        ///< the option of the folder, in messages
 };
 
-/// The outputs that a run must write: those that are not complete in the folder, which need not exist. Reads no input.
-/// Throws config::usage_error if a file is in the way, or is an input.
-std::vector<planned_output> outputs_to_write(const std::filesystem::path& folder, std::vector<planned_output> all,
-                                             const looked_up_inputs& found, const earlier_outputs& earlier,
-                                             const existing_outputs& existing);
+/// What a run must write, and what earlier runs wrote.
+struct folder_work {
+  std::vector<planned_output> outputs;  ///< those that are not complete
+  std::size_t complete = 0;
+  std::size_t lacking_text = 0;  ///< of the complete ones: without the damaged text of their inputs
+};
+
+/// The work of a run. The folder need not exist. Reads no input. Throws config::usage_error if a file is in the way, or
+/// is an input.
+folder_work outputs_to_write(const std::filesystem::path& folder, std::vector<planned_output> all,
+                             const looked_up_inputs& found, const earlier_outputs& earlier,
+                             const existing_outputs& existing);
 
 /// Removes the temporary files of runs that were killed, of these outputs only, except the file `kept`. Precondition:
 /// no other process writes to the folder.
@@ -55,9 +64,9 @@ class folder_lock {
 /// The outputs of one run. Thread-safe.
 class output_folder final : public units::kept_outlets {
  public:
-  /// Borrows `found`, the list of the inputs. `keeps_selected`: the units that are selected are kept.
+  /// Borrows `found`, the list of the inputs. `kept`: which units are kept.
   output_folder(std::filesystem::path folder, std::vector<planned_output> outputs, const looked_up_inputs& found,
-                folder_record& record, bool keeps_selected);
+                folder_record& record, units::filtering::kept kept);
 
   std::unique_ptr<units::kept_outlet> open(const std::string& input) override;
 
@@ -79,7 +88,7 @@ class output_folder final : public units::kept_outlets {
   const std::filesystem::path folder_;
   const std::vector<planned_output> outputs_;
   folder_record& record_;
-  const bool keeps_selected_;
+  const units::filtering::kept kept_;
   std::unordered_map<std::string_view, const planned_output*> by_input_;
   mutable std::mutex mutex_;                            // of all below
   std::unordered_set<const planned_output*> finished_;  // written or failed

@@ -128,6 +128,12 @@ void add_units(std::string& out, const units::unit_result& found) {
     add_row(out, each, found.each, "selected_bytes", found.totals.selected_bytes,
             share_of_all(found.totals.selected_bytes, found.totals.bytes));
   }
+  if (found.drops_unverified) {
+    add_row(out, each, found.each, "unverified", found.totals.unverified,
+            share_of_all(found.totals.unverified, found.totals.seen));
+    add_row(out, each, found.each, "unverified_bytes", found.totals.unverified_bytes,
+            share_of_all(found.totals.unverified_bytes, found.totals.bytes));
+  }
   if (found.field) {
     add_row(out, each, found.each, "without_field", found.totals.without_field,
             share_of_all(found.totals.without_field, found.totals.seen));

@@ -121,13 +121,16 @@ void add_pairs(exposition& to, const report& content) {
 }
 
 void add_units(exposition& to, const units::unit_result& found) {
-  to.family("units", "Units that were seen, selected by the condition, or lines without the field.");
+  to.family("units",
+            "Units that were seen, selected by the condition, lines without the field, or units with damaged text.");
   to.sample({{"each", found.each}, {"which", "seen"}}, found.totals.seen);
   if (found.where) to.sample({{"each", found.each}, {"which", "selected"}}, found.totals.selected);
   if (found.field) to.sample({{"each", found.each}, {"which", "without_field"}}, found.totals.without_field);
+  if (found.drops_unverified) to.sample({{"each", found.each}, {"which", "unverified"}}, found.totals.unverified);
   to.family("unit_bytes", "Bytes of these units.");
   to.sample({{"each", found.each}, {"which", "seen"}}, found.totals.bytes);
   if (found.where) to.sample({{"each", found.each}, {"which", "selected"}}, found.totals.selected_bytes);
+  if (found.drops_unverified) to.sample({{"each", found.each}, {"which", "unverified"}}, found.totals.unverified_bytes);
   if (found.ranked_by) {
     to.family("top_unit", "The highest values of a formula over the units.");
     for (const units::ranked_unit& each : found.top) {

@@ -71,6 +71,10 @@ json units_as_json(const report& content, const units::unit_result& found) {
     out["selected"] = found.totals.selected;
     out["selected_bytes"] = found.totals.selected_bytes;
   }
+  if (found.drops_unverified) {
+    out["unverified"] = found.totals.unverified;
+    out["unverified_bytes"] = found.totals.unverified_bytes;
+  }
   if (found.ranked_by) {
     out["top_by"] = *found.ranked_by;
     out["top"] = top_as_json(content, found);

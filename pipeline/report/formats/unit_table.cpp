@@ -28,6 +28,10 @@ std::string totals_lines(const units::unit_result& found, const render_target& t
     rows.push_back(
         {"selected", grouped(totals.selected), grouped(totals.selected_bytes), share_of(totals.selected, totals.seen)});
   }
+  if (found.drops_unverified) {
+    rows.push_back({"unverified", grouped(totals.unverified), grouped(totals.unverified_bytes),
+                    share_of(totals.unverified, totals.seen)});
+  }
   if (found.field) rows.push_back({"without field", grouped(found.totals.without_field), "", ""});
   const std::string measured = found.field ? ", field " + printable(*found.field) : "";
   const text_table table({{"each " + found.each + measured, false}, {"units"}, {"bytes"}, {"share", true, 1}}, rows,

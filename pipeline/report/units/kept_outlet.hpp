@@ -11,6 +11,16 @@
 
 namespace gpuhist::pipeline::units {
 
+/// How the kept text of an input ends.
+struct kept_end {
+  input_observer::ending how = input_observer::ending::whole;
+  bool has_gaps = false;  ///< damaged text is missing (filtering::drops_unverified)
+  unit_totals units{};    ///< of the input
+
+  /// Whether the input is complete and verified.
+  [[nodiscard]] bool is_complete() const { return how == input_observer::ending::whole && !has_gaps; }
+};
+
 /// The kept text of one input. One call at a time, on any thread. Members may throw; that ends the run.
 class kept_outlet {
  public:
@@ -22,8 +32,8 @@ class kept_outlet {
   /// The next text, in order.
   virtual void write(std::span<const std::byte> text) = 0;
 
-  /// No more text follows. After `whole` the input is complete and verified. `found`: the units of the input.
-  virtual void end(input_observer::ending how, const unit_totals& found) = 0;
+  /// No more text follows.
+  virtual void end(const kept_end& found) = 0;
 };
 
 /// Makes the outlets of a run. Thread-safe.

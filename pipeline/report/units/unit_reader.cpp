@@ -64,7 +64,7 @@ std::size_t unit_reader::take_until(std::span<const std::byte> text, bool verifi
       break;
     }
     if (fields_ != nullptr) totals_.without_field += fields_->without_field();
-    judge();
+    rejects(verified_) ? reject_batch() : judge();
     text = text.subspan(batch_.end_of(batch_.size() - 1));
   }
   flush();
@@ -72,14 +72,21 @@ std::size_t unit_reader::take_until(std::span<const std::byte> text, bool verifi
 }
 
 void unit_reader::note_gap() {
+  has_gaps_ = true;
   if (std::exchange(in_head_, false)) gap_after_head_ = true;
-  if (place_.bytes > 0) close_open();
+  cut_open();
   flush();
 }
 
 void unit_reader::end(ending how) {
-  note_gap();
-  if (outlet_) outlet_->end(how, of_input_);
+  if (how == ending::early) {
+    run_.note_early_end();
+    cut_open();
+  } else if (place_.bytes > 0) {
+    close_open();
+  }
+  flush();
+  if (outlet_) outlet_->end({.how = how, .has_gaps = has_gaps_, .units = of_input_});
   if (fields_ == nullptr || fields_->faults().lines == 0) return;
   lines_without_field found = fields_->faults();
   found.input = name_;
@@ -98,6 +105,7 @@ bool unit_reader::is_full() const {
 std::size_t unit_reader::extend_head(std::span<const std::byte> text) {
   const std::size_t rest = rest_of_open(text);
   const std::size_t taken = std::min(rest, max_head - head_.size());
+  if (taken > 0) head_is_verified_ = head_is_verified_ && verified_;
   head_.insert(head_.end(), text.begin(), text.begin() + static_cast<std::ptrdiff_t>(taken));
   in_head_ = head_.empty() || head_.back() != meter_.plan().shape.delimiter;
   return taken;
@@ -105,7 +113,7 @@ std::size_t unit_reader::extend_head(std::span<const std::byte> text) {
 
 void unit_reader::follow(std::unique_ptr<input_observer> earlier) {
   earlier_.reset(dynamic_cast<unit_reader*>(earlier.release()));
-  if (!head_.empty()) earlier_->take(head_, verified_);
+  if (!head_.empty()) earlier_->take(head_, head_is_verified_);
   if (gap_after_head_) earlier_->note_gap();
   const unit_place begin = earlier_->place_;
   if (in_head_) {
@@ -122,6 +130,7 @@ void unit_reader::follow(std::unique_ptr<input_observer> earlier) {
   out_ = &run_;
   in_head_ = false;
   head_ = {};
+  has_gaps_ = has_gaps_ || earlier_->has_gaps_;
   of_input_ += earlier_->of_input_;
   outlet_ = std::move(earlier_->outlet_);
   if (outlet_) drain();
@@ -131,6 +140,7 @@ void unit_reader::follow(std::unique_ptr<input_observer> earlier) {
 // No unit has ended in the text of this reader.
 void unit_reader::continue_unit_of(unit_reader& earlier) {
   std::swap(place_, earlier.place_);
+  std::swap(open_is_verified_, earlier.open_is_verified_);
   std::swap(open_, earlier.open_);
   std::swap(open_words_, earlier.open_words_);
   std::swap(last_, earlier.last_);
@@ -171,7 +181,15 @@ void unit_reader::extend_open(std::span<const std::byte> text) {
     count_open(text, place_.bytes > 0 && !unit_meter::separates_words(last_));
   }
   place_.bytes += text.size();
+  open_is_verified_ = open_is_verified_ && verified_;
   last_ = text.back();
+}
+
+// Text of the open unit may be missing.
+void unit_reader::cut_open() {
+  if (place_.bytes == 0) return;
+  if (kept_ && meter_.plan().filter->drops_unverified) open_is_verified_ = false;
+  close_open();
 }
 
 // `in_word`: the text follows a byte of a word of the unit.
@@ -193,22 +211,35 @@ void unit_reader::count_open_value() {
 
 void unit_reader::close_open() {
   if (fields_ != nullptr) count_open_value();
+  const bool is_kept = judge_open();
+  if (kept_) kept_->close(is_kept, held_ ? kept_text::use::later : kept_text::use::next);
+  advance(fields_ != nullptr ? (last_ == std::byte{'\n'} ? 1 : 0) : open_.counts['\n']);
+  std::ranges::fill(open_.counts, 0);
+  open_words_ = 0;
+  open_is_verified_ = true;
+}
+
+// Returns whether a filter keeps it.
+bool unit_reader::judge_open() {
   sequence_counts sequences{.words = open_words_};
   if (meter_.needs_malformed()) {
     open_utf8_.end();
     sequences.malformed = open_utf8_.counts().malformed;
     open_utf8_ = gpu::host::utf8_meter(gpu::host::utf8_detail::code_points);
   }
-  const double holds = run_.judge(counted(open_, sequences, 0), *out_);
+  counted_unit unit = counted(open_, sequences, 0);
+  unit.verified = open_is_verified_;
+  if (rejects(unit.verified)) {
+    reject(unit);
+    return false;
+  }
+  const double holds = run_.judge(unit, *out_);
   const bool is_selected = holds == 1.0;
   of_input_ += {.seen = 1,
                 .bytes = place_.bytes,
                 .selected = is_selected ? 1U : 0U,
                 .selected_bytes = is_selected ? place_.bytes : 0};
-  if (kept_) kept_->close(meter_.plan().filter->keeps(holds), held_ ? kept_text::use::later : kept_text::use::next);
-  advance(fields_ != nullptr ? (last_ == std::byte{'\n'} ? 1 : 0) : open_.counts['\n']);
-  std::ranges::fill(open_.counts, 0);
-  open_words_ = 0;
+  return kept_ && meter_.plan().filter->keeps(holds);
 }
 
 void unit_reader::advance(std::uint64_t newlines) {
@@ -216,6 +247,31 @@ void unit_reader::advance(std::uint64_t newlines) {
   place_.line += newlines;
   place_.offset += place_.bytes;
   place_.bytes = 0;
+}
+
+// Whether units with such text are dropped, whatever the condition.
+bool unit_reader::rejects(bool verified) const { return kept_ && meter_.plan().filter->drops_unverified && !verified; }
+
+void unit_reader::reject(const counted_unit& found) {
+  run_.reject(found, *out_);
+  of_input_ += {.seen = 1, .bytes = place_.bytes, .unverified = 1, .unverified_bytes = place_.bytes};
+  if (run_.reports_rejected()) ++selected_;
+}
+
+// All text of the batch is damaged.
+void unit_reader::reject_batch() {
+  if (!run_.reports_rejected()) {
+    totals_.unverified += batch_.size();
+    totals_.unverified_bytes += batch_.end_of(batch_.size() - 1);
+    return pass();
+  }
+  batch_.evaluate();  // for the values of the reported units
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    place_.bytes = batch_.end_of(i) - batch_.begin_of(i);
+    count_bytes(batch_.measured(i), scratch_);
+    reject(counted(scratch_, batch_.sequences_of(i), i));
+    advance(batch_.newlines_of(i));
+  }
 }
 
 // Reports the units of the batch, and adds up the others.

@@ -47,7 +47,8 @@ class unit_reader final : public input_observer {
   /// Ends after max_selected units, and a batch, were selected for a report, or max_kept bytes were kept.
   std::size_t take_some(std::span<const std::byte> text, bool verified) override;
 
-  /// The open unit ends here, and the next text begins a unit.
+  /// The open unit ends here, and the next text begins a unit. The rest of the open unit may be missing, so
+  /// filtering::drops_unverified drops it.
   void note_gap() override;
   void end(ending how) override;
   void follow(std::unique_ptr<input_observer> earlier) override;
@@ -78,9 +79,14 @@ class unit_reader final : public input_observer {
   void extend_open(std::span<const std::byte> text);
   [[nodiscard]] bool open_is_complete() const;
   void close_open();
+  [[nodiscard]] bool judge_open();
+  void cut_open();
   void count_open(std::span<const std::byte> text, bool in_word);
   void count_open_value();
+  [[nodiscard]] bool rejects(bool verified) const;
   void judge();
+  void reject(const counted_unit& found);
+  void reject_batch();
   [[nodiscard]] judged_unit judged_at(std::size_t unit) const;
   [[nodiscard]] bool is_dull() const;
   void pass();
@@ -100,14 +106,17 @@ class unit_reader final : public input_observer {
   unit_outlet* out_;                   // held_, or the run
   bool in_head_;
   bool gap_after_head_ = false;
+  bool head_is_verified_ = true;
   std::vector<std::byte> head_;
   std::unique_ptr<unit_reader> earlier_;  // text that it keeps precedes that of this reader
   const std::uint64_t input_;
   const std::shared_ptr<const std::string> name_;
-  bool verified_ = false;
+  bool verified_ = false;  // the text that was passed last
+  bool has_gaps_ = false;
 
   unit_place place_{};  // of the open unit, or of the next one
-  gpu::tally open_;     // the counts of the open unit, by byte value
+  bool open_is_verified_ = true;
+  gpu::tally open_;  // the counts of the open unit, by byte value
   std::uint64_t open_words_ = 0;
   std::byte last_{};  // byte of the open unit
   gpu::host::utf8_meter open_utf8_{gpu::host::utf8_detail::code_points};

@@ -4,6 +4,7 @@
 #include "gpu/tally.hpp"
 #include "pipeline/report/conditions/formula.hpp"
 #include "pipeline/report/units/distribution.hpp"
+#include "pipeline/report/units/unit_plan.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -54,6 +55,8 @@ struct unit_totals {
   std::uint64_t selected = 0;
   std::uint64_t selected_bytes = 0;
   std::uint64_t without_field = 0;  ///< lines, except blank ones
+  std::uint64_t unverified = 0;     ///< that filtering::drops_unverified drops; they are not selected
+  std::uint64_t unverified_bytes = 0;
 
   unit_totals& operator+=(const unit_totals& more) {
     seen += more.seen;
@@ -61,10 +64,19 @@ struct unit_totals {
     selected += more.selected;
     selected_bytes += more.selected_bytes;
     without_field += more.without_field;
+    unverified += more.unverified;
+    unverified_bytes += more.unverified_bytes;
     return *this;
   }
   bool operator==(const unit_totals&) const = default;
 };
+
+/// The units that a filter keeps, as `seen` and `bytes`.
+inline unit_totals kept_of(const unit_totals& found, filtering::kept which) {
+  if (which == filtering::kept::selected) return {.seen = found.selected, .bytes = found.selected_bytes};
+  return {.seen = found.seen - found.selected - found.unverified,
+          .bytes = found.bytes - found.selected_bytes - found.unverified_bytes};
+}
 
 /// A unit and its rank.
 struct ranked_unit {
@@ -78,6 +90,8 @@ struct unit_result {
   unit_totals totals;
   std::optional<std::string> field{};            ///< its name; nothing: the units themselves were measured
   std::optional<std::string> where{};            ///< as typed
+  bool drops_unverified = false;                 ///< as that of filtering
+  std::uint64_t early_ends = 0;                  ///< inputs whose text ended early, after some text
   std::optional<std::string> ranked_by{};        ///< as typed
   std::vector<ranked_unit> top{};                ///< highest value first; equal values in the order of inputs and units
   std::optional<std::string> distribution_of{};  ///< as typed

@@ -38,6 +38,11 @@ void unit_run::note(lines_without_field found) {
   faults_.push_back(std::move(found));
 }
 
+void unit_run::note_early_end() {
+  const std::scoped_lock lock(mutex_);
+  ++early_ends_;
+}
+
 void unit_run::add(const unit_totals& more) {
   const std::scoped_lock lock(mutex_);
   findings_.totals += more;
@@ -86,6 +91,12 @@ double unit_run::judge(const counted_unit& found, unit_outlet& to) const {
   return condition;
 }
 
+void unit_run::reject(const counted_unit& found, unit_outlet& to) const {
+  const std::uint64_t bytes = found.place.bytes;
+  to.add({.seen = 1, .bytes = bytes, .unverified = 1, .unverified_bytes = bytes});
+  if (reports_rejected()) to.select(meter_.record_of(found, *meter_.plan().where));
+}
+
 void unit_run::judge_whole(const whole_unit& found) {
   const auto input = std::make_shared<const std::string>(found.name);
   judge({.input = input,
@@ -103,6 +114,8 @@ unit_result unit_run::result() const {
   unit_result made{.each = plan.each, .totals = findings_.totals};
   if (plan.field) made.field = plan.field->name;
   if (plan.where) made.where = plan.where->text();
+  made.drops_unverified = awaits_verdicts();
+  made.early_ends = early_ends_;
   if (plan.top) made.ranked_by = plan.top->by.text();
   if (plan.distribution) made.distribution_of = plan.distribution->text();
   std::vector<ranked_record> sorted = findings_.best.records();

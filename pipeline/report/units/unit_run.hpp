@@ -64,6 +64,7 @@ class unit_run final : public text_observer, public unit_outlet {
   void publish() override;
   [[nodiscard]] bool filters() const override { return holds_text() && outlets_ == nullptr; }
   [[nodiscard]] bool holds_text() const override { return meter_.plan().filter.has_value(); }
+  [[nodiscard]] bool awaits_verdicts() const override { return holds_text() && meter_.plan().filter->drops_unverified; }
 
   /// The result so far.
   [[nodiscard]] unit_result result() const;
@@ -90,12 +91,21 @@ class unit_run final : public text_observer, public unit_outlet {
   void add(unit_findings more);
   void note(lines_without_field found);
 
+  /// An input had an early end.
+  void note_early_end();
+
   /// Held while a line is read that needs much memory, so that there is only one.
   [[nodiscard]] std::mutex& long_lines() { return long_lines_; }
 
   /// Evaluates all formulas for one unit, and puts what follows into `to`. Returns the value of the condition; 0
   /// without one.
   double judge(const counted_unit& found, unit_outlet& to) const;
+
+  /// Puts a unit that filtering::drops_unverified drops into `to`.
+  void reject(const counted_unit& found, unit_outlet& to) const;
+
+  /// Whether such units are reported.
+  [[nodiscard]] bool reports_rejected() const { return report_ != nullptr; }
 
  private:
   const unit_meter& meter_;
@@ -105,6 +115,7 @@ class unit_run final : public text_observer, public unit_outlet {
   std::mutex long_lines_;
   mutable std::mutex mutex_;  // of all below
   std::uint64_t wholes_ = 0;  // units that are inputs or windows
+  std::uint64_t early_ends_ = 0;
   unit_findings findings_;
   std::vector<lines_without_field> faults_;
 };
