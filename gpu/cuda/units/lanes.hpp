@@ -36,8 +36,16 @@ struct warp_lanes {
     std::uint32_t sum = value;
 #pragma unroll
     for (unsigned distance = 1; distance < size; distance *= 2) {
-      const std::uint32_t other = __shfl_up_sync(all, sum, distance);
-      if (rank() >= distance) sum += other;
+      // the shuffle finds out whether there is such a lane, which saves a selection
+      asm volatile(
+          "{\n\t"
+          ".reg .u32 other;\n\t"
+          ".reg .pred exists;\n\t"
+          "shfl.sync.up.b32 other|exists, %0, %1, 0, 0xffffffff;\n\t"
+          "@exists add.u32 %0, %0, other;\n\t"
+          "}"
+          : "+r"(sum)
+          : "r"(distance));
     }
     return sum - value;
   }

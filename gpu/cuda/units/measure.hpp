@@ -27,27 +27,36 @@ GPUHIST_HOST_DEVICE inline unsigned count_equal(std::uint32_t word, std::uint32_
   return population(~(((other & low_bits) + low_bits) | other | low_bits));
 }
 
+/// The number of delimiters of a lane. `bytes`: that are text.
+GPUHIST_HOST_DEVICE inline unsigned count_delimiters(const lane_text& text, std::uint32_t bytes,
+                                                     std::uint32_t delimiters) {
+  constexpr std::uint32_t word_bytes = sizeof(std::uint32_t);
+  unsigned found = 0;
+  for (unsigned i = 0; i < words_of_lane; ++i) {
+    std::uint32_t word = text.words[i];
+    if (bytes < (i + 1) * word_bytes) {  // other bytes after the end
+      const std::uint32_t after = bytes > i * word_bytes ? ~std::uint32_t{0} << (8 * (bytes - i * word_bytes)) : ~0U;
+      word = (word & ~after) | (~delimiters & after);
+    }
+    found += count_equal(word, delimiters);
+  }
+  return found;
+}
+
 /// The pieces of a part: one for each delimiter, and one for the bytes after the last.
 template <class Lanes>
 GPUHIST_HOST_DEVICE std::uint32_t count_pieces_of(const Lanes& lanes, const tile_part& part, std::uint8_t delimiter) {
   if (part.bytes == 0) return 0;
   const std::uint32_t delimiters = delimiter * 0x01010101U;
   std::uint32_t found = 0;
+  std::uint32_t at = lanes.rank() * lane_bytes;
 #if defined(__CUDA_ARCH__)
 #pragma unroll 4
 #endif
-  for (std::uint32_t at = lanes.rank() * lane_bytes; at < part.bytes; at += Lanes::size * lane_bytes) {
-    const lane_text text = load_lane(part.text, at, part.bytes);
-    for (unsigned i = 0; i < words_of_lane; ++i) {
-      const std::uint32_t begin = at + i * static_cast<std::uint32_t>(sizeof(std::uint32_t));
-      std::uint32_t word = text.words[i];
-      if (begin + sizeof word > part.bytes) {  // other bytes after the end
-        const std::uint32_t after = begin < part.bytes ? ~std::uint32_t{0} << (8 * (part.bytes - begin)) : ~0U;
-        word = (word & ~after) | (~delimiters & after);
-      }
-      found += count_equal(word, delimiters);
-    }
+  for (; at + lane_bytes <= part.bytes; at += Lanes::size * lane_bytes) {
+    found += count_delimiters(load_lane(part.text, at, part.bytes), lane_bytes, delimiters);
   }
+  if (at < part.bytes) found += count_delimiters(load_lane(part.text, at, part.bytes), part.bytes - at, delimiters);
   return lanes.sum(found) + (part.text[part.bytes - 1] == delimiter ? 0 : 1);
 }
 
