@@ -56,7 +56,7 @@ GPUHIST_HOST_DEVICE inline std::uint32_t permuted(std::uint32_t low, std::uint32
 
 /// The bytes of a lane, as they are in memory.
 struct lane_text {
-  std::uint32_t words[words_of_lane];
+  alignas(16) std::uint32_t words[words_of_lane];
 };
 
 /// The next bytes of a lane; zeros if there are none. `text`: aligned to 32, readable up to a multiple of 32.
