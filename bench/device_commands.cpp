@@ -7,6 +7,7 @@
 #include "bench/pairs.hpp"
 #include "bench/summary.hpp"
 #include "bench/table.hpp"
+#include "bench/units.hpp"
 #include "config/size.hpp"
 
 #include <algorithm>
@@ -110,5 +111,6 @@ int run_decode(const decode_command& command) {
 }
 
 int run_pairs() { return measure_pairs(current_machine()) ? 0 : 1; }
+int run_units() { return measure_units(current_machine()) ? 0 : 1; }
 
 }  // namespace gpuhist::bench

@@ -5,9 +5,9 @@
 #include "tests/gpu/zstd_corpus.hpp"
 #include "tests/gpu/zstd_mutator.hpp"
 #include "tests/support/campaign.hpp"
+#include "tests/support/device_arrays.hpp"
 #include "tests/support/zstd_batch.hpp"
 
-#include <cuda_runtime_api.h>
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -20,40 +20,6 @@ namespace zstd = gpuhist::gpu::cuda::zstd;
 using zstd::verdict;
 
 namespace {
-
-bool no_device() {
-  int count = 0;
-  const cudaError_t code = cudaGetDeviceCount(&count);
-  const bool none = code != cudaSuccess || count == 0;
-  if (none) std::printf("skipped: no CUDA device (%s)\n", cudaGetErrorString(code));
-  return none;
-}
-
-void require(cudaError_t code) { REQUIRE(std::string(cudaGetErrorString(code)) == "no error"); }
-
-/// Device memory of exactly this size, so that compute-sanitizer detects every access outside it.
-template <class T>
-class device_array {
- public:
-  explicit device_array(std::size_t count) : bytes_(count * sizeof(T)) {
-    require(cudaMalloc(&memory_, std::max<std::size_t>(bytes_, 1)));
-  }
-  device_array(const T* from, std::size_t count) : device_array(count) { copy_from(from, bytes_); }
-  device_array(const device_array&) = delete;
-  device_array& operator=(const device_array&) = delete;
-  ~device_array() { cudaFree(memory_); }
-
-  void clear() { require(cudaMemset(memory_, 0, bytes_)); }
-  void copy_from(const void* from, std::size_t bytes) {
-    require(cudaMemcpy(memory_, from, bytes, cudaMemcpyHostToDevice));
-  }
-  void copy_to(void* to, std::size_t bytes) const { require(cudaMemcpy(to, memory_, bytes, cudaMemcpyDeviceToHost)); }
-  [[nodiscard]] T* data() const { return static_cast<T*>(memory_); }
-
- private:
-  std::size_t bytes_;
-  void* memory_ = nullptr;
-};
 
 // Phase 6 reads whole words of the text of a frame, also the last one.
 constexpr std::size_t text_unit = 32;

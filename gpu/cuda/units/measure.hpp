@@ -1,0 +1,192 @@
+// Measuring the units of a tile: first the number of its pieces, then their rows. Lanes read 32 bytes each, in turn:
+//
+//     lane            0               1               2
+//     text        ... li | ne\n lin   | e\n a very lo | ng line ...
+//     delimiters         |   1        |  1            |
+//     before          sums of the lanes before it, of all earlier bytes of the part
+//     row of a piece     sums at its end, less the sums at the end of the piece before
+//
+// The sums at the end of the last piece before those of a lane are those of the nearest lane before it that has a
+// delimiter.
+#pragma once
+
+#include "gpu/cuda/kernels/host_device.hpp"
+#include "gpu/cuda/units/lane_masks.hpp"
+#include "gpu/cuda/units/piece_classes.hpp"
+#include "gpu/cuda/units/unit_tiles.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gpuhist::gpu::cuda::units {
+
+/// The number of bytes of a word that are `value`, which is repeated in `values`.
+GPUHIST_HOST_DEVICE inline unsigned count_equal(std::uint32_t word, std::uint32_t values) {
+  constexpr std::uint32_t low_bits = 0x7f7f7f7f;
+  const std::uint32_t other = word ^ values;  // 0 in bytes that are equal
+  return population(~(((other & low_bits) + low_bits) | other | low_bits));
+}
+
+/// The number of delimiters of a lane. `bytes`: that are text.
+GPUHIST_HOST_DEVICE inline unsigned count_delimiters(const lane_text& text, std::uint32_t bytes,
+                                                     std::uint32_t delimiters) {
+  constexpr std::uint32_t word_bytes = sizeof(std::uint32_t);
+  unsigned found = 0;
+  for (unsigned i = 0; i < words_of_lane; ++i) {
+    std::uint32_t word = text.words[i];
+    if (bytes < (i + 1) * word_bytes) {  // other bytes after the end
+      const std::uint32_t after = bytes > i * word_bytes ? ~std::uint32_t{0} << (8 * (bytes - i * word_bytes)) : ~0U;
+      word = (word & ~after) | (~delimiters & after);
+    }
+    found += count_equal(word, delimiters);
+  }
+  return found;
+}
+
+/// The pieces of a part: one for each delimiter, and one for the bytes after the last.
+template <class Lanes>
+GPUHIST_HOST_DEVICE std::uint32_t count_pieces_of(const Lanes& lanes, const tile_part& part, std::uint8_t delimiter) {
+  if (part.bytes == 0) return 0;
+  const std::uint32_t delimiters = delimiter * 0x01010101U;
+  std::uint32_t found = 0;
+  std::uint32_t at = lanes.rank() * lane_bytes;
+#if defined(__CUDA_ARCH__)
+#pragma unroll 4
+#endif
+  for (; at + lane_bytes <= part.bytes; at += Lanes::size * lane_bytes) {
+    found += count_delimiters(load_lane(part.text, at, part.bytes), lane_bytes, delimiters);
+  }
+  if (at < part.bytes) found += count_delimiters(load_lane(part.text, at, part.bytes), part.bytes - at, delimiters);
+  return lanes.sum(found) + (part.text[part.bytes - 1] == delimiter ? 0 : 1);
+}
+
+/// Writes launch.tile_pieces[tile]: the number of pieces of the tile.
+template <class Lanes>
+GPUHIST_HOST_DEVICE void count_pieces(const Lanes& lanes, const unit_launch& launch, std::uint32_t tile) {
+  std::uint32_t pieces = 0;
+  for_parts(launch, tile, [&](std::uint32_t, bool, const tile_part& part) {
+    pieces += count_pieces_of(lanes, part, launch.delimiter);
+  });
+  if (lanes.rank() == 0) launch.tile_pieces[tile] = pieces;
+}
+
+template <unsigned Counters>
+GPUHIST_HOST_DEVICE void store_row(const unit_launch& launch, std::uint32_t index, const row_words<Counters>& row) {
+  if (index >= launch.row_room) return;
+  std::uint32_t* const to = launch.rows + std::size_t{index} * row_words<Counters>::size;
+#if defined(__CUDA_ARCH__)
+  if constexpr (Counters == 4) {
+    *reinterpret_cast<uint2*>(to) = make_uint2(row.at[0], row.at[1]);
+  } else {
+    for (unsigned i = 0; i < row_words<Counters>::size; i += 4) {
+      *reinterpret_cast<uint4*>(to + i) = make_uint4(row.at[i], row.at[i + 1], row.at[i + 2], row.at[i + 3]);
+    }
+  }
+#else
+  std::memcpy(to, row.at, sizeof row.at);
+#endif
+}
+
+/// Writes the rows of the pieces of parts. All lanes of a team have one with the same state.
+template <unsigned Counters, class Lanes, class Table>
+class part_measurer {
+ public:
+  using row = row_words<Counters>;
+
+  GPUHIST_HOST_DEVICE part_measurer(const Lanes& lanes, const unit_launch& launch, const Table& table)
+      : lanes_(lanes), launch_(launch), table_(table) {}
+
+  /// `first`: the index of the first row. Returns the number of pieces.
+  GPUHIST_HOST_DEVICE std::uint32_t measure(const tile_part& part, std::uint32_t first) {
+    sums_ = {};
+    last_ = {};
+    first_ = first;
+    lane_text text = load_lane(part.text, lanes_.rank() * lane_bytes, part.bytes);
+    for (std::uint32_t round = 0; round < part.bytes; round += round_bytes) {
+      const std::uint32_t at = round + lanes_.rank() * lane_bytes;
+      const lane_text next = load_lane(part.text, at + round_bytes, part.bytes);
+      measure_round(text, at, part.bytes);
+      text = next;
+    }
+    if (last_.first() == part.bytes) return sums_.first();
+    const std::uint32_t pieces = sums_.first() + 1;
+    sums_.set_first(part.bytes);
+    sums_ -= last_;
+    if (lanes_.rank() == 0) store_row<Counters>(launch_, first_ + pieces - 1, sums_);
+    return pieces;
+  }
+
+ private:
+  static constexpr std::uint32_t round_bytes = Lanes::size * lane_bytes;
+
+  GPUHIST_HOST_DEVICE void measure_round(const lane_text& text, std::uint32_t at, std::uint32_t bytes) {
+    const lane_masks masks = classify(text, table_);
+    const std::uint32_t valid = at >= bytes ? 0 : bytes - at >= lane_bytes ? ~0U : ~(~0U >> (bytes - at));
+    const std::uint32_t delimiters = bytes_of_class<Counters>(masks, 0) & valid;
+    row own = count_classes<Counters>(masks, valid);
+    own.at[0] |= population(delimiters);
+    row before;
+    for (unsigned i = 0; i < row::size; ++i) before.at[i] = lanes_.sum_before(own.at[i]);
+    const row total = from(before, own, Lanes::size - 1);
+    before += sums_;
+    sums_ += total;
+    const bool has_delimiter = delimiters != 0;
+    const row last = has_delimiter ? sums_at(masks, before, at, lowest_bit(delimiters)) : row{};
+    const std::uint32_t with_delimiter = lanes_.lanes_with(has_delimiter);
+    if (with_delimiter == 0) return;
+    const std::uint32_t earlier = with_delimiter & ((1U << lanes_.rank()) - 1);
+    const row previous = from(last, earlier != 0 ? highest_bit(earlier) : 0);
+    if (has_delimiter) write(masks, before, at, delimiters, earlier != 0 ? previous : last_, last);
+    last_ = from(last, highest_bit(with_delimiter));
+  }
+
+  // The sums at the end of the byte with this bit. The first number is the end in the part.
+  GPUHIST_HOST_DEVICE static row sums_at(const lane_masks& masks, const row& before, std::uint32_t at, unsigned bit) {
+    row sums = count_classes<Counters>(masks, ~0U << bit);
+    sums += before;
+    sums.set_first(at + lane_bytes - bit);
+    return sums;
+  }
+
+  GPUHIST_HOST_DEVICE void write(const lane_masks& masks, const row& before, std::uint32_t at, std::uint32_t delimiters,
+                                 row previous, const row& last) {
+    for (std::uint32_t index = first_ + before.first(); delimiters != 0; ++index) {
+      const unsigned bit = highest_bit(delimiters);
+      delimiters ^= 1U << bit;
+      const row end = delimiters == 0 ? last : sums_at(masks, before, at, bit);
+      row piece = end;
+      piece -= previous;
+      piece.at[0] |= piece_rows::end_flag;
+      store_row<Counters>(launch_, index, piece);
+      previous = end;
+    }
+  }
+
+  GPUHIST_HOST_DEVICE row from(const row& values, unsigned lane) const {
+    row made;
+    for (unsigned i = 0; i < row::size; ++i) made.at[i] = lanes_.from(values.at[i], lane);
+    return made;
+  }
+  GPUHIST_HOST_DEVICE row from(row values, const row& more, unsigned lane) const { return from(values += more, lane); }
+
+  const Lanes& lanes_;
+  const unit_launch& launch_;
+  const Table& table_;
+  row sums_{};  // of all earlier rounds of the part; the first number: of delimiters
+  row last_{};  // at the end of the last piece; the first number: its end in the part
+  std::uint32_t first_ = 0;
+};
+
+/// Writes the rows of the pieces of a tile. `launch.tile_pieces`: of each tile, the number of pieces before it.
+template <unsigned Counters, class Lanes, class Table>
+GPUHIST_HOST_DEVICE void measure_tile(const Lanes& lanes, const unit_launch& launch, const Table& table,
+                                      std::uint32_t tile) {
+  part_measurer<Counters, Lanes, Table> measurer(lanes, launch, table);
+  std::uint32_t row = launch.tile_pieces[tile];
+  for_parts(launch, tile, [&](std::uint32_t index, bool begins, const tile_part& part) {
+    if (begins && lanes.rank() == 0) launch.extent_pieces[index] = row;
+    if (part.bytes > 0) row += measurer.measure(part, row);
+  });
+}
+
+}  // namespace gpuhist::gpu::cuda::units

@@ -1,0 +1,69 @@
+// Text in device memory whose units are measured, and its division into tiles. A warp measures a tile:
+//
+//     text      | extent 0              |  | extent 1 | extent 2 ...             |
+//     tiles     | tile 0          | tile 1          | tile 2          | tile 3 ...
+//     pieces    | line\n line\n li|ne\n end|  | line\n| a line of two |tiles\n li|
+//
+// A piece ends after a delimiter, at the end of a tile, or at the end of an extent. So tiles do not depend on each
+// other, and 16 bits suffice for the numbers of a piece, whatever the length of a unit.
+#pragma once
+
+#include "gpu/cuda/kernels/extent_search.hpp"
+#include "gpu/cuda/kernels/host_device.hpp"
+#include "gpu/engine.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gpuhist::gpu::cuda::units {
+
+inline constexpr std::uint32_t tile_bytes = std::uint32_t{16} << 10U;
+
+/// Bytes that a lane reads at once. Extents begin at multiples of it, and text can be read up to the next one.
+inline constexpr std::uint32_t lane_bytes = 32;
+
+/// One measurement. All pointers are of device memory, or all of host memory.
+struct unit_launch {
+  const std::uint8_t* text = nullptr;  ///< aligned to 32
+  const extent* extents = nullptr;     ///< each begins at a multiple of lane_bytes
+  std::uint32_t extent_count = 0;
+  std::uint32_t text_room = 0;             ///< all extents end there or before
+  const std::uint32_t* classes = nullptr;  ///< a class_table
+  unsigned counters = 4;                   ///< numbers of a row: 4, 8 or 16
+  std::uint8_t delimiter = '\n';
+  std::uint32_t* tile_pieces = nullptr;    ///< scratch memory: tiles_in(text_room) + 1 elements
+  std::uint32_t* extent_pieces = nullptr;  ///< written: pieces before each extent, and in a last element of all
+  std::uint32_t* rows = nullptr;           ///< written: as piece_classes.hpp, aligned to 32
+  std::uint32_t row_room = 0;              ///< rows from there on are not written
+  int multiprocessors = 1;
+};
+
+/// One more than there are full tiles, so that empty extents at the end are in a tile, too.
+GPUHIST_HOST_DEVICE inline std::uint32_t tiles_in(std::uint32_t text_room) { return text_room / tile_bytes + 1; }
+
+/// The bytes of an extent in a tile.
+struct tile_part {
+  const std::uint8_t* text;
+  std::uint32_t bytes;
+};
+
+/// Calls `measure(index, begins, part)` for every extent that begins in a tile or has bytes in it, in order. `begins`:
+/// in this tile.
+template <class Measure>
+GPUHIST_HOST_DEVICE void for_parts(const unit_launch& launch, std::uint32_t tile, const Measure& measure) {
+  const std::uint64_t begin = std::uint64_t{tile} * tile_bytes;
+  const std::uint64_t end = begin + tile_bytes;
+  std::uint32_t index = 0;  // of the first extent that does not end before the tile
+  if (tile > 0) {
+    const auto before = static_cast<std::uint32_t>(begin - 1);
+    index = kernels::first_extent_after(launch.extents, launch.extent_count, before);
+  }
+  for (; index < launch.extent_count && launch.extents[index].begin < end; ++index) {
+    const extent whole = launch.extents[index];
+    const auto from = static_cast<std::uint32_t>(whole.begin > begin ? whole.begin : begin);
+    const auto to = static_cast<std::uint32_t>(whole.end < end ? whole.end : end);
+    measure(index, whole.begin >= begin, tile_part{launch.text + from, to > from ? to - from : 0});
+  }
+}
+
+}  // namespace gpuhist::gpu::cuda::units
