@@ -31,7 +31,7 @@ void on_device(const zstd::batch_buffers& host, const batch_bytes& bytes) {
   const device_array<zstd::block_codes> codes(host.block_count);
   const device_array<zstd::decoded_block> decoded(host.block_count);
   const device_array<zstd::sequence_entry> sequences(host.sequence_room);
-  const device_array<zstd::decoded_frame> results(host.frame_count);
+  device_array<zstd::decoded_frame> results(host.frame_count);
   device_array<std::uint8_t> literals(host.literal_room);
   device_array<std::uint8_t> text((bytes.text + text_unit - 1) / text_unit * text_unit);
   device_array<std::uint64_t> used(2);
@@ -39,6 +39,7 @@ void on_device(const zstd::batch_buffers& host, const batch_bytes& bytes) {
   text.clear();
   text.copy_from(host.text, bytes.text);
   used.clear();
+  results.clear();  // bytes between its members are copied, too
   zstd::batch_buffers device = host;
   device.compressed = reinterpret_cast<const std::uint32_t*>(compressed.data());
   device.frames = frames.data();

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
@@ -243,4 +244,39 @@ TEST_CASE("the JSON statistics contain every stage and the limit of the run") {
   stats = parsed(shown)["stats"];
   CHECK(stats["engine"]["timeline"].dump() ==
         R"({"span_seconds":4.0,"copy_busy_seconds":3.0,"kernel_busy_seconds":2.0,"overlap_seconds":1.0})");
+}
+
+TEST_CASE("a line of a unit has its fields, whatever bytes its name has: as nlohmann::json writes them") {
+  report frame = report_of({"letters", "classes"}, "");
+  const std::string text = "abc 12\n";
+  for (const std::string& name : {std::string("a.log"), std::string("\"quoted\" \\ \t\x7f\x01"),
+                                  std::string("\xff\xc3"), std::string("\xc3\xa4\xe2\x82\xac"), std::string()}) {
+    for (const bool has_more : {false, true}) {
+      CAPTURE(name);
+      frame.ignore_case = has_more;
+      frame.byte_counts = has_more;
+      units::unit_record found{
+          .input = std::make_shared<const std::string>(name),
+          .place = {.number = 7, .line = 8, .offset = 9'000'000'000, .bytes = text.size()},
+          .verified = true,
+          .counts = count(frame, text),
+          .values = {{.name = "digit", .value = 0.1}, {.name = "words", .value = 2.0}, {.name = "jsd", .value = {}}}};
+      ordered_json expected = {{"kind", "unit"}, {"schema", "gpuhist.result/1"}, {"run", "1f"}, {"name", name}};
+      if (!is_utf8(name)) expected["name_base64"] = base64(name);
+      expected.update({{"unit", 7}, {"line", 8}, {"offset", 9'000'000'000}, {"verified", true}});
+      expected["values"] = {{"digit", 0.1}, {"words", 2}, {"jsd", nullptr}};
+      if (has_more) expected["ignore_case"] = true;
+      expected["bytes"] = text.size();
+      const ordered_json counts = parsed(report_of({"letters", "classes"}, text));
+      expected["lines"] = counts["lines"];
+      expected["buckets"] = counts["buckets"];
+      ordered_json line = ordered_json::parse(unit_json_line(frame, "1f", found));
+      if (has_more) {
+        CHECK(line["byte_counts"].size() == 256);
+        line.erase("byte_counts");
+      }
+      CHECK(line.dump() ==
+            ordered_json::parse(expected.dump(-1, ' ', false, ordered_json::error_handler_t::replace)).dump());
+    }
+  }
 }

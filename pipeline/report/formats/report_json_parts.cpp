@@ -63,9 +63,9 @@ json pairs_as_json(const scheme_view& view, const gpu::tally& counts) {
   return out;
 }
 
-std::string text_of(const json& object) { return object.dump(-1, ' ', false, json::error_handler_t::replace); }
-
 }  // namespace
+
+std::string text_of(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 void add_counts(json& to, const report& content, const gpu::tally& counts) {
   to["lines"] = lines_in(counts, content.partition);
@@ -178,7 +178,7 @@ json start_of(const report& content, std::string_view kind, std::string_view run
 }  // namespace
 
 json beginning_of(std::string_view kind, std::string_view run) {
-  json out = {{"kind", kind}, {"schema", "gpuhist.result/1"}};
+  json out = {{"kind", kind}, {"schema", result_schema}};
   if (!run.empty()) out["run"] = run;
   return out;
 }

@@ -14,6 +14,8 @@ namespace gpuhist::pipeline {
 /// Adds "lines", "buckets" and, for a result with `byte_counts`, the 256 counts.
 void add_counts(nlohmann::ordered_json& to, const report& content, const gpu::tally& counts);
 
+inline constexpr std::string_view result_schema = "gpuhist.result/1";
+
 /// The first fields of every document: its kind, the schema and, if not empty, the run.
 nlohmann::ordered_json beginning_of(std::string_view kind, std::string_view run);
 
@@ -37,6 +39,9 @@ void write_snapshot(const report& content, std::string_view run, const text_sink
 void write_with_inputs(const nlohmann::ordered_json& before, const report& content,
                        nlohmann::ordered_json (*input_to_json)(const report&, const input_report&),
                        const nlohmann::ordered_json& after, const text_sink& out);
+
+/// The text of a value, in one line. Bytes that are not UTF-8 become U+FFFD.
+std::string text_of(const nlohmann::ordered_json& value);
 
 /// One line with its line end. Bytes that are not UTF-8 become U+FFFD; `name_base64` has the exact bytes of a name.
 std::string as_line(const nlohmann::ordered_json& object);
