@@ -169,7 +169,10 @@ async::task<> compressed_inputs::decode_blocks(group& task) {
       task.end.failure = always(left_at(reached));
       co_return;
     }
-    if (next.end) co_return co_await end_of_blocks(task, next);
+    if (next.end) {
+      co_await wait_for_text(task);
+      co_return co_await end_of_blocks(task, next);
+    }
   }
 }
 

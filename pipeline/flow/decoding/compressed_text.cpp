@@ -5,11 +5,18 @@
 //     idle thread:         | passes, commits, counts text 1 | text 2 ...
 #include "pipeline/flow/decoding/compressed_group.hpp"
 
+#include <cstddef>
 #include <exception>
 #include <memory>
 #include <utility>
 
 namespace gpuhist::pipeline {
+namespace {
+
+// Text that is passed ahead has a chunk of its own. Less text is not worth waking a thread.
+constexpr std::size_t min_bytes_ahead = std::size_t{64} << 10U;
+
+}  // namespace
 
 // Only the text of an input whose groups before this one have ended: text that must wait for its turn would keep a
 // slot, while the group needs another one.
@@ -19,11 +26,13 @@ bool compressed_inputs::may_pass_ahead(group& task) const {
   return task.input.running_groups == 1;
 }
 
-// Text that does not fill its chunk is passed on this thread: the rest of the chunk is reserved after it.
 async::task<> compressed_inputs::take_text(group& task, held_reservation target, const io::fill_result& result) {
   co_await wait_for_text(task);
-  const bool is_full = result.status == io::fill_status::output_full && result.produced == target.bytes().size();
-  if (!is_full || !may_pass_ahead(task)) co_return co_await pass(task, std::move(target), result.produced);
+  const bool ends_frame =
+      result.status != io::fill_status::output_full && result.status != io::fill_status::needs_input;
+  if (ends_frame || result.produced < min_bytes_ahead || !may_pass_ahead(task)) {
+    co_return co_await pass(task, std::move(target), result.produced);
+  }
   const auto pending = std::make_shared<group::pending_text>();
   async::spawn(executors_.pool, pass(task, std::move(target), result.produced),
                [pending](std::exception_ptr error) noexcept {
