@@ -16,6 +16,17 @@ void hold(std::span<const std::byte> text, spilled_bytes& held) {
   }
 }
 
+// After a failure, too: no text is observed twice.
+struct emptied_at_end {
+  explicit emptied_at_end(spilled_bytes& held) : held_(held) {}
+  emptied_at_end(const emptied_at_end&) = delete;
+  emptied_at_end& operator=(const emptied_at_end&) = delete;
+  ~emptied_at_end() { held_.cut_back(0); }
+
+ private:
+  spilled_bytes& held_;
+};
+
 }  // namespace
 
 text_taps::tap_pointer text_taps::find(const text_owner& owner) {
@@ -217,12 +228,12 @@ async::task<> text_taps::observe_now(input_id input, tap& to, std::span<const st
 
 async::task<> text_taps::release_held(input_id input, tap& from, bool verified) {
   co_await join(input, from);
+  const emptied_at_end emptied{*from.held};
   for (std::uint64_t at = 0; at < from.held->size();) {
     const std::string piece = from.held->read(at, piece_bytes);
     co_await observe_now(input, from, std::as_bytes(std::span(piece)), verified);
     at += piece.size();
   }
-  from.held->cut_back(0);
 }
 
 // The counts of UTF-8 are noted before the text is committed: an input may finish as soon as its text is merged.

@@ -128,11 +128,11 @@ std::unique_ptr<pipeline::unit_reports> counter::state::make_units() {
       events.wants_notices() ? run::report_faults(publish_faults) : nullptr);
 }
 
-// An input that has failed is also in the result, which comes later.
+// An input that has failed is also in the result, which comes later. Inputs that a stop has ended have not failed.
 void counter::state::notify_of_failures(pipeline::run_hooks& hooks) {
   if (!events.wants_notices()) return;
   hooks.input_finished = [this, next = std::move(hooks.input_finished)](const pipeline::input_report& input) {
-    if (!input.error.empty()) events.notify(input.name + ": " + input.error);
+    if (!input.error.empty() && !io::is_cut_short(input.error_kind)) events.notify(input.name + ": " + input.error);
     return next && next(input);
   };
 }

@@ -31,7 +31,17 @@ struct warp_lanes {
   static constexpr unsigned size = 32;
 
   __device__ unsigned rank() const { return threadIdx.x % size; }
-  __device__ std::uint32_t sum(std::uint32_t value) const { return __reduce_add_sync(all, value); }
+  __device__ std::uint32_t sum(std::uint32_t value) const {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(all, value);
+#else
+#pragma unroll
+    for (unsigned distance = size / 2; distance > 0; distance /= 2) {
+      value += __shfl_xor_sync(all, value, static_cast<int>(distance));
+    }
+    return value;
+#endif
+  }
   __device__ std::uint32_t sum_before(std::uint32_t value) const {
     std::uint32_t sum = value;
 #pragma unroll

@@ -5,37 +5,58 @@
 #include "pipeline/counts/input_failure.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace gpuhist::pipeline {
 
 verdict_gate::~verdict_gate() {
-  try {
-    for (const member_text& each : waiting_) give_up(each);
-  } catch (...) {
-    counts_.note_failure(std::current_exception());
+  for (const member_text& each : waiting_) {
+    try {
+      give_up(each);
+    } catch (...) {
+      counts_.note_failure(std::current_exception());
+    }
   }
 }
 
 void verdict_gate::give_up(const member_text& member) {
-  if (held_ != nullptr) {
-    held_->conclude({.input = member.input, .begin = member.held_at, .bytes = member.bytes},
-                    interrupted_ ? held_members::verdict::unread : held_members::verdict::damaged);
+  std::exception_ptr error;
+  try {
+    if (held_ != nullptr) {
+      held_->conclude({.input = member.input, .begin = member.held_at, .bytes = member.bytes},
+                      interrupted_ ? held_members::verdict::unread : held_members::verdict::damaged);
+    }
+  } catch (...) {
+    error = std::current_exception();
   }
-  input_failure cause =
-      interrupted_
-          ? input_failure{.kind = failure_kind::stopped,
-                          .text = "not verified: the run ended before the end of the surrounding archive or frame"}
-          : not_verified_in_archive();
+  close(member, interrupted_ ? input_failure{.kind = failure_kind::stopped,
+                                             .text = "not verified: the run ended before the end of the surrounding "
+                                                     "archive or frame"}
+                             : not_verified_in_archive());
+  if (error) std::rethrow_exception(error);
+}
+
+// The member is not complete.
+void verdict_gate::close(const member_text& member, input_failure cause) {
   counts_.close_group(
       member.input, 1,
       {.text_bytes = member.bytes, .failure = [cause = std::move(cause)](std::uint64_t) { return cause; }});
   counts_.finish(member.input, member.bytes);
 }
 
+// A failure of one member must not lose those after it.
 void verdict_gate::verified() {
   settled_ = true;
-  for (const member_text& each : std::exchange(waiting_, {})) submit(each);
+  std::exception_ptr error;
+  for (const member_text& each : std::exchange(waiting_, {})) {
+    try {
+      submit(each);
+    } catch (...) {
+      if (!error) error = std::current_exception();
+    }
+  }
+  if (error) std::rethrow_exception(error);
 }
 
 void verdict_gate::submit(const member_text& member) {
@@ -44,9 +65,14 @@ void verdict_gate::submit(const member_text& member) {
   } else if (below_ != nullptr) {
     below_->submit(member);
   } else {
-    if (held_ != nullptr) {
-      held_->conclude({.input = member.input, .begin = member.held_at, .bytes = member.bytes},
-                      held_members::verdict::verified);
+    try {
+      if (held_ != nullptr) {
+        held_->conclude({.input = member.input, .begin = member.held_at, .bytes = member.bytes},
+                        held_members::verdict::verified);
+      }
+    } catch (...) {
+      close(member, failure_from(std::current_exception()));
+      throw;
     }
     if (member.bytes > 0) counts_.conclude({.input = member.input, .group = 1, .frame = 1}, member.bytes, true);
     counts_.close_group(member.input, 1, {.text_bytes = member.bytes});

@@ -12,6 +12,7 @@
 #include "io/byte_reader.hpp"
 #include "io/decoder.hpp"
 #include "io/source.hpp"
+#include "pipeline/counts/input_failure.hpp"
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/flow/decoding/ahead_blocks.hpp"
 #include "pipeline/flow/decoding/block_reader.hpp"
@@ -67,10 +68,11 @@ class verdict_gate {
   void submit(const member_text& member);
 
  private:
-  verdict_gate* below_;
+  verdict_gate* below_ = nullptr;
   rolling_counts& counts_;
   held_members* held_;
   void give_up(const member_text& member);
+  void close(const member_text& member, input_failure cause);
 
   bool settled_ = true;
   bool interrupted_ = false;

@@ -222,9 +222,10 @@ void archive_walk::count_text(const content& item) {
                             0, failure_kind::refused);
     }
   } catch (...) {
-    const input_failure cause = failure_from(std::current_exception());
+    input_failure cause = failure_from(std::current_exception());
     end_text({.input = input, .bytes = bytes, .held_at = held_at}, cause);
-    counts_.close_group(input, 1, {.text_bytes = bytes, .failure = [cause](std::uint64_t) { return cause; }});
+    counts_.close_group(input, 1,
+                        {.text_bytes = bytes, .failure = [cause = std::move(cause)](std::uint64_t) { return cause; }});
     counts_.finish(input, bytes);
     throw;
   }

@@ -47,15 +47,26 @@ void push_part(part_queue& to, block next) {
 
 }  // namespace
 
-failure_maker failure_of(const std::exception_ptr& error) {
+// The failure of an input. What the input did not cause ends the run.
+failure_maker compressed_inputs::note(const std::exception_ptr& error, std::uint64_t reached) const {
   try {
     std::rethrow_exception(error);
   } catch (const std::bad_alloc&) {
     return no_memory();
-  } catch (const text_lost&) {
-    throw;
-  } catch (...) {
+  } catch (const io::input_error&) {
     return always(failure_from(error));
+  } catch (...) {
+    failures_.note(error);
+    return always(left_at(reached));
+  }
+}
+
+// The first failure is that of the group; of later ones, those that end the run are noted.
+void compressed_inputs::add_failure(const std::exception_ptr& later, std::exception_ptr& first) const {
+  if (!first) {
+    first = later;
+  } else if (!is_of_input(later)) {
+    failures_.note(later);
   }
 }
 
@@ -69,17 +80,17 @@ async::task<> compressed_inputs::decode(group_pointer task) {
   try {
     co_await wait_for_text(*task);
   } catch (...) {
-    if (!error) error = std::current_exception();
+    add_failure(std::current_exception(), error);
   }
   task->parts.reset();
   if (options_.text_to != nullptr) {
     try {
       co_await options_.text_to->end_group(task->owner, !error && !task->end.failure);
     } catch (...) {
-      if (!error) error = std::current_exception();
+      add_failure(std::current_exception(), error);
     }
   }
-  if (error) task->end.failure = failure_of(error);
+  if (error) task->end.failure = note(error, task->end.compressed_bytes.value_or(task->start.compressed_bytes));
 }
 
 // The group ends even if something fails here or before: other coroutines wait for its end.
@@ -255,7 +266,7 @@ async::task<> compressed_inputs::take_block(group& task, const block& next) {
 
 async::task<> compressed_inputs::end_of_blocks(group& task, const block& last) {
   if (last.error) {
-    task.end.failure = failure_of(last.error);
+    task.end.failure = note(last.error, task.end.compressed_bytes.value_or(0));
   } else if (task.lost) {
     end_skipping(task, task.skipped_to);
   } else if (std::string cause = missing_cause(*task.decoder, task.ends_input); cause.empty()) {

@@ -25,9 +25,6 @@
 
 namespace gpuhist::pipeline {
 
-/// Makes the failure of an input, given the bytes of its text before the group.
-using failure_maker = std::function<input_failure(std::uint64_t)>;
-
 inline failure_maker always(input_failure failure) {
   return [failure = std::move(failure)](std::uint64_t) { return failure; };
 }
@@ -38,9 +35,6 @@ inline failure_maker no_memory() {
     return input_failure{.kind = failure_kind::out_of_memory, .text = "not enough memory to decode it"};
   };
 }
-
-/// The failure of an input. Rethrows exceptions that belong to no input.
-failure_maker failure_of(const std::exception_ptr& error);
 
 // An input that is being decoded. Used by the coroutine that splits it; the atomic members and those under the mutex
 // are also used by its groups.

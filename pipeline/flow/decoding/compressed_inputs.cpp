@@ -75,7 +75,7 @@ async::task<> compressed_inputs::feed(std::shared_ptr<compressed_input> input, s
 
 void compressed_inputs::end_input_with(compressed_input& input, const std::exception_ptr& error) {
   if (error && !input.damaged) {
-    counts_.fail(input.id, input.text_bytes, failure_of(error)(input.text_bytes));
+    counts_.fail(input.id, input.text_bytes, note(error, input.compressed_bytes)(input.text_bytes));
   } else if (!input.damaged) {
     counts_.finish(input.id, input.text_bytes);
   }

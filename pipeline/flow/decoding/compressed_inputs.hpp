@@ -16,6 +16,7 @@
 #include "async/task_group.hpp"
 #include "io/format.hpp"
 #include "io/source.hpp"
+#include "pipeline/counts/input_failure.hpp"
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/flow/decoding/block_reader.hpp"
 #include "pipeline/flow/decoding/decode_contexts.hpp"
@@ -29,6 +30,7 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <stop_token>
@@ -36,6 +38,9 @@
 #include <vector>
 
 namespace gpuhist::pipeline {
+
+/// Makes the failure of an input, given the bytes of its text before the group.
+using failure_maker = std::function<input_failure(std::uint64_t)>;
 
 /// One coroutine calls add() and drain().
 class compressed_inputs {
@@ -90,6 +95,8 @@ class compressed_inputs {
   void spawn(const group_pointer& task);
   static void retire_oldest(compressed_input& input);
   void end_input_with(compressed_input& input, const std::exception_ptr& error);
+  [[nodiscard]] failure_maker note(const std::exception_ptr& error, std::uint64_t reached) const;
+  void add_failure(const std::exception_ptr& later, std::exception_ptr& first) const;
   async::task<> decode(group_pointer task);
   void end_group(group& task, std::exception_ptr error) noexcept;
   async::task<bool> decode_on_device(group& task);
@@ -108,7 +115,7 @@ class compressed_inputs {
   async::task<> grant_window(group& task) const;
   [[nodiscard]] bool may_pass_ahead(group& task) const;
   async::task<> take_text(group& task, held_reservation target, const io::fill_result& result);
-  async::task<> pass(group& task, held_reservation target, std::size_t bytes);
+  async::task<> pass(group& task, held_reservation target, std::size_t bytes) const;
   static async::task<> wait_for_text(group& task);
   io::fill_result fill(group& task, std::span<const std::byte> in, std::span<std::byte> out);
   async::task<> conclude_verified(group& task);

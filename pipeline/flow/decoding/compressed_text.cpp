@@ -42,7 +42,7 @@ async::task<> compressed_inputs::take_text(group& task, held_reservation target,
   task.pending = pending;
 }
 
-async::task<> compressed_inputs::pass(group& task, held_reservation target, std::size_t bytes) {
+async::task<> compressed_inputs::pass(group& task, held_reservation target, std::size_t bytes) const {
   if (options_.text_to != nullptr && bytes > 0) {
     co_await options_.text_to->pass(task.owner, target.bytes().first(bytes));
   }

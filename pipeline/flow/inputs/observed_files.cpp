@@ -112,7 +112,7 @@ void observed_files::spawn(const part_pointer& next) {
   try {
     taps_.begin_group(next->owner);
     async::spawn(pool_, std::move(reading),
-                 [this, next](std::exception_ptr error) noexcept { end_part(*next, std::move(error)); });
+                 [this, next](const std::exception_ptr& error) noexcept { end_part(*next, error); });
   } catch (...) {
     end_part(*next, std::current_exception());
     throw;
@@ -167,7 +167,7 @@ async::task<> observed_files::read_text(part& task) {
 }
 
 // The part ends even if something fails here or before: the coroutine of the file waits for its end.
-void observed_files::end_part(part& task, std::exception_ptr error) noexcept {
+void observed_files::end_part(part& task, const std::exception_ptr& error) noexcept {
   if (error) {
     try {
       task.result.failure = [failure = note(error, task.begin)](std::uint64_t) { return failure; };
@@ -201,7 +201,10 @@ input_failure observed_files::note(const std::exception_ptr& error, std::uint64_
 // After the failure of a part, which is that of the input, only the offset is left to be set.
 void observed_files::end(const open_file& file, const std::exception_ptr& error) {
   file.source->leave_offset_at(file.text_bytes);
-  if (file.has_failed) return;
+  if (file.has_failed) {
+    if (error && !is_of_input(error)) failures_.note(error);
+    return;
+  }
   if (error) return counts_.fail(file.input, file.text_bytes, note(error, file.text_bytes));
   if (!file.has_ended) return counts_.fail(file.input, file.text_bytes, left_at(file.text_bytes));
   counts_.finish(file.input, file.text_bytes);

@@ -56,8 +56,8 @@ class observed_files {
   void spawn(const part_pointer& next);
   async::task<> read_part(part_pointer task);
   async::task<> read_text(part& task);
-  void end_part(part& task, std::exception_ptr error) noexcept;
-  async::task<> retire_oldest(open_file& file);
+  void end_part(part& task, const std::exception_ptr& error) noexcept;
+  static async::task<> retire_oldest(open_file& file);
   [[nodiscard]] input_failure note(const std::exception_ptr& error, std::uint64_t reached) const;
   void end(const open_file& file, const std::exception_ptr& error);
 

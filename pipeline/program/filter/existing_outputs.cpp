@@ -69,16 +69,16 @@ class existing_files {
   [[nodiscard]] const earlier_output* resumed(const planned_output& output, const fs::path& path,
                                               const struct stat& now) const {
     const earlier_output* const line = line_of(output.name, state_of(now));
+    const bool has_same_options = line != nullptr && line->has_same_options;
+    if (has_same_options && line->input != output.input_state) return nullptr;
     const bool lacks_text = line != nullptr && line->lacks_damaged_text && !existing_.may_lack_text;
-    if (line != nullptr && line->has_same_options && !lacks_text) {
-      return line->input == output.input_state ? line : nullptr;
-    }
+    if (has_same_options && !lacks_text) return line;
     if (existing_.are_replaced) return nullptr;
     if (line == nullptr) {
       refuse(path, std::string("exists, and is not as a line of ") + record_name +
                        " describes it; give --force to replace it, or another folder");
     }
-    if (line->has_same_options) {
+    if (has_same_options) {
       refuse(path, "lacks the damaged text of its input; give --skip-damage, or --force to filter it again");
     }
     refuse(path, "was filtered with other options (" + std::string(record_name) +

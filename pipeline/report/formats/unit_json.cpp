@@ -72,7 +72,7 @@ class member_writer {
 
 // Whether counts are only those of lines and buckets.
 bool has_only_buckets(const report& frame) {
-  return !(frame.byte_counts && frame.type == report::kind::result) &&
+  return (!frame.byte_counts || frame.type != report::kind::result) &&
          std::ranges::none_of(frame.schemes, [](const scheme_view& view) { return view.has_pairs(); });
 }
 
