@@ -271,6 +271,10 @@ class Held(DamageTest):
         self.assertEqual(ended.status, 1)
         self.assertIn("frames that are not verified need a temporary file", ended.stderr)
         self.assertFalse(output.exists())
+        after = self.file("b.zst", zstd(b"after the hole\n"))
+        ended = filtered("--skip-damage", *ALL, "-T", "1", path, after, preexec_fn=file_size_limit(1_000_000))
+        self.assertEqual(ended.status, 1)
+        self.assertNotIn(b"after the hole", ended.stdout)
 
 
 class Files(DamageTest):
@@ -393,6 +397,16 @@ class Folder(DamageTest):
     def test_without_the_option_an_output_that_lacks_text_is_not_complete(self):
         self.assertEqual(self.tree("--skip-damage").status, 1)
         self.assert_usage_error(self.tree("--resume"), "1.log", "lacks the damaged text of its input; give --skip-damage")
+        self.assert_outputs()
+
+    def test_the_output_of_an_input_that_was_repaired_is_replaced(self):
+        self.assertEqual(self.tree("--skip-damage").status, 1)
+        for name in ("1.log", "2.log"):
+            self.hurt[name] = set()
+            (self.inputs / (name + ".zst")).write_bytes(joined(self.frames[name], set(), zstd, hurt_checksum))
+        ended = self.tree("--resume")
+        self.assertEqual(ended.status, 0, ended)
+        self.assertIn("2 outputs, 2 more were complete", ended.stderr)
         self.assert_outputs()
 
 
