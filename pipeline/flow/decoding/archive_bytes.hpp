@@ -47,7 +47,7 @@ struct member_text {
 class verdict_gate {
  public:
   /// The gate at the bottom, where bytes need no verification. `held`: gets the verdicts; null: text is not held.
-  verdict_gate(rolling_counts& counts, held_members* held) : below_(nullptr), counts_(counts), held_(held) {}
+  verdict_gate(rolling_counts& counts, held_members* held) : counts_(counts), held_(held) {}
 
   /// `below`: the gate of the layer that this layer reads from.
   explicit verdict_gate(verdict_gate& below) : below_(&below), counts_(below.counts_), held_(below.held_) {}
