@@ -1,7 +1,8 @@
 // The interface of what decodes compressed frames on devices and counts their text there: (compressed frames) -> one
-// row of counters for a group of frames. The text never leaves the device.
+// row of counters for a group of frames, and rows of the units of its text. The text never leaves the device.
 #pragma once
 
+#include "gpu/cuda/units/piece_classes.hpp"
 #include "gpu/cuda/zstd/encoded.hpp"
 
 #include <cstddef>
@@ -24,8 +25,16 @@ struct frame_job {
   std::span<const cuda::zstd::encoded_block> blocks{};
   std::uint64_t text_room = 0;     ///< of all frames
   std::span<std::uint32_t> row{};  ///< row_layout::columns() counters without pairs; written if `decoded`
-  bool decoded = false;            ///< result: all frames were decoded and verified
-  std::uint64_t text_bytes = 0;    ///< result, if `decoded`
+
+  /// What is counted in the units of the text; null: units are not measured. The same for all jobs of a decoder.
+  const cuda::units::piece_classes* units = nullptr;
+  /// Receives the rows of the pieces, in the order of the text: memory that was passed to engine::register_memory, also
+  /// that of `pieces`. The sizes of all parts are multiples of a row.
+  std::vector<std::span<std::byte>> unit_rows{};
+
+  bool decoded = false;  ///< result: all frames were decoded and verified, and `unit_rows` has room for all rows
+  std::uint64_t text_bytes = 0;   ///< result, if all frames were decoded and verified
+  std::uint64_t unit_pieces = 0;  ///< result, if all frames were decoded and verified: the rows of all pieces
 
   /// Called exactly once, on a thread of the decoder or within submit(). The exception is null unless a device failed;
   /// then there is no result. Must not throw.
@@ -34,6 +43,11 @@ struct frame_job {
   [[nodiscard]] std::uint64_t compressed_bytes() const {
     std::uint64_t sum = 0;
     for (const auto& each : pieces) sum += each.size();
+    return sum;
+  }
+  [[nodiscard]] std::uint64_t room_for_rows() const {
+    std::uint64_t sum = 0;
+    for (const auto& each : unit_rows) sum += each.size();
     return sum;
   }
 };

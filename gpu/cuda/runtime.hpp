@@ -2,6 +2,7 @@
 // implementations on host memory and threads, or whose n-th call fails. This header needs no CUDA headers.
 #pragma once
 
+#include "gpu/cuda/units/unit_tiles.hpp"
 #include "gpu/cuda/zstd/encoded.hpp"
 #include "gpu/engine.hpp"
 
@@ -54,7 +55,8 @@ struct pair_launch {
   const partition* classes = nullptr;  ///< host memory, copied by the launch; at most 32 classes
 };
 
-/// Decodes groups of zstd frames in device memory and counts their text. All pointers are of device memory.
+/// Decodes groups of zstd frames in device memory, counts their text, and measures its units. All pointers are of
+/// device memory.
 struct frame_launch {
   zstd::batch_buffers batch;        ///< `used` is zero
   extent* extents = nullptr;        ///< one for each frame; the launch fills it with the text of decoded frames
@@ -64,6 +66,7 @@ struct frame_launch {
   std::uint32_t group_count = 0;
   std::uint32_t text_room = 0;  ///< of all frames
   int multiprocessors = 1;
+  units::unit_launch units{};  ///< of the text and the extents above; without text: units are not measured
 };
 
 /// Each call returns the error code of the runtime, which `error_text` explains. Calls may come from any thread; each

@@ -1,6 +1,8 @@
 // What observes the text of a run while it is read, besides counting: the units that --each measures.
 #pragma once
 
+#include "gpu/cuda/units/piece_classes.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -34,6 +36,10 @@ class input_observer {
     take(text, verified);
     return text.size();
   }
+
+  /// As take_some(), for text that a device has measured: takes pieces from `from` on, and may take a part of them.
+  /// Returns the number of pieces that it took. Only if text_observer::piece_classes().
+  virtual std::size_t take_pieces(const gpu::cuda::units::piece_rows& pieces, std::size_t from, bool verified);
 
   /// Text is missing before the next text.
   virtual void note_gap() = 0;
@@ -87,9 +93,16 @@ class text_observer {
   /// gap after it, as not verified.
   [[nodiscard]] virtual bool awaits_verdicts() const { return false; }
 
+  /// What a device counts in the pieces of text so that observers need not see it; null: they need the text. Constant.
+  [[nodiscard]] virtual const gpu::cuda::units::piece_classes* piece_classes() const { return nullptr; }
+
   /// Whether observers hold text.
   [[nodiscard]] virtual bool holds_text() const { return filters(); }
 };
+
+inline std::size_t input_observer::take_pieces(const gpu::cuda::units::piece_rows&, std::size_t, bool) {
+  throw std::logic_error("an observer that needs the text");
+}
 
 inline void input_observer::follow(std::unique_ptr<input_observer>) {
   throw std::logic_error("not an observer of later text");

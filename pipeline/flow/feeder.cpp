@@ -37,6 +37,14 @@ std::uint64_t part_bytes_of(const run_plan& plan, const text_taps& taps) {
   return plan.threads > 1 && !plan.windows && taps.takes_groups() ? bytes : 0;
 }
 
+// Groups whose units a device measures need a context in reserve.
+bool decodes_on_device(const run_plan& plan, const text_taps& taps) {
+  return plan.decodes_on_device && (!taps.is_used() || plan.buffers.decoders > 1);
+}
+bool measures_on_device(const run_plan& plan, const text_taps& taps) {
+  return decodes_on_device(plan, taps) && taps.is_used();
+}
+
 spill_folder folder_of_held_text(const run_plan& plan) {
   return {
       .path = plan.spilled_to.path, .named_by = plan.spilled_to.named_by, .content = "frames that are not verified"};
@@ -103,18 +111,23 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
               .readers = plan.readers,
               .keeps_threads = plan.readers < plan.threads},
              cutter_, counts, notes.read, executors.pool, failures, stop),
-      contexts_(plan.buffers.decoders, plan.buffers.window_limit, plan.dictionary,
+      contexts_({.number = plan.buffers.decoders,
+                 .reserved = measures_on_device(plan, taps_) ? 1U : 0U,
+                 .window_bytes = plan.buffers.window_limit},
+                plan.dictionary,
                 {.chunk_bytes = plan.buffers.busy_chunk_bytes,
                  .is_slow = is_slow_to_count(plan) || taps_.is_observed(),
                  .threads = plan.threads},
                 notes.decompress, slots, counted, divider_.get(), plan.option_name),
-      device_(plan.decodes_on_device
+      device_(decodes_on_device(plan, taps_)
                   ? std::make_unique<device_frames>(
                         engine, device_frames::settings{.slots = {.slot_bytes = plan.buffers.device_slot_bytes,
                                                                   .max_slots = plan.buffers.device_slots,
                                                                   .more_slots = plan.buffers.more_device_slots},
                                                         .shares = plan.forecast.shared,
-                                                        .group_bytes = plan.buffers.device_group_bytes})
+                                                        .takes_all = plan.buffers.min_device_bytes == 0,
+                                                        .group_bytes = plan.buffers.device_group_bytes,
+                                                        .units = taps_.piece_classes()})
                   : nullptr),
       compressed_({.block_bytes = plan.buffers.block_bytes,
                    .own_blocks = plan.buffers.blocks,

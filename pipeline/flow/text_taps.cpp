@@ -226,6 +226,21 @@ async::task<> text_taps::observe_now(input_id input, tap& to, std::span<const st
   }
 }
 
+async::task<std::size_t> text_taps::observe(const text_owner& owner, const gpu::cuda::units::piece_rows& pieces,
+                                            std::size_t from) {
+  const std::size_t rest = pieces.size() - from;
+  const tap_pointer to = open(owner);
+  if (!to) co_return rest;
+  co_await join(owner.input, *to);
+  std::size_t taken = 0;
+  while (taken < rest && !has_failed_) {
+    if (!to->is_first && to->observer->is_full()) co_return taken;
+    taken += to->observer->take_pieces(pieces, from + taken, owner.frame == 0);
+    if (to->is_first) co_await flush(owner.input, *to);
+  }
+  co_return rest;
+}
+
 async::task<> text_taps::release_held(input_id input, tap& from, bool verified) {
   co_await join(input, from);
   const emptied_at_end emptied{*from.held};

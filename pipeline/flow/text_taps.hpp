@@ -108,6 +108,16 @@ class text_taps {
   /// As observe(), with the verdict on the text. It is not validated.
   async::task<> observe(const text_owner& owner, std::span<const std::byte> text, bool verified);
 
+  /// As observe(), for text that a device has measured, from piece `from` on. Completes with the number of pieces that
+  /// were taken. If these are fewer, wait_for_turn() must be awaited before the next call.
+  async::task<std::size_t> observe(const text_owner& owner, const gpu::cuda::units::piece_rows& pieces,
+                                   std::size_t from);
+
+  /// Null: devices cannot measure text, because it is needed on the host.
+  [[nodiscard]] const gpu::cuda::units::piece_classes* piece_classes() const {
+    return observer_ != nullptr && sink_ == nullptr && !validates_utf8_ ? observer_->piece_classes() : nullptr;
+  }
+
   /// Bytes in which held text is read back.
   static constexpr std::size_t piece_bytes = std::size_t{256} << 10U;
 

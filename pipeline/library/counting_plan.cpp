@@ -13,6 +13,7 @@
 #include "pipeline/library/resolve_units.hpp"
 #include "pipeline/library/resolve_watch.hpp"
 #include "pipeline/library/resolve_windows.hpp"
+#include "pipeline/report/units/unit_meter.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -282,8 +283,14 @@ unsigned default_readers(const counting_plan& so_far) {
   return so_far.forecast.cuda && so_far.threads > 2 * others ? so_far.threads - others : so_far.threads;
 }
 
-// Windows, pairs, units, --utf8 and passed-through text need the text on the host. Many inputs are open at once if
-// there is memory for them: a frame is decoded in order, so one device needs many frames.
+// Whether all units can be measured by a device.
+bool measures_on_device(const counting_plan& planned) {
+  if (!planned.units || !planned.units->shape.divides_text()) return true;
+  return units::unit_meter(*planned.units, planned.partition, planned.measuring.baseline.get()).pieces() != nullptr;
+}
+
+// Windows, pairs, most filters, --utf8 and passed-through text need the text on the host. Many inputs are open at once
+// if there is memory for them: a frame is decoded in order, so one device needs many frames.
 void plan_device_decoding(const file_options& file, counting_plan& planned) {
   constexpr std::uint64_t max_bytes = 4096 * mib;
   constexpr std::uint64_t share_of_memory = 2;
@@ -295,7 +302,7 @@ void plan_device_decoding(const file_options& file, counting_plan& planned) {
                               (planned.forecast.cuda || planned.forecast.shared) && !planned.windows &&
                               !planned.pairs && !planned.dictionary &&
                               planned.passes_through == config::pass_through_mode::nothing && !planned.follow &&
-                              !planned.validates_utf8 && !(planned.units && planned.units->shape.divides_text());
+                              !planned.validates_utf8 && measures_on_device(planned);
   if (!planned.decodes_on_device) return;
   buffers.min_device_bytes = options.device_decode == device_decoding::on ? 0 : mib;
   buffers.device_slot_bytes = static_cast<std::uint32_t>(slot_bytes);

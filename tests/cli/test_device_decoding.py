@@ -3,6 +3,7 @@ exit status are those of the host, whatever the archives, the damage, the option
 
 import os
 import random
+import re
 import signal
 import struct
 import subprocess
@@ -15,6 +16,7 @@ SAME_CUTS = ("-T", "2", "--chunk-size", "256KiB", "--slots", "4")  # how damaged
 MEMORY = ("--device-memory", "64MiB")  # the fake device fills the memory of its decoder
 DEVICE = ("--device-decode", "on", *MEMORY)
 AT_EXIT = "fake CUDA: called at exit"
+RUN = re.compile(rb'"run":"[0-9a-f]{16}",')
 MOST_CALLS = 2000  # more than a run here makes
 GROUP = 1 << 20  # compressed bytes
 FEWER = 4 if SANITIZED or SAMPLE else 1
@@ -289,6 +291,75 @@ class Options(SameResults):
                 ended = run(*JSON, "--stats", "--device-decode", "on", "--device-memory", memory, path, engine="cuda")
                 self.assert_counted(ended, data)
                 self.assertEqual(decoded_in(ended)["text_bytes"], len(data))
+
+
+class Units(SameResults):
+    """A device measures units in pieces, and the host adds them up: reports are those of the host."""
+
+    def assert_same_lines(self, *arguments):
+        host, device = run(*arguments, engine="host"), run(*DEVICE, *arguments, engine="cuda")
+        self.assertEqual((device.status, device.stderr), (host.status, host.stderr))
+        self.assertEqual(RUN.sub(b"", device.stdout), RUN.sub(b"", host.stdout))
+        return device
+
+    def assert_units(self, encoded, data, *options, on_device=True):
+        path = self.file("archive.zst", encoded)
+        arguments = ("--format", "jsonl", *SAME_CUTS, *options, path)
+        device = self.assert_same_lines(*arguments)
+        decoded = decoded_in(run("--stats", *DEVICE, *arguments, engine="cuda"))
+        self.assertEqual(decoded["text_bytes"] if decoded else None, len(data) if on_device else None)
+        return device
+
+    def test_lines_and_records_of_many_frames(self):
+        data = text(400_000) + noise(30_000) + b"\n" * 5000 + bytes(300) + text(100_000) + b"1" * 90_000 + b" end"
+        for size in (600_000, 100_000, 16_384, 5000):
+            encoded = frames(data, size)
+            for options in (
+                ("--each", "line", "--where", "digit > 0.2"),
+                ("--each", "line", "--where", "count(upper) > 3 && bytes < 100 || bytes == 1"),
+                ("--each", "line", "--top", "7:lower", "--distribution-of", "punctuation"),
+                ("--each", "record", "--where", "lines > 2"),
+                ("--each", "record", "--delimiter", "e", "--where", "space > 0.3", "--ignore-case"),
+            ):
+                with self.subTest(size=size, options=options):
+                    self.assert_units(encoded, data, *options)
+
+    def test_groups_that_are_decoded_at_the_same_time(self):
+        data = b"".join(noise(70_000, seed).replace(b"\n", b"x") + b"\n" + text(1000, seed) for seed in range(1, 60))
+        ended = self.assert_units(frames(data, 130_000), data, "--each", "line", "--where", "bytes > 60000 || digit > 0.5")
+        self.assertGreaterEqual(len(ended.documents_of("unit")), 59)
+
+    def test_more_selected_units_than_groups_hold(self):
+        data = b"".join(noise(20, seed).hex().encode() + b"\n" for seed in range(100_000))
+        ended = self.assert_units(frames(data, 300_000), data, "--each", "line", "--where", "digit > 0.2")
+        self.assertGreater(len(ended.documents_of("unit")), 90_000)
+
+    def test_units_whose_rows_do_not_fit_are_measured_on_the_host(self):
+        data = b"12\n" * 100_000 + noise(3_000_000) + b"abc\n" * 100_000
+        path = self.file("short.zst", frames(data, 500_000))
+        ended = self.assert_same_lines("--format", "jsonl", *SAME_CUTS, "--each", "line", "--where", "bytes <= 4", path)
+        self.assertGreater(len(ended.documents_of("unit")), 200_000)
+
+    def test_units_that_need_the_text_are_measured_on_the_host(self):
+        data = text(60_000)
+        for options in (
+            ("--each", "line", "--where", "words > 3"),
+            ("--each", "line", "--where", "entropy > 3"),
+            ("--each", "1000", "--where", "digit > 0.2"),
+            ("--each", "line", "--where", "digit > 0.2", "--buckets", "classes,bytes"),
+        ):
+            with self.subTest(options=options):
+                self.assert_units(frames(data, 10_000), data, *options, on_device=False)
+
+    def test_damaged_frames_and_their_units_are_those_of_the_host(self):
+        data = text(200_000)
+        encoded = frames(data, 20_000)
+        for place in range(0, len(encoded), len(encoded) // (20 // FEWER)):
+            for options in ((), ("--skip-damage",)):
+                with self.subTest(place=place, options=options):
+                    path = self.file("damaged.zst", flipped(encoded, place))
+                    arguments = ("--format", "jsonl", *SAME_CUTS, "--each", "line", "--where", "digit > 0.2", *options, path)
+                    self.assert_same_lines(*arguments)
 
 
 class Ends(SameResults):

@@ -33,7 +33,8 @@ struct workshop {
   decode_contexts contexts;
 
   explicit workshop(std::size_t number, std::uint64_t window_bytes = 1024 * kib)
-      : contexts(number, window_bytes, nullptr, {.chunk_bytes = 50, .threads = 2}, decoding, slots, collected) {}
+      : contexts({.number = number, .window_bytes = window_bytes}, nullptr, {.chunk_bytes = 50, .threads = 2}, decoding,
+                 slots, collected) {}
 
   void settle() { context.poll(); }
 
@@ -223,8 +224,8 @@ TEST_CASE("text is counted by the thread that decoded it, unless counting is slo
     collector collected{slots, engine, counts, stop, [] {}};
     stage_clock decoding;
     decoding.now_in_flight = each.decoding;
-    decode_contexts contexts(1, 1024 * kib, nullptr, {.chunk_bytes = 50, .is_slow = each.is_slow, .threads = 2},
-                             decoding, slots, collected);
+    decode_contexts contexts({.number = 1, .window_bytes = 1024 * kib}, nullptr,
+                             {.chunk_bytes = 50, .is_slow = each.is_slow, .threads = 2}, decoding, slots, collected);
     async::event_loop loop;
     std::optional<decode_contexts::lease> lease;
     const auto take = [&]() -> async::task<> { lease = co_await contexts.acquire(); };

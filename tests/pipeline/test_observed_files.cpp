@@ -117,7 +117,7 @@ observed_reading read_all(const std::vector<sized_text>& files, std::uint64_t pa
   observer.stop = stop;
   text_taps taps({.observer = &observer}, loop, counts, failures);
   {
-    decode_contexts contexts(threads, 1U << 20U, nullptr, {}, clock, slots, collected);
+    decode_contexts contexts({.number = threads, .window_bytes = 1U << 20U}, nullptr, {}, clock, slots, collected);
     observed_files reader({.read_bytes = 300, .part_bytes = part_bytes}, contexts, taps, counts, clock, pool, failures,
                           stop.get_token());
     bool settled = false;

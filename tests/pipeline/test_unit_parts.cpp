@@ -3,7 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <random>
 #include <span>
@@ -40,12 +42,47 @@ outcome outcome_of(measured_run& run, std::string kept) {
   return made;
 }
 
+using gpuhist::gpu::cuda::units::piece_classes;
+using gpuhist::gpu::cuda::units::piece_rows;
+
+partition coarse() { return gpuhist::pipeline::coarsest_partition(std::vector{find_scheme("classes")}); }
+
+// The rows of the pieces of a text, which ends pieces after delimiters, and anywhere else so that none is longer than
+// this.
+std::vector<std::uint32_t> rows_of(std::string_view text, const piece_classes& classes, std::mt19937& random,
+                                   std::size_t longest) {
+  std::vector<std::uint32_t> words;
+  while (!text.empty()) {
+    const std::size_t most = std::min(text.size(), 1 + random() % longest);
+    const std::size_t delimiter = text.find(static_cast<char>(classes.delimiter));
+    const bool ends_unit = delimiter < most;
+    const std::string_view piece = text.substr(0, ends_unit ? delimiter + 1 : most);
+    std::vector<std::uint16_t> row(classes.counters);
+    for (const char each : piece) {
+      const unsigned own = classes.class_of[static_cast<unsigned char>(each)];
+      if (own > 0 && own < classes.counters) ++row[own];
+    }
+    row[0] = static_cast<std::uint16_t>(piece.size() | (ends_unit ? piece_rows::end_flag : 0));
+    for (std::size_t i = 0; i < row.size(); i += 2) words.push_back(row[i] | std::uint32_t{row[i + 1]} << 16U);
+    text.remove_prefix(piece.size());
+  }
+  return words;
+}
+
 // Passes parts of one text to readers of their own, in an order that is random, and joins the readers in order.
 class concurrent_parts {
  public:
   concurrent_parts(measured_run& run, std::vector<std::string_view> parts) : run_(run), rest_(std::move(parts)) {
     for (std::size_t i = 0; i < rest_.size(); ++i) {
       readers_.push_back(i == 0 ? run.run().open("input", 0) : run.run().open_later("input", 0));
+    }
+  }
+
+  // Passes the rows of pieces instead of the text of some parts.
+  void measure_some(std::mt19937& random, std::size_t longest) {
+    measured_.resize(rest_.size());
+    for (std::size_t i = 0; i < rest_.size(); ++i) {
+      if (random() % 3 > 0) measured_[i] = rows_of(rest_[i], *run_.run().piece_classes(), random, longest);
     }
   }
 
@@ -60,9 +97,21 @@ class concurrent_parts {
 
  private:
   void pass(std::size_t part, std::size_t size) {
+    if (part < measured_.size() && !measured_[part].empty()) return pass_rows(part, size);
     const std::string_view piece = rest_[part].substr(0, size);
     if (piece.empty()) return;
     rest_[part].remove_prefix(readers_[part]->take_some(std::as_bytes(std::span(piece)), false));
+    if (part == first_) drain();
+  }
+
+  void pass_rows(std::size_t part, std::size_t size) {
+    const piece_classes& classes = *run_.run().piece_classes();
+    std::vector<std::uint32_t>& words = measured_[part];
+    const std::size_t given = std::min(words.size(), size * classes.words_of_row());
+    const std::size_t taken =
+        readers_[part]->take_pieces({std::span(words).first(given), classes}, 0, false) * classes.words_of_row();
+    words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(taken));
+    if (words.empty()) rest_[part] = {};
     if (part == first_) drain();
   }
 
@@ -86,27 +135,32 @@ class concurrent_parts {
   }
 
   measured_run& run_;
-  std::vector<std::string_view> rest_;  // of the parts
+  std::vector<std::string_view> rest_;                // of the parts
+  std::vector<std::vector<std::uint32_t>> measured_;  // rows of pieces of the parts; empty: text is passed
   std::vector<std::unique_ptr<input_observer>> readers_;
   std::size_t first_ = 0;
   std::string kept_;
 };
 
-outcome in_order(const unit_plan& plan, std::string_view text) {
-  measured_run run(plan);
+outcome in_order(const unit_plan& plan, std::string_view text, const partition& counted = partition::identity()) {
+  measured_run run(plan, nullptr, counted);
   std::mt19937 random(1);
   std::string kept = concurrent_parts(run, {text}).read(random, text.size() + 1);
   return outcome_of(run, std::move(kept));
 }
 
-outcome in_parts(const unit_plan& plan, std::string_view text, std::mt19937& random, std::size_t longest_part,
-                 std::size_t longest_piece) {
+std::vector<std::string_view> cut_at_random(std::string_view text, std::mt19937& random, std::size_t longest_part) {
   std::vector<std::string_view> parts;
   for (std::string_view rest = text; !rest.empty(); rest.remove_prefix(parts.back().size())) {
     parts.push_back(rest.substr(0, random() % (longest_part + 1)));
   }
+  return parts;
+}
+
+outcome in_parts(const unit_plan& plan, std::string_view text, std::mt19937& random, std::size_t longest_part,
+                 std::size_t longest_piece) {
   measured_run run(plan);
-  std::string kept = concurrent_parts(run, std::move(parts)).read(random, longest_piece);
+  std::string kept = concurrent_parts(run, cut_at_random(text, random, longest_part)).read(random, longest_piece);
   return outcome_of(run, std::move(kept));
 }
 
@@ -134,6 +188,42 @@ TEST_CASE("parts of a text give the units, the ranks, the distribution and the k
       }
     }
   }
+}
+
+TEST_CASE("parts whose pieces a device has counted give the units, the ranks and the distribution of the text") {
+  std::mt19937 random(7);
+  const partition classes = coarse();
+  for (const std::string_view condition : {"digit > 0.3", "bytes > 3 && count(lower) < 4", "lines > 1", "bytes > 0"}) {
+    for (const char delimiter : {'\n', '\0', 'b', '\xff'}) {
+      for (int repeat = 0; repeat < 25; ++repeat) {
+        unit_plan plan = plan_of(records(delimiter), condition);
+        plan.top = ranking{.number = static_cast<unsigned>(1 + random() % 5), .by = formula_of("count(upper) - bytes")};
+        plan.distribution = formula_of("count(digit)");
+        const std::string text = random_text(random, random() % 600, small_alphabet);
+        measured_run run(plan, nullptr, classes);
+        REQUIRE(run.run().piece_classes() != nullptr);
+        concurrent_parts parts(run, cut_at_random(text, random, 1 + random() % 120));
+        parts.measure_some(random, 1 + random() % 40);
+        const std::string kept = parts.read(random, 1 + random() % 30);
+        CAPTURE(condition);
+        CAPTURE(text);
+        REQUIRE(outcome_of(run, kept) == in_order(plan, text, classes));
+      }
+    }
+  }
+}
+
+TEST_CASE("a device measures the units of a plan if a few classes of bytes determine all of its formulas") {
+  const auto is_measured = [&](const unit_plan& plan) {
+    return measured_run(plan, nullptr, coarse()).run().piece_classes() != nullptr;
+  };
+  CHECK_FALSE(measured_run(plan_of(lines, "digit > 0.3")).run().piece_classes() != nullptr);
+  CHECK(is_measured(plan_of(lines, "digit > 0.3 && count(upper) == 0")));
+  CHECK_FALSE(is_measured(plan_of(lines, "words > 3")));
+  CHECK_FALSE(is_measured(plan_of(lines, "entropy > 1")));
+  CHECK_FALSE(is_measured(plan_of(lines, "malformed > 0")));
+  CHECK_FALSE(is_measured(plan_of(parts(100), "digit > 0.3")));
+  CHECK_FALSE(is_measured(filtered(plan_of(lines, "digit > 0.3"), units::filtering::kept::selected)));
 }
 
 TEST_CASE("a unit that is longer than several parts is joined from them") {

@@ -133,8 +133,11 @@ inline double entropy_of(const std::string& text) {
 /// A run and all that it needs.
 class measured_run {
  public:
-  explicit measured_run(unit_plan plan, const measures::byte_counts* baseline = nullptr)
+  /// `counted`: the partition of records.
+  explicit measured_run(unit_plan plan, const measures::byte_counts* baseline = nullptr,
+                        const partition& counted = partition::identity())
       : plan_(std::move(plan)),
+        partition_(counted),
         meter_(plan_, partition_, baseline),
         run_(meter_, [this](std::span<const unit_record> found) {
           for (const unit_record& each : found) selected.push_back(each);
@@ -171,7 +174,7 @@ class measured_run {
 
  private:
   const unit_plan plan_;
-  const partition partition_ = partition::identity();
+  const partition partition_;
   const unit_meter meter_;
   unit_run run_;
 };

@@ -1,5 +1,7 @@
 #include "support/fake_runtime.hpp"
 
+#include "gpu/cuda/units/measure_on_host.hpp"
+#include "gpu/cuda/units/piece_classes.hpp"
 #include "gpu/cuda/zstd/decode_on_host.hpp"
 
 #include <algorithm>
@@ -304,6 +306,7 @@ class fake_runtime final : public runtime {
       if (!are_on_device(device, launch)) return;
       zstd::decode_on_host(launch.batch);
       sum_groups(launch);
+      if (launch.units.text != nullptr) measure_units(device, launch);
     });
   }
 
@@ -410,6 +413,25 @@ class fake_runtime final : public runtime {
         for (std::uint64_t i = 0; i < decoded.text_bytes; ++i) ++total[text[i]];
       }
     }
+  }
+
+  void measure_units(int device, const frame_launch& launch) {
+    const units::unit_launch& measured = launch.units;
+    const std::uint32_t frames = launch.batch.frame_count;
+    if (!on_device(device, launch.extents, frames * sizeof(extent)) ||
+        !on_device(device, measured.classes, sizeof(units::class_table)) ||
+        !on_device(device, measured.tile_pieces, (units::tiles_in(measured.text_room) + 1) * sizeof(std::uint32_t)) ||
+        !on_device(device, measured.extent_pieces, (frames + std::size_t{1}) * sizeof(std::uint32_t)) ||
+        !on_device(device, measured.rows, std::size_t{measured.row_room} * measured.counters * sizeof(std::uint16_t))) {
+      return;
+    }
+    for (std::uint32_t i = 0; i < frames; ++i) {
+      const zstd::decoded_frame& decoded = launch.batch.results[i];
+      const auto begin = static_cast<std::uint32_t>(launch.batch.frames[i].text_at);
+      const bool has_text = decoded.is == zstd::verdict::decoded;
+      launch.extents[i] = {begin, begin + static_cast<std::uint32_t>(has_text ? decoded.text_bytes : 0)};
+    }
+    units::measure_on_host(measured);
   }
 
   void count(int device, const kernel_launch& launch) {

@@ -3,7 +3,7 @@
 namespace gpuhist::gpu::cuda::units {
 
 std::optional<piece_classes> piece_classes::make(const partition& counted, std::byte delimiter) {
-  piece_classes made;
+  piece_classes made{.delimiter = delimiter};
   std::array<unsigned, 256> given{};  // to a class of the partition; 0: none yet
   for (std::size_t value = 0; value < made.class_of.size(); ++value) {
     if (value == std::to_integer<std::size_t>(delimiter)) continue;

@@ -12,6 +12,7 @@
 
 #include "gpu/tally.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +27,7 @@ using class_table = std::array<std::uint32_t, 256>;
 struct piece_classes {
   static constexpr unsigned max_classes = 16;
 
+  std::byte delimiter{};
   std::array<std::uint8_t, 256> class_of{};
   unsigned classes = 1;   ///< at most max_classes
   unsigned counters = 4;  ///< numbers of a row: 4, 8 or 16
@@ -34,6 +36,7 @@ struct piece_classes {
   static std::optional<piece_classes> make(const partition& counted, std::byte delimiter);
 
   [[nodiscard]] std::size_t words_of_row() const { return counters / 2; }
+  [[nodiscard]] std::size_t bytes_of_row() const { return words_of_row() * sizeof(std::uint32_t); }
   [[nodiscard]] class_table table() const;
 };
 
@@ -54,13 +57,13 @@ class piece_rows {
   void add_counts(std::size_t piece, std::span<Counter> to) const {
     std::uint32_t rest = bytes(piece);
     const auto add = [&](std::size_t index, std::uint32_t count) {
-      to[index] += count;
+      to[index] += static_cast<Counter>(count);
       rest -= count;
     };
     add(0, ends_unit(piece) ? 1 : 0);
-    const unsigned counted = classes_->classes < classes_->counters ? classes_->classes : classes_->counters;
+    const unsigned counted = std::min(classes_->classes, classes_->counters);
     for (unsigned i = 1; i < counted; ++i) add(i, number(piece, i));
-    if (classes_->classes > counted) to[counted] += rest;
+    if (classes_->classes > counted) to[counted] += static_cast<Counter>(rest);
   }
 
  private:

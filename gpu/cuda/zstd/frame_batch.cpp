@@ -39,6 +39,8 @@ frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
       group_ends_(api, max_groups(limits) * sizeof(std::uint32_t)),
       results_(api, limits.frames * sizeof(decoded_frame)),
       totals_(api, max_groups(limits) * row_bytes),
+      class_table_(api, sizeof(units::class_table)),
+      extent_pieces_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)),
       compressed_(api, limits.compressed_bytes + max_groups(limits) * quad_bytes),
       device_frames_(api, limits.frames * sizeof(encoded_frame)),
       device_blocks_(api, limits.blocks * sizeof(encoded_block)),
@@ -52,7 +54,10 @@ frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
       used_(api, 2 * sizeof(std::uint64_t)),
       extents_(api, limits.frames * sizeof(extent)),
       rows_(api, limits.frames * row_bytes),
-      device_totals_(api, max_groups(limits) * row_bytes) {
+      device_totals_(api, max_groups(limits) * row_bytes),
+      device_class_table_(api, sizeof(units::class_table)),
+      tile_pieces_(api, (units::tiles_in(static_cast<std::uint32_t>(limits.text_bytes)) + 1) * sizeof(std::uint32_t)),
+      device_extent_pieces_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)) {
   jobs_.reserve(max_groups(limits));
   places_.reserve(max_groups(limits));
 }
@@ -89,28 +94,47 @@ void frame_batch::add(frame_job& job) noexcept {
   places_.push_back(at);
 }
 
+// Rows are written when the sequences have been executed, over the sequences: they have as much memory as the text.
+std::uint32_t frame_batch::row_room() const {
+  return static_cast<std::uint32_t>(sequence_room(limits_) * sizeof(sequence_entry) / classes()->bytes_of_row());
+}
+
 frame_launch frame_batch::launch(int multiprocessors) const {
-  return {.batch = {.compressed = compressed_.as<std::uint32_t>(),
-                    .frames = device_frames_.as<encoded_frame>(),
-                    .blocks = device_blocks_.as<encoded_block>(),
-                    .frame_count = frames_used_,
-                    .block_count = blocks_used_,
-                    .literal_room = static_cast<std::uint32_t>(literal_room(limits_)),
-                    .sequence_room = static_cast<std::uint32_t>(sequence_room(limits_)),
-                    .codes = codes_.as<block_codes>(),
-                    .decoded = decoded_.as<decoded_block>(),
-                    .literals = literals_.as<std::uint8_t>(),
-                    .sequences = sequences_.as<sequence_entry>(),
-                    .text = text_.as<std::uint8_t>(),
-                    .results = device_results_.as<decoded_frame>(),
-                    .used = used_.as<std::uint64_t>()},
-          .extents = extents_.as<extent>(),
-          .rows = rows_.as<std::uint32_t>(),
-          .totals = device_totals_.as<std::uint32_t>(),
-          .group_ends = device_group_ends_.as<std::uint32_t>(),
-          .group_count = static_cast<std::uint32_t>(jobs_.size()),
-          .text_room = static_cast<std::uint32_t>(text_used_),
-          .multiprocessors = multiprocessors};
+  frame_launch made = {.batch = {.compressed = compressed_.as<std::uint32_t>(),
+                                 .frames = device_frames_.as<encoded_frame>(),
+                                 .blocks = device_blocks_.as<encoded_block>(),
+                                 .frame_count = frames_used_,
+                                 .block_count = blocks_used_,
+                                 .literal_room = static_cast<std::uint32_t>(literal_room(limits_)),
+                                 .sequence_room = static_cast<std::uint32_t>(sequence_room(limits_)),
+                                 .codes = codes_.as<block_codes>(),
+                                 .decoded = decoded_.as<decoded_block>(),
+                                 .literals = literals_.as<std::uint8_t>(),
+                                 .sequences = sequences_.as<sequence_entry>(),
+                                 .text = text_.as<std::uint8_t>(),
+                                 .results = device_results_.as<decoded_frame>(),
+                                 .used = used_.as<std::uint64_t>()},
+                       .extents = extents_.as<extent>(),
+                       .rows = rows_.as<std::uint32_t>(),
+                       .totals = device_totals_.as<std::uint32_t>(),
+                       .group_ends = device_group_ends_.as<std::uint32_t>(),
+                       .group_count = static_cast<std::uint32_t>(jobs_.size()),
+                       .text_room = static_cast<std::uint32_t>(text_used_),
+                       .multiprocessors = multiprocessors};
+  if (classes() == nullptr) return made;
+  made.units = {.text = made.batch.text,
+                .extents = made.extents,
+                .extent_count = frames_used_,
+                .text_room = made.text_room,
+                .classes = device_class_table_.as<std::uint32_t>(),
+                .counters = classes()->counters,
+                .delimiter = std::to_integer<std::uint8_t>(classes()->delimiter),
+                .tile_pieces = tile_pieces_.as<std::uint32_t>(),
+                .extent_pieces = device_extent_pieces_.as<std::uint32_t>(),
+                .rows = sequences_.as<std::uint32_t>(),
+                .row_room = row_room(),
+                .multiprocessors = multiprocessors};
+  return made;
 }
 
 void frame_batch::enqueue(const stream& on, int multiprocessors) {
@@ -126,10 +150,47 @@ void frame_batch::enqueue(const stream& on, int multiprocessors) {
   copy_to_device(device_group_ends_.as<void>(), group_ends_.as<void>(), jobs_.size() * sizeof(std::uint32_t), on);
   clear_memory(used_.as<void>(), 2 * sizeof(std::uint64_t), on);
   clear_memory(rows_.as<void>(), frames_used_ * row_bytes, on);
+  if (classes() != nullptr) {
+    *class_table_.as<units::class_table>() = classes()->table();
+    copy_to_device(device_class_table_.as<void>(), class_table_.as<void>(), sizeof(units::class_table), on);
+  }
   check(api_, api_.decode_frames(launch(multiprocessors), on.get()),
         "starting the kernels of the zstd decoder (cudaLaunchKernelExC)");
   copy_to_host(results_.as<void>(), device_results_.as<void>(), frames_used_ * sizeof(decoded_frame), on);
   copy_to_host(totals_.as<void>(), device_totals_.as<void>(), jobs_.size() * row_bytes, on);
+  if (classes() == nullptr) return;
+  copy_to_host(extent_pieces_.as<void>(), device_extent_pieces_.as<void>(), (frames_used_ + 1) * sizeof(std::uint32_t),
+               on);
+}
+
+bool frame_batch::enqueue_rows(const stream& on) {
+  bool any = false;
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    if (!jobs_[i]->decoded || jobs_[i]->unit_pieces == 0) continue;
+    copy_rows(*jobs_[i], first_piece_of(i), on);
+    any = true;
+  }
+  return any;
+}
+
+void frame_batch::copy_rows(const frame_job& to, std::uint32_t first, const stream& on) {
+  const std::size_t row = to.units->bytes_of_row();
+  const std::byte* from = sequences_.as<std::byte>() + first * row;
+  std::uint64_t rest = to.unit_pieces * row;
+  for (const std::span<std::byte> part : to.unit_rows) {
+    const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(rest, part.size()));
+    copy_to_host(part.data(), from, bytes, on);
+    from += bytes;
+    rest -= bytes;
+  }
+}
+
+void frame_batch::write_results(const partition& counted) const noexcept {
+  for (std::size_t i = 0; i < jobs_.size(); ++i) write_result(i, counted);
+}
+
+std::uint32_t frame_batch::first_piece_of(std::size_t job) const {
+  return extent_pieces_.as<std::uint32_t>()[places_[job].frame];
 }
 
 std::uint32_t frame_batch::end_of(std::size_t job) const { return group_ends_.as<std::uint32_t>()[job]; }
@@ -139,8 +200,15 @@ void frame_batch::write_result(std::size_t job, const partition& counted) const 
   const std::span frames(results_.as<decoded_frame>() + places_[job].frame, end_of(job) - places_[job].frame);
   to.decoded = std::ranges::all_of(frames, [](const decoded_frame& each) { return each.is == verdict::decoded; });
   to.text_bytes = 0;
+  to.unit_pieces = 0;
   if (!to.decoded) return;
   for (const decoded_frame& each : frames) to.text_bytes += each.text_bytes;
+  if (to.units != nullptr) {
+    const std::uint32_t end = extent_pieces_.as<std::uint32_t>()[end_of(job)];
+    to.unit_pieces = end - first_piece_of(job);
+    to.decoded = end <= row_room() && to.unit_pieces * to.units->bytes_of_row() <= to.room_for_rows();
+    if (!to.decoded) return;
+  }
   value_runs(counted).fold(totals_.as<std::uint32_t>() + job * byte_values, counted.classes, to.row.data());
 }
 

@@ -4,6 +4,7 @@
 
 #include "gpu/cuda/handles.hpp"
 #include "gpu/cuda/runtime.hpp"
+#include "gpu/cuda/units/piece_classes.hpp"
 #include "gpu/frame_decoder.hpp"
 
 #include <cstdint>
@@ -36,8 +37,12 @@ class frame_batch {
   /// Queues copies, kernels, and the copies of the results. Throws engine_error.
   void enqueue(const stream& on, int multiprocessors);
 
-  /// After the work on the stream has ended: writes the result of a job.
-  void write_result(std::size_t job, const partition& counted) const noexcept;
+  /// After the work on the stream has ended: writes the results of the jobs.
+  void write_results(const partition& counted) const noexcept;
+
+  /// After that: queues the copies of the rows of pieces to the jobs. Returns whether there are any. Throws
+  /// engine_error.
+  bool enqueue_rows(const stream& on);
 
   void clear() noexcept;
 
@@ -55,6 +60,11 @@ class frame_batch {
   void clear_memory(void* memory, std::size_t bytes, const stream& on);
   [[nodiscard]] frame_launch launch(int multiprocessors) const;
   [[nodiscard]] std::uint32_t end_of(std::size_t job) const;
+  [[nodiscard]] const units::piece_classes* classes() const { return jobs_.front()->units; }
+  [[nodiscard]] std::uint32_t row_room() const;
+  [[nodiscard]] std::uint32_t first_piece_of(std::size_t job) const;
+  void write_result(std::size_t job, const partition& counted) const noexcept;
+  void copy_rows(const frame_job& to, std::uint32_t first, const stream& on);
 
   runtime& api_;
   const frame_decoder::limits limits_;
@@ -64,6 +74,8 @@ class frame_batch {
   pinned_memory group_ends_;
   pinned_memory results_;
   pinned_memory totals_;
+  pinned_memory class_table_;
+  pinned_memory extent_pieces_;
   // of the device
   device_memory compressed_;
   device_memory device_frames_;
@@ -79,6 +91,9 @@ class frame_batch {
   device_memory extents_;
   device_memory rows_;
   device_memory device_totals_;
+  device_memory device_class_table_;
+  device_memory tile_pieces_;
+  device_memory device_extent_pieces_;
 
   std::vector<frame_job*> jobs_;
   std::vector<place> places_;

@@ -2,6 +2,7 @@
 
 #include "gpu/cuda/kernels/lane_private.hpp"
 #include "gpu/cuda/kernels/launch.cuh"
+#include "gpu/cuda/units/unit_kernels.hpp"
 #include "gpu/cuda/zstd/decode.hpp"
 
 #include <cuda_runtime.h>
@@ -51,7 +52,9 @@ cudaError_t launch_frames(const frame_launch& launch, cudaStream_t stream) {
                                        .multiprocessors = launch.multiprocessors},
                                       stream);
   if (code != cudaSuccess) return code;
-  return kernels::queue(sum_groups, {.blocks = launch.group_count, .threads = values}, stream, launch);
+  code = kernels::queue(sum_groups, {.blocks = launch.group_count, .threads = values}, stream, launch);
+  if (code != cudaSuccess || launch.units.text == nullptr) return code;
+  return units::launch_units(launch.units, stream);
 }
 
 }  // namespace gpuhist::gpu::cuda::zstd

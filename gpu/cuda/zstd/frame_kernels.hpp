@@ -1,4 +1,4 @@
-// Decodes frames and counts their text, all on one stream.
+// Decodes frames, counts their text and measures its units, all on one stream.
 #pragma once
 
 #include "gpu/cuda/runtime.hpp"

@@ -87,6 +87,11 @@ std::exception_ptr frame_lane::decode() noexcept {
     batch_.enqueue(stream_, device_.multiprocessors);
     done_.record(stream_);
     done_.wait();
+    batch_.write_results(counted_);
+    if (batch_.enqueue_rows(stream_)) {
+      done_.record(stream_);
+      done_.wait();
+    }
   } catch (...) {
     failure = labelled_failure(device_.label);
   }
@@ -119,10 +124,7 @@ std::exception_ptr frame_lane::lose_device(const std::exception_ptr& why) noexce
 void frame_lane::complete(const std::exception_ptr& failure) noexcept {
   for (std::size_t i = 0; i < batch_.jobs().size(); ++i) {
     frame_job& job = *batch_.jobs()[i];
-    if (!failure) {
-      batch_.write_result(i, counted_);
-      add_to_tallies(i);
-    }
+    if (!failure) add_to_tallies(i);
     const auto on_complete = std::move(job.on_complete);  // the call may end the life of the job
     on_complete(job, failure);
   }

@@ -39,6 +39,16 @@ bool try_add(std::atomic<std::uint64_t>& text_so_far, std::uint64_t bytes, std::
   return false;
 }
 
+// For a group that waits: slots must be free for the groups before it.
+void copy_memory_of(std::deque<block>& blocks) {
+  for (block& each : blocks) {
+    const std::shared_ptr<std::byte[]> copy(new std::byte[each.bytes.size()]);
+    std::ranges::copy(each.bytes, copy.get());
+    each.bytes = {copy.get(), each.bytes.size()};
+    each.memory = {copy, copy.get()};
+  }
+}
+
 // A block may begin a part that the splitter has found.
 void push_part(part_queue& to, block next) {
   if (next.part) to.end_part({.context = next.part});
@@ -116,22 +126,32 @@ void compressed_inputs::end_group(group& task, std::exception_ptr error) noexcep
   task.ended.set();
 }
 
-// False: the host must decode the group, for which it has a context then.
+// False: the host must decode the group, for which it has a context then. Text whose units are measured may have to
+// wait for the groups before it, and they may be waiting for a context: such a group waits for them first.
 async::task<bool> compressed_inputs::decode_on_device(group& task) {
   const bool is_whole = co_await stage(task);
   std::optional<decoded_group> text;
   if (is_whole) text = co_await options_.device->decode(*task.staged);
   if (text && try_add(task.input.text_so_far, text->text_bytes, options_.max_text)) {
+    note_reached(task, task.start.compressed_bytes + task.staged->size());
+    if (!text->unit_rows.empty()) co_await observe_units(task, *text);
     add_decoded(task, *text);
     task.staged.reset();
     co_return true;
   }
   std::deque<block> blocks = task.staged->take_blocks();
+  const bool measures_units = options_.device->measures_units();
+  if (measures_units) copy_memory_of(blocks);
   blocks.insert(blocks.end(), std::make_move_iterator(task.staged_blocks.begin()),
                 std::make_move_iterator(task.staged_blocks.end()));
   task.staged_blocks = std::move(blocks);
   task.staged.reset();
-  task.context = co_await contexts_.acquire();
+  if (measures_units) {
+    co_await options_.text_to->wait_for_turn(task.owner);
+    task.context = co_await contexts_.acquire_reserved();
+  } else {
+    task.context = co_await contexts_.acquire();
+  }
   co_return false;
 }
 
@@ -156,7 +176,29 @@ void compressed_inputs::add_decoded(group& task, const decoded_group& text) {
   }
   notes_.frames += text.frames;
   task.end.text_bytes = bytes;
-  note_reached(task, task.start.compressed_bytes + task.staged->size());
+}
+
+// Releases the slots of the group. A group that must wait for those before it copies its rows first: they may need a
+// slot.
+async::task<> compressed_inputs::observe_units(group& task, const decoded_group& text) {
+  std::vector<std::vector<std::uint32_t>> copied;
+  for (const std::span<const std::uint32_t> rows : text.unit_rows) {
+    using gpu::cuda::units::piece_rows;
+    const gpu::cuda::units::piece_classes& classes = *options_.text_to->piece_classes();
+    std::size_t taken = 0;
+    if (copied.empty()) {
+      const piece_rows pieces(rows, classes);
+      taken = co_await options_.text_to->observe(task.owner, pieces, 0);
+      if (taken == pieces.size()) continue;
+    }
+    copied.emplace_back(rows.begin() + static_cast<std::ptrdiff_t>(taken * classes.words_of_row()), rows.end());
+  }
+  task.staged.reset();
+  if (copied.empty()) co_return;
+  co_await options_.text_to->wait_for_turn(task.owner);
+  for (const std::vector<std::uint32_t>& rows : copied) {
+    co_await options_.text_to->observe(task.owner, {rows, *options_.text_to->piece_classes()}, 0);
+  }
 }
 
 void compressed_inputs::note_reached(group& task, std::uint64_t compressed_bytes) {

@@ -65,20 +65,27 @@ io::decoder_limits limits_of(std::size_t number, std::uint64_t window_bytes,
 
 }  // namespace
 
-decode_contexts::decode_contexts(std::size_t number, std::uint64_t window_bytes,
-                                 std::shared_ptr<const io::zstd_dictionary> dictionary,
+decode_contexts::decode_contexts(const sizes& of, std::shared_ptr<const io::zstd_dictionary> dictionary,
                                  const decoded_counting& counting, const stage_clock& decoding, ring& slots,
                                  collector& counted, text_divider* divider, io::option_naming option_name)
-    : counting_(counting), large_windows_(window_bytes - number * own_window(number, window_bytes)), permits_(number) {
-  const io::decoder_limits limits = limits_of(number, window_bytes, std::move(dictionary), option_name);
-  free_.reserve(number);
-  for (std::size_t i = 0; i < number; ++i) {
+    : counting_(counting),
+      large_windows_(of.window_bytes - of.number * own_window(of.number, of.window_bytes)),
+      permits_(of.number - of.reserved),
+      reserved_(of.reserved) {
+  const io::decoder_limits limits = limits_of(of.number, of.window_bytes, std::move(dictionary), option_name);
+  free_.reserve(of.number);
+  for (std::size_t i = 0; i < of.number; ++i) {
     free_.push_back(&contexts_.emplace_back(slots, counted, divider, counting_, decoding, limits, large_windows_));
   }
 }
 
 async::task<decode_contexts::lease> decode_contexts::acquire() {
   async::semaphore::permit permit = co_await permits_.acquire();
+  co_return lease(*this, std::move(permit));
+}
+
+async::task<decode_contexts::lease> decode_contexts::acquire_reserved() {
+  async::semaphore::permit permit = co_await reserved_.acquire();
   co_return lease(*this, std::move(permit));
 }
 

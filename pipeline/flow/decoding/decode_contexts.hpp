@@ -115,14 +115,24 @@ class decode_contexts {
     async::semaphore::permit permit_{};
   };
 
-  /// `window_bytes`: memory for the windows of all contexts. Each context has a part of its own, which is enough for
-  /// most archives. Contexts that need larger windows share the rest. `decoding`: the tasks that decode; borrowed.
-  decode_contexts(std::size_t number, std::uint64_t window_bytes, std::shared_ptr<const io::zstd_dictionary> dictionary,
+  struct sizes {
+    std::size_t number = 1;
+    std::size_t reserved = 0;        ///< of them, for acquire_reserved(); less than all
+    std::uint64_t window_bytes = 0;  ///< memory for the windows of all contexts
+  };
+
+  /// Each context has a part of the memory for windows of its own, which is enough for most archives. Contexts that
+  /// need larger windows share the rest. `decoding`: the tasks that decode; borrowed.
+  decode_contexts(const sizes& of, std::shared_ptr<const io::zstd_dictionary> dictionary,
                   const decoded_counting& counting, const stage_clock& decoding, ring& slots, collector& counted,
                   text_divider* divider = nullptr, io::option_naming option_name = io::as_typed);
 
   /// Waits for a context.
   async::task<lease> acquire();
+
+  /// Waits for a reserved context. For a task that waits for no other task that may wait for a context: it gets one
+  /// even if all tasks that have a context of acquire() wait for it.
+  async::task<lease> acquire_reserved();
 
   /// Seals the slots of all cutters, whether the contexts are in use or not. Thread-safe.
   void flush(std::vector<cut_mark>& marks);
@@ -133,7 +143,8 @@ class decode_contexts {
   const decoded_counting counting_;
   async::semaphore large_windows_;  // bytes
   std::deque<decode_context> contexts_;
-  async::semaphore permits_;  // one for each context in free_
+  async::semaphore permits_;  // together one for each context in free_
+  async::semaphore reserved_;
   std::mutex mutex_;
   std::vector<decode_context*> free_;  // under the mutex; has capacity for all; last in, first out
 };

@@ -12,6 +12,8 @@
 namespace gpuhist::pipeline {
 namespace {
 
+constexpr std::uint64_t usual_ratio = 6;  // of text to compressed bytes
+
 // Copies bytes that may lie in several slots.
 void copy_from(const std::vector<std::span<const std::byte>>& pieces, std::size_t piece_bytes, std::uint64_t at,
                std::span<std::byte> to) {
@@ -23,6 +25,20 @@ void copy_from(const std::vector<std::span<const std::byte>>& pieces, std::size_
     to = to.subspan(bytes);
     at += bytes;
   }
+}
+
+// The rows that a device has written.
+std::vector<std::span<const std::uint32_t>> rows_in(const gpu::frame_job& job) {
+  std::vector<std::span<const std::uint32_t>> all;
+  if (job.units == nullptr) return all;
+  std::uint64_t rest = job.unit_pieces * job.units->bytes_of_row();
+  for (const std::span<std::byte> part : job.unit_rows) {
+    const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(rest, part.size()));
+    if (bytes == 0) break;
+    all.emplace_back(reinterpret_cast<const std::uint32_t*>(part.data()), bytes / sizeof(std::uint32_t));
+    rest -= bytes;
+  }
+  return all;
 }
 
 }  // namespace
@@ -65,6 +81,17 @@ std::vector<std::span<const std::byte>> staged_group::pieces() const {
     if (bytes > 0) all.emplace_back(each->memory(), bytes);
     left -= bytes;
   }
+  return all;
+}
+
+std::vector<std::span<std::byte>> staged_group::room_for_rows(std::uint64_t wanted) {
+  while (slots_.size() * std::uint64_t{owner_.slot_bytes()} < wanted && slots_.size() < owner_.max_slots_of_group()) {
+    std::shared_ptr<staging_slot> more = owner_.slots_.try_acquire();
+    if (!more) break;
+    slots_.push_back(std::move(more));
+  }
+  std::vector<std::span<std::byte>> all;
+  for (const auto& each : slots_) all.emplace_back(each->memory(), owner_.slot_bytes());
   return all;
 }
 
@@ -130,7 +157,7 @@ std::string device_frames::note() const {
 }
 
 async::task<std::optional<staged_group>> device_frames::begin_group(std::span<const std::byte> begin, bool waits) {
-  if (is_too_long(begin) || !start()) co_return std::nullopt;
+  if (is_too_long(begin) || are_units_too_short() || !start()) co_return std::nullopt;
   async::semaphore::permit incomplete;
   std::shared_ptr<staging_slot> slot;
   if (settings_.shares) {
@@ -145,12 +172,18 @@ async::task<std::optional<staged_group>> device_frames::begin_group(std::span<co
   co_return staged_group(*this, std::move(slot), std::move(incomplete), waits);
 }
 
-// Where the host shares the work, a device that is still busy with one frame at the end of a run delays it.
+// The rows of a group hardly fit into its slots.
+bool device_frames::are_units_too_short() const {
+  return measures_units() &&
+         expected_row_bytes(usual_ratio * group_bytes()) > std::uint64_t{max_slots_of_group()} * slot_bytes();
+}
+
+// The bytes of such a frame would be collected in vain: they hardly fit into the slots of a group.
 bool device_frames::is_too_long(std::span<const std::byte> begin) const {
-  constexpr std::uint64_t max_shared_text = std::uint64_t{64} << 20U;
-  if (!settings_.shares) return false;
+  if (settings_.takes_all) return false;
   const io::zstd_header_result parsed = io::parse_zstd_header(begin);
-  return parsed.status == io::header_status::complete && parsed.header.content_bytes.value_or(0) > max_shared_text;
+  return parsed.status == io::header_status::complete &&
+         parsed.header.content_bytes.value_or(0) > usual_ratio * max_slots_of_group() * slot_bytes();
 }
 
 bool device_frames::fits(const staged_group& group, const encoded_frames& frames) const {
@@ -177,16 +210,33 @@ async::task<std::optional<decoded_group>> device_frames::decode(staged_group& gr
                      .blocks = frames->blocks,
                      .text_room = frames->text_room,
                      .row = result.row,
+                     .units = settings_.units,
                      .on_complete = [&](gpu::frame_job&, std::exception_ptr error) {
                        failure = std::move(error);
                        completed.set();
                      }};
+  if (job.units != nullptr) job.unit_rows = group.room_for_rows(expected_row_bytes(job.text_room));
   decoder_->submit(job);
   co_await completed.wait();
   if (failure) note_failure(failure);
-  if (failure || !job.decoded) co_return std::nullopt;
+  if (failure) co_return std::nullopt;
+  if (job.units != nullptr) note_pieces(job);
+  if (!job.decoded) co_return std::nullopt;
   result.text_bytes = job.text_bytes;
+  result.unit_rows = rows_in(job);
   co_return result;
+}
+
+std::uint64_t device_frames::expected_row_bytes(std::uint64_t text_bytes) const {
+  return text_bytes / bytes_of_piece_ * settings_.units->bytes_of_row();
+}
+
+// Units may be shorter than expected: the next groups get more memory for their rows.
+void device_frames::note_pieces(const gpu::frame_job& job) {
+  if (job.unit_pieces == 0) return;
+  const std::uint64_t found = std::max<std::uint64_t>(1, job.text_bytes / job.unit_pieces);
+  std::uint64_t expected = bytes_of_piece_;
+  while (found < expected && !bytes_of_piece_.compare_exchange_weak(expected, found)) continue;
 }
 
 }  // namespace gpuhist::pipeline

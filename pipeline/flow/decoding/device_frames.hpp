@@ -10,6 +10,7 @@
 #include "pipeline/flow/decoding/staging_slots.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -41,6 +42,10 @@ class staged_group {
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] std::vector<std::span<const std::byte>> pieces() const;
 
+  /// Memory for results: that of the bytes, which the device has then read, and of further slots if these are free and
+  /// so much is wanted.
+  std::vector<std::span<std::byte>> room_for_rows(std::uint64_t wanted);
+
   /// The bytes, for decoding on the host. Leaves the group empty. Throws std::bad_alloc.
   std::deque<block> take_blocks();
 
@@ -52,11 +57,13 @@ class staged_group {
   std::uint64_t size_ = 0;
 };
 
-/// The text of a group that was decoded on a device.
+/// The text of a group that was decoded on a device. Valid as long as the staged_group keeps its slots.
 struct decoded_group {
   std::uint64_t text_bytes = 0;
   std::uint64_t frames = 0;
   std::vector<std::uint32_t> row{};  ///< of all text
+  /// Rows of the pieces of units, in the memory of the staged_group; empty: units were not measured.
+  std::vector<std::span<const std::uint32_t>> unit_rows{};
 };
 
 /// Thread-safe.
@@ -65,7 +72,9 @@ class device_frames {
   struct settings {
     staging_slots::settings slots{};  ///< memory for compressed bytes that are collected or on the device
     bool shares = false;              ///< the host decodes what finds no free slot
+    bool takes_all = false;           ///< frames that will hardly fit are collected, too
     std::size_t group_bytes = 0;      ///< minimum compressed size of a group, except the last
+    const gpu::cuda::units::piece_classes* units = nullptr;  ///< null: units are not measured. Borrowed
   };
 
   /// A larger group is decoded on the host: few groups at once do not keep a device busy.
@@ -93,12 +102,13 @@ class device_frames {
     return std::max<std::size_t>(1, max_slots() / max_share_of_group);
   }
 
+  [[nodiscard]] bool measures_units() const { return settings_.units != nullptr; }
+
   /// Why the host decodes all frames, or those after a failure of the device; empty: it does not.
   [[nodiscard]] std::string note() const;
 
-  /// The next group, whose first bytes are these; nothing: the host is to decode it. (A device decodes a frame in
-  /// order, a long one more slowly than a core does.) `waits`: for memory, here and in append(), unless the host shares
-  /// the work; the bytes of such a group arrive without delay. Throws std::bad_alloc.
+  /// The next group, whose first bytes are these; nothing: the host is to decode it. `waits`: for memory, here and in
+  /// append(), unless the host shares the work; the bytes of such a group arrive without delay. Throws std::bad_alloc.
   async::task<std::optional<staged_group>> begin_group(std::span<const std::byte> begin, bool waits);
 
   /// Decodes whole frames. Nothing: the device does not decode them, or failed; the host must. Throws std::bad_alloc.
@@ -108,9 +118,12 @@ class device_frames {
   friend class staged_group;
 
   [[nodiscard]] bool is_too_long(std::span<const std::byte> begin) const;
+  [[nodiscard]] bool are_units_too_short() const;
   bool try_start();
   void note_failure(const std::exception_ptr& why) noexcept;
   [[nodiscard]] bool fits(const staged_group& group, const encoded_frames& frames) const;
+  [[nodiscard]] std::uint64_t expected_row_bytes(std::uint64_t text_bytes) const;
+  void note_pieces(const gpu::frame_job& job);
 
   gpu::engine& engine_;
   const settings settings_;
@@ -119,6 +132,7 @@ class device_frames {
   gpu::frame_decoder* decoder_ = nullptr;  // null: none
   staging_slots slots_;
   async::semaphore incomplete_{max_incomplete};
+  std::atomic<std::uint64_t> bytes_of_piece_{100};  // of text; fewer are expected after a group had fewer
 };
 
 }  // namespace gpuhist::pipeline

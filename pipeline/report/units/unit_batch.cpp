@@ -42,6 +42,7 @@ unit_batch::unit_batch(const unit_meter& meter, std::mutex& long_lines)
     : meter_(meter),
       ends_(max_units),
       rows_(max_units * std::max<std::size_t>(1, meter.prepared().columns())),
+      class_counts_(meter.pieces() != nullptr ? (max_units + 1) * unit_pieces::max_classes : 0),
       malformed_(meter.needs_malformed() ? max_units : 0),
       numbers_(max_units * share_at(meter.prepared().columns())),
       single_values_(max_units * formulas),
@@ -70,10 +71,37 @@ void unit_batch::note_names() {
 
 std::size_t unit_batch::fill(std::span<const std::byte> text, std::uint64_t first_line) {
   text_ = text;
+  from_pieces_ = false;
   const unit_shape& shape = meter_.plan().shape;
   if (fields_) return units_ = fill_values(first_line);
   return units_ =
              shape.bytes ? fill_parts(*shape.bytes) : gpu::host::count_units(text_, meter_.prepared(), ends_, rows_);
+}
+
+std::size_t unit_batch::fill(const gpu::cuda::units::piece_rows& pieces, std::size_t from) {
+  constexpr std::size_t stride = unit_pieces::max_classes;
+  from_pieces_ = true;
+  units_ = 0;
+  std::size_t taken = from;
+  std::uint32_t end = 0;
+  std::span<std::uint32_t> counters(class_counts_.data(), stride);
+  std::ranges::fill(counters, 0U);
+  for (std::size_t piece = from; piece < pieces.size() && units_ < max_units; ++piece) {
+    pieces.add_counts(piece, counters);
+    end += pieces.bytes(piece);
+    if (!pieces.ends_unit(piece)) continue;
+    ends_[units_++] = end;
+    taken = piece + 1;
+    counters = std::span(class_counts_).subspan(units_ * stride, stride);
+    std::ranges::fill(counters, 0U);
+  }
+  const std::size_t columns = meter_.prepared().columns();
+  for (std::size_t column = 0; column < columns; ++column) {
+    for (std::size_t i = 0; i < units_; ++i) {
+      rows_[i * columns + column] = meter_.pieces()->count_of(column, &class_counts_[i * stride]);
+    }
+  }
+  return taken - from;
 }
 
 std::size_t unit_batch::fill_parts(std::uint64_t bytes) {
@@ -97,6 +125,13 @@ std::span<const std::byte> unit_batch::measured(std::size_t unit) const {
   if (!fields_) return text_of(unit, unit);
   const std::uint32_t begin = unit == 0 ? 0 : value_ends_[unit - 1];
   return fields_->text().subspan(begin, value_ends_[unit] - begin - 1);
+}
+
+void unit_batch::count(std::size_t unit, gpu::tally& to) const {
+  if (!from_pieces_) return count_bytes(measured(unit), to);
+  constexpr std::size_t stride = unit_pieces::max_classes;
+  std::ranges::fill(to.counts, 0);
+  meter_.pieces()->add(std::span(class_counts_).subspan(unit * stride, stride), to);
 }
 
 void unit_batch::evaluate() {

@@ -1,7 +1,8 @@
 // Complete units of a text, one after the other, and the values of the formulas of the plan for each.
 //
 // Each unit is counted by a row of a few counters if these determine all formulas, else by all 256 byte values; both
-// give the same values. With a field, the values of the lines are counted instead of the lines, in the same way.
+// give the same values. With a field, the values of the lines are counted instead of the lines, in the same way. Of
+// text that a device has measured, the rows are made from those of the pieces.
 #pragma once
 
 #include "pipeline/report/conditions/evaluation.hpp"
@@ -30,6 +31,10 @@ class unit_batch {
   /// of the first line. Returns the number of units; 0: no unit ends in the text.
   std::size_t fill(std::span<const std::byte> text, std::uint64_t first_line);
 
+  /// Takes complete units from pieces, from one that begins a unit. Returns the number of pieces; 0: no unit ends in
+  /// them.
+  std::size_t fill(const gpu::cuda::units::piece_rows& pieces, std::size_t from);
+
   /// Evaluates the formulas for all units. Precondition: there is one.
   void evaluate();
 
@@ -44,8 +49,8 @@ class unit_batch {
     return text_.subspan(begin_of(first), end_of(last) - begin_of(first));
   }
 
-  /// The bytes that the values of a unit are those of.
-  [[nodiscard]] std::span<const std::byte> measured(std::size_t unit) const;
+  /// Counts the bytes that the values of a unit are those of.
+  void count(std::size_t unit, gpu::tally& to) const;
 
   [[nodiscard]] std::uint64_t newlines_of(std::size_t unit) const;
 
@@ -76,6 +81,7 @@ class unit_batch {
     bool share = false;
   };
 
+  [[nodiscard]] std::span<const std::byte> measured(std::size_t unit) const;
   void note_names();
   std::size_t fill_parts(std::uint64_t bytes);
   std::size_t fill_values(std::uint64_t first_line);
@@ -90,6 +96,8 @@ class unit_batch {
   std::size_t units_ = 0;
   std::vector<std::uint32_t> ends_;
   std::vector<std::uint32_t> rows_;
+  std::vector<std::uint32_t> class_counts_;  // of units from pieces; empty: pieces do not suffice
+  bool from_pieces_ = false;
   std::optional<line_values> fields_;
   std::vector<std::uint32_t> value_ends_;  // in the text of fields_
   std::vector<std::uint64_t> malformed_;

@@ -71,6 +71,9 @@ unit_meter::unit_meter(const unit_plan& planned, const gpu::partition& partition
   }
   if (planned.field) exclude_end_of_value(columns);
   prepared_.emplace(columns, planned.field ? end_of_value : planned.shape.delimiter);
+  const bool needs_text = !planned.shape.divides_text() || planned.shape.bytes || planned.field || planned.filter ||
+                          !rows_suffice_ || words_;
+  if (!needs_text) pieces_ = unit_pieces::make(columns, partition, planned.shape.delimiter);
 }
 
 unit_formula unit_meter::bind(const gates::formula* typed, gpu::host::unit_columns& columns) {

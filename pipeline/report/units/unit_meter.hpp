@@ -6,6 +6,7 @@
 #include "gpu/tally.hpp"
 #include "pipeline/report/conditions/evaluation.hpp"
 #include "pipeline/report/measures/byte_counts.hpp"
+#include "pipeline/report/units/unit_pieces.hpp"
 #include "pipeline/report/units/unit_plan.hpp"
 #include "pipeline/report/units/unit_result.hpp"
 
@@ -81,6 +82,9 @@ class unit_meter {
   /// Whether a formula needs the number of malformed UTF-8 sequences.
   [[nodiscard]] bool needs_malformed() const { return needs_malformed_; }
 
+  /// How units are measured by a device; null: their text is needed on the host.
+  [[nodiscard]] const unit_pieces* pieces() const { return pieces_ ? &*pieces_ : nullptr; }
+
   /// Whether a byte separates words.
   [[nodiscard]] static bool separates_words(std::byte value);
 
@@ -111,6 +115,7 @@ class unit_meter {
   std::optional<std::size_t> newlines_;
   std::optional<std::size_t> words_;
   std::optional<gpu::host::prepared_units> prepared_;
+  std::optional<unit_pieces> pieces_;
 };
 
 }  // namespace gpuhist::pipeline::units

@@ -71,6 +71,25 @@ std::size_t unit_reader::take_until(std::span<const std::byte> text, bool verifi
   return all - text.size();
 }
 
+std::size_t unit_reader::take_pieces(const gpu::cuda::units::piece_rows& pieces, std::size_t from, bool verified) {
+  verified_ = verified;
+  selected_ = 0;
+  std::size_t at = from;
+  if (in_head_) at += extend_head(pieces, at);
+  if (place_.bytes > 0) at += extend_open(pieces, at);
+  while (at < pieces.size() && !is_full() && (held_ || selected_ < max_selected)) {
+    const std::size_t taken = batch_.fill(pieces, at);
+    if (taken > 0) {
+      judge();
+    } else {
+      extend_open(pieces, at);
+    }
+    at = taken > 0 ? at + taken : pieces.size();
+  }
+  flush();
+  return at - from;
+}
+
 void unit_reader::note_gap() {
   has_gaps_ = true;
   if (std::exchange(in_head_, false)) gap_after_head_ = true;
@@ -111,9 +130,31 @@ std::size_t unit_reader::extend_head(std::span<const std::byte> text) {
   return taken;
 }
 
+// Adds pieces up to the end of a unit. Returns their number.
+std::size_t unit_reader::add_pieces(const gpu::cuda::units::piece_rows& pieces, std::size_t from, part_of_unit& to) {
+  std::size_t at = from;
+  for (; at < pieces.size() && !to.ends_unit; ++at) {
+    pieces.add_counts(at, std::span<std::uint64_t>(to.counts));
+    to.bytes += pieces.bytes(at);
+    to.ends_unit = pieces.ends_unit(at);
+  }
+  return at - from;
+}
+
+std::size_t unit_reader::extend_head(const gpu::cuda::units::piece_rows& pieces, std::size_t from) {
+  const std::size_t taken = add_pieces(pieces, from, head_pieces_);
+  if (taken > 0) head_is_verified_ = head_is_verified_ && verified_;
+  in_head_ = !head_pieces_.ends_unit;
+  return taken;
+}
+
 void unit_reader::follow(std::unique_ptr<input_observer> earlier) {
   earlier_.reset(dynamic_cast<unit_reader*>(earlier.release()));
   if (!head_.empty()) earlier_->take(head_, head_is_verified_);
+  if (head_pieces_.bytes > 0) {
+    earlier_->verified_ = head_is_verified_;
+    earlier_->extend_open(head_pieces_);
+  }
   if (gap_after_head_) earlier_->note_gap();
   const unit_place begin = earlier_->place_;
   if (in_head_) {
@@ -183,6 +224,22 @@ void unit_reader::extend_open(std::span<const std::byte> text) {
   place_.bytes += text.size();
   open_is_verified_ = open_is_verified_ && verified_;
   last_ = text.back();
+}
+
+// Returns the number of pieces of the open unit.
+std::size_t unit_reader::extend_open(const gpu::cuda::units::piece_rows& pieces, std::size_t from) {
+  part_of_unit part;
+  const std::size_t taken = add_pieces(pieces, from, part);
+  if (taken > 0) extend_open(part);
+  return taken;
+}
+
+void unit_reader::extend_open(const part_of_unit& part) {
+  meter_.pieces()->add(std::span<const std::uint64_t>(part.counts), open_);
+  place_.bytes += part.bytes;
+  open_is_verified_ = open_is_verified_ && verified_;
+  last_ = part.ends_unit ? meter_.plan().shape.delimiter : ~meter_.plan().shape.delimiter;
+  if (part.ends_unit) close_open();
 }
 
 // Text of the open unit may be missing.
@@ -268,7 +325,7 @@ void unit_reader::reject_batch() {
   batch_.evaluate();  // for the values of the reported units
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     place_.bytes = batch_.end_of(i) - batch_.begin_of(i);
-    count_bytes(batch_.measured(i), scratch_);
+    batch_.count(i, scratch_);
     reject(counted(scratch_, batch_.sequences_of(i), i));
     advance(batch_.newlines_of(i));
   }
@@ -286,7 +343,7 @@ void unit_reader::judge() {
     const judged_unit judged = judged_at(i);
     note(judged);
     if (is_reported(judged)) {
-      count_bytes(batch_.measured(i), scratch_);
+      batch_.count(i, scratch_);
       report(judged, counted(scratch_, batch_.sequences_of(i), i));
     }
     advance(batch_.newlines_of(i));

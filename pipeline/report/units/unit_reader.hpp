@@ -23,6 +23,7 @@
 #include "pipeline/report/units/unit_batch.hpp"
 #include "pipeline/report/units/unit_run.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -47,6 +48,9 @@ class unit_reader final : public input_observer {
   /// Ends after max_selected units, and a batch, were selected for a report, or max_kept bytes were kept.
   std::size_t take_some(std::span<const std::byte> text, bool verified) override;
 
+  /// Precondition: unit_meter::pieces().
+  std::size_t take_pieces(const gpu::cuda::units::piece_rows& pieces, std::size_t from, bool verified) override;
+
   /// The open unit ends here, and the next text begins a unit. The rest of the open unit may be missing, so
   /// filtering::drops_unverified drops it.
   void note_gap() override;
@@ -66,6 +70,14 @@ class unit_reader final : public input_observer {
     double ranked = 0;  // of the ranking
   };
 
+  // Pieces of one unit, together.
+  struct part_of_unit {
+    std::array<std::uint64_t, unit_pieces::max_classes> counts{};  // of classes
+    std::uint64_t bytes = 0;
+    bool ends_unit = false;
+  };
+  static std::size_t add_pieces(const gpu::cuda::units::piece_rows& pieces, std::size_t from, part_of_unit& to);
+
   // After which a text is not taken further.
   struct limits {
     std::size_t selected = std::numeric_limits<std::size_t>::max();  // units for reports
@@ -74,9 +86,12 @@ class unit_reader final : public input_observer {
 
   std::size_t take_until(std::span<const std::byte> text, bool verified, const limits& most);
   std::size_t extend_head(std::span<const std::byte> text);
+  std::size_t extend_head(const gpu::cuda::units::piece_rows& pieces, std::size_t from);
   void continue_unit_of(unit_reader& earlier);
   [[nodiscard]] std::size_t rest_of_open(std::span<const std::byte> text) const;
   void extend_open(std::span<const std::byte> text);
+  std::size_t extend_open(const gpu::cuda::units::piece_rows& pieces, std::size_t from);
+  void extend_open(const part_of_unit& part);
   [[nodiscard]] bool open_is_complete() const;
   void close_open();
   [[nodiscard]] bool judge_open();
@@ -108,6 +123,7 @@ class unit_reader final : public input_observer {
   bool gap_after_head_ = false;
   bool head_is_verified_ = true;
   std::vector<std::byte> head_;
+  part_of_unit head_pieces_{};
   std::unique_ptr<unit_reader> earlier_;  // text that it keeps precedes that of this reader
   const std::uint64_t input_;
   const std::shared_ptr<const std::string> name_;

@@ -66,6 +66,10 @@ class unit_run final : public text_observer, public unit_outlet {
   [[nodiscard]] bool holds_text() const override { return meter_.plan().filter.has_value(); }
   [[nodiscard]] bool awaits_verdicts() const override { return holds_text() && meter_.plan().filter->drops_unverified; }
 
+  [[nodiscard]] const gpu::cuda::units::piece_classes* piece_classes() const override {
+    return meter_.pieces() != nullptr ? &meter_.pieces()->classes() : nullptr;
+  }
+
   /// The result so far.
   [[nodiscard]] unit_result result() const;
 

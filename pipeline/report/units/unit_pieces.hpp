@@ -1,0 +1,52 @@
+// Units that a device measures in pieces (gpu/cuda/units/piece_classes.hpp): which classes of bytes it counts so that
+// the formulas of a plan have values, and how the counts of these classes become those of units.
+#pragma once
+
+#include "gpu/cuda/units/piece_classes.hpp"
+#include "gpu/host/unit_rows.hpp"
+#include "gpu/tally.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace gpuhist::pipeline::units {
+
+/// Immutable. Any thread may use it.
+class unit_pieces {
+ public:
+  /// `columns`: of the rows of units, without words. `partition`: of the records of reported units. Nothing: the
+  /// classes that all of them share are too many.
+  static std::optional<unit_pieces> make(const gpu::host::unit_columns& columns, const gpu::partition& partition,
+                                         std::byte delimiter);
+
+  [[nodiscard]] const gpu::cuda::units::piece_classes& classes() const { return classes_; }
+
+  /// The counters of the classes of a unit.
+  static constexpr std::size_t max_classes = gpu::cuda::units::piece_classes::max_classes;
+
+  /// The count of a column of the row of a unit.
+  [[nodiscard]] std::uint32_t count_of(std::size_t column, const std::uint32_t* counters) const {
+    std::uint32_t sum = 0;
+    for (const std::uint8_t each : columns_[column]) sum += counters[each];
+    return sum;
+  }
+
+  /// Adds counts of classes to counts of byte values. All bytes of a class are counted as one of its values: formulas
+  /// and records do not distinguish them.
+  template <class Counter>
+  void add(std::span<const Counter> counters, gpu::tally& to) const {
+    for (std::size_t i = 0; i < values_.size(); ++i) to.counts[values_[i]] += counters[i];
+  }
+
+ private:
+  explicit unit_pieces(const gpu::cuda::units::piece_classes& classes) : classes_(classes) {}
+
+  gpu::cuda::units::piece_classes classes_;
+  std::vector<std::uint8_t> values_;                // one of each class
+  std::vector<std::vector<std::uint8_t>> columns_;  // of each column, its classes
+};
+
+}  // namespace gpuhist::pipeline::units
