@@ -52,6 +52,16 @@ class piece_rows {
   [[nodiscard]] bool ends_unit(std::size_t piece) const { return (number(piece, 0) & end_flag) != 0; }
   [[nodiscard]] std::uint32_t bytes(std::size_t piece) const { return number(piece, 0) & (end_flag - 1); }
 
+  /// Finds the units that are one piece each, from a piece on that begins a unit, up to one that does not end its unit.
+  /// Writes where they end, counted from the begin of the first one, plus `begin`. Returns their number, at most
+  /// ends.size().
+  [[nodiscard]] std::size_t find_single_units(std::size_t first, std::uint32_t begin,
+                                              std::span<std::uint32_t> ends) const;
+
+  /// The bytes of some classes in each of consecutive pieces. Classes are bits. Precondition: each of the pieces ends a
+  /// unit.
+  void count(std::size_t first, std::uint32_t of_classes, std::span<std::uint32_t> to) const;
+
   /// Adds the bytes of each class to `to`, which has the classes.
   template <class Counter>
   void add_counts(std::size_t piece, std::span<Counter> to) const {
@@ -67,6 +77,9 @@ class piece_rows {
   }
 
  private:
+  template <unsigned Counters>
+  void count_of(std::size_t first, std::uint32_t of_classes, std::span<std::uint32_t> to) const;
+
   [[nodiscard]] std::uint32_t number(std::size_t piece, unsigned index) const {
     return words_[piece * classes_->words_of_row() + index / 2] >> (16 * (index % 2)) & 0xffffU;
   }

@@ -42,7 +42,7 @@ unit_batch::unit_batch(const unit_meter& meter, std::mutex& long_lines)
     : meter_(meter),
       ends_(max_units),
       rows_(max_units * std::max<std::size_t>(1, meter.prepared().columns())),
-      class_counts_(meter.pieces() != nullptr ? (max_units + 1) * unit_pieces::max_classes : 0),
+      column_counts_(meter.pieces() != nullptr ? max_units : 0),
       malformed_(meter.needs_malformed() ? max_units : 0),
       numbers_(max_units * share_at(meter.prepared().columns())),
       single_values_(max_units * formulas),
@@ -71,7 +71,7 @@ void unit_batch::note_names() {
 
 std::size_t unit_batch::fill(std::span<const std::byte> text, std::uint64_t first_line) {
   text_ = text;
-  from_pieces_ = false;
+  pieces_ = nullptr;
   const unit_shape& shape = meter_.plan().shape;
   if (fields_) return units_ = fill_values(first_line);
   return units_ =
@@ -79,29 +79,59 @@ std::size_t unit_batch::fill(std::span<const std::byte> text, std::uint64_t firs
 }
 
 std::size_t unit_batch::fill(const gpu::cuda::units::piece_rows& pieces, std::size_t from) {
-  constexpr std::size_t stride = unit_pieces::max_classes;
-  from_pieces_ = true;
-  units_ = 0;
-  std::size_t taken = from;
-  std::uint32_t end = 0;
-  std::span<std::uint32_t> counters(class_counts_.data(), stride);
-  std::ranges::fill(counters, 0U);
-  for (std::size_t piece = from; piece < pieces.size() && units_ < max_units; ++piece) {
-    pieces.add_counts(piece, counters);
-    end += pieces.bytes(piece);
-    if (!pieces.ends_unit(piece)) continue;
-    ends_[units_++] = end;
-    taken = piece + 1;
-    counters = std::span(class_counts_).subspan(units_ * stride, stride);
-    std::ranges::fill(counters, 0U);
-  }
+  pieces_ = &pieces;
+  const std::size_t taken = find_units(from);
   const std::size_t columns = meter_.prepared().columns();
   for (std::size_t column = 0; column < columns; ++column) {
-    for (std::size_t i = 0; i < units_; ++i) {
-      rows_[i * columns + column] = meter_.pieces()->count_of(column, &class_counts_[i * stride]);
+    const std::uint32_t classes = meter_.pieces()->classes_of(column);
+    for (const piece_run& run : runs_) {
+      const auto counts = std::span(column_counts_).first(run.units);
+      pieces.count(run.first_piece, classes, counts);
+      for (std::size_t i = 0; i < run.units; ++i) rows_[(run.first_unit + i) * columns + column] = counts[i];
+    }
+    for (const joined_unit& each : joined_) {
+      std::uint32_t& count = rows_[each.unit * columns + column];
+      count = 0;
+      for (std::size_t i = 0; i < each.counts.size(); ++i) count += (classes >> i & 1U) * each.counts[i];
     }
   }
-  return taken - from;
+  return taken;
+}
+
+// Finds the pieces and the ends of the units. Returns the number of pieces.
+std::size_t unit_batch::find_units(std::size_t from) {
+  units_ = 0;
+  runs_.clear();
+  joined_.clear();
+  std::size_t at = from;
+  std::uint32_t end = 0;
+  const auto may_take = [&] { return at < pieces_->size() && units_ < max_units; };
+  while (may_take()) {
+    const std::size_t found = pieces_->find_single_units(at, end, std::span(ends_).subspan(units_));
+    if (found > 0) {
+      runs_.push_back({.first_unit = units_, .first_piece = at, .units = found});
+      at += found;
+      units_ += found;
+      end = ends_[units_ - 1];
+    }
+    if (!may_take()) break;
+    joined_unit joined{.unit = units_};
+    const std::size_t after = add_unit(at, joined);
+    if (!pieces_->ends_unit(after - 1)) break;
+    at = after;
+    for (const std::uint32_t each : joined.counts) end += each;
+    ends_[units_++] = end;
+    joined_.push_back(joined);
+  }
+  return at - from;
+}
+
+// Returns the piece after it. It may not have ended there.
+std::size_t unit_batch::add_unit(std::size_t piece, joined_unit& to) const {
+  for (;; ++piece) {
+    pieces_->add_counts(piece, std::span<std::uint32_t>(to.counts));
+    if (pieces_->ends_unit(piece) || piece + 1 == pieces_->size()) return piece + 1;
+  }
 }
 
 std::size_t unit_batch::fill_parts(std::uint64_t bytes) {
@@ -128,10 +158,16 @@ std::span<const std::byte> unit_batch::measured(std::size_t unit) const {
 }
 
 void unit_batch::count(std::size_t unit, gpu::tally& to) const {
-  if (!from_pieces_) return count_bytes(measured(unit), to);
-  constexpr std::size_t stride = unit_pieces::max_classes;
+  if (pieces_ == nullptr) return count_bytes(measured(unit), to);
   std::ranges::fill(to.counts, 0);
-  meter_.pieces()->add(std::span(class_counts_).subspan(unit * stride, stride), to);
+  const auto found = std::ranges::find(joined_, unit, &joined_unit::unit);
+  if (found != joined_.end()) return meter_.pieces()->add(std::span<const std::uint32_t>(found->counts), to);
+  const auto run = std::ranges::find_if(runs_, [&](const piece_run& each) {
+    return unit >= each.first_unit && unit - each.first_unit < each.units;
+  });
+  joined_unit own;
+  pieces_->add_counts(run->first_piece + unit - run->first_unit, std::span<std::uint32_t>(own.counts));
+  meter_.pieces()->add(std::span<const std::uint32_t>(own.counts), to);
 }
 
 void unit_batch::evaluate() {

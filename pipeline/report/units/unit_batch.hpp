@@ -31,8 +31,8 @@ class unit_batch {
   /// of the first line. Returns the number of units; 0: no unit ends in the text.
   std::size_t fill(std::span<const std::byte> text, std::uint64_t first_line);
 
-  /// Takes complete units from pieces, from one that begins a unit. Returns the number of pieces; 0: no unit ends in
-  /// them.
+  /// Takes complete units from pieces, from one that begins a unit. They stay valid until the next call. Returns the
+  /// number of pieces; 0: no unit ends in them.
   std::size_t fill(const gpu::cuda::units::piece_rows& pieces, std::size_t from);
 
   /// Evaluates the formulas for all units. Precondition: there is one.
@@ -82,6 +82,21 @@ class unit_batch {
   };
 
   [[nodiscard]] std::span<const std::byte> measured(std::size_t unit) const;
+  // Units of one piece each, one after the other.
+  struct piece_run {
+    std::size_t first_unit = 0;
+    std::size_t first_piece = 0;
+    std::size_t units = 0;
+  };
+
+  // A unit of several pieces.
+  struct joined_unit {
+    std::size_t unit = 0;
+    std::array<std::uint32_t, unit_pieces::max_classes> counts{};  // of classes
+  };
+
+  std::size_t find_units(std::size_t from);
+  std::size_t add_unit(std::size_t piece, joined_unit& to) const;
   void note_names();
   std::size_t fill_parts(std::uint64_t bytes);
   std::size_t fill_values(std::uint64_t first_line);
@@ -96,8 +111,10 @@ class unit_batch {
   std::size_t units_ = 0;
   std::vector<std::uint32_t> ends_;
   std::vector<std::uint32_t> rows_;
-  std::vector<std::uint32_t> class_counts_;  // of units from pieces; empty: pieces do not suffice
-  bool from_pieces_ = false;
+  const gpu::cuda::units::piece_rows* pieces_ = nullptr;  // null: units of a text
+  std::vector<piece_run> runs_;
+  std::vector<joined_unit> joined_;
+  std::vector<std::uint32_t> column_counts_;
   std::optional<line_values> fields_;
   std::vector<std::uint32_t> value_ends_;  // in the text of fields_
   std::vector<std::uint64_t> malformed_;

@@ -34,9 +34,9 @@ std::optional<unit_pieces> unit_pieces::make(const gpu::host::unit_columns& colu
     made.values_[classes->class_of[value]] = static_cast<std::uint8_t>(value);
   }
   for (const auto& set : columns.sets) {
-    std::vector<std::uint8_t>& of_set = made.columns_.emplace_back();
+    std::uint32_t& of_set = made.columns_.emplace_back();
     for (std::size_t i = 0; i < made.values_.size(); ++i) {
-      if (set.test(made.values_[i])) of_set.push_back(static_cast<std::uint8_t>(i));
+      if (set.test(made.values_[i])) of_set |= 1U << i;
     }
   }
   return made;

@@ -27,12 +27,8 @@ class unit_pieces {
   /// The counters of the classes of a unit.
   static constexpr std::size_t max_classes = gpu::cuda::units::piece_classes::max_classes;
 
-  /// The count of a column of the row of a unit.
-  [[nodiscard]] std::uint32_t count_of(std::size_t column, const std::uint32_t* counters) const {
-    std::uint32_t sum = 0;
-    for (const std::uint8_t each : columns_[column]) sum += counters[each];
-    return sum;
-  }
+  /// The classes of a column of the row of a unit, as bits.
+  [[nodiscard]] std::uint32_t classes_of(std::size_t column) const { return columns_[column]; }
 
   /// Adds counts of classes to counts of byte values. All bytes of a class are counted as one of its values: formulas
   /// and records do not distinguish them.
@@ -45,8 +41,8 @@ class unit_pieces {
   explicit unit_pieces(const gpu::cuda::units::piece_classes& classes) : classes_(classes) {}
 
   gpu::cuda::units::piece_classes classes_;
-  std::vector<std::uint8_t> values_;                // one of each class
-  std::vector<std::vector<std::uint8_t>> columns_;  // of each column, its classes
+  std::vector<std::uint8_t> values_;    // one of each class
+  std::vector<std::uint32_t> columns_;  // of each column, its classes as bits
 };
 
 }  // namespace gpuhist::pipeline::units

@@ -357,8 +357,10 @@ unit_reader::judged_unit unit_reader::judged_at(std::size_t unit) const {
 
 // Whether no unit of the batch is selected or ranked: the usual case.
 bool unit_reader::is_dull() const {
-  const auto is_noted = [&](double holds) { return holds == 1.0 || run_.reports(holds); };
-  if (std::ranges::any_of(batch_.of_condition(), is_noted)) return false;
+  const auto holds = [](double value) { return value == 1.0; };
+  const auto is_reported = [&](double value) { return run_.reports(value); };
+  if (std::ranges::any_of(batch_.of_condition(), holds)) return false;
+  if (kept_ && std::ranges::any_of(batch_.of_condition(), is_reported)) return false;
   if (!meter_.plan().top) return true;
   // units of this input that are ranked lower than the last one by their value alone
   return last_rank_ && std::ranges::none_of(batch_.of_ranking().first(batch_.size()),
