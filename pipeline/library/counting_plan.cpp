@@ -197,7 +197,10 @@ void fit_into(std::uint64_t limit, const file_options& options, const option_nam
   };
   const std::uint64_t of_windows = limit / share_for_windows;
   const std::uint32_t fewest = std::min(buffers.slots, buffers.decoders + 1);
-  while (needed() + of_cuda + of_windows > limit && may_reduce && buffers.slots > fewest) --buffers.slots;
+  // where a device decodes, the host needs less memory for windows, and plain text all slots to keep the link busy
+  while (buffers.device_slots == 0 && needed() + of_cuda + of_windows > limit && may_reduce && buffers.slots > fewest) {
+    --buffers.slots;
+  }
   while (needed() + of_cuda > limit && may_reduce && buffers.slots > 2) --buffers.slots;
   while (needed() + window_of_long_archives > limit && buffers.device_slots > 0) --buffers.device_slots;
   if (needed() > limit) {

@@ -32,8 +32,8 @@ struct workshop {
   stage_clock decoding;
   decode_contexts contexts;
 
-  explicit workshop(std::size_t number, std::uint64_t window_bytes = 1024 * kib)
-      : contexts({.number = number, .window_bytes = window_bytes}, nullptr, {.chunk_bytes = 50, .threads = 2}, decoding,
+  explicit workshop(std::size_t number, std::uint64_t window_bytes = 1024 * kib, std::size_t reserved = 0)
+      : contexts({.number = number, .reserved = reserved, .window_bytes = window_bytes}, nullptr, {.chunk_bytes = 50, .threads = 2}, decoding,
                  slots, collected) {}
 
   void settle() { context.poll(); }
@@ -99,6 +99,28 @@ TEST_CASE("there are as many contexts as requested, and waiting tasks are served
   out[2].release();
   fixture.settle();
   CHECK(&**second == released);
+}
+
+TEST_CASE("a reserved context is free while all others are used, and serves no other task") {
+  workshop fixture(3, 1024 * kib, 1);
+  std::vector<decode_contexts::lease> out;
+  for (int i = 0; i < 2; ++i) out.push_back(fixture.take());
+  const auto waiting = fixture.ask();
+  CHECK_FALSE(*waiting);
+  decode_contexts::lease reserved;
+  const auto acquire = [](decode_contexts& from, decode_contexts::lease& to) -> async::task<> {
+    to = co_await from.acquire_reserved();
+  };
+  async::spawn(fixture.context, acquire(fixture.contexts, reserved), [](const std::exception_ptr&) noexcept {});
+  fixture.settle();
+  REQUIRE(reserved);
+  CHECK(std::set{&*out[0], &*out[1], &*reserved}.size() == 3);
+  reserved.release();
+  fixture.settle();
+  CHECK_FALSE(*waiting);
+  out[0].release();
+  fixture.settle();
+  CHECK(*waiting);
 }
 
 TEST_CASE("a decoder serves one group after another of its format, until its error message must be kept") {

@@ -195,6 +195,18 @@ TEST_CASE("where the host shares the work no group waits") {
   CHECK_FALSE(fixture.try_group(true));
 }
 
+TEST_CASE("a frame that would hardly fit into the slots of a group is not collected, unless all frames are") {
+  const test::byte_vector fitting = test::zstd_frame_of(test::byte_vector(12 * slot_bytes));
+  const test::byte_vector longer = test::zstd_frame_of(test::byte_vector(12 * slot_bytes + 1));
+  device_frames::settings all = with_slots(slots_for(2));
+  staging usual(all);
+  CHECK(test::run(usual.pool, usual.frames.begin_group(fitting, false)));
+  CHECK_FALSE(test::run(usual.pool, usual.frames.begin_group(longer, false)));
+  all.takes_all = true;
+  staging eager(all);
+  CHECK(test::run(eager.pool, eager.frames.begin_group(longer, false)));
+}
+
 TEST_CASE("the blocks that are taken from a group have its bytes in order, and own its slots") {
   staging fixture(shared_with_host(slots_for(3)));
   const test::byte_vector bytes = test::noise(2 * slot_bytes + 9);

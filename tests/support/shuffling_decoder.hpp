@@ -2,6 +2,7 @@
 // groups and fail at random.
 #pragma once
 
+#include "gpu/cuda/units/measure_on_host.hpp"
 #include "gpu/cuda/zstd/decode_on_host.hpp"
 #include "gpu/frame_decoder.hpp"
 #include "tests/support/shuffling_engine.hpp"
@@ -111,6 +112,44 @@ class shuffling_decoder final : public gpu::frame_decoder {
       const std::uint8_t* const begin = text.data() + job.frames[frame].text_at;
       for (std::uint64_t i = 0; i < results[frame].text_bytes; ++i) ++job.row[counted_.class_of[begin[i]]];
       job.text_bytes += results[frame].text_bytes;
+    }
+    if (job.units != nullptr) measure(job, text, results);
+  }
+
+  // With rows in memory of their own.
+  static void measure(gpu::frame_job& job, const std::vector<std::uint8_t>& text,
+                      const std::vector<gpu::cuda::zstd::decoded_frame>& results) {
+    namespace units = gpu::cuda::units;
+    std::vector<gpu::extent> extents;
+    for (std::size_t frame = 0; frame < results.size(); ++frame) {
+      const auto begin = static_cast<std::uint32_t>(job.frames[frame].text_at);
+      extents.push_back({begin, begin + static_cast<std::uint32_t>(results[frame].text_bytes)});
+    }
+    const units::class_table table = job.units->table();
+    const auto room = static_cast<std::uint32_t>(job.text_room);
+    std::vector<std::uint32_t> tiles(units::tiles_in(room) + 1);
+    std::vector<std::uint32_t> pieces(extents.size() + 1);
+    std::vector<std::uint32_t> rows(job.text_bytes * job.units->words_of_row());
+    units::measure_on_host({.text = text.data(),
+                            .extents = extents.data(),
+                            .extent_count = static_cast<std::uint32_t>(extents.size()),
+                            .text_room = room,
+                            .classes = table.data(),
+                            .counters = job.units->counters,
+                            .delimiter = std::to_integer<std::uint8_t>(job.units->delimiter),
+                            .tile_pieces = tiles.data(),
+                            .extent_pieces = pieces.data(),
+                            .rows = rows.data(),
+                            .row_room = static_cast<std::uint32_t>(job.text_bytes)});
+    job.unit_pieces = pieces.back();
+    const auto bytes = std::as_bytes(std::span(rows)).first(job.unit_pieces * job.units->bytes_of_row());
+    job.decoded = bytes.size() <= job.room_for_rows();
+    if (!job.decoded) return;
+    std::size_t at = 0;
+    for (const std::span<std::byte> part : job.unit_rows) {
+      const auto next = bytes.subspan(at, std::min(part.size(), bytes.size() - at));
+      std::ranges::copy(next, part.begin());
+      at += next.size();
     }
   }
 
