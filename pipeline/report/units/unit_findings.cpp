@@ -29,6 +29,9 @@ void best_units::add(ranked_record found) {
 
 void unit_findings::shift(const unit_place& begin) {
   for (unit_record& each : selected) shift_place(each.place, begin);
+  for (rendered_units& each : rendered) {
+    for (rendered_units::line& line : each.lines) shift_place(line.place, begin);
+  }
   for (ranked_record& each : best.records()) {
     shift_place(each.unit.place, begin);
     each.at.unit = each.unit.place.number;
@@ -40,7 +43,19 @@ unit_findings& unit_findings::operator+=(unit_findings more) {
   values += more.values;
   for (ranked_record& each : more.best.records()) best.add(std::move(each));
   std::ranges::move(more.selected, std::back_inserter(selected));
+  std::ranges::move(more.rendered, std::back_inserter(rendered));
   return *this;
+}
+
+rendered_units& unit_findings::lines_of(const std::shared_ptr<const std::string>& input) {
+  if (rendered.empty() || rendered.back().input != input) rendered.push_back({.input = input});
+  return rendered.back();
+}
+
+void held_findings::select(unit_record found) {
+  const selected_forms wanted = forms();
+  if (wanted.lines != nullptr) findings_.lines_of(found.input).add(found, *wanted.lines);
+  if (wanted.records) findings_.selected.push_back(std::move(found));
 }
 
 // Both exclude units rightly: a number that counts from the end of earlier text is at most the real one.
