@@ -54,8 +54,23 @@ rendered_units& unit_findings::lines_of(const std::shared_ptr<const std::string>
 
 void held_findings::select(unit_record found) {
   const selected_forms wanted = forms();
-  if (wanted.lines != nullptr) findings_.lines_of(found.input).add(found, *wanted.lines);
-  if (wanted.records) findings_.selected.push_back(std::move(found));
+  if (wanted.lines != nullptr) {
+    end_.clear();
+    wanted.lines->add_end(found, end_);
+    findings_.lines_of(found.input).add(found.place, end_);
+  }
+  if (wanted.records) {
+    constexpr std::size_t bytes_of_value = 64;
+    record_bytes_ +=
+        sizeof(unit_record) + found.counts.counts.size() * sizeof(std::uint64_t) + found.values.size() * bytes_of_value;
+    findings_.selected.push_back(std::move(found));
+  }
+  note_memory();
+}
+
+void held_findings::note_memory() {
+  const std::size_t lines = findings_.rendered.empty() ? 0 : findings_.rendered.back().bytes();
+  memory_.grow_to(kept_bytes_ + record_bytes_ + lines);
 }
 
 // Both exclude units rightly: a number that counts from the end of earlier text is at most the real one.

@@ -1,6 +1,7 @@
 // What is found in units: how many there are, which are selected, the highest values and their distribution.
 #pragma once
 
+#include "pipeline/report/units/held_memory.hpp"
 #include "pipeline/report/units/unit_meter.hpp"
 #include "pipeline/report/units/unit_renderer.hpp"
 #include "pipeline/report/units/unit_result.hpp"
@@ -114,7 +115,8 @@ class unit_outlet {
 class held_findings final : public unit_outlet {
  public:
   /// Borrows all. `run`: what is held is added to it in the end.
-  held_findings(const unit_plan& plan, const unit_outlet& run) : run_(run), findings_(plan) {}
+  held_findings(const unit_plan& plan, const unit_outlet& run, held_memory& memory)
+      : run_(run), findings_(plan), memory_(memory) {}
 
   void add(const unit_totals& more) override { findings_.totals += more; }
   void add_values(std::span<const double> values) override { findings_.values.add(values); }
@@ -129,11 +131,26 @@ class held_findings final : public unit_outlet {
     return std::max(lines, findings_.selected.size()) + findings_.best.records().size();
   }
 
+  /// The reader also holds so many bytes of kept text.
+  void note_kept(std::size_t bytes) {
+    kept_bytes_ = bytes;
+    note_memory();
+  }
+
+  /// Whether all readers together hold as much as they may.
+  [[nodiscard]] bool is_full() const { return memory_.is_full(); }
+
   [[nodiscard]] unit_findings& findings() { return findings_; }
 
  private:
+  void note_memory();
+
   const unit_outlet& run_;
   unit_findings findings_;
+  held_memory::share memory_;
+  std::size_t kept_bytes_ = 0;
+  std::size_t record_bytes_ = 0;
+  std::string end_;  // of a line
 };
 
 }  // namespace gpuhist::pipeline::units

@@ -11,7 +11,7 @@ void unit_line_output::write_all(std::span<const rendered_units> found) const {
     for (const rendered_units::line& line : each.lines) {
       lines += beginning;
       form->add_place(line.place, lines);
-      lines.append(each.ends, begin, line.end - begin);
+      lines.append(reinterpret_cast<const char*>(each.ends.bytes().data()) + begin, line.end - begin);
       begin = line.end;
       if (lines.size() < enough) continue;
       write(lines);

@@ -5,6 +5,7 @@
 //     beginning, for each input          place                           end
 #pragma once
 
+#include "pipeline/report/units/held_memory.hpp"
 #include "pipeline/report/units/unit_result.hpp"
 
 #include <cstddef>
@@ -45,16 +46,15 @@ struct rendered_units {
 
   std::shared_ptr<const std::string> input;  ///< its name
   std::vector<line> lines{};
-  std::string ends{};
+  paged_bytes ends{};
 
-  void add(const unit_record& found, const unit_renderer& form) {
-    form.add_end(found, ends);
-    lines.push_back({.place = found.place, .end = ends.size()});
-  }
   void add(const unit_place& place, std::string_view end) {
-    ends += end;
+    ends.append(std::as_bytes(std::span(end)));
     lines.push_back({.place = place, .end = ends.size()});
   }
+
+  /// Bytes of memory.
+  [[nodiscard]] std::size_t bytes() const { return lines.capacity() * sizeof(line) + ends.capacity(); }
 };
 
 /// Where the lines of units go.

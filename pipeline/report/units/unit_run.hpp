@@ -3,6 +3,7 @@
 #pragma once
 
 #include "pipeline/counts/text_observer.hpp"
+#include "pipeline/report/units/kept_buffers.hpp"
 #include "pipeline/report/units/kept_outlet.hpp"
 #include "pipeline/report/units/unit_findings.hpp"
 #include "pipeline/report/units/unit_meter.hpp"
@@ -21,8 +22,8 @@
 
 namespace gpuhist::pipeline::units {
 
-/// Thread-safe. Memory: the units of the ranking, and for each text that is read the records or lines of as many units
-/// as unit_reader::take_some() takes.
+/// Thread-safe. Memory: the units of the ranking, for each input the records or lines of as many units as
+/// unit_reader::take_some() takes, and unit_plan::held_bytes.
 class unit_run final : public text_observer, public unit_outlet {
  public:
   /// Receives reported units, at least one, those of an input in order.
@@ -42,6 +43,8 @@ class unit_run final : public text_observer, public unit_outlet {
         report_lines_(std::move(report_lines)),
         outlets_(outlets),
         output_(std::move(output)),
+        held_(meter.plan().held_bytes),
+        buffers_(meter.plan().held_bytes),
         findings_(meter.plan()) {}
 
   // ---- for units that are inputs or windows, on one thread ---------------------------------------------------------
@@ -100,6 +103,11 @@ class unit_run final : public text_observer, public unit_outlet {
   /// An input had an early end.
   void note_early_end();
 
+  /// Of the readers of later text.
+  [[nodiscard]] held_memory& held() { return held_; }
+
+  [[nodiscard]] kept_buffers& buffers() { return buffers_; }
+
   /// Held while a line is read that needs much memory, so that there is only one.
   [[nodiscard]] std::mutex& long_lines() { return long_lines_; }
 
@@ -119,6 +127,8 @@ class unit_run final : public text_observer, public unit_outlet {
   const report_faults report_lines_;
   kept_outlets* const outlets_;
   const unit_line_output output_;
+  held_memory held_;
+  kept_buffers buffers_;
   std::mutex long_lines_;
   mutable std::mutex mutex_;  // of all below
   std::uint64_t wholes_ = 0;  // units that are inputs or windows
