@@ -180,6 +180,29 @@ void plan_held_text(counting_plan& planned) {
       std::clamp<std::uint64_t>(buffers.memory_limit / share_of_memory / buffers.decoders, 64 * kib, 8 * mib);
 }
 
+// Readers of units hold what they find until the text before has been read, and the text of a unit that is not
+// complete.
+void plan_units(counting_plan& planned) {
+  if (!planned.units || !planned.units->shape.divides_text()) return;
+  constexpr std::uint64_t share_of_memory = 8;
+  constexpr std::uint64_t max_held = 128 * mib;
+  constexpr std::uint64_t share_for_open_units = 4;
+  const buffer_plan& buffers = planned.buffers;
+  units::unit_plan made = *planned.units;
+  made.held_bytes = std::min(buffers.memory_limit / share_of_memory, max_held);
+  if (made.filter) {
+    made.filter->in_memory =
+        std::clamp<std::uint64_t>(buffers.memory_limit / share_for_open_units / buffers.decoders, 256 * kib, 16 * mib);
+  }
+  planned.units = std::make_shared<const units::unit_plan>(std::move(made));
+}
+
+// Of the memory limit. It is taken from the slots, and from the windows of decoders beyond their quarter, so that no
+// limit is refused for it.
+std::uint64_t held_by_units(const counting_plan& planned) {
+  return planned.units && planned.units->shape.divides_text() ? planned.units->held_bytes : 0;
+}
+
 // The default number of slots is reduced until the buffers, the windows of decoders and the memory of CUDA fit into the
 // limit, then the memory for compressed bytes that devices decode. A number given by --slots is not reduced. A limit is
 // refused only if the buffers themselves exceed it.
@@ -197,8 +220,10 @@ void fit_into(std::uint64_t limit, const file_options& options, const option_nam
   };
   const std::uint64_t of_windows = limit / share_for_windows;
   const std::uint32_t fewest = std::min(buffers.slots, buffers.decoders + 1);
+  const std::uint64_t of_units = held_by_units(planned);
   // where a device decodes, the host needs less memory for windows, and plain text all slots to keep the link busy
-  while (buffers.device_slots == 0 && needed() + of_cuda + of_windows > limit && may_reduce && buffers.slots > fewest) {
+  const bool spares_windows = buffers.device_slots == 0;
+  while (spares_windows && needed() + of_units + of_cuda + of_windows > limit && may_reduce && buffers.slots > fewest) {
     --buffers.slots;
   }
   while (needed() + of_cuda > limit && may_reduce && buffers.slots > 2) --buffers.slots;
@@ -212,7 +237,8 @@ void fit_into(std::uint64_t limit, const file_options& options, const option_nam
         (has_slots ? "fewer " + names.name("--slots") + ", a smaller " + names.name("--chunk-size") + " or " : "") +
         "a higher " + names.name("--memory-limit"));
   }
-  buffers.window_limit = limit - needed();
+  const std::uint64_t rest = limit - needed();
+  buffers.window_limit = rest <= of_windows ? rest : std::max(of_windows, rest - std::min(rest, of_units));
 }
 
 gpu::engine_forecast forecast(const option_names& names, const counting_plan& so_far) {
@@ -335,6 +361,7 @@ void size_buffers(const file_options& options, const option_names& names, counti
   buffers.max_extents = max_extents(planned);
   plan_decoders(options, planned);
   plan_held_text(planned);
+  plan_units(planned);
   plan_device_decoding(options, planned);
   buffers.pipe_bytes = mib;
   fit_into(buffers.memory_limit, options, names, planned);

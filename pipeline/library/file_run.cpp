@@ -36,15 +36,13 @@ file_run::file_run(const counting_plan& planned, const file_events& events, std:
       process_(std::move(process)),
       publisher_(planned, static_cast<const counting_events&>(events)) {
   if (!plan_.units) return;
-  const bool is_reported = publisher_.wants_units() || process_.on_units;
+  const auto publish_units = [this](std::span<const units::unit_record> found) { publisher_.publish(found); };
   units_ = std::make_unique<unit_reports>(
-      plan_,
-      is_reported ? units::unit_run::report_units([this](std::span<const units::unit_record> found) { publish(found); })
-                  : nullptr,
+      plan_, publisher_.wants_units() ? units::unit_run::report_units(publish_units) : nullptr,
       publisher_.wants_notices() ? units::unit_run::report_faults(
                                        [this](const units::lines_without_field& found) { publisher_.publish(found); })
                                  : nullptr,
-      process_.outlets);
+      process_.outlets, process_.unit_lines ? process_.unit_lines(publisher_.frame()) : units::unit_line_output());
 }
 
 finished_run file_run::run() {
@@ -113,11 +111,6 @@ run_hooks file_run::hooks() {
   made.write_kept = process_.write_kept;
   made.status = process_.on_status;
   return made;
-}
-
-void file_run::publish(std::span<const units::unit_record> found) {
-  publisher_.publish(found);
-  if (process_.on_units) process_.on_units(publisher_.frame(), found);
 }
 
 // As a result that contains this input alone.

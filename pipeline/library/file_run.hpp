@@ -13,7 +13,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <stop_token>
 
 namespace gpuhist::pipeline {
@@ -24,9 +23,9 @@ struct process_hooks {
   bool process_exits = false;                            ///< as run_hooks::process_exits
   std::function<void()> write_kept{};                    ///< as run_hooks::write_kept
   std::function<void(const run_progress&)> on_status{};  ///< as run_hooks::status
-  /// As counting_events::on_unit, for several units at once, with their counts; `frame`: the schemes and measures of
-  /// the run.
-  std::function<void(const report& frame, std::span<const units::unit_record> found)> on_units{};
+  /// Returns where the lines of the units go that counting_events::on_unit receives. `frame`: the schemes and measures
+  /// of the run; it outlives the run. Empty: they are not written.
+  std::function<units::unit_line_output(const report& frame)> unit_lines{};
   std::function<void(const input_report&)> on_input{};  ///< every finished input, in the order of reports
   units::kept_outlets* outlets = nullptr;               ///< as those of units::unit_run; outlive the run
 };
@@ -53,7 +52,6 @@ class file_run {
   [[nodiscard]] run_hooks hooks();
   [[nodiscard]] finished_run conclude(outcome finished) const;
   void publish(const input_report& input);
-  void publish(std::span<const units::unit_record> found);
   [[nodiscard]] results results_of(report::kind kind, run_counts counts) const;
   [[nodiscard]] run_status status_of(const outcome& finished) const;
 

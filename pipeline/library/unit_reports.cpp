@@ -5,9 +5,11 @@
 namespace gpuhist::pipeline {
 
 unit_reports::unit_reports(const counting_plan& planned, const units::unit_run::report_units& on_selected,
-                           const units::unit_run::report_faults& on_faults, units::kept_outlets* outlets)
+                           const units::unit_run::report_faults& on_faults, units::kept_outlets* outlets,
+                           units::unit_line_output output)
     : meter_(*planned.units, planned.partition, planned.measuring.baseline.get()),
-      run_(meter_, planned.units->where ? on_selected : nullptr, on_faults, outlets) {}
+      run_(meter_, planned.units->where ? on_selected : nullptr, on_faults, outlets,
+           planned.units->where ? std::move(output) : units::unit_line_output()) {}
 
 void unit_reports::connect(run_hooks& to) {
   using form = units::unit_shape::form;

@@ -16,10 +16,11 @@ namespace gpuhist::pipeline {
 /// One run. Used by the thread of the run, except result(), and the observer of text that connect() sets.
 class unit_reports {
  public:
-  /// Borrows the plan, which measures units. `on_selected`: empty: selected units are not reported. `on_faults`: empty:
-  /// lines without field are only counted. `outlets`: as those of units::unit_run.
+  /// Borrows the plan, which measures units. `on_selected`: empty: selected units are not reported as records.
+  /// `on_faults`: empty: lines without field are only counted. `outlets`, `output`: as those of units::unit_run.
   unit_reports(const counting_plan& planned, const units::unit_run::report_units& on_selected,
-               const units::unit_run::report_faults& on_faults = {}, units::kept_outlets* outlets = nullptr);
+               const units::unit_run::report_faults& on_faults = {}, units::kept_outlets* outlets = nullptr,
+               units::unit_line_output output = {});
 
   /// Sets the hooks that measure the units, before those that are set. They borrow this object.
   void connect(run_hooks& to);

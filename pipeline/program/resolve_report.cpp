@@ -33,7 +33,7 @@ void check_format_of_windows(const config::options& typed, const report_format& 
 }
 
 void check_format_of_units(const config::options& typed, const report_format& format) {
-  if (!selects_units(typed) || format.unit_line != nullptr) return;
+  if (!selects_units(typed) || format.unit_lines != nullptr) return;
   throw config::usage_error(typed.where("--format") + ": " + std::string(format.name) +
                             " cannot hold the units that --where selects; give --format table or jsonl");
 }

@@ -410,6 +410,29 @@ class Failing(UnitTest):
             self.assertEqual((lines, status), (1_000_000, 0))
             self.assertLess(kilobytes, (64 + 30) << 10)
 
+    def peak_of(self, *arguments):
+        """The peak memory of a run, in KiB, as the system reports it for a process that starts no other."""
+        measured = "import resource, subprocess, sys\nstatus = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode\nprint(status, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+        ended = subprocess.run([sys.executable, "-c", measured, GPUHIST, *arguments], stdout=subprocess.PIPE, check=True)
+        status, kilobytes = map(int, ended.stdout.split())
+        self.assertEqual(status, 0, arguments)
+        return kilobytes
+
+    @unittest.skipIf(SANITIZED or ENGINE != "host", "a sanitizer or a device has memory of its own")
+    def test_what_many_threads_hold_of_units_is_within_the_memory_limit(self):
+        block = b"".join(b"%d words in line %d %s\n" % (i * 7919 % 1_000_003, i, b"and more " * 20) for i in range(10_000))
+        plain = self.file("plain", block * 30)
+        packed = self.file("packed", zstd(block) * 30)
+        limit = ("--memory-limit", "64MiB", "-T", "16", "-q")
+        all_units = ("--each", "line", "--where", "bytes > 0", "--format", "jsonl")
+        for path in (plain, packed):
+            for options in (
+                ("filter", "--keep-if", "bytes > 0"),
+                ("filter", "--drop-if", "bytes > 0", "--result", "/dev/null"),
+                (*all_units, "-b", "bytes"),
+            ):
+                self.assertLess(self.peak_of(*options, *limit, path), (64 + 30) << 10, (options, path))
+
 
 class Usage(UnitTest):
     def test_invalid_combinations_of_options_are_refused(self):

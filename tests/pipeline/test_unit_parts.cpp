@@ -34,6 +34,7 @@ struct outcome {
 outcome outcome_of(measured_run& run, std::string kept) {
   const units::unit_result result = run.run().result();
   outcome made{.totals = result.totals, .bins = result.values.bins(), .kept = std::move(kept)};
+  CHECK(run.lines == lines_of(place_lines(), run.selected));
   for (const unit_record& each : run.selected) {
     made.selected.push_back(each.place);
     made.counts.emplace_back(each.counts.counts.begin(), each.counts.counts.end());

@@ -130,6 +130,29 @@ inline double entropy_of(const std::string& text) {
   return bits;
 }
 
+/// Lines with the name, the place and the size of a unit.
+class place_lines final : public pipeline::units::unit_renderer {
+ public:
+  [[nodiscard]] std::string beginning_of(const std::string& input) const override { return input + ":"; }
+  void add_place(const unit_place& place, std::string& to) const override {
+    to += std::to_string(place.number) + ":" + std::to_string(place.line) + ":" + std::to_string(place.offset);
+  }
+  void add_end(const unit_record& found, std::string& to) const override {
+    to += ":" + std::to_string(found.place.bytes) + "\n";
+  }
+};
+
+/// The lines of units whose places are known.
+inline std::string lines_of(const pipeline::units::unit_renderer& form, std::span<const unit_record> units) {
+  std::string all;
+  for (const unit_record& each : units) {
+    all += form.beginning_of(*each.input);
+    form.add_place(each.place, all);
+    form.add_end(each, all);
+  }
+  return all;
+}
+
 /// A run and all that it needs.
 class measured_run {
  public:
@@ -139,9 +162,12 @@ class measured_run {
       : plan_(std::move(plan)),
         partition_(counted),
         meter_(plan_, partition_, baseline),
-        run_(meter_, [this](std::span<const unit_record> found) {
-          for (const unit_record& each : found) selected.push_back(each);
-        }) {}
+        run_(meter_,
+             [this](std::span<const unit_record> found) {
+               for (const unit_record& each : found) selected.push_back(each);
+             },
+             {}, nullptr,
+             {.form = std::make_unique<place_lines>(), .write = [this](std::string_view text) { lines += text; }}) {}
 
   unit_run& run() { return run_; }
   [[nodiscard]] const unit_meter& meter() const { return meter_; }
@@ -171,6 +197,7 @@ class measured_run {
   }
 
   std::vector<unit_record> selected;
+  std::string lines;  ///< of the same units
 
  private:
   const unit_plan plan_;

@@ -95,10 +95,8 @@ file_events events_of(const plan& planned, report_writer& reports, console& scre
 
 process_hooks hooks_of(const plan& planned, report_writer& reports, console& screen) {
   process_hooks made{.watch_signals = true, .process_exits = true};
-  if (planned.units && planned.units->where && planned.format->unit_line != nullptr) {
-    made.on_units = [&](const report& frame, std::span<const units::unit_record> found) {
-      reports.write_units(frame, found);
-    };
+  if (planned.units && planned.units->where && planned.format->unit_lines != nullptr) {
+    made.unit_lines = [&](const report& frame) { return reports.unit_lines(frame); };
   }
   if (reports.may_keep()) made.write_kept = [&] { reports.write_kept(); };
   made.on_status = [&](const run_progress& now) { screen.say("gpuhist: " + status_line(now) + "\n"); };

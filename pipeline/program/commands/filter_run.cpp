@@ -76,9 +76,7 @@ file_events events_of_filter(const plan& planned, console& screen) {
 process_hooks hooks_of_filter(dropped_units* dropped, console& screen) {
   process_hooks made{.watch_signals = true, .process_exits = true};
   if (dropped != nullptr) {
-    made.on_units = [dropped](const report& frame, std::span<const units::unit_record> found) {
-      dropped->writer.write_units(frame, found);
-    };
+    made.unit_lines = [dropped](const report& frame) { return dropped->writer.unit_lines(frame); };
   }
   made.on_status = [&screen](const run_progress& now) { screen.say("gpuhist: " + status_line(now) + "\n"); };
   return made;

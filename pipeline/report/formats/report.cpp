@@ -10,11 +10,11 @@ namespace gpuhist::pipeline {
 namespace {
 
 constexpr std::array formats = {
-    report_format{.name = "table", .render = render_table, .unit_line = unit_text_line},
+    report_format{.name = "table", .render = render_table, .unit_lines = unit_text_lines},
     report_format{.name = "json", .render = render_json, .carries_stats = true},
     report_format{.name = "jsonl",
                   .render = render_jsonl,
-                  .unit_line = unit_json_line,
+                  .unit_lines = unit_json_lines,
                   .carries_stats = true,
                   .carries_alerts = true,
                   .names_run = true},

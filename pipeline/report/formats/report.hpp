@@ -5,10 +5,12 @@
 #include "pipeline/counts/run_counts.hpp"
 #include "pipeline/flow/statistics/run_stats.hpp"
 #include "pipeline/report/measures/measuring.hpp"
+#include "pipeline/report/units/unit_renderer.hpp"
 #include "pipeline/report/units/unit_result.hpp"
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -71,8 +73,9 @@ using renderer = void (*)(const report&, const render_target&, const text_sink&)
 struct report_format {
   std::string_view name;
   renderer render;
-  /// A line for a unit that --where selects, before the result; null: it has none.
-  std::string (*unit_line)(const report& frame, std::string_view run, const units::unit_record& found) = nullptr;
+  /// The lines of units that --where selects, before the result; null: it has none. Borrows both: `frame`, the schemes
+  /// and measures of the run, and `run`, as render_target::run.
+  std::unique_ptr<const units::unit_renderer> (*unit_lines)(const report& frame, std::string_view run) = nullptr;
   bool carries_stats = false;   ///< --stats is part of the report; otherwise it is printed on standard error
   bool carries_alerts = false;  ///< conditions that hold are lines before the result
   bool names_run = false;       ///< every line names its run
@@ -85,9 +88,9 @@ void render_jsonl(const report& content, const render_target& target, const text
 void render_csv(const report& content, const render_target& target, const text_sink& out);
 void render_prometheus(const report& content, const render_target& target, const text_sink& out);
 
-/// A line for a selected unit. `frame`: the schemes and measures of the run.
-std::string unit_text_line(const report& frame, std::string_view run, const units::unit_record& found);
-std::string unit_json_line(const report& frame, std::string_view run, const units::unit_record& found);
+/// As report_format::unit_lines.
+std::unique_ptr<const units::unit_renderer> unit_text_lines(const report& frame, std::string_view run);
+std::unique_ptr<const units::unit_renderer> unit_json_lines(const report& frame, std::string_view run);
 
 /// Text of --stats for people: the engine and why it was chosen, one line per stage, and what limited the run.
 std::string render_stats(const run_stats& stats, const render_target& target);

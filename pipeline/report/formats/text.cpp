@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 namespace gpuhist::pipeline {
 namespace {
@@ -46,6 +47,12 @@ std::string cut_to(std::string_view text, std::size_t width) {
     remaining -= first;
   }
   return std::string(ellipsis).append(kept);
+}
+
+void append_number(std::string& to, std::uint64_t number) {
+  std::array<char, 20> digits;  // NOLINT(cppcoreguidelines-pro-type-member-init): only what is written is read
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+  to.append(digits.data(), end.ptr);
 }
 
 std::string base64(std::string_view raw) {

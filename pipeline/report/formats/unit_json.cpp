@@ -4,10 +4,9 @@
 #include "pipeline/report/formats/text.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,28 +20,37 @@ using json = nlohmann::ordered_json;
 // Writes the members of an object without making a value of it: millions of units may be selected.
 class member_writer {
  public:
+  /// Where the members are in their object.
+  enum class position { first, later };
+
+  /// Appends to `to`.
+  member_writer(std::string& to, position from) : text_(to), needs_comma_(from == position::later) {}
+
   void add_text(std::string_view name, std::string_view value) {
     begin(name);
     quote(value);
   }
   void add_number(std::string_view name, std::uint64_t value) {
     begin(name);
-    std::array<char, 20> digits{};
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value);
-    text_.append(digits.data(), end.ptr);
+    append_number(text_, value);
   }
+  void add_number(std::string_view name, double value);
   void add_flag(std::string_view name, bool value) { add_value(name, value ? "true" : "false"); }
   void add_json(std::string_view name, const json& value) { add_value(name, text_of(value)); }
 
-  void open(std::string_view name) { add_value(name, "{"); }
-  void close() { text_ += '}'; }
+  void open(std::string_view name) {
+    add_value(name, "{");
+    needs_comma_ = false;
+  }
+  void close() {
+    text_ += '}';
+    needs_comma_ = true;
+  }
 
   /// Adds the members of an object.
   void add_members(const json& object) {
     for (const auto& [name, value] : object.items()) add_json(name, value);
   }
-
-  [[nodiscard]] std::string take() { return std::move(text_); }
 
  private:
   void add_value(std::string_view name, std::string_view value) {
@@ -51,7 +59,8 @@ class member_writer {
   }
 
   void begin(std::string_view name) {
-    if (!text_.empty() && text_.back() != '{') text_ += ',';
+    if (needs_comma_) text_ += ',';
+    needs_comma_ = true;
     quote(name);
     text_ += ':';
   }
@@ -67,8 +76,15 @@ class member_writer {
     text_ += '"';
   }
 
-  std::string text_;
+  std::string& text_;
+  bool needs_comma_;
 };
+
+void member_writer::add_number(std::string_view name, double value) {
+  const json number = json_number(value);
+  if (!number.is_number_integer() || value < 0) return add_json(name, number);
+  add_number(name, static_cast<std::uint64_t>(value));
+}
 
 // Whether counts are only those of lines and buckets.
 bool has_only_buckets(const report& frame) {
@@ -88,16 +104,29 @@ void add_buckets(member_writer& to, const report& frame, const gpu::tally& count
   to.close();
 }
 
-void add_unit(member_writer& to, const report& frame, const units::unit_record& found) {
-  to.add_text("name", *found.input);
-  if (!is_utf8(*found.input)) to.add_text("name_base64", base64(*found.input));
-  to.add_number("unit", found.place.number);
-  if (found.place.line > 0) to.add_number("line", found.place.line);
-  to.add_number("offset", found.place.offset);
+void add_name(member_writer& to, const std::string& input) {
+  to.add_text("name", input);
+  if (!is_utf8(input)) to.add_text("name_base64", base64(input));
+}
+
+// Follows other members.
+void append_place(std::string& to, const units::unit_place& place) {
+  to += R"(,"unit":)";
+  append_number(to, place.number);
+  if (place.line > 0) {
+    to += R"(,"line":)";
+    append_number(to, place.line);
+  }
+  to += R"(,"offset":)";
+  append_number(to, place.offset);
+}
+
+// What follows the place.
+void add_measured(member_writer& to, const report& frame, const units::unit_record& found) {
   to.add_flag("verified", found.verified);
   to.open("values");
   for (const gates::named_value& each : found.values) {
-    to.add_json(each.name, each.value ? json_number(*each.value) : json(nullptr));
+    each.value ? to.add_number(each.name, *each.value) : to.add_json(each.name, nullptr);
   }
   to.close();
   if (frame.ignore_case) to.add_flag("ignore_case", true);
@@ -119,13 +148,45 @@ void add_unit(member_writer& to, const report& frame, const units::unit_record& 
               measures_as_json(measures::take_measures(frame.measuring, measures::counts_of(found.counts))));
 }
 
+class unit_json_form final : public units::unit_renderer {
+ public:
+  unit_json_form(const report& frame, std::string_view run) : frame_(frame) {
+    member_writer first(beginning_, member_writer::position::first);
+    first.add_text("kind", "unit");
+    first.add_text("schema", result_schema);
+    if (!run.empty()) first.add_text("run", run);
+  }
+
+  [[nodiscard]] std::string beginning_of(const std::string& input) const override {
+    std::string made = beginning_;
+    member_writer to(made, member_writer::position::later);
+    add_name(to, input);
+    return made;
+  }
+
+  void add_place(const units::unit_place& place, std::string& to) const override { append_place(to, place); }
+
+  void add_end(const units::unit_record& found, std::string& to) const override {
+    member_writer members(to, member_writer::position::later);
+    add_measured(members, frame_, found);
+    to += "}\n";
+  }
+
+ private:
+  const report& frame_;
+  std::string beginning_{"{"};
+};
+
 json top_as_json(const report& content, const units::unit_result& found) {
   json all = json::array();
   for (const units::ranked_unit& each : found.top) {
-    member_writer one;
-    one.add_json("value", json_number(each.value));
-    add_unit(one, content, each.unit);
-    all.push_back(json::parse("{" + one.take() + "}"));
+    std::string text = "{";
+    member_writer one(text, member_writer::position::first);
+    one.add_number("value", each.value);
+    add_name(one, *each.unit.input);
+    append_place(text, each.unit.place);
+    add_measured(one, content, each.unit);
+    all.push_back(json::parse(text + "}"));
   }
   return all;
 }
@@ -172,13 +233,8 @@ json units_as_json(const report& content, const units::unit_result& found) {
   return out;
 }
 
-std::string unit_json_line(const report& frame, std::string_view run, const units::unit_record& found) {
-  member_writer out;
-  out.add_text("kind", "unit");
-  out.add_text("schema", result_schema);
-  if (!run.empty()) out.add_text("run", run);
-  add_unit(out, frame, found);
-  return "{" + out.take() + "}\n";
+std::unique_ptr<const units::unit_renderer> unit_json_lines(const report& frame, std::string_view run) {
+  return std::make_unique<const unit_json_form>(frame, run);
 }
 
 }  // namespace gpuhist::pipeline

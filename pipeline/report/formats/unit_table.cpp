@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -105,6 +108,35 @@ std::string distribution_lines(const units::unit_result& found, const render_tar
   return text + "\n";
 }
 
+class unit_text_form final : public units::unit_renderer {
+ public:
+  [[nodiscard]] std::string beginning_of(const std::string& input) const override { return printable(input) + ":"; }
+
+  void add_place(const units::unit_place& place, std::string& to) const override {
+    if (place.line > 0) {
+      append_number(to, place.line);
+      to += ':';
+    }
+    to += " offset ";
+    append_number(to, place.offset);
+  }
+
+  void add_end(const units::unit_record& found, std::string& to) const override {
+    to += ", ";
+    append_number(to, found.place.bytes);
+    to += " bytes";
+    if (found.field) {
+      to += ", field ";
+      append_number(to, found.field->bytes.value_or(0));
+      to += " bytes";
+    }
+    for (const gates::named_value& each : found.values) {
+      to += ", " + printable(each.name) + " " + (each.value ? measure_text(*each.value) : "unknown");
+    }
+    to += '\n';
+  }
+};
+
 }  // namespace
 
 std::string unit_lines(const units::unit_result& found, const render_target& target) {
@@ -114,15 +146,8 @@ std::string unit_lines(const units::unit_result& found, const render_target& tar
   return text;
 }
 
-std::string unit_text_line(const report& /*frame*/, std::string_view /*run*/, const units::unit_record& found) {
-  std::string text = printable(*found.input) + ":";
-  if (found.place.line > 0) text += std::to_string(found.place.line) + ":";
-  text += " offset " + std::to_string(found.place.offset) + ", " + std::to_string(found.place.bytes) + " bytes";
-  if (found.field) text += ", field " + std::to_string(found.field->bytes.value_or(0)) + " bytes";
-  for (const gates::named_value& each : found.values) {
-    text += ", " + printable(each.name) + " " + (each.value ? measure_text(*each.value) : "unknown");
-  }
-  return text + "\n";
+std::unique_ptr<const units::unit_renderer> unit_text_lines(const report& /*frame*/, std::string_view /*run*/) {
+  return std::make_unique<const unit_text_form>();
 }
 
 }  // namespace gpuhist::pipeline

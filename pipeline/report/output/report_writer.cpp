@@ -25,17 +25,8 @@ void report_writer::write(std::string_view lines) {
   if (!failed_) keep(lines);
 }
 
-// Many lines in one call, because each call is a system call or several.
-void report_writer::write_units(const report& frame, std::span<const units::unit_record> found) {
-  constexpr std::size_t enough = std::size_t{64} * 1024;
-  std::string lines;
-  for (const units::unit_record& each : found) {
-    lines += format_.unit_line(frame, run_, each);
-    if (lines.size() < enough) continue;
-    write(lines);
-    lines.clear();
-  }
-  if (!lines.empty()) write(lines);
+units::unit_line_output report_writer::unit_lines(const report& frame) {
+  return {.form = format_.unit_lines(frame, run_), .write = [this](std::string_view lines) { write(lines); }};
 }
 
 void report_writer::write_snapshot(snapshot now) {

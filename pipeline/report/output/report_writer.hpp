@@ -11,7 +11,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,9 +39,9 @@ class report_writer {
   /// Writes whole lines. The status line is erased before.
   void write(std::string_view lines);
 
-  /// Writes a line for each unit. `frame`: the schemes and measures of the run. Precondition: the format has such
-  /// lines.
-  void write_units(const report& frame, std::span<const units::unit_record> found);
+  /// Lines of units in the format, which this object writes. Borrows this object and `frame`, the schemes and measures
+  /// of the run. Precondition: the format has such lines.
+  [[nodiscard]] units::unit_line_output unit_lines(const report& frame);
 
   /// Writes a snapshot. A kept snapshot is replaced by the next one.
   void write_snapshot(std::shared_ptr<const report> now);

@@ -9,9 +9,10 @@ constexpr std::size_t piece_bytes = std::size_t{1} << 20U;
 
 }  // namespace
 
-kept_text::kept_text(const filtering& how)
+kept_text::kept_text(const filtering& how, buffer room)
     : open_(std::make_unique<spilled_bytes>(how.in_memory, how.spilled_to)),
-      closed_(std::make_unique<spilled_bytes>(how.in_memory, how.spilled_to)) {}
+      closed_(std::make_unique<spilled_bytes>(how.in_memory, how.spilled_to)),
+      ready_(std::move(room)) {}
 
 void kept_text::add_open(std::span<const std::byte> text) {
   if (!text.empty()) open_->append({reinterpret_cast<const char*>(text.data()), text.size()});
@@ -27,7 +28,7 @@ void kept_text::close(bool is_kept, use when) {
   open_->cut_back(0);
 }
 
-void kept_text::add(std::span<const std::byte> text) { ready_.insert(ready_.end(), text.begin(), text.end()); }
+void kept_text::add(std::span<const std::byte> text) { ready_.append(text); }
 
 std::span<const std::byte> kept_text::next() {
   if (closed_->size() > 0) {
@@ -38,8 +39,8 @@ std::span<const std::byte> kept_text::next() {
     taken_ = 0;
   }
   given_.clear();
-  std::swap(given_, ready_);
-  return given_;
+  given_.swap(ready_);
+  return given_.bytes();
 }
 
 }  // namespace gpuhist::pipeline::units

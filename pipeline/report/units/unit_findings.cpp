@@ -29,6 +29,9 @@ void best_units::add(ranked_record found) {
 
 void unit_findings::shift(const unit_place& begin) {
   for (unit_record& each : selected) shift_place(each.place, begin);
+  for (rendered_units& each : rendered) {
+    for (rendered_units::line& line : each.lines) shift_place(line.place, begin);
+  }
   for (ranked_record& each : best.records()) {
     shift_place(each.unit.place, begin);
     each.at.unit = each.unit.place.number;
@@ -40,7 +43,34 @@ unit_findings& unit_findings::operator+=(unit_findings more) {
   values += more.values;
   for (ranked_record& each : more.best.records()) best.add(std::move(each));
   std::ranges::move(more.selected, std::back_inserter(selected));
+  std::ranges::move(more.rendered, std::back_inserter(rendered));
   return *this;
+}
+
+rendered_units& unit_findings::lines_of(const std::shared_ptr<const std::string>& input) {
+  if (rendered.empty() || rendered.back().input != input) rendered.push_back({.input = input});
+  return rendered.back();
+}
+
+void held_findings::select(unit_record found) {
+  const selected_forms wanted = forms();
+  if (wanted.lines != nullptr) {
+    end_.clear();
+    wanted.lines->add_end(found, end_);
+    findings_.lines_of(found.input).add(found.place, end_);
+  }
+  if (wanted.records) {
+    constexpr std::size_t bytes_of_value = 64;
+    record_bytes_ +=
+        sizeof(unit_record) + found.counts.counts.size() * sizeof(std::uint64_t) + found.values.size() * bytes_of_value;
+    findings_.selected.push_back(std::move(found));
+  }
+  note_memory();
+}
+
+void held_findings::note_memory() {
+  const std::size_t lines = findings_.rendered.empty() ? 0 : findings_.rendered.back().bytes();
+  memory_.grow_to(kept_bytes_ + record_bytes_ + lines);
 }
 
 // Both exclude units rightly: a number that counts from the end of earlier text is at most the real one.

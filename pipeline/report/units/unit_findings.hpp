@@ -1,13 +1,18 @@
 // What is found in units: how many there are, which are selected, the highest values and their distribution.
 #pragma once
 
+#include "pipeline/report/units/held_memory.hpp"
 #include "pipeline/report/units/unit_meter.hpp"
+#include "pipeline/report/units/unit_renderer.hpp"
 #include "pipeline/report/units/unit_result.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -69,10 +74,21 @@ struct unit_findings {
 
   unit_findings& operator+=(unit_findings more);
 
+  /// The lines of an input, to which lines are added that follow all others.
+  rendered_units& lines_of(const std::shared_ptr<const std::string>& input);
+
   unit_totals totals{};
   distribution values{};
   best_units best;
-  std::vector<unit_record> selected{};  ///< to be reported, in the order of their input
+  // To be reported, in the order of their input.
+  std::vector<unit_record> selected{};
+  std::vector<rendered_units> rendered{};
+};
+
+/// The forms in which selected units are held until they are reported.
+struct selected_forms {
+  bool records = false;
+  const unit_renderer* lines = nullptr;  ///< null: none are rendered
 };
 
 /// Where a reader of units puts what it finds.
@@ -90,28 +106,51 @@ class unit_outlet {
   /// A unit of lower rank need not be added; nothing: all must be.
   [[nodiscard]] virtual std::optional<rank> last_rank() const = 0;
   virtual void add_ranked(ranked_record found) = 0;
+
+  /// In which forms selected units are reported.
+  [[nodiscard]] virtual selected_forms forms() const = 0;
 };
 
 /// Holds what is found in later text, whose place in its input is not known. One thread.
 class held_findings final : public unit_outlet {
  public:
-  /// Borrows both. `run`: what is held is added to it in the end.
-  held_findings(const unit_plan& plan, const unit_outlet& run) : run_(run), findings_(plan) {}
+  /// Borrows all. `run`: what is held is added to it in the end.
+  held_findings(const unit_plan& plan, const unit_outlet& run, held_memory& memory)
+      : run_(run), findings_(plan), memory_(memory) {}
 
   void add(const unit_totals& more) override { findings_.totals += more; }
   void add_values(std::span<const double> values) override { findings_.values.add(values); }
-  void select(unit_record found) override { findings_.selected.push_back(std::move(found)); }
+  void select(unit_record found) override;
   [[nodiscard]] std::optional<rank> last_rank() const override;
   void add_ranked(ranked_record found) override { findings_.best.add(std::move(found)); }
+  [[nodiscard]] selected_forms forms() const override { return run_.forms(); }
 
-  /// The number of records that are held.
-  [[nodiscard]] std::size_t size() const { return findings_.selected.size() + findings_.best.records().size(); }
+  /// The number of units that are held.
+  [[nodiscard]] std::size_t size() const {
+    const std::size_t lines = findings_.rendered.empty() ? 0 : findings_.rendered.back().lines.size();
+    return std::max(lines, findings_.selected.size()) + findings_.best.records().size();
+  }
+
+  /// The reader also holds so many bytes of kept text.
+  void note_kept(std::size_t bytes) {
+    kept_bytes_ = bytes;
+    note_memory();
+  }
+
+  /// Whether all readers together hold as much as they may.
+  [[nodiscard]] bool is_full() const { return memory_.is_full(); }
 
   [[nodiscard]] unit_findings& findings() { return findings_; }
 
  private:
+  void note_memory();
+
   const unit_outlet& run_;
   unit_findings findings_;
+  held_memory::share memory_;
+  std::size_t kept_bytes_ = 0;
+  std::size_t record_bytes_ = 0;
+  std::string end_;  // of a line
 };
 
 }  // namespace gpuhist::pipeline::units

@@ -65,6 +65,8 @@ struct unit_plan {
   std::optional<filtering> filter{};        ///< requires `where`; nothing: text is not filtered
   std::optional<ranking> top{};
   std::optional<gates::formula> distribution{};
+  /// Of selected units and kept text that readers of later text hold together until the text before has been read.
+  std::size_t held_bytes = std::size_t{128} << 20U;
 
   /// Whether inputs and windows must be counted by byte value. (Units of text have counts of their own.)
   [[nodiscard]] bool needs_byte_counts() const {

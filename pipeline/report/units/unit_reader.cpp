@@ -31,9 +31,13 @@ unit_reader::unit_reader(unit_run& run, std::uint64_t number, const std::string&
       fields_(batch_.fields()),
       row_(byte_values),
       scratch_(byte_values) {
-  if (in_head_) out_ = &held_.emplace(meter_.plan(), run);
-  if (meter_.plan().filter) kept_.emplace(*meter_.plan().filter);
+  if (in_head_) out_ = &held_.emplace(meter_.plan(), run, run.held());
+  if (meter_.plan().filter) kept_.emplace(*meter_.plan().filter, run.buffers().take());
   if (kept_ && !held_ && run.outlets() != nullptr) outlet_ = run.outlets()->open(name);
+}
+
+unit_reader::~unit_reader() {
+  if (kept_) run_.buffers().give_back(kept_->release());
 }
 
 void unit_reader::take(std::span<const std::byte> text, bool verified) { take_until(text, verified, {}); }
@@ -116,7 +120,7 @@ void unit_reader::end(ending how) {
 bool unit_reader::is_full() const {
   if (!held_) return false;
   if (in_head_) return head_.size() >= max_head;
-  return held_->size() >= max_selected ||
+  return held_->size() >= max_selected || held_->is_full() ||
          (kept_ && kept_->ready_bytes() + place_.bytes >= meter_.plan().filter->in_memory / 2);
 }
 
@@ -376,6 +380,7 @@ void unit_reader::keep() {
     for (last = first; last + 1 < batch_.size() && filter.keeps(holds[last + 1]) == is_kept;) ++last;
     if (is_kept) kept_->add(batch_.text_of(first, last));
   }
+  if (held_) held_->note_kept(kept_->held_bytes());
 }
 
 // As judging each unit of a dull batch.

@@ -42,6 +42,9 @@ class unit_reader final : public input_observer {
 
   /// `number`: in the order of inputs, for equal ranks.
   unit_reader(unit_run& run, std::uint64_t number, const std::string& name, position from);
+  unit_reader(const unit_reader&) = delete;
+  unit_reader& operator=(const unit_reader&) = delete;
+  ~unit_reader() override;
 
   void take(std::span<const std::byte> text, bool verified) override;
 

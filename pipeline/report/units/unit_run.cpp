@@ -17,18 +17,21 @@ std::unique_ptr<input_observer> unit_run::open_later(const std::string& name, st
 
 bool unit_run::wants_publishing() const {
   const std::scoped_lock lock(mutex_);
-  return !findings_.selected.empty() || !faults_.empty();
+  return !findings_.selected.empty() || !findings_.rendered.empty() || !faults_.empty();
 }
 
 void unit_run::publish() {
   std::vector<unit_record> found;
+  std::vector<rendered_units> lines;
   std::vector<lines_without_field> faults;
   {
     const std::scoped_lock lock(mutex_);
     found.swap(findings_.selected);
+    lines.swap(findings_.rendered);
     faults.swap(faults_);
   }
   if (!found.empty()) report_(found);
+  if (!lines.empty()) output_.write_all(lines);
   for (const lines_without_field& each : faults) report_lines_(each);
 }
 
@@ -53,9 +56,17 @@ void unit_run::add_values(std::span<const double> values) {
   findings_.values.add(values);
 }
 
+// Rendered before the lock is taken.
 void unit_run::select(unit_record found) {
+  constexpr std::size_t usual_bytes = 512;
+  std::string end;
+  if (output_.form) {
+    end.reserve(usual_bytes);
+    output_.form->add_end(found, end);
+  }
   const std::scoped_lock lock(mutex_);
-  findings_.selected.push_back(std::move(found));
+  if (output_.form) findings_.lines_of(found.input).add(found.place, end);
+  if (report_) findings_.selected.push_back(std::move(found));
 }
 
 std::optional<rank> unit_run::last_rank() const {

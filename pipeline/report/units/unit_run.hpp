@@ -3,9 +3,11 @@
 #pragma once
 
 #include "pipeline/counts/text_observer.hpp"
+#include "pipeline/report/units/kept_buffers.hpp"
 #include "pipeline/report/units/kept_outlet.hpp"
 #include "pipeline/report/units/unit_findings.hpp"
 #include "pipeline/report/units/unit_meter.hpp"
+#include "pipeline/report/units/unit_renderer.hpp"
 #include "pipeline/report/units/unit_result.hpp"
 
 #include <cstddef>
@@ -20,8 +22,8 @@
 
 namespace gpuhist::pipeline::units {
 
-/// Thread-safe. Memory: the units of the ranking, and for each text that is read the records of as many units as
-/// unit_reader::take_some() takes.
+/// Thread-safe. Memory: the units of the ranking, for each input the records or lines of as many units as
+/// unit_reader::take_some() takes, and unit_plan::held_bytes.
 class unit_run final : public text_observer, public unit_outlet {
  public:
   /// Receives reported units, at least one, those of an input in order.
@@ -30,15 +32,19 @@ class unit_run final : public text_observer, public unit_outlet {
   /// Receives the lines without field of each input that has some, when it has ended.
   using report_faults = std::function<void(const lines_without_field& found)>;
 
-  /// Borrows the meter. `report`: called by publish() for units that are selected, or with a filter not kept; empty:
-  /// they are only counted. `report_lines`: called by publish(). `outlets`: with a filter, receive the kept text; null:
-  /// next_kept() returns it. Borrowed.
+  /// Borrows the meter. `report`: called by publish() for units that are selected, or with a filter not kept; empty: no
+  /// records are made. `report_lines`: called by publish(). `outlets`: with a filter, receive the kept text; null:
+  /// next_kept() returns it. Borrowed. `output`: receives the lines of the same units from publish(); they are rendered
+  /// by the threads that read the text. Without `report` and `output` such units are only counted.
   unit_run(const unit_meter& meter, report_units report, report_faults report_lines = {},
-           kept_outlets* outlets = nullptr)
+           kept_outlets* outlets = nullptr, unit_line_output output = {})
       : meter_(meter),
         report_(std::move(report)),
         report_lines_(std::move(report_lines)),
         outlets_(outlets),
+        output_(std::move(output)),
+        held_(meter.plan().held_bytes),
+        buffers_(meter.plan().held_bytes),
         findings_(meter.plan()) {}
 
   // ---- for units that are inputs or windows, on one thread ---------------------------------------------------------
@@ -83,7 +89,7 @@ class unit_run final : public text_observer, public unit_outlet {
   /// Whether a unit with this value of the condition is reported: one that is selected, with a filter one that is not
   /// kept.
   [[nodiscard]] bool reports(double holds) const {
-    if (!report_) return false;
+    if (!reports_rejected()) return false;
     const std::optional<filtering>& filter = meter_.plan().filter;
     return filter ? !filter->keeps(holds) : holds == 1.0;
   }
@@ -92,11 +98,19 @@ class unit_run final : public text_observer, public unit_outlet {
   void select(unit_record found) override;
   [[nodiscard]] std::optional<rank> last_rank() const override;
   void add_ranked(ranked_record found) override;
+  [[nodiscard]] selected_forms forms() const override {
+    return {.records = report_ != nullptr, .lines = output_.form.get()};
+  }
   void add(unit_findings more);
   void note(lines_without_field found);
 
   /// An input had an early end.
   void note_early_end();
+
+  /// Of the readers of later text.
+  [[nodiscard]] held_memory& held() { return held_; }
+
+  [[nodiscard]] kept_buffers& buffers() { return buffers_; }
 
   /// Held while a line is read that needs much memory, so that there is only one.
   [[nodiscard]] std::mutex& long_lines() { return long_lines_; }
@@ -109,13 +123,16 @@ class unit_run final : public text_observer, public unit_outlet {
   void reject(const counted_unit& found, unit_outlet& to) const;
 
   /// Whether such units are reported.
-  [[nodiscard]] bool reports_rejected() const { return report_ != nullptr; }
+  [[nodiscard]] bool reports_rejected() const { return report_ != nullptr || output_.form != nullptr; }
 
  private:
   const unit_meter& meter_;
   const report_units report_;
   const report_faults report_lines_;
   kept_outlets* const outlets_;
+  const unit_line_output output_;
+  held_memory held_;
+  kept_buffers buffers_;
   std::mutex long_lines_;
   mutable std::mutex mutex_;  // of all below
   std::uint64_t wholes_ = 0;  // units that are inputs or windows
