@@ -28,6 +28,7 @@ constexpr std::string_view output = "Output";
 constexpr std::string_view engines = "Engines";
 constexpr std::string_view tuning = "Tuning";
 constexpr std::string_view filtering = "Filtering";
+constexpr std::string_view resuming = "Resuming";
 constexpr std::string_view repacking = "Repacking";
 constexpr std::string_view general = "General";
 
@@ -297,8 +298,9 @@ constexpr std::array rows = {
 
     option_row{output, "--format", "FORMAT", value_kind::choice, "table json jsonl csv prometheus", reporting, common,
                "table (for people), json, jsonl, csv, prometheus",
-               "Sets the format of the result. table: for people; json: one object; jsonl: a line per input, then the "
-               "result; csv: the columns kind, input, scheme, bucket, count, share (an error of an input is a row); "
+               "Sets the format of the result. table: for people; json: one object; jsonl: a line per input, when it "
+               "is finished, then the result; csv: the columns kind, input, scheme, bucket, count, share (an error of "
+               "an input is a row); "
                "prometheus: metrics for the textfile collector of node_exporter. Default: table, or jsonl with "
                "--window.",
                "gpuhist --format json access.log",
@@ -307,7 +309,8 @@ constexpr std::array rows = {
         output, "-o,--output", "FILE", value_kind::file, "", every_command, common,
         "write the report to FILE; fd:N: descriptor N",
         "Writes the result to FILE. A regular file is replaced as a whole, at the end of the run, also if an input "
-        "failed; if the run is killed, or cannot write, the old file stays. A device, a FIFO or fd:N (a descriptor "
+        "failed; if the run is killed, or cannot write, the old file stays. With --format jsonl, --window or "
+        "--snapshot-every it is written in place during the run. A device, a FIFO or fd:N (a descriptor "
         "that the caller opened) is written in place. '-' is "
         "standard output, the default. 'gpuhist repack' writes its archive to FILE, which must be a regular file.",
         "gpuhist --format csv --output counts.csv access.log",
@@ -512,6 +515,22 @@ constexpr std::array rows = {
         "a run that was killed are removed. Outputs of other options are an error without --force.",
         "gpuhist filter -r --preset nemo --output-dir b --resume a", turn<&options::resume>},
 
+    option_row{
+        resuming, "--resume", "FILE", value_kind::file, "", counting_runs, rare,
+        "skip inputs that FILE (jsonl) holds; append others",
+        "Continues a run that was killed or stopped. FILE is its result, written with --format jsonl and the same "
+        "options. "
+        "Inputs whose lines in FILE are complete are not read again; the lines of all others, of the members of "
+        "archives "
+        "and of an old result are removed, also an incomplete last line. The rest is counted and appended. The result "
+        "is "
+        "that of all inputs. A missing FILE is created. Inputs are recognized by their names; changes of a file that "
+        "was "
+        "counted are not noticed. Cannot be combined with --output, --append, --each, --window, --pairs, --follow, "
+        "--pass-through and --snapshot-every, nor with standard input. Only on the command line.",
+        "gpuhist --resume counts.jsonl -r /srv/logs",
+        [](options& o, value v) { o.resumed_file = parse_text(v, "give the path of a jsonl result"); }},
+
     option_row{repacking, "--frame-size", "SIZE", value_kind::size, "", repacking_runs, rare,
                "text per frame (default: 8MiB)",
                "Sets the amount of text per frame of the archive that 'gpuhist repack' writes: 1 byte to 1GiB. Smaller "
@@ -558,6 +577,15 @@ const option_row* find_option(std::string_view name) {
     return name == each.long_name() || name == each.short_name() || name == each.off_name();
   });
   return found == rows.end() ? nullptr : found;
+}
+
+const option_row* find_option(std::string_view name, command taker) {
+  const option_row* const first = find_option(name);
+  if (first == nullptr || first->taken_by(taker)) return first;
+  const auto* const found = std::find_if(rows.begin(), rows.end(), [&](const option_row& each) {
+    return each.long_name() == first->long_name() && each.taken_by(taker);
+  });
+  return found == rows.end() ? first : found;
 }
 
 std::string option_row::variable() const {

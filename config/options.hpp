@@ -128,8 +128,9 @@ struct options {
   std::optional<std::string> distribution_of;     ///< a formula
   std::optional<std::string> jsonl_field;         ///< of lines that are JSON objects: the field that is measured
   pass_through_mode pass_through = pass_through_mode::nothing;
-  bool append = false;               ///< append to the file of --output
-  bool totals_only = false;          ///< no table of the inputs
+  bool append = false;                      ///< append to the file of --output
+  std::optional<std::string> resumed_file;  ///< --resume FILE: a jsonl result, whose complete inputs are skipped
+  bool totals_only = false;                 ///< no table of the inputs
   std::vector<std::string> columns;  ///< of the table of the inputs: names of columns, formulas (config/expression)
   std::optional<std::string> sort;   ///< a formula: the order of the table of the inputs
   std::optional<unsigned> top;       ///< maximum number of inputs in the table, at least 1
