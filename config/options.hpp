@@ -50,8 +50,8 @@ struct unit_ranking {
 };
 
 /// The command: `gpuhist [FILE...]`, `gpuhist report RESULT...`, `gpuhist devices`, `gpuhist
-/// repack FILE...`, `gpuhist filter FILE...`.
-enum class command { count, report, devices, repack, filter };
+/// repack FILE...`, `gpuhist filter FILE...`, `gpuhist batch [plan] JOB`, `gpuhist merge DIR...`.
+enum class command { count, report, devices, repack, filter, batch, merge };
 
 /// --pass-through: the bytes that are copied to standard output.
 enum class pass_through_mode : std::uint8_t {
@@ -81,6 +81,22 @@ struct output_compression {
   int level = default_level;  ///< of zstd, 1 to 22
 
   bool operator==(const output_compression&) const = default;
+};
+
+/// --max-errors: how many inputs may fail.
+struct error_limit {
+  double amount = 0;
+  bool is_percentage = false;  ///< of all inputs
+
+  bool operator==(const error_limit&) const = default;
+};
+
+/// --shard I/N; nothing of both: auto.
+struct shard_choice {
+  unsigned number = 0;  ///< from 1
+  unsigned count = 0;
+
+  bool operator==(const shard_choice&) const = default;
 };
 
 struct options {
@@ -148,12 +164,21 @@ struct options {
   std::vector<std::string> alert_if;  ///< conditions that are only reported
   std::vector<std::string> watch;     ///< what conditions are checked for: totals, inputs, windows; empty: all
   bool stats = false;
-  std::optional<bool> progress;  ///< nothing: if standard error is a terminal
-  bool verbose = false;          ///< devices: details of kernels
-  bool quiet = false;            ///< neither progress nor hints
-  int level = 3;                 ///< repack: compression level of zstd, 1 to 22
-  bool force = false;            ///< replace the file at --output (repack), the outputs in --output-dir (filter)
-  bool resume = false;           ///< filter: inputs whose output in output_dir is complete are skipped
+  std::optional<bool> progress;           ///< nothing: if standard error is a terminal
+  bool verbose = false;                   ///< devices: details of kernels
+  bool quiet = false;                     ///< neither progress nor hints
+  int level = 3;                          ///< repack: compression level of zstd, 1 to 22
+  std::string job;                        ///< batch: the job file; empty: the job is given by options
+  bool plans_only = false;                ///< batch plan: writes the manifest, and counts nothing
+  bool stops_on_error = false;            ///< batch: the first input that fails ends the run
+  std::optional<error_limit> max_errors;  ///< batch; nothing: no limit
+  std::optional<std::string> manifest;    ///< batch: a list of inputs with their sizes, a path; nothing: it is made
+  std::optional<shard_choice> shard;      ///< batch: the part of the inputs that is counted; nothing: all
+  bool trust_names = false;               ///< batch: times of modification are not compared with the manifest
+  bool dry_run = false;                   ///< batch: prints the plan only
+  bool partial = false;                   ///< merge: results of missing shards are not an error
+  bool force = false;   ///< replace the file at --output (repack), the outputs in --output-dir (filter)
+  bool resume = false;  ///< filter: inputs whose output in output_dir is complete are skipped
 
   /// The place of each option that was not given on the command line: "--threads" -> "GPUHIST_THREADS", "job.toml:3:
   /// threads".
