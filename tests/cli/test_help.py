@@ -71,7 +71,9 @@ class Help(CommandTest):
         examples = {each for text in texts for each in re.findall(r"^ +(?:Example: )?(?:\S.* \| )?(gpuhist .*)$", text, re.MULTILINE)}
         examples = {each for each in examples if "OPTIONS" not in each}
         self.assertGreater(len(examples), 20)
-        self.file("job.toml", b'inputs = ["absent"]\noutput_dir = "counts"\n')
+        jobs = self.folder / "jobs"
+        jobs.mkdir()
+        (jobs / "job.toml").write_text('inputs = ["absent"]\noutput_dir = "counts"\n')
         for example in examples:
             with self.subTest(example=example):
                 words = list(itertools.takewhile(lambda word: not re.match(r"\|$|\d?>", word), shlex.split(example)[1:]))
@@ -79,7 +81,7 @@ class Help(CommandTest):
                     words.append("--max-output=none")
                     self.assertIn("--max-output", run(*words, engine=None, cwd=self.folder).stderr)
                     continue
-                ended = run(*words, engine=None, cwd=self.folder)
+                ended = run(*words, engine=None, cwd=jobs if words[0] == "batch" else self.folder)
                 self.assertNotIn("see gpuhist --help", re.sub("--(config|zstd-dictionary|baseline).*(cannot be read|is no baseline).*\n.*", "", ended.stderr))
 
     def test_buckets_accept_every_escape_that_their_help_lists_and_no_other(self):
