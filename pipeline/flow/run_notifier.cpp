@@ -39,8 +39,10 @@ void run_notifier::start(notified_run run) {
   if (status_signal_.is_watched()) spawn(status_by_signal());
   if (hooks_.write_kept) spawn(kept_reports_by_time());
   if (hooks_.input_finished) spawn(inputs_as_they_finish());
-  if (hooks_.inputs_completed) spawn(inputs_as_they_complete());
-  if (hooks_.input_finished || hooks_.inputs_completed) spawn(flushes_by_time());
+  // lines of windows precede that of their input
+  const bool completes_at_once = hooks_.inputs_completed && !plan_.windows;
+  if (completes_at_once) spawn(inputs_as_they_complete());
+  if (hooks_.input_finished || completes_at_once) spawn(flushes_by_time());
   if (rolling_windows* const windows = run_->counts.windows()) {
     windows_.start({.windows = *windows,
                     .collected = run_->collected,

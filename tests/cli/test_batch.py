@@ -239,7 +239,9 @@ class Errors(BatchTest):
                 self.assertEqual("stopped, because 5 of 105 inputs failed" in ended.stderr, bool(status), ended)
                 if status:
                     self.assertFalse((out / "total.json").exists())
-                    self.assertIn("run the same command again", ended.stderr)
+                    self.assertIn("allow more errors", ended.stderr)
+                    self.assertIn("stopped", self.batch("--max-errors", limit, *self.absent, self.inputs, out=out, status=1).stderr)
+                    self.assertFalse((out / "total.json").exists())
                     self.batch(*self.absent, self.inputs, out=out, status=1)
                 self.assertEqual(json.loads((out / "job.json").read_bytes())["failed"], 5)
 

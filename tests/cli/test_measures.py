@@ -125,7 +125,7 @@ class Measures(CommandTest):
         result = self.measures(*arguments)
         parts = {"": result["measures"], **{each["name"]: each["measures"] for each in result["inputs"]}}
         *inputs, last = run("--format", "jsonl", *arguments).documents
-        self.assertEqual([each["measures"] for each in inputs] + [last["measures"]], [*list(parts.values())[1:], parts[""]])
+        self.assertEqual({"": last["measures"], **{each["name"]: each["measures"] for each in inputs}}, parts)
         rows = list(csv.DictReader(io.StringIO(run("--format", "csv", *arguments).stdout.decode())))
         rows = {(row["input"], row["bucket"]): (int(row["count"]), float(row["share"]) if row["share"] else None)
                 for row in rows if row["kind"] == "measure"}

@@ -63,6 +63,8 @@ class Renderings(CommandTest):
         document = run("--format", "json", *ALL_SCHEMES, "--byte-counts", *paths).result
         *inputs, result = run("--format", "jsonl", *ALL_SCHEMES, "--byte-counts", *paths).documents
         name = result.pop("run")
+        order = [each["name"] for each in document["inputs"]]
+        inputs.sort(key=lambda each: order.index(each["name"]))
         for reported in inputs:
             self.assertEqual((reported.pop("kind"), reported.pop("schema")), ("input", "gpuhist.result/1"))
             self.assertEqual(reported.pop("run"), name)

@@ -64,13 +64,17 @@ void job_run::note(std::span<const completed_input> completed) {
 }
 
 void job_run::note(const completed_input& completed) {
-  if (can_be_repeated(completed)) return;
   const job_record::kind kind = kind_of(completed);
   const std::string_view name(completed.report.name);
   const bool is_member = kind == job_record::kind::member;
   const auto found = entry_of_.find(is_member ? name.substr(0, completed.how.archive_name_bytes) : name);
   if (found == entry_of_.end() || job_.ledger.is_finished(found->second)) return;
   const std::size_t entry = found->second;
+  if (can_be_repeated(completed)) {
+    if (is_member) unfinished_.insert(entry);
+    return;
+  }
+  if (!is_member && unfinished_.contains(entry)) return;
   if (is_member) {
     return record({.type = kind, .entry = entry, .member = completed.how.member, .report = completed.report});
   }
@@ -79,7 +83,7 @@ void job_run::note(const completed_input& completed) {
   } else {
     record({.type = kind, .entry = entry, .report = completed.report});
   }
-  stop_if_too_many_failed();
+  if (has_failed()) stop_.request_stop();
 }
 
 void job_run::record(const job_record& made) {
@@ -106,19 +110,20 @@ job_record job_run::refused(std::size_t entry, const std::string& cause, const i
   return {.type = job_record::kind::refused, .entry = entry, .report = std::move(made)};
 }
 
-void job_run::stop_if_too_many_failed() {
+bool job_run::has_failed() {
   const std::size_t failed = job_.ledger.failed();
-  if (failed == 0 || !stop_reason_.empty()) return;
+  if (failed == 0 || !stop_reason_.empty()) return !stop_reason_.empty();
   if (job_.typed.stops_on_error) {
     stop_reason_ = "stopped, because an input failed (--on-error stop)";
   } else if (const auto& limit = job_.typed.max_errors) {
     const double most =
         limit->is_percentage ? limit->amount / 100 * static_cast<double>(job_.chosen.size()) : limit->amount;
-    if (static_cast<double>(failed) <= most) return;
-    stop_reason_ = "stopped, because " + grouped(failed) + " of " + grouped(job_.chosen.size()) +
-                   " inputs failed, more than --max-errors allows";
+    if (static_cast<double>(failed) > most) {
+      stop_reason_ = "stopped, because " + grouped(failed) + " of " + grouped(job_.chosen.size()) +
+                     " inputs failed, more than --max-errors allows";
+    }
   }
-  if (!stop_reason_.empty()) stop_.request_stop();
+  return !stop_reason_.empty();
 }
 
 file_events job_run::events() {

@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace gpuhist::pipeline {
@@ -33,6 +34,10 @@ class job_run {
  public:
   job_run(plan planned, const job_parts& job, console& screen);
 
+  /// Whether so many inputs have failed that nothing more is counted: --max-errors, --on-error. stop_reason() is set
+  /// then.
+  [[nodiscard]] bool has_failed();
+
   /// Counts the chosen entries that are not finished. Throws what file_run::run() throws, and destination_error of the
   /// journal.
   finished_run run();
@@ -46,7 +51,6 @@ class job_run {
   void record(const job_record& made);
   [[nodiscard]] std::string difference_of(const manifest_entry& entry) const;
   [[nodiscard]] job_record refused(std::size_t entry, const std::string& cause, const input_report& found) const;
-  void stop_if_too_many_failed();
   [[nodiscard]] file_events events();
   [[nodiscard]] std::string progress_text(const gpuhist::progress& now) const;
 
@@ -54,6 +58,7 @@ class job_run {
   const job_parts job_;
   console& screen_;
   std::unordered_map<std::string_view, std::size_t> entry_of_;  // by name
+  std::unordered_set<std::size_t> unfinished_;                  // archives with a member that must be read again
   std::stop_source stop_;
   std::string stop_reason_;
   std::uint64_t bytes_ = 0;  // of the entries that this run reads

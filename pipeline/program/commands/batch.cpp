@@ -184,6 +184,7 @@ class batch_job {
     locale_is_utf8();
     console screen;
     job_run counting(planned, {typed_, inputs, chosen, journal, ledger}, screen);
+    if (counting.has_failed()) return stopped(counting);
     const finished_run finished = counting.run();
     try {
       return conclude(planned, inputs, chosen, ledger, counting, finished);
@@ -196,11 +197,22 @@ class batch_job {
  private:
   [[nodiscard]] std::string name() const { return printable(*typed_.output_dir); }
 
+  [[nodiscard]] ending stopped(const job_run& counting) const {
+    complain(name() + ": " + counting.stop_reason() +
+             "; no results are written; correct the inputs in another folder, or allow more errors to continue");
+    return {.exit_status = ending::input_failed};
+  }
+
   ending conclude(const plan& planned, const manifest& inputs, const std::vector<std::size_t>& chosen,
                   const job_ledger& ledger, const job_run& counting, const finished_run& finished) {
     print_failures(finished.outcome);
     const std::size_t missing = chosen.size() - ledger.finished();
-    if (!counting.stop_reason().empty()) complain(name() + ": " + counting.stop_reason());
+    if (!counting.stop_reason().empty()) {
+      ending end = stopped(counting);
+      end.signal = kept_stop_signal::received();
+      end.at_once = finished.end_at_once;
+      return end;
+    }
     if (missing > 0) {
       complain(name() + ": " + grouped(missing) + " of " + grouped(chosen.size()) +
                " inputs are not counted; run the same command again to continue");
