@@ -571,6 +571,12 @@ constexpr std::array rows = {
         "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE. Default: all inputs.",
         "gpuhist batch job.toml --manifest manifest.jsonl --shard 3/8",
         [](options& o, value v) { o.shard = parse_shard(v); }},
+    option_row{jobs, "--min-age", "TIME", value_kind::interval, "", batch_runs, rare,
+               "leave out files that changed in the last 10m",
+               "Leaves out files that were changed less than TIME (500ms, 10s, 10m, 2h) before the job is planned, "
+               "because they "
+               "may still be written. A message says how many. Default: none is left out.",
+               "gpuhist batch job.toml --min-age 10m", [](options& o, value v) { o.min_age = parse_age(v); }},
     option_row{jobs, "--trust-names", "", value_kind::flag, "", batch_runs, rare, "ignore times of modification",
                "Does not compare the time of modification of a file with the manifest, for files that were copied "
                "since. Size and "

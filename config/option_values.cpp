@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <system_error>
+#include <variant>
 #include <vector>
 
 namespace gpuhist::config {
@@ -286,6 +288,12 @@ error_limit parse_error_limit(const std::string& typed) {
                       " is not a number of inputs; give a number such as 100, or a percentage such as 0.1%");
   }
   return made;
+}
+
+std::chrono::milliseconds parse_age(const std::string& typed) {
+  const snapshot_interval found = parse_interval(typed);
+  if (const auto* const time = std::get_if<std::chrono::milliseconds>(&found)) return *time;
+  throw usage_error(quote(typed) + " is not a time; give a time such as 10m");
 }
 
 shard_choice parse_shard(const std::string& typed) {

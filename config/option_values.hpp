@@ -80,6 +80,9 @@ void set_on_error(options& into, const std::string& typed);
 /// A number, or a percentage such as "0.1%".
 error_limit parse_error_limit(const std::string& typed);
 
+/// --min-age: a time.
+std::chrono::milliseconds parse_age(const std::string& typed);
+
 /// "3/8", or "auto".
 shard_choice parse_shard(const std::string& typed);
 

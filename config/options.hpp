@@ -139,14 +139,19 @@ struct options {
   std::optional<std::string> drop_if;             ///< filter: a condition
   std::optional<std::string> result;              ///< filter: the file with the result, a path
   std::optional<std::string> output_dir;          ///< filter: the folder with one output for each input
-  std::vector<std::string> presets;               ///< names (config/presets)
-  std::optional<unit_ranking> top_units;          ///< the units with the highest values
-  std::optional<std::string> distribution_of;     ///< a formula
-  std::optional<std::string> jsonl_field;         ///< of lines that are JSON objects: the field that is measured
+  std::optional<std::string> resumed_file;        ///< --resume FILE: a jsonl result, whose complete inputs are skipped
+  std::string job;                                ///< batch: the job file; empty: the job is given by options
+  std::optional<std::string> manifest;  ///< batch: a list of inputs with their sizes, a path; nothing: it is made
+  std::optional<std::chrono::milliseconds> min_age;  ///< batch: files that changed later are left out
+  std::optional<error_limit> max_errors;             ///< batch; nothing: no limit
+  std::optional<shard_choice> shard;                 ///< batch: the part of the inputs that is counted; nothing: all
+  std::vector<std::string> presets;                  ///< names (config/presets)
+  std::optional<unit_ranking> top_units;             ///< the units with the highest values
+  std::optional<std::string> distribution_of;        ///< a formula
+  std::optional<std::string> jsonl_field;            ///< of lines that are JSON objects: the field that is measured
   pass_through_mode pass_through = pass_through_mode::nothing;
-  bool append = false;                      ///< append to the file of --output
-  std::optional<std::string> resumed_file;  ///< --resume FILE: a jsonl result, whose complete inputs are skipped
-  bool totals_only = false;                 ///< no table of the inputs
+  bool append = false;               ///< append to the file of --output
+  bool totals_only = false;          ///< no table of the inputs
   std::vector<std::string> columns;  ///< of the table of the inputs: names of columns, formulas (config/expression)
   std::optional<std::string> sort;   ///< a formula: the order of the table of the inputs
   std::optional<unsigned> top;       ///< maximum number of inputs in the table, at least 1
@@ -164,21 +169,17 @@ struct options {
   std::vector<std::string> alert_if;  ///< conditions that are only reported
   std::vector<std::string> watch;     ///< what conditions are checked for: totals, inputs, windows; empty: all
   bool stats = false;
-  std::optional<bool> progress;           ///< nothing: if standard error is a terminal
-  bool verbose = false;                   ///< devices: details of kernels
-  bool quiet = false;                     ///< neither progress nor hints
-  int level = 3;                          ///< repack: compression level of zstd, 1 to 22
-  std::string job;                        ///< batch: the job file; empty: the job is given by options
-  bool plans_only = false;                ///< batch plan: writes the manifest, and counts nothing
-  bool stops_on_error = false;            ///< batch: the first input that fails ends the run
-  std::optional<error_limit> max_errors;  ///< batch; nothing: no limit
-  std::optional<std::string> manifest;    ///< batch: a list of inputs with their sizes, a path; nothing: it is made
-  std::optional<shard_choice> shard;      ///< batch: the part of the inputs that is counted; nothing: all
-  bool trust_names = false;               ///< batch: times of modification are not compared with the manifest
-  bool dry_run = false;                   ///< batch: prints the plan only
-  bool partial = false;                   ///< merge: results of missing shards are not an error
-  bool force = false;   ///< replace the file at --output (repack), the outputs in --output-dir (filter)
-  bool resume = false;  ///< filter: inputs whose output in output_dir is complete are skipped
+  std::optional<bool> progress;  ///< nothing: if standard error is a terminal
+  bool verbose = false;          ///< devices: details of kernels
+  bool quiet = false;            ///< neither progress nor hints
+  int level = 3;                 ///< repack: compression level of zstd, 1 to 22
+  bool force = false;            ///< replace the file at --output (repack), the outputs in --output-dir (filter)
+  bool resume = false;           ///< filter: inputs whose output in output_dir is complete are skipped
+  bool plans_only = false;       ///< batch plan: writes the manifest, and counts nothing
+  bool stops_on_error = false;   ///< batch: the first input that fails ends the run
+  bool trust_names = false;      ///< batch: times of modification are not compared with the manifest
+  bool dry_run = false;          ///< batch: prints the plan only
+  bool partial = false;          ///< merge: results of missing shards are not an error
 
   /// The place of each option that was not given on the command line: "--threads" -> "GPUHIST_THREADS", "job.toml:3:
   /// threads".

@@ -21,8 +21,6 @@
 namespace gpuhist::pipeline {
 namespace {
 
-using nlohmann::json;
-
 // Members have the formats from the inside out: "tar.gzip". Whether an archive was read to its end is not known.
 bool is_of_archive(std::string_view format) {
   constexpr std::array archives = {"tar", "zip", "7z", "cpio"};
@@ -33,7 +31,7 @@ bool is_of_archive(std::string_view format) {
 }
 
 // Whether the line stays: that of a complete input that is not a member of an archive.
-bool is_kept(const json& document) {
+bool is_kept(const nlohmann::json& document) {
   return kind_of(document) == "input" && document.value("complete", false) &&
          !is_of_archive(document.value("format", std::string()));
 }
@@ -64,7 +62,7 @@ void for_each_line(const std::string& path, const std::function<void(const std::
       } else if (!is_begun_line(line)) {
         throw result_damage("it is not a line of a jsonl result");
       }
-    } catch (const json::exception&) {
+    } catch (const nlohmann::json::exception&) {
       throw std::runtime_error(printable(path) + ":" + std::to_string(number) +
                                ": not valid JSON; remove this line, and run again");
     } catch (const result_damage& damage) {
@@ -132,7 +130,7 @@ void resumed_result::read() {
 }
 
 void resumed_result::add_line(const std::string& line) {
-  const json document = json::parse(line);
+  const nlohmann::json document = nlohmann::json::parse(line);
   wanted_counts wanted(letter_case::exact);
   wanted.by_bucket = &by_bucket_;
   check_schema(document, wanted);
@@ -151,14 +149,14 @@ void resumed_result::add_line(const std::string& line) {
   add_utf8(counts_.utf8, input.utf8);
 }
 
-void resumed_result::check_run(const json& document) {
+void resumed_result::check_run(const nlohmann::json& document) {
   const std::string found = run_of(document);
   if (found.empty()) throw result_damage("it does not name its run, as lines of older versions");
   if (run_.empty()) run_ = found;
   if (run_ != found) throw result_damage("it is a line of another run than those before it");
 }
 
-void resumed_result::check_options(const json& document) const {
+void resumed_result::check_options(const nlohmann::json& document) const {
   const auto check = [&](const char* field, bool is_wanted, const char* option) {
     if (document.contains(field) == is_wanted) return;
     throw result_damage("it was counted " + std::string(is_wanted ? "without " : "with ") + option);
@@ -181,7 +179,7 @@ void resumed_result::rewrite() const {
   destination to(path_, writing::whole);
   to.write([&](const text_sink& out) {
     for_each_line(path_, [&](const std::string& line) {
-      if (is_kept(json::parse(line))) out(line + "\n");
+      if (is_kept(nlohmann::json::parse(line))) out(line + "\n");
     });
   });
   to.commit();

@@ -210,6 +210,15 @@ class Manifest(BatchTest):
         lines = {os.path.basename(each["name"]): each for each in map(json.loads, (trusting / "files.jsonl").read_bytes().splitlines())}
         self.assertEqual([lines[name]["complete"] for name in ("touched", "m", "replaced")], [True, True, False])
 
+    def test_files_that_changed_lately_are_left_out(self):
+        old, new = self.input("old", b"old"), self.input("new", b"new")
+        os.utime(old, (time.time() - 3600,) * 2)
+        ended = self.batch(self.inputs, "--min-age", "10m")
+        self.assertIn("1 file is left out, because of --min-age", ended.stderr)
+        self.assertEqual([json.loads(line)["name"] for line in (self.out / "files.jsonl").read_bytes().splitlines()], [str(old)])
+        self.assertTrue(new.exists())
+        self.assertEqual(run_batch(self.inputs, "--output-dir", self.out, "--min-age", "10MiB").status, 2)
+
     def test_a_damaged_manifest_is_named(self):
         self.input("a", b"abc")
         to = self.plan(self.inputs)

@@ -9,18 +9,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 
 namespace gpuhist::pipeline {
 namespace {
 
 constexpr std::chrono::seconds longest_unsynchronized(2);
-constexpr std::size_t frame_bytes = sizeof(std::uint32_t) + sizeof(std::uint64_t);  // length and checksum
+constexpr std::size_t record_head_bytes = sizeof(std::uint32_t) + sizeof(std::uint64_t);  // length and checksum
 constexpr std::uint32_t longest_record = std::uint32_t{64} << 20U;
 
 // Sequential reading with a buffer, for files of any size.
@@ -75,7 +76,7 @@ class record_input {
 template <typename Number>
 Number number_at(std::string_view bytes) {
   Number value{};
-  std::memcpy(&value, bytes.data(), sizeof value);
+  std::copy_n(bytes.begin(), sizeof value, reinterpret_cast<char*>(&value));
   return value;
 }
 
@@ -102,22 +103,22 @@ journal_content read_journal(int file, const std::function<void(const std::strin
   begin(made.header);
   const std::uint64_t seed = checksum_of(made.header);
   made.end = made.header.size() + 1;
-  while (const auto frame = from.take(frame_bytes)) {
+  while (const auto frame = from.take(record_head_bytes)) {
     const auto size = number_at<std::uint32_t>(*frame);
     const auto checksum = number_at<std::uint64_t>(frame->substr(sizeof(std::uint32_t)));
     if (size > longest_record) break;
     const auto record = from.take(size);
     if (!record || checksum_of(*record, seed + made.records) != checksum) break;
     use(*record);
-    made.end += frame_bytes + size;
+    made.end += record_head_bytes + size;
     ++made.records;
   }
   return made;
 }
 
-job_journal::job_journal(const std::filesystem::path& path, const std::string& header,
+job_journal::job_journal(std::filesystem::path path, const std::string& header,
                          const std::function<void(std::string_view)>& use)
-    : path_(path), seed_(checksum_of(header)), synchronized_(std::chrono::steady_clock::now()) {
+    : path_(std::move(path)), seed_(checksum_of(header)), synchronized_(std::chrono::steady_clock::now()) {
   std::error_code error;
   if (!std::filesystem::exists(path_, error)) create(header);
   file_ = io::descriptor(::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY));
@@ -148,22 +149,29 @@ void job_journal::read(const std::string& header, const std::function<void(std::
 void job_journal::append(std::string_view record) {
   const auto size = static_cast<std::uint32_t>(record.size());
   const std::uint64_t checksum = checksum_of(record, seed_ + records_);
-  std::string framed(frame_bytes, '\0');
+  std::string framed(record_head_bytes, '\0');
   std::memcpy(framed.data(), &size, sizeof size);
   std::memcpy(framed.data() + sizeof size, &checksum, sizeof checksum);
-  framed += record;
-  if (!write_whole(file_.get(), framed, end_)) {
+  held_ += framed;
+  held_ += record;
+  ++records_;
+}
+
+void job_journal::write() {
+  if (held_.empty()) return;
+  if (!write_whole(file_.get(), held_, end_)) {
     const int error = errno;
     [[maybe_unused]] const int ignored = ::ftruncate(file_.get(), static_cast<off_t>(end_));
     errno = error;
     fail();
   }
-  end_ += framed.size();
-  ++records_;
+  end_ += held_.size();
+  held_.clear();
   if (std::chrono::steady_clock::now() - synchronized_ > longest_unsynchronized) synchronize();
 }
 
 void job_journal::synchronize() {
+  write();
   int result = 0;
   do result = ::fdatasync(file_.get());
   while (result != 0 && errno == EINTR);

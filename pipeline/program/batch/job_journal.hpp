@@ -25,20 +25,23 @@ struct journal_content {
 journal_content read_journal(int file, const std::function<void(const std::string&)>& begin,
                              const std::function<void(std::string_view)>& use);
 
-/// One thread. Records that were appended survive the death of the process at once, and a power failure after 2
+/// One thread. Records that were written survive the death of the process at once, and a power failure after 2
 /// seconds.
 class job_journal {
  public:
   /// Opens the journal, or creates it: written under a temporary name, synced, renamed, the folder synced. Calls `use`
   /// with each valid record. Throws std::runtime_error if its header differs, destination_error, std::system_error.
   /// `header`: one line without line end.
-  job_journal(const std::filesystem::path& path, const std::string& header,
-              const std::function<void(std::string_view)>& use);
+  job_journal(std::filesystem::path path, const std::string& header, const std::function<void(std::string_view)>& use);
 
-  /// Writes the record. If it cannot be written as a whole, it is removed. Throws destination_error.
+  /// Adds a record, which is held until write().
   void append(std::string_view record);
 
-  /// Throws destination_error.
+  /// Writes the records that are held. If they cannot be written as a whole, they are removed. Throws
+  /// destination_error.
+  void write();
+
+  /// Writes all records to disk. Throws destination_error.
   void synchronize();
 
  private:
@@ -48,6 +51,7 @@ class job_journal {
 
   std::filesystem::path path_;
   io::descriptor file_;
+  std::string held_;
   std::uint64_t end_ = 0;      // of the valid records
   std::uint64_t records_ = 0;  // the seed of the next checksum, so that records cannot be exchanged
   std::uint64_t seed_ = 0;

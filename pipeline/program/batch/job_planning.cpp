@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -28,6 +30,7 @@ bool is_pattern(const std::string& name) {
 std::vector<std::string> matches_of(const std::string& pattern) {
   glob_t found{};
   const std::unique_ptr<glob_t, decltype(&::globfree)> owner(&found, ::globfree);
+  // before threads start NOLINTNEXTLINE(concurrency-mt-unsafe)
   const int result = ::glob(pattern.c_str(), 0, nullptr, &found);
   if (result == GLOB_NOMATCH) {
     throw config::usage_error("inputs: no file matches " + config::quote(pattern) +
@@ -39,6 +42,11 @@ std::vector<std::string> matches_of(const std::string& pattern) {
                             "inputs: cannot read the folders of " + config::quote(pattern));
   }
   return {found.gl_pathv, found.gl_pathv + found.gl_pathc};
+}
+
+std::int64_t nanoseconds_now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 manifest_entry entry_of(const listed_input& listed) {
@@ -87,16 +95,25 @@ gpu::tally no_text_of(const counting_plan& planned) {
   return gpu::tally(planned.partition.classes, layout.pair_columns());
 }
 
-std::vector<manifest_entry> plan_entries(const plan& planned, const std::filesystem::path& folder) {
+planned_entries plan_entries(const plan& planned, const std::filesystem::path& folder,
+                             std::optional<std::chrono::milliseconds> min_age) {
   const auto absolute = [](const std::filesystem::path& path) {
     return std::filesystem::absolute(path).lexically_normal().string();
   };
   const std::string own = folder.empty() ? std::string() : absolute(folder / "");
-  std::vector<manifest_entry> made;
+  const std::int64_t newest = min_age ? nanoseconds_now() - std::chrono::nanoseconds(*min_age).count()
+                                      : std::numeric_limits<std::int64_t>::max();
+  planned_entries made;
   std::unordered_set<std::string> names;
   for (const listed_input& each : look_up_inputs(planned).inputs) {
     if (!own.empty() && absolute(each.name).starts_with(own)) continue;
-    if (names.insert(each.name).second) made.push_back(entry_of(each));
+    if (!names.insert(each.name).second) continue;
+    manifest_entry entry = entry_of(each);
+    if (entry.error.is_none() && entry.modified > newest) {
+      ++made.too_young;
+    } else {
+      made.entries.push_back(std::move(entry));
+    }
   }
   return made;
 }

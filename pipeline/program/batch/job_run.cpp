@@ -61,6 +61,7 @@ finished_run job_run::run() {
 
 void job_run::note(std::span<const completed_input> completed) {
   for (const completed_input& each : completed) note(each);
+  job_.journal.write();
 }
 
 void job_run::note(const completed_input& completed) {

@@ -52,8 +52,11 @@ std::optional<config::shard_choice> shard_in(const task_variables& names,
 std::vector<std::vector<std::size_t>> divide(const manifest& inputs, unsigned shards) {
   std::vector<std::size_t> by_size(inputs.entries.size());
   std::iota(by_size.begin(), by_size.end(), std::size_t{0});
-  std::ranges::stable_sort(by_size, std::ranges::greater(),
-                           [&](std::size_t each) { return inputs.entries[each].size; });
+  std::ranges::sort(by_size, [&](std::size_t a, std::size_t b) {
+    const std::uint64_t of_a = inputs.entries[a].size;
+    const std::uint64_t of_b = inputs.entries[b].size;
+    return of_a != of_b ? of_a > of_b : a < b;
+  });
   using load = std::pair<std::uint64_t, unsigned>;  // bytes, shard: of equal loads the first shard
   std::priority_queue<load, std::vector<load>, std::greater<>> loads;
   for (unsigned each = 0; each < shards; ++each) loads.emplace(0, each);

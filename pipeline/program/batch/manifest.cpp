@@ -62,7 +62,7 @@ manifest_entry entry_from(const json& line) {
 }
 
 std::string read_whole(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
+  const std::ifstream file(path, std::ios::binary);
   std::ostringstream content;
   if (file) content << file.rdbuf();
   if (!file || !content) {
@@ -80,8 +80,8 @@ void check_header(const json& line, std::size_t entries) {
   }
 }
 
+// Precondition: the file has two separate ends.
 std::optional<std::string> fingerprint_of(int fd, std::uint64_t size) {
-  if (size <= smallest_with_fingerprint) return std::string();
   std::string ends(2 * end_bytes, '\0');
   const auto last = static_cast<off_t>(size - end_bytes);
   if (::pread(fd, ends.data(), end_bytes, 0) != static_cast<ssize_t>(end_bytes)) return std::nullopt;
@@ -130,14 +130,16 @@ manifest read_manifest(const std::string& path) {
   return made;
 }
 
+// Only a file with a fingerprint is opened: most files of a job are small.
 std::optional<file_facts> facts_of(const std::string& path) {
-  const io::descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat found{};
-  if (!file || ::fstat(file.get(), &found) != 0) return std::nullopt;
+  if (::stat(path.c_str(), &found) != 0) return std::nullopt;
   constexpr std::int64_t nanoseconds = 1'000'000'000;
   file_facts made{.size = static_cast<std::uint64_t>(found.st_size),
                   .modified = (std::int64_t{found.st_mtim.tv_sec} * nanoseconds) + found.st_mtim.tv_nsec};
-  if (!S_ISREG(found.st_mode)) return made;
+  if (!S_ISREG(found.st_mode) || made.size <= smallest_with_fingerprint) return made;
+  const io::descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (!file) return std::nullopt;
   const std::optional<std::string> fingerprint = fingerprint_of(file.get(), made.size);
   if (!fingerprint) return std::nullopt;
   made.fingerprint = *fingerprint;

@@ -41,7 +41,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const char* environment_variable(const char* name) { return std::getenv(name); }  // before threads start
+// Before threads start.
+const char* environment_variable(const char* name) {
+  return std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+}
 
 config::shard_choice shard_of(const config::options& typed) {
   return typed.shard ? resolve_shard(*typed.shard, environment_variable) : config::shard_choice{};
@@ -71,6 +74,17 @@ std::string text_of_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
+// Looks up the inputs, and reports files that --min-age leaves out.
+std::vector<manifest_entry> entries_of(const config::options& typed, const fs::path& folder) {
+  const plan planned = make_plan(options_of_job(typed));
+  planned_entries made = plan_entries(planned, folder, typed.min_age);
+  if (made.too_young > 0 && !typed.quiet) {
+    complain(grouped(made.too_young) + (made.too_young == 1 ? " file is" : " files are") + " left out, because of " +
+             typed.where("--min-age"));
+  }
+  return std::move(made.entries);
+}
+
 // The manifest of the job: that of --manifest, that of the folder, or a new one. Nothing is written.
 struct found_manifest {
   manifest content;
@@ -89,8 +103,7 @@ found_manifest find_manifest(const config::options& typed, const job_folder& fol
         ": all shards need the same manifest; make it with gpuhist batch plan JOB.toml -o FILE, and "
         "give --manifest FILE");
   }
-  const plan planned = make_plan(options_of_job(typed));
-  found_manifest made{.content = {.entries = plan_entries(planned, folder.path()), .identity = {}}, .new_text = {}};
+  found_manifest made{.content = {.entries = entries_of(typed, folder.path()), .identity = {}}, .new_text = {}};
   made.new_text = text_of_manifest(made.content.entries);
   made.content.identity = identity_of_text(made.new_text);
   return made;
@@ -143,8 +156,7 @@ std::string text_of_plan(const manifest& inputs, const std::vector<std::size_t>&
 }
 
 ending write_manifest(const config::options& typed, const io::open_descriptors& open_descriptors) {
-  const plan planned = make_plan(options_of_job(typed));
-  const std::vector<manifest_entry> entries = plan_entries(planned, typed.output_dir.value_or(""));
+  const std::vector<manifest_entry> entries = entries_of(typed, typed.output_dir.value_or(""));
   destination to(typed.output, writing::whole, open_descriptors);
   to.write(text_of_manifest(entries));
   to.commit();
