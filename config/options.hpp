@@ -119,6 +119,7 @@ struct options {
   std::optional<output_compression> compress;  ///< filter: of the outputs in output_dir; nothing: none
   std::optional<unsigned> threads;             ///< 1 to 1024
   std::optional<unsigned> streams;             ///< 1 to 64
+  std::optional<shard_choice> shard;           ///< batch: the part of the inputs that is counted; nothing: all
   device_decode_mode device_decode = device_decode_mode::automatic;
   std::optional<std::uint64_t> device_memory;          ///< bytes for decoding on each device, at least 64 MiB
   std::optional<std::uint64_t> chunk_size;             ///< bytes, 1 to 1 GiB
@@ -144,7 +145,6 @@ struct options {
   std::optional<std::string> manifest;  ///< batch: a list of inputs with their sizes, a path; nothing: it is made
   std::optional<std::chrono::milliseconds> min_age;  ///< batch: files that changed later are left out
   std::optional<error_limit> max_errors;             ///< batch; nothing: no limit
-  std::optional<shard_choice> shard;                 ///< batch: the part of the inputs that is counted; nothing: all
   std::vector<std::string> presets;                  ///< names (config/presets)
   std::optional<unit_ranking> top_units;             ///< the units with the highest values
   std::optional<std::string> distribution_of;        ///< a formula
@@ -152,6 +152,11 @@ struct options {
   pass_through_mode pass_through = pass_through_mode::nothing;
   bool append = false;               ///< append to the file of --output
   bool totals_only = false;          ///< no table of the inputs
+  bool plans_only = false;           ///< batch plan: writes the manifest, and counts nothing
+  bool stops_on_error = false;       ///< batch: the first input that fails ends the run
+  bool trust_names = false;          ///< batch: times of modification are not compared with the manifest
+  bool dry_run = false;              ///< batch: prints the plan only
+  bool partial = false;              ///< merge: results of missing shards are not an error
   std::vector<std::string> columns;  ///< of the table of the inputs: names of columns, formulas (config/expression)
   std::optional<std::string> sort;   ///< a formula: the order of the table of the inputs
   std::optional<unsigned> top;       ///< maximum number of inputs in the table, at least 1
@@ -175,11 +180,6 @@ struct options {
   int level = 3;                 ///< repack: compression level of zstd, 1 to 22
   bool force = false;            ///< replace the file at --output (repack), the outputs in --output-dir (filter)
   bool resume = false;           ///< filter: inputs whose output in output_dir is complete are skipped
-  bool plans_only = false;       ///< batch plan: writes the manifest, and counts nothing
-  bool stops_on_error = false;   ///< batch: the first input that fails ends the run
-  bool trust_names = false;      ///< batch: times of modification are not compared with the manifest
-  bool dry_run = false;          ///< batch: prints the plan only
-  bool partial = false;          ///< merge: results of missing shards are not an error
 
   /// The place of each option that was not given on the command line: "--threads" -> "GPUHIST_THREADS", "job.toml:3:
   /// threads".
