@@ -92,14 +92,18 @@ std::variant<options, information> parse_command_line(int argc, const char* cons
     of_file = settings_of_file(file->value, file->origin.empty() ? "--config" : file->origin);
   }
   job_operands operands;
-  if (typed.selected == command::batch) operands = job_operands_of(std::move(typed.inputs));
+  if (typed.selected == command::batch) {
+    operands = job_operands_of(std::move(typed.inputs));
+  } else {
+    operands.inputs = std::move(typed.inputs);
+  }
   if (!operands.job.empty()) {
     job_file job = read_job_file(operands.job);
     of_job = std::move(job.options);
     if (operands.inputs.empty()) operands.inputs = std::move(job.inputs);
   }
   options result = resolve(typed.selected, levels);
-  result.inputs = typed.selected == command::batch ? std::move(operands.inputs) : std::move(typed.inputs);
+  result.inputs = std::move(operands.inputs);
   result.job = std::move(operands.job);
   result.plans_only = operands.plans_only;
   return result;
