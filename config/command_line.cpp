@@ -55,10 +55,10 @@ void refuse_value(std::string_view name) {
 
 /// Checks "--name=value". Each option has its own message for an empty value; CLI11 would read "--output= x" as
 /// "--output x".
-void check_assignment(std::string_view argument) {
+void check_assignment(command selected, std::string_view argument) {
   const std::size_t sign = argument.find('=');
   if (sign == std::string_view::npos) return;
-  const option_row* const row = find_option(argument.substr(0, sign));
+  const option_row* const row = find_option(argument.substr(0, sign), selected);
   if (row == nullptr) refuse_unknown(argument);
   const std::string_view name = argument.substr(0, sign);
   if (!row->takes_value() || name == row->off_name()) refuse_value(name);
@@ -88,11 +88,11 @@ void check_short(std::string_view argument) {
 }
 
 /// Refuses mistakes that CLI11 would read as something else, in all arguments before "--".
-void check_spelling(const words& arguments) {
+void check_spelling(command selected, const words& arguments) {
   for (const std::string& each : arguments) {
     if (each == "--") return;
     if (each.starts_with("--")) {
-      check_assignment(each);
+      check_assignment(selected, each);
     } else if (each.starts_with('-')) {
       check_short(each);
     }
@@ -122,7 +122,7 @@ void check_taken(command selected, const setting& entry) {
   if (entry.row->taken_by(selected)) return;
   words takers;
   for (const command_row& each : command_table()) {
-    if (entry.row->taken_by(each.kind)) takers.push_back(each.full_name());
+    if (find_option(entry.row->long_name(), each.kind)->taken_by(each.kind)) takers.push_back(each.full_name());
   }
   throw usage_error(std::string(entry.row->long_name()) + ": not an option of " + row_of(selected).full_name() +
                     ", but of " + in_sequence(takers) + "; see gpuhist --help " + std::string(row_of(selected).name));
@@ -145,10 +145,12 @@ std::optional<setting> help_in(command selected, const words& arguments) {
 /// split a file name such as "[a,b]" or "{}".
 class splitter {
  public:
-  splitter() {
+  explicit splitter(command selected) {
     app_.set_help_flag();
     app_.allow_extras();
-    for (const option_row& row : option_table()) add(row);
+    for (const option_row& row : option_table()) {
+      if (find_option(row.long_name(), selected) == &row) add(row);
+    }
   }
 
   command_line split(command selected, const words& arguments) {
@@ -227,8 +229,8 @@ command_line split_command_line(const std::vector<std::string>& typed) {
   const words arguments(typed.begin() + (named == nullptr ? 0 : 1), typed.end());
   if (auto help = help_in(selected, arguments))
     return {.selected = selected, .typed = {*std::move(help)}, .inputs = {}};
-  check_spelling(arguments);
-  return splitter{}.split(selected, arguments);
+  check_spelling(selected, arguments);
+  return splitter(selected).split(selected, arguments);
 }
 
 }  // namespace gpuhist::config

@@ -59,6 +59,32 @@ constexpr std::array rows = {
             "for each input.",
         .example = "gpuhist filter --drop-if 'digit > 0.5' --result dropped.jsonl access.log.zst -o clean.log",
         .note = {.key = "output", .help = "write the text to FILE; fd:N: descriptor N"}},
+    command_row{
+        .kind = command::batch,
+        .name = "batch",
+        .usage = "[OPTIONS] JOB",
+        .help = "counts files as a job with state",
+        .detail =
+            "'gpuhist batch [plan] [JOB.toml] [INPUT...]' counts many files as one job with a folder (--output-dir). A "
+            "run that was killed is continued by the same "
+            "command: what was finished is not read again. JOB.toml has the options as keys, without their dashes, and "
+            "the "
+            "inputs: names, patterns and directories, as inputs = [\"/srv/*.zst\"]. Options of the command line have "
+            "precedence. 'gpuhist batch plan' writes the manifest, the list of all inputs with sizes, times and "
+            "fingerprints, to --output. An input that differs from the manifest when it is read is an error of that "
+            "input.",
+        .example = "gpuhist batch job.toml --output-dir counts",
+        .note = {.key = "output", .help = "batch plan: write the manifest to FILE"}},
+    command_row{.kind = command::merge,
+                .name = "merge",
+                .usage = "[OPTIONS] DIR...",
+                .help = "adds the results of shards",
+                .detail = "Adds the parts that runs of 'gpuhist batch --shard' have published in the folders DIR, and "
+                          "writes files.jsonl, "
+                          "errors.jsonl, total.json and job.json, as one run over all inputs does. All parts must be "
+                          "of one manifest, with "
+                          "the same options, and each must exist once; others are listed, and nothing is written.",
+                .example = "gpuhist merge counts"},
 };
 
 }  // namespace

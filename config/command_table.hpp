@@ -1,4 +1,4 @@
-// The table of the commands: counting (`gpuhist` without a command), report, devices, repack, filter.
+// The table of the commands: counting (`gpuhist` without a command), report, devices, repack, filter, batch, merge.
 #pragma once
 
 #include "config/options.hpp"

@@ -60,7 +60,7 @@ constexpr std::string_view helpers =
 function __gpuhist_command
     set -l words (commandline -opc)
     set -l command count
-    if set -q words[2]; and contains -- $words[2] report devices repack
+    if set -q words[2]; and contains -- $words[2] report devices repack filter batch merge
         set command $words[2]
     end
     contains -- $command $argv

@@ -114,6 +114,20 @@ class reader {
     return found;
   }
 
+  job_file read_job() {
+    const toml::table table = parsed();
+    job_file found;
+    for (auto&& [key, node] : table) {
+      const std::string place = place_of(key);
+      if (key.str() == "inputs") {
+        add_inputs(node, place, found.inputs);
+      } else {
+        add(row_of_job(key), node, place, found.options);
+      }
+    }
+    return found;
+  }
+
  private:
   [[nodiscard]] toml::table parsed() const {
     try {
@@ -124,6 +138,44 @@ class reader {
       if (cause.starts_with("Error ")) cause.remove_prefix(std::string_view("Error ").size());
       throw usage_error(shown_ + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) +
                         ": not TOML: " + on_one_line(cause));
+    }
+  }
+
+  /// "job.toml:3:1: max_errors"
+  [[nodiscard]] std::string place_of(const toml::key& key) const {
+    const toml::source_position at = key.source().begin;
+    return shown_ + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) + ": " + on_one_line(key.str());
+  }
+
+  [[nodiscard]] const option_row& row_of_job(const toml::key& key) const {
+    std::string name(key.str());
+    std::ranges::replace(name, '_', '-');
+    std::vector<std::string_view> names = {"inputs"};
+    for (const option_row& row : option_table()) {
+      if (!row.is_setting() || !row.taken_by(command::batch) || row.key() == "config") continue;
+      if (row.key() == name) return row;
+      names.push_back(row.key());
+    }
+    const auto meant = likely_name(name, names);
+    throw usage_error(place_of(key) + ": unknown key of a job; " +
+                      (meant
+                           ? "did you mean " + std::string(*meant) + "?"
+                           : "keys are inputs, and the options that gpuhist --help batch lists, without their dashes"));
+  }
+
+  static void add_inputs(const toml::node& node, const std::string& place, std::vector<std::string>& to) {
+    const auto add_name = [&](const toml::node& each) {
+      const auto* const name = each.as_string();
+      if (name == nullptr || name->get().empty()) {
+        throw usage_error(place + ": takes no " + std::string(name_of(each.type())) +
+                          "; give a string, or an array of strings, that are not empty");
+      }
+      to.push_back(name->get());
+    };
+    if (const auto* const array = node.as_array()) {
+      for (const toml::node& each : *array) add_name(each);
+    } else {
+      add_name(node);
     }
   }
 
@@ -181,5 +233,7 @@ class reader {
 }  // namespace
 
 settings settings_of_file(const std::string& path, std::string_view named_by) { return reader(path, named_by).read(); }
+
+job_file read_job_file(const std::string& path) { return reader(path, "gpuhist batch").read_job(); }
 
 }  // namespace gpuhist::config

@@ -86,7 +86,8 @@ std::string about(const command_row& row) {
 std::string about(const option_row& row) {
   std::string text = names_and_value(row).substr(row.short_name().empty() ? 6 : 2) + "\n";
   text += wrapped(row.detail, 4);
-  if (row.is_setting()) {
+  const bool is_only_typed = find_option(row.long_name()) != &row;  // files and variables set the first of that name
+  if (row.is_setting() && !is_only_typed) {
     const std::string file = row.key() == "config" ? "" : "; configuration file: " + std::string(row.key());
     text += wrapped("Environment: " + row.variable() + file + ". " + row.off_name() + " cancels it.", 4);
   }
@@ -128,7 +129,8 @@ std::vector<std::string_view> help_topics() {
   }
   for (const help_topic& each : help_topic_table()) topics.push_back(each.name);
   for (const option_row& row : option_table()) {
-    const bool listed = find_command(row.key()) != nullptr || find_help_topic(row.key()) != nullptr;
+    const bool listed = find_command(row.key()) != nullptr || find_help_topic(row.key()) != nullptr ||
+                        find_option(row.long_name()) != &row;
     if (!listed) topics.push_back(row.key());
   }
   return topics;
@@ -149,7 +151,9 @@ std::string help_about(std::string_view topic) {
   for (const std::string& spelled : {"--" + std::string(name), "-" + std::string(name)}) {
     const option_row* const row = find_option(spelled);
     if (row == nullptr || (spelled.size() == 2 && name.empty())) continue;
-    text += (text.empty() ? "" : "\n") + about(*row);
+    for (const option_row& each : option_table()) {  // commands may take different options of one name
+      if (each.long_name() == row->long_name()) text += (text.empty() ? "" : "\n") + about(each);
+    }
     break;
   }
   if (text.empty()) refuse(name.empty() ? topic : name);

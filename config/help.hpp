@@ -8,7 +8,7 @@
 namespace gpuhist::config {
 
 /// `topic` is an option (with or without its dashes), a command, one of help_topic_table, "all", or empty for the short
-/// help of 40 lines. "measures" is the topic, "--measures" the option. Lines of prose have at most 80 columns. Throws
+/// help of 42 lines. "measures" is the topic, "--measures" the option. Lines of prose have at most 80 columns. Throws
 /// usage_error for an unknown topic.
 std::string help_about(std::string_view topic);
 

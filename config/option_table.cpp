@@ -16,7 +16,10 @@ constexpr command_set filtering_runs = set_of(command::filter);
 constexpr command_set text_runs = counting_runs | filtering_runs;
 constexpr command_set reading_runs = text_runs | repacking_runs;
 constexpr command_set reporting = with_buckets | set_of(command::devices);
-constexpr command_set every_command = reporting | repacking_runs | filtering_runs;
+constexpr command_set batch_runs = set_of(command::batch);
+constexpr command_set merging_runs = set_of(command::merge);
+constexpr command_set writing_commands = reporting | repacking_runs | filtering_runs | batch_runs;
+constexpr command_set every_command = writing_commands | merging_runs;
 
 constexpr bool rare = true;
 constexpr bool common = false;
@@ -28,6 +31,8 @@ constexpr std::string_view output = "Output";
 constexpr std::string_view engines = "Engines";
 constexpr std::string_view tuning = "Tuning";
 constexpr std::string_view filtering = "Filtering";
+constexpr std::string_view resuming = "Resuming";
+constexpr std::string_view jobs = "Jobs";
 constexpr std::string_view repacking = "Repacking";
 constexpr std::string_view general = "General";
 
@@ -48,18 +53,19 @@ constexpr std::array rows = {
         "skipped, and the result reports how many. A directory or file that cannot be read is an error; the rest "
         "is counted.",
         "gpuhist -r --include '*.log' /var/log", turn<&options::recursive>},
-    option_row{inputs, "--files-from", "FILE", value_kind::file, "", text_runs, rare,
+    option_row{inputs, "--files-from", "FILE", value_kind::file, "", text_runs | batch_runs, rare,
                "read more names of inputs from FILE, one per line",
                "Reads more names of inputs from FILE, one per line ('-': standard input). They are counted after the "
                "inputs of the command line. Empty lines are ignored. The list is read while the inputs are counted, so "
                "a long list costs no memory. If the list is standard input, '-' cannot be an input. Default: none.",
                "find . -name '*.log' -print0 | gpuhist -0 --files-from -",
                [](options& o, value v) { o.files_from = parse_text(v, "give a path, or - for standard input"); }},
-    option_row{inputs, "-0,--null", "", value_kind::flag, "", text_runs, rare, "names of --files-from end in NUL",
+    option_row{inputs, "-0,--null", "", value_kind::flag, "", text_runs | batch_runs, rare,
+               "names of --files-from end in NUL",
                "Reads names that end in a NUL byte from the list of --files-from, as 'find -print0' writes them. Such "
                "names may contain every other byte. Without it, names end in a line feed.",
                "find . -type f -print0 | gpuhist --null --files-from -", turn<&options::null>},
-    option_row{inputs, "--include", "GLOB", value_kind::list, "", text_runs, rare,
+    option_row{inputs, "--include", "GLOB", value_kind::list, "", text_runs | batch_runs, rare,
                "with -r: only files that match (repeatable)",
                "Counts only files below directories (-r) that match one of the patterns. The syntax is that of the "
                "shell: *, ?, [...] and \\, applied to bytes; a leading dot is matched like any other byte. A pattern "
@@ -69,14 +75,14 @@ constexpr std::array rows = {
                "gpuhist -r --include '*.log' --include '*.txt' /srv",
                [](options& o, value v) { o.include.push_back(parse_text(v, "give a pattern such as '*.log'")); }},
     option_row{
-        inputs, "--exclude", "GLOB", value_kind::list, "", text_runs, rare,
+        inputs, "--exclude", "GLOB", value_kind::list, "", text_runs | batch_runs, rare,
         "with -r: no files or directories that match",
         "Leaves out files and directories below directories (-r) that match one of the patterns; of a directory, "
         "everything in it. Patterns have the syntax of --include; a pattern that ends in a slash matches "
         "directories only. --exclude has precedence over --include. May be repeated. Default: nothing.",
         "gpuhist -r --exclude .git/ --exclude 'build/**/*.o' src",
         [](options& o, value v) { o.exclude.push_back(parse_text(v, "give a pattern such as '*.log'")); }},
-    option_row{inputs, "--follow-symlinks", "", value_kind::flag, "", text_runs, rare,
+    option_row{inputs, "--follow-symlinks", "", value_kind::flag, "", text_runs | batch_runs, rare,
                "with -r: follow symbolic links as well",
                "Follows symbolic links below directories (-r). The target is counted under the name of the link, also "
                "if it is counted under another name. A link to a directory that contains the link is skipped. Links "
@@ -84,7 +90,7 @@ constexpr std::array rows = {
                "gpuhist -r --follow-symlinks /srv/logs", turn<&options::follow_symlinks>},
     option_row{
         inputs, "--input-format", "FORMAT", value_kind::choice,
-        "auto raw zstd gzip xz lzma lzip bzip2 lz4 compress tar zip 7z cpio", reading_runs, common,
+        "auto raw zstd gzip xz lzma lzip bzip2 lz4 compress tar zip 7z cpio", reading_runs | batch_runs, common,
         "auto, raw, zstd, gzip, xz, ..., tar, zip, 7z, cpio",
         "Sets the format of the inputs: auto, raw, zstd, gzip, xz, lzma, lzip, bzip2, lz4, compress, tar, zip, "
         "7z or cpio. 'auto' detects the format of each input by its content; it is an error if the extension (.zst) "
@@ -98,19 +104,19 @@ constexpr std::array rows = {
           o.input_format =
               parse_text(v, "give auto, raw, zstd, gzip, xz, lzma, lzip, bzip2, lz4, compress, tar, zip, 7z or cpio");
         }},
-    option_row{inputs, "--zstd-dictionary", "FILE", value_kind::file, "", reading_runs, rare,
+    option_row{inputs, "--zstd-dictionary", "FILE", value_kind::file, "", reading_runs | batch_runs, rare,
                "dictionary of the zstd archives",
                "Decompresses zstd archives with this dictionary ('zstd -D', 'zstd --train'). Frames name their "
                "dictionary by a number; a frame that needs another dictionary is an error of its input. Default: none.",
                "gpuhist --zstd-dictionary logs.dict small/*.zst",
                [](options& o, value v) { o.zstd_dictionary = parse_text(v, "give the path of a dictionary"); }},
-    option_row{inputs, "--max-output", "SIZE", value_kind::size, "", text_runs, rare,
+    option_row{inputs, "--max-output", "SIZE", value_kind::size, "", text_runs | batch_runs, rare,
                "stop at archives that decompress to more",
                "Stops reading a compressed input that decompresses to more than SIZE, and reports it as an error. "
                "Default: no limit.",
                "gpuhist --max-output 100GiB upload.zst", [](options& o, value v) { o.max_output = parse_amount(v); }},
     option_row{
-        inputs, "--skip-damage", "", value_kind::flag, "", text_runs, rare,
+        inputs, "--skip-damage", "", value_kind::flag, "", text_runs | batch_runs, rare,
         "continue after damage in a compressed input",
         "Continues after a damaged part of a compressed input, at the next intact frame or member. An input of one "
         "frame has no next one: nothing more of it is read. The field 'lost' of the JSON result lists the lost "
@@ -145,7 +151,7 @@ constexpr std::array rows = {
                [](options& o, value v) { o.label = parse_text(v, "give a name for standard input"); }},
 
     option_row{counting, "-b,--buckets", "SCHEMES", value_kind::list, "letters alphabet bytes classes utf8",
-               with_buckets | filtering_runs, common, "classes (default), letters, alphabet, bytes, utf8",
+               with_buckets | filtering_runs | batch_runs, common, "classes (default), letters, alphabet, bytes, utf8",
                "Selects the schemes that put bytes into buckets. letters: a-d e-h i-l m-p q-t u-x y-z, lower case; "
                "alphabet: the 26 lower case letters; bytes: all 256 values; classes: upper, lower, digit, space, "
                "punctuation, control, non-ascii; utf8: ascii, continuation, lead-2, lead-3, lead-4 (first bytes of "
@@ -154,16 +160,16 @@ constexpr std::array rows = {
                "[NAME:]bucket=characters;bucket=characters, with ranges a-z and the escapes \\n \\t \\r \\0 \\\\ \\- "
                "\\; \\= \\: \\, \\xNN. Bytes outside every bucket are 'other'. Default: classes.",
                "gpuhist -b letters,bytes -b 'vowels=aeiou;digits=0-9' access.log", add_buckets},
-    option_row{counting, "--ignore-case", "", value_kind::flag, "", with_buckets | filtering_runs, rare,
+    option_row{counting, "--ignore-case", "", value_kind::flag, "", with_buckets | filtering_runs | batch_runs, rare,
                "count A-Z as a-z", "Counts A-Z as a-z in all buckets. The byte counts of --byte-counts do not change.",
                "gpuhist --ignore-case --buckets alphabet book.txt", turn<&options::ignore_case>},
-    option_row{counting, "--byte-counts", "", value_kind::flag, "", counting_runs, common,
+    option_row{counting, "--byte-counts", "", value_kind::flag, "", counting_runs | batch_runs, common,
                "keep all 256 counts, for 'gpuhist report' (json)",
                "Adds the counts of all 256 byte values to the result, so that 'gpuhist report' can show it by any "
                "scheme later. Useful with --format json or jsonl.",
                "gpuhist --byte-counts --format json --output counts.json *.log", turn<&options::byte_counts>},
     option_row{
-        counting, "--pairs", "", value_kind::flag, "", with_buckets, rare,
+        counting, "--pairs", "", value_kind::flag, "", with_buckets | batch_runs, rare,
         "count how often each bucket follows each bucket",
         "Counts pairs of neighbouring bytes: how often a byte of bucket A is followed by a byte of bucket B, for "
         "every scheme of --buckets. The schemes may divide the byte values into at most 32 classes together. No "
@@ -173,7 +179,7 @@ constexpr std::array rows = {
         "schemes.",
         "gpuhist --pairs --buckets letters access.log", turn<&options::pairs>},
     option_row{
-        counting, "--utf8", "", value_kind::flag, "", counting_runs, rare,
+        counting, "--utf8", "", value_kind::flag, "", counting_runs | batch_runs, rare,
         "validate UTF-8: malformed sequences, scripts",
         "Validates the text of every input as UTF-8, besides counting it. The totals and each input then have the "
         "number of malformed sequences, their bytes, the offset and line of the first one (of an input), and the "
@@ -182,7 +188,7 @@ constexpr std::array rows = {
         "--each they may also without --utf8. Frames of one input are decoded in sequence, by the cores. Cannot "
         "be combined with --follow.",
         "gpuhist --utf8 --fail-if 'malformed > 0' *.txt", turn<&options::utf8>},
-    option_row{counting, "--count-unverified", "", value_kind::flag, "", counting_runs, rare,
+    option_row{counting, "--count-unverified", "", value_kind::flag, "", counting_runs | batch_runs, rare,
                "add unverified bytes of damaged inputs to totals",
                "Adds to the totals the bytes that were decoded from a damaged input before the error. Without it, the "
                "totals hold only verified bytes, and the other bytes are reported separately as unverified. A result "
@@ -193,7 +199,7 @@ constexpr std::array rows = {
         measuring, "--measures", "NAMES", value_kind::list,
         "all entropy entropy_corrected chi2 chi2_p mean distinct ascii_share printable_share code_points lines "
         "mean_line_length jsd kl chi2_baseline chi2_baseline_p icd icd_p",
-        with_buckets, rare, "all, or entropy, chi2, mean, jsd, ... (repeatable)",
+        with_buckets | batch_runs, rare, "all, or entropy, chi2, mean, jsd, ... (repeatable)",
         "Adds statistics of the counts of all byte values to the totals and to each input. entropy (bits a byte) "
         "and entropy_corrected (for small samples); chi2 and chi2_p, for equally frequent values; mean; "
         "distinct; ascii_share, printable_share; code_points; lines, mean_line_length. Compared with --baseline: "
@@ -203,15 +209,15 @@ constexpr std::array rows = {
         "each: gpuhist --help measures. Default: none.",
         "gpuhist --measures entropy,chi2_p,mean --format json random.bin",
         [](options& o, value v) { add_names(o.measures, v); }},
-    option_row{measuring, "--baseline", "RESULT", value_kind::file, "", with_buckets | filtering_runs, rare,
-               "an earlier result that measures compare with",
+    option_row{measuring, "--baseline", "RESULT", value_kind::file, "", with_buckets | filtering_runs | batch_runs,
+               rare, "an earlier result that measures compare with",
                "Compares with an earlier result, written as json or jsonl with --byte-counts. --measures, --fail-if, "
                "--alert-if, --columns and --sort use it. Several results in the file are added. previous:N is for "
                "--window: the sum of the N windows before the current one. Default: none.",
                "gpuhist --baseline good.json --measures jsd,icd_p access.log",
                [](options& o, value v) { o.baseline = parse_baseline(v); }},
     option_row{
-        measuring, "--fail-if", "CONDITION", value_kind::list, "", with_buckets, common,
+        measuring, "--fail-if", "CONDITION", value_kind::list, "", with_buckets | batch_runs, common,
         "exit status 3 if it holds, as 'entropy > 7'",
         "Prints a message and makes the exit status 3 if the condition holds. It is checked for each input, each "
         "window and the totals (see --watch). Names are bytes, lines, measures, and buckets of --buckets: digit is the "
@@ -222,13 +228,14 @@ constexpr std::array rows = {
         "gpuhist --fail-if 'digit > 0.2 || entropy > 7 && bytes > 4K' *.log",
         [](options& o, value v) { o.fail_if.push_back(parse_text(v, "give a condition such as 'entropy > 7'")); }},
     option_row{
-        measuring, "--alert-if", "CONDITION", value_kind::list, "", with_buckets, rare, "print a message if this holds",
+        measuring, "--alert-if", "CONDITION", value_kind::list, "", with_buckets | batch_runs, rare,
+        "print a message if this holds",
         "Prints a message on standard error if the condition holds, as --fail-if does, and does not change the "
         "exit status. With --format jsonl, each message is also a line of kind alert. May be repeated. Default: "
         "none.",
         "gpuhist --alert-if 'entropy > 7.5' --format jsonl access.log",
         [](options& o, value v) { o.alert_if.push_back(parse_text(v, "give a condition such as 'entropy > 7'")); }},
-    option_row{measuring, "--watch", "WHAT", value_kind::list, "totals inputs windows", with_buckets, rare,
+    option_row{measuring, "--watch", "WHAT", value_kind::list, "totals inputs windows", with_buckets | batch_runs, rare,
                "what conditions are checked for",
                "Selects what the conditions of --fail-if and --alert-if are checked for: totals, inputs and windows, "
                "separated by commas. For a single input, the totals are not checked again. Default: all of them.",
@@ -297,17 +304,19 @@ constexpr std::array rows = {
 
     option_row{output, "--format", "FORMAT", value_kind::choice, "table json jsonl csv prometheus", reporting, common,
                "table (for people), json, jsonl, csv, prometheus",
-               "Sets the format of the result. table: for people; json: one object; jsonl: a line per input, then the "
-               "result; csv: the columns kind, input, scheme, bucket, count, share (an error of an input is a row); "
+               "Sets the format of the result. table: for people; json: one object; jsonl: a line per input, when it "
+               "is finished, then the result; csv: the columns kind, input, scheme, bucket, count, share (an error of "
+               "an input is a row); "
                "prometheus: metrics for the textfile collector of node_exporter. Default: table, or jsonl with "
                "--window.",
                "gpuhist --format json access.log",
                [](options& o, value v) { o.format = parse_text(v, "give table, json, jsonl, csv or prometheus"); }},
     option_row{
-        output, "-o,--output", "FILE", value_kind::file, "", every_command, common,
+        output, "-o,--output", "FILE", value_kind::file, "", writing_commands, common,
         "write the report to FILE; fd:N: descriptor N",
         "Writes the result to FILE. A regular file is replaced as a whole, at the end of the run, also if an input "
-        "failed; if the run is killed, or cannot write, the old file stays. A device, a FIFO or fd:N (a descriptor "
+        "failed; if the run is killed, or cannot write, the old file stays. With --format jsonl, --window or "
+        "--snapshot-every it is written in place during the run. A device, a FIFO or fd:N (a descriptor "
         "that the caller opened) is written in place. '-' is "
         "standard output, the default. 'gpuhist repack' writes its archive to FILE, which must be a regular file.",
         "gpuhist --format csv --output counts.csv access.log",
@@ -315,6 +324,21 @@ constexpr std::array rows = {
     option_row{output, "--append", "", value_kind::flag, "", with_buckets, rare, "append to the file of --output",
                "Appends the result to the file of --output, instead of replacing it.",
                "gpuhist --format jsonl --output history.jsonl --append access.log", turn<&options::append>},
+    option_row{
+        output, "--output-dir", "DIR", value_kind::file, "", filtering_runs | batch_runs | merging_runs, rare,
+        "the folder DIR for all outputs",
+        "'gpuhist filter': writes the kept text of each input to a file of its own in the folder DIR, which is created "
+        "if it "
+        "is missing. "
+        "A file below a directory of --recursive keeps its name below that directory, any other input its last "
+        "component. A file gets its name when its input was read to the end and verified: a damaged input has no "
+        "output, and the others are written. DIR/.gpuhist-filter.jsonl lists the complete outputs. Standard input and "
+        "archives with members are refused. An existing output is an error without --resume or --force. Default: one "
+        "stream to --output. 'gpuhist batch': DIR has the state of the job and its results: files.jsonl (a line per "
+        "input), errors.jsonl, total.json, job.json; it must be given. 'gpuhist merge': the results of all shards are "
+        "written there; default: the first folder.",
+        "gpuhist filter -r --drop-if 'digit > 0.5' --output-dir clean logs",
+        [](options& o, value v) { o.output_dir = parse_text(v, "give the path of a folder"); }},
     option_row{
         output, "--columns", "LIST", value_kind::list, "bytes lines share mostly", with_buckets, rare,
         "columns of the table of inputs: bytes,jsd,digit",
@@ -380,7 +404,7 @@ constexpr std::array rows = {
                "and which stage limited the run. This is part of the result for json and jsonl, and text on standard "
                "error otherwise.",
                "gpuhist --stats access.log.zst", turn<&options::stats>},
-    option_row{output, "--progress", "", value_kind::flag, "", counting_runs, rare,
+    option_row{output, "--progress", "", value_kind::flag, "", counting_runs | batch_runs, rare,
                "show progress even if standard error is no terminal",
                "Shows progress on standard error, even if that is no terminal; --no-progress never shows it. Default: "
                "on a terminal only. SIGUSR1 prints a status line at any time.",
@@ -390,32 +414,33 @@ constexpr std::array rows = {
                "Adds details to the list: for each device, the properties that determine the shape of its counting "
                "kernel, and that shape; for each built-in scheme, all host kernels that can count it.",
                "gpuhist devices --verbose", turn<&options::verbose>},
-    option_row{output, "-q,--quiet", "", value_kind::flag, "", with_buckets | repacking_runs | filtering_runs, common,
+    option_row{output, "-q,--quiet", "", value_kind::flag, "",
+               with_buckets | repacking_runs | filtering_runs | batch_runs | merging_runs, common,
                "no progress, no hints: errors only",
                "Prints only errors and messages of conditions on standard error: neither progress nor hints.",
                "gpuhist --quiet --format json access.log", turn<&options::quiet>},
 
-    option_row{engines, "--engine", "NAME", value_kind::choice, "auto cuda host gpu cpu", counting_runs, common,
-               "auto, cuda (or gpu), host (or cpu)",
+    option_row{engines, "--engine", "NAME", value_kind::choice, "auto cuda host gpu cpu", counting_runs | batch_runs,
+               common, "auto, cuda (or gpu), host (or cpu)",
                "Selects the engine that counts. 'auto' starts on the host, and wakes a usable GPU if the cores are "
                "saturated; --stats reports the choice and the reason. 'cuda' (or 'gpu') and 'host' (or 'cpu') are "
                "forced: they never fall back to another engine. All give the same counts. Default: auto.",
                "gpuhist --engine host --stats access.log",
                [](options& o, value v) { o.engine = parse_text(v, "give auto, cuda or host"); }},
-    option_row{engines, "--devices", "LIST", value_kind::numbers, "all", counting_runs, rare,
+    option_row{engines, "--devices", "LIST", value_kind::numbers, "all", counting_runs | batch_runs, rare,
                "all, or numbers such as 0,1 ('gpuhist devices')",
                "Selects the CUDA devices that count: all, or their numbers separated by commas, each once; 'gpuhist "
                "devices' lists them. Default: chosen by the engine.",
                "gpuhist --engine cuda --devices 0,1 access.log", set_devices},
     option_row{
-        engines, "--streams", "N", value_kind::number, "", counting_runs, rare,
+        engines, "--streams", "N", value_kind::number, "", counting_runs | batch_runs, rare,
         "CUDA streams per device, each with its own buffers",
         "Sets the number of CUDA streams per device, 1 to 64. Each has its own buffers. With two or more, copies "
         "overlap with kernels. Default: chosen by the engine.",
         "gpuhist --engine cuda --streams 4 access.log",
         [](options& o, value v) { o.streams = parse_number(v, {.min = 1, .max = 64}); }},
     option_row{
-        engines, "--device-decode", "MODE", value_kind::choice, "auto on off", counting_runs, rare,
+        engines, "--device-decode", "MODE", value_kind::choice, "auto on off", counting_runs | batch_runs, rare,
         "auto, on or off: decode zstd on CUDA devices",
         "Selects where zstd frames are decoded. 'auto': with --engine cuda on the device, except files below 1 MiB "
         "and streams, which are counted as they arrive; with --engine auto also there, if enough is left to decode. "
@@ -425,13 +450,13 @@ constexpr std::array rows = {
         "gpuhist --engine cuda --device-decode off *.zst",
         [](options& o, value v) { o.device_decode = parse_device_decode_mode(v); }},
     option_row{
-        engines, "--device-memory", "SIZE", value_kind::size, "", counting_runs, rare,
+        engines, "--device-memory", "SIZE", value_kind::size, "", counting_runs | batch_runs, rare,
         "memory of each device for decoding zstd",
         "Limits the memory of each device for decoding zstd, from 64MiB. With less memory fewer frames are decoded "
         "at once. Default: half of the memory of the device, at most 70GiB.",
         "gpuhist --engine cuda --device-memory 4GiB *.zst",
         [](options& o, value v) { o.device_memory = parse_device_memory(v); }},
-    option_row{engines, "--kernel", "NAME", value_kind::text, "", counting_runs, rare,
+    option_row{engines, "--kernel", "NAME", value_kind::text, "", counting_runs | batch_runs, rare,
                "force a counting kernel ('gpuhist devices')",
                "Selects the counting kernel by name; 'gpuhist devices' lists the kernels of the host and of CUDA. With "
                "--engine auto it is a kernel of the host. A kernel that the engine does not have, or that cannot count "
@@ -440,23 +465,24 @@ constexpr std::array rows = {
                "gpuhist --engine host --kernel scalar --stats access.log",
                [](options& o, value v) { o.kernel = parse_text(v, "give a name that 'gpuhist devices' lists"); }},
 
-    option_row{tuning, "-T,--threads", "N", value_kind::number, "", reading_runs, common,
+    option_row{tuning, "-T,--threads", "N", value_kind::number, "", reading_runs | batch_runs, common,
                "threads on the host (default: the cores)",
                "Sets the number of threads that read, decompress and, with the host engine, count: 1 to 1024. Default: "
                "the number of cores, at most 64.",
                "gpuhist --threads 4 *.log.zst",
                [](options& o, value v) { o.threads = parse_number(v, {.min = 1, .max = 1024}); }},
-    option_row{tuning, "--chunk-size", "SIZE", value_kind::size, "", text_runs, rare, "bytes counted at a time",
-               "Sets how many bytes are counted at a time: 1 byte to 1GiB. Default: 8MiB for CUDA, 256KiB for the host "
-               "(2MiB from 8 threads on), so that a chunk fits the cache of a core.",
-               "gpuhist --chunk-size 16MiB access.log",
-               [](options& o, value v) { o.chunk_size = parse_chunk_size(v); }},
-    option_row{tuning, "--slots", "N", value_kind::number, "", counting_runs, rare, "chunks in flight at most, from 2",
+    option_row{
+        tuning, "--chunk-size", "SIZE", value_kind::size, "", text_runs | batch_runs, rare, "bytes counted at a time",
+        "Sets how many bytes are counted at a time: 1 byte to 1GiB. Default: 8MiB for CUDA, 256KiB for the host "
+        "(2MiB from 8 threads on), so that a chunk fits the cache of a core.",
+        "gpuhist --chunk-size 16MiB access.log", [](options& o, value v) { o.chunk_size = parse_chunk_size(v); }},
+    option_row{tuning, "--slots", "N", value_kind::number, "", counting_runs | batch_runs, rare,
+               "chunks in flight at most, from 2",
                "Sets how many chunks are in flight at most: 2 to 65536. Each takes a buffer of --chunk-size. Default: "
                "derived from threads and streams, within --memory-limit.",
                "gpuhist --slots 32 access.log",
                [](options& o, value v) { o.slots = parse_number(v, {.min = 2, .max = 65536}); }},
-    option_row{tuning, "--memory-limit", "SIZE", value_kind::size, "", reading_runs, common,
+    option_row{tuning, "--memory-limit", "SIZE", value_kind::size, "", reading_runs | batch_runs, common,
                "of the whole process (default: 1GiB, or less)",
                "Limits the memory of the whole process, whatever the size of the inputs. Default: 1GiB, or three "
                "quarters of the limit of the control group (cgroup) if that is less.",
@@ -484,17 +510,6 @@ constexpr std::array rows = {
         "gpuhist filter --drop-if 'digit > 0.5' --result dropped.jsonl x.log",
         [](options& o, value v) { o.result = parse_destination(v); }},
     option_row{
-        filtering, "--output-dir", "DIR", value_kind::file, "", filtering_runs, rare,
-        "one output for each input, in the folder DIR",
-        "Writes the kept text of each input to a file of its own in the folder DIR, which is created if it is missing. "
-        "A file below a directory of --recursive keeps its name below that directory, any other input its last "
-        "component. A file gets its name when its input was read to the end and verified: a damaged input has no "
-        "output, and the others are written. DIR/.gpuhist-filter.jsonl lists the complete outputs. Standard input and "
-        "archives with members are refused. An existing output is an error without --resume or --force. Default: one "
-        "stream to --output.",
-        "gpuhist filter -r --drop-if 'digit > 0.5' --output-dir clean logs",
-        [](options& o, value v) { o.output_dir = parse_text(v, "give the path of a folder"); }},
-    option_row{
         filtering, "--compress", "FORMAT", value_kind::choice, "none same zstd gzip", filtering_runs, rare,
         "with --output-dir: none, same, zstd[:LEVEL], gzip",
         "Selects how the outputs of --output-dir are compressed. none: not; the extension of a compressed input "
@@ -511,6 +526,72 @@ constexpr std::array rows = {
         "with the same options. All others are filtered, and replace outputs of earlier runs. Temporary files of "
         "a run that was killed are removed. Outputs of other options are an error without --force.",
         "gpuhist filter -r --preset nemo --output-dir b --resume a", turn<&options::resume>},
+
+    option_row{
+        resuming, "--resume", "FILE", value_kind::file, "", counting_runs, rare,
+        "skip inputs that FILE (jsonl) holds; append others",
+        "Continues a run that was killed or stopped. FILE is its result, written with --format jsonl and the same "
+        "options. "
+        "Inputs whose lines in FILE are complete are not read again; the lines of all others, of the members of "
+        "archives "
+        "and of an old result are removed, also an incomplete last line. The rest is counted and appended. The result "
+        "is "
+        "that of all inputs. A missing FILE is created. Inputs are recognized by their names; changes of a file that "
+        "was "
+        "counted are not noticed. Cannot be combined with --output, --append, --each, --window, --pairs, --follow, "
+        "--pass-through and --snapshot-every, nor with standard input. Only on the command line.",
+        "gpuhist --resume counts.jsonl -r /srv/logs",
+        [](options& o, value v) { o.resumed_file = parse_text(v, "give the path of a jsonl result"); }},
+
+    option_row{jobs, "--manifest", "FILE", value_kind::file, "", batch_runs, rare, "count the inputs of this manifest",
+               "Counts the inputs that 'gpuhist batch plan' has written to FILE, instead of looking them up. Default: "
+               "the manifest "
+               "of the folder, which the first run writes.",
+               "gpuhist batch job.toml --manifest manifest.jsonl --shard 3/8",
+               [](options& o, value v) { o.manifest = parse_text(v, "give the path of a manifest"); }},
+    option_row{
+        jobs, "--on-error", "ACTION", value_kind::choice, "continue stop", batch_runs, rare,
+        "continue or stop if an input fails",
+        "Selects the effect of an input that fails: 'continue' counts the other inputs, 'stop' ends the run. The exit "
+        "status is 1 in both cases. Default: continue.",
+        "gpuhist batch job.toml --on-error stop", set_on_error},
+    option_row{
+        jobs, "--max-errors", "N", value_kind::text, "", batch_runs, rare, "end the run if more inputs fail: 100, 0.1%",
+        "Ends the run if more inputs fail than N, a number or a percentage of all inputs of the run. Default: no "
+        "limit.",
+        "gpuhist batch job.toml --max-errors 0.1%", [](options& o, value v) { o.max_errors = parse_error_limit(v); }},
+    option_row{
+        jobs, "--shard", "I/N", value_kind::text, "auto", batch_runs, rare,
+        "count part I of N; auto: as Slurm or MPI numbers it",
+        "Counts part I (1 to N) of N parts of the manifest. All runs compute the same division: whole inputs, with "
+        "about "
+        "the same number of bytes in each part. The result of a part is published in DIR/parts; 'gpuhist merge DIR' "
+        "adds "
+        "the parts. auto: from SLURM_ARRAY_TASK_ID and SLURM_ARRAY_TASK_COUNT, SLURM_PROCID and SLURM_NTASKS, or "
+        "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE. Default: all inputs.",
+        "gpuhist batch job.toml --manifest manifest.jsonl --shard 3/8",
+        [](options& o, value v) { o.shard = parse_shard(v); }},
+    option_row{jobs, "--min-age", "TIME", value_kind::interval, "", batch_runs, rare,
+               "leave out files that changed in the last 10m",
+               "Leaves out files that were changed less than TIME (500ms, 10s, 10m, 2h) before the job is planned, "
+               "because they "
+               "may still be written. A message says how many. Default: none is left out.",
+               "gpuhist batch job.toml --min-age 10m", [](options& o, value v) { o.min_age = parse_age(v); }},
+    option_row{jobs, "--trust-names", "", value_kind::flag, "", batch_runs, rare, "ignore times of modification",
+               "Does not compare the time of modification of a file with the manifest, for files that were copied "
+               "since. Size and "
+               "fingerprint are still compared.",
+               "gpuhist batch job.toml --manifest m.jsonl --trust-names", turn<&options::trust_names>},
+    option_row{
+        jobs, "--dry-run", "", value_kind::flag, "", batch_runs, rare, "print the plan, and count nothing",
+        "Prints how many inputs and bytes the run would read, by format, and how many are counted already. Nothing is "
+        "written.",
+        "gpuhist batch job.toml --dry-run", turn<&options::dry_run>},
+    option_row{jobs, "--partial", "", value_kind::flag, "", merging_runs, rare, "merge although parts are missing",
+               "Merges the parts that exist. The result is then incomplete, and the exit status is 1. Without it, "
+               "missing parts "
+               "are an error, and nothing is written.",
+               "gpuhist merge --partial counts", turn<&options::partial>},
 
     option_row{repacking, "--frame-size", "SIZE", value_kind::size, "", repacking_runs, rare,
                "text per frame (default: 8MiB)",
@@ -558,6 +639,15 @@ const option_row* find_option(std::string_view name) {
     return name == each.long_name() || name == each.short_name() || name == each.off_name();
   });
   return found == rows.end() ? nullptr : found;
+}
+
+const option_row* find_option(std::string_view name, command taker) {
+  const option_row* const first = find_option(name);
+  if (first == nullptr || first->taken_by(taker)) return first;
+  const auto* const found = std::find_if(rows.begin(), rows.end(), [&](const option_row& each) {
+    return each.long_name() == first->long_name() && each.taken_by(taker);
+  });
+  return found == rows.end() ? first : found;
 }
 
 std::string option_row::variable() const {

@@ -70,7 +70,11 @@ struct option_row {
 /// In the order of the help; rows of a group are adjacent.
 std::span<const option_row> option_table();
 
-/// By long, short or --no- name, with dashes; null if unknown.
+/// By long, short or --no- name, with dashes; null if unknown. If commands take different options of one name, the
+/// first row of them: that of configuration files and of the environment.
 const option_row* find_option(std::string_view name);
+
+/// The same, but the row that this command takes, if there is one.
+const option_row* find_option(std::string_view name, command taker);
 
 }  // namespace gpuhist::config

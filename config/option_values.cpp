@@ -8,9 +8,12 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <system_error>
+#include <variant>
 #include <vector>
 
 namespace gpuhist::config {
@@ -266,6 +269,46 @@ std::uint64_t parse_device_memory(const std::string& typed) {
   const std::uint64_t size = parse_size(typed);
   if (size < min_size) throw usage_error(typed + " is too small; give 64MiB or more");
   return size;
+}
+
+void set_on_error(options& into, const std::string& typed) {
+  if (typed != "continue" && typed != "stop")
+    throw usage_error(quote(typed) + " is not an action; give continue or stop");
+  into.stops_on_error = typed == "stop";
+}
+
+error_limit parse_error_limit(const std::string& typed) {
+  error_limit made{.amount = 0, .is_percentage = typed.ends_with('%')};
+  const char* const end = typed.data() + typed.size() - (made.is_percentage ? 1 : 0);
+  const auto [stopped, error] = std::from_chars(typed.data(), end, made.amount);
+  const bool is_whole = made.amount == std::floor(made.amount);
+  const bool is_number = !typed.empty() && error == std::errc() && stopped == end && made.amount >= 0;
+  if (!is_number || !(made.is_percentage ? made.amount <= 100 : is_whole && made.amount < 1e15)) {
+    throw usage_error(quote(typed) +
+                      " is not a number of inputs; give a number such as 100, or a percentage such as 0.1%");
+  }
+  return made;
+}
+
+std::chrono::milliseconds parse_age(const std::string& typed) {
+  const snapshot_interval found = parse_interval(typed);
+  if (const auto* const time = std::get_if<std::chrono::milliseconds>(&found)) return *time;
+  throw usage_error(quote(typed) + " is not a time; give a time such as 10m");
+}
+
+shard_choice parse_shard(const std::string& typed) {
+  if (typed == "auto") return {};
+  constexpr unsigned most = 100'000;
+  shard_choice made;
+  const char* const end = typed.data() + typed.size();
+  const auto first = std::from_chars(typed.data(), end, made.number);
+  const bool has_slash = first.ec == std::errc() && first.ptr != end && *first.ptr == '/';
+  const auto second = has_slash ? std::from_chars(first.ptr + 1, end, made.count) : first;
+  const bool is_pair = has_slash && second.ec == std::errc() && second.ptr == end;
+  if (!is_pair || made.number < 1 || made.number > made.count || made.count > most) {
+    throw usage_error(quote(typed) + " is not a part; give I/N such as 3/8 (1 to N, N at most 100000), or auto");
+  }
+  return made;
 }
 
 std::string parse_switch(const std::string& typed) {

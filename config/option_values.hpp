@@ -74,6 +74,18 @@ device_decode_mode parse_device_decode_mode(const std::string& typed);
 /// At least 64 MiB.
 std::uint64_t parse_device_memory(const std::string& typed);
 
+/// --on-error: "continue" or "stop".
+void set_on_error(options& into, const std::string& typed);
+
+/// A number, or a percentage such as "0.1%".
+error_limit parse_error_limit(const std::string& typed);
+
+/// --min-age: a time.
+std::chrono::milliseconds parse_age(const std::string& typed);
+
+/// "3/8", or "auto".
+shard_choice parse_shard(const std::string& typed);
+
 /// "true" for 1, true, yes, on, and "false" for 0, false, no, off, in any case.
 std::string parse_switch(const std::string& typed);
 

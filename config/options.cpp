@@ -57,6 +57,25 @@ const setting* named_file(const settings& environment, const settings& typed) {
   return last;
 }
 
+/// The operands of `gpuhist batch [plan] [JOB.toml] [INPUT...]`.
+struct job_operands {
+  bool plans_only = false;
+  std::string job;  // empty: none is named
+  std::vector<std::string> inputs;
+};
+
+job_operands job_operands_of(std::vector<std::string> typed) {
+  job_operands made;
+  made.plans_only = !typed.empty() && typed.front() == "plan";
+  if (made.plans_only) typed.erase(typed.begin());
+  if (!typed.empty() && typed.front().ends_with(".toml")) {
+    made.job = typed.front();
+    typed.erase(typed.begin());
+  }
+  made.inputs = std::move(typed);
+  return made;
+}
+
 }  // namespace
 
 std::variant<options, information> parse_command_line(int argc, const char* const* argv,
@@ -65,15 +84,28 @@ std::variant<options, information> parse_command_line(int argc, const char* cons
   command_line typed = split_command_line(argc > 1 ? words(argv + 1, argv + argc) : words{});
   if (auto text = requested_text(typed.typed)) return *std::move(text);
 
-  std::array<settings, 3> levels;
-  auto& [of_file, of_environment, of_command_line] = levels;
+  std::array<settings, 4> levels;
+  auto& [of_file, of_environment, of_job, of_command_line] = levels;
   of_environment = settings_of_environment(environment);
   of_command_line = std::move(typed.typed);
   if (const setting* file = named_file(of_environment, of_command_line); file != nullptr && !file->value.empty()) {
     of_file = settings_of_file(file->value, file->origin.empty() ? "--config" : file->origin);
   }
+  job_operands operands;
+  if (typed.selected == command::batch) {
+    operands = job_operands_of(std::move(typed.inputs));
+  } else {
+    operands.inputs = std::move(typed.inputs);
+  }
+  if (!operands.job.empty()) {
+    job_file job = read_job_file(operands.job);
+    of_job = std::move(job.options);
+    if (operands.inputs.empty()) operands.inputs = std::move(job.inputs);
+  }
   options result = resolve(typed.selected, levels);
-  result.inputs = std::move(typed.inputs);
+  result.inputs = std::move(operands.inputs);
+  result.job = std::move(operands.job);
+  result.plans_only = operands.plans_only;
   return result;
 }
 

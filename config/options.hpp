@@ -50,8 +50,8 @@ struct unit_ranking {
 };
 
 /// The command: `gpuhist [FILE...]`, `gpuhist report RESULT...`, `gpuhist devices`, `gpuhist
-/// repack FILE...`, `gpuhist filter FILE...`.
-enum class command { count, report, devices, repack, filter };
+/// repack FILE...`, `gpuhist filter FILE...`, `gpuhist batch [plan] JOB`, `gpuhist merge DIR...`.
+enum class command { count, report, devices, repack, filter, batch, merge };
 
 /// --pass-through: the bytes that are copied to standard output.
 enum class pass_through_mode : std::uint8_t {
@@ -83,6 +83,22 @@ struct output_compression {
   bool operator==(const output_compression&) const = default;
 };
 
+/// --max-errors: how many inputs may fail.
+struct error_limit {
+  double amount = 0;
+  bool is_percentage = false;  ///< of all inputs
+
+  bool operator==(const error_limit&) const = default;
+};
+
+/// --shard I/N; nothing of both: auto.
+struct shard_choice {
+  unsigned number = 0;  ///< from 1
+  unsigned count = 0;
+
+  bool operator==(const shard_choice&) const = default;
+};
+
 struct options {
   command what = command::count;
   bool recursive = false;                 ///< count the files below directories among the inputs
@@ -103,6 +119,7 @@ struct options {
   std::optional<output_compression> compress;  ///< filter: of the outputs in output_dir; nothing: none
   std::optional<unsigned> threads;             ///< 1 to 1024
   std::optional<unsigned> streams;             ///< 1 to 64
+  std::optional<shard_choice> shard;           ///< batch: the part of the inputs that is counted; nothing: all
   device_decode_mode device_decode = device_decode_mode::automatic;
   std::optional<std::uint64_t> device_memory;          ///< bytes for decoding on each device, at least 64 MiB
   std::optional<std::uint64_t> chunk_size;             ///< bytes, 1 to 1 GiB
@@ -123,13 +140,23 @@ struct options {
   std::optional<std::string> drop_if;             ///< filter: a condition
   std::optional<std::string> result;              ///< filter: the file with the result, a path
   std::optional<std::string> output_dir;          ///< filter: the folder with one output for each input
-  std::vector<std::string> presets;               ///< names (config/presets)
-  std::optional<unit_ranking> top_units;          ///< the units with the highest values
-  std::optional<std::string> distribution_of;     ///< a formula
-  std::optional<std::string> jsonl_field;         ///< of lines that are JSON objects: the field that is measured
+  std::optional<std::string> resumed_file;        ///< --resume FILE: a jsonl result, whose complete inputs are skipped
+  std::string job;                                ///< batch: the job file; empty: the job is given by options
+  std::optional<std::string> manifest;  ///< batch: a list of inputs with their sizes, a path; nothing: it is made
+  std::optional<std::chrono::milliseconds> min_age;  ///< batch: files that changed later are left out
+  std::optional<error_limit> max_errors;             ///< batch; nothing: no limit
+  std::vector<std::string> presets;                  ///< names (config/presets)
+  std::optional<unit_ranking> top_units;             ///< the units with the highest values
+  std::optional<std::string> distribution_of;        ///< a formula
+  std::optional<std::string> jsonl_field;            ///< of lines that are JSON objects: the field that is measured
   pass_through_mode pass_through = pass_through_mode::nothing;
   bool append = false;               ///< append to the file of --output
   bool totals_only = false;          ///< no table of the inputs
+  bool plans_only = false;           ///< batch plan: writes the manifest, and counts nothing
+  bool stops_on_error = false;       ///< batch: the first input that fails ends the run
+  bool trust_names = false;          ///< batch: times of modification are not compared with the manifest
+  bool dry_run = false;              ///< batch: prints the plan only
+  bool partial = false;              ///< merge: results of missing shards are not an error
   std::vector<std::string> columns;  ///< of the table of the inputs: names of columns, formulas (config/expression)
   std::optional<std::string> sort;   ///< a formula: the order of the table of the inputs
   std::optional<unsigned> top;       ///< maximum number of inputs in the table, at least 1

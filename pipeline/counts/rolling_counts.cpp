@@ -24,6 +24,8 @@ void rolling_counts::add_windows(const window_shape& shape, std::function<void()
   windows_ = std::make_unique<rolling_windows>(shape, rows_, std::move(changed));
 }
 
+void rolling_counts::record_completions() { completed_ = std::make_unique<completed_inputs>(finished_->folder()); }
+
 void rolling_counts::note_gap(input_id input, const std::string& cause) {
   if (!windows_) return;
   const pane_id next = windows_->break_off(input, cause);
@@ -102,7 +104,53 @@ void rolling_counts::spill_if_finished(input_id input) {
   all_complete_ = all_complete_ && report.complete;
   add_utf8(utf8_, report.utf8);
   if (spilled.archive) --entry(*spilled.archive).open_members;
+  if (completed_) note_completion(input);
   append_finished();
+}
+
+// An archive is completed after its members: by its own end, or by that of the last member.
+void rolling_counts::note_completion(input_id input) {
+  input_entry& finished = entry(input);
+  if (!finished.archive) {
+    if (finished.open_members == 0) append_completion(finished);
+    return;
+  }
+  append_completion(finished);
+  input_entry& archive = entry(*finished.archive);
+  if (!archive.open && archive.open_members == 0) append_completion(archive);
+}
+
+void rolling_counts::append_completion(input_entry& completed) {
+  completed_->append({.at = completed.at,
+                      .archive_name_bytes = completed.archive_name_bytes,
+                      .member = completed.member,
+                      .is_omitted = completed.is_represented_by_members && !completed.has_failed});
+  completed.is_completed = true;
+}
+
+// Without the lock: completions and spilled reports never change.
+completed_input rolling_counts::completed_input_at(std::size_t number) const {
+  const completion found = completed_->at(number);
+  return {.how = found, .report = finished_->at(found.at)};
+}
+
+std::vector<input_report> rolling_counts::incomplete_inputs() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<input_report> all;
+  for (const input_entry& each : inputs_) {
+    if (each.archive) continue;
+    add_incomplete(each, all);
+    for (const input_id member : each.members) add_incomplete(entry(member), all);
+  }
+  return all;
+}
+
+void rolling_counts::add_incomplete(const input_entry& each, std::vector<input_report>& to) const {
+  if (each.is_completed) return;
+  input_report report = each.open ? each.open->report() : finished_->at(each.at);
+  if (each.is_represented_by_members && report.error_kind == failure_kind::none) return;
+  if (each.open) each.open->add_front(report.verified, report.unverified);
+  to.push_back(std::move(report));
 }
 
 // Archives are read in parallel, so members of several archives are opened in any order. An archive finishes after its
@@ -124,9 +172,14 @@ void rolling_counts::append_finished() {
 input_id rolling_counts::open_member(std::string name, input_id archive) {
   const input_id member = open_input(std::move(name));
   const std::scoped_lock lock(mutex_);
+  input_entry& opened = entry(member);
+  opened.archive = archive;
+  opened.member = static_cast<std::uint32_t>(entry(archive).members.size());
+  const input_counts* const counted = find_open(archive);
+  opened.archive_name_bytes =
+      static_cast<std::uint32_t>(counted != nullptr ? counted->name().size() : spilled(archive).name.size());
   entry(archive).members.push_back(member);
   ++entry(archive).open_members;
-  entry(member).archive = archive;
   return member;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "gpu/tally.hpp"
+#include "pipeline/counts/completed_inputs.hpp"
 #include "pipeline/counts/finished_inputs.hpp"
 #include "pipeline/counts/frame_group.hpp"
 #include "pipeline/counts/input_counts.hpp"
@@ -50,6 +51,9 @@ class rolling_counts {
   /// Adds windows, which are notified of the ends of inputs and the verdicts on frames. Must be called before any other
   /// member. `changed`: passed to rolling_windows.
   void add_windows(const window_shape& shape, std::function<void()> changed);
+
+  /// Records the order in which inputs are finished. Must be called before any other member.
+  void record_completions();
 
   /// Null without add_windows().
   [[nodiscard]] rolling_windows* windows() const { return windows_.get(); }
@@ -122,6 +126,16 @@ class rolling_counts {
   /// The report of finished input `number`, from 0. Throws std::system_error if it cannot be read back.
   [[nodiscard]] input_report input_in_order(std::size_t number) const;
 
+  /// With record_completions(): the number of inputs that are finished so far. An archive that its members represent is
+  /// one of them.
+  [[nodiscard]] std::size_t completed() const { return completed_ ? completed_->size() : 0; }
+
+  /// The input that was finished as number `number`, from 0. Throws std::system_error if it cannot be read back.
+  [[nodiscard]] completed_input completed_input_at(std::size_t number) const;
+
+  /// With record_completions(): the inputs of counts() that are not among the completed ones.
+  [[nodiscard]] std::vector<input_report> incomplete_inputs() const;
+
   /// The input was read to its end, and `bytes` bytes of text were passed on to be merged. Afterwards only merge(),
   /// drop() and conclude() are called for this input.
   void finish(input_id input, std::uint64_t bytes);
@@ -146,6 +160,9 @@ class rolling_counts {
     std::optional<input_id> archive{};   // of a member: it follows this archive in reports
     std::vector<input_id> members{};     // of an archive, in their order
     std::size_t open_members = 0;
+    std::uint32_t archive_name_bytes = 0;    // of a member
+    std::uint32_t member = 0;                // its position in the archive
+    bool is_completed = false;               // with record_completions()
     bool is_represented_by_members = false;  // of an archive: reports omit it unless it failed
     bool has_failed = false;                 // if it is spilled
   };
@@ -172,6 +189,9 @@ class rolling_counts {
   void settle(input_id input) noexcept;
   void spill_if_finished(input_id input);
   void append_finished();
+  void note_completion(input_id input);
+  void append_completion(input_entry& completed);
+  void add_incomplete(const input_entry& each, std::vector<input_report>& to) const;
   static void write_input(const input_entry& from, run_counts& out);
   void drop_segment(const segment& dropped, const std::string& cause);
   [[nodiscard]] frame_group* find_group(const text_owner& owner) const;
@@ -190,6 +210,7 @@ class rolling_counts {
   bool all_complete_ = true;        // all spilled inputs are complete
   std::shared_ptr<finished_inputs> finished_;
   std::vector<finished_inputs::location> appending_;
+  std::unique_ptr<completed_inputs> completed_;  // null without record_completions()
   std::exception_ptr failure_;
   bool stop_is_due_ = false;
   std::stop_source stop_{std::nostopstate};

@@ -128,6 +128,7 @@ void driver::prepare() {
   gpu::engine& engine = *engine_.taken;
   counts_ =
       std::make_unique<rolling_counts>(plan_.partition, engine.layout(), std::vector<std::string>{}, plan_.spilled_to);
+  if (hooks_.inputs_completed) counts_->record_completions();
   if (plan_.windows) counts_->add_windows(*plan_.windows, [this] { notifier_.note_windows_changed(); });
   collector_ = std::make_unique<collector>(*ring_, engine, *counts_, stop_, [this] {
     feed_->note_merged();

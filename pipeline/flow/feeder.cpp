@@ -228,8 +228,8 @@ async::task<> feeder::feed_batch(std::vector<listed_input> batch) {
     } else if (many && is_small(next.listed)) {
       small.push_back(std::move(next));
     } else {
-      // inputs before standard input must not wait for its end
-      if (next.listed.name == "-" && !small.empty()) co_await small_.add(std::exchange(small, {}));
+      // inputs before a stream must not wait for its end
+      if (!next.listed.regular && !small.empty()) co_await small_.add(std::exchange(small, {}));
       co_await feed(std::move(next));
       if (plan_.windows) co_await drain();
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpu/engines.hpp"
+#include "pipeline/counts/completed_inputs.hpp"
 #include "pipeline/counts/run_counts.hpp"
 #include "pipeline/counts/text_observer.hpp"
 #include "pipeline/counts/windows/window_events.hpp"
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -33,6 +35,10 @@ struct run_hooks {
   /// Every input in the order of reports, as soon as it and all inputs before it are finished; unfinished ones at the
   /// end of the run. Returns true to end the reading. No further input is reported here then.
   std::function<bool(const input_report&)> input_finished{};
+  /// Every input as soon as it is finished, in the order in which inputs are finished; an archive follows its members.
+  /// Inputs that are not finished at the end of the run follow all others. Several at once. With windows: at the end of
+  /// the run.
+  std::function<void(std::span<const completed_input>)> inputs_completed{};
   /// Every 50 ms, if set: writes reports that could not be written before.
   std::function<void()> write_kept{};
   /// The process exits after the run as for outcome::end_at_once. The run then leaves devices open, which saves 0.1 s.

@@ -38,10 +38,11 @@ void run_notifier::start(notified_run run) {
   if (hooks_.progress) spawn(progress_by_time());
   if (status_signal_.is_watched()) spawn(status_by_signal());
   if (hooks_.write_kept) spawn(kept_reports_by_time());
-  if (hooks_.input_finished) {
-    spawn(inputs_as_they_finish());
-    spawn(flushes_by_time());
-  }
+  if (hooks_.input_finished) spawn(inputs_as_they_finish());
+  // lines of windows precede that of their input
+  const bool completes_at_once = hooks_.inputs_completed && !plan_.windows;
+  if (completes_at_once) spawn(inputs_as_they_complete());
+  if (hooks_.input_finished || completes_at_once) spawn(flushes_by_time());
   if (rolling_windows* const windows = run_->counts.windows()) {
     windows_.start({.windows = *windows,
                     .collected = run_->collected,
@@ -59,6 +60,7 @@ void run_notifier::note_merged() {
   if (wants_snapshots()) merged_for_snapshots_.notify();
   if (status_signal_.is_watched()) merged_for_status_.notify();
   if (hooks_.input_finished) merged_for_inputs_.notify();
+  if (hooks_.inputs_completed) merged_for_completions_.notify();
   if (plan_.windows) windows_.note_merged();
 }
 
@@ -124,6 +126,13 @@ async::task<> run_notifier::inputs_as_they_finish() {
   }
 }
 
+async::task<> run_notifier::inputs_as_they_complete() {
+  for (;;) {
+    co_await merged_for_completions_.wait();
+    notify_completed_inputs();
+  }
+}
+
 // The end of an input may be in a slot that waits for more bytes of a stream.
 async::task<> run_notifier::flushes_by_time() {
   constexpr std::chrono::milliseconds interval(100);
@@ -152,12 +161,38 @@ void run_notifier::notify_finished_inputs() {
   }
 }
 
+void run_notifier::notify_completed_inputs() {
+  constexpr std::size_t most_at_once = 64;
+  std::vector<completed_input> next;
+  for (const std::size_t completed = run_->counts.completed(); completions_notified_ < completed;) {
+    next.clear();
+    for (; completions_notified_ < completed && next.size() < most_at_once; ++completions_notified_) {
+      next.push_back(run_->counts.completed_input_at(completions_notified_));
+      if (plan_.count_unverified) count_unverified(next.back().report);
+    }
+    hooks_.inputs_completed(next);
+  }
+}
+
+void run_notifier::notify_incomplete_inputs() {
+  std::vector<completed_input> remaining;
+  for (input_report& each : run_->counts.incomplete_inputs()) {
+    if (plan_.count_unverified) count_unverified(each);
+    remaining.push_back({.how = {}, .report = std::move(each), .is_finished = false});
+  }
+  if (!remaining.empty()) hooks_.inputs_completed(remaining);
+}
+
 void run_notifier::end_by_hook() {
   ended_by_hook_ = true;
   run_->end_by_hook();
 }
 
 void run_notifier::notify_remaining_inputs(const run_counts& result) {
+  if (hooks_.inputs_completed) {
+    notify_completed_inputs();
+    notify_incomplete_inputs();
+  }
   if (!hooks_.input_finished || ended_by_hook_) return;
   for (; inputs_notified_ < result.inputs.size(); ++inputs_notified_)
     hooks_.input_finished(result.inputs[inputs_notified_]);
@@ -177,6 +212,7 @@ void run_notifier::cancel() {
   merged_for_snapshots_.close();
   merged_for_status_.close();
   merged_for_inputs_.close();
+  merged_for_completions_.close();
   windows_.cancel();
 }
 

@@ -77,9 +77,12 @@ class run_notifier {
   async::task<> progress_by_time();
   async::task<> status_by_signal();
   async::task<> inputs_as_they_finish();
+  async::task<> inputs_as_they_complete();
   async::task<> flushes_by_time();
   async::task<> kept_reports_by_time();
   void notify_finished_inputs();
+  void notify_completed_inputs();
+  void notify_incomplete_inputs();
   void end_by_hook();
 
   async::event_loop& loop_;
@@ -90,6 +93,7 @@ class run_notifier {
   async::wakeup merged_for_snapshots_;  // one per task: a wakeup has one receiver
   async::wakeup merged_for_status_;
   async::wakeup merged_for_inputs_;
+  async::wakeup merged_for_completions_;
   window_publisher windows_;
   async::alarm snapshot_alarm_;
   async::alarm progress_alarm_;
@@ -97,6 +101,7 @@ class run_notifier {
   async::alarm kept_alarm_;
   std::uint64_t snapshot_due_at_ = std::numeric_limits<std::uint64_t>::max();  // bytes merged
   std::size_t inputs_notified_ = 0;
+  std::size_t completions_notified_ = 0;
   bool ended_by_hook_ = false;
 };
 

@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,13 +54,16 @@ struct run_plan {
   std::optional<std::string> list;                      ///< path of a list of more inputs; "-" is standard input
   std::optional<io::walk_settings> trees;               ///< how directories are walked; nothing: directories are errors
   std::shared_ptr<const looked_up_inputs> looked_up{};  ///< replaces the three above; null: they are looked up in time
-  std::string archives_refused{};                       ///< why an archive with members is an error; empty: it is none
-  io::open_descriptors descriptors;                     ///< descriptors that inputs may name
-  std::shared_ptr<const io::output_files> outputs;      ///< files that are not read as inputs; null: none
-  io::option_naming option_name = io::as_typed;         ///< how messages name options
-  std::string output_name;                              ///< of the output, in messages
-  std::string label;                                    ///< the name of standard input in results
-  const io::format* forced_format = nullptr;            ///< null: recognized by content
+  /// Whether an input of this name is left out, because it was counted earlier. Called by one thread at a time. Empty:
+  /// none is left out.
+  std::function<bool(const std::string& name)> is_counted{};
+  std::string archives_refused{};                   ///< why an archive with members is an error; empty: it is none
+  io::open_descriptors descriptors;                 ///< descriptors that inputs may name
+  std::shared_ptr<const io::output_files> outputs;  ///< files that are not read as inputs; null: none
+  io::option_naming option_name = io::as_typed;     ///< how messages name options
+  std::string output_name;                          ///< of the output, in messages
+  std::string label;                                ///< the name of standard input in results
+  const io::format* forced_format = nullptr;        ///< null: recognized by content
   std::shared_ptr<const io::zstd_dictionary> dictionary;
   std::optional<std::uint64_t> max_output;  ///< most bytes of text of a compressed input
   config::pass_through_mode passes_through = config::pass_through_mode::nothing;  ///< what is forwarded

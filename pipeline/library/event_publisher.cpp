@@ -50,6 +50,10 @@ void event_publisher::connect(run_hooks& to) {
   }
 }
 
+void event_publisher::watch(const input_report& earlier) {
+  if (plan_.watched.covers(gates::unit::kind::input)) watched_.watch(gates::unit_of(earlier));
+}
+
 void event_publisher::watch_totals(const run_counts& result) { gates::watch_totals(result, plan_.watched, watched_); }
 
 void event_publisher::publish(std::span<const units::unit_record> found) {

@@ -29,6 +29,9 @@ class event_publisher {
   /// Sets the hooks that the plan needs. They borrow this object.
   void connect(run_hooks& to);
 
+  /// Checks the conditions for an input that this run does not read.
+  void watch(const input_report& earlier);
+
   /// Checks the conditions for the totals of a run that no condition ended.
   void watch_totals(const run_counts& result);
 

@@ -49,12 +49,23 @@ finished_run file_run::run() {
   outcome finished = pipeline::run(plan_, hooks());
   const bool ends_at_once = finished.end_at_once;
   try {
+    if (process_.earlier != nullptr) add_earlier(finished.result);
     if (!finished.ended_by_hook) publisher_.watch_totals(finished.result);
     return conclude(std::move(finished));
   } catch (...) {
     if (ends_at_once) throw unclean_end(std::current_exception());
     throw;
   }
+}
+
+void file_run::add_earlier(run_counts& to) {
+  const run_counts& earlier = *process_.earlier;
+  for (const input_report& each : earlier.inputs) publisher_.watch(each);
+  to.verified += earlier.verified;
+  to.unverified += earlier.unverified;
+  to.complete = to.complete && earlier.complete;
+  to.counted_unverified = to.counted_unverified || earlier.counted_unverified;
+  add_utf8(to.utf8, earlier.utf8);
 }
 
 finished_run file_run::conclude(outcome finished) const {
@@ -72,6 +83,7 @@ finished_run file_run::conclude(outcome finished) const {
   }
   auto result = std::make_shared<results::state>();
   result->content = make_report(plan_, report::kind::result, std::move(finished.result));
+  if (process_.earlier != nullptr) result->content.earlier_inputs = process_.earlier->inputs.size();
   if (units_) result->content.units = units_->result();
   result->content.stats = stats_of(plan_, std::move(finished.stats));
   result->failed = gpuhist::failure_of(finished.engine_failure, finished.engine_cause);
@@ -96,6 +108,7 @@ run_hooks file_run::hooks() {
       return next && next(input);
     };
   }
+  made.inputs_completed = process_.on_completed;
   if (events_.on_snapshot) {
     made.snapshot = [this](const run_counts& now) {
       publisher_.call(events_.on_snapshot, results_of(report::kind::snapshot, now));

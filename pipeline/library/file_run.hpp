@@ -27,7 +27,11 @@ struct process_hooks {
   /// of the run; it outlives the run. Empty: they are not written.
   std::function<units::unit_line_output(const report& frame)> unit_lines{};
   std::function<void(const input_report&)> on_input{};  ///< every finished input, in the order of reports
-  units::kept_outlets* outlets = nullptr;               ///< as those of units::unit_run; outlive the run
+  std::function<void(std::span<const completed_input>)> on_completed{};  ///< as run_hooks::inputs_completed
+  /// The counts of inputs that are not read again (run_plan::is_counted), over the partition of the plan: conditions
+  /// are checked for them, and they are added to the totals. They outlive the run. Null: none.
+  const run_counts* earlier = nullptr;
+  units::kept_outlets* outlets = nullptr;  ///< as those of units::unit_run; outlive the run
 };
 
 struct finished_run {
@@ -51,6 +55,7 @@ class file_run {
  private:
   [[nodiscard]] run_hooks hooks();
   [[nodiscard]] finished_run conclude(outcome finished) const;
+  void add_earlier(run_counts& to);
   void publish(const input_report& input);
   [[nodiscard]] results results_of(report::kind kind, run_counts counts) const;
   [[nodiscard]] run_status status_of(const outcome& finished) const;

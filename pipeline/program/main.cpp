@@ -81,6 +81,10 @@ ending run(int argc, const char* const* argv, const io::open_descriptors& open_d
       return pipeline::filter_inputs(typed, open_descriptors);
     case config::command::repack:
       return pipeline::repack_inputs(typed, open_descriptors);
+    case config::command::batch:
+      return pipeline::batch(typed, open_descriptors);
+    case config::command::merge:
+      return pipeline::merge(typed);
     case config::command::count:
       break;
   }

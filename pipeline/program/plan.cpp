@@ -53,7 +53,7 @@ plan make_plan(const config::options& typed) {
   if (typed.pass_through != config::pass_through_mode::nothing) planned.output = resolve_report_of_filter(typed);
   planned.output_name = planned.output ? "the output " + printable(*planned.output) : "standard output";
   planned.manner = resolve_writing(typed, *planned.format);
-  planned.snapshot_by_signal = is_live(typed, *planned.format);
+  planned.snapshot_by_signal = writes_snapshots(typed, *planned.format);
   planned.stats = typed.stats;
   planned.totals_only = typed.totals_only;
   planned.progress = typed.progress;

@@ -12,6 +12,12 @@ namespace {
 
 bool selects_units(const config::options& typed) { return typed.condition_of_units || !typed.presets.empty(); }
 
+// A run writes the line of an input when the input is finished; other commands write all lines at the end.
+bool is_live(const config::options& typed, const report_format& format) {
+  const bool has_lines = typed.what == config::command::count && format.input_line != nullptr;
+  return has_lines || writes_snapshots(typed, format);
+}
+
 }  // namespace
 
 const report_format* resolve_report_format(const config::options& typed) {
@@ -38,7 +44,7 @@ void check_format_of_units(const config::options& typed, const report_format& fo
                             " cannot hold the units that --where selects; give --format table or jsonl");
 }
 
-bool is_live(const config::options& typed, const report_format& format) {
+bool writes_snapshots(const config::options& typed, const report_format& format) {
   const bool is_filter = typed.pass_through != config::pass_through_mode::nothing;
   return typed.snapshot_every || typed.window || selects_units(typed) ||
          (is_filter && format.carries_alerts);  // SIGUSR1 asks for snapshots

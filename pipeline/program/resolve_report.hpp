@@ -22,7 +22,7 @@ void check_format_of_units(const config::options& typed, const report_format& fo
 /// reports cannot follow one another, and snapshots that replace one another without a file.
 writing resolve_writing(const config::options& typed, const report_format& format);
 
-/// Whether snapshots, windows or alerts are written to the output during the run.
-bool is_live(const config::options& typed, const report_format& format);
+/// Whether the output is a stream of results: snapshots, windows, units or alerts. SIGUSR1 then writes a snapshot.
+bool writes_snapshots(const config::options& typed, const report_format& format);
 
 }  // namespace gpuhist::pipeline

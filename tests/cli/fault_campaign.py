@@ -175,7 +175,8 @@ class Campaign:
             process.kill()
             stdout, stderr = process.communicate()
             status = None
-        output = {path.name: path.read_bytes() for path in place.joinpath("out").iterdir()}
+        out = place / "out"
+        output = {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()}
         outcome = Outcome(status, stdout, stderr, output, os.listdir(place / "tmp"))
         return outcome, calls_in(place / "counts"), frames_in(place / "stack")
 
@@ -198,7 +199,7 @@ def judge(scenario, outcome):
     if outcome.status < 0:
         verdict = "abort" if -outcome.status == signal.SIGABRT else "crash"
         return verdict, f"{signal.Signals(-outcome.status).name} {messages}"
-    remaining = [name for name in outcome.output if name.startswith(".")] + outcome.temporary
+    remaining = [name for name in outcome.output if os.path.basename(name).startswith(".")] + outcome.temporary
     if remaining:
         return "left over", f"status {outcome.status}: {' '.join(remaining)} {messages}"
     wrong = scenario.check(outcome)

@@ -10,6 +10,7 @@ import lzma
 import pathlib
 import shutil
 import subprocess
+import tempfile
 
 from pairs_oracle import pairs_in
 from support import ENGINE, GPUHIST, counts_of, oracle, tar, text, zipped, zstd
@@ -147,15 +148,16 @@ class Windows(Counts):
 
 
 class InputLines(Counts):
-    """Like Counts, with a line for each input, in order."""
+    """Like Counts, with a line for each input, in the order in which they are finished."""
 
     def check_before_result(self, printed):
-        for each, (name, data) in zip(printed, self.inputs.items()):
-            if each["kind"] != "input" or each["name"] != name:
-                return f"not the line of {name}: {each}"
-            if each["complete"] and counts_of(each) != counts(data):
-                return f"wrong counts of {name}, which is said to be complete"
-        return None if len(printed) <= len(self.inputs) else "more lines than inputs"
+        names = [each.get("name") for each in printed if each["kind"] == "input"]
+        if len(names) != len(printed) or len(set(names)) != len(names) or not set(names) <= set(self.inputs):
+            return f"not the lines of the inputs: {names}"
+        for each in printed:
+            if each["complete"] and counts_of(each) != counts(self.inputs[each["name"]]):
+                return f"wrong counts of {each['name']}, which is said to be complete"
+        return None
 
     def __call__(self, outcome):
         wrong = super().__call__(outcome)
@@ -224,6 +226,42 @@ class Archive:
         return None if unpacked.returncode == 0 and unpacked.stdout == self.data else "another archive"
 
 
+class Job:
+    """The folder of a job has no results, or those of all inputs. A run without faults continues it."""
+
+    def __init__(self, inputs, arguments):
+        self.inputs = inputs
+        self.arguments = arguments
+
+    def __call__(self, outcome):
+        if "total.json" in outcome.output:
+            return self.check(outcome.output)
+        if outcome.status == 0:
+            return "no result"
+        return self.check(self.continued(outcome.output))
+
+    def check(self, output):
+        total = json.loads(output["total.json"])
+        if not total["complete"]:
+            return None  # a fault is an error of an input
+        if counts_of(total) != counts(b"".join(self.inputs.values())):
+            return f"wrong totals: {total['bytes']} bytes"
+        names = [each["name"] for each in documents(output["files.jsonl"])]
+        return None if names == list(self.inputs) else f"other inputs: {names}"
+
+    def continued(self, output):
+        with tempfile.TemporaryDirectory() as place:
+            folder = pathlib.Path(place)
+            (folder / "in").mkdir()
+            write_inputs(folder / "in")
+            for name, content in output.items():
+                path = folder / "out" / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+            subprocess.run([GPUHIST, *self.arguments], cwd=folder, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+            return {name: (folder / "out" / name).read_bytes() for name in ("total.json", "files.jsonl")}
+
+
 # ---- the scenarios ---------------------------------------------------------------------------------------------------
 
 
@@ -241,6 +279,7 @@ class Scenario:
     status: int = 0  # of a run without faults
 
 
+JOB = ("batch", *COMMON, "--trust-names", "--output-dir", "out", *(f"in/s{i}" for i in range(1, 5)), "in/many.zst", "in/t.tar")
 PLAIN = text(300_000)
 SHORT = {f"in/s{i}": text(1000 * i, seed=i) for i in range(1, 5)}
 HAS_7Z = shutil.which("7z") is not None
@@ -370,6 +409,7 @@ def scenarios():
         Scenario("tree", (*JSON, "-r", "in/tree"), Counts(dict(sorted(tree.items())))),
         Scenario("list of files", (*JSON, "--files-from", "in/list"), Counts(SHORT)),
         Scenario("lines of inputs", (*COMMON, "--format", "jsonl", *SHORT), InputLines(SHORT)),
+        Scenario("batch", JOB, Job({**SHORT, "in/many.zst": PLAIN, **{f"in/t.tar/{name}": data for name, data in MEMBERS.items()}}, JOB)),
         Scenario("prometheus", (*COMMON, "--format", "prometheus", "in/s1", "in/plain"), Text(len(PLAIN) + len(SHORT["in/s1"]))),
         Scenario("table", (*COMMON, "--measures", "all", "in/s1", "in/plain"), Text(len(PLAIN))),
         Scenario("csv", (*COMMON, "--format", "csv", "in/s1", "in/plain"), Text(len(PLAIN) + len(SHORT["in/s1"]))),

@@ -2,6 +2,7 @@
 The oracle is a few lines of Python over the decompressed bytes. It shares no code with the program."""
 
 import array
+import base64
 import collections
 import fcntl
 import functools
@@ -76,6 +77,15 @@ def _fold_custom(counts, scheme):
 def without_run(printed):
     """Lines of JSON in which the random name of the run is replaced by a fixed one."""
     return re.sub(rb'"run":"[0-9a-f]{16}"', b'"run":"0000000000000000"', printed)
+
+
+def in_order_of(paths, printed):
+    """Lines of JSON with those of the inputs in the order of `paths`; a run writes them as the inputs are finished."""
+    given = [str(path) for path in paths]
+    name = lambda line: os.fsdecode(base64.b64decode(line["name_base64"])) if "name_base64" in line else line["name"]
+    lines = [(json.loads(line), line) for line in printed.splitlines(keepends=True)]
+    inputs = sorted((each for each in lines if each[0]["kind"] == "input"), key=lambda each: given.index(name(each[0])))
+    return b"".join(line for _, line in [*inputs, *(each for each in lines if each[0]["kind"] != "input")])
 
 
 @functools.lru_cache(maxsize=8)  # tests compare several runs with the same text

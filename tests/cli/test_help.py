@@ -29,7 +29,7 @@ def all_options():
     return found
 
 
-COMMANDS = ((), ("report",), ("devices",), ("repack",), ("filter",))
+COMMANDS = ((), ("report",), ("devices",), ("repack",), ("filter",), ("batch",), ("merge",))
 TOPICS = ("conditions", "measures", "windows", "units", "formats", "damage", "presets")
 
 
@@ -42,7 +42,7 @@ class Help(CommandTest):
 
     def test_the_short_help_fits_a_screen(self):
         lines = printed_by("-h").splitlines()
-        self.assertLessEqual(len(lines), 40)
+        self.assertLessEqual(len(lines), 42)
         self.assertLessEqual(max(map(len, lines)), 80)
 
     def test_every_option_is_a_topic(self):
@@ -71,6 +71,9 @@ class Help(CommandTest):
         examples = {each for text in texts for each in re.findall(r"^ +(?:Example: )?(?:\S.* \| )?(gpuhist .*)$", text, re.MULTILINE)}
         examples = {each for each in examples if "OPTIONS" not in each}
         self.assertGreater(len(examples), 20)
+        jobs = self.folder / "jobs"
+        jobs.mkdir()
+        (jobs / "job.toml").write_text('inputs = ["absent"]\noutput_dir = "counts"\n')
         for example in examples:
             with self.subTest(example=example):
                 words = list(itertools.takewhile(lambda word: not re.match(r"\|$|\d?>", word), shlex.split(example)[1:]))
@@ -78,7 +81,7 @@ class Help(CommandTest):
                     words.append("--max-output=none")
                     self.assertIn("--max-output", run(*words, engine=None, cwd=self.folder).stderr)
                     continue
-                ended = run(*words, engine=None, cwd=self.folder)
+                ended = run(*words, engine=None, cwd=jobs if words[0] == "batch" else self.folder)
                 self.assertNotIn("see gpuhist --help", re.sub("--(config|zstd-dictionary|baseline).*(cannot be read|is no baseline).*\n.*", "", ended.stderr))
 
     def test_buckets_accept_every_escape_that_their_help_lists_and_no_other(self):

@@ -290,7 +290,8 @@ class Ranked(UnitTest):
         archives = [self.file(f"{i}.tar.zst", zstd(tar({"m": content}))) for i, content in enumerate(contents)]
         for paths in (plain, packed, plain[::-1], packed[::-1], archives, archives[::-1]):
             ended = run(*JSONL, "--each", "line", "--top", "700:bytes", "-T", "2", *paths)
-            names = [each["name"] for each in ended.documents_of("input")]
+            given = [str(path) for path in paths]  # lines of inputs are in the order in which the inputs were finished
+            names = sorted((each["name"] for each in ended.documents_of("input")), key=lambda name: given.index(name.removesuffix("/m")))
             order = [contents[int(os.path.basename(path)[0])] for path in map(str, paths)]
             ranked = [(-len(each), i, number) for i, content in enumerate(order) for number, _, _, each in unit_lines(split_lines(content))]
             expected = [(-value, names[i], number) for value, i, number in sorted(ranked)[:700]]

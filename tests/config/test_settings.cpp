@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+using gpuhist::config::find_option;
 using gpuhist::config::option_row;
 using gpuhist::config::option_table;
 using gpuhist::config::options;
@@ -63,6 +64,7 @@ std::string good_value(const option_row& row) {
   if (row.value == "CONDITION") return "bytes > 0";
   if (row.value == "UNIT") return "line";
   if (row.value == "BYTE") return ",";
+  if (row.key() == "max-errors") return "0.1%";
   switch (row.kind) {
     case value_kind::flag:
     case value_kind::number:
@@ -92,6 +94,8 @@ TEST_CASE("every option has a variable, whose value is used and whose name is in
   for (const option_row& row : option_table()) {
     const std::string name(row.long_name());
     CAPTURE(name);
+    if (find_option(name) != &row)
+      continue;  // only on the command line: files and variables set the first of that name
     if (!row.is_setting()) {
       CHECK(error_of({}, {row.variable() + "=1"}).find("no option has this variable") != std::string::npos);
       continue;
@@ -223,7 +227,7 @@ TEST_CASE("messages name the place of the value that applies") {
 
 TEST_CASE("every value of a lower level can be unset, and the default applies") {
   for (const option_row& row : option_table()) {
-    if (!row.is_setting()) continue;
+    if (!row.is_setting() || find_option(row.long_name()) != &row) continue;
     CAPTURE(row.names);
     words arguments = first_words_of(row);
     arguments.push_back(row.off_name());

@@ -65,7 +65,7 @@ async::task<std::vector<listed_input>> input_list::next(std::size_t max_inputs) 
   while (found.size() < max_inputs && !stop_.stop_requested()) {
     std::optional<listed_input> input = next_looked_up();
     if (input) {
-      found.push_back(*std::move(input));
+      if (!is_left_out(*input)) found.push_back(*std::move(input));
       continue;
     }
     if (tree_) {
@@ -81,9 +81,13 @@ async::task<std::vector<listed_input>> input_list::next(std::size_t max_inputs) 
     } else {
       co_await read_list();
     }
-    if (input) found.push_back(*std::move(input));
+    if (input && !is_left_out(*input)) found.push_back(*std::move(input));
   }
   co_return found;
+}
+
+bool input_list::is_left_out(const listed_input& input) const {
+  return plan_.is_counted && input.error.is_none() && plan_.is_counted(input.name);
 }
 
 std::optional<listed_input> input_list::next_looked_up() {
@@ -250,6 +254,7 @@ std::vector<listed_input> input_list::unreached() {
     all.push_back({.name = plan_.inputs[next_named_], .error = not_read()});
   }
   while (auto name = take_name()) all.push_back({.name = *std::move(name), .error = not_read()});
+  if (plan_.is_counted) std::erase_if(all, [&](const listed_input& each) { return plan_.is_counted(each.name); });
   if (!list_finished_) all.push_back(list_failed(stopped_before("all of it was read")));
   list_finished_ = true;
   return all;

@@ -48,6 +48,7 @@ class input_list {
 
  private:
   std::optional<listed_input> next_looked_up();
+  [[nodiscard]] bool is_left_out(const listed_input& input) const;
   std::optional<listed_input> look_up(std::string name);
   std::optional<listed_input> next_in_tree();
   std::optional<std::string> take_name();

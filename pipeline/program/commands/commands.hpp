@@ -25,5 +25,7 @@ ending report_results(const config::options& typed, const io::open_descriptors& 
 ending list_devices(const config::options& typed, const io::open_descriptors& open_descriptors);
 ending filter_inputs(const config::options& typed, const io::open_descriptors& open_descriptors);
 ending repack_inputs(const config::options& typed, const io::open_descriptors& open_descriptors);
+ending batch(const config::options& typed, const io::open_descriptors& open_descriptors);
+ending merge(const config::options& typed);
 
 }  // namespace gpuhist::pipeline

@@ -6,6 +6,7 @@
 #include "pipeline/library/window.hpp"
 #include "pipeline/program/commands/commands.hpp"
 #include "pipeline/program/plan.hpp"
+#include "pipeline/program/resumed_result.hpp"
 #include "pipeline/program/run_messages.hpp"
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/formats/report_alert.hpp"
@@ -31,6 +32,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace gpuhist::pipeline {
 namespace {
@@ -93,8 +95,21 @@ file_events events_of(const plan& planned, report_writer& reports, console& scre
   return made;
 }
 
-process_hooks hooks_of(const plan& planned, report_writer& reports, console& screen) {
+// The schemes and measures of the inputs, without counts.
+std::shared_ptr<const report> frame_of_inputs(const plan& planned) {
+  run_counts none;
+  none.partition = planned.partition;
+  return std::make_shared<const report>(make_report(planned, report::kind::result, std::move(none)));
+}
+
+process_hooks hooks_of(const plan& planned, const resumed_result* earlier, report_writer& reports, console& screen) {
   process_hooks made{.watch_signals = true, .process_exits = true};
+  if (earlier != nullptr) made.earlier = &earlier->counts();
+  if (planned.format->input_line != nullptr) {
+    made.on_completed = [&reports, frame = frame_of_inputs(planned)](std::span<const completed_input> completed) {
+      reports.write_inputs(*frame, completed);
+    };
+  }
   if (planned.units && planned.units->where && planned.format->unit_lines != nullptr) {
     made.unit_lines = [&](const report& frame) { return reports.unit_lines(frame); };
   }
@@ -104,10 +119,11 @@ process_hooks hooks_of(const plan& planned, report_writer& reports, console& scr
 }
 
 // Runs the plan and shows its progress. The progress line is erased when the run ends, also by an exception.
-finished_run run_with_progress(const plan& planned, report_writer& reports, console& screen) {
+finished_run run_with_progress(const plan& planned, const resumed_result* earlier, report_writer& reports,
+                               console& screen) {
   progress shown = make_progress(planned, screen);
   const file_events events = events_of(planned, reports, screen, shown);
-  return file_run(planned, events, {}, hooks_of(planned, reports, screen)).run();
+  return file_run(planned, events, {}, hooks_of(planned, earlier, reports, screen)).run();
 }
 
 ending::status exit_status_of(run_status status) {
@@ -156,11 +172,26 @@ ending conclude(const plan& planned, const finished_run& finished, destination& 
   return {.exit_status = exit_status_of(finished.outcome.status), .signal = signal, .at_once = finished.end_at_once};
 }
 
+// Null without --resume. The file has only the lines of complete inputs then, and the run leaves these inputs out.
+std::shared_ptr<resumed_result> resume(const config::options& typed, plan& planned) {
+  if (!typed.resumed_file) return nullptr;
+  auto earlier = std::make_shared<resumed_result>(*typed.resumed_file, planned);
+  earlier->rewrite();
+  planned.is_counted = [earlier](const std::string& name) { return earlier->take(name); };
+  return earlier;
+}
+
+std::string name_of_run(const plan& planned, const resumed_result* earlier) {
+  if (!planned.format->names_run) return {};
+  return earlier != nullptr && !earlier->run().empty() ? earlier->run() : make_run_id();
+}
+
 }  // namespace
 
 ending count(const config::options& typed, const io::open_descriptors& open_descriptors) {
-  plan planned = make_plan(typed);
+  plan planned = make_plan(typed.resumed_file ? options_of_resumed_run(typed) : typed);
   refuse_new_output_as_input(planned);
+  const std::shared_ptr<resumed_result> earlier = resume(typed, planned);
   destination output(planned.output, planned.manner, open_descriptors);
   planned.descriptors = open_descriptors;
   set_outputs(planned, output.files());
@@ -174,8 +205,8 @@ ending count(const config::options& typed, const io::open_descriptors& open_desc
   const bool is_stage = planned.passes_through != config::pass_through_mode::nothing;
   report_writer reports(output, *planned.format, screen,
                         is_stage ? report_writer::fault::is_put_off : report_writer::fault::ends_run,
-                        planned.format->names_run ? make_run_id() : std::string(), parts_of(planned));
-  const finished_run finished = run_with_progress(planned, reports, screen);
+                        name_of_run(planned, earlier.get()), parts_of(planned));
+  const finished_run finished = run_with_progress(planned, earlier.get(), reports, screen);
   try {
     return conclude(planned, finished, output, reports, screen);
   } catch (...) {

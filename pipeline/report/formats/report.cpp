@@ -15,6 +15,7 @@ constexpr std::array formats = {
     report_format{.name = "jsonl",
                   .render = render_jsonl,
                   .unit_lines = unit_json_lines,
+                   .input_line = input_json_line,
                   .carries_stats = true,
                   .carries_alerts = true,
                   .names_run = true},

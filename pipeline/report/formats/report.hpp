@@ -8,6 +8,7 @@
 #include "pipeline/report/units/unit_renderer.hpp"
 #include "pipeline/report/units/unit_result.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -29,6 +30,7 @@ struct report : run_counts {
   measures::measuring measuring;  ///< of totals and inputs; the partition is the identity if any is requested
   bool ignore_case = false;       ///< the schemes map A-Z to a-z
   std::optional<run_stats> stats;
+  std::size_t earlier_inputs = 0;  ///< inputs of the totals that an earlier run has written, and that `inputs` lacks
   std::optional<units::unit_result> units;  ///< with --each
 };
 
@@ -49,8 +51,9 @@ struct render_target {
   bool color = false;     ///< escape sequences for colours are allowed
   bool terminal = false;  ///< a terminal: text that would move its cursor is escaped
   table_parts parts{};
-  bool first = true;       ///< nothing was written before: formats with a header write it
-  std::string_view run{};  ///< from make_run_id(), for each line of jsonl; empty: lines do not name the run
+  bool first = true;                ///< nothing was written before: formats with a header write it
+  bool inputs_are_written = false;  ///< format.input_line has written all inputs: the rest of the result follows
+  std::string_view run{};           ///< from make_run_id(), for each line of jsonl; empty: lines do not name the run
 };
 
 /// The counts that a report shows for people: a snapshot includes unverified text.
@@ -76,6 +79,8 @@ struct report_format {
   /// The lines of units that --where selects, before the result; null: it has none. Borrows both: `frame`, the schemes
   /// and measures of the run, and `run`, as render_target::run.
   std::unique_ptr<const units::unit_renderer> (*unit_lines)(const report& frame, std::string_view run) = nullptr;
+  /// A line for an input, as soon as it is finished; null: inputs are a part of the result. `frame`: as above.
+  std::string (*input_line)(const report& frame, std::string_view run, const input_report& input) = nullptr;
   bool carries_stats = false;   ///< --stats is part of the report; otherwise it is printed on standard error
   bool carries_alerts = false;  ///< conditions that hold are lines before the result
   bool names_run = false;       ///< every line names its run
@@ -91,6 +96,9 @@ void render_prometheus(const report& content, const render_target& target, const
 /// As report_format::unit_lines.
 std::unique_ptr<const units::unit_renderer> unit_text_lines(const report& frame, std::string_view run);
 std::unique_ptr<const units::unit_renderer> unit_json_lines(const report& frame, std::string_view run);
+
+/// A line for an input. `frame`: the schemes and measures of the run.
+std::string input_json_line(const report& frame, std::string_view run, const input_report& input);
 
 /// Text of --stats for people: the engine and why it was chosen, one line per stage, and what limited the run.
 std::string render_stats(const run_stats& stats, const render_target& target);

@@ -135,6 +135,7 @@ void append_pairs(gpu::tally& to, const json& from, const wanted_counts& wanted,
 
 /// The counts of an object. They must match its fields "bytes" and "lines".
 gpu::tally read_counts(const json& from, const wanted_counts& wanted, bool folded) {
+  if (wanted.by_bucket != nullptr) return wanted.by_bucket->read(from);
   gpu::tally counts = counts_in(from, wanted, folded);
   const std::uint64_t bytes = number(member(from, "bytes"), "bytes");
   std::uint64_t sum = 0;
@@ -241,6 +242,7 @@ std::string read_name(const json& from) {
 }  // namespace
 
 gpu::tally wanted_counts::no_text() const {
+  if (by_bucket != nullptr) return by_bucket->no_text();
   std::size_t columns = 0;
   for (const config::scheme& each : pairs) columns += each.buckets.size() * each.buckets.size();
   return gpu::tally(byte_values, columns);

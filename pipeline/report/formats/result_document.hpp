@@ -4,6 +4,7 @@
 
 #include "config/scheme.hpp"
 #include "io/option_naming.hpp"
+#include "pipeline/report/formats/bucket_counts.hpp"
 #include "pipeline/report/formats/report.hpp"
 
 #include <nlohmann/json.hpp>
@@ -29,6 +30,7 @@ struct wanted_counts {
   letter_case letters = letter_case::exact;
   std::vector<config::scheme> pairs{};           ///< schemes whose pairs are wanted; a tally has them in this order
   io::option_naming option_name = io::as_typed;  ///< how messages name options
+  const bucket_counts* by_bucket = nullptr;      ///< reads counts over another partition; borrowed; null: 256 values
 
   /// Implicit: without pairs.
   wanted_counts(letter_case wanted, std::vector<config::scheme> paired = {}, io::option_naming naming = io::as_typed)

@@ -17,6 +17,7 @@ render_target report_writer::target(table_parts parts) const {
   render_target target = target_for(output_);
   target.run = run_;
   target.parts = parts;
+  target.inputs_are_written = inputs_are_written_;
   return target;
 }
 
@@ -27,6 +28,15 @@ void report_writer::write(std::string_view lines) {
 
 units::unit_line_output report_writer::unit_lines(const report& frame) {
   return {.form = format_.unit_lines(frame, run_), .write = [this](std::string_view lines) { write(lines); }};
+}
+
+void report_writer::write_inputs(const report& frame, std::span<const completed_input> completed) {
+  inputs_are_written_ = true;
+  std::string lines;
+  for (const completed_input& each : completed) {
+    if (!each.how.is_omitted) lines += format_.input_line(frame, run_, each.report);
+  }
+  if (!lines.empty()) write(lines);
 }
 
 void report_writer::write_snapshot(snapshot now) {

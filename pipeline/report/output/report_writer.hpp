@@ -2,6 +2,7 @@
 // end if its report cannot be written, because other processes wait for the bytes.
 #pragma once
 
+#include "pipeline/counts/completed_inputs.hpp"
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/output/destination.hpp"
 #include "pipeline/report/output/messages.hpp"
@@ -43,6 +44,10 @@ class report_writer {
   /// of the run. Precondition: the format has such lines.
   [[nodiscard]] units::unit_line_output unit_lines(const report& frame);
 
+  /// Writes a line for each input that is not omitted. `frame`: the schemes and measures of the run. Precondition: the
+  /// format has such lines. The result then contains no inputs.
+  void write_inputs(const report& frame, std::span<const completed_input> completed);
+
   /// Writes a snapshot. A kept snapshot is replaced by the next one.
   void write_snapshot(std::shared_ptr<const report> now);
 
@@ -83,6 +88,7 @@ class report_writer {
   std::optional<destination_error> failed_{};
   std::deque<record> kept_{};
   std::size_t kept_bytes_ = 0;  // of lines
+  bool inputs_are_written_ = false;
 };
 
 }  // namespace gpuhist::pipeline

@@ -1,0 +1,186 @@
+#include "pipeline/program/batch/job_journal.hpp"
+
+#include "io/destination_error.hpp"
+#include "pipeline/program/batch/checksum.hpp"
+#include "pipeline/report/formats/report.hpp"
+#include "pipeline/report/output/destination.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+constexpr std::chrono::seconds longest_unsynchronized(2);
+constexpr std::size_t record_head_bytes = sizeof(std::uint32_t) + sizeof(std::uint64_t);  // length and checksum
+constexpr std::uint32_t longest_record = std::uint32_t{64} << 20U;
+
+// Sequential reading with a buffer, for files of any size.
+class record_input {
+ public:
+  explicit record_input(int file) : file_(file) {}
+
+  // The next bytes; nothing at the end of the file.
+  std::optional<std::string_view> take(std::size_t size) {
+    while (available() < size) {
+      if (!fill()) return std::nullopt;
+    }
+    const std::string_view found(buffer_.data() + used_, size);
+    used_ += size;
+    return found;
+  }
+
+  std::optional<std::string_view> take_line(std::size_t longest) {
+    for (;;) {
+      const std::size_t end = buffer_.find('\n', used_);
+      if (end != std::string::npos) {
+        const std::string_view line(buffer_.data() + used_, end - used_);
+        used_ = end + 1;
+        return line;
+      }
+      if (available() > longest || !fill()) return std::nullopt;
+    }
+  }
+
+ private:
+  [[nodiscard]] std::size_t available() const { return buffer_.size() - used_; }
+
+  bool fill() {
+    constexpr std::size_t block = std::size_t{1} << 20U;
+    buffer_.erase(0, used_);
+    used_ = 0;
+    const std::size_t had = buffer_.size();
+    buffer_.resize(had + block);
+    ssize_t got = 0;
+    do got = ::read(file_, buffer_.data() + had, block);
+    while (got < 0 && errno == EINTR);
+    if (got < 0) throw std::system_error(errno, std::system_category(), "cannot read the state of the job");
+    buffer_.resize(had + static_cast<std::size_t>(got));
+    return got > 0;
+  }
+
+  int file_;
+  std::string buffer_;
+  std::size_t used_ = 0;
+};
+
+template <typename Number>
+Number number_at(std::string_view bytes) {
+  Number value{};
+  std::copy_n(bytes.begin(), sizeof value, reinterpret_cast<char*>(&value));
+  return value;
+}
+
+bool write_whole(int file, std::string_view bytes, std::uint64_t at) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(at));
+    if (written < 0 && errno == EINTR) continue;
+    if (written == 0) errno = ENOSPC;
+    if (written <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+    at += static_cast<std::uint64_t>(written);
+  }
+  return true;
+}
+
+}  // namespace
+
+journal_content read_journal(int file, const std::function<void(const std::string&)>& begin,
+                             const std::function<void(std::string_view)>& use) {
+  constexpr std::size_t longest_header = std::size_t{1} << 20U;
+  record_input from(file);
+  journal_content made;
+  if (const auto line = from.take_line(longest_header)) made.header = *line;
+  begin(made.header);
+  const std::uint64_t seed = checksum_of(made.header);
+  made.end = made.header.size() + 1;
+  while (const auto frame = from.take(record_head_bytes)) {
+    const auto size = number_at<std::uint32_t>(*frame);
+    const auto checksum = number_at<std::uint64_t>(frame->substr(sizeof(std::uint32_t)));
+    if (size > longest_record) break;
+    const auto record = from.take(size);
+    if (!record || checksum_of(*record, seed + made.records) != checksum) break;
+    use(*record);
+    made.end += record_head_bytes + size;
+    ++made.records;
+  }
+  return made;
+}
+
+job_journal::job_journal(std::filesystem::path path, const std::string& header,
+                         const std::function<void(std::string_view)>& use)
+    : path_(std::move(path)), seed_(checksum_of(header)), synchronized_(std::chrono::steady_clock::now()) {
+  std::error_code error;
+  if (!std::filesystem::exists(path_, error)) create(header);
+  file_ = io::descriptor(::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY));
+  if (!file_) fail();
+  read(header, use);
+}
+
+void job_journal::create(const std::string& header) const {
+  destination made(path_.string(), writing::whole);
+  made.write(header + "\n");
+  made.commit();
+}
+
+void job_journal::read(const std::string& header, const std::function<void(std::string_view)>& use) {
+  const auto check = [&](const std::string& found) {
+    if (found == header) return;
+    throw std::runtime_error(printable(path_.string()) +
+                             ": this state is of another job: the manifest, the options, the shard or the version of "
+                             "gpuhist differ; give the options of the first run, or another --output-dir\n  state: " +
+                             (found.empty() ? "no header" : printable(found)) + "\n  job:   " + printable(header));
+  };
+  const journal_content content = read_journal(file_.get(), check, use);
+  end_ = content.end;
+  records_ = content.records;
+  if (::ftruncate(file_.get(), static_cast<off_t>(end_)) != 0) fail();
+}
+
+void job_journal::append(std::string_view record) {
+  const auto size = static_cast<std::uint32_t>(record.size());
+  const std::uint64_t checksum = checksum_of(record, seed_ + records_);
+  std::string framed(record_head_bytes, '\0');
+  std::memcpy(framed.data(), &size, sizeof size);
+  std::memcpy(framed.data() + sizeof size, &checksum, sizeof checksum);
+  held_ += framed;
+  held_ += record;
+  ++records_;
+}
+
+void job_journal::write() {
+  if (held_.empty()) return;
+  if (!write_whole(file_.get(), held_, end_)) {
+    const int error = errno;
+    [[maybe_unused]] const int ignored = ::ftruncate(file_.get(), static_cast<off_t>(end_));
+    errno = error;
+    fail();
+  }
+  end_ += held_.size();
+  held_.clear();
+  if (std::chrono::steady_clock::now() - synchronized_ > longest_unsynchronized) synchronize();
+}
+
+void job_journal::synchronize() {
+  write();
+  int result = 0;
+  do result = ::fdatasync(file_.get());
+  while (result != 0 && errno == EINTR);
+  if (result != 0) fail();
+  synchronized_ = std::chrono::steady_clock::now();
+}
+
+void job_journal::fail() const {
+  throw io::destination_error(errno, std::system_category(), "cannot write " + printable(path_.string()));
+}
+
+}  // namespace gpuhist::pipeline

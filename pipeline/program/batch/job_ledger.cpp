@@ -1,0 +1,104 @@
+#include "pipeline/program/batch/job_ledger.hpp"
+
+#include <cstring>
+#include <limits>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+// The fixed part of a record; the packed report follows it.
+struct record_head {
+  std::uint64_t entry = 0;
+  std::uint32_t member = 0;
+  std::uint32_t type = 0;
+};
+
+constexpr std::size_t spilled_after = std::size_t{1} << 20U;  // bytes
+constexpr finished_inputs::location no_location = std::numeric_limits<finished_inputs::location>::max();
+
+}  // namespace
+
+std::string packed_record(const job_record& record) {
+  const record_head head{
+      .entry = record.entry, .member = record.member, .type = static_cast<std::uint32_t>(record.type)};
+  std::string bytes(sizeof head, '\0');
+  std::memcpy(bytes.data(), &head, sizeof head);
+  if (record.type != job_record::kind::members) bytes += packed_report(record.report);
+  return bytes;
+}
+
+std::optional<job_record> unpacked_record(std::string_view bytes, std::size_t classes) {
+  record_head head;
+  if (bytes.size() < sizeof head) return std::nullopt;
+  std::memcpy(&head, bytes.data(), sizeof head);
+  if (head.type > static_cast<std::uint32_t>(job_record::kind::refused)) return std::nullopt;
+  job_record made{
+      .type = static_cast<job_record::kind>(head.type), .entry = head.entry, .member = head.member, .report = {}};
+  if (made.type != job_record::kind::members) made.report = unpacked_report(bytes.substr(sizeof head), classes);
+  return made;
+}
+
+job_ledger::job_ledger(std::size_t entries, const gpu::partition& counted, const gpu::tally& no_text,
+                       const spill_folder& spilled_to)
+    : entries_(entries),
+      reports_of_inputs_(std::make_shared<finished_inputs>(counted.classes, spilled_after, spilled_to)) {
+  sum_.complete = true;
+  sum_.partition = counted;
+  sum_.verified = sum_.unverified = no_text;
+}
+
+void job_ledger::add(const job_record& record) {
+  if (record.type != job_record::kind::member) return finish(record);
+  std::vector<finished_inputs::location>& members = members_[record.entry];
+  if (members.size() <= record.member) members.resize(std::size_t{record.member} + 1, no_location);
+  members[record.member] = reports_of_inputs_->spill(record.report);
+}
+
+void job_ledger::finish(const job_record& record) {
+  using enum job_record::kind;
+  entry_state& entry = entries_[record.entry];
+  bool is_complete = true;
+  if (record.type == refused) members_.erase(record.entry);
+  if (record.type != members) {
+    entry.at = reports_of_inputs_->spill(record.report);
+    entry.has_report = true;
+    count(record.report, entry.at, is_complete);
+  }
+  if (const auto found = members_.find(record.entry); found != members_.end()) {
+    std::erase(found->second, no_location);
+    for (const finished_inputs::location each : found->second) {
+      count(reports_of_inputs_->at(each), each, is_complete);
+    }
+  }
+  entry.state = is_complete ? progress::complete : progress::failed;
+  ++finished_;
+  if (!is_complete) ++failed_;
+}
+
+void job_ledger::count(const input_report& report, finished_inputs::location at, bool& is_complete) {
+  sum_.verified += report.verified;
+  sum_.unverified += report.unverified;
+  sum_.counted_unverified = sum_.counted_unverified || report.counted_unverified;
+  sum_.complete = sum_.complete && report.complete;
+  add_utf8(sum_.utf8, report.utf8);
+  reports_of_inputs_->append(at);
+  ++reports_;
+  is_complete = is_complete && report.complete;
+}
+
+void job_ledger::for_each_report(std::size_t entry, const std::function<void(const input_report&)>& use) const {
+  if (!is_finished(entry)) return;
+  if (entries_[entry].has_report) use(reports_of_inputs_->at(entries_[entry].at));
+  const auto found = members_.find(entry);
+  if (found == members_.end()) return;
+  for (const finished_inputs::location each : found->second) use(reports_of_inputs_->at(each));
+}
+
+run_counts job_ledger::counts() const {
+  run_counts made = sum_;
+  made.inputs = input_reports(reports_of_inputs_, reports_);
+  return made;
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,85 @@
+// The results of the inputs of a batch job, by their number in the manifest. It is filled from the journal of earlier
+// runs and from the inputs that a run finishes.
+#pragma once
+
+#include "gpu/tally.hpp"
+#include "pipeline/counts/completed_inputs.hpp"
+#include "pipeline/counts/finished_inputs.hpp"
+#include "pipeline/counts/run_counts.hpp"
+#include "pipeline/counts/spilled_bytes.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// What is recorded of an input, or of a member of an archive.
+struct job_record {
+  enum class kind : std::uint8_t {
+    input,    ///< a finished input
+    member,   ///< a member of an archive, which counts once the archive is finished
+    members,  ///< the end of an archive that its members represent; there is no report
+    failed,   ///< the end of an archive that failed: its report, besides the members
+    refused,  ///< an input that differs from the manifest: its report; its members are dropped
+  };
+
+  kind type = kind::input;
+  std::uint64_t entry = 0;   ///< its number in the manifest
+  std::uint32_t member = 0;  ///< of a member: its position in the archive
+  input_report report{};
+};
+
+/// The record as bytes, and back. `classes`: of the tallies. Nothing: the bytes are of another version.
+std::string packed_record(const job_record& record);
+std::optional<job_record> unpacked_record(std::string_view bytes, std::size_t classes);
+
+/// One thread. Memory: 16 bytes for each entry, 8 for each member of an archive; reports are in a temporary file.
+class job_ledger {
+ public:
+  job_ledger(std::size_t entries, const gpu::partition& counted, const gpu::tally& no_text,
+             const spill_folder& spilled_to);
+
+  /// Precondition: its entry is not finished.
+  void add(const job_record& record);
+
+  [[nodiscard]] bool is_finished(std::size_t entry) const { return entries_[entry].state != progress::open; }
+  [[nodiscard]] std::size_t finished() const { return finished_; }  ///< entries
+  [[nodiscard]] std::size_t failed() const { return failed_; }      ///< of these
+
+  /// Calls `use` with each report of a finished entry: of the archive if it failed, and of its members.
+  void for_each_report(std::size_t entry, const std::function<void(const input_report&)>& use) const;
+
+  /// The number of reports of all finished entries.
+  [[nodiscard]] std::size_t reports() const { return reports_; }
+
+  /// The sums of all finished entries, with their reports in the order in which they were added.
+  [[nodiscard]] run_counts counts() const;
+
+ private:
+  enum class progress : std::uint8_t { open, complete, failed };
+  struct entry_state {
+    finished_inputs::location at = 0;
+    progress state = progress::open;
+    bool has_report = false;
+  };
+
+  void finish(const job_record& record);
+  void count(const input_report& report, finished_inputs::location at, bool& is_complete);
+
+  std::vector<entry_state> entries_;
+  std::unordered_map<std::size_t, std::vector<finished_inputs::location>> members_;  // by entry
+  std::shared_ptr<finished_inputs> reports_of_inputs_;
+  run_counts sum_;
+  std::size_t reports_ = 0;
+  std::size_t finished_ = 0;
+  std::size_t failed_ = 0;
+};
+
+}  // namespace gpuhist::pipeline

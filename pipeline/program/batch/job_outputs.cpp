@@ -1,0 +1,94 @@
+#include "pipeline/program/batch/job_outputs.hpp"
+
+#include "pipeline/report/formats/report_json_parts.hpp"
+#include "pipeline/report/output/destination.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+#include <ctime>
+#include <functional>
+#include <thread>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+void write_file(const std::filesystem::path& path, const std::function<void(const text_sink&)>& pieces) {
+  destination to(path.string(), writing::whole);
+  to.write(pieces);
+  to.commit();
+}
+
+// A line for each report; `is_wanted` selects them.
+void write_lines(const std::filesystem::path& path, const report& frame, const manifest& inputs,
+                 const job_ledger& ledger, bool (*is_wanted)(const input_report&)) {
+  write_file(path, [&](const text_sink& out) {
+    for (std::size_t i = 0; i < inputs.entries.size(); ++i) {
+      ledger.for_each_report(i, [&](const input_report& each) {
+        if (is_wanted(each)) out(input_json_line(frame, {}, each));
+      });
+    }
+  });
+}
+
+report report_of(const plan& planned, run_counts counts) {
+  return make_report(planned, report::kind::result, std::move(counts));
+}
+
+json machine() {
+  std::array<char, HOST_NAME_MAX + 1> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  return {{"host", host.data()}, {"cores", std::thread::hardware_concurrency()}};
+}
+
+json job_as_json(const manifest& inputs, const job_ledger& ledger, const job_description& job, bool is_complete) {
+  json out{{"kind", "job"},
+           {"schema", "gpuhist.job/1"},
+           {"complete", is_complete},
+           {"inputs", inputs.entries.size()},
+           {"finished", ledger.finished()},
+           {"failed", ledger.failed()},
+           {"source_bytes", inputs.bytes()},
+           {"state", json::parse(job.header)},
+           {"machine", machine()},
+           {"began", job.began},
+           {"ended", now_as_text()}};
+  if (!job.missing_shards.empty()) out["missing_shards"] = job.missing_shards;
+  return out;
+}
+
+}  // namespace
+
+std::string now_as_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  std::array<char, 32> text{};
+  const std::size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return {text.data(), size};
+}
+
+void write_outputs(const std::filesystem::path& folder, const plan& planned, const manifest& inputs,
+                   const job_ledger& ledger, const job_description& job) {
+  run_counts none;
+  none.partition = planned.partition;
+  const report frame = report_of(planned, std::move(none));
+  write_lines(folder / "files.jsonl", frame, inputs, ledger, [](const input_report&) { return true; });
+  write_lines(folder / "errors.jsonl", frame, inputs, ledger, [](const input_report& each) { return !each.complete; });
+  run_counts sum = ledger.counts();
+  sum.complete = sum.complete && ledger.finished() == inputs.entries.size();
+  const report total = report_of(planned, std::move(sum));
+  write_file(folder / "job.json",
+             [&](const text_sink& out) { out(as_line(job_as_json(inputs, ledger, job, total.complete))); });
+  json line = totals_as_json(total, {});
+  line["input_count"] = ledger.reports();
+  write_file(folder / "total.json", [&](const text_sink& out) { out(as_line(line)); });
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,166 @@
+#include "pipeline/program/batch/job_run.hpp"
+
+#include "config/size.hpp"
+#include "pipeline/library/alerts.hpp"
+#include "pipeline/program/batch/job_planning.hpp"
+#include "pipeline/report/formats/report_alert.hpp"
+#include "pipeline/report/formats/text.hpp"
+#include "pipeline/report/output/progress_line.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+// The input can be counted by a later run: its failure is not one of the input.
+bool can_be_repeated(const completed_input& completed) {
+  const failure_kind kind = completed.report.error_kind;
+  return !completed.is_finished || io::is_cut_short(kind) || kind == failure_kind::not_counted ||
+         kind == failure_kind::out_of_memory;
+}
+
+job_record::kind kind_of(const completed_input& completed) {
+  if (completed.how.archive_name_bytes > 0) return job_record::kind::member;
+  return completed.how.is_omitted ? job_record::kind::members : job_record::kind::input;
+}
+
+}  // namespace
+
+job_run::job_run(plan planned, const job_parts& job, console& screen)
+    : planned_(std::move(planned)), job_(job), screen_(screen) {
+  std::vector<std::size_t> remaining;
+  for (const std::size_t each : job_.chosen) {
+    const manifest_entry& entry = job_.inputs.entries[each];
+    entry_of_.emplace(entry.name, each);
+    if (job_.ledger.is_finished(each)) continue;
+    remaining.push_back(each);
+    bytes_ += entry.size;
+  }
+  planned_.looked_up = std::make_shared<looked_up_inputs>(inputs_of(job_.inputs, remaining));
+  planned_.source_bytes = bytes_;
+}
+
+finished_run job_run::run() {
+  const run_counts earlier = job_.ledger.counts();
+  process_hooks hooks{.watch_signals = true, .process_exits = true};
+  hooks.on_completed = [this](std::span<const completed_input> completed) { note(completed); };
+  hooks.on_status = [this](const run_progress& now) { screen_.say("gpuhist: " + status_line(now) + "\n"); };
+  hooks.earlier = &earlier;
+  const file_events called = events();
+  finished_run finished = file_run(planned_, called, stop_.get_token(), std::move(hooks)).run();
+  screen_.clear();
+  job_.journal.synchronize();
+  return finished;
+}
+
+void job_run::note(std::span<const completed_input> completed) {
+  for (const completed_input& each : completed) note(each);
+  job_.journal.write();
+}
+
+void job_run::note(const completed_input& completed) {
+  const job_record::kind kind = kind_of(completed);
+  const std::string_view name(completed.report.name);
+  const bool is_member = kind == job_record::kind::member;
+  const auto found = entry_of_.find(is_member ? name.substr(0, completed.how.archive_name_bytes) : name);
+  if (found == entry_of_.end() || job_.ledger.is_finished(found->second)) return;
+  const std::size_t entry = found->second;
+  if (can_be_repeated(completed)) {
+    if (is_member) unfinished_.insert(entry);
+    return;
+  }
+  if (!is_member && unfinished_.contains(entry)) return;
+  if (is_member) {
+    return record({.type = kind, .entry = entry, .member = completed.how.member, .report = completed.report});
+  }
+  if (const std::string cause = difference_of(job_.inputs.entries[entry]); !cause.empty()) {
+    record(refused(entry, cause, completed.report));
+  } else {
+    record({.type = kind, .entry = entry, .report = completed.report});
+  }
+  if (has_failed()) stop_.request_stop();
+}
+
+void job_run::record(const job_record& made) {
+  job_.journal.append(packed_record(made));
+  job_.ledger.add(made);
+}
+
+// Compared after the file was read, so that a change during the reading is noticed, too.
+std::string job_run::difference_of(const manifest_entry& entry) const {
+  if (!entry.error.is_none()) return {};
+  const std::optional<file_facts> now = facts_of(entry.name);
+  if (now) return difference(entry, *now, job_.typed.trust_names);
+  return errno == ENOENT ? "it disappeared after the job was planned" : std::string();
+}
+
+job_record job_run::refused(std::size_t entry, const std::string& cause, const input_report& found) const {
+  input_report made;
+  made.name = found.name;
+  made.format = found.format;
+  made.error = "differs from the manifest: " + cause;
+  made.error_kind = failure_kind::refused;
+  made.verified = made.unverified = no_text_of(planned_);
+  screen_.say("gpuhist: " + printable(made.name) + ": " + made.error + "\n");
+  return {.type = job_record::kind::refused, .entry = entry, .report = std::move(made)};
+}
+
+bool job_run::has_failed() {
+  const std::size_t failed = job_.ledger.failed();
+  if (failed == 0 || !stop_reason_.empty()) return !stop_reason_.empty();
+  if (job_.typed.stops_on_error) {
+    stop_reason_ = "stopped, because an input failed (--on-error stop)";
+  } else if (const auto& limit = job_.typed.max_errors) {
+    const double most =
+        limit->is_percentage ? limit->amount / 100 * static_cast<double>(job_.chosen.size()) : limit->amount;
+    if (static_cast<double>(failed) > most) {
+      stop_reason_ = "stopped, because " + grouped(failed) + " of " + grouped(job_.chosen.size()) +
+                     " inputs failed, more than --max-errors allows";
+    }
+  }
+  return !stop_reason_.empty();
+}
+
+file_events job_run::events() {
+  file_events made;
+  made.on_alert = [this](const alert& reported) {
+    screen_.say("gpuhist: " + firing_for_people(firing_of(reported)) + "\n");
+  };
+  if (job_.typed.quiet || job_.typed.progress == std::optional(false)) return made;
+  made.on_notice = [this](std::string_view notice) { screen_.say("gpuhist: " + printable(notice) + "\n"); };
+  const bool is_terminal = screen_.is_terminal();
+  made.progress_interval = is_terminal ? std::chrono::milliseconds(500) : std::chrono::milliseconds(30'000);
+  made.on_progress = [this, is_terminal](const gpuhist::progress& now) {
+    if (is_terminal) {
+      screen_.show(progress_text(now));
+    } else {
+      screen_.say("gpuhist: " + progress_text(now) + "\n");
+    }
+  };
+  return made;
+}
+
+// "120 of 2,000 inputs, 3 failed, 1.2 GiB of 10 GiB (12 %), 280 MiB/s, 7 s left"
+std::string job_run::progress_text(const gpuhist::progress& now) const {
+  const double seconds = now.elapsed.count();
+  const double rate = seconds > 0 ? static_cast<double>(now.source_bytes) / seconds : 0;
+  std::string text = grouped(job_.ledger.finished()) + " of " + grouped(job_.chosen.size()) + " inputs, " +
+                     grouped(job_.ledger.failed()) + " failed, " + config::format_size(now.source_bytes) + " of " +
+                     config::format_size(bytes_);
+  if (bytes_ > 0) {
+    text += " (" + std::to_string(std::min<std::uint64_t>(100, now.source_bytes * 100 / bytes_)) + " %)";
+  }
+  text += ", " + config::format_size(static_cast<std::uint64_t>(rate)) + "/s";
+  if (rate > 0 && bytes_ > now.source_bytes) {
+    text += ", " + for_people(static_cast<double>(bytes_ - now.source_bytes) / rate) + " left";
+  }
+  return text;
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,161 @@
+#include "pipeline/program/batch/manifest.hpp"
+
+#include "io/descriptor.hpp"
+#include "pipeline/program/batch/checksum.hpp"
+#include "pipeline/report/formats/report.hpp"
+#include "pipeline/report/formats/report_json_parts.hpp"
+#include "pipeline/report/formats/text.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr const char* manifest_schema = "gpuhist.manifest/1";
+constexpr std::size_t end_bytes = std::size_t{64} << 10U;
+constexpr std::uint64_t smallest_with_fingerprint = std::uint64_t{1} << 20U;
+
+json entry_as_json(const manifest_entry& entry) {
+  json out{{"kind", "input"}, {"name", entry.name}};
+  if (!is_utf8(entry.name)) out["name_base64"] = base64(entry.name);
+  if (!entry.error.is_none()) {
+    out["error"] = entry.error.text;
+    out["error_kind"] = io::name_of(entry.error.kind);
+    return out;
+  }
+  out["size"] = entry.size;
+  out["modified"] = entry.modified;
+  if (!entry.fingerprint.empty()) out["fingerprint"] = entry.fingerprint;
+  if (!entry.follow_links) out["follow_links"] = false;
+  return out;
+}
+
+manifest_entry entry_from(const json& line) {
+  manifest_entry made;
+  made.name = line.at("name").get<std::string>();
+  if (const auto raw = line.find("name_base64"); raw != line.end()) {
+    made.name = from_base64(raw->get<std::string>()).value_or(made.name);
+  }
+  if (const auto error = line.find("error"); error != line.end()) {
+    made.error.text = error->get<std::string>();
+    made.error.kind = io::failure_kind_named(line.at("error_kind").get<std::string>()).value_or(failure_kind::unknown);
+    return made;
+  }
+  made.size = line.at("size").get<std::uint64_t>();
+  made.modified = line.at("modified").get<std::int64_t>();
+  made.fingerprint = line.value("fingerprint", std::string());
+  made.follow_links = line.value("follow_links", true);
+  return made;
+}
+
+std::string read_whole(const std::string& path) {
+  const std::ifstream file(path, std::ios::binary);
+  std::ostringstream content;
+  if (file) content << file.rdbuf();
+  if (!file || !content) {
+    throw std::runtime_error("cannot read the manifest " + printable(path) + ": " +
+                             std::generic_category().message(errno));
+  }
+  return std::move(content).str();
+}
+
+void check_header(const json& line, std::size_t entries) {
+  if (line.at("schema") != manifest_schema) throw std::runtime_error("not a manifest of this version");
+  if (line.at("inputs").get<std::size_t>() != entries) {
+    throw std::runtime_error("the manifest has " + std::to_string(entries) + " inputs instead of " +
+                             std::to_string(line.at("inputs").get<std::size_t>()));
+  }
+}
+
+// Precondition: the file has two separate ends.
+std::optional<std::string> fingerprint_of(int fd, std::uint64_t size) {
+  std::string ends(2 * end_bytes, '\0');
+  const auto last = static_cast<off_t>(size - end_bytes);
+  if (::pread(fd, ends.data(), end_bytes, 0) != static_cast<ssize_t>(end_bytes)) return std::nullopt;
+  if (::pread(fd, ends.data() + end_bytes, end_bytes, last) != static_cast<ssize_t>(end_bytes)) return std::nullopt;
+  return hash_text(ends);
+}
+
+}  // namespace
+
+std::uint64_t manifest::bytes() const {
+  std::uint64_t sum = 0;
+  for (const manifest_entry& each : entries) sum += each.size;
+  return sum;
+}
+
+std::string text_of_manifest(const std::vector<manifest_entry>& entries) {
+  std::string text = as_line({{"kind", "manifest"}, {"schema", manifest_schema}, {"inputs", entries.size()}});
+  for (const manifest_entry& each : entries) text += as_line(entry_as_json(each));
+  return text;
+}
+
+std::string identity_of_text(const std::string& text) { return hash_text(text); }
+
+manifest read_manifest(const std::string& path) {
+  const std::string content = read_whole(path);
+  manifest made{.entries = {}, .identity = hash_text(content)};
+  std::istringstream lines(content);
+  json header;
+  std::size_t number = 0;
+  try {
+    for (std::string line; std::getline(lines, line);) {
+      if (++number == 1) {
+        header = json::parse(line);
+      } else {
+        made.entries.push_back(entry_from(json::parse(line)));
+      }
+    }
+    if (number == 0) throw std::runtime_error("the manifest is empty");
+    check_header(header, made.entries.size());
+  } catch (const json::exception&) {
+    throw std::runtime_error(printable(path) + ":" + std::to_string(number) +
+                             ": not a line of a manifest; make it again with gpuhist batch plan");
+  } catch (const std::runtime_error& damage) {
+    throw std::runtime_error(printable(path) + ": " + damage.what() + "; make it again with gpuhist batch plan");
+  }
+  return made;
+}
+
+// Only a file with a fingerprint is opened: most files of a job are small.
+std::optional<file_facts> facts_of(const std::string& path) {
+  struct stat found{};
+  if (::stat(path.c_str(), &found) != 0) return std::nullopt;
+  constexpr std::int64_t nanoseconds = 1'000'000'000;
+  file_facts made{.size = static_cast<std::uint64_t>(found.st_size),
+                  .modified = (std::int64_t{found.st_mtim.tv_sec} * nanoseconds) + found.st_mtim.tv_nsec};
+  if (!S_ISREG(found.st_mode) || made.size <= smallest_with_fingerprint) return made;
+  const io::descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (!file) return std::nullopt;
+  const std::optional<std::string> fingerprint = fingerprint_of(file.get(), made.size);
+  if (!fingerprint) return std::nullopt;
+  made.fingerprint = *fingerprint;
+  return made;
+}
+
+std::string difference(const manifest_entry& planned, const file_facts& now, bool trusts_names) {
+  if (planned.size != now.size) {
+    return "its size is " + grouped(now.size) + " bytes, and was " + grouped(planned.size) +
+           " when the job was planned";
+  }
+  if (!trusts_names && planned.modified != now.modified) {
+    return "its time of modification is not that of the plan; --trust-names ignores it";
+  }
+  if (planned.fingerprint != now.fingerprint) return "its content is not that of the plan (the fingerprint differs)";
+  return {};
+}
+
+}  // namespace gpuhist::pipeline

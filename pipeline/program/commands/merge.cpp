@@ -1,0 +1,169 @@
+// `gpuhist merge DIR...`: adds the published states of the shards of a batch job.
+#include "config/usage_error.hpp"
+#include "io/descriptor.hpp"
+#include "pipeline/program/batch/job_folder.hpp"
+#include "pipeline/program/batch/job_identity.hpp"
+#include "pipeline/program/batch/job_journal.hpp"
+#include "pipeline/program/batch/job_ledger.hpp"
+#include "pipeline/program/batch/job_outputs.hpp"
+#include "pipeline/program/batch/job_planning.hpp"
+#include "pipeline/program/batch/job_shards.hpp"
+#include "pipeline/program/commands/commands.hpp"
+#include "pipeline/report/formats/text.hpp"
+#include "pipeline/report/output/messages.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::pipeline {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A published part: its file and what it is a part of.
+struct job_part {
+  fs::path path;
+  job_identity identity;
+};
+
+io::descriptor open_part(const fs::path& path) {
+  io::descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!opened) throw std::system_error(errno, std::system_category(), "cannot read " + printable(path.string()));
+  return opened;
+}
+
+job_part read_part(const fs::path& path) {
+  const io::descriptor file = open_part(path);
+  const journal_content content = read_journal(file.get(), [](const std::string&) {}, [](std::string_view) {});
+  std::optional<job_identity> identity = identity_in(content.header);
+  if (!identity || identity->shard.count == 0) {
+    throw std::runtime_error(printable(path.string()) +
+                             ": not a part of a job of this version; remove it from the folder");
+  }
+  return {.path = path, .identity = *std::move(identity)};
+}
+
+std::vector<job_part> find_parts(const std::vector<std::string>& folders) {
+  std::vector<job_part> found;
+  for (const std::string& each : folders) {
+    for (const fs::path& path : job_folder(each).parts()) found.push_back(read_part(path));
+  }
+  if (found.empty()) {
+    throw std::runtime_error("there are no parts in these folders; run gpuhist batch with --shard first");
+  }
+  return found;
+}
+
+// The same job, apart from the number of the shard.
+bool are_of_one_job(const job_identity& a, const job_identity& b) {
+  job_identity as_a = b;
+  as_a.shard.number = a.shard.number;
+  return header_of(a) == header_of(as_a);
+}
+
+// Complains of parts of other jobs and of parts that exist twice. Returns whether there are any.
+bool has_wrong_parts(const std::vector<job_part>& parts) {
+  std::map<unsigned, const job_part*> by_number;
+  bool is_wrong = false;
+  for (const job_part& each : parts) {
+    if (!are_of_one_job(parts.front().identity, each.identity)) {
+      complain(printable(each.path.string()) + ": is of another job than " + printable(parts.front().path.string()) +
+               ": the manifest, the options or the number of shards differ");
+      is_wrong = true;
+      continue;
+    }
+    const auto [first, is_new] = by_number.try_emplace(each.identity.shard.number, &each);
+    if (is_new) continue;
+    complain(printable(each.path.string()) + ": the same part as " + printable(first->second->path.string()));
+    is_wrong = true;
+  }
+  return is_wrong;
+}
+
+std::vector<std::size_t> missing_of(const std::vector<job_part>& parts) {
+  std::vector<std::size_t> missing;
+  for (unsigned number = 1; number <= parts.front().identity.shard.count; ++number) {
+    const auto is_part = [&](const job_part& each) { return each.identity.shard.number == number; };
+    if (std::ranges::none_of(parts, is_part)) missing.push_back(number);
+  }
+  return missing;
+}
+
+void complain_of_missing(const std::vector<std::size_t>& missing, unsigned count) {
+  std::string numbers;
+  for (const std::size_t each : missing) numbers += (numbers.empty() ? "" : ", ") + std::to_string(each);
+  complain((missing.size() == 1 ? "part " : "parts ") + numbers + " of " + std::to_string(count) +
+           (missing.size() == 1 ? " is" : " are") + " missing");
+}
+
+manifest manifest_of(const std::vector<std::string>& folders, const std::string& identity) {
+  for (const std::string& each : folders) {
+    std::error_code ignored;
+    const fs::path path = job_folder(each).manifest_file();
+    if (!fs::exists(path, ignored)) continue;
+    manifest found = read_manifest(path.string());
+    if (found.identity == identity) return found;
+  }
+  throw std::runtime_error("no folder has the manifest of the parts (.gpuhist-batch/manifest.jsonl)");
+}
+
+// Every entry of the part must have a result.
+void add_part(const job_part& part, const manifest& inputs, std::size_t classes, job_ledger& to) {
+  const std::vector<std::size_t> entries = divide(inputs, part.identity.shard.count)[part.identity.shard.number - 1];
+  const io::descriptor file = open_part(part.path);
+  read_journal(
+      file.get(), [](const std::string&) {},
+      [&](std::string_view record) {
+        const auto known = unpacked_record(record, classes);
+        if (!known || !std::ranges::binary_search(entries, known->entry) || to.is_finished(known->entry)) return;
+        to.add(*known);
+      });
+  if (std::ranges::all_of(entries, [&](std::size_t each) { return to.is_finished(each); })) return;
+  throw std::runtime_error(printable(part.path.string()) +
+                           ": is damaged: results of inputs are missing; remove it, and run this shard again");
+}
+
+}  // namespace
+
+ending merge(const config::options& typed) {
+  if (typed.inputs.empty()) throw config::usage_error("gpuhist merge: give the folders of the shards");
+  const std::string began = now_as_text();
+  const std::vector<job_part> parts = find_parts(typed.inputs);
+  const std::vector<std::size_t> missing = missing_of(parts);
+  const bool is_wrong = has_wrong_parts(parts);
+  if (!missing.empty()) complain_of_missing(missing, parts.front().identity.shard.count);
+  if (is_wrong || (!missing.empty() && !typed.partial)) {
+    complain(std::string("nothing was merged") +
+             (is_wrong ? "; remove the wrong parts" : "; run these shards, or give --partial"));
+    return {.exit_status = ending::input_failed};
+  }
+  job_identity job = parts.front().identity;
+  const manifest inputs = manifest_of(typed.inputs, job.manifest);
+  config::options options = job.options;
+  options.format = "jsonl";
+  const plan planned = make_plan(options);
+  job_ledger ledger(inputs.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
+  for (const job_part& each : parts) add_part(each, inputs, planned.partition.classes, ledger);
+  job.shard.number = 0;
+  const fs::path folder = typed.output_dir.value_or(typed.inputs.front());
+  job_folder(folder).create();
+  write_outputs(folder, planned, inputs, ledger, {.header = header_of(job), .began = began, .missing_shards = missing});
+  if (!typed.quiet) {
+    complain(printable(folder.string()) + ": " + grouped(ledger.finished()) + " of " + grouped(inputs.entries.size()) +
+             " inputs, " + grouped(ledger.failed()) + " failed");
+  }
+  const bool is_complete = missing.empty() && ledger.failed() == 0;
+  return {.exit_status = is_complete ? ending::counted_all : ending::input_failed};
+}
+
+}  // namespace gpuhist::pipeline

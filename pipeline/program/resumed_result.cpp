@@ -1,0 +1,188 @@
+#include "pipeline/program/resumed_result.hpp"
+
+#include "config/options.hpp"
+#include "config/quote.hpp"
+#include "config/usage_error.hpp"
+#include "pipeline/report/formats/result_document.hpp"
+#include "pipeline/report/output/destination.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::pipeline {
+namespace {
+
+// Members have the formats from the inside out: "tar.gzip". Whether an archive was read to its end is not known.
+bool is_of_archive(std::string_view format) {
+  constexpr std::array archives = {"tar", "zip", "7z", "cpio"};
+  const std::string_view inner = format.substr(0, format.find('.'));
+  return std::ranges::any_of(archives, [&](std::string_view each) {
+    return inner == each || format.find("." + std::string(each)) != std::string_view::npos;
+  });
+}
+
+// Whether the line stays: that of a complete input that is not a member of an archive.
+bool is_kept(const nlohmann::json& document) {
+  return kind_of(document) == "input" && document.value("complete", false) &&
+         !is_of_archive(document.value("format", std::string()));
+}
+
+// The beginning of every line. A file that does not end so is not a result, and stays as it is.
+bool is_begun_line(std::string_view torn) {
+  constexpr std::string_view begin = R"({"kind":")";
+  return torn.substr(0, begin.size()) == begin.substr(0, torn.size());
+}
+
+// Calls `use` with each whole line and its number. The last line may be incomplete, because the run was killed.
+void for_each_line(const std::string& path, const std::function<void(const std::string&)>& use) {
+  std::ifstream file(path);
+  const auto fail = [&] {
+    throw std::system_error(errno, std::generic_category(), "--resume: cannot read " + printable(path));
+  };
+  if (!file) {
+    if (errno != ENOENT) fail();
+    return;
+  }
+  std::size_t number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    if (line.empty()) continue;
+    try {
+      if (!file.eof()) {
+        use(line);
+      } else if (!is_begun_line(line)) {
+        throw result_damage("it is not a line of a jsonl result");
+      }
+    } catch (const nlohmann::json::exception&) {
+      throw std::runtime_error(printable(path) + ":" + std::to_string(number) +
+                               ": not valid JSON; remove this line, and run again");
+    } catch (const result_damage& damage) {
+      throw std::runtime_error(printable(path) + ":" + std::to_string(number) + ": cannot be resumed: " +
+                               damage.what() + "; give the options of the first run, or another file");
+    }
+  }
+  if (file.bad()) fail();
+}
+
+void refuse_if(bool is_given, const config::options& typed, std::string_view option) {
+  if (!is_given) return;
+  throw config::usage_error("--resume: cannot be combined with " + typed.where(option) + "; leave one of them out");
+}
+
+}  // namespace
+
+config::options options_of_resumed_run(const config::options& typed) {
+  refuse_if(typed.output.has_value(), typed, "--output");
+  refuse_if(typed.append, typed, "--append");
+  refuse_if(typed.each.has_value() || !typed.presets.empty(), typed, typed.each ? "--each" : "--preset");
+  refuse_if(typed.window.has_value(), typed, "--window");
+  refuse_if(typed.pairs, typed, "--pairs");
+  refuse_if(typed.follow, typed, "--follow");
+  refuse_if(typed.pass_through != config::pass_through_mode::nothing, typed, "--pass-through");
+  refuse_if(typed.snapshot_every.has_value(), typed, "--snapshot-every");
+  if (typed.format.value_or("jsonl") != "jsonl") {
+    throw config::usage_error("--resume: the format is jsonl; leave " + typed.where("--format") + " out");
+  }
+  const bool has_inputs = !typed.inputs.empty() || typed.files_from;
+  if (!has_inputs || std::ranges::find(typed.inputs, "-") != typed.inputs.end()) {
+    throw config::usage_error("--resume: standard input cannot be read again; give the names of files");
+  }
+  if (names_descriptor(*typed.resumed_file)) {
+    throw config::usage_error("--resume: " + config::quote(*typed.resumed_file) +
+                              " is a descriptor; give the path of a regular file");
+  }
+  config::options made = typed;
+  made.output = typed.resumed_file;
+  made.append = true;
+  made.format = "jsonl";
+  return made;
+}
+
+resumed_result::resumed_result(std::string path, const plan& planned)
+    : path_(std::move(path)),
+      planned_(planned),
+      by_bucket_(planned.partition,
+                 [&] {
+                   std::vector<config::scheme> schemes;
+                   for (const scheme_view& each : planned.schemes) schemes.push_back(each.scheme);
+                   return schemes;
+                 }()),
+      finished_(
+          std::make_shared<finished_inputs>(planned.partition.classes, std::size_t{1} << 20U, planned.spilled_to)) {
+  counts_.complete = true;
+  counts_.partition = planned.partition;
+  counts_.verified = counts_.unverified = by_bucket_.no_text();
+  read();
+  counts_.inputs = input_reports(finished_, number_);
+}
+
+void resumed_result::read() {
+  for_each_line(path_, [this](const std::string& line) { add_line(line); });
+}
+
+void resumed_result::add_line(const std::string& line) {
+  const nlohmann::json document = nlohmann::json::parse(line);
+  wanted_counts wanted(letter_case::exact);
+  wanted.by_bucket = &by_bucket_;
+  check_schema(document, wanted);
+  check_run(document);
+  const std::string kind = kind_of(document);
+  if (kind == "window" || kind == "unit" || kind == "verdict")
+    throw result_damage("it has lines of --window or --each");
+  if (!is_kept(document)) return;
+  check_options(document);
+  const input_report input = read_input(document, wanted, is_folded(document));
+  finished_->append(finished_->spill(input));
+  ++number_;
+  ++names_[input.name];
+  counts_.verified += input.verified;
+  counts_.unverified += input.unverified;
+  add_utf8(counts_.utf8, input.utf8);
+}
+
+void resumed_result::check_run(const nlohmann::json& document) {
+  const std::string found = run_of(document);
+  if (found.empty()) throw result_damage("it does not name its run, as lines of older versions");
+  if (run_.empty()) run_ = found;
+  if (run_ != found) throw result_damage("it is a line of another run than those before it");
+}
+
+void resumed_result::check_options(const nlohmann::json& document) const {
+  const auto check = [&](const char* field, bool is_wanted, const char* option) {
+    if (document.contains(field) == is_wanted) return;
+    throw result_damage("it was counted " + std::string(is_wanted ? "without " : "with ") + option);
+  };
+  check("ignore_case", planned_.ignore_case, "--ignore-case");
+  check("byte_counts", planned_.byte_counts, "--byte-counts");
+  check("measures", !planned_.measuring.asked.empty(), "--measures");
+}
+
+bool resumed_result::take(const std::string& name) {
+  const auto found = names_.find(name);
+  if (found == names_.end() || found->second == 0) return false;
+  --found->second;
+  return true;
+}
+
+void resumed_result::rewrite() const {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path_, ignored)) return;
+  destination to(path_, writing::whole);
+  to.write([&](const text_sink& out) {
+    for_each_line(path_, [&](const std::string& line) {
+      if (is_kept(nlohmann::json::parse(line))) out(line + "\n");
+    });
+  });
+  to.commit();
+}
+
+}  // namespace gpuhist::pipeline

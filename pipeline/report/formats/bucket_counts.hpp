@@ -1,0 +1,56 @@
+// Reads the counts of a JSON document back into the classes of a run: from the byte counts, or from the buckets of all
+// schemes, if they determine the count of each class.
+#pragma once
+
+#include "config/scheme.hpp"
+#include "gpu/tally.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// Immutable. A bucket is the sum of some classes; so are the bytes and the lines. Sums with one unknown class are
+/// solved one after the other; the others are checked.
+class bucket_counts {
+ public:
+  /// `counted`: at least as fine as the schemes, with a class for line feeds.
+  bucket_counts(const gpu::partition& counted, std::span<const config::scheme> schemes);
+
+  /// A tally of no text.
+  [[nodiscard]] gpu::tally no_text() const { return gpu::tally(partition_.classes); }
+
+  /// Throws result_damage: fields are missing, sums do not match, or the buckets do not determine all classes.
+  [[nodiscard]] gpu::tally read(const nlohmann::json& from) const;
+
+ private:
+  // One sum: that of the bucket, or of "lines" or "bytes" if there is no scheme.
+  struct sum {
+    std::string scheme;
+    std::string name;
+    std::vector<std::uint8_t> classes;
+  };
+  struct step {
+    std::size_t sum;
+    std::uint8_t solves;  // the only class of the sum that no earlier step solves
+  };
+
+  void add_sum(std::string scheme, std::string name, const std::vector<bool>& is_member);
+  void plan_steps();
+  [[nodiscard]] gpu::tally fold_byte_counts(const nlohmann::json& from) const;
+  [[nodiscard]] static std::uint64_t value_of(const sum& wanted, const nlohmann::json& from);
+  [[nodiscard]] gpu::tally solve(const std::vector<std::uint64_t>& values) const;
+  void check(const gpu::tally& found, const std::vector<std::uint64_t>& values) const;
+
+  gpu::partition partition_;
+  std::size_t schemes_;
+  std::vector<sum> sums_;
+  std::vector<step> steps_;
+};
+
+}  // namespace gpuhist::pipeline

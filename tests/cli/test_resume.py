@@ -1,0 +1,173 @@
+"""--resume FILE: a run that was killed is continued; the end is the same as that of an undisturbed run."""
+
+import json
+import os
+import signal
+import unittest
+
+from support import ALL_SCHEMES, CommandTest, Running, main, oracle, run, tar, text, wait_until, zstd
+
+JSONL = ("--format", "jsonl")
+
+
+def content_of(path):
+    """The lines of a file without the name of their run, those of inputs in any order."""
+    lines = [{key: value for key, value in json.loads(line).items() if key != "run"} for line in path.read_bytes().splitlines()]
+    return sorted(json.dumps(each, sort_keys=True) for each in lines)
+
+
+class Resume(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.to = self.folder / "counts.jsonl"
+        self.undisturbed = self.folder / "undisturbed.jsonl"
+        self.paths = [self.file(f"{number:02}", text(2_000 + number, number)) for number in range(60)]
+        self.paths.append(self.file("packed.zst", zstd(text(400_000, 3))))
+        self.paths.append(self.file("members.tar", tar({f"m{each}": text(900, each) for each in range(5)})))
+
+    def count(self, *options, paths=None):
+        self.assertEqual(run(*JSONL, *options, "-o", self.undisturbed, *(paths or self.paths)).status, 0)
+
+    def resume(self, *options, paths=None, status=0):
+        ended = run("--resume", self.to, *options, *(paths or self.paths))
+        self.assertEqual(ended.status, status, ended)
+        return ended
+
+    def test_any_prefix_of_a_result_is_completed(self):
+        """Whole lines and parts of lines, as a killed run leaves them."""
+        for options in ((), ALL_SCHEMES, ("--byte-counts", "--measures", "entropy,chi2"), ("--ignore-case",), ("--utf8", "-b", "letters,classes"),
+                        ("-b", "a:x=a-m;y=n-z", "-b", "classes,utf8")):
+            self.count(*options)
+            whole = self.undisturbed.read_bytes()
+            for part in (0, 1, 100, len(whole) // 3, len(whole) // 2, len(whole) - 300, len(whole) - 1, len(whole)):
+                with self.subTest(options=options, part=part):
+                    self.to.write_bytes(whole[:part])
+                    self.resume(*options)
+                    self.assertEqual(content_of(self.to), content_of(self.undisturbed))
+                    self.assertEqual(len({json.loads(line)["run"] for line in self.to.read_bytes().splitlines()}), 1)
+
+    def test_the_totals_are_those_of_the_text(self):
+        plain = self.paths[:60]
+        self.count(*ALL_SCHEMES, paths=plain)
+        self.to.write_bytes(b"".join(self.undisturbed.read_bytes().splitlines(keepends=True)[:25]))
+        self.resume(*ALL_SCHEMES, paths=plain)
+        result = json.loads(self.to.read_bytes().splitlines()[-1])
+        expected = oracle(b"".join(each.read_bytes() for each in plain))
+        self.assertEqual({key: result[key] for key in expected}, expected)
+
+    def test_complete_inputs_are_not_read_again(self):
+        self.count()
+        self.to.write_bytes(b"".join(self.undisturbed.read_bytes().splitlines(keepends=True)[:-1]))
+        for each in self.paths[:60]:
+            each.unlink()
+        self.resume()
+        self.assertEqual(content_of(self.to), content_of(self.undisturbed))
+
+    def test_a_killed_run_is_continued(self):
+        fifo = self.folder / "fifo"
+        os.mkfifo(fifo)
+        with Running(*JSONL, "-o", self.to, *self.paths, fifo) as running, fifo.open("wb") as endless:
+            endless.write(b"begun")
+            endless.flush()
+            wait_until(lambda: self.to.exists() and self.to.read_bytes().count(b"\n") >= 30)
+            running.process.send_signal(signal.SIGKILL)
+            running.finish()
+        self.count()
+        self.resume()
+        self.assertEqual(content_of(self.to), content_of(self.undisturbed))
+
+    def test_inputs_that_failed_are_counted_again(self):
+        late = self.folder / "late"
+        self.assertEqual(run(*JSONL, "-o", self.to, *self.paths, late).status, 1)
+        late.write_bytes(b"here\n")
+        self.count(paths=[*self.paths, late])
+        self.resume(paths=[*self.paths, late])
+        self.assertEqual(content_of(self.to), content_of(self.undisturbed))
+
+    def test_a_missing_file_is_created(self):
+        self.count()
+        self.resume()
+        self.assertEqual(content_of(self.to), content_of(self.undisturbed))
+
+    def test_an_input_that_is_named_twice_is_counted_twice(self):
+        paths = [self.paths[0], self.paths[0], self.paths[1]]
+        self.count(paths=paths)
+        lines = self.undisturbed.read_bytes().splitlines(keepends=True)
+        for kept in range(4):
+            self.to.write_bytes(b"".join(lines[:kept]))
+            self.resume(paths=paths)
+            self.assertEqual(content_of(self.to), content_of(self.undisturbed))
+
+    def test_files_of_trees_and_names_that_are_not_utf_8_are_recognized(self):
+        tree = self.folder / "tree"
+        (tree / "below").mkdir(parents=True)
+        for name in (b"a", b"below/caf\xe9", b"below/evil\n\""):
+            (tree / os.fsdecode(name)).write_bytes(name)
+        self.count("-r", paths=[tree])
+        lines = self.undisturbed.read_bytes().splitlines(keepends=True)
+        for kept in range(len(lines) + 1):
+            self.to.write_bytes(b"".join(lines[:kept]))
+            self.resume("-r", paths=[tree])
+            self.assertEqual(content_of(self.to), content_of(self.undisturbed))
+
+    def test_conditions_are_checked_for_all_inputs(self):
+        for condition in ("bytes > 2058", "bytes > 100000 && lines > 10"):
+            options = ("--fail-if", condition)
+            direct = run(*JSONL, *options, "-o", self.undisturbed, *self.paths)
+            self.assertEqual(direct.status, 3)
+            self.to.write_bytes(b"".join(self.undisturbed.read_bytes().splitlines(keepends=True)[:70]))
+            ended = self.resume(*options, status=3)
+            self.assertEqual(sorted(ended.stderr.splitlines()), sorted(direct.stderr.splitlines()))
+            self.assertEqual(content_of(self.to), content_of(self.undisturbed))
+
+    def test_a_file_that_cannot_be_continued_stays_and_is_named(self):
+        self.count()
+        lines = self.undisturbed.read_bytes().splitlines(keepends=True)
+        other = [line.replace(json.loads(line)["run"].encode(), b"0" * 16) for line in lines]
+        damaged = json.loads(lines[0]) | {"bytes": 1}
+        for content, options, message in (
+            (lines[0] + other[1], (), ":2: cannot be resumed: it is a line of another run"),
+            (lines[0] + b"not JSON\n", (), ":2: not valid JSON"),
+            (json.dumps(damaged).encode() + b"\n", (), ":1: cannot be resumed: input"),
+            (lines[0], ("-b", "letters"), "no counts of the scheme"),
+            (lines[0], ("-b", "classes,letters"), "no counts of the scheme"),
+            (lines[0], ("--ignore-case",), "without --ignore-case"),
+            (lines[0], ("--measures", "entropy"), "without --measures"),
+            (b'{"kind":"result"}\n', (), '"schema" is missing'),
+            (b"a text", (), "not a line of a jsonl result"),
+        ):
+            with self.subTest(message=message):
+                self.to.write_bytes(content)
+                ended = self.resume(*options, status=1)
+                self.assertIn(message, ended.stderr)
+                self.assertEqual(self.to.read_bytes(), content)
+
+    def test_buckets_that_do_not_determine_the_counts_need_byte_counts(self):
+        overlapping = ("-b", "a:x=a-m", "-b", "b:y=g-z")
+        self.count(*overlapping)
+        self.to.write_bytes(self.undisturbed.read_bytes())
+        self.assertIn("--byte-counts", self.resume(*overlapping, status=1).stderr)
+        self.count(*overlapping, "--byte-counts")
+        self.to.write_bytes(b"".join(self.undisturbed.read_bytes().splitlines(keepends=True)[:9]))
+        self.resume(*overlapping, "--byte-counts")
+        self.assertEqual(content_of(self.to), content_of(self.undisturbed))
+
+    def test_options_that_cannot_be_resumed_are_named(self):
+        for options, message in (
+            (("--window", "1MiB"), "--window"),
+            (("-o", "x"), "--output"),
+            (("--format", "json"), "the format is jsonl"),
+            (("--pairs",), "--pairs"),
+            (("--each", "line"), "--each"),
+            (("-",), "standard input"),
+        ):
+            ended = run("--resume", self.to, *options, self.paths[0], stdin_bytes=b"")
+            self.assertEqual(ended.status, 2, ended)
+            self.assertIn("--resume: ", ended.stderr)
+            self.assertIn(message, ended.stderr)
+            self.assertFalse(self.to.exists())
+        self.assertIn("--resume", run("--resume", stdin_bytes=b"").stderr)
+
+
+if __name__ == "__main__":
+    main()
