@@ -83,6 +83,9 @@ class text_observer {
   /// Whether publish() should be called.
   [[nodiscard]] virtual bool wants_publishing() const = 0;
 
+  /// Whether so much was found that no more should be before publish().
+  [[nodiscard]] virtual bool must_publish() const { return wants_publishing(); }
+
   /// Reports what was found since the last call. Called on the thread of the run. An exception ends the run.
   virtual void publish() = 0;
 

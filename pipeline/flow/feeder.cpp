@@ -184,6 +184,7 @@ async::task<> feeder::feed_all() {
   static_cast<void>(co_await archives_.drain());
   co_await compressed_.drain();
   co_await observed_.drain();
+  co_await taps_.settle();
   if (error) std::rethrow_exception(error);
 }
 

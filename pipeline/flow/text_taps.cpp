@@ -269,19 +269,31 @@ async::task<> text_taps::flush(input_id input, tap& first) {
   }
   if (has_failed_ || !observer_->wants_publishing()) co_return;
   if (run_blocking_) co_return run_blocking_(publish());
-  co_await async::run_on(streams_, publish());
+  if (observer_->must_publish()) {
+    co_await async::run_on(streams_, publish());
+  } else {
+    publishing_.post();  // groups that follow need not wait for the thread of the run
+  }
+}
+
+async::task<> text_taps::settle() {
+  if (publishing_.is_posted()) co_await async::run_on(streams_, publish());  // after the posted call
+}
+
+async::task<> text_taps::publish() {
+  publish_now();
+  co_return;
 }
 
 // The text belongs to an input, but the caller of the run causes the failure.
-async::task<> text_taps::publish() {
-  if (has_failed_) co_return;  // on this thread, since this call was queued
+void text_taps::publish_now() noexcept {
+  if (has_failed_) return;  // on this thread, since this call was queued
   try {
     observer_->publish();
   } catch (...) {
     failures_.note(std::current_exception());  // requests a stop
     has_failed_ = true;
   }
-  co_return;
 }
 
 async::task<> text_taps::note_verified(text_owner owner) {
@@ -314,6 +326,7 @@ async::task<> text_taps::end(input_id input, input_observer::ending how) {
     }
     co_await flush(input, *last);
   }
+  co_await settle();
   discard(input);
 }
 

@@ -135,6 +135,9 @@ class text_taps {
   /// The input has no more text, and its groups have ended.
   async::task<> end(input_id input, input_observer::ending how);
 
+  /// Completes when no call of publish() is pending.
+  async::task<> settle();
+
   /// As end() after a failure of observing: nothing more is observed, and nothing is passed.
   void discard(input_id input);
 
@@ -177,6 +180,7 @@ class text_taps {
   void validate(input_id input, tap& to, std::span<const std::byte> text);
   async::task<> flush(input_id input, tap& first);
   async::task<> publish();
+  void publish_now() noexcept;
 
   io::stream_sink* const sink_;
   text_observer* const observer_;
@@ -190,6 +194,7 @@ class text_taps {
   std::atomic<bool> has_failed_ = false;  // publishing; the run ends, and nothing more is observed
   std::mutex mutex_;
   std::map<input_id, input_taps> open_;  // under the mutex
+  async::posted_call<std::function<void()>> publishing_{streams_, [this] { publish_now(); }};
 };
 
 }  // namespace gpuhist::pipeline

@@ -33,8 +33,8 @@ struct workshop {
   decode_contexts contexts;
 
   explicit workshop(std::size_t number, std::uint64_t window_bytes = 1024 * kib, std::size_t reserved = 0)
-      : contexts({.number = number, .reserved = reserved, .window_bytes = window_bytes}, nullptr, {.chunk_bytes = 50, .threads = 2}, decoding,
-                 slots, collected) {}
+      : contexts({.number = number, .reserved = reserved, .window_bytes = window_bytes}, nullptr,
+                 {.chunk_bytes = 50, .threads = 2}, decoding, slots, collected) {}
 
   void settle() { context.poll(); }
 

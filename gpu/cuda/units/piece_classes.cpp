@@ -16,8 +16,7 @@ std::optional<piece_classes> piece_classes::make(const partition& counted, std::
   return made;
 }
 
-std::size_t piece_rows::find_single_units(std::size_t first, std::uint32_t begin,
-                                          std::span<std::uint32_t> ends) const {
+std::size_t piece_rows::find_single_units(std::size_t first, std::uint32_t begin, std::span<std::uint32_t> ends) const {
   const std::size_t stride = classes_->words_of_row();
   const std::size_t most = std::min(size() - first, ends.size());
   const std::uint32_t* row = words_.data() + first * stride;

@@ -162,9 +162,8 @@ void unit_batch::count(std::size_t unit, gpu::tally& to) const {
   std::ranges::fill(to.counts, 0);
   const auto found = std::ranges::find(joined_, unit, &joined_unit::unit);
   if (found != joined_.end()) return meter_.pieces()->add(std::span<const std::uint32_t>(found->counts), to);
-  const auto run = std::ranges::find_if(runs_, [&](const piece_run& each) {
-    return unit >= each.first_unit && unit - each.first_unit < each.units;
-  });
+  const auto run = std::ranges::find_if(
+      runs_, [&](const piece_run& each) { return unit >= each.first_unit && unit - each.first_unit < each.units; });
   joined_unit own;
   pieces_->add_counts(run->first_piece + unit - run->first_unit, std::span<std::uint32_t>(own.counts));
   meter_.pieces()->add(std::span<const std::uint32_t>(own.counts), to);

@@ -57,7 +57,9 @@ void held_findings::select(unit_record found) {
   if (wanted.lines != nullptr) {
     end_.clear();
     wanted.lines->add_end(found, end_);
-    findings_.lines_of(found.input).add(found.place, end_);
+    rendered_units& to = findings_.lines_of(found.input);
+    if (to.lines.empty()) to.ends = buffers_.take();
+    to.add(found.place, end_);
   }
   if (wanted.records) {
     constexpr std::size_t bytes_of_value = 64;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "pipeline/report/units/held_memory.hpp"
+#include "pipeline/report/units/kept_buffers.hpp"
 #include "pipeline/report/units/unit_meter.hpp"
 #include "pipeline/report/units/unit_renderer.hpp"
 #include "pipeline/report/units/unit_result.hpp"
@@ -115,8 +116,8 @@ class unit_outlet {
 class held_findings final : public unit_outlet {
  public:
   /// Borrows all. `run`: what is held is added to it in the end.
-  held_findings(const unit_plan& plan, const unit_outlet& run, held_memory& memory)
-      : run_(run), findings_(plan), memory_(memory) {}
+  held_findings(const unit_plan& plan, const unit_outlet& run, held_memory& memory, kept_buffers& buffers)
+      : run_(run), buffers_(buffers), findings_(plan), memory_(memory) {}
 
   void add(const unit_totals& more) override { findings_.totals += more; }
   void add_values(std::span<const double> values) override { findings_.values.add(values); }
@@ -146,6 +147,7 @@ class held_findings final : public unit_outlet {
   void note_memory();
 
   const unit_outlet& run_;
+  kept_buffers& buffers_;
   unit_findings findings_;
   held_memory::share memory_;
   std::size_t kept_bytes_ = 0;

@@ -31,7 +31,7 @@ unit_reader::unit_reader(unit_run& run, std::uint64_t number, const std::string&
       fields_(batch_.fields()),
       row_(byte_values),
       scratch_(byte_values) {
-  if (in_head_) out_ = &held_.emplace(meter_.plan(), run, run.held());
+  if (in_head_) out_ = &held_.emplace(meter_.plan(), run, run.held(), run.buffers());
   if (meter_.plan().filter) kept_.emplace(*meter_.plan().filter, run.buffers().take());
   if (kept_ && !held_ && run.outlets() != nullptr) outlet_ = run.outlets()->open(name);
 }

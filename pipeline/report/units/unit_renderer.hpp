@@ -54,7 +54,7 @@ struct rendered_units {
   }
 
   /// Bytes of memory.
-  [[nodiscard]] std::size_t bytes() const { return lines.capacity() * sizeof(line) + ends.capacity(); }
+  [[nodiscard]] std::size_t bytes() const { return lines.size() * sizeof(line) + ends.size(); }
 };
 
 /// Where the lines of units go.

@@ -20,6 +20,16 @@ bool unit_run::wants_publishing() const {
   return !findings_.selected.empty() || !findings_.rendered.empty() || !faults_.empty();
 }
 
+bool unit_run::must_publish() const {
+  constexpr std::size_t max_batches = 256;
+  constexpr std::size_t max_bytes = std::size_t{4} << 20U;
+  constexpr std::size_t bytes_of_record = 1024;
+  const std::scoped_lock lock(mutex_);
+  std::size_t bytes = findings_.selected.size() * bytes_of_record;
+  for (const rendered_units& each : findings_.rendered) bytes += each.ends.size();
+  return findings_.rendered.size() >= max_batches || bytes >= max_bytes;
+}
+
 void unit_run::publish() {
   std::vector<unit_record> found;
   std::vector<rendered_units> lines;
@@ -32,6 +42,7 @@ void unit_run::publish() {
   }
   if (!found.empty()) report_(found);
   if (!lines.empty()) output_.write_all(lines);
+  for (rendered_units& each : lines) buffers_.give_back(std::move(each.ends));
   for (const lines_without_field& each : faults) report_lines_(each);
 }
 
@@ -65,7 +76,11 @@ void unit_run::select(unit_record found) {
     output_.form->add_end(found, end);
   }
   const std::scoped_lock lock(mutex_);
-  if (output_.form) findings_.lines_of(found.input).add(found.place, end);
+  if (output_.form) {
+    rendered_units& to = findings_.lines_of(found.input);
+    if (to.lines.empty()) to.ends = buffers_.take();
+    to.add(found.place, end);
+  }
   if (report_) findings_.selected.push_back(std::move(found));
 }
 

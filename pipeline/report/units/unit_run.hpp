@@ -67,6 +67,7 @@ class unit_run final : public text_observer, public unit_outlet {
   [[nodiscard]] bool divides() const override { return !meter_.plan().shape.bytes; }
   std::unique_ptr<input_observer> open_later(const std::string& name, std::uint64_t order) override;
   [[nodiscard]] bool wants_publishing() const override;
+  [[nodiscard]] bool must_publish() const override;
   void publish() override;
   [[nodiscard]] bool filters() const override { return holds_text() && outlets_ == nullptr; }
   [[nodiscard]] bool holds_text() const override { return meter_.plan().filter.has_value(); }
