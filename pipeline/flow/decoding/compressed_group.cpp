@@ -180,7 +180,7 @@ void compressed_inputs::add_decoded(group& task, const decoded_group& text) {
 
 // Releases the slots of the group. A group that must wait for those before it copies its rows first: they may need a
 // slot.
-async::task<> compressed_inputs::observe_units(group& task, const decoded_group& text) {
+async::task<> compressed_inputs::observe_units(group& task, const decoded_group& text) const {
   std::vector<std::vector<std::uint32_t>> copied;
   for (const std::span<const std::uint32_t> rows : text.unit_rows) {
     using gpu::cuda::units::piece_rows;

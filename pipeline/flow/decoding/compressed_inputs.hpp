@@ -100,7 +100,7 @@ class compressed_inputs {
   async::task<> decode(group_pointer task);
   void end_group(group& task, std::exception_ptr error) noexcept;
   async::task<bool> decode_on_device(group& task);
-  async::task<> observe_units(group& task, const decoded_group& text);
+  async::task<> observe_units(group& task, const decoded_group& text) const;
   async::task<bool> stage(group& task);
   void add_decoded(group& task, const decoded_group& text);
   void note_reached(group& task, std::uint64_t compressed_bytes);
