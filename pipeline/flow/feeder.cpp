@@ -37,12 +37,17 @@ std::uint64_t part_bytes_of(const run_plan& plan, const text_taps& taps) {
   return plan.threads > 1 && !plan.windows && taps.takes_groups() ? bytes : 0;
 }
 
-// Groups whose units a device measures need a context in reserve.
+// Groups whose units a device measures need a context in reserve: one more, if there is a slot for its cutter.
+bool has_slot_for_reserve(const buffer_plan& buffers) { return buffers.slots > buffers.decoders + 1; }
 bool decodes_on_device(const run_plan& plan, const text_taps& taps) {
-  return plan.decodes_on_device && (!taps.is_used() || plan.buffers.decoders > 1);
+  return plan.decodes_on_device && (!taps.is_used() || plan.buffers.decoders > 1 || has_slot_for_reserve(plan.buffers));
 }
-bool measures_on_device(const run_plan& plan, const text_taps& taps) {
-  return decodes_on_device(plan, taps) && taps.is_used();
+decode_contexts::sizes contexts_of(const run_plan& plan, const text_taps& taps) {
+  const bool has_reserve = decodes_on_device(plan, taps) && taps.is_used();
+  const bool is_one_more = has_reserve && has_slot_for_reserve(plan.buffers);
+  return {.number = plan.buffers.decoders + (is_one_more ? 1U : 0U),
+          .reserved = has_reserve ? 1U : 0U,
+          .window_bytes = plan.buffers.window_limit};
 }
 
 spill_folder folder_of_held_text(const run_plan& plan) {
@@ -111,10 +116,7 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
               .readers = plan.readers,
               .keeps_threads = plan.readers < plan.threads},
              cutter_, counts, notes.read, executors.pool, failures, stop),
-      contexts_({.number = plan.buffers.decoders,
-                 .reserved = measures_on_device(plan, taps_) ? 1U : 0U,
-                 .window_bytes = plan.buffers.window_limit},
-                plan.dictionary,
+      contexts_(contexts_of(plan, taps_), plan.dictionary,
                 {.chunk_bytes = plan.buffers.busy_chunk_bytes,
                  .is_slow = is_slow_to_count(plan) || taps_.is_observed(),
                  .threads = plan.threads},

@@ -51,7 +51,7 @@ run_hooks device_of(std::uint32_t seed) {
 
 plan plan_of_run(test::dice& random, std::vector<std::string> inputs) {
   plan planned = test::byte_plan(std::move(inputs), 1000, random(3, 6), random(1, 3));
-  planned.buffers.decoders = random(2, planned.buffers.slots - 1);
+  planned.buffers.decoders = random(1, planned.buffers.slots - 1);
   planned.buffers.open_inputs = random(1, 3);
   planned.buffers.group_bytes = random.one_of({1U, 50U, 3000U});
   test::decode_on_device(random, planned);
