@@ -334,6 +334,15 @@ class Units(SameResults):
         ended = self.assert_units(frames(data, 300_000), data, "--each", "line", "--where", "digit > 0.2")
         self.assertGreater(len(ended.documents_of("unit")), 90_000)
 
+    def test_max_output_within_a_measured_group(self):
+        data = text(400_000)
+        path = self.file("archive.zst", frames(data, 50_000))
+        for limit in ("1", "50000", "225000", "399999"):
+            with self.subTest(limit=limit):
+                ended = self.assert_same_lines("--format", "jsonl", *SAME_CUTS, "--each", "line", "--where", "digit > 0.2", "--max-output", limit, path)
+                self.assertEqual(ended.status, 1)
+                self.assertIn("decompresses to more than", ended.stderr)
+
     def test_units_whose_rows_do_not_fit_are_measured_on_the_host(self):
         data = b"12\n" * 100_000 + noise(3_000_000) + b"abc\n" * 100_000
         path = self.file("short.zst", frames(data, 500_000))

@@ -109,6 +109,7 @@ void compressed_inputs::end_group(group& task, std::exception_ptr error) noexcep
   failures_.note(std::move(error));
   task.staged.reset();
   task.staged_blocks.clear();
+  copied_bytes_ -= task.copied_bytes;
   if (task.end.failure) {
     task.input.damaged = true;
     task.input.end_reading();  // the reader may wait for a free block or for bytes, and neither is needed any more
@@ -141,7 +142,10 @@ async::task<bool> compressed_inputs::decode_on_device(group& task) {
   }
   std::deque<block> blocks = task.staged->take_blocks();
   const bool measures_units = options_.device->measures_units();
-  if (measures_units) copy_memory_of(blocks);
+  if (measures_units) {
+    for (const block& each : blocks) note_copied(task, each.bytes.size());
+    copy_memory_of(blocks);
+  }
   blocks.insert(blocks.end(), std::make_move_iterator(task.staged_blocks.begin()),
                 std::make_move_iterator(task.staged_blocks.end()));
   task.staged_blocks = std::move(blocks);
@@ -178,9 +182,23 @@ void compressed_inputs::add_decoded(group& task, const decoded_group& text) {
   task.end.text_bytes = bytes;
 }
 
+// Until the group ends. No group begins if all groups have copied much.
+void compressed_inputs::note_copied(group& task, std::uint64_t bytes) {
+  task.copied_bytes += bytes;
+  copied_bytes_ += bytes;
+}
+
+bool compressed_inputs::has_copied_much() const {
+  constexpr std::uint64_t share_of_slots = 4;
+  const device_frames* const device = options_.device;
+  return device != nullptr &&
+         copied_bytes_ >= std::uint64_t{device->max_slots()} * device->slot_bytes() / share_of_slots &&
+         copied_bytes_ > 0;
+}
+
 // Releases the slots of the group. A group that must wait for those before it copies its rows first: they may need a
 // slot.
-async::task<> compressed_inputs::observe_units(group& task, const decoded_group& text) const {
+async::task<> compressed_inputs::observe_units(group& task, const decoded_group& text) {
   std::vector<std::vector<std::uint32_t>> copied;
   for (const std::span<const std::uint32_t> rows : text.unit_rows) {
     using gpu::cuda::units::piece_rows;
@@ -191,6 +209,7 @@ async::task<> compressed_inputs::observe_units(group& task, const decoded_group&
       taken = co_await options_.text_to->observe(task.owner, pieces, 0);
       if (taken == pieces.size()) continue;
     }
+    note_copied(task, rows.size_bytes());
     copied.emplace_back(rows.begin() + static_cast<std::ptrdiff_t>(taken * classes.words_of_row()), rows.end());
   }
   task.staged.reset();

@@ -90,6 +90,7 @@ struct compressed_inputs::group {
   io::decode_start start{};
   decode_contexts::lease context{};
   std::optional<staged_group> staged{};  // for a device; a context is acquired only if the host must decode
+  std::uint64_t copied_bytes = 0;        // of memory, because it waits for the groups before it
   std::deque<block> staged_blocks{};     // which the host must decode; they precede `blocks`
   async::channel<block> blocks{};
   std::optional<part_queue> parts{};  // of the current frame, if threads decode it together

@@ -149,7 +149,7 @@ async::task<> compressed_inputs::begin_group(compressed_input& input, const io::
                                              std::span<const std::byte> begin) {
   std::size_t max_running = max_groups();
   if (input.on_device) max_running = std::max<std::size_t>(max_running, options_.device->max_slots());
-  while (input.running.size() >= max_running) {
+  while (input.running.size() >= max_running || (has_copied_much() && !input.running.empty())) {
     co_await input.running.front()->ended.wait();
     retire_oldest(input);
   }

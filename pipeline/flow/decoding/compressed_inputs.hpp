@@ -26,6 +26,7 @@
 #include "pipeline/flow/statistics/feed_notes.hpp"
 #include "pipeline/flow/text_taps.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -100,7 +101,9 @@ class compressed_inputs {
   async::task<> decode(group_pointer task);
   void end_group(group& task, std::exception_ptr error) noexcept;
   async::task<bool> decode_on_device(group& task);
-  async::task<> observe_units(group& task, const decoded_group& text) const;
+  async::task<> observe_units(group& task, const decoded_group& text);
+  void note_copied(group& task, std::uint64_t bytes);
+  [[nodiscard]] bool has_copied_much() const;
   async::task<bool> stage(group& task);
   void add_decoded(group& task, const decoded_group& text);
   void note_reached(group& task, std::uint64_t compressed_bytes);
@@ -132,6 +135,7 @@ class compressed_inputs {
   const std::shared_ptr<block_pool> blocks_;
   async::semaphore open_permits_;  // one for each open input
   async::task_group feeding_;
+  std::atomic<std::uint64_t> copied_bytes_ = 0;  // of groups that wait for those before them
 };
 
 }  // namespace gpuhist::pipeline

@@ -54,13 +54,8 @@ async::task<std::size_t> staged_group::append(std::span<const std::byte> bytes) 
   while (appended < bytes.size()) {
     const std::uint64_t used = size_ - (slots_.size() - 1) * std::uint64_t{owner_.slot_bytes()};
     if (used == owner_.slot_bytes()) {
-      if (slots_.size() == owner_.max_slots_of_group()) break;
-      std::shared_ptr<staging_slot> more;
-      if (waits_) {
-        more = co_await owner_.slots_.acquire();
-      } else {
-        more = owner_.slots_.try_acquire();
-      }
+      if (!may_have_more_slots()) break;
+      std::shared_ptr<staging_slot> more = co_await next_slot();
       if (!more) break;
       slots_.push_back(std::move(more));
       continue;
@@ -84,14 +79,27 @@ std::vector<std::span<const std::byte>> staged_group::pieces() const {
   return all;
 }
 
-std::vector<std::span<std::byte>> staged_group::room_for_rows(std::uint64_t wanted) {
-  while (slots_.size() * std::uint64_t{owner_.slot_bytes()} < wanted && slots_.size() < owner_.max_slots_of_group()) {
-    std::shared_ptr<staging_slot> more = owner_.slots_.try_acquire();
+bool staged_group::may_have_more_slots() const {
+  return slots_.size() + row_slots_.size() < owner_.max_slots_of_group();
+}
+
+// Null: none is free, and the group does not wait for one.
+async::task<std::shared_ptr<staging_slot>> staged_group::next_slot() {
+  if (waits_) co_return co_await owner_.slots_.acquire();
+  co_return owner_.slots_.try_acquire();
+}
+
+async::task<> staged_group::reserve_rows(std::uint64_t wanted) {
+  while (row_slots_.size() * std::uint64_t{owner_.slot_bytes()} < wanted && may_have_more_slots()) {
+    std::shared_ptr<staging_slot> more = co_await next_slot();
     if (!more) break;
-    slots_.push_back(std::move(more));
+    row_slots_.push_back(std::move(more));
   }
+}
+
+std::vector<std::span<std::byte>> staged_group::room_for_rows() const {
   std::vector<std::span<std::byte>> all;
-  for (const auto& each : slots_) all.emplace_back(each->memory(), owner_.slot_bytes());
+  for (const auto& each : row_slots_) all.emplace_back(each->memory(), owner_.slot_bytes());
   return all;
 }
 
@@ -102,6 +110,7 @@ std::deque<block> staged_group::take_blocks() {
     blocks.push_back({.memory = std::shared_ptr<const std::byte>(slots_[i], slots_[i]->memory()), .bytes = all[i]});
   }
   slots_.clear();
+  row_slots_.clear();
   size_ = 0;
   return blocks;
 }
@@ -158,6 +167,7 @@ std::string device_frames::note() const {
 
 async::task<std::optional<staged_group>> device_frames::begin_group(std::span<const std::byte> begin, bool waits) {
   if (is_too_long(begin) || are_units_too_short() || !start()) co_return std::nullopt;
+  if (measures_units() && has_failed_) co_return std::nullopt;  // all contexts decode, not only the one in reserve
   async::semaphore::permit incomplete;
   std::shared_ptr<staging_slot> slot;
   if (settings_.shares) {
@@ -193,12 +203,13 @@ bool device_frames::fits(const staged_group& group, const encoded_frames& frames
 }
 
 async::task<std::optional<decoded_group>> device_frames::decode(staged_group& group) {
-  group.complete();
   const auto pieces = group.pieces();
   const std::optional<encoded_frames> frames =
       list_frames({.size = group.size(), .copy = [&](std::uint64_t at, std::span<std::byte> to) {
                      copy_from(pieces, slot_bytes(), at, to);
                    }});
+  if (frames && measures_units()) co_await group.reserve_rows(expected_row_bytes(frames->text_room));
+  group.complete();
   if (!frames || !fits(group, *frames)) co_return std::nullopt;
   decoded_group result{.text_bytes = 0, .frames = frames->frames.size()};
   result.row.resize(engine_.layout().columns());
@@ -215,11 +226,15 @@ async::task<std::optional<decoded_group>> device_frames::decode(staged_group& gr
                        failure = std::move(error);
                        completed.set();
                      }};
-  if (job.units != nullptr) job.unit_rows = group.room_for_rows(expected_row_bytes(job.text_room));
+  if (job.units != nullptr) job.unit_rows = group.room_for_rows();
   decoder_->submit(job);
   co_await completed.wait();
-  if (failure) note_failure(failure);
-  if (failure) co_return std::nullopt;
+  if (failure) {
+    note_failure(failure);
+    has_failed_ = true;
+    keep(group.take_row_slots());
+    co_return std::nullopt;
+  }
   if (job.units != nullptr) note_pieces(job);
   if (!job.decoded) co_return std::nullopt;
   result.text_bytes = job.text_bytes;
@@ -231,12 +246,18 @@ std::uint64_t device_frames::expected_row_bytes(std::uint64_t text_bytes) const 
   return text_bytes / bytes_of_piece_ * settings_.units->bytes_of_row();
 }
 
-// Units may be shorter than expected: the next groups get more memory for their rows.
+void device_frames::keep(std::vector<std::shared_ptr<staging_slot>> slots) {
+  const std::scoped_lock lock(mutex_);
+  for (auto& each : slots) lost_slots_.push_back(std::move(each));
+}
+
+// How long the pieces of the next groups are expected to be: shorter ones than in this group at once, longer ones by
+// and by.
 void device_frames::note_pieces(const gpu::frame_job& job) {
   if (job.unit_pieces == 0) return;
-  const std::uint64_t found = std::max<std::uint64_t>(1, job.text_bytes / job.unit_pieces);
-  std::uint64_t expected = bytes_of_piece_;
-  while (found < expected && !bytes_of_piece_.compare_exchange_weak(expected, found)) continue;
+  const std::uint64_t found = std::max<std::uint64_t>(1, job.text_bytes / job.unit_pieces * 3 / 4);
+  const std::uint64_t expected = bytes_of_piece_;
+  bytes_of_piece_ = found < expected ? found : expected + (found - expected) / 4;
 }
 
 }  // namespace gpuhist::pipeline

@@ -42,9 +42,15 @@ class staged_group {
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] std::vector<std::span<const std::byte>> pieces() const;
 
-  /// Memory for results: that of the bytes, which the device has then read, and of further slots if these are free and
-  /// so much is wanted.
-  std::vector<std::span<std::byte>> room_for_rows(std::uint64_t wanted);
+  /// Takes slots for so many bytes of results, or as many as append() would. Not those of the bytes: the host decodes
+  /// them if the device fails. Before complete(): a group that is complete must not wait for slots.
+  async::task<> reserve_rows(std::uint64_t wanted);
+
+  /// The memory of these slots.
+  [[nodiscard]] std::vector<std::span<std::byte>> room_for_rows() const;
+
+  /// The slots that a device may still write to.
+  [[nodiscard]] std::vector<std::shared_ptr<staging_slot>> take_row_slots() { return std::move(row_slots_); }
 
   /// The bytes, for decoding on the host. Leaves the group empty. Throws std::bad_alloc.
   std::deque<block> take_blocks();
@@ -53,7 +59,11 @@ class staged_group {
   device_frames& owner_;
   async::semaphore::permit incomplete_;
   bool waits_;
+  [[nodiscard]] bool may_have_more_slots() const;
+  async::task<std::shared_ptr<staging_slot>> next_slot();
+
   std::vector<std::shared_ptr<staging_slot>> slots_;
+  std::vector<std::shared_ptr<staging_slot>> row_slots_;
   std::uint64_t size_ = 0;
 };
 
@@ -124,6 +134,7 @@ class device_frames {
   [[nodiscard]] bool fits(const staged_group& group, const encoded_frames& frames) const;
   [[nodiscard]] std::uint64_t expected_row_bytes(std::uint64_t text_bytes) const;
   void note_pieces(const gpu::frame_job& job);
+  void keep(std::vector<std::shared_ptr<staging_slot>> slots);
 
   gpu::engine& engine_;
   const settings settings_;
@@ -131,8 +142,10 @@ class device_frames {
   std::string note_;
   gpu::frame_decoder* decoder_ = nullptr;  // null: none
   staging_slots slots_;
+  std::vector<std::shared_ptr<staging_slot>> lost_slots_;  // under the mutex: a failed device may still write to them
+  std::atomic<bool> has_failed_ = false;                   // the device
   async::semaphore incomplete_{max_incomplete};
-  std::atomic<std::uint64_t> bytes_of_piece_{100};  // of text; fewer are expected after a group had fewer
+  std::atomic<std::uint64_t> bytes_of_piece_{32};  // of text, as expected
 };
 
 }  // namespace gpuhist::pipeline

@@ -48,7 +48,10 @@ unit_findings& unit_findings::operator+=(unit_findings more) {
 }
 
 rendered_units& unit_findings::lines_of(const std::shared_ptr<const std::string>& input) {
-  if (rendered.empty() || rendered.back().input != input) rendered.push_back({.input = input});
+  const auto found =
+      std::find_if(rendered.rbegin(), rendered.rend(), [&](const rendered_units& each) { return each.input == input; });
+  if (found != rendered.rend()) return *found;
+  rendered.push_back({.input = input});
   return rendered.back();
 }
 
