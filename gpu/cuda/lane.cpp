@@ -174,7 +174,7 @@ void lane::enqueue(buffers& set) {
   set.counted.record(stream_);
 }
 
-// The chunks of a large file have the same extents. A small copy delays the large ones: 5 % of the rate of the link.
+// The chunks of a large file have the same extents, which need not be copied between the large copies again.
 void lane::copy_extents(buffers& set) {
   const auto extents = set.jobs.extents();
   if (extents.empty() || std::ranges::equal(extents, set.copied_extents)) return;

@@ -1,5 +1,7 @@
 #include "pipeline/counts/spilled_bytes.hpp"
 
+#include "io/write_at.hpp"
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -28,18 +30,6 @@ io::descriptor temporary_file(const std::string& folder) {
   return file;
 }
 
-bool write_all(int fd, std::string_view text, std::uint64_t at) {
-  while (!text.empty()) {
-    const ssize_t written = ::pwrite(fd, text.data(), text.size(), static_cast<off_t>(at));
-    if (written < 0 && errno == EINTR) continue;
-    if (written == 0) errno = ENOSPC;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-    at += static_cast<std::uint64_t>(written);
-  }
-  return true;
-}
-
 }  // namespace
 
 std::uint64_t spilled_bytes::append(std::string_view piece) {
@@ -53,7 +43,7 @@ std::uint64_t spilled_bytes::append(std::string_view piece) {
 // Under the lock. If the write fails, all bytes stay in memory.
 void spilled_bytes::spill() {
   if (!file_) file_ = temporary_file(folder_.path);
-  if (!file_ || !write_all(file_.get(), tail_, file_bytes_)) throw_spill_error(folder_, errno);
+  if (!file_ || !io::write_at(file_.get(), tail_, file_bytes_)) throw_spill_error(folder_, errno);
   file_bytes_ += tail_.size();
   tail_.clear();
 }

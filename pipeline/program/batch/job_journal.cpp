@@ -1,6 +1,7 @@
 #include "pipeline/program/batch/job_journal.hpp"
 
 #include "io/destination_error.hpp"
+#include "io/write_at.hpp"
 #include "pipeline/program/batch/checksum.hpp"
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/output/destination.hpp"
@@ -80,18 +81,6 @@ Number number_at(std::string_view bytes) {
   return value;
 }
 
-bool write_whole(int file, std::string_view bytes, std::uint64_t at) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(at));
-    if (written < 0 && errno == EINTR) continue;
-    if (written == 0) errno = ENOSPC;
-    if (written <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-    at += static_cast<std::uint64_t>(written);
-  }
-  return true;
-}
-
 }  // namespace
 
 journal_content read_journal(int file, const std::function<void(const std::string&)>& begin,
@@ -159,7 +148,7 @@ void job_journal::append(std::string_view record) {
 
 void job_journal::write() {
   if (held_.empty()) return;
-  if (!write_whole(file_.get(), held_, end_)) {
+  if (!io::write_at(file_.get(), held_, end_)) {
     const int error = errno;
     [[maybe_unused]] const int ignored = ::ftruncate(file_.get(), static_cast<off_t>(end_));
     errno = error;
