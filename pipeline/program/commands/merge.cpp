@@ -1,4 +1,5 @@
-// `gpuhist merge DIR...`: adds the published states of the shards of a batch job.
+// `gpuhist merge DIR...`: adds the published states of the shards of a batch job; other operands are results
+// (merge_results).
 #include "config/usage_error.hpp"
 #include "io/descriptor.hpp"
 #include "pipeline/program/batch/job_folder.hpp"
@@ -9,6 +10,7 @@
 #include "pipeline/program/batch/job_planning.hpp"
 #include "pipeline/program/batch/job_shards.hpp"
 #include "pipeline/program/commands/commands.hpp"
+#include "pipeline/program/commands/merge_results.hpp"
 #include "pipeline/report/formats/text.hpp"
 #include "pipeline/report/output/messages.hpp"
 
@@ -135,8 +137,9 @@ void add_part(const job_part& part, const manifest& inputs, std::size_t classes,
 
 }  // namespace
 
-ending merge(const config::options& typed) {
-  if (typed.inputs.empty()) throw config::usage_error("gpuhist merge: give the folders of the shards");
+ending merge(const config::options& typed, const io::open_descriptors& open_descriptors) {
+  if (typed.inputs.empty()) throw config::usage_error("gpuhist merge: give results, or the folders of the shards");
+  if (adds_results(typed)) return merge_results(typed, open_descriptors);
   const std::string began = now_as_text();
   const std::vector<job_part> parts = find_parts(typed.inputs);
   const std::vector<std::size_t> missing = missing_of(parts);
