@@ -26,6 +26,7 @@ std::optional<scheme_names> schemes_of_document(const std::string& path, const j
   const auto buckets = document.find("buckets");
   if (document.value("kind", "") != "result" || buckets == document.end() || !buckets->is_object()) return std::nullopt;
   scheme_names made{.result = path,
+                    .lists_byte_counts = document.contains("byte_counts"),
                     .has_byte_counts = document.contains("byte_counts") || buckets->contains("bytes"),
                     .ignore_case = document.value("ignore_case", false)};
   for (const auto& [name, counts] : buckets->items()) {

@@ -15,6 +15,7 @@ namespace gpuhist::pipeline {
 struct scheme_names {
   std::string result;                                         ///< the name of its file
   std::map<std::string, std::vector<std::string>> buckets{};  ///< of each scheme, in byte order
+  bool lists_byte_counts = false;                             ///< --byte-counts
   bool has_byte_counts = false;                               ///< the counts of all byte values can be read
   bool ignore_case = false;
 

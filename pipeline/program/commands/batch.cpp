@@ -70,6 +70,7 @@ void check_options(const config::options& typed) {
   refuse(
       typed.new_only && typed.shard, typed, "--new-only",
       "the manifest of shards is fixed; count what is new in another folder, and add the results with gpuhist merge");
+  refuse(typed.new_only && typed.plans_only, typed, "--new-only", "is for a run, which extends the manifest itself");
   refuse(typed.new_only && typed.manifest, typed, "--new-only", "looks up the inputs; leave --manifest out");
   refuse(typed.drop_missing && !typed.new_only, typed, "--drop-missing", "requires --new-only");
   // elsewhere, the format is that of other commands
@@ -140,9 +141,11 @@ found_manifest find_manifest(const config::options& typed, const job_folder& fol
   } else {
     found = new_manifest(typed, folder);
   }
-  refuse(typed.fingerprint && *typed.fingerprint != found.content.fingerprint, typed, "--fingerprint",
-         "the manifest has fingerprints of the kind " + std::string(name_of(found.content.fingerprint)) +
-             "; give that one, or another --output-dir");
+  if (typed.fingerprint && *typed.fingerprint != found.content.fingerprint) {
+    throw std::runtime_error(typed.where("--fingerprint") + ": the manifest has fingerprints of the kind " +
+                             std::string(name_of(found.content.fingerprint)) +
+                             "; give that one, or another --output-dir");
+  }
   return found;
 }
 

@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -119,6 +120,18 @@ manifest manifest_of(const std::vector<std::string>& folders, const std::string&
   throw std::runtime_error("no folder has the manifest of the parts (.gpuhist-batch/manifest.jsonl)");
 }
 
+// The runs of all shards whose folders are known; a part may have been copied alone.
+std::vector<job_run_times> runs_of(const std::vector<std::string>& folders, const std::vector<job_part>& parts) {
+  std::vector<job_run_times> all;
+  for (const job_part& part : parts) {
+    for (const std::string& each : folders) {
+      std::ranges::move(read_runs(job_folder(each, part.identity.shard).runs_file()), std::back_inserter(all));
+    }
+  }
+  std::ranges::stable_sort(all, {}, &job_run_times::began);
+  return all;
+}
+
 // Every entry of the part must have a result.
 void add_part(const job_part& part, const manifest& inputs, std::size_t classes, job_ledger& to) {
   const std::vector<std::size_t> entries = divide(inputs, part.identity.shard.count)[part.identity.shard.number - 1];
@@ -157,10 +170,12 @@ ending merge(const config::options& typed, const io::open_descriptors& open_desc
   const plan planned = make_plan(options);
   job_ledger ledger(inputs.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
   for (const job_part& each : parts) add_part(each, inputs, planned.partition.classes, ledger);
+  const std::vector<job_run_times> runs = runs_of(typed.inputs, parts);
   job.shard.number = 0;
   const fs::path folder = typed.output_dir.value_or(typed.inputs.front());
   job_folder(folder).create();
-  write_outputs(folder, planned, inputs, ledger, {.header = header_of(job), .began = began, .missing_shards = missing});
+  write_outputs(folder, planned, inputs, ledger,
+                {.header = header_of(job), .began = began, .missing_shards = missing, .runs = runs});
   if (!typed.quiet) {
     complain(printable(folder.string()) + ": " + grouped(ledger.finished()) + " of " + grouped(inputs.entries.size()) +
              " inputs, " + grouped(ledger.failed()) + " failed");

@@ -129,10 +129,15 @@ void write_sum(const config::options& typed, const report& sum, const io::open_d
 }  // namespace
 
 bool adds_results(const config::options& typed) {
-  const bool is_for_sums = typed.output || (typed.format && !typed.origins.contains("--format"));
-  return is_for_sums || std::ranges::any_of(typed.inputs, [](const std::string& each) {
-           return !is_folder(each) || job_folder(each).parts().empty();
-         });
+  const auto is_typed = [&](const auto& value, std::string_view option) {
+    return value && !typed.origins.contains(option);
+  };
+  const bool is_for_sums = is_typed(typed.output, "--output") || is_typed(typed.format, "--format");
+  if (is_for_sums) return true;
+  const bool is_for_parts = typed.partial || typed.output_dir;
+  return !is_for_parts && std::ranges::any_of(typed.inputs, [](const std::string& each) {
+    return !is_folder(each) || job_folder(each).parts().empty();
+  });
 }
 
 ending merge_results(const config::options& typed, const io::open_descriptors& open_descriptors) {
@@ -154,7 +159,7 @@ ending merge_results(const config::options& typed, const io::open_descriptors& o
     return {.exit_status = ending::input_failed};
   }
   for (const config::scheme& each : schemes) merged.sum.schemes.push_back(view_through(each, counted));
-  merged.sum.byte_counts = have_byte_counts;
+  merged.sum.byte_counts = have_byte_counts && std::ranges::all_of(found, &scheme_names::lists_byte_counts);
   merged.sum.ignore_case = ignore_case;
   locale_is_utf8();
   write_sum(typed, merged.sum, open_descriptors);

@@ -8,7 +8,7 @@
 namespace gpuhist::pipeline {
 
 /// Whether the operands are results to be added, instead of folders with parts of one job: --format or --output is
-/// given, or an operand is not a folder with parts.
+/// given, or an operand is not a folder with parts, and no option for parts is given.
 bool adds_results(const config::options& typed);
 
 /// Writes the sum to --output. Throws config::usage_error for options that do not fit, and for results whose schemes
