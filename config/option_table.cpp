@@ -577,6 +577,14 @@ constexpr std::array rows = {
                "because they "
                "may still be written. A message says how many. Default: none is left out.",
                "gpuhist batch job.toml --min-age 10m", [](options& o, value v) { o.min_age = parse_age(v); }},
+    option_row{
+        jobs, "--checkpoint-every", "TIME", value_kind::interval, "", batch_runs, rare,
+        "how often the progress in large files is recorded (default: 2s)",
+        "Records every TIME (500ms, 2s, 1m) how far each file was counted, so that a run that was killed continues "
+        "there: in plain files at any offset, in compressed files at the end of a frame or member. Not with "
+        "--utf8, --each and --window: files that were not finished are counted again from their beginning. Default: "
+        "2s.",
+        "gpuhist batch job.toml --checkpoint-every 1m", [](options& o, value v) { o.checkpoint_every = parse_age(v); }},
     option_row{jobs, "--trust-names", "", value_kind::flag, "", batch_runs, rare, "ignore times of modification",
                "Does not compare the time of modification of a file with the manifest, for files that were copied "
                "since. Size and "

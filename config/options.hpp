@@ -144,6 +144,7 @@ struct options {
   std::string job;                                ///< batch: the job file; empty: the job is given by options
   std::optional<std::string> manifest;  ///< batch: a list of inputs with their sizes, a path; nothing: it is made
   std::optional<std::chrono::milliseconds> min_age;  ///< batch: files that changed later are left out
+  std::chrono::milliseconds checkpoint_every{2000};  ///< batch: how often the progress inside files is recorded
   std::optional<error_limit> max_errors;             ///< batch; nothing: no limit
   std::vector<std::string> presets;                  ///< names (config/presets)
   std::optional<unit_ranking> top_units;             ///< the units with the highest values
