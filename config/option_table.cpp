@@ -600,6 +600,14 @@ constexpr std::array rows = {
         "Removes inputs that are no longer found, with their counts. Requires --new-only. Default: they keep their "
         "counts.",
         "gpuhist batch job.toml --new-only --drop-missing", turn<&options::drop_missing>},
+    option_row{
+        jobs, "--checkpoint-every", "TIME", value_kind::interval, "", batch_runs, rare,
+        "how often the progress in large files is recorded (default: 2s)",
+        "Records every TIME (500ms, 2s, 1m) how far each file was counted, so that a run that was killed continues "
+        "there: in plain files at any offset, in compressed files at the end of a frame or member. Not with "
+        "--utf8, --each and --window: files that were not finished are counted again from their beginning. Default: "
+        "2s.",
+        "gpuhist batch job.toml --checkpoint-every 1m", [](options& o, value v) { o.checkpoint_every = parse_age(v); }},
     option_row{jobs, "--trust-names", "", value_kind::flag, "", batch_runs, rare, "ignore times of modification",
                "Does not compare the time of modification of a file with the manifest, for files that were copied "
                "since. Size and "

@@ -150,6 +150,7 @@ struct options {
   std::string job;                                ///< batch: the job file; empty: the job is given by options
   std::optional<std::string> manifest;  ///< batch: a list of inputs with their sizes, a path; nothing: it is made
   std::optional<std::chrono::milliseconds> min_age;  ///< batch: files that changed later are left out
+  std::chrono::milliseconds checkpoint_every{2000};  ///< batch: how often the progress inside files is recorded
   std::optional<error_limit> max_errors;             ///< batch; nothing: no limit
   std::optional<fingerprint_kind> fingerprint;       ///< batch; nothing: that of the manifest, or ends
   std::vector<std::string> presets;                  ///< names (config/presets)

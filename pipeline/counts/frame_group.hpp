@@ -20,6 +20,8 @@ namespace gpuhist::pipeline {
 struct group_end {
   std::uint64_t text_bytes = 0;                     ///< passed on to be merged, verified or not
   std::optional<std::uint64_t> compressed_bytes{};  ///< of the input, up to the end of the group; nothing: plain text
+  /// Frames of the input up to the end of the group, if a decoder that begins there needs to know nothing else.
+  std::optional<std::uint64_t> frames{};
 
   /// The ranges of the group that were lost before decoding resumed. Offsets of text count from the group's begin.
   std::vector<lost_range> lost_ranges{};

@@ -1,5 +1,6 @@
 #include "pipeline/counts/input_counts.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -22,6 +23,24 @@ std::string skipped_text(const lost_range& lost, std::uint64_t end) {
 }
 
 }  // namespace
+
+// A prefix has no failure but that of a lost range.
+input_counts::input_counts(const input_prefix& counted, const row_folding& rows)
+    : rows_(&rows),
+      name_(counted.counted.name),
+      format_(counted.counted.format),
+      compressed_bytes_(counted.counted.compressed_bytes),
+      verified_{.counts = counted.counted.verified, .edges = counted.edges},
+      unverified_(counted.counted.unverified),
+      merged_(counted.text_bytes()),
+      continued_from_(merged_),
+      lost_(counted.counted.lost_ranges),
+      number_of_lost_ranges_(counted.counted.number_of_lost_ranges),
+      failed_by_loss_(!lost_.empty()),
+      closed_(merged_) {
+  if (compressed_bytes_) committed_to_ = {.compressed_bytes = *compressed_bytes_, .frames = counted.frames};
+  if (failed_by_loss_) failure_ = {.kind = failure_kind::damaged, .text = lost_.front().cause};
+}
 
 bool input_counts::is_complete() const {
   return expected_ == merged_ && groups_.empty() && failure_.is_none() && unverified_.bytes() == 0;
@@ -63,6 +82,7 @@ void input_counts::close_group(group_id group, group_end end) {
 void input_counts::commit_groups(gpu::tally& verified, gpu::tally& unverified) {
   while (!groups_.empty() && groups_.front().is_finished()) {
     const bool is_last = groups_.front().has_dropped() || groups_.front().end().failure;
+    if (is_last) interrupted_at_ = prefix();
     commit(groups_.front(), verified, unverified);
     if (is_last) {
       groups_.clear();
@@ -88,9 +108,13 @@ void input_counts::commit(const frame_group& group, gpu::tally& verified, gpu::t
   unverified_ += damaged;
   unverified += damaged;
   if (group.end().compressed_bytes) compressed_bytes_ = group.end().compressed_bytes;
+  committed_to_.reset();
+  if (compressed_bytes_ && group.end().frames) {
+    committed_to_ = {.compressed_bytes = *compressed_bytes_, .frames = *group.end().frames};
+  }
   lost_.insert(lost_.end(), std::make_move_iterator(lost.begin()), std::make_move_iterator(lost.end()));
   number_of_lost_ranges_ += group.end().number_of_lost_ranges;
-  failed_by_loss_ = failed_by_loss_ || (failure_.is_none() && !lost_.empty());
+  failed_by_loss_ = !io::is_cut_short(failure.kind) && (failed_by_loss_ || (failure_.is_none() && !lost_.empty()));
   failure_ = std::move(failure);
   merged_ += group.merged_bytes();
 }
@@ -106,9 +130,14 @@ std::vector<lost_range> input_counts::lost_in(const group_end& end) const {
   return listed;
 }
 
-// The first failure of the input up to the end of this group.
+// The first failure of the input up to the end of this group. After a lost range, a stop is the failure: the input was
+// not read to its end.
 input_failure input_counts::failure_after(const frame_group& group) const {
   const group_end& end = group.end();
+  const bool had_loss_only = failure_.is_none() || failed_by_loss_;
+  if (had_loss_only && end.failure && !group.has_dropped()) {
+    if (input_failure ended = end.failure(merged_); io::is_cut_short(ended.kind)) return ended;
+  }
   if (!failure_.is_none()) return failure_;
   if (!end.lost_ranges.empty()) return {.kind = failure_kind::damaged, .text = end.lost_ranges.front().cause};
   if (group.has_dropped()) return not_counted(merged_ + group.merged_bytes(), group.drop_cause());
@@ -121,8 +150,11 @@ std::string input_counts::failure_text() const {
 }
 
 void input_counts::fail(std::uint64_t bytes, input_failure failure) {
-  if (failure_.is_none()) failure_ = std::move(failure);
-  if (!expected_) finish(bytes);
+  if (failure_.is_none() || (failed_by_loss_ && io::is_cut_short(failure.kind))) {
+    failure_ = std::move(failure);
+    failed_by_loss_ = false;
+  }
+  if (!expected_) finish(std::max(bytes, continued_from_));
 }
 
 std::uint64_t input_counts::merged_bytes() const {
@@ -146,6 +178,25 @@ input_report input_counts::report() const {
           .lost_ranges = lost_,
           .number_of_lost_ranges = number_of_lost_ranges_,
           .utf8 = utf8_};
+}
+
+// Plain text is in no group.
+std::optional<input_prefix> input_counts::prefix() const {
+  if (dropping_) return io::is_cut_short(failure_.kind) ? interrupted_at_ : std::nullopt;
+  const bool is_plain = front_ == 1 && groups_.empty() && !compressed_bytes_;
+  const bool is_interrupted = io::is_cut_short(failure_.kind);
+  const bool has_failed = !failure_.is_none() && !failed_by_loss_ && !is_interrupted;
+  const bool is_whole = expected_ == merged_ && !is_interrupted;
+  if (merged_ == 0 || has_failed || is_whole || (!is_plain && !committed_to_)) return std::nullopt;
+  input_prefix made{.counted = report(), .edges = verified_.edges};
+  made.counted.complete = false;
+  made.counted.error.clear();  // of lost ranges, which are listed, or of the stop
+  made.counted.error_kind = failure_kind::none;
+  if (!is_plain) {
+    made.counted.compressed_bytes = committed_to_->compressed_bytes;
+    made.frames = committed_to_->frames;
+  }
+  return made;
 }
 
 void input_counts::add_front(gpu::tally& verified, gpu::tally& unverified) const {

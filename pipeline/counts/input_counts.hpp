@@ -8,6 +8,7 @@
 
 #include "gpu/tally.hpp"
 #include "pipeline/counts/frame_group.hpp"
+#include "pipeline/counts/input_prefix.hpp"
 #include "pipeline/counts/input_report.hpp"
 #include "pipeline/counts/partitioning.hpp"
 #include "pipeline/counts/segment.hpp"
@@ -25,11 +26,20 @@ namespace gpuhist::pipeline {
 /// How many lost ranges of an input are listed. Further ones are only counted.
 inline constexpr std::size_t max_lost_ranges = 1000;
 
+/// The end of a frame.
+struct input_position {
+  std::uint64_t compressed_bytes = 0;
+  std::uint64_t frames = 0;
+};
+
 /// Not thread-safe. A member that throws, for lack of memory, has changed nothing.
 class input_counts {
  public:
   /// `rows` outlives the counts.
   input_counts(std::string name, const row_folding& rows) : rows_(&rows), name_(std::move(name)) {}
+
+  /// Of an input of which a prefix was counted before.
+  input_counts(const input_prefix& counted, const row_folding& rows);
 
   [[nodiscard]] const std::string& name() const { return name_; }
 
@@ -71,7 +81,7 @@ class input_counts {
   /// The text ends after `bytes` bytes: no more will be passed on to be merged.
   void finish(std::uint64_t bytes) { expected_ = bytes; }
 
-  /// The text ends after `bytes` bytes because of this failure. The first failure is kept.
+  /// The text ends after `bytes` bytes because of this failure; 0: no text was added. The first failure is kept.
   void fail(std::uint64_t bytes, input_failure failure);
 
   /// Bytes of the prefix that were merged.
@@ -79,6 +89,10 @@ class input_counts {
 
   /// The report without the front group.
   [[nodiscard]] input_report report() const;
+
+  /// What was counted so far up to a position from which a later run can continue, also if a stop has ended the input.
+  /// Nothing: there is none, or the input was read to its end, or failed.
+  [[nodiscard]] std::optional<input_prefix> prefix() const;
 
   /// Adds the front group's counts so far. Later groups are not part of a prefix.
   void add_front(gpu::tally& verified, gpu::tally& unverified) const;
@@ -103,10 +117,12 @@ class input_counts {
   std::string name_;
   std::string format_ = "unknown";
   std::optional<std::uint64_t> compressed_bytes_;
+  std::optional<input_position> committed_to_;  // of compressed text, if a later run can continue there
   std::optional<utf8_report> utf8_;
   text_tally verified_;    // empty until the first merge or commit
   gpu::tally unverified_;  // of damaged frames; empty until the first commit
   std::uint64_t merged_ = 0;
+  std::uint64_t continued_from_ = 0;  // bytes of text that an earlier run counted
   std::uint64_t dropped_ = 0;
   std::optional<std::uint64_t> expected_;  // bytes of text; set when reading has ended
   input_failure failure_;
@@ -115,10 +131,11 @@ class input_counts {
   std::uint64_t number_of_lost_ranges_ = 0;
   bool failed_by_loss_ = false;  // failure_ is the cause of lost_.front()
   std::uint64_t closed_ = 0;
-  text_edges in_windows_;             // of the text that was added to windows
-  std::vector<pane_id> lost_before_;  // panes that begin after lost text, and are not in in_windows_
-  group_id front_ = 1;                // the front group's number
-  bool dropping_ = false;             // a group was damaged or not counted to its end: later groups are not counted
+  std::optional<input_prefix> interrupted_at_;  // before the group that ended the input
+  text_edges in_windows_;                       // of the text that was added to windows
+  std::vector<pane_id> lost_before_;            // panes that begin after lost text, and are not in in_windows_
+  group_id front_ = 1;                          // the front group's number
+  bool dropping_ = false;  // a group was damaged or not counted to its end: later groups are not counted
 };
 
 }  // namespace gpuhist::pipeline

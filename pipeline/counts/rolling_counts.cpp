@@ -36,6 +36,20 @@ void rolling_counts::note_gap(input_id input, const std::string& cause) {
 input_id rolling_counts::open_input(std::string name) {
   auto opened = std::make_unique<input_counts>(std::move(name), rows_);
   const std::scoped_lock lock(mutex_);
+  return add(std::move(opened));
+}
+
+input_id rolling_counts::open_input(const input_prefix& counted) {
+  auto opened = std::make_unique<input_counts>(counted, rows_);
+  const std::scoped_lock lock(mutex_);
+  const input_id added = add(std::move(opened));
+  rows_.add(verified_, counted.counted.verified);
+  rows_.add(unverified_, counted.counted.unverified);
+  return added;
+}
+
+// Under the lock.
+input_id rolling_counts::add(std::unique_ptr<input_counts> opened) {
   inputs_.push_back({.open = std::move(opened)});
   return static_cast<input_id>(before_ + inputs_.size() - 1);
 }
@@ -98,6 +112,9 @@ void rolling_counts::spill_if_finished(input_id input) {
   if (!counted.is_finished()) return;
   const input_report report = counted.report();
   input_entry& spilled = entry(input);
+  if (completed_ && io::is_cut_short(report.error_kind)) {
+    if (auto prefix = counted.prefix()) interrupted_.push_back(*std::move(prefix));
+  }
   spilled.at = finished_->spill(report);
   spilled.has_failed = report.error_kind != failure_kind::none;
   spilled.open.reset();
@@ -323,6 +340,16 @@ void rolling_counts::fail(input_id input, std::uint64_t bytes, const input_failu
   if (counted == nullptr) return;
   counted->fail(bytes, failure);
   settle(input);
+}
+
+std::vector<input_prefix> rolling_counts::prefixes() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<input_prefix> found = interrupted_;
+  for (const input_entry& each : inputs_) {
+    if (!each.open || each.archive || !each.members.empty() || each.is_represented_by_members) continue;
+    if (auto prefix = each.open->prefix()) found.push_back(*std::move(prefix));
+  }
+  return found;
 }
 
 std::uint64_t rolling_counts::merged_bytes(input_id input) const {

@@ -67,6 +67,9 @@ class rolling_counts {
   /// Adds an input and returns its number.
   input_id open_input(std::string name);
 
+  /// Adds an input of which a prefix was counted by an earlier run: its counts and the totals begin with it.
+  input_id open_input(const input_prefix& counted);
+
   /// Adds an input that is a member of an archive. In reports it follows the archive and its earlier members.
   input_id open_member(std::string name, input_id archive);
 
@@ -136,6 +139,10 @@ class rolling_counts {
   /// With record_completions(): the inputs of counts() that are not among the completed ones.
   [[nodiscard]] std::vector<input_report> incomplete_inputs() const;
 
+  /// With record_completions(): the prefixes of unfinished inputs, and of those that a stop has ended, from which a
+  /// later run can continue. Archives, and members of archives, have none.
+  [[nodiscard]] std::vector<input_prefix> prefixes() const;
+
   /// The input was read to its end, and `bytes` bytes of text were passed on to be merged. Afterwards only merge(),
   /// drop() and conclude() are called for this input.
   void finish(input_id input, std::uint64_t bytes);
@@ -180,6 +187,7 @@ class rolling_counts {
     std::unique_lock<std::mutex> lock_;
   };
 
+  input_id add(std::unique_ptr<input_counts> opened);
   [[nodiscard]] input_counts* find_open(input_id input) const;
   [[nodiscard]] input_entry& entry(input_id input) { return inputs_[input - before_]; }
   [[nodiscard]] const input_entry& entry(input_id input) const { return inputs_[input - before_]; }
@@ -211,6 +219,7 @@ class rolling_counts {
   std::shared_ptr<finished_inputs> finished_;
   std::vector<finished_inputs::location> appending_;
   std::unique_ptr<completed_inputs> completed_;  // null without record_completions()
+  std::vector<input_prefix> interrupted_;        // of spilled inputs that a stop has ended
   std::exception_ptr failure_;
   bool stop_is_due_ = false;
   std::stop_source stop_{std::nostopstate};

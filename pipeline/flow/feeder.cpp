@@ -21,7 +21,7 @@ constexpr std::string_view small_manner = "small files whole, several at once";
 
 // Files whose name is that of an archive are not read by small_files, which would open them twice.
 bool is_small(const listed_input& listed) {
-  return listed.regular && listed.size <= small_bytes && io::promised_by(listed.name) == nullptr &&
+  return listed.regular && listed.size <= small_bytes && !listed.counted && io::promised_by(listed.name) == nullptr &&
          io::promised_archive(listed.name).kind == io::archive_kind::none;
 }
 
@@ -214,6 +214,7 @@ async::task<> feeder::drain() {
 }
 
 input_id feeder::open(const listed_input& listed) {
+  if (listed.counted) return counts_.open_input(*listed.counted);
   return counts_.open_input(listed.name == "-" ? plan_.label : listed.name);
 }
 
@@ -294,7 +295,7 @@ async::task<> feeder::feed(numbered_input next) {
       stop_, [cancel = make_stream_cancel(executors_.streams, source)]() noexcept { cancel->post(); });
   const bool is_passed_through = passes_through(config::pass_through_mode::raw);
   if (is_passed_through) std::get<io::stream_source>(*source).pass_through_to(*sink_);
-  note_failure(input, co_await failure_of(count(input, name, source)), counts_);
+  note_failure(input, co_await failure_of(count(next, source)), counts_);
   if (is_passed_through) {
     co_await async::run_on(executors_.streams, pass_through_rest(input, std::move(source)));
   }
@@ -307,7 +308,10 @@ std::vector<skipped_names> feeder::skipped() const {
 }
 
 // For streams and forwarded inputs, completes when all bytes were read.
-async::task<> feeder::count(input_id input, const std::string& name, const shared_source& source) {
+async::task<> feeder::count(const numbered_input& next, const shared_source& source) {
+  const input_id input = next.input;
+  const std::string& name = next.listed.name;
+  const input_prefix* const counted = next.listed.counted.get();
   const bool is_file = std::holds_alternative<io::file_source>(*source);
   const bool in_turn = !is_file || name == "-" || sink_ != nullptr;
   auto head = co_await heads_.first_bytes(*source);
@@ -315,6 +319,10 @@ async::task<> feeder::count(input_id input, const std::string& name, const share
   const auto forced_archive = heads_.forced_archive();
   const io::format& format = io::settle_format(forced_archive ? std::string_view() : name, head,
                                                forced_archive ? nullptr : plan_.forced_format, plan_.option_name);
+  if (counted != nullptr && format.name != counted->counted.format) {
+    throw io::input_error("is not the file of which an earlier run counted the beginning: its format differs", 0,
+                          failure_kind::refused);
+  }
   counts_.set_format(input, format.name);
   const bool has_members = co_await heads_.is_archive(name, *source, head, format);
   if (has_members && !plan_.archives_refused.empty()) {
@@ -327,7 +335,7 @@ async::task<> feeder::count(input_id input, const std::string& name, const share
     co_await archives_.add(input, std::move(shown_as), source, std::move(head), forced_archive);
     if (in_turn) static_cast<void>(co_await archives_.drain());
   } else if (!is_raw) {
-    co_await compressed_.add(input, source, std::move(head), format);
+    co_await compressed_.add(input, source, std::move(head), format, counted);
     if (in_turn) co_await compressed_.drain();
   } else if (!is_file) {
     co_await async::run_on(executors_.streams, feed_stream(input, source, std::move(head)));
@@ -336,7 +344,8 @@ async::task<> feeder::count(input_id input, const std::string& name, const share
     co_await observed_.add(input, std::shared_ptr<const io::file_source>(source, &std::get<io::file_source>(*source)));
     if (in_turn || plan_.windows) co_await observed_.drain();
   } else {
-    co_await files_.add(input, std::shared_ptr<const io::file_source>(source, &std::get<io::file_source>(*source)));
+    co_await files_.add(input, std::shared_ptr<const io::file_source>(source, &std::get<io::file_source>(*source)),
+                        counted != nullptr ? counted->stored_bytes() : 0);
   }
 }
 

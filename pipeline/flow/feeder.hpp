@@ -81,7 +81,7 @@ class feeder final : public text_feed {
     return sink_ != nullptr && plan_.passes_through == mode;
   }
   [[nodiscard]] io::source open_source(const listed_input& listed) const;
-  async::task<> count(input_id input, const std::string& name, const shared_source& source);
+  async::task<> count(const numbered_input& next, const shared_source& source);
   async::task<> pass_through_rest(input_id input, shared_source source);
   void note_manner(const io::source& source, bool is_raw);
   async::task<> feed_stream(input_id input, shared_source source, bytes head);

@@ -3,6 +3,7 @@
 
 #include "gpu/engines.hpp"
 #include "pipeline/counts/completed_inputs.hpp"
+#include "pipeline/counts/input_prefix.hpp"
 #include "pipeline/counts/run_counts.hpp"
 #include "pipeline/counts/text_observer.hpp"
 #include "pipeline/counts/windows/window_events.hpp"
@@ -39,6 +40,10 @@ struct run_hooks {
   /// Inputs that are not finished at the end of the run follow all others. Several at once. With windows: at the end of
   /// the run.
   std::function<void(std::span<const completed_input>)> inputs_completed{};
+  /// Every prefix_interval, and before the unfinished inputs at the end: the counts of unfinished inputs from which a
+  /// later run can continue (listed_input::counted).
+  std::function<void(std::span<const input_prefix>)> prefixes{};
+  std::chrono::milliseconds prefix_interval{0};  ///< above zero if `prefixes` is set
   /// Every 50 ms, if set: writes reports that could not be written before.
   std::function<void()> write_kept{};
   /// The process exits after the run as for outcome::end_at_once. The run then leaves devices open, which saves 0.1 s.

@@ -21,7 +21,8 @@ run_notifier::run_notifier(async::event_loop& loop, const run_plan& plan, const 
       snapshot_alarm_(loop),
       progress_alarm_(loop),
       flush_alarm_(loop),
-      kept_alarm_(loop) {}
+      kept_alarm_(loop),
+      prefix_alarm_(loop) {}
 
 void run_notifier::start(notified_run run) {
   run_.emplace(std::move(run));
@@ -38,6 +39,7 @@ void run_notifier::start(notified_run run) {
   if (hooks_.progress) spawn(progress_by_time());
   if (status_signal_.is_watched()) spawn(status_by_signal());
   if (hooks_.write_kept) spawn(kept_reports_by_time());
+  if (hooks_.prefixes) spawn(prefixes_by_time());
   if (hooks_.input_finished) spawn(inputs_as_they_finish());
   // lines of windows precede that of their input
   const bool completes_at_once = hooks_.inputs_completed && !plan_.windows;
@@ -152,6 +154,19 @@ async::task<> run_notifier::kept_reports_by_time() {
   }
 }
 
+async::task<> run_notifier::prefixes_by_time() {
+  for (;;) {
+    prefix_alarm_.set(hooks_.prefix_interval);
+    co_await prefix_alarm_.wait();
+    notify_prefixes();
+  }
+}
+
+void run_notifier::notify_prefixes() {
+  const std::vector<input_prefix> found = run_->counts.prefixes();
+  if (!found.empty()) hooks_.prefixes(found);
+}
+
 void run_notifier::notify_finished_inputs() {
   const std::size_t finished = run_->counts.inputs_in_order();
   for (; inputs_notified_ < finished && !ended_by_hook_; ++inputs_notified_) {
@@ -189,6 +204,7 @@ void run_notifier::end_by_hook() {
 }
 
 void run_notifier::notify_remaining_inputs(const run_counts& result) {
+  if (hooks_.prefixes) notify_prefixes();
   if (hooks_.inputs_completed) {
     notify_completed_inputs();
     notify_incomplete_inputs();
@@ -209,6 +225,7 @@ void run_notifier::cancel() {
   progress_alarm_.cancel();
   flush_alarm_.cancel();
   kept_alarm_.cancel();
+  prefix_alarm_.cancel();
   merged_for_snapshots_.close();
   merged_for_status_.close();
   merged_for_inputs_.close();

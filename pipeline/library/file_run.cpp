@@ -109,6 +109,8 @@ run_hooks file_run::hooks() {
     };
   }
   made.inputs_completed = process_.on_completed;
+  made.prefixes = process_.on_prefixes;
+  made.prefix_interval = process_.prefix_interval;
   if (events_.on_snapshot) {
     made.snapshot = [this](const run_counts& now) {
       publisher_.call(events_.on_snapshot, results_of(report::kind::snapshot, now));

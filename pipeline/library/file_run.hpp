@@ -28,6 +28,8 @@ struct process_hooks {
   std::function<units::unit_line_output(const report& frame)> unit_lines{};
   std::function<void(const input_report&)> on_input{};  ///< every finished input, in the order of reports
   std::function<void(std::span<const completed_input>)> on_completed{};  ///< as run_hooks::inputs_completed
+  std::function<void(std::span<const input_prefix>)> on_prefixes{};      ///< as run_hooks::prefixes
+  std::chrono::milliseconds prefix_interval{0};                          ///< as run_hooks::prefix_interval
   /// The counts of inputs that are not read again (run_plan::is_counted), over the partition of the plan: conditions
   /// are checked for them, and they are added to the totals. They outlive the run. Null: none.
   const run_counts* earlier = nullptr;

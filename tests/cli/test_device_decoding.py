@@ -335,9 +335,9 @@ class Units(SameResults):
         self.assertGreater(len(ended.documents_of("unit")), 90_000)
 
     def test_max_output_within_a_measured_group(self):
-        data = text(400_000)
-        path = self.file("archive.zst", frames(data, 50_000))
-        for limit in ("1", "50000", "225000", "399999"):
+        data = text(200_000)  # one group: of several, the one that reaches the limit first gives up the input
+        path = self.file("archive.zst", frames(data, 25_000))
+        for limit in ("1", "25000", "112500", "199999"):
             with self.subTest(limit=limit):
                 ended = self.assert_same_lines("--format", "jsonl", *SAME_CUTS, "--each", "line", "--where", "digit > 0.2", "--max-output", limit, path)
                 self.assertEqual(ended.status, 1)

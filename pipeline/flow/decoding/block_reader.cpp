@@ -85,11 +85,12 @@ class block_reader::credit {
 };
 
 block_reader::block_reader(std::shared_ptr<block_pool> pool, std::size_t own, io::source& source, stage_clock& clock,
-                           std::stop_token stop)
+                           std::stop_token stop, std::uint64_t offset)
     : source_(source),
       clock_(clock),
       stop_(std::move(stop)),
-      account_(std::make_shared<account>(std::move(pool), own)) {}
+      account_(std::make_shared<account>(std::move(pool), own)),
+      offset_(offset) {}
 
 void block_reader::start(async::executor& on, std::shared_ptr<block_reader> reader, std::shared_ptr<io::source> source,
                          std::vector<std::byte> head) {

@@ -113,6 +113,8 @@ void compressed_inputs::end_group(group& task, std::exception_ptr error) noexcep
   if (task.end.failure) {
     task.input.damaged = true;
     task.input.end_reading();  // the reader may wait for a free block or for bytes, and neither is needed any more
+  } else {
+    task.end.frames = task.frames_at_end;
   }
   {
     const std::scoped_lock lock(task.input.mutex);

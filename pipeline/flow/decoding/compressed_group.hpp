@@ -43,10 +43,18 @@ struct compressed_inputs::compressed_input {
                    async::event_loop& streams)
       : id(number), source(std::move(opened)), format(detected), stream_cancel(make_stream_cancel(streams, source)) {}
 
+  // Only the rest of the input is decoded.
+  void continue_after(const input_prefix& counted) {
+    start = {.frames = counted.frames, .compressed_bytes = counted.stored_bytes()};
+    compressed_bytes = start.compressed_bytes;
+    text_so_far = text_bytes = counted.text_bytes();
+  }
+
   input_id id = 0;
   std::shared_ptr<io::source> source;
   const io::format& format;
   const std::shared_ptr<async::deferred_call> stream_cancel;
+  io::decode_start start{};  // of the first group
   std::optional<frame_divider> divider{};
   std::shared_ptr<block_reader> blocks{};
   std::deque<group_pointer> running{};  // groups that are not retired, the oldest first
@@ -93,9 +101,10 @@ struct compressed_inputs::group {
   std::uint64_t copied_bytes = 0;        // of memory, because it waits for the groups before it
   std::deque<block> staged_blocks{};     // which the host must decode; they precede `blocks`
   async::channel<block> blocks{};
-  std::optional<part_queue> parts{};  // of the current frame, if threads decode it together
-  bool has_asked_for_parts = false;   // how the frame can be divided was determined
-  async::event may_request_window{};  // a large one
+  std::optional<part_queue> parts{};             // of the current frame, if threads decode it together
+  bool has_asked_for_parts = false;              // how the frame can be divided was determined
+  std::optional<std::uint64_t> frames_at_end{};  // group_end::frames; set before the end of `blocks`
+  async::event may_request_window{};             // a large one
   async::event ended{};
 
   // Text that an idle thread passes and commits while the next text is decoded. The thread uses `frame_bytes` and

@@ -39,11 +39,12 @@ compressed_inputs::compressed_inputs(const settings& options, const executors& e
       feeding_(failures) {}
 
 async::task<> compressed_inputs::add(input_id input, std::shared_ptr<io::source> source, std::vector<std::byte> head,
-                                     const io::format& format) {
+                                     const io::format& format, const input_prefix* counted) {
   async::semaphore::permit permit = co_await open_permits_.acquire();
   const bool is_file = std::holds_alternative<io::file_source>(*source);
   if (is_file) head.clear();
   auto added = std::make_shared<compressed_input>(input, std::move(source), format, executors_.streams);
+  if (counted != nullptr) added->continue_after(*counted);
   feeding_.spawn(executors_.pool, feed(std::move(added), std::move(head), std::move(permit)));
 }
 
@@ -94,8 +95,9 @@ bool compressed_inputs::may_use_device(const compressed_input& input) const {
 async::task<> compressed_inputs::split(compressed_input& input, std::vector<std::byte> head) {
   const bool is_stream = std::holds_alternative<io::stream_source>(*input.source);
   input.on_device = may_use_device(input);
-  input.divider.emplace(input.format.make_splitter(), options_.group_bytes);
-  input.blocks = std::make_shared<block_reader>(blocks_, options_.own_blocks, *input.source, notes_.read, stop_);
+  input.divider.emplace(input.format.make_splitter(), options_.group_bytes, input.start);
+  input.blocks = std::make_shared<block_reader>(blocks_, options_.own_blocks, *input.source, notes_.read, stop_,
+                                                input.start.compressed_bytes);
   block_reader::start(is_stream ? executors_.streams : executors_.pool, input.blocks, input.source, std::move(head));
   for (;;) {
     const block next = co_await input.blocks->next();
@@ -132,7 +134,7 @@ async::task<> compressed_inputs::push(compressed_input& input, const frame_divid
     if (!input.current) co_return;
     input.current->blocks.push(next.bytes);
   }
-  if (next.ends_group && input.current) close_group(input);
+  if (next.ends_group && input.current) end_blocks(input);
 }
 
 // At the same time.
@@ -198,7 +200,10 @@ void compressed_inputs::spawn(const group_pointer& task) {
   }
 }
 
-void compressed_inputs::close_group(compressed_input& input) {
+// The divider knows where the next group begins.
+void compressed_inputs::end_blocks(compressed_input& input) {
+  const io::decode_start& next = input.divider->start();
+  if (!next.context) input.current->frames_at_end = next.frames;
   input.current->blocks.end({.end = true});
   input.current->may_request_window.set();
   input.current.reset();

@@ -17,6 +17,7 @@
 #include "io/format.hpp"
 #include "io/source.hpp"
 #include "pipeline/counts/input_failure.hpp"
+#include "pipeline/counts/input_prefix.hpp"
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/flow/decoding/block_reader.hpp"
 #include "pipeline/flow/decoding/decode_contexts.hpp"
@@ -72,9 +73,10 @@ class compressed_inputs {
                     std::stop_token stop);
 
   /// Starts to decode an input. `head`: its first bytes, which were already read from a stream; those of a file are
-  /// read again. Waits while too many inputs are open.
+  /// read again. `counted`: what an earlier run counted of a file, whose rest is decoded; null: nothing. Waits while
+  /// too many inputs are open.
   async::task<> add(input_id input, std::shared_ptr<io::source> source, std::vector<std::byte> head,
-                    const io::format& format);
+                    const io::format& format, const input_prefix* counted = nullptr);
 
   /// Awaitable; completes when all inputs have ended. Exceptions that belong to no input are noted in the failures.
   [[nodiscard]] auto drain() noexcept { return feeding_.ended(); }
@@ -92,7 +94,7 @@ class compressed_inputs {
   async::task<> push(compressed_input& input, const frame_divider::piece& next);
   [[nodiscard]] std::size_t max_groups() const;
   async::task<> begin_group(compressed_input& input, const io::decode_start& start, std::span<const std::byte> begin);
-  static void close_group(compressed_input& input);
+  static void end_blocks(compressed_input& input);
   void spawn(const group_pointer& task);
   static void retire_oldest(compressed_input& input);
   void end_input_with(compressed_input& input, const std::exception_ptr& error);

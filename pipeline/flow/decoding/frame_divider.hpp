@@ -27,9 +27,10 @@ namespace gpuhist::pipeline {
 /// Used by one coroutine or thread.
 class frame_divider {
  public:
-  /// `group_bytes`: the fewest compressed bytes of a group, except the last.
-  frame_divider(std::unique_ptr<io::splitter> splitter, std::size_t group_bytes)
-      : splitter_(std::move(splitter)), group_bytes_(group_bytes) {}
+  /// `group_bytes`: the fewest compressed bytes of a group, except the last. `start`: where the first block begins,
+  /// between two frames.
+  frame_divider(std::unique_ptr<io::splitter> splitter, std::size_t group_bytes, const io::decode_start& start = {})
+      : splitter_(std::move(splitter)), group_bytes_(group_bytes), start_(start), frames_(start.frames) {}
 
   struct piece {
     block bytes{};             ///< block::lost if the splitter is lost
@@ -68,8 +69,8 @@ class frame_divider {
 
   const std::unique_ptr<io::splitter> splitter_;
   std::size_t group_bytes_;
-  io::decode_start start_{};
-  std::uint64_t frames_ = 0;
+  io::decode_start start_;
+  std::uint64_t frames_;
   std::size_t in_group_ = 0;                         // bytes of the group in pieces so far
   std::vector<std::byte> held_{};                    // bytes that the splitter has taken and that are in no piece
   std::shared_ptr<const io::frame_context> part_{};  // of a part that begins with the next piece; null: none does

@@ -97,14 +97,15 @@ std::optional<listed_input> input_list::next_looked_up() {
 
 // Returns nothing for a directory, whose files are listed next, and for a temporary output file of this run.
 std::optional<listed_input> input_list::look_up(std::string name) {
+  const bool is_standard_input = name == "-";
   listed_input input{.name = std::move(name)};
-  if (input.name == "-" && plan_.list == "-") {
+  if (is_standard_input && plan_.list == "-") {
     input.error = {.kind = failure_kind::refused,
                    .text = "standard input already supplies the list of names (" +
                            std::string(plan_.option_name("--files-from")) + " -)"};
     return input;
   }
-  if (input.name == "-" && !plan_.standard_input) {
+  if (is_standard_input && !plan_.standard_input) {
     input.error = {.kind = failure_kind::refused, .text = "standard input is not one of the inputs of this run"};
     return input;
   }
@@ -121,13 +122,13 @@ std::optional<listed_input> input_list::look_up(std::string name) {
   }
   struct stat found{};
   const bool is_found =
-      input.name == "-" ? ::fstat(STDIN_FILENO, &found) == 0 : ::stat(input.name.c_str(), &found) == 0;
+      is_standard_input ? ::fstat(STDIN_FILENO, &found) == 0 : ::stat(input.name.c_str(), &found) == 0;
   if (!is_found) return input;
   if (const auto role = plan_.outputs ? plan_.outputs->find(found) : std::nullopt) {
     if (*role == io::output_files::role::temporary) return std::nullopt;
     throw_output_is_input(input.name, plan_);
   }
-  if (input.name == "-") return input;
+  if (is_standard_input) return input;
   input.regular = S_ISREG(found.st_mode);
   input.size = static_cast<std::uint64_t>(found.st_size);
   if (!S_ISDIR(found.st_mode)) return input;

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "pipeline/counts/input_failure.hpp"
+#include "pipeline/counts/input_prefix.hpp"
 #include "pipeline/counts/run_counts.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,13 +15,14 @@ namespace gpuhist::pipeline {
 
 /// An input of the list.
 struct listed_input {
-  std::string name;            ///< a path; "-" is standard input
-  bool in_tree = false;        ///< found in a directory tree, where only regular files are inputs
-  std::size_t root_bytes = 0;  ///< in a tree: the length of the root, with which the name begins
-  bool follow_links = true;    ///< whether to follow a symbolic link as last component
-  bool regular = false;        ///< known to be a regular file
-  std::uint64_t size = 0;      ///< its size in bytes; 0: not known
-  input_failure error{};       ///< why it cannot be read, if that is already known
+  std::string name;                               ///< a path; "-" is standard input
+  bool in_tree = false;                           ///< found in a directory tree, where only regular files are inputs
+  std::size_t root_bytes = 0;                     ///< in a tree: the length of the root, with which the name begins
+  bool follow_links = true;                       ///< whether to follow a symbolic link as last component
+  bool regular = false;                           ///< known to be a regular file
+  std::uint64_t size = 0;                         ///< its size in bytes; 0: not known
+  input_failure error{};                          ///< why it cannot be read, if that is already known
+  std::shared_ptr<const input_prefix> counted{};  ///< by an earlier run; only the rest is read. Null: nothing was
 };
 
 /// All inputs of a run, with what was found while they were looked up.

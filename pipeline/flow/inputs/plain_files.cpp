@@ -20,10 +20,11 @@ plain_files::plain_files(const settings& options, cutter& cut, rolling_counts& c
       stop_(std::move(stop)),
       in_flight_(options.in_flight) {}
 
-async::task<> plain_files::add(input_id input, std::shared_ptr<const io::file_source> source) {
+async::task<> plain_files::add(input_id input, std::shared_ptr<const io::file_source> source, std::uint64_t offset) {
   const auto file = std::make_shared<open_file>();
   file->input = input;
   file->source = std::move(source);
+  file->committed = offset;
   std::exception_ptr error;
   try {
     co_await start_all(file);
@@ -40,13 +41,13 @@ async::task<> plain_files::add(input_id input, std::shared_ptr<const io::file_so
 }
 
 async::task<> plain_files::start_all(std::shared_ptr<open_file> file) {
-  const std::uint64_t size = file->source->size_hint();
-  std::uint64_t offset = 0;
+  std::uint64_t offset = file->committed;
+  const std::uint64_t size = std::max(file->source->size_hint(), offset);
   do {  // also once if the size is 0, because the size may be wrong
     async::semaphore::permit permit = co_await in_flight_.acquire();
     if (stop_.stop_requested() || has_ended(*file)) break;
     auto next = std::make_unique<range>(*this, file, offset, std::move(permit));
-    if (size > 0) {
+    if (size > offset) {
       next->target.emplace(cutter_,
                            co_await cutter_.reserve(std::min<std::uint64_t>(size - offset, options_.range_bytes)));
     }

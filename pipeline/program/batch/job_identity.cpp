@@ -12,7 +12,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr const char* state_schema = "gpuhist.state/1";
+constexpr const char* state_schema = "gpuhist.state/2";
 
 json options_as_json(const config::options& from) {
   json out{{"buckets", from.buckets},

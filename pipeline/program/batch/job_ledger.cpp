@@ -1,5 +1,6 @@
 #include "pipeline/program/batch/job_ledger.hpp"
 
+#include <array>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -14,6 +15,39 @@ struct record_head {
   std::uint32_t type = 0;
 };
 
+// Of a prefix, after the head.
+struct prefix_head {
+  std::uint64_t frames = 0;
+  std::array<std::uint8_t, 8> edges{};  // first byte, last byte, bits, zeros
+};
+
+constexpr std::uint8_t has_first = 1;
+constexpr std::uint8_t has_last = 2;
+constexpr std::uint8_t is_empty = 4;
+
+std::string packed_prefix(const job_record& record) {
+  const text_edges& edges = record.edges;
+  prefix_head head{.frames = record.frames, .edges = {edges.first.value_or(0), edges.last.value_or(0), 0}};
+  if (edges.first) head.edges[2] |= has_first;
+  if (edges.last) head.edges[2] |= has_last;
+  if (edges.is_empty) head.edges[2] |= is_empty;
+  std::string bytes(sizeof head, '\0');
+  std::memcpy(bytes.data(), &head, sizeof head);
+  return bytes;
+}
+
+// Returns the number of bytes that it took; 0: they are not of a prefix.
+std::size_t unpack_prefix(std::string_view bytes, job_record& to) {
+  prefix_head head;
+  if (bytes.size() < sizeof head) return 0;
+  std::memcpy(&head, bytes.data(), sizeof head);
+  to.frames = head.frames;
+  to.edges.is_empty = (head.edges[2] & is_empty) != 0;
+  if ((head.edges[2] & has_first) != 0) to.edges.first = head.edges[0];
+  if ((head.edges[2] & has_last) != 0) to.edges.last = head.edges[1];
+  return sizeof head;
+}
+
 constexpr std::size_t spilled_after = std::size_t{1} << 20U;  // bytes
 constexpr finished_inputs::location no_location = std::numeric_limits<finished_inputs::location>::max();
 
@@ -24,6 +58,7 @@ std::string packed_record(const job_record& record) {
       .entry = record.entry, .member = record.member, .type = static_cast<std::uint32_t>(record.type)};
   std::string bytes(sizeof head, '\0');
   std::memcpy(bytes.data(), &head, sizeof head);
+  if (record.type == job_record::kind::prefix) bytes += packed_prefix(record);
   if (record.type != job_record::kind::members) bytes += packed_report(record.report);
   return bytes;
 }
@@ -32,10 +67,16 @@ std::optional<job_record> unpacked_record(std::string_view bytes, std::size_t cl
   record_head head;
   if (bytes.size() < sizeof head) return std::nullopt;
   std::memcpy(&head, bytes.data(), sizeof head);
-  if (head.type > static_cast<std::uint32_t>(job_record::kind::refused)) return std::nullopt;
+  if (head.type > static_cast<std::uint32_t>(job_record::kind::prefix)) return std::nullopt;
   job_record made{
       .type = static_cast<job_record::kind>(head.type), .entry = head.entry, .member = head.member, .report = {}};
-  if (made.type != job_record::kind::members) made.report = unpacked_report(bytes.substr(sizeof head), classes);
+  bytes.remove_prefix(sizeof head);
+  if (made.type == job_record::kind::prefix) {
+    const std::size_t taken = unpack_prefix(bytes, made);
+    if (taken == 0) return std::nullopt;
+    bytes.remove_prefix(taken);
+  }
+  if (made.type != job_record::kind::members) made.report = unpacked_report(bytes, classes);
   return made;
 }
 
@@ -49,6 +90,11 @@ job_ledger::job_ledger(std::size_t entries, const gpu::partition& counted, const
 }
 
 void job_ledger::add(const job_record& record) {
+  if (record.type == job_record::kind::prefix) {
+    prefixes_[record.entry] = {
+        .at = reports_of_inputs_->spill(record.report), .frames = record.frames, .edges = record.edges};
+    return;
+  }
   if (record.type != job_record::kind::member) return finish(record);
   std::vector<finished_inputs::location>& members = members_[record.entry];
   if (members.size() <= record.member) members.resize(std::size_t{record.member} + 1, no_location);
@@ -71,6 +117,7 @@ void job_ledger::finish(const job_record& record) {
       count(reports_of_inputs_->at(each), each, is_complete);
     }
   }
+  prefixes_.erase(record.entry);
   entry.state = is_complete ? progress::complete : progress::failed;
   ++finished_;
   if (!is_complete) ++failed_;
@@ -85,6 +132,14 @@ void job_ledger::count(const input_report& report, finished_inputs::location at,
   reports_of_inputs_->append(at);
   ++reports_;
   is_complete = is_complete && report.complete;
+}
+
+std::shared_ptr<const input_prefix> job_ledger::prefix_of(std::size_t entry) const {
+  const auto found = prefixes_.find(entry);
+  if (found == prefixes_.end()) return nullptr;
+  const prefix_state& state = found->second;
+  return std::make_shared<const input_prefix>(
+      input_prefix{.counted = reports_of_inputs_->at(state.at), .frames = state.frames, .edges = state.edges});
 }
 
 void job_ledger::for_each_report(std::size_t entry, const std::function<void(const input_report&)>& use) const {

@@ -5,6 +5,7 @@
 #include "gpu/tally.hpp"
 #include "pipeline/counts/completed_inputs.hpp"
 #include "pipeline/counts/finished_inputs.hpp"
+#include "pipeline/counts/input_prefix.hpp"
 #include "pipeline/counts/run_counts.hpp"
 #include "pipeline/counts/spilled_bytes.hpp"
 
@@ -28,12 +29,15 @@ struct job_record {
     members,  ///< the end of an archive that its members represent; there is no report
     failed,   ///< the end of an archive that failed: its report, besides the members
     refused,  ///< an input that differs from the manifest: its report; its members are dropped
+    prefix,   ///< the beginning of an input that is not finished; it replaces an earlier one
   };
 
   kind type = kind::input;
   std::uint64_t entry = 0;   ///< its number in the manifest
   std::uint32_t member = 0;  ///< of a member: its position in the archive
-  input_report report{};
+  input_report report{};     ///< of a prefix: input_prefix::counted
+  std::uint64_t frames = 0;  ///< of a prefix, as text_edges
+  text_edges edges{};
 };
 
 /// The record as bytes, and back. `classes`: of the tallies. Nothing: the bytes are of another version.
@@ -54,6 +58,12 @@ class job_ledger {
   [[nodiscard]] std::size_t finished() const { return finished_; }  ///< entries
   [[nodiscard]] std::size_t failed() const { return failed_; }      ///< of these
 
+  /// Entries that are not finished, and of which a prefix was counted.
+  [[nodiscard]] std::size_t begun() const { return prefixes_.size(); }
+
+  /// What was counted of an entry that is not finished; null: nothing.
+  [[nodiscard]] std::shared_ptr<const input_prefix> prefix_of(std::size_t entry) const;
+
   /// Calls `use` with each report of a finished entry: of the archive if it failed, and of its members.
   void for_each_report(std::size_t entry, const std::function<void(const input_report&)>& use) const;
 
@@ -71,11 +81,18 @@ class job_ledger {
     bool has_report = false;
   };
 
+  struct prefix_state {
+    finished_inputs::location at = 0;  // of its report
+    std::uint64_t frames = 0;
+    text_edges edges{};
+  };
+
   void finish(const job_record& record);
   void count(const input_report& report, finished_inputs::location at, bool& is_complete);
 
   std::vector<entry_state> entries_;
   std::unordered_map<std::size_t, std::vector<finished_inputs::location>> members_;  // by entry
+  std::unordered_map<std::size_t, prefix_state> prefixes_;                           // by entry
   std::shared_ptr<finished_inputs> reports_of_inputs_;
   run_counts sum_;
   std::size_t reports_ = 0;

@@ -42,7 +42,14 @@ job_run::job_run(plan planned, const job_parts& job, console& screen)
     remaining.push_back(each);
     bytes_ += entry.size;
   }
-  planned_.looked_up = std::make_shared<looked_up_inputs>(inputs_of(job_.inputs, remaining));
+  auto inputs = std::make_shared<looked_up_inputs>(inputs_of(job_.inputs, remaining));
+  for (std::size_t i = 0; i < remaining.size(); ++i) {
+    const auto counted = inputs->inputs[i].counted = job_.ledger.prefix_of(remaining[i]);
+    if (!counted) continue;
+    recorded_to_[remaining[i]] = counted->stored_bytes();
+    bytes_ -= std::min(bytes_, counted->stored_bytes());
+  }
+  planned_.looked_up = std::move(inputs);
   planned_.source_bytes = bytes_;
 }
 
@@ -50,6 +57,10 @@ finished_run job_run::run() {
   const run_counts earlier = job_.ledger.counts();
   process_hooks hooks{.watch_signals = true, .process_exits = true};
   hooks.on_completed = [this](std::span<const completed_input> completed) { note(completed); };
+  if (!planned_.validates_utf8) {  // what is found in the text besides counts has no prefix
+    hooks.on_prefixes = [this](std::span<const input_prefix> prefixes) { note(prefixes); };
+    hooks.prefix_interval = std::max(job_.typed.checkpoint_every, std::chrono::milliseconds(1));
+  }
   hooks.on_status = [this](const run_progress& now) {
     screen_.say("gpuhist: " +
                 progress_text({.source_bytes = now.source_bytes,
@@ -67,6 +78,20 @@ finished_run job_run::run() {
 
 void job_run::note(std::span<const completed_input> completed) {
   for (const completed_input& each : completed) note(each);
+  job_.journal.write();
+}
+
+void job_run::note(std::span<const input_prefix> prefixes) {
+  for (const input_prefix& each : prefixes) {
+    const auto found = entry_of_.find(each.counted.name);
+    if (found == entry_of_.end() || job_.ledger.is_finished(found->second)) continue;
+    if (std::exchange(recorded_to_[found->second], each.stored_bytes()) == each.stored_bytes()) continue;
+    record({.type = job_record::kind::prefix,
+            .entry = found->second,
+            .report = each.counted,
+            .frames = each.frames,
+            .edges = each.edges});
+  }
   job_.journal.write();
 }
 

@@ -48,6 +48,7 @@ class job_run {
  private:
   void note(std::span<const completed_input> completed);
   void note(const completed_input& completed);
+  void note(std::span<const input_prefix> prefixes);
   void record(const job_record& made);
   [[nodiscard]] std::string difference_of(const manifest_entry& entry) const;
   [[nodiscard]] job_record refused(std::size_t entry, const std::string& cause, const input_report& found) const;
@@ -58,6 +59,7 @@ class job_run {
   const job_parts job_;
   console& screen_;
   std::unordered_map<std::string_view, std::size_t> entry_of_;  // by name
+  std::unordered_map<std::size_t, std::uint64_t> recorded_to_;  // entries of which a prefix is recorded, and its bytes
   std::unordered_set<std::size_t> unfinished_;                  // archives with a member that must be read again
   std::stop_source stop_;
   std::string stop_reason_;

@@ -251,10 +251,7 @@ class batch_job {
       const auto known = unpacked_record(record, planned.partition.classes);
       if (known && known->entry < inputs.entries.size() && !ledger.is_finished(known->entry)) ledger.add(*known);
     });
-    if (!typed_.quiet && ledger.finished() > 0) {
-      complain(name() + ": " + grouped(ledger.finished()) + " of " + grouped(chosen.size()) +
-               " inputs were counted by an earlier run");
-    }
+    if (!typed_.quiet && ledger.finished() + ledger.begun() > 0) complain(found_text(ledger, chosen.size()));
     const kept_stop_signal stop_signal;
     if (!planned.measuring.warning.empty()) complain("warning: " + planned.measuring.warning);
     locale_is_utf8();
@@ -296,6 +293,14 @@ class batch_job {
   }
 
   [[nodiscard]] std::string name() const { return printable(*typed_.output_dir); }
+
+  // "out: 2 of 5 inputs were counted by an earlier run, and the beginning of 1 more"
+  [[nodiscard]] std::string found_text(const job_ledger& ledger, std::size_t inputs) const {
+    std::string text = name() + ": " + grouped(ledger.finished()) + " of " + grouped(inputs) +
+                       " inputs were counted by an earlier run";
+    if (ledger.begun() > 0) text += ", and the beginning of " + grouped(ledger.begun()) + " more";
+    return text;
+  }
 
   [[nodiscard]] ending stopped(const job_run& counting) const {
     complain(name() + ": " + counting.stop_reason() +

@@ -1,0 +1,26 @@
+// The counts of a prefix of an input, from which a later run can continue.
+#pragma once
+
+#include "pipeline/counts/input_report.hpp"
+#include "pipeline/counts/text_tally.hpp"
+
+#include <cstdint>
+
+namespace gpuhist::pipeline {
+
+/// Ends between two frames of a compressed input, or anywhere in plain text.
+struct input_prefix {
+  input_report counted;      ///< of the prefix; if compressed, `compressed_bytes` is where it ends
+  std::uint64_t frames = 0;  ///< of the prefix; skippable ones are not counted
+  text_edges edges{};        ///< of its verified text, if pairs are counted
+
+  /// Bytes of text, verified or not.
+  [[nodiscard]] std::uint64_t text_bytes() const { return counted.verified.bytes() + counted.unverified.bytes(); }
+
+  /// Where the rest begins in the input as it is stored, in bytes.
+  [[nodiscard]] std::uint64_t stored_bytes() const { return counted.compressed_bytes.value_or(text_bytes()); }
+
+  bool operator==(const input_prefix&) const = default;
+};
+
+}  // namespace gpuhist::pipeline
