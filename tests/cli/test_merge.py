@@ -105,7 +105,7 @@ class Merge(CommandTest):
                 self.assertFalse(to.exists())
         allowed = self.merge("--allow-duplicates", "--format", "json", first, second).result
         self.assertEqual(allowed["bytes"], sum(map(len, self.texts.values())) + len(self.texts["b"]))
-        twice = self.count("twice.json", "a", "a")  # the run was told to count it twice
+        twice = self.count("twice.json", "a", "a")  # one run that counts it twice
         self.merge(twice, second)
 
     def test_incomplete_and_damaged_results_are_named_and_the_sum_is_incomplete(self):
