@@ -208,7 +208,9 @@ std::vector<format_group> survey(const plan& planned, const manifest& inputs, co
     examine(found.first, planned, inputs, found.second);
     made.push_back(std::move(found.first));
   }
-  std::ranges::stable_sort(made, std::ranges::greater{}, &format_group::bytes);
+  std::ranges::sort(made, [](const format_group& a, const format_group& b) {
+    return std::tie(b.bytes, a.format) < std::tie(a.bytes, b.format);
+  });
   return made;
 }
 

@@ -196,7 +196,7 @@ extended_job extend_job(const job_folder& folder, const plan& planned, const con
   job_ledger ledger(old.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
   const job_identity identity = identity_of(typed, old.identity, {});
   // refuses the state of another job, and removes what follows the valid records
-  job_journal(folder.journal_file(), header_of(identity), adding_to(ledger, planned, old));
+  const job_journal checked(folder.journal_file(), header_of(identity), adding_to(ledger, planned, old));
   const auto progress_of = [&](std::size_t entry) { return progress_in(ledger, entry); };
   extended_job made;
   made.changes = extend(old, progress_of, std::move(found),
