@@ -77,13 +77,16 @@ constexpr std::array rows = {
         .note = {.key = "output", .help = "batch plan: write the manifest to FILE"}},
     command_row{.kind = command::merge,
                 .name = "merge",
-                .usage = "[OPTIONS] DIR...",
-                .help = "adds the results of shards",
-                .detail = "Adds the parts that runs of 'gpuhist batch --shard' have published in the folders DIR, and "
-                          "writes files.jsonl, "
-                          "errors.jsonl, total.json and job.json, as one run over all inputs does. All parts must be "
-                          "of one manifest, with "
-                          "the same options, and each must exist once; others are listed, and nothing is written.",
+                .usage = "[OPTIONS] RESULT...",
+                .help = "adds results, and parts of a job",
+                .detail =
+                    "Adds results: files that were written with --format json or jsonl, and folders of finished "
+                    "jobs. The sum is written to --output, in any --format; it is complete only if all results "
+                    "are. The schemes must be the same. An input that is in several results is an error. Folders "
+                    "with parts that 'gpuhist batch --shard' has published are merged to files.jsonl, "
+                    "errors.jsonl, total.json and job.json, as one run over all inputs writes them: all parts must "
+                    "be of one manifest, with the same options, and each must exist once; others are listed, and "
+                    "nothing is written.",
                 .example = "gpuhist merge counts"},
 };
 

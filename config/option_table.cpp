@@ -151,7 +151,8 @@ constexpr std::array rows = {
                [](options& o, value v) { o.label = parse_text(v, "give a name for standard input"); }},
 
     option_row{counting, "-b,--buckets", "SCHEMES", value_kind::list, "letters alphabet bytes classes utf8",
-               with_buckets | filtering_runs | batch_runs, common, "classes (default), letters, alphabet, bytes, utf8",
+               with_buckets | filtering_runs | batch_runs | merging_runs, common,
+               "classes (default), letters, alphabet, bytes, utf8",
                "Selects the schemes that put bytes into buckets. letters: a-d e-h i-l m-p q-t u-x y-z, lower case; "
                "alphabet: the 26 lower case letters; bytes: all 256 values; classes: upper, lower, digit, space, "
                "punctuation, control, non-ascii; utf8: ascii, continuation, lead-2, lead-3, lead-4 (first bytes of "
@@ -302,8 +303,8 @@ constexpr std::array rows = {
                "reported, as incomplete. The exit status is 3.",
                "gpuhist --fail-fast --fail-if 'ascii_share < 1' *.txt", turn<&options::fail_fast>},
 
-    option_row{output, "--format", "FORMAT", value_kind::choice, "table json jsonl csv prometheus", reporting, common,
-               "table (for people), json, jsonl, csv, prometheus",
+    option_row{output, "--format", "FORMAT", value_kind::choice, "table json jsonl csv prometheus",
+               reporting | batch_runs | merging_runs, common, "table (for people), json, jsonl, csv, prometheus",
                "Sets the format of the result. table: for people; json: one object; jsonl: a line per input, when it "
                "is finished, then the result; csv: the columns kind, input, scheme, bucket, count, share (an error of "
                "an input is a row); "
@@ -312,7 +313,7 @@ constexpr std::array rows = {
                "gpuhist --format json access.log",
                [](options& o, value v) { o.format = parse_text(v, "give table, json, jsonl, csv or prometheus"); }},
     option_row{
-        output, "-o,--output", "FILE", value_kind::file, "", writing_commands, common,
+        output, "-o,--output", "FILE", value_kind::file, "", every_command, common,
         "write the report to FILE; fd:N: descriptor N",
         "Writes the result to FILE. A regular file is replaced as a whole, at the end of the run, also if an input "
         "failed; if the run is killed, or cannot write, the old file stays. With --format jsonl, --window or "
@@ -578,6 +579,28 @@ constexpr std::array rows = {
                "may still be written. A message says how many. Default: none is left out.",
                "gpuhist batch job.toml --min-age 10m", [](options& o, value v) { o.min_age = parse_age(v); }},
     option_row{
+        jobs, "--fingerprint", "KIND", value_kind::choice, "ends full", batch_runs, rare,
+        "how changes of files are noticed: ends, full",
+        "Sets what the manifest has of the content of a file. ends: a hash of the first and the last 64 KiB of "
+        "files of more than 1 MiB. full: a hash of all bytes; every file is then read when the job is planned, "
+        "and again after it was counted. Size and time of modification are compared in both cases. Default: that "
+        "of the manifest, ends for a new one.",
+        "gpuhist batch job.toml --fingerprint full", [](options& o, value v) { o.fingerprint = parse_fingerprint(v); }},
+    option_row{
+        jobs, "--new-only", "", value_kind::flag, "", batch_runs, rare,
+        "add what is new or has grown since the last run",
+        "Looks up the inputs again and adds them to the manifest of the folder: new ones are counted, and so are "
+        "those that have grown and those that failed and have changed, as a whole. All others keep their counts, "
+        "also if they disappeared. An input that changed without growing is an error of that input; the counts "
+        "of its earlier content stay. The results are those of all inputs. Not with --shard.",
+        "gpuhist batch job.toml --new-only --min-age 10m", turn<&options::new_only>},
+    option_row{
+        jobs, "--drop-missing", "", value_kind::flag, "", batch_runs, rare,
+        "with --new-only: forget inputs that disappeared",
+        "Removes inputs that are no longer found, with their counts. Requires --new-only. Default: they keep their "
+        "counts.",
+        "gpuhist batch job.toml --new-only --drop-missing", turn<&options::drop_missing>},
+    option_row{
         jobs, "--checkpoint-every", "TIME", value_kind::interval, "", batch_runs, rare,
         "how often the progress in large files is recorded (default: 2s)",
         "Records every TIME (500ms, 2s, 1m) how far each file was counted, so that a run that was killed continues "
@@ -592,9 +615,16 @@ constexpr std::array rows = {
                "gpuhist batch job.toml --manifest m.jsonl --trust-names", turn<&options::trust_names>},
     option_row{
         jobs, "--dry-run", "", value_kind::flag, "", batch_runs, rare, "print the plan, and count nothing",
-        "Prints how many inputs and bytes the run would read, by format, and how many are counted already. Nothing is "
-        "written.",
+        "Prints how many inputs and bytes the run would read, by format, how they would be read, and an estimate of "
+        "the "
+        "time and the text from a sample, which is read for at most 2 seconds. Nothing is written. --format json: for "
+        "programs.",
         "gpuhist batch job.toml --dry-run", turn<&options::dry_run>},
+    option_row{jobs, "--allow-duplicates", "", value_kind::flag, "", merging_runs, rare,
+               "an input may be in several results",
+               "Adds results although inputs of the same name are in several of them. Without it, they are listed, and "
+               "nothing is written: the same file would be counted twice.",
+               "gpuhist merge --allow-duplicates monday.json tuesday.json", turn<&options::allow_duplicates>},
     option_row{jobs, "--partial", "", value_kind::flag, "", merging_runs, rare, "merge although parts are missing",
                "Merges the parts that exist. The result is then incomplete, and the exit status is 1. Without it, "
                "missing parts "

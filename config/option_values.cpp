@@ -296,6 +296,12 @@ std::chrono::milliseconds parse_age(const std::string& typed) {
   throw usage_error(quote(typed) + " is not a time; give a time such as 10m");
 }
 
+fingerprint_kind parse_fingerprint(const std::string& typed) {
+  if (typed == "ends") return fingerprint_kind::ends;
+  if (typed == "full") return fingerprint_kind::full;
+  throw usage_error("give ends or full");
+}
+
 shard_choice parse_shard(const std::string& typed) {
   if (typed == "auto") return {};
   constexpr unsigned most = 100'000;

@@ -83,6 +83,9 @@ error_limit parse_error_limit(const std::string& typed);
 /// --min-age: a time.
 std::chrono::milliseconds parse_age(const std::string& typed);
 
+/// --fingerprint: "ends" or "full".
+fingerprint_kind parse_fingerprint(const std::string& typed);
+
 /// "3/8", or "auto".
 shard_choice parse_shard(const std::string& typed);
 

@@ -91,6 +91,12 @@ struct error_limit {
   bool operator==(const error_limit&) const = default;
 };
 
+/// --fingerprint: what a manifest has of the content of a file.
+enum class fingerprint_kind : std::uint8_t {
+  ends,  ///< of files of more than 1 MiB: the first and the last 64 KiB
+  full,  ///< all bytes
+};
+
 /// --shard I/N; nothing of both: auto.
 struct shard_choice {
   unsigned number = 0;  ///< from 1
@@ -146,6 +152,7 @@ struct options {
   std::optional<std::chrono::milliseconds> min_age;  ///< batch: files that changed later are left out
   std::chrono::milliseconds checkpoint_every{2000};  ///< batch: how often the progress inside files is recorded
   std::optional<error_limit> max_errors;             ///< batch; nothing: no limit
+  std::optional<fingerprint_kind> fingerprint;       ///< batch; nothing: that of the manifest, or ends
   std::vector<std::string> presets;                  ///< names (config/presets)
   std::optional<unit_ranking> top_units;             ///< the units with the highest values
   std::optional<std::string> distribution_of;        ///< a formula
@@ -157,6 +164,9 @@ struct options {
   bool stops_on_error = false;       ///< batch: the first input that fails ends the run
   bool trust_names = false;          ///< batch: times of modification are not compared with the manifest
   bool dry_run = false;              ///< batch: prints the plan only
+  bool new_only = false;             ///< batch: inputs that are new or have grown are added to the manifest
+  bool drop_missing = false;         ///< batch: with new_only, inputs that disappeared are removed
+  bool allow_duplicates = false;     ///< merge: an input may be in several results
   bool partial = false;              ///< merge: results of missing shards are not an error
   std::vector<std::string> columns;  ///< of the table of the inputs: names of columns, formulas (config/expression)
   std::optional<std::string> sort;   ///< a formula: the order of the table of the inputs

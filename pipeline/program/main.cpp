@@ -84,7 +84,7 @@ ending run(int argc, const char* const* argv, const io::open_descriptors& open_d
     case config::command::batch:
       return pipeline::batch(typed, open_descriptors);
     case config::command::merge:
-      return pipeline::merge(typed);
+      return pipeline::merge(typed, open_descriptors);
     case config::command::count:
       break;
   }

@@ -355,9 +355,8 @@ TEST_CASE("an option that a command does not take is refused, and the message na
         "--help "
         "report");
   CHECK(error_of({"devices", "-b", "letters"}) ==
-        "--buckets: not an option of gpuhist devices, but of gpuhist, gpuhist report, gpuhist filter and gpuhist "
-        "batch; see gpuhist "
-        "--help devices");
+        "--buckets: not an option of gpuhist devices, but of gpuhist, gpuhist report, gpuhist filter, gpuhist "
+        "batch and gpuhist merge; see gpuhist --help devices");
   const options o = typed({"report", "-b", "bytes", "--ignore-case", "--format", "csv", "-o", "x", "--append",
                            "--totals-only", "-q", "result.json"});
   CHECK(o.buckets == words{"bytes"});

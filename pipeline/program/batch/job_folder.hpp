@@ -11,7 +11,7 @@ namespace gpuhist::pipeline {
 
 /// The paths below a folder:
 ///   .gpuhist-batch/manifest.jsonl
-///   .gpuhist-batch/lock and state, for shards .gpuhist-batch/3-of-8/lock and state
+///   .gpuhist-batch/lock, state and runs.jsonl, for shards in .gpuhist-batch/3-of-8
 ///   parts/3-of-8: the published state of a shard
 class job_folder {
  public:
@@ -22,6 +22,7 @@ class job_folder {
   [[nodiscard]] std::filesystem::path manifest_file() const;
   [[nodiscard]] std::filesystem::path lock_file() const { return state_ / "lock"; }
   [[nodiscard]] std::filesystem::path journal_file() const { return state_ / "state"; }
+  [[nodiscard]] std::filesystem::path runs_file() const { return state_ / "runs.jsonl"; }
 
   /// Creates the folders. Throws destination_error.
   void create() const;

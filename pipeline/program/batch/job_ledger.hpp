@@ -54,6 +54,7 @@ class job_ledger {
   void add(const job_record& record);
 
   [[nodiscard]] bool is_finished(std::size_t entry) const { return entries_[entry].state != progress::open; }
+  [[nodiscard]] bool has_failed(std::size_t entry) const { return entries_[entry].state == progress::failed; }
   [[nodiscard]] std::size_t finished() const { return finished_; }  ///< entries
   [[nodiscard]] std::size_t failed() const { return failed_; }      ///< of these
 

@@ -5,13 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <unistd.h>
-
-#include <array>
-#include <climits>
-#include <ctime>
 #include <functional>
-#include <thread>
 #include <utility>
 
 namespace gpuhist::pipeline {
@@ -41,38 +35,7 @@ report report_of(const plan& planned, run_counts counts) {
   return make_report(planned, report::kind::result, std::move(counts));
 }
 
-json machine() {
-  std::array<char, HOST_NAME_MAX + 1> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  return {{"host", host.data()}, {"cores", std::thread::hardware_concurrency()}};
-}
-
-json job_as_json(const manifest& inputs, const job_ledger& ledger, const job_description& job, bool is_complete) {
-  json out{{"kind", "job"},
-           {"schema", "gpuhist.job/1"},
-           {"complete", is_complete},
-           {"inputs", inputs.entries.size()},
-           {"finished", ledger.finished()},
-           {"failed", ledger.failed()},
-           {"source_bytes", inputs.bytes()},
-           {"state", json::parse(job.header)},
-           {"machine", machine()},
-           {"began", job.began},
-           {"ended", now_as_text()}};
-  if (!job.missing_shards.empty()) out["missing_shards"] = job.missing_shards;
-  return out;
-}
-
 }  // namespace
-
-std::string now_as_text() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  ::gmtime_r(&now, &utc);
-  std::array<char, 32> text{};
-  const std::size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return {text.data(), size};
-}
 
 void write_outputs(const std::filesystem::path& folder, const plan& planned, const manifest& inputs,
                    const job_ledger& ledger, const job_description& job) {

@@ -4,6 +4,7 @@
 #include "config/usage_error.hpp"
 #include "gpu/row_layout.hpp"
 #include "pipeline/library/look_up_inputs.hpp"
+#include "pipeline/program/batch/parallel_work.hpp"
 
 #include <glob.h>
 
@@ -14,7 +15,9 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -49,12 +52,17 @@ std::int64_t nanoseconds_now() {
       .count();
 }
 
+void set_unreadable(manifest_entry& entry) {
+  entry.error = {.kind = failure_kind::unreadable, .text = std::system_category().message(errno)};
+}
+
+// Without fingerprint.
 manifest_entry entry_of(const listed_input& listed) {
   manifest_entry made{.name = listed.name, .follow_links = listed.follow_links, .error = listed.error};
   if (!made.error.is_none()) return made;
-  const std::optional<file_facts> facts = facts_of(listed.name);
+  const std::optional<file_facts> facts = size_and_time_of(listed.name);
   if (!facts) {
-    made.error = {.kind = failure_kind::unreadable, .text = std::system_category().message(errno)};
+    set_unreadable(made);
     return made;
   }
   if (!listed.regular) {
@@ -63,8 +71,40 @@ manifest_entry entry_of(const listed_input& listed) {
   }
   made.size = facts->size;
   made.modified = facts->modified;
-  made.fingerprint = facts->fingerprint;
   return made;
+}
+
+void add_fingerprint(manifest_entry& entry, config::fingerprint_kind kind) {
+  const std::optional<file_facts> facts = facts_of(entry.name, kind);
+  if (!facts) {
+    const std::string name = entry.name;
+    const bool follow_links = entry.follow_links;
+    entry = {.name = name, .follow_links = follow_links};
+    return set_unreadable(entry);
+  }
+  entry.size = facts->size;
+  entry.modified = facts->modified;
+  entry.fingerprint = facts->fingerprint;
+}
+
+// An entry of the earlier manifest that has the same size and time has the same fingerprint.
+void add_fingerprints(std::vector<manifest_entry>& entries, const planning& how, unsigned threads) {
+  std::unordered_map<std::string_view, const manifest_entry*> known;
+  if (how.earlier != nullptr) {
+    for (const manifest_entry& each : how.earlier->entries) known.emplace(each.name, &each);
+  }
+  std::vector<manifest_entry*> to_be_read;
+  for (manifest_entry& each : entries) {
+    if (!each.error.is_none() || !has_fingerprint(each.size, how.fingerprint)) continue;
+    const auto found = known.find(each.name);
+    if (found != known.end() && found->second->error.is_none() && found->second->size == each.size &&
+        found->second->modified == each.modified) {
+      each.fingerprint = found->second->fingerprint;
+    } else {
+      to_be_read.push_back(&each);
+    }
+  }
+  in_parallel(to_be_read.size(), threads, [&](std::size_t i) { add_fingerprint(*to_be_read[i], how.fingerprint); });
 }
 
 }  // namespace
@@ -95,14 +135,13 @@ gpu::tally no_text_of(const counting_plan& planned) {
   return gpu::tally(planned.partition.classes, layout.pair_columns());
 }
 
-planned_entries plan_entries(const plan& planned, const std::filesystem::path& folder,
-                             std::optional<std::chrono::milliseconds> min_age) {
+planned_entries plan_entries(const plan& planned, const planning& how) {
   const auto absolute = [](const std::filesystem::path& path) {
     return std::filesystem::absolute(path).lexically_normal().string();
   };
-  const std::string own = folder.empty() ? std::string() : absolute(folder / "");
-  const std::int64_t newest = min_age ? nanoseconds_now() - std::chrono::nanoseconds(*min_age).count()
-                                      : std::numeric_limits<std::int64_t>::max();
+  const std::string own = how.folder.empty() ? std::string() : absolute(how.folder / "");
+  const std::int64_t newest = how.min_age ? nanoseconds_now() - std::chrono::nanoseconds(*how.min_age).count()
+                                          : std::numeric_limits<std::int64_t>::max();
   planned_entries made;
   std::unordered_set<std::string> names;
   for (const listed_input& each : look_up_inputs(planned).inputs) {
@@ -110,11 +149,12 @@ planned_entries plan_entries(const plan& planned, const std::filesystem::path& f
     if (!names.insert(each.name).second) continue;
     manifest_entry entry = entry_of(each);
     if (entry.error.is_none() && entry.modified > newest) {
-      ++made.too_young;
+      made.too_young.push_back(std::move(entry.name));
     } else {
       made.entries.push_back(std::move(entry));
     }
   }
+  add_fingerprints(made.entries, how, planned.threads);
   return made;
 }
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace gpuhist::pipeline {
@@ -22,12 +23,20 @@ gpu::tally no_text_of(const counting_plan& planned);
 
 struct planned_entries {
   std::vector<manifest_entry> entries;  ///< each name once
-  std::size_t too_young = 0;            ///< files that --min-age leaves out
+  std::vector<std::string> too_young;   ///< files that --min-age leaves out
 };
 
-/// Looks up the inputs. Reads the ends of files of more than 1 MiB. `folder`: of the job; its files are no inputs.
-planned_entries plan_entries(const plan& planned, const std::filesystem::path& folder,
-                             std::optional<std::chrono::milliseconds> min_age);
+/// How the inputs of a manifest are looked up.
+struct planning {
+  std::filesystem::path folder{};  ///< of the job; its files are no inputs; empty: there is none
+  std::optional<std::chrono::milliseconds> min_age{};
+  config::fingerprint_kind fingerprint = config::fingerprint_kind::ends;
+  const manifest* earlier = nullptr;  ///< files of the same size and time have its fingerprints; null: there is none
+};
+
+/// Looks up the inputs. Reads files for their fingerprints, several at once. Throws std::system_error if a thread
+/// cannot be started.
+planned_entries plan_entries(const plan& planned, const planning& how);
 
 /// The names of the inputs that a run reads, as the entries `chosen` of the manifest.
 looked_up_inputs inputs_of(const manifest& from, const std::vector<std::size_t>& chosen);

@@ -61,7 +61,13 @@ finished_run job_run::run() {
     hooks.on_prefixes = [this](std::span<const input_prefix> prefixes) { note(prefixes); };
     hooks.prefix_interval = std::max(job_.typed.checkpoint_every, std::chrono::milliseconds(1));
   }
-  hooks.on_status = [this](const run_progress& now) { screen_.say("gpuhist: " + status_line(now) + "\n"); };
+  hooks.on_status = [this](const run_progress& now) {
+    screen_.say("gpuhist: " +
+                progress_text({.source_bytes = now.source_bytes,
+                               .text_bytes = now.text_bytes,
+                               .elapsed = std::chrono::duration<double>(now.seconds)}) +
+                "\n");
+  };
   hooks.earlier = &earlier;
   const file_events called = events();
   finished_run finished = file_run(planned_, called, stop_.get_token(), std::move(hooks)).run();
@@ -120,7 +126,7 @@ void job_run::record(const job_record& made) {
 // Compared after the file was read, so that a change during the reading is noticed, too.
 std::string job_run::difference_of(const manifest_entry& entry) const {
   if (!entry.error.is_none()) return {};
-  const std::optional<file_facts> now = facts_of(entry.name);
+  const std::optional<file_facts> now = facts_of(entry.name, job_.inputs.fingerprint);
   if (now) return difference(entry, *now, job_.typed.trust_names);
   return errno == ENOENT ? "it disappeared after the job was planned" : std::string();
 }

@@ -24,7 +24,6 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr const char* manifest_schema = "gpuhist.manifest/1";
 constexpr std::size_t end_bytes = std::size_t{64} << 10U;
 constexpr std::uint64_t smallest_with_fingerprint = std::uint64_t{1} << 20U;
 
@@ -40,6 +39,7 @@ json entry_as_json(const manifest_entry& entry) {
   out["modified"] = entry.modified;
   if (!entry.fingerprint.empty()) out["fingerprint"] = entry.fingerprint;
   if (!entry.follow_links) out["follow_links"] = false;
+  if (entry.has_changed) out["has_changed"] = true;
   return out;
 }
 
@@ -58,6 +58,7 @@ manifest_entry entry_from(const json& line) {
   made.modified = line.at("modified").get<std::int64_t>();
   made.fingerprint = line.value("fingerprint", std::string());
   made.follow_links = line.value("follow_links", true);
+  made.has_changed = line.value("has_changed", false);
   return made;
 }
 
@@ -80,8 +81,15 @@ void check_header(const json& line, std::size_t entries) {
   }
 }
 
+config::fingerprint_kind kind_in(const json& header) {
+  using enum config::fingerprint_kind;
+  const auto name = header.value("fingerprint", std::string(name_of(ends)));
+  if (name != name_of(ends) && name != name_of(full)) throw std::runtime_error("not a manifest of this version");
+  return name == name_of(full) ? full : ends;
+}
+
 // Precondition: the file has two separate ends.
-std::optional<std::string> fingerprint_of(int fd, std::uint64_t size) {
+std::optional<std::string> fingerprint_of_ends(int fd, std::uint64_t size) {
   std::string ends(2 * end_bytes, '\0');
   const auto last = static_cast<off_t>(size - end_bytes);
   if (::pread(fd, ends.data(), end_bytes, 0) != static_cast<ssize_t>(end_bytes)) return std::nullopt;
@@ -89,7 +97,26 @@ std::optional<std::string> fingerprint_of(int fd, std::uint64_t size) {
   return hash_text(ends);
 }
 
+// A file that becomes shorter meanwhile has the fingerprint of what was read, which differs.
+std::optional<std::string> fingerprint_of_all(int fd) {
+  constexpr std::size_t block_bytes = std::size_t{1} << 20U;
+  ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+  std::string block(block_bytes, '\0');
+  running_hash hash;
+  for (;;) {
+    const ssize_t size = ::read(fd, block.data(), block.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return std::nullopt;
+    if (size == 0) return hash.text();
+    hash.add({block.data(), static_cast<std::size_t>(size)});
+  }
+}
+
 }  // namespace
+
+std::string_view name_of(config::fingerprint_kind kind) {
+  return kind == config::fingerprint_kind::full ? "full" : "ends";
+}
 
 std::uint64_t manifest::bytes() const {
   std::uint64_t sum = 0;
@@ -97,8 +124,9 @@ std::uint64_t manifest::bytes() const {
   return sum;
 }
 
-std::string text_of_manifest(const std::vector<manifest_entry>& entries) {
-  std::string text = as_line({{"kind", "manifest"}, {"schema", manifest_schema}, {"inputs", entries.size()}});
+std::string text_of_manifest(const std::vector<manifest_entry>& entries, config::fingerprint_kind kind) {
+  std::string text = as_line(
+      {{"kind", "manifest"}, {"schema", manifest_schema}, {"fingerprint", name_of(kind)}, {"inputs", entries.size()}});
   for (const manifest_entry& each : entries) text += as_line(entry_as_json(each));
   return text;
 }
@@ -107,7 +135,8 @@ std::string identity_of_text(const std::string& text) { return hash_text(text); 
 
 manifest read_manifest(const std::string& path) {
   const std::string content = read_whole(path);
-  manifest made{.entries = {}, .identity = hash_text(content)};
+  manifest made;
+  made.identity = hash_text(content);
   std::istringstream lines(content);
   json header;
   std::size_t number = 0;
@@ -121,6 +150,7 @@ manifest read_manifest(const std::string& path) {
     }
     if (number == 0) throw std::runtime_error("the manifest is empty");
     check_header(header, made.entries.size());
+    made.fingerprint = kind_in(header);
   } catch (const json::exception&) {
     throw std::runtime_error(printable(path) + ":" + std::to_string(number) +
                              ": not a line of a manifest; make it again with gpuhist batch plan");
@@ -130,19 +160,30 @@ manifest read_manifest(const std::string& path) {
   return made;
 }
 
-// Only a file with a fingerprint is opened: most files of a job are small.
-std::optional<file_facts> facts_of(const std::string& path) {
+std::optional<file_facts> size_and_time_of(const std::string& path) {
   struct stat found{};
   if (::stat(path.c_str(), &found) != 0) return std::nullopt;
   constexpr std::int64_t nanoseconds = 1'000'000'000;
-  file_facts made{.size = static_cast<std::uint64_t>(found.st_size),
-                  .modified = (std::int64_t{found.st_mtim.tv_sec} * nanoseconds) + found.st_mtim.tv_nsec};
-  if (!S_ISREG(found.st_mode) || made.size <= smallest_with_fingerprint) return made;
+  return file_facts{.size = static_cast<std::uint64_t>(found.st_size),
+                    .modified = (std::int64_t{found.st_mtim.tv_sec} * nanoseconds) + found.st_mtim.tv_nsec,
+                    .is_regular = S_ISREG(found.st_mode)};
+}
+
+bool has_fingerprint(std::uint64_t size, config::fingerprint_kind kind) {
+  return kind == config::fingerprint_kind::full || size > smallest_with_fingerprint;
+}
+
+// Only a file with a fingerprint is opened: most files of a job are small.
+std::optional<file_facts> facts_of(const std::string& path, config::fingerprint_kind kind) {
+  std::optional<file_facts> made = size_and_time_of(path);
+  if (!made || !made->is_regular || !has_fingerprint(made->size, kind)) return made;
   const io::descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (!file) return std::nullopt;
-  const std::optional<std::string> fingerprint = fingerprint_of(file.get(), made.size);
+  const std::optional<std::string> fingerprint = kind == config::fingerprint_kind::full
+                                                     ? fingerprint_of_all(file.get())
+                                                     : fingerprint_of_ends(file.get(), made->size);
   if (!fingerprint) return std::nullopt;
-  made.fingerprint = *fingerprint;
+  made->fingerprint = *fingerprint;
   return made;
 }
 

@@ -2,6 +2,7 @@
 // is counted.
 #pragma once
 
+#include "config/options.hpp"
 #include "pipeline/counts/input_failure.hpp"
 
 #include <cstddef>
@@ -18,20 +19,28 @@ struct manifest_entry {
   std::string name;           ///< raw bytes
   std::uint64_t size = 0;     ///< bytes
   std::int64_t modified = 0;  ///< nanoseconds since 1970
-  std::string fingerprint{};  ///< of the first and the last 64 KiB; empty: the file has at most 1 MiB
+  std::string fingerprint{};  ///< as fingerprint_kind says; empty: nothing is compared
   bool follow_links = true;   ///< as listed_input
+  bool has_changed = false;   ///< it was counted, and its content was replaced by another one that has not more bytes
   input_failure error{};      ///< why it cannot be read
 };
 
 struct manifest {
   std::vector<manifest_entry> entries;  ///< each name once, in the order of the job
   std::string identity;                 ///< a hash of its text, in hexadecimal digits
+  config::fingerprint_kind fingerprint = config::fingerprint_kind::ends;
 
   [[nodiscard]] std::uint64_t bytes() const;
 };
 
+/// The version of its format.
+inline constexpr const char* manifest_schema = "gpuhist.manifest/1";
+
+/// The name of a kind: "ends".
+std::string_view name_of(config::fingerprint_kind kind);
+
 /// The text: a line for the manifest, then one for each entry. The same entries have the same text.
-std::string text_of_manifest(const std::vector<manifest_entry>& entries);
+std::string text_of_manifest(const std::vector<manifest_entry>& entries, config::fingerprint_kind kind);
 
 /// manifest::identity of that text.
 std::string identity_of_text(const std::string& text);
@@ -43,11 +52,19 @@ manifest read_manifest(const std::string& path);
 struct file_facts {
   std::uint64_t size = 0;
   std::int64_t modified = 0;
+  bool is_regular = true;
   std::string fingerprint{};
 };
 
-/// Nothing if it cannot be read; errno is set then.
-std::optional<file_facts> facts_of(const std::string& path);
+/// Size and time, without a fingerprint. Nothing if it cannot be read; errno is set then.
+std::optional<file_facts> size_and_time_of(const std::string& path);
+
+/// Reads a regular file for the fingerprint: its ends, if it has more than 1 MiB, or all of it, in blocks. Nothing if
+/// it cannot be read; errno is set then.
+std::optional<file_facts> facts_of(const std::string& path, config::fingerprint_kind kind);
+
+/// Whether the fingerprint of a file of that size is not empty.
+bool has_fingerprint(std::uint64_t size, config::fingerprint_kind kind);
 
 /// Why the file is not the one of the manifest; empty if it is.
 std::string difference(const manifest_entry& planned, const file_facts& now, bool trusts_names);

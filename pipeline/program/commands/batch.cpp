@@ -5,6 +5,11 @@
 #include "config/usage_error.hpp"
 #include "pipeline/flow/stop_signals.hpp"
 #include "pipeline/library/file_run.hpp"
+#include "pipeline/library/results.hpp"
+#include "pipeline/program/batch/dry_run.hpp"
+#include "pipeline/program/batch/input_survey.hpp"
+#include "pipeline/program/batch/job_estimate.hpp"
+#include "pipeline/program/batch/job_extension.hpp"
 #include "pipeline/program/batch/job_folder.hpp"
 #include "pipeline/program/batch/job_identity.hpp"
 #include "pipeline/program/batch/job_journal.hpp"
@@ -13,6 +18,7 @@
 #include "pipeline/program/batch/job_outputs.hpp"
 #include "pipeline/program/batch/job_planning.hpp"
 #include "pipeline/program/batch/job_run.hpp"
+#include "pipeline/program/batch/job_runs.hpp"
 #include "pipeline/program/batch/job_shards.hpp"
 #include "pipeline/program/commands/commands.hpp"
 #include "pipeline/program/run_messages.hpp"
@@ -22,16 +28,17 @@
 #include "pipeline/report/output/terminal.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -50,18 +57,27 @@ config::shard_choice shard_of(const config::options& typed) {
   return typed.shard ? resolve_shard(*typed.shard, environment_variable) : config::shard_choice{};
 }
 
-// Conditions of totals need all parts.
+void refuse(bool is_wrong, const config::options& typed, std::string_view option, const std::string& cause) {
+  if (is_wrong) throw config::usage_error(typed.where(option) + ": " + cause);
+}
+
 void check_options(const config::options& typed) {
   const bool is_checked = !typed.fail_if.empty() || !typed.alert_if.empty();
   const bool is_of_inputs = typed.watch == std::vector<std::string>{"inputs"};
-  if (typed.shard && is_checked && !is_of_inputs) {
-    throw config::usage_error(typed.where("--shard") +
-                              ": a shard does not know the totals of the job; give --watch inputs with --fail-if and "
-                              "--alert-if");
-  }
-  if (typed.output && !typed.plans_only) {
-    throw config::usage_error(typed.where("--output") + ": is for gpuhist batch plan; give --output-dir");
-  }
+  refuse(typed.shard && is_checked && !is_of_inputs, typed, "--shard",
+         "a shard does not know the totals of the job; give --watch inputs with --fail-if and --alert-if");
+  refuse(typed.output && !typed.plans_only, typed, "--output", "is for gpuhist batch plan; give --output-dir");
+  refuse(
+      typed.new_only && typed.shard, typed, "--new-only",
+      "the manifest of shards is fixed; count what is new in another folder, and add the results with gpuhist merge");
+  refuse(typed.new_only && typed.plans_only, typed, "--new-only", "is for a run, which extends the manifest itself");
+  refuse(typed.new_only && typed.manifest, typed, "--new-only", "looks up the inputs; leave --manifest out");
+  refuse(typed.drop_missing && !typed.new_only, typed, "--drop-missing", "requires --new-only");
+  // elsewhere, the format is that of other commands
+  const bool is_format_typed = typed.format && !typed.origins.contains("--format");
+  refuse(is_format_typed && !typed.dry_run, typed, "--format", "is for --dry-run; the results of a job are JSON");
+  refuse(typed.dry_run && is_format_typed && *typed.format != "table" && *typed.format != "json", typed, "--format",
+         "--dry-run has the formats table and json");
   if (!typed.plans_only && !typed.output_dir) {
     throw config::usage_error(
         "gpuhist batch: there is no folder for the results; give --output-dir, or the key "
@@ -74,15 +90,24 @@ std::string text_of_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// Looks up the inputs, and reports files that --min-age leaves out.
-std::vector<manifest_entry> entries_of(const config::options& typed, const fs::path& folder) {
+config::fingerprint_kind kind_of(const config::options& typed) {
+  return typed.fingerprint.value_or(config::fingerprint_kind::ends);
+}
+
+// Looks up the inputs, and reports files that --min-age leaves out. `earlier`: the manifest that is extended, or null.
+planned_entries look_up(const config::options& typed, const fs::path& folder, const manifest* earlier) {
   const plan planned = make_plan(options_of_job(typed));
-  planned_entries made = plan_entries(planned, folder, typed.min_age);
-  if (made.too_young > 0 && !typed.quiet) {
-    complain(grouped(made.too_young) + (made.too_young == 1 ? " file is" : " files are") + " left out, because of " +
+  planned_entries made =
+      plan_entries(planned, {.folder = folder,
+                             .min_age = typed.min_age,
+                             .fingerprint = earlier != nullptr ? earlier->fingerprint : kind_of(typed),
+                             .earlier = earlier});
+  const std::size_t young = made.too_young.size();
+  if (young > 0 && !typed.quiet) {
+    complain(grouped(young) + (young == 1 ? " file is" : " files are") + " left out, because of " +
              typed.where("--min-age"));
   }
-  return std::move(made.entries);
+  return made;
 }
 
 // The manifest of the job: that of --manifest, that of the folder, or a new one. Nothing is written.
@@ -91,22 +116,37 @@ struct found_manifest {
   std::string new_text;  // empty: the folder has it
 };
 
+found_manifest new_manifest(const config::options& typed, const job_folder& folder) {
+  found_manifest made;
+  made.content.entries = look_up(typed, folder.path(), nullptr).entries;
+  made.content.fingerprint = kind_of(typed);
+  made.new_text = text_of_manifest(made.content.entries, made.content.fingerprint);
+  made.content.identity = identity_of_text(made.new_text);
+  return made;
+}
+
 found_manifest find_manifest(const config::options& typed, const job_folder& folder) {
-  if (typed.manifest) return {.content = read_manifest(*typed.manifest), .new_text = text_of_file(*typed.manifest)};
+  found_manifest found;
   std::error_code ignored;
-  if (fs::exists(folder.manifest_file(), ignored)) {
-    return {.content = read_manifest(folder.manifest_file().string()), .new_text = {}};
-  }
-  if (typed.shard) {
+  const fs::path kept = manifest_file_of(folder);
+  if (typed.manifest) {
+    found = {.content = read_manifest(*typed.manifest), .new_text = text_of_file(*typed.manifest)};
+  } else if (fs::exists(kept, ignored)) {
+    found.content = read_manifest(kept.string());
+  } else if (typed.shard) {
     throw config::usage_error(
         typed.where("--shard") +
         ": all shards need the same manifest; make it with gpuhist batch plan JOB.toml -o FILE, and "
         "give --manifest FILE");
+  } else {
+    found = new_manifest(typed, folder);
   }
-  found_manifest made{.content = {.entries = entries_of(typed, folder.path()), .identity = {}}, .new_text = {}};
-  made.new_text = text_of_manifest(made.content.entries);
-  made.content.identity = identity_of_text(made.new_text);
-  return made;
+  if (typed.fingerprint && *typed.fingerprint != found.content.fingerprint) {
+    throw std::runtime_error(typed.where("--fingerprint") + ": the manifest has fingerprints of the kind " +
+                             std::string(name_of(found.content.fingerprint)) +
+                             "; give that one, or another --output-dir");
+  }
+  return found;
 }
 
 // The options of a run over a manifest, which replaces the inputs.
@@ -118,6 +158,7 @@ plan plan_of_run(const config::options& typed) {
   made.recursive = true;
   made.output.reset();
   made.format = "jsonl";
+  made.stats = true;  // job.json names the GPU
   return make_plan(made);
 }
 
@@ -128,43 +169,67 @@ std::vector<std::size_t> chosen_of(const manifest& inputs, config::shard_choice 
   return all;
 }
 
-std::string extension_of(const std::string& name) {
-  const std::string extension = fs::path(name).extension().string();
-  return extension.empty() ? "(none)" : extension;
-}
-
-std::string text_of_plan(const manifest& inputs, const std::vector<std::size_t>& chosen) {
-  struct group {
-    std::size_t inputs = 0;
-    std::uint64_t bytes = 0;
-  };
-  std::map<std::string, group> by_extension;
-  group all;
-  for (const std::size_t each : chosen) {
-    group& found = by_extension[extension_of(inputs.entries[each].name)];
-    for (group* to : {&found, &all}) {
-      ++to->inputs;
-      to->bytes += inputs.entries[each].size;
-    }
-  }
-  std::string text = "inputs     " + grouped(all.inputs) + ", " + grouped(all.bytes) + " bytes\n";
-  for (const auto& [extension, found] : by_extension) {
-    text += "  " + printable(extension) + "  " + grouped(found.inputs) + ", " + grouped(found.bytes) + " bytes\n";
-  }
-  text += "manifest   " + inputs.identity + "\n";
-  return text;
-}
-
 ending write_manifest(const config::options& typed, const io::open_descriptors& open_descriptors) {
-  const std::vector<manifest_entry> entries = entries_of(typed, typed.output_dir.value_or(""));
+  const std::vector<manifest_entry> entries = look_up(typed, typed.output_dir.value_or(""), nullptr).entries;
   destination to(typed.output, writing::whole, open_descriptors);
-  to.write(text_of_manifest(entries));
+  to.write(text_of_manifest(entries, kind_of(typed)));
   to.commit();
   const auto has_failed = [](const manifest_entry& each) { return !each.error.is_none(); };
   for (const manifest_entry& each : entries) {
     if (has_failed(each)) complain(printable(each.name) + ": " + each.error.text);
   }
   return {.exit_status = std::ranges::any_of(entries, has_failed) ? ending::input_failed : ending::counted_all};
+}
+
+std::string number_of(std::size_t number, std::string_view noun) {
+  return grouped(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
+}
+
+// What --new-only has found.
+void print_changes(const config::options& typed, const manifest_extension& changes) {
+  for (const extended_entry& each : changes.entries) {
+    complain(printable(each.entry.name) + ": changed without growing after it was counted: " + each.change +
+             "; the counts of its earlier content stay; rename it to count it as a new input");
+  }
+  if (typed.quiet) return;
+  std::string text = printable(*typed.output_dir) + ": " + number_of(changes.added, "new input");
+  if (changes.grown > 0) text += ", " + grouped(changes.grown) + " with more bytes";
+  if (changes.retried > 0) text += ", " + grouped(changes.retried) + " to be read again";
+  if (changes.missing > 0) text += ", " + grouped(changes.missing) + " disappeared (their counts stay)";
+  if (changes.dropped > 0) text += ", " + grouped(changes.dropped) + " disappeared and dropped";
+  complain(text);
+}
+
+// Nothing is written, and the folder is not locked.
+ending print_plan(const config::options& typed, config::shard_choice shard) {
+  const job_folder folder(*typed.output_dir, shard);
+  config::options of_sample = typed;
+  if (typed.engine == "auto") of_sample.engine = "host";  // a sample is too short for the start of a device
+  const plan planned = plan_of_run(of_sample);
+  manifest inputs = find_manifest(typed, folder).content;
+  std::vector<entry_progress> progress = read_progress(folder, planned, typed, inputs, shard);
+  std::error_code ignored;
+  if (typed.new_only && fs::exists(manifest_file_of(folder), ignored)) {
+    const manifest_extension changes =
+        extend(inputs, [&](std::size_t entry) { return progress[entry]; }, look_up(typed, folder.path(), &inputs),
+               {.trusts_names = typed.trust_names, .drops_missing = typed.drop_missing});
+    print_changes(typed, changes);
+    progress = progress_after(changes, progress);
+    inputs = manifest_after(changes, inputs.fingerprint);
+  }
+  dry_run shown{.threads = planned.threads, .planned = inputs};
+  std::vector<std::size_t> remaining;
+  for (const std::size_t each : chosen_of(inputs, shard)) {
+    ++shown.inputs;
+    shown.bytes += inputs.entries[each].size;
+    if (progress[each] == entry_progress::open) remaining.push_back(each);
+  }
+  shown.counted = shown.inputs - remaining.size();
+  shown.groups = survey(planned, inputs, remaining);
+  shown.estimated = estimate(planned, inputs, shown.groups);
+  const bool is_json = typed.format == "json";
+  destination({}, writing::whole).write(is_json ? json_of_dry_run(shown) : text_of_dry_run(shown));
+  return {};
 }
 
 class batch_job {
@@ -177,9 +242,8 @@ class batch_job {
     plan planned = plan_of_run(typed_);
     folder_.create();
     const job_lock lock(folder_.lock_file());
-    const found_manifest found = find_manifest(typed_, folder_);
-    if (!found.new_text.empty()) folder_.keep_manifest(found.new_text);
-    const manifest& inputs = found.content;
+    if (shard_.count == 0) settle_extension(folder_);
+    const manifest inputs = manifest_of_run(planned);
     const std::vector<std::size_t> chosen = chosen_of(inputs, shard_);
     job_ledger ledger(inputs.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
     header_ = header_of(identity_of(typed_, inputs.identity, shard_));
@@ -194,7 +258,7 @@ class batch_job {
     console screen;
     job_run counting(planned, {typed_, inputs, chosen, journal, ledger}, screen);
     if (counting.has_failed()) return stopped(counting);
-    const finished_run finished = counting.run();
+    const finished_run finished = count(counting, ledger);
     try {
       return conclude(planned, inputs, chosen, ledger, counting, finished);
     } catch (...) {
@@ -204,6 +268,30 @@ class batch_job {
   }
 
  private:
+  manifest manifest_of_run(const plan& planned) const {
+    found_manifest found = find_manifest(typed_, folder_);
+    if (!found.new_text.empty()) folder_.keep_manifest(found.new_text);
+    if (!typed_.new_only || !found.new_text.empty()) return std::move(found.content);
+    extended_job extended =
+        extend_job(folder_, planned, typed_, found.content, look_up(typed_, folder_.path(), &found.content));
+    print_changes(typed_, extended.changes);
+    return std::move(extended.inputs);
+  }
+
+  finished_run count(job_run& counting, const job_ledger& ledger) {
+    const fs::path times = folder_.runs_file();
+    job_run_times now{.began = began_, .host = host_name()};
+    note_beginning(times, now);
+    const std::size_t before = ledger.finished();
+    const auto start = std::chrono::steady_clock::now();
+    finished_run finished = counting.run();
+    now.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    now.ended = now_as_text();
+    now.inputs = ledger.finished() - before;
+    note_end(times, now);
+    return finished;
+  }
+
   [[nodiscard]] std::string name() const { return printable(*typed_.output_dir); }
 
   // "out: 2 of 5 inputs were counted by an earlier run, and the beginning of 1 more"
@@ -236,7 +324,7 @@ class batch_job {
     } else if (shard_.count > 0) {
       folder_.publish();
     } else {
-      write_outputs(folder_.path(), planned, inputs, ledger, {.header = header_, .began = began_});
+      write_outputs(folder_.path(), planned, inputs, ledger, description_of(finished));
     }
     if (!typed_.quiet && missing == 0) {
       complain(name() + ": " + grouped(chosen.size()) + " inputs, " + grouped(ledger.failed()) + " failed");
@@ -249,6 +337,15 @@ class batch_job {
                                             : ending::counted_all,
             .signal = signal,
             .at_once = finished.end_at_once};
+  }
+
+  [[nodiscard]] job_description description_of(const finished_run& finished) const {
+    const std::optional<run_stats>& stats = finished.outcome.result.shared().content.stats;
+    return {.header = header_,
+            .began = began_,
+            .typed = &typed_,
+            .runs = read_runs(folder_.runs_file()),
+            .device = stats ? stats->counting.device : std::string()};
   }
 
   const config::options& typed_;
@@ -265,9 +362,7 @@ ending batch(const config::options& typed, const io::open_descriptors& open_desc
   if (typed.plans_only) return write_manifest(typed, open_descriptors);
   const config::shard_choice shard = shard_of(typed);
   if (!typed.dry_run) return batch_job(typed, shard).run();
-  const manifest inputs = find_manifest(typed, job_folder(*typed.output_dir, shard)).content;
-  destination({}, writing::whole).write(text_of_plan(inputs, chosen_of(inputs, shard)));
-  return {};
+  return print_plan(typed, shard);
 }
 
 }  // namespace gpuhist::pipeline

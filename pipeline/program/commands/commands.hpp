@@ -26,6 +26,6 @@ ending list_devices(const config::options& typed, const io::open_descriptors& op
 ending filter_inputs(const config::options& typed, const io::open_descriptors& open_descriptors);
 ending repack_inputs(const config::options& typed, const io::open_descriptors& open_descriptors);
 ending batch(const config::options& typed, const io::open_descriptors& open_descriptors);
-ending merge(const config::options& typed);
+ending merge(const config::options& typed, const io::open_descriptors& open_descriptors);
 
 }  // namespace gpuhist::pipeline

@@ -1,4 +1,5 @@
-// `gpuhist merge DIR...`: adds the published states of the shards of a batch job.
+// `gpuhist merge DIR...`: adds the published states of the shards of a batch job; other operands are results
+// (merge_results).
 #include "config/usage_error.hpp"
 #include "io/descriptor.hpp"
 #include "pipeline/program/batch/job_folder.hpp"
@@ -9,6 +10,7 @@
 #include "pipeline/program/batch/job_planning.hpp"
 #include "pipeline/program/batch/job_shards.hpp"
 #include "pipeline/program/commands/commands.hpp"
+#include "pipeline/program/commands/merge_results.hpp"
 #include "pipeline/report/formats/text.hpp"
 #include "pipeline/report/output/messages.hpp"
 
@@ -17,6 +19,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -117,6 +120,18 @@ manifest manifest_of(const std::vector<std::string>& folders, const std::string&
   throw std::runtime_error("no folder has the manifest of the parts (.gpuhist-batch/manifest.jsonl)");
 }
 
+// The runs of all shards whose folders are known; a part may have been copied alone.
+std::vector<job_run_times> runs_of(const std::vector<std::string>& folders, const std::vector<job_part>& parts) {
+  std::vector<job_run_times> all;
+  for (const job_part& part : parts) {
+    for (const std::string& each : folders) {
+      std::ranges::move(read_runs(job_folder(each, part.identity.shard).runs_file()), std::back_inserter(all));
+    }
+  }
+  std::ranges::stable_sort(all, {}, &job_run_times::began);
+  return all;
+}
+
 // Every entry of the part must have a result.
 void add_part(const job_part& part, const manifest& inputs, std::size_t classes, job_ledger& to) {
   const std::vector<std::size_t> entries = divide(inputs, part.identity.shard.count)[part.identity.shard.number - 1];
@@ -135,8 +150,9 @@ void add_part(const job_part& part, const manifest& inputs, std::size_t classes,
 
 }  // namespace
 
-ending merge(const config::options& typed) {
-  if (typed.inputs.empty()) throw config::usage_error("gpuhist merge: give the folders of the shards");
+ending merge(const config::options& typed, const io::open_descriptors& open_descriptors) {
+  if (typed.inputs.empty()) throw config::usage_error("gpuhist merge: give results, or the folders of the shards");
+  if (adds_results(typed)) return merge_results(typed, open_descriptors);
   const std::string began = now_as_text();
   const std::vector<job_part> parts = find_parts(typed.inputs);
   const std::vector<std::size_t> missing = missing_of(parts);
@@ -154,10 +170,12 @@ ending merge(const config::options& typed) {
   const plan planned = make_plan(options);
   job_ledger ledger(inputs.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
   for (const job_part& each : parts) add_part(each, inputs, planned.partition.classes, ledger);
+  const std::vector<job_run_times> runs = runs_of(typed.inputs, parts);
   job.shard.number = 0;
   const fs::path folder = typed.output_dir.value_or(typed.inputs.front());
   job_folder(folder).create();
-  write_outputs(folder, planned, inputs, ledger, {.header = header_of(job), .began = began, .missing_shards = missing});
+  write_outputs(folder, planned, inputs, ledger,
+                {.header = header_of(job), .began = began, .missing_shards = missing, .runs = runs});
   if (!typed.quiet) {
     complain(printable(folder.string()) + ": " + grouped(ledger.finished()) + " of " + grouped(inputs.entries.size()) +
              " inputs, " + grouped(ledger.failed()) + " failed");

@@ -22,6 +22,8 @@ class bucket_counts {
   /// `counted`: at least as fine as the schemes, with a class for line feeds.
   bucket_counts(const gpu::partition& counted, std::span<const config::scheme> schemes);
 
+  [[nodiscard]] const gpu::partition& partition() const { return partition_; }
+
   /// A tally of no text.
   [[nodiscard]] gpu::tally no_text() const { return gpu::tally(partition_.classes); }
 

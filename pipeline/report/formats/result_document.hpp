@@ -42,6 +42,11 @@ struct wanted_counts {
   /// What writes results that can be read back.
   [[nodiscard]] std::string writer() const { return name("gpuhist --byte-counts --format json"); }
 
+  /// The partition of the tallies.
+  [[nodiscard]] gpu::partition counted() const {
+    return by_bucket != nullptr ? by_bucket->partition() : gpu::partition::identity();
+  }
+
   /// A tally of no text.
   [[nodiscard]] gpu::tally no_text() const;
 };

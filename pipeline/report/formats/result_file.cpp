@@ -24,7 +24,6 @@ io::descriptor open_results(const std::string& path) {
   return opened;
 }
 
-constexpr std::size_t byte_values = 256;
 constexpr std::size_t kept_in_memory = std::size_t{1} << 20U;  // bytes of inputs
 
 /// Damaged lines of one file that are reported one by one.
@@ -82,8 +81,9 @@ class result_sum::inputs_within {
 };
 
 result_sum::result_sum(wanted_counts wanted, const spill_folder& spilled_to)
-    : wanted_(std::move(wanted)), kept_(std::make_shared<finished_inputs>(byte_values, kept_in_memory, spilled_to)) {
-  sum_.partition = gpu::partition::identity();
+    : wanted_(std::move(wanted)),
+      kept_(std::make_shared<finished_inputs>(wanted_.counted().classes, kept_in_memory, spilled_to)) {
+  sum_.partition = wanted_.counted();
   sum_.complete = true;
   sum_.verified = sum_.unverified = wanted_.no_text();
   sum_.schemes = views_with_own_pairs(wanted_.pairs, sum_.partition);
@@ -91,18 +91,39 @@ result_sum::result_sum(wanted_counts wanted, const spill_folder& spilled_to)
 
 result_sum::run_lines::run_lines(finished_inputs& to, const gpu::tally& no_text) : inputs(to, no_text) {}
 
-void result_sum::add_file(const std::string& path) {
-  position at(path == "-" ? "standard input" : printable(path), *kept_, wanted_.no_text());
+// Calls `add` with the documents of the file. Errors of the system are errors of the file.
+void result_sum::add_opened(const std::string& path, position& at, const std::function<void(document_reader&)>& add) {
   const std::size_t errors_before = errors_.size();
   try {
     const io::descriptor opened = open_results(path);
     document_reader documents(opened.get());
-    add_all(documents, at);
+    add(documents);
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::is_a_directory) return add_foreign_file(at, errors_before, " (it is a directory)");
     at.line = 0;
     add_error(at, error.code().message());
   }
+}
+
+void result_sum::add_file(const std::string& path) {
+  position at(path == "-" ? "standard input" : printable(path), *kept_, wanted_.no_text());
+  add_opened(path, at, [&](document_reader& documents) { add_all(documents, at); });
+}
+
+void result_sum::add_lines_of(const std::vector<std::string>& paths) {
+  position at("", *kept_, wanted_.no_text());
+  for (const std::string& path : paths) {
+    at.name = printable(path);
+    at.line = 0;
+    add_opened(path, at, [&](document_reader& documents) {
+      try {
+        add_lines(documents, at);
+      } catch (const std::length_error& error) {
+        add_error(at, error.what());
+      }
+    });
+  }
+  finish(at);
 }
 
 void result_sum::add_text(const std::string& name, std::string_view text) {
@@ -200,6 +221,7 @@ void result_sum::add_result(const nlohmann::json& document, inputs_within& withi
   inputs.keep();
   inputs_ += number;
   ++results_;
+  parts_.push_back({.name = at.name, .end_of_inputs = inputs_, .is_complete = result.complete});
   sum_.complete = sum_.complete && result.complete;
   sum_.verified += result.verified;
   sum_.unverified += result.unverified;

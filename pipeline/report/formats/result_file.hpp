@@ -8,6 +8,7 @@
 #include "pipeline/report/formats/result_document.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -36,13 +37,25 @@ class result_sum {
   /// The same for a text in memory. `name`: in errors.
   void add_text(const std::string& name, std::string_view text);
 
+  /// Adds the results of several files as if they were one: the lines of inputs may be in another file than their
+  /// result.
+  void add_lines_of(const std::vector<std::string>& paths);
+
+  /// A result that was added.
+  struct part {
+    std::string name;               ///< of its file
+    std::size_t end_of_inputs = 0;  ///< the number of inputs of this result and those before it
+    bool is_complete = false;
+  };
+  [[nodiscard]] const std::vector<part>& parts() const { return parts_; }
+
   /// The number of results.
   [[nodiscard]] std::size_t results() const { return results_; }
 
   /// The errors, each with its file and, if it applies, its line.
   [[nodiscard]] const std::vector<std::string>& errors() const { return errors_; }
 
-  /// The sum, over the 256 byte values.
+  /// The sum, over the 256 byte values, or the partition of wanted_counts::by_bucket.
   [[nodiscard]] report take();
 
  private:
@@ -76,6 +89,7 @@ class result_sum {
   };
 
   void add_all(document_reader& documents, position& at);
+  void add_opened(const std::string& path, position& at, const std::function<void(document_reader&)>& add);
   void add_lines(document_reader& documents, position& at);
   void add_document(document_reader& from, position& at);
   void add_result(const nlohmann::json& document, inputs_within& within, position& at);
@@ -94,6 +108,7 @@ class result_sum {
   std::shared_ptr<finished_inputs> kept_;
   std::size_t inputs_ = 0;  // of all valid results
   std::size_t results_ = 0;
+  std::vector<part> parts_;
   std::vector<std::string> errors_;
   bool all_have_utf8_ = true;  // of the results so far
   report sum_;

@@ -1,0 +1,35 @@
+// The schemes of results, which are read before their counts.
+#pragma once
+
+#include "config/scheme.hpp"
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// How the counts of one result are divided.
+struct scheme_names {
+  std::string result;                                         ///< the name of its file
+  std::map<std::string, std::vector<std::string>> buckets{};  ///< of each scheme, in byte order
+  bool lists_byte_counts = false;                             ///< --byte-counts
+  bool has_byte_counts = false;                               ///< the counts of all byte values can be read
+  bool ignore_case = false;
+
+  /// "letters, classes (with --ignore-case)", for messages.
+  [[nodiscard]] std::string text() const;
+};
+
+/// That of each result in the file: documents of the kind "result". Damaged ones are left out. Throws std::system_error
+/// if the file cannot be read.
+std::vector<scheme_names> schemes_in(const std::string& path);
+
+/// The schemes by which the sum of the results is reported: those in `typed`, or if it is empty those of all results.
+/// Throws config::usage_error that names two results whose schemes differ, or a scheme whose definition is not known.
+std::vector<config::scheme> common_schemes(const std::vector<scheme_names>& results,
+                                           const std::vector<std::string>& typed);
+
+}  // namespace gpuhist::pipeline
