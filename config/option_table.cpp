@@ -564,9 +564,8 @@ constexpr std::array rows = {
     option_row{
         jobs, "--shard", "I/N", value_kind::text, "auto", batch_runs, rare,
         "count part I of N; auto: as Slurm or MPI numbers it",
-        "Counts part I (1 to N) of N parts of the manifest. All runs compute the same division: whole inputs, with "
-        "about "
-        "the same number of bytes in each part. The result of a part is published in DIR/parts; 'gpuhist merge DIR' "
+        "Counts part I (1 to N) of N parts of the manifest. All runs compute the same division, with about the same "
+        "number of bytes in each part: whole inputs, and pieces of large files (--split-size). The result of a part is published in DIR/parts; 'gpuhist merge DIR' "
         "adds "
         "the parts. auto: from SLURM_ARRAY_TASK_ID and SLURM_ARRAY_TASK_COUNT, SLURM_PROCID and SLURM_NTASKS, or "
         "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE. Default: all inputs.",
@@ -600,6 +599,16 @@ constexpr std::array rows = {
         "Removes inputs that are no longer found, with their counts. Requires --new-only. Default: they keep their "
         "counts.",
         "gpuhist batch job.toml --new-only --drop-missing", turn<&options::drop_missing>},
+    option_row{
+        jobs, "--split-size", "SIZE", value_kind::size, "", batch_runs, rare,
+        "divide files into pieces of this size for shards (default: 1GiB)",
+        "'gpuhist batch plan' writes where files of more than SIZE can be divided, so that several shards count one "
+        "file: "
+        "plain files anywhere, zstd files between frames, if they have a seek table (gpuhist repack) or the sizes that "
+        "pzstd writes. Files are not divided in jobs with --pairs, --utf8, --max-output, --each or --window. "
+        "Default: 1GiB.",
+        "gpuhist batch plan job.toml --split-size 16GiB -o manifest.jsonl",
+        [](options& o, value v) { o.split_size = parse_amount(v); }},
     option_row{
         jobs, "--checkpoint-every", "TIME", value_kind::interval, "", batch_runs, rare,
         "how often the progress in large files is recorded (default: 2s)",

@@ -80,7 +80,8 @@ class shard_filler {
     const std::uint64_t begin = begin_of(divided, first);
     std::size_t end = first + 1;
     // the piece that exceeds the room belongs to it if at least half of it is inside
-    while (end <= divided.splits.size() && (begin_of(divided, end) + begin_of(divided, end + 1)) / 2 - begin <= room) ++end;
+    while (end <= divided.splits.size() && (begin_of(divided, end) + begin_of(divided, end + 1)) / 2 - begin <= room)
+      ++end;
     return end;
   }
 
@@ -106,7 +107,8 @@ std::vector<share> shares_of(const manifest& inputs, unsigned shards, bool may_d
   const auto is_divided = [&](std::size_t entry) { return may_divide && !inputs.entries[entry].splits.empty(); };
   std::vector<std::size_t> by_size(inputs.entries.size());
   for (std::size_t i = 0; i < by_size.size(); ++i) by_size[i] = i;
-  std::ranges::stable_sort(by_size, std::ranges::greater(), [&](std::size_t each) { return inputs.entries[each].size; });
+  std::ranges::stable_sort(by_size, std::ranges::greater(),
+                           [&](std::size_t each) { return inputs.entries[each].size; });
   shard_filler filler(inputs, shards);
   for (const std::size_t each : by_size) {
     if (!is_divided(each)) filler.add_whole(each);
@@ -115,7 +117,8 @@ std::vector<share> shares_of(const manifest& inputs, unsigned shards, bool may_d
     if (is_divided(each)) filler.add_pieces(each);
   }
   std::vector<share> made = filler.take();
-  std::ranges::sort(made, [](const share& a, const share& b) { return std::pair(a.entry, a.first) < std::pair(b.entry, b.first); });
+  std::ranges::sort(
+      made, [](const share& a, const share& b) { return std::pair(a.entry, a.first) < std::pair(b.entry, b.first); });
   return made;
 }
 
@@ -150,9 +153,15 @@ void add_error(input_report& to, const input_report& next, const manifest_entry&
 
 }  // namespace
 
+bool may_divide(const config::options& typed) {
+  const bool finds_more_than_counts = typed.pairs || typed.utf8 || typed.each || typed.window;
+  return !finds_more_than_counts && !typed.max_output;
+}
+
 job_division divide(const manifest& inputs, unsigned shards, bool may_divide) {
   job_division made;
   made.pieces.identity = inputs.identity;
+  made.pieces.fingerprint = inputs.fingerprint;
   std::vector<share> shares;
   if (shards > 0) {
     shares = shares_of(inputs, shards, may_divide);
@@ -189,6 +198,27 @@ input_report joined_report(const std::vector<input_report>& reports, const std::
     if (next.compressed_bytes) made.compressed_bytes = next.compressed_bytes;
   }
   return made;
+}
+
+void join_pieces(const job_division& division, const job_ledger& from, job_ledger& to) {
+  const std::vector<manifest_entry>& pieces = division.pieces.entries;
+  for (std::size_t first = 0, end = 0; first < pieces.size(); first = end) {
+    end = first + 1;
+    while (end < pieces.size() && division.entry_of[end] == division.entry_of[first]) ++end;
+    if (!pieces[first].piece) continue;
+    std::vector<input_report> reports;
+    std::vector<const manifest_entry*> joined;
+    for (std::size_t each = first; each < end; ++each) {
+      from.for_each_report(each, [&](const input_report& report) { reports.push_back(report); });
+      joined.push_back(&pieces[each]);
+    }
+    if (reports.size() < joined.size()) continue;
+    const bool is_refused =
+        std::ranges::find(reports, failure_kind::refused, &input_report::error_kind) != reports.end();
+    to.add({.type = is_refused ? job_record::kind::refused : job_record::kind::input,
+            .entry = division.entry_of[first],
+            .report = joined_report(reports, joined)});
+  }
 }
 
 }  // namespace gpuhist::pipeline

@@ -7,7 +7,9 @@
 //     shard 3    |     | piece  |                       | c |
 #pragma once
 
+#include "config/options.hpp"
 #include "pipeline/counts/input_report.hpp"
+#include "pipeline/program/batch/job_ledger.hpp"
 #include "pipeline/program/batch/manifest.hpp"
 
 #include <cstddef>
@@ -21,13 +23,21 @@ struct job_division {
   std::vector<std::vector<std::size_t>> of_shard;  ///< the entries in `pieces` of each shard, in order
 };
 
+/// Whether files are divided in a job with these options: not if text at the ends of pieces belongs together, or if a
+/// limit is one of the whole input.
+bool may_divide(const config::options& typed);
+
 /// Every process computes the same division. Inputs that are not divided: the largest first, each to the shard with the
-/// least bytes so far. Then the others, whose pieces fill the shards. A shard has at most one piece of a file. `shards`:
-/// 0 for a job without shards, whose entries are all whole. `may_divide`: whether files are divided.
+/// least bytes so far. Then the others, whose pieces fill the shards. A shard has at most one piece of a file.
+/// `shards`: 0 for a job without shards, whose entries are all whole. `may_divide`: whether files are divided.
 job_division divide(const manifest& inputs, unsigned shards, bool may_divide);
 
 /// The report of an input whose pieces have these reports, in their order: that of one run over the whole input.
 /// `pieces`: the entries of the pieces. If a piece was not counted to its end, later ones do not count.
 input_report joined_report(const std::vector<input_report>& reports, const std::vector<const manifest_entry*>& pieces);
+
+/// Adds the report of each divided input whose pieces are all finished in `from`, a ledger of the pieces, to `to`, a
+/// ledger of the manifest.
+void join_pieces(const job_division& division, const job_ledger& from, job_ledger& to);
 
 }  // namespace gpuhist::pipeline

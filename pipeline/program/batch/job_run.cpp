@@ -40,14 +40,16 @@ job_run::job_run(plan planned, const job_parts& job, console& screen)
     entry_of_.emplace(entry.name, each);
     if (job_.ledger.is_finished(each)) continue;
     remaining.push_back(each);
-    bytes_ += entry.size;
+    bytes_ += entry.stored_bytes();
   }
-  auto inputs = std::make_shared<looked_up_inputs>(inputs_of(job_.inputs, remaining));
+  auto inputs = std::make_shared<looked_up_inputs>(inputs_of(job_.inputs, remaining, no_text_of(planned_)));
   for (std::size_t i = 0; i < remaining.size(); ++i) {
-    const auto counted = inputs->inputs[i].counted = job_.ledger.prefix_of(remaining[i]);
+    const auto counted = job_.ledger.prefix_of(remaining[i]);
     if (!counted) continue;
+    const auto& piece = job_.inputs.entries[remaining[i]].piece;
+    inputs->inputs[i].counted = counted;
     recorded_to_[remaining[i]] = counted->stored_bytes();
-    bytes_ -= std::min(bytes_, counted->stored_bytes());
+    bytes_ -= std::min(bytes_, counted->stored_bytes() - (piece ? piece->begin.stored_bytes : 0));
   }
   planned_.looked_up = std::move(inputs);
   planned_.source_bytes = bytes_;
@@ -90,7 +92,8 @@ void job_run::note(std::span<const input_prefix> prefixes) {
             .entry = found->second,
             .report = each.counted,
             .frames = each.frames,
-            .edges = each.edges});
+            .edges = each.edges,
+            .text_before = each.text_before});
   }
   job_.journal.write();
 }

@@ -40,7 +40,30 @@ json entry_as_json(const manifest_entry& entry) {
   if (!entry.fingerprint.empty()) out["fingerprint"] = entry.fingerprint;
   if (!entry.follow_links) out["follow_links"] = false;
   if (entry.has_changed) out["has_changed"] = true;
+  if (entry.splits.empty()) return out;
+  out["format"] = entry.split_format;
+  for (const io::split_point& each : entry.splits) {
+    json point{each.stored_bytes, each.frames};
+    if (each.text_bytes) point.push_back(*each.text_bytes);
+    out["splits"].push_back(std::move(point));
+  }
   return out;
+}
+
+io::split_point split_from(const json& point) {
+  io::split_point made{.stored_bytes = point.at(0).get<std::uint64_t>(), .frames = point.at(1).get<std::uint64_t>()};
+  if (point.size() > 2) made.text_bytes = point.at(2).get<std::uint64_t>();
+  return made;
+}
+
+void check_splits(const manifest_entry& entry) {
+  std::uint64_t last = 0;
+  for (const io::split_point& each : entry.splits) {
+    if (each.stored_bytes <= last || each.stored_bytes >= entry.size) {
+      throw std::runtime_error("the places at which an input can be divided are not in order");
+    }
+    last = each.stored_bytes;
+  }
 }
 
 manifest_entry entry_from(const json& line) {
@@ -59,6 +82,11 @@ manifest_entry entry_from(const json& line) {
   made.fingerprint = line.value("fingerprint", std::string());
   made.follow_links = line.value("follow_links", true);
   made.has_changed = line.value("has_changed", false);
+  if (const auto splits = line.find("splits"); splits != line.end()) {
+    made.split_format = line.at("format").get<std::string>();
+    for (const json& each : *splits) made.splits.push_back(split_from(each));
+    check_splits(made);
+  }
   return made;
 }
 
@@ -120,7 +148,7 @@ std::string_view name_of(config::fingerprint_kind kind) {
 
 std::uint64_t manifest::bytes() const {
   std::uint64_t sum = 0;
-  for (const manifest_entry& each : entries) sum += each.size;
+  for (const manifest_entry& each : entries) sum += each.stored_bytes();
   return sum;
 }
 

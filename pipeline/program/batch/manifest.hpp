@@ -3,6 +3,7 @@
 #pragma once
 
 #include "config/options.hpp"
+#include "io/zstd/zstd_split_points.hpp"
 #include "pipeline/counts/input_failure.hpp"
 
 #include <cstddef>
@@ -14,6 +15,12 @@
 
 namespace gpuhist::pipeline {
 
+/// A part of an input that is counted alone.
+struct input_piece {
+  io::split_point begin{};
+  std::optional<std::uint64_t> end{};  ///< bytes of the file as it is stored; nothing: its end
+};
+
 /// An input of a manifest.
 struct manifest_entry {
   std::string name;           ///< raw bytes
@@ -23,6 +30,14 @@ struct manifest_entry {
   bool follow_links = true;   ///< as listed_input
   bool has_changed = false;   ///< it was counted, and its content was replaced by another one that has not more bytes
   input_failure error{};      ///< why it cannot be read
+  std::vector<io::split_point> splits{};  ///< where it can be divided
+  std::string split_format{};             ///< with `splits`: the format of the file
+  std::optional<input_piece> piece{};     ///< only this part is counted; nothing: all of it
+
+  /// Bytes to be read.
+  [[nodiscard]] std::uint64_t stored_bytes() const {
+    return piece ? piece->end.value_or(size) - piece->begin.stored_bytes : size;
+  }
 };
 
 struct manifest {

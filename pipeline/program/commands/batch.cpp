@@ -16,6 +16,7 @@
 #include "pipeline/program/batch/job_ledger.hpp"
 #include "pipeline/program/batch/job_lock.hpp"
 #include "pipeline/program/batch/job_outputs.hpp"
+#include "pipeline/program/batch/job_pieces.hpp"
 #include "pipeline/program/batch/job_planning.hpp"
 #include "pipeline/program/batch/job_run.hpp"
 #include "pipeline/program/batch/job_runs.hpp"
@@ -101,6 +102,7 @@ planned_entries look_up(const config::options& typed, const fs::path& folder, co
       plan_entries(planned, {.folder = folder,
                              .min_age = typed.min_age,
                              .fingerprint = earlier != nullptr ? earlier->fingerprint : kind_of(typed),
+                             .split_bytes = typed.plans_only ? std::optional(typed.split_size) : std::nullopt,
                              .earlier = earlier});
   const std::size_t young = made.too_young.size();
   if (young > 0 && !typed.quiet) {
@@ -162,11 +164,27 @@ plan plan_of_run(const config::options& typed) {
   return make_plan(made);
 }
 
-std::vector<std::size_t> chosen_of(const manifest& inputs, config::shard_choice shard) {
-  if (shard.count > 0) return divide(inputs, shard.count)[shard.number - 1];
-  std::vector<std::size_t> all(inputs.entries.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  return all;
+// A condition is one of a whole input.
+void check_division(const config::options& typed, const job_division& division) {
+  if (typed.fail_if.empty() && typed.alert_if.empty()) return;
+  for (const manifest_entry& each : division.pieces.entries) {
+    if (!each.piece) continue;
+    throw config::usage_error(
+        typed.where("--shard") + ": " + printable(each.name) +
+        " is divided between shards, which cannot check conditions of it; plan again with a larger "
+        "--split-size, or leave out --fail-if and --alert-if");
+  }
+}
+
+job_division divide(const config::options& typed, const manifest& inputs, config::shard_choice shard) {
+  job_division made = divide(inputs, shard.count, may_divide(typed));
+  check_division(typed, made);
+  return made;
+}
+
+// The entries of a shard, or all.
+const std::vector<std::size_t>& chosen_of(const job_division& division, config::shard_choice shard) {
+  return division.of_shard[shard.count > 0 ? shard.number - 1 : 0];
 }
 
 ending write_manifest(const config::options& typed, const io::open_descriptors& open_descriptors) {
@@ -206,7 +224,8 @@ ending print_plan(const config::options& typed, config::shard_choice shard) {
   config::options of_sample = typed;
   if (typed.engine == "auto") of_sample.engine = "host";  // a sample is too short for the start of a device
   const plan planned = plan_of_run(of_sample);
-  manifest inputs = find_manifest(typed, folder).content;
+  job_division division = divide(typed, find_manifest(typed, folder).content, shard);
+  manifest inputs = std::move(division.pieces);
   std::vector<entry_progress> progress = read_progress(folder, planned, typed, inputs, shard);
   std::error_code ignored;
   if (typed.new_only && fs::exists(manifest_file_of(folder), ignored)) {
@@ -216,12 +235,13 @@ ending print_plan(const config::options& typed, config::shard_choice shard) {
     print_changes(typed, changes);
     progress = progress_after(changes, progress);
     inputs = manifest_after(changes, inputs.fingerprint);
+    division = divide(typed, inputs, shard);
   }
   dry_run shown{.threads = planned.threads, .planned = inputs};
   std::vector<std::size_t> remaining;
-  for (const std::size_t each : chosen_of(inputs, shard)) {
+  for (const std::size_t each : chosen_of(division, shard)) {
     ++shown.inputs;
-    shown.bytes += inputs.entries[each].size;
+    shown.bytes += inputs.entries[each].stored_bytes();
     if (progress[each] == entry_progress::open) remaining.push_back(each);
   }
   shown.counted = shown.inputs - remaining.size();
@@ -243,8 +263,9 @@ class batch_job {
     folder_.create();
     const job_lock lock(folder_.lock_file());
     if (shard_.count == 0) settle_extension(folder_);
-    const manifest inputs = manifest_of_run(planned);
-    const std::vector<std::size_t> chosen = chosen_of(inputs, shard_);
+    const job_division division = divide(typed_, manifest_of_run(planned), shard_);
+    const manifest& inputs = division.pieces;
+    const std::vector<std::size_t>& chosen = chosen_of(division, shard_);
     job_ledger ledger(inputs.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
     header_ = header_of(identity_of(typed_, inputs.identity, shard_));
     job_journal journal(folder_.journal_file(), header_, [&](std::string_view record) {

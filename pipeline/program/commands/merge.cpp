@@ -7,8 +7,8 @@
 #include "pipeline/program/batch/job_journal.hpp"
 #include "pipeline/program/batch/job_ledger.hpp"
 #include "pipeline/program/batch/job_outputs.hpp"
+#include "pipeline/program/batch/job_pieces.hpp"
 #include "pipeline/program/batch/job_planning.hpp"
-#include "pipeline/program/batch/job_shards.hpp"
 #include "pipeline/program/commands/commands.hpp"
 #include "pipeline/program/commands/merge_results.hpp"
 #include "pipeline/report/formats/text.hpp"
@@ -132,18 +132,30 @@ std::vector<job_run_times> runs_of(const std::vector<std::string>& folders, cons
   return all;
 }
 
+// The results of whole inputs, by the entries of the manifest, and of pieces, by those of the division.
+struct merged_ledgers {
+  job_ledger& whole;
+  job_ledger& pieces;
+};
+
 // Every entry of the part must have a result.
-void add_part(const job_part& part, const manifest& inputs, std::size_t classes, job_ledger& to) {
-  const std::vector<std::size_t> entries = divide(inputs, part.identity.shard.count)[part.identity.shard.number - 1];
+void add_part(const job_part& part, const job_division& division, std::size_t classes, merged_ledgers to) {
+  const std::vector<std::size_t>& entries = division.of_shard[part.identity.shard.number - 1];
+  const auto is_piece = [&](std::size_t each) { return division.pieces.entries[each].piece.has_value(); };
+  const auto is_finished = [&](std::size_t each) {
+    return is_piece(each) ? to.pieces.is_finished(each) : to.whole.is_finished(division.entry_of[each]);
+  };
   const io::descriptor file = open_part(part.path);
   read_journal(
       file.get(), [](const std::string&) {},
       [&](std::string_view record) {
-        const auto known = unpacked_record(record, classes);
-        if (!known || !std::ranges::binary_search(entries, known->entry) || to.is_finished(known->entry)) return;
-        to.add(*known);
+        auto known = unpacked_record(record, classes);
+        if (!known || !std::ranges::binary_search(entries, known->entry) || is_finished(known->entry)) return;
+        job_ledger& ledger = is_piece(known->entry) ? to.pieces : to.whole;
+        if (!is_piece(known->entry)) known->entry = division.entry_of[known->entry];
+        ledger.add(*known);
       });
-  if (std::ranges::all_of(entries, [&](std::size_t each) { return to.is_finished(each); })) return;
+  if (std::ranges::all_of(entries, is_finished)) return;
   throw std::runtime_error(printable(part.path.string()) +
                            ": is damaged: results of inputs are missing; remove it, and run this shard again");
 }
@@ -169,7 +181,12 @@ ending merge(const config::options& typed, const io::open_descriptors& open_desc
   options.format = "jsonl";
   const plan planned = make_plan(options);
   job_ledger ledger(inputs.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
-  for (const job_part& each : parts) add_part(each, inputs, planned.partition.classes, ledger);
+  const job_division division = divide(inputs, job.shard.count, may_divide(job.options));
+  job_ledger pieces(division.pieces.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
+  for (const job_part& each : parts) {
+    add_part(each, division, planned.partition.classes, {.whole = ledger, .pieces = pieces});
+  }
+  join_pieces(division, pieces, ledger);
   const std::vector<job_run_times> runs = runs_of(typed.inputs, parts);
   job.shard.number = 0;
   const fs::path folder = typed.output_dir.value_or(typed.inputs.front());
