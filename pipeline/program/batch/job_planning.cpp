@@ -4,6 +4,7 @@
 #include "config/usage_error.hpp"
 #include "gpu/row_layout.hpp"
 #include "pipeline/library/look_up_inputs.hpp"
+#include "pipeline/report/formats/report.hpp"
 
 #include <glob.h>
 
@@ -13,6 +14,7 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <unordered_set>
@@ -49,12 +51,19 @@ std::int64_t nanoseconds_now() {
       .count();
 }
 
+// A manifest must not have an error that is none of the input.
+void check_error(const manifest_entry& entry) {
+  if (entry.error.kind != failure_kind::out_of_memory) return;
+  throw std::runtime_error(printable(entry.name) + ": cannot be planned: " + entry.error.text +
+                           "; nothing was written; run the same command again");
+}
+
 manifest_entry entry_of(const listed_input& listed) {
   manifest_entry made{.name = listed.name, .follow_links = listed.follow_links, .error = listed.error};
   if (!made.error.is_none()) return made;
   const std::optional<file_facts> facts = facts_of(listed.name);
   if (!facts) {
-    made.error = {.kind = failure_kind::unreadable, .text = std::system_category().message(errno)};
+    made.error = {.kind = io::kind_of_errno(errno), .text = std::system_category().message(errno)};
     return made;
   }
   if (!listed.regular) {
@@ -109,6 +118,7 @@ planned_entries plan_entries(const plan& planned, const std::filesystem::path& f
     if (!own.empty() && absolute(each.name).starts_with(own)) continue;
     if (!names.insert(each.name).second) continue;
     manifest_entry entry = entry_of(each);
+    check_error(entry);
     if (entry.error.is_none() && entry.modified > newest) {
       ++made.too_young;
     } else {

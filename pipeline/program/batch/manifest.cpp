@@ -61,17 +61,6 @@ manifest_entry entry_from(const json& line) {
   return made;
 }
 
-std::string read_whole(const std::string& path) {
-  const std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  if (file) content << file.rdbuf();
-  if (!file || !content) {
-    throw std::runtime_error("cannot read the manifest " + printable(path) + ": " +
-                             std::generic_category().message(errno));
-  }
-  return std::move(content).str();
-}
-
 void check_header(const json& line, std::size_t entries) {
   if (line.at("schema") != manifest_schema) throw std::runtime_error("not a manifest of this version");
   if (line.at("inputs").get<std::size_t>() != entries) {
@@ -80,12 +69,23 @@ void check_header(const json& line, std::size_t entries) {
   }
 }
 
-// Precondition: the file has two separate ends.
+// False: errno is the cause.
+bool read_end(int fd, char* to, std::uint64_t offset) {
+  for (std::size_t got = 0; got < end_bytes;) {
+    const ssize_t size = ::pread(fd, to + got, end_bytes - got, static_cast<off_t>(offset + got));
+    if (size < 0 && errno == EINTR) continue;
+    if (size == 0) errno = EIO;  // the file was truncated meanwhile
+    if (size <= 0) return false;
+    got += static_cast<std::size_t>(size);
+  }
+  return true;
+}
+
+// Precondition: the file has two separate ends. Nothing: errno is the cause.
 std::optional<std::string> fingerprint_of(int fd, std::uint64_t size) {
   std::string ends(2 * end_bytes, '\0');
-  const auto last = static_cast<off_t>(size - end_bytes);
-  if (::pread(fd, ends.data(), end_bytes, 0) != static_cast<ssize_t>(end_bytes)) return std::nullopt;
-  if (::pread(fd, ends.data() + end_bytes, end_bytes, last) != static_cast<ssize_t>(end_bytes)) return std::nullopt;
+  if (!read_end(fd, ends.data(), 0)) return std::nullopt;
+  if (!read_end(fd, ends.data() + end_bytes, size - end_bytes)) return std::nullopt;
   return hash_text(ends);
 }
 
@@ -105,10 +105,20 @@ std::string text_of_manifest(const std::vector<manifest_entry>& entries) {
 
 std::string identity_of_text(const std::string& text) { return hash_text(text); }
 
-manifest read_manifest(const std::string& path) {
-  const std::string content = read_whole(path);
-  manifest made{.entries = {}, .identity = hash_text(content)};
-  std::istringstream lines(content);
+std::string text_of_manifest_file(const std::string& path) {
+  const std::ifstream file(path, std::ios::binary);
+  std::ostringstream content;
+  if (file) content << file.rdbuf();
+  if (!file || !content) {
+    throw std::runtime_error("cannot read the manifest " + printable(path) + ": " +
+                             std::generic_category().message(errno));
+  }
+  return std::move(content).str();
+}
+
+manifest manifest_from(const std::string& text, const std::string& path) {
+  manifest made{.entries = {}, .identity = hash_text(text)};
+  std::istringstream lines(text);
   json header;
   std::size_t number = 0;
   try {
@@ -130,6 +140,8 @@ manifest read_manifest(const std::string& path) {
   return made;
 }
 
+manifest read_manifest(const std::string& path) { return manifest_from(text_of_manifest_file(path), path); }
+
 // Only a file with a fingerprint is opened: most files of a job are small.
 std::optional<file_facts> facts_of(const std::string& path) {
   struct stat found{};
@@ -138,7 +150,10 @@ std::optional<file_facts> facts_of(const std::string& path) {
   file_facts made{.size = static_cast<std::uint64_t>(found.st_size),
                   .modified = (std::int64_t{found.st_mtim.tv_sec} * nanoseconds) + found.st_mtim.tv_nsec};
   if (!S_ISREG(found.st_mode) || made.size <= smallest_with_fingerprint) return made;
-  const io::descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  int opened = 0;
+  do opened = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  while (opened < 0 && errno == EINTR);
+  const io::descriptor file(opened);
   if (!file) return std::nullopt;
   const std::optional<std::string> fingerprint = fingerprint_of(file.get(), made.size);
   if (!fingerprint) return std::nullopt;
