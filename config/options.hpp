@@ -155,6 +155,7 @@ struct options {
   bool plans_only = false;           ///< batch plan: writes the manifest, and counts nothing
   bool stops_on_error = false;       ///< batch: the first input that fails ends the run
   bool trust_names = false;          ///< batch: times of modification are not compared with the manifest
+  bool waits = false;                ///< batch: for another run in the same folder, which is otherwise an error
   bool dry_run = false;              ///< batch: prints the plan only
   bool partial = false;              ///< merge: results of missing shards are not an error
   std::vector<std::string> columns;  ///< of the table of the inputs: names of columns, formulas (config/expression)

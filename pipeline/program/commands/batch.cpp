@@ -25,8 +25,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -69,11 +68,6 @@ void check_options(const config::options& typed) {
   }
 }
 
-std::string text_of_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 // Looks up the inputs, and reports files that --min-age leaves out.
 std::vector<manifest_entry> entries_of(const config::options& typed, const fs::path& folder) {
   const plan planned = make_plan(options_of_job(typed));
@@ -85,14 +79,19 @@ std::vector<manifest_entry> entries_of(const config::options& typed, const fs::p
   return std::move(made.entries);
 }
 
-// The manifest of the job: that of --manifest, that of the folder, or a new one. Nothing is written.
+// The manifest of a job.
 struct found_manifest {
   manifest content;
   std::string new_text;  // empty: the folder has it
 };
 
+// That of --manifest, that of the folder, or a new one. Nothing is written.
 found_manifest find_manifest(const config::options& typed, const job_folder& folder) {
-  if (typed.manifest) return {.content = read_manifest(*typed.manifest), .new_text = text_of_file(*typed.manifest)};
+  if (typed.manifest) {
+    found_manifest made{.content = {}, .new_text = text_of_manifest_file(*typed.manifest)};
+    made.content = manifest_from(made.new_text, *typed.manifest);
+    return made;
+  }
   std::error_code ignored;
   if (fs::exists(folder.manifest_file(), ignored)) {
     return {.content = read_manifest(folder.manifest_file().string()), .new_text = {}};
@@ -176,7 +175,7 @@ class batch_job {
   ending run() {
     plan planned = plan_of_run(typed_);
     folder_.create();
-    const job_lock lock(folder_.lock_file());
+    const job_lock lock(folder_.lock_file(), waiting());
     const found_manifest found = find_manifest(typed_, folder_);
     if (!found.new_text.empty()) folder_.keep_manifest(found.new_text);
     const manifest& inputs = found.content;
@@ -208,6 +207,14 @@ class batch_job {
 
  private:
   [[nodiscard]] std::string name() const { return printable(*typed_.output_dir); }
+
+  // With --wait: reports that the run waits for another one.
+  [[nodiscard]] std::function<void(const std::string&)> waiting() const {
+    if (!typed_.waits) return {};
+    return [is_quiet = typed_.quiet](const std::string& text) {
+      if (!is_quiet) complain(text);
+    };
+  }
 
   [[nodiscard]] ending stopped(const job_run& counting) const {
     complain(name() + ": " + counting.stop_reason() +
