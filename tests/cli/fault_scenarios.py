@@ -230,9 +230,10 @@ class Archive:
 
 class Job:
     """The folder of a job has no results, or those of all inputs. Without faults, the same command and those that follow
-    it give the results of a job without faults. An input that cannot be read is not counted; other faults cost none."""
+    it give the results of a job without faults. An input that cannot be read is not counted; other faults cost none.
+    (Libraries report a failed allocation as damage of the archive.)"""
 
-    COST_NO_INPUT = ("write", "sync", "rename", "link", "open", "truncate", "unlink", "fcntl", "thread", "alloc", "map", None)
+    COST_NO_INPUT = ("write", "sync", "rename", "link", "open", "truncate", "unlink", "fcntl", "thread", None)
 
     def __init__(self, inputs, *commands, made="total.json"):
         self.inputs = inputs
