@@ -180,6 +180,7 @@ class Array(ClusterTest):
         self.assertIn("submitted 8 of 8 shards as job 1", printed)
         self.assertIn("1 failed", printed)  # what the merge says
         before = self.jobs()
+        self.assertEqual(len(before), 2)  # an input that failed is no reason to submit anything again
         self.slurm("--shards", 8, status=1)  # a finished job submits nothing
         self.assertEqual(self.jobs(), before)
 
@@ -273,7 +274,7 @@ class Failures(ClusterTest):
         self.wait_until(lambda: len(self.shards_counted()) == 10, process)
         self.assertEqual(self.shards_counted(), sorted([*range(1, 9), *held]))
         logs = lambda: "\n".join(each.read_text() for each in (self.out / "logs").glob("*.log"))
-        self.wait_until(lambda: logs().count("another run writes to this folder") == 2, process)  # the second task waits
+        self.wait_until(lambda: logs().count("; waiting for its end") == 2, process)  # the second task waits
         (self.control / "hold-n1").unlink()
         self.finish(process, 1)
         self.assert_results()
