@@ -27,6 +27,7 @@ import sys
 import tempfile
 import time
 
+from fault_jobs import jobs
 from fault_scenarios import LIMITED, Outcome, files_in, scenarios, write_files, write_inputs
 from support import GPUHIST, SANITIZED, SKIPPED
 
@@ -381,7 +382,7 @@ def main():
         return SKIPPED
     with tempfile.TemporaryDirectory(prefix="gpuhist-faults-") as folder:
         campaign = Campaign(folder, arguments.patience)
-        known = {each.name: each for each in scenarios(campaign.inputs)}
+        known = {each.name: each for each in (*scenarios(), *jobs(campaign.inputs))}
         if arguments.reproduce:
             name, kind, effect, ordinal = arguments.reproduce
             known[name].check(campaign.run(known[name])[0])  # some checks compare with a run without faults
