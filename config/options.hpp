@@ -155,7 +155,6 @@ struct options {
   bool plans_only = false;           ///< batch plan: writes the manifest, and counts nothing
   bool stops_on_error = false;       ///< batch: the first input that fails ends the run
   bool trust_names = false;          ///< batch: times of modification are not compared with the manifest
-  bool waits = false;                ///< batch: for another run in the same folder, which is otherwise an error
   bool dry_run = false;              ///< batch: prints the plan only
   bool partial = false;              ///< merge: results of missing shards are not an error
   std::vector<std::string> columns;  ///< of the table of the inputs: names of columns, formulas (config/expression)
@@ -178,6 +177,7 @@ struct options {
   std::optional<bool> progress;  ///< nothing: if standard error is a terminal
   bool verbose = false;          ///< devices: details of kernels
   bool quiet = false;            ///< neither progress nor hints
+  bool waits = false;            ///< batch: for another run in the same folder, which is otherwise an error
   int level = 3;                 ///< repack: compression level of zstd, 1 to 22
   bool force = false;            ///< replace the file at --output (repack), the outputs in --output-dir (filter)
   bool resume = false;           ///< filter: inputs whose output in output_dir is complete are skipped
