@@ -622,6 +622,10 @@ constexpr std::array rows = {
                "since. Size and "
                "fingerprint are still compared.",
                "gpuhist batch job.toml --manifest m.jsonl --trust-names", turn<&options::trust_names>},
+    option_row{jobs, "--wait", "", value_kind::flag, "", batch_runs, rare, "wait for another run in the same folder",
+               "If another run writes to the folder of the job or of the shard, waits for its end, and then continues. "
+               "Default: that is an error.",
+               "gpuhist batch job.toml --wait", turn<&options::waits>},
     option_row{
         jobs, "--dry-run", "", value_kind::flag, "", batch_runs, rare, "print the plan, and count nothing",
         "Prints how many inputs and bytes the run would read, by format, how they would be read, and an estimate of "

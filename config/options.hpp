@@ -189,6 +189,7 @@ struct options {
   std::optional<bool> progress;  ///< nothing: if standard error is a terminal
   bool verbose = false;          ///< devices: details of kernels
   bool quiet = false;            ///< neither progress nor hints
+  bool waits = false;            ///< batch: for another run in the same folder, which is otherwise an error
   int level = 3;                 ///< repack: compression level of zstd, 1 to 22
   bool force = false;            ///< replace the file at --output (repack), the outputs in --output-dir (filter)
   bool resume = false;           ///< filter: inputs whose output in output_dir is complete are skipped

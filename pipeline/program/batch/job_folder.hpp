@@ -24,17 +24,18 @@ class job_folder {
   [[nodiscard]] std::filesystem::path journal_file() const { return state_ / "state"; }
   [[nodiscard]] std::filesystem::path runs_file() const { return state_ / "runs.jsonl"; }
 
-  /// Creates the folders. Throws destination_error.
+  /// Creates the folders, whose names are then on disk. Throws destination_error.
   void create() const;
 
   /// Writes the manifest, if the folder has none; it appears as a whole. Throws std::runtime_error if it has another
   /// one, destination_error.
   void keep_manifest(const std::string& text) const;
 
-  /// Publishes the state of the shard by a link. If it was published before, nothing changes. Throws destination_error.
+  /// Publishes the state of the shard by a link, whose name is then on disk. If it was published before, nothing
+  /// changes. Throws destination_error. Precondition: the state is on disk.
   void publish() const;
 
-  /// The published states, in the order of their names.
+  /// The published states, in the order of their names. Throws std::system_error.
   [[nodiscard]] std::vector<std::filesystem::path> parts() const;
 
  private:

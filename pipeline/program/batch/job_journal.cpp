@@ -3,6 +3,7 @@
 #include "io/destination_error.hpp"
 #include "io/write_at.hpp"
 #include "pipeline/program/batch/checksum.hpp"
+#include "pipeline/program/batch/job_lock.hpp"
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/output/destination.hpp"
 
@@ -112,6 +113,8 @@ job_journal::job_journal(std::filesystem::path path, const std::string& header,
   if (!std::filesystem::exists(path_, error)) create(header);
   file_ = io::descriptor(::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY));
   if (!file_) fail();
+  // Besides the lock of the folder: if a network file system takes the locks of this run away, it refuses its writes.
+  if (!lock_whole(file_.get(), F_OFD_SETLKW)) fail();
   read(header, use);
 }
 

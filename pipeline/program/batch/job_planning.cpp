@@ -9,6 +9,7 @@
 #include "pipeline/library/look_up_inputs.hpp"
 #include "pipeline/program/batch/input_survey.hpp"
 #include "pipeline/program/batch/parallel_work.hpp"
+#include "pipeline/report/formats/report.hpp"
 
 #include <glob.h>
 
@@ -18,6 +19,7 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -56,8 +58,15 @@ std::int64_t nanoseconds_now() {
       .count();
 }
 
+// A manifest must not have an error that is none of the input.
+void check_error(const manifest_entry& entry) {
+  if (entry.error.kind != failure_kind::out_of_memory) return;
+  throw std::runtime_error(printable(entry.name) + ": cannot be planned: " + entry.error.text +
+                           "; nothing was written; run the same command again");
+}
+
 void set_unreadable(manifest_entry& entry) {
-  entry.error = {.kind = failure_kind::unreadable, .text = std::system_category().message(errno)};
+  entry.error = {.kind = io::kind_of_errno(errno), .text = std::system_category().message(errno)};
 }
 
 // Without fingerprint.
@@ -186,6 +195,7 @@ planned_entries plan_entries(const plan& planned, const planning& how) {
     if (!own.empty() && absolute(each.name).starts_with(own)) continue;
     if (!names.insert(each.name).second) continue;
     manifest_entry entry = entry_of(each);
+    check_error(entry);
     if (entry.error.is_none() && entry.modified > newest) {
       made.too_young.push_back(std::move(entry.name));
     } else {

@@ -113,8 +113,10 @@ void job_run::note(const completed_input& completed) {
   if (is_member) {
     return record({.type = kind, .entry = entry, .member = completed.how.member, .report = completed.report});
   }
-  if (const std::string cause = difference_of(job_.inputs.entries[entry]); !cause.empty()) {
-    record(refused(entry, cause, completed.report));
+  const std::optional<std::string> cause = difference_of(job_.inputs.entries[entry]);
+  if (!cause) return;
+  if (!cause->empty()) {
+    record(refused(entry, *cause, completed.report));
   } else {
     record({.type = kind, .entry = entry, .report = completed.report});
   }
@@ -126,12 +128,16 @@ void job_run::record(const job_record& made) {
   job_.ledger.add(made);
 }
 
-// Compared after the file was read, so that a change during the reading is noticed, too.
-std::string job_run::difference_of(const manifest_entry& entry) const {
-  if (!entry.error.is_none()) return {};
+// Compared after the file was read, so that a change during the reading is noticed, too. Nothing: that is not known,
+// because memory or descriptors are insufficient; a later run reads the input again.
+std::optional<std::string> job_run::difference_of(const manifest_entry& entry) const {
+  if (!entry.error.is_none()) return std::string();
   const std::optional<file_facts> now = facts_of(entry.name, job_.inputs.fingerprint);
   if (now) return difference(entry, *now, job_.typed.trust_names);
-  return errno == ENOENT ? "it disappeared after the job was planned" : std::string();
+  const int error = errno;
+  if (error == ENOENT) return "it disappeared after the job was planned";
+  if (io::kind_of_errno(error) == failure_kind::out_of_memory) return std::nullopt;
+  return "it cannot be compared: " + std::system_category().message(error);
 }
 
 job_record job_run::refused(std::size_t entry, const std::string& cause, const input_report& found) const {

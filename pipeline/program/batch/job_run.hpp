@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -50,7 +51,7 @@ class job_run {
   void note(const completed_input& completed);
   void note(std::span<const input_prefix> prefixes);
   void record(const job_record& made);
-  [[nodiscard]] std::string difference_of(const manifest_entry& entry) const;
+  [[nodiscard]] std::optional<std::string> difference_of(const manifest_entry& entry) const;
   [[nodiscard]] job_record refused(std::size_t entry, const std::string& cause, const input_report& found) const;
   [[nodiscard]] file_events events();
   [[nodiscard]] std::string progress_text(const gpuhist::progress& now) const;

@@ -90,17 +90,6 @@ manifest_entry entry_from(const json& line) {
   return made;
 }
 
-std::string read_whole(const std::string& path) {
-  const std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  if (file) content << file.rdbuf();
-  if (!file || !content) {
-    throw std::runtime_error("cannot read the manifest " + printable(path) + ": " +
-                             std::generic_category().message(errno));
-  }
-  return std::move(content).str();
-}
-
 void check_header(const json& line, std::size_t entries) {
   if (line.at("schema") != manifest_schema) throw std::runtime_error("not a manifest of this version");
   if (line.at("inputs").get<std::size_t>() != entries) {
@@ -116,12 +105,23 @@ config::fingerprint_kind kind_in(const json& header) {
   return name == name_of(full) ? full : ends;
 }
 
-// Precondition: the file has two separate ends.
+// False: errno is the cause.
+bool read_end(int fd, char* to, std::uint64_t offset) {
+  for (std::size_t got = 0; got < end_bytes;) {
+    const ssize_t size = ::pread(fd, to + got, end_bytes - got, static_cast<off_t>(offset + got));
+    if (size < 0 && errno == EINTR) continue;
+    if (size == 0) errno = EIO;  // the file was truncated meanwhile
+    if (size <= 0) return false;
+    got += static_cast<std::size_t>(size);
+  }
+  return true;
+}
+
+// Precondition: the file has two separate ends. Nothing: errno is the cause.
 std::optional<std::string> fingerprint_of_ends(int fd, std::uint64_t size) {
   std::string ends(2 * end_bytes, '\0');
-  const auto last = static_cast<off_t>(size - end_bytes);
-  if (::pread(fd, ends.data(), end_bytes, 0) != static_cast<ssize_t>(end_bytes)) return std::nullopt;
-  if (::pread(fd, ends.data() + end_bytes, end_bytes, last) != static_cast<ssize_t>(end_bytes)) return std::nullopt;
+  if (!read_end(fd, ends.data(), 0)) return std::nullopt;
+  if (!read_end(fd, ends.data() + end_bytes, size - end_bytes)) return std::nullopt;
   return hash_text(ends);
 }
 
@@ -161,11 +161,21 @@ std::string text_of_manifest(const std::vector<manifest_entry>& entries, config:
 
 std::string identity_of_text(const std::string& text) { return hash_text(text); }
 
-manifest read_manifest(const std::string& path) {
-  const std::string content = read_whole(path);
+std::string text_of_manifest_file(const std::string& path) {
+  const std::ifstream file(path, std::ios::binary);
+  std::ostringstream content;
+  if (file) content << file.rdbuf();
+  if (!file || !content) {
+    throw std::runtime_error("cannot read the manifest " + printable(path) + ": " +
+                             std::generic_category().message(errno));
+  }
+  return std::move(content).str();
+}
+
+manifest manifest_from(const std::string& text, const std::string& path) {
   manifest made;
-  made.identity = hash_text(content);
-  std::istringstream lines(content);
+  made.identity = hash_text(text);
+  std::istringstream lines(text);
   json header;
   std::size_t number = 0;
   try {
@@ -188,6 +198,8 @@ manifest read_manifest(const std::string& path) {
   return made;
 }
 
+manifest read_manifest(const std::string& path) { return manifest_from(text_of_manifest_file(path), path); }
+
 std::optional<file_facts> size_and_time_of(const std::string& path) {
   struct stat found{};
   if (::stat(path.c_str(), &found) != 0) return std::nullopt;
@@ -205,7 +217,10 @@ bool has_fingerprint(std::uint64_t size, config::fingerprint_kind kind) {
 std::optional<file_facts> facts_of(const std::string& path, config::fingerprint_kind kind) {
   std::optional<file_facts> made = size_and_time_of(path);
   if (!made || !made->is_regular || !has_fingerprint(made->size, kind)) return made;
-  const io::descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  int opened = 0;
+  do opened = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  while (opened < 0 && errno == EINTR);
+  const io::descriptor file(opened);
   if (!file) return std::nullopt;
   const std::optional<std::string> fingerprint = kind == config::fingerprint_kind::full
                                                      ? fingerprint_of_all(file.get())

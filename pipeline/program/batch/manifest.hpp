@@ -60,7 +60,13 @@ std::string text_of_manifest(const std::vector<manifest_entry>& entries, config:
 /// manifest::identity of that text.
 std::string identity_of_text(const std::string& text);
 
-/// Reads a manifest. Throws std::runtime_error that names the line, or the cause why the file cannot be read.
+/// The text of a file. Throws std::runtime_error if it cannot be read.
+std::string text_of_manifest_file(const std::string& path);
+
+/// The manifest with this text. `path`: for messages. Throws std::runtime_error that names the line.
+manifest manifest_from(const std::string& text, const std::string& path);
+
+/// Reads a manifest. Throws as the two above.
 manifest read_manifest(const std::string& path);
 
 /// What is compared with the manifest after a file was read.

@@ -33,8 +33,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
@@ -86,11 +85,6 @@ void check_options(const config::options& typed) {
   }
 }
 
-std::string text_of_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 config::fingerprint_kind kind_of(const config::options& typed) {
   return typed.fingerprint.value_or(config::fingerprint_kind::ends);
 }
@@ -112,7 +106,7 @@ planned_entries look_up(const config::options& typed, const fs::path& folder, co
   return made;
 }
 
-// The manifest of the job: that of --manifest, that of the folder, or a new one. Nothing is written.
+// The manifest of a job.
 struct found_manifest {
   manifest content;
   std::string new_text;  // empty: the folder has it
@@ -127,12 +121,14 @@ found_manifest new_manifest(const config::options& typed, const job_folder& fold
   return made;
 }
 
+// That of --manifest, that of the folder, or a new one. Nothing is written.
 found_manifest find_manifest(const config::options& typed, const job_folder& folder) {
   found_manifest found;
   std::error_code ignored;
   const fs::path kept = manifest_file_of(folder);
   if (typed.manifest) {
-    found = {.content = read_manifest(*typed.manifest), .new_text = text_of_file(*typed.manifest)};
+    found.new_text = text_of_manifest_file(*typed.manifest);
+    found.content = manifest_from(found.new_text, *typed.manifest);
   } else if (fs::exists(kept, ignored)) {
     found.content = read_manifest(kept.string());
   } else if (typed.shard) {
@@ -261,7 +257,7 @@ class batch_job {
   ending run() {
     plan planned = plan_of_run(typed_);
     folder_.create();
-    const job_lock lock(folder_.lock_file());
+    const job_lock lock(folder_.lock_file(), waiting());
     if (shard_.count == 0) settle_extension(folder_);
     const job_division division = divide(typed_, manifest_of_run(planned), shard_);
     const manifest& inputs = division.pieces;
@@ -321,6 +317,14 @@ class batch_job {
                        " inputs were counted by an earlier run";
     if (ledger.begun() > 0) text += ", and the beginning of " + grouped(ledger.begun()) + " more";
     return text;
+  }
+
+  // With --wait: reports that the run waits for another one.
+  [[nodiscard]] std::function<void(const std::string&)> waiting() const {
+    if (!typed_.waits) return {};
+    return [is_quiet = typed_.quiet](const std::string& text) {
+      if (!is_quiet) complain(text);
+    };
   }
 
   [[nodiscard]] ending stopped(const job_run& counting) const {
