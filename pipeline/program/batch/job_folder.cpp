@@ -30,6 +30,8 @@ void create_folder(const fs::path& path) {
   if (error) throw destination_error(error, "cannot create the folder " + printable(path.string()));
 }
 
+std::string name_of(lines_of which) { return which == lines_of::units ? "units" : "windows"; }
+
 [[noreturn]] void cannot_publish(const fs::path& path) {
   throw destination_error(errno, std::system_category(), "cannot write " + printable(path.string()));
 }
@@ -42,6 +44,12 @@ job_folder::job_folder(fs::path path, config::shard_choice shard)
 }
 
 fs::path job_folder::manifest_file() const { return path_ / ".gpuhist-batch" / "manifest.jsonl"; }
+
+fs::path job_folder::lines_file(lines_of which) const { return state_ / name_of(which); }
+
+fs::path job_folder::lines_of_part(const fs::path& part, lines_of which) {
+  return part.string() + "." + name_of(which);
+}
 
 void job_folder::create() const {
   create_folder(state_);
@@ -60,8 +68,25 @@ void job_folder::keep_manifest(const std::string& text) const {
   to.commit();
 }
 
+// A link of an earlier run that did not publish its state may be to another file.
+void job_folder::publish_lines(const fs::path& part, lines_of which) const {
+  std::error_code error;
+  if (!fs::exists(lines_file(which), error)) return;
+  const fs::path to = lines_of_part(part, which);
+  const fs::path temporary = state_ / (name_of(which) + ".published");
+  fs::remove(temporary, error);
+  if (::link(lines_file(which).c_str(), temporary.c_str()) != 0 || ::rename(temporary.c_str(), to.c_str()) != 0) {
+    cannot_publish(to);
+  }
+}
+
 void job_folder::publish() const {
   const fs::path part = path_ / "parts" / name_of_shard(shard_);
+  std::error_code ignored;
+  if (!fs::exists(part, ignored)) {
+    publish_lines(part, lines_of::units);
+    publish_lines(part, lines_of::windows);
+  }
   if (::link(journal_file().c_str(), part.c_str()) != 0 && errno != EEXIST) cannot_publish(part);
   const io::descriptor folder(::open(part.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder && ::fsync(folder.get()) != 0 && errno != EINVAL) cannot_publish(part);
@@ -71,7 +96,8 @@ std::vector<fs::path> job_folder::parts() const {
   std::vector<fs::path> found;
   std::error_code error;
   for (fs::directory_iterator at(path_ / "parts", error), end; !error && at != end; at.increment(error)) {
-    found.push_back(at->path());
+    const fs::path extension = at->path().extension();
+    if (extension != ".units" && extension != ".windows") found.push_back(at->path());
   }
   std::ranges::sort(found);
   return found;

@@ -3,6 +3,7 @@
 
 #include "pipeline/program/batch/job_ledger.hpp"
 #include "pipeline/program/batch/manifest.hpp"
+#include "pipeline/program/batch/unit_outputs.hpp"
 #include "pipeline/program/plan.hpp"
 
 #include <cstddef>
@@ -23,9 +24,9 @@ struct job_description {
 /// The present time in UTC: "2026-11-25T02:00:00Z".
 std::string now_as_text();
 
-/// Writes all four files, each under a temporary name that is renamed; total.json is the last one. The entries of the
-/// manifest are in their order. Throws destination_error.
+/// Writes all four files, and those of the units, each under a temporary name that is renamed; total.json is the last
+/// one. The entries of the manifest are in their order. Throws destination_error.
 void write_outputs(const std::filesystem::path& folder, const plan& planned, const manifest& inputs,
-                   const job_ledger& ledger, const job_description& job);
+                   const job_ledger& ledger, const recorded_units& units, const job_description& job);
 
 }  // namespace gpuhist::pipeline

@@ -14,6 +14,8 @@
 #include "pipeline/program/batch/job_planning.hpp"
 #include "pipeline/program/batch/job_run.hpp"
 #include "pipeline/program/batch/job_shards.hpp"
+#include "pipeline/program/batch/job_unit_options.hpp"
+#include "pipeline/program/batch/job_units.hpp"
 #include "pipeline/program/commands/commands.hpp"
 #include "pipeline/program/run_messages.hpp"
 #include "pipeline/report/formats/text.hpp"
@@ -59,6 +61,7 @@ void check_options(const config::options& typed) {
                               ": a shard does not know the totals of the job; give --watch inputs with --fail-if and "
                               "--alert-if");
   }
+  check_unit_options(typed);
   if (typed.output && !typed.plans_only) {
     throw config::usage_error(typed.where("--output") + ": is for gpuhist batch plan; give --output-dir");
   }
@@ -118,7 +121,9 @@ plan plan_of_run(const config::options& typed) {
   made.recursive = true;
   made.output.reset();
   made.format = "jsonl";
-  return make_plan(made);
+  plan planned = make_plan(made);
+  if (planned.windows) planned.windows->numbered_by_input = true;
+  return planned;
 }
 
 std::vector<std::size_t> chosen_of(const manifest& inputs, config::shard_choice shard) {
@@ -183,9 +188,13 @@ class batch_job {
     const std::vector<std::size_t> chosen = chosen_of(inputs, shard_);
     job_ledger ledger(inputs.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
     header_ = header_of(identity_of(typed_, inputs.identity, shard_));
+    unit_ledger units(inputs.entries.size(), planned);
+    remove_records_without_lines(folder_, header_, planned);
     job_journal journal(folder_.journal_file(), header_, [&](std::string_view record) {
+      if (units.add(record)) return;
       const auto known = unpacked_record(record, planned.partition.classes);
-      if (known && known->entry < inputs.entries.size() && !ledger.is_finished(known->entry)) ledger.add(*known);
+      if (known && known->entry < inputs.entries.size() && !ledger.is_finished(known->entry))
+        add_record(*known, ledger, units);
     });
     if (!typed_.quiet && ledger.finished() > 0) {
       complain(name() + ": " + grouped(ledger.finished()) + " of " + grouped(chosen.size()) +
@@ -195,11 +204,11 @@ class batch_job {
     if (!planned.measuring.warning.empty()) complain("warning: " + planned.measuring.warning);
     locale_is_utf8();
     console screen;
-    job_run counting(planned, {typed_, inputs, chosen, journal, ledger}, screen);
+    job_run counting(planned, {typed_, inputs, chosen, journal, ledger, units, folder_}, screen);
     if (counting.has_failed()) return stopped(counting);
     const finished_run finished = counting.run();
     try {
-      return conclude(planned, inputs, chosen, ledger, counting, finished);
+      return conclude(planned, inputs, chosen, ledger, units, counting, finished);
     } catch (...) {
       if (finished.end_at_once) throw unclean_end(std::current_exception());
       throw;
@@ -209,6 +218,12 @@ class batch_job {
  private:
   [[nodiscard]] std::string name() const { return printable(*typed_.output_dir); }
 
+  [[nodiscard]] recorded_units recorded(const unit_ledger& units) const {
+    return {
+        .ledger = units,
+        .files = {{.units = folder_.lines_file(lines_of::units), .windows = folder_.lines_file(lines_of::windows)}}};
+  }
+
   [[nodiscard]] ending stopped(const job_run& counting) const {
     complain(name() + ": " + counting.stop_reason() +
              "; no results are written; correct the inputs in another folder, or allow more errors to continue");
@@ -216,7 +231,8 @@ class batch_job {
   }
 
   ending conclude(const plan& planned, const manifest& inputs, const std::vector<std::size_t>& chosen,
-                  const job_ledger& ledger, const job_run& counting, const finished_run& finished) {
+                  const job_ledger& ledger, const unit_ledger& units, const job_run& counting,
+                  const finished_run& finished) {
     print_failures(finished.outcome);
     const std::size_t missing = chosen.size() - ledger.finished();
     if (!counting.stop_reason().empty()) {
@@ -231,7 +247,7 @@ class batch_job {
     } else if (shard_.count > 0) {
       folder_.publish();
     } else {
-      write_outputs(folder_.path(), planned, inputs, ledger, {.header = header_, .began = began_});
+      write_outputs(folder_.path(), planned, inputs, ledger, recorded(units), {.header = header_, .began = began_});
     }
     if (!typed_.quiet && missing == 0) {
       complain(name() + ": " + grouped(chosen.size()) + " inputs, " + grouped(ledger.failed()) + " failed");

@@ -8,6 +8,8 @@
 #include "pipeline/program/batch/job_outputs.hpp"
 #include "pipeline/program/batch/job_planning.hpp"
 #include "pipeline/program/batch/job_shards.hpp"
+#include "pipeline/program/batch/unit_ledger.hpp"
+#include "pipeline/program/batch/unit_outputs.hpp"
 #include "pipeline/program/commands/commands.hpp"
 #include "pipeline/report/formats/text.hpp"
 #include "pipeline/report/output/messages.hpp"
@@ -16,6 +18,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -118,15 +121,17 @@ manifest manifest_of(const std::vector<std::string>& folders, const std::string&
 }
 
 // Every entry of the part must have a result.
-void add_part(const job_part& part, const manifest& inputs, std::size_t classes, job_ledger& to) {
+void add_part(const job_part& part, std::uint32_t number, const manifest& inputs, std::size_t classes, job_ledger& to,
+              unit_ledger& units) {
   const std::vector<std::size_t> entries = divide(inputs, part.identity.shard.count)[part.identity.shard.number - 1];
   const io::descriptor file = open_part(part.path);
   read_journal(
       file.get(), [](const std::string&) {},
       [&](std::string_view record) {
+        if (units.add(record, number)) return;
         const auto known = unpacked_record(record, classes);
         if (!known || !std::ranges::binary_search(entries, known->entry) || to.is_finished(known->entry)) return;
-        to.add(*known);
+        add_record(*known, to, units);
       });
   if (std::ranges::all_of(entries, [&](std::size_t each) { return to.is_finished(each); })) return;
   throw std::runtime_error(printable(part.path.string()) +
@@ -153,11 +158,18 @@ ending merge(const config::options& typed) {
   options.format = "jsonl";
   const plan planned = make_plan(options);
   job_ledger ledger(inputs.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
-  for (const job_part& each : parts) add_part(each, inputs, planned.partition.classes, ledger);
+  unit_ledger units(inputs.entries.size(), planned);
+  recorded_units recorded{.ledger = units, .files = {}};
+  for (const job_part& each : parts) {
+    add_part(each, static_cast<std::uint32_t>(recorded.files.size()), inputs, planned.partition.classes, ledger, units);
+    recorded.files.push_back({.units = job_folder::lines_of_part(each.path, lines_of::units),
+                              .windows = job_folder::lines_of_part(each.path, lines_of::windows)});
+  }
   job.shard.number = 0;
   const fs::path folder = typed.output_dir.value_or(typed.inputs.front());
   job_folder(folder).create();
-  write_outputs(folder, planned, inputs, ledger, {.header = header_of(job), .began = began, .missing_shards = missing});
+  write_outputs(folder, planned, inputs, ledger, recorded,
+                {.header = header_of(job), .began = began, .missing_shards = missing});
   if (!typed.quiet) {
     complain(printable(folder.string()) + ": " + grouped(ledger.finished()) + " of " + grouped(inputs.entries.size()) +
              " inputs, " + grouped(ledger.failed()) + " failed");
