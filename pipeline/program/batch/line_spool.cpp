@@ -44,6 +44,7 @@ std::uint64_t line_extents::end() const {
 
 line_spool::line_spool(std::filesystem::path path, std::uint64_t end) : path_(std::move(path)), end_(end) {
   constexpr mode_t permissions = 0666;
+  if (end_ == 0) ::unlink(path_.c_str());
   file_ = io::descriptor(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, permissions));
   if (!file_ || ::ftruncate(file_.get(), static_cast<off_t>(end_)) != 0) fail();
   synchronize_folder(path_.parent_path());
