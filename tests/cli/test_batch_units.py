@@ -268,6 +268,8 @@ class Killed(UnitJobTest):
                 if b"\x65\0\0\0" not in state[begin:]:  # nothing was synchronized
                     lines = lines[: chosen.randrange(len(lines))] + bytes(chosen.choice((0, 5000)))
                 (folder / name).write_bytes(lines)
+            for name in expected:
+                (self.out / name).unlink()
             self.continue_to_the_end(*options)
             self.assertEqual(self.results(), expected)
 
