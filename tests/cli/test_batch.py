@@ -138,7 +138,7 @@ class JobFiles(BatchTest):
             ('inputs = ["a"]\non_error = "ignore"\n', ":2:1: on_error: "),
             ('inputs = 3\n', ":1:1: inputs: takes no integer"),
             ('inputs = ["a", 3]\n', ":1:1: inputs: takes no integer"),
-            ('window = "1MiB"\n', ":1:1: window: unknown key of a job"),
+            ('follow = true\n', ":1:1: follow: unknown key of a job"),
             ('inputs = ["a"\n', "not TOML"),
         ):
             with self.subTest(content=content):
@@ -158,7 +158,7 @@ class JobFiles(BatchTest):
             (("--output-dir", self.out, "--shard", "3/2", self.inputs), "I/N"),
             (("--output-dir", self.out, "--shard", "1/2", self.inputs), "--manifest"),
             (("--output-dir", self.out, "--shard", "auto", self.inputs), "SLURM_ARRAY_TASK_ID"),
-            (("--output-dir", self.out, "--window", "1MiB", self.inputs), "not an option of gpuhist batch"),
+            (("--output-dir", self.out, "--follow", self.inputs), "not an option of gpuhist batch"),
         ):
             with self.subTest(arguments=arguments):
                 ended = run_batch(*arguments)

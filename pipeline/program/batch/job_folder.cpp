@@ -54,6 +54,12 @@ job_folder::job_folder(fs::path path, config::shard_choice shard)
 
 fs::path job_folder::manifest_file() const { return path_ / ".gpuhist-batch" / "manifest.jsonl"; }
 
+fs::path job_folder::lines_file(lines_of which) const { return state_ / name_of(which); }
+
+fs::path job_folder::lines_of_part(const fs::path& part, lines_of which) {
+  return part.string() + "." + name_of(which);
+}
+
 void job_folder::create() const {
   create_folder(state_);
   if (shard_.count > 0) create_folder(path_ / "parts");
@@ -76,8 +82,25 @@ void job_folder::keep_manifest(const std::string& text) const {
                            ": this folder has another manifest than --manifest; give another --output-dir");
 }
 
+// A link of an earlier run that did not publish its state may be to another file.
+void job_folder::publish_lines(const fs::path& part, lines_of which) const {
+  std::error_code error;
+  if (!fs::exists(lines_file(which), error)) return;
+  const fs::path to = lines_of_part(part, which);
+  const fs::path temporary = state_ / (name_of(which) + ".published");
+  fs::remove(temporary, error);
+  if (::link(lines_file(which).c_str(), temporary.c_str()) != 0 || ::rename(temporary.c_str(), to.c_str()) != 0) {
+    cannot_publish(to);
+  }
+}
+
 void job_folder::publish() const {
   const fs::path part = path_ / "parts" / name_of_shard(shard_);
+  std::error_code ignored;
+  if (!fs::exists(part, ignored)) {
+    publish_lines(part, lines_of::units);
+    publish_lines(part, lines_of::windows);
+  }
   if (::link(journal_file().c_str(), part.c_str()) != 0 && errno != EEXIST) cannot_write(part);
   if (!io::synchronize_folder(part.parent_path())) cannot_write(part);
 }
@@ -87,7 +110,8 @@ std::vector<fs::path> job_folder::parts() const {
   const fs::path folder = path_ / "parts";
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    found.push_back(at->path());
+    const fs::path extension = at->path().extension();
+    if (extension != ".units" && extension != ".windows") found.push_back(at->path());
   }
   if (error && error != std::errc::no_such_file_or_directory) {
     throw std::system_error(error, "cannot read the folder " + printable(folder.string()));

@@ -138,6 +138,8 @@ void job_journal::read(const std::string& header, const std::function<void(std::
   if (::ftruncate(file_.get(), static_cast<off_t>(end_)) != 0) fail();
 }
 
+std::uint64_t job_journal::bytes_of_record(std::string_view record) { return record_head_bytes + record.size(); }
+
 void job_journal::append(std::string_view record) {
   const auto size = static_cast<std::uint32_t>(record.size());
   const std::uint64_t checksum = checksum_of(record, seed_ + records_);

@@ -21,6 +21,8 @@
 #include "pipeline/program/batch/job_run.hpp"
 #include "pipeline/program/batch/job_runs.hpp"
 #include "pipeline/program/batch/job_shards.hpp"
+#include "pipeline/program/batch/job_unit_options.hpp"
+#include "pipeline/program/batch/job_units.hpp"
 #include "pipeline/program/commands/commands.hpp"
 #include "pipeline/program/run_messages.hpp"
 #include "pipeline/report/formats/text.hpp"
@@ -66,12 +68,15 @@ void check_options(const config::options& typed) {
   const bool is_of_inputs = typed.watch == std::vector<std::string>{"inputs"};
   refuse(typed.shard && is_checked && !is_of_inputs, typed, "--shard",
          "a shard does not know the totals of the job; give --watch inputs with --fail-if and --alert-if");
+  check_unit_options(typed);
   refuse(typed.output && !typed.plans_only, typed, "--output", "is for gpuhist batch plan; give --output-dir");
   refuse(
       typed.new_only && typed.shard, typed, "--new-only",
       "the manifest of shards is fixed; count what is new in another folder, and add the results with gpuhist merge");
   refuse(typed.new_only && typed.plans_only, typed, "--new-only", "is for a run, which extends the manifest itself");
   refuse(typed.new_only && typed.manifest, typed, "--new-only", "looks up the inputs; leave --manifest out");
+  refuse(typed.new_only && (typed.each || typed.window), typed, "--new-only",
+         "cannot extend a job with --each or --window; count what is new in another folder");
   refuse(typed.drop_missing && !typed.new_only, typed, "--drop-missing", "requires --new-only");
   // elsewhere, the format is that of other commands
   const bool is_format_typed = typed.format && !typed.origins.contains("--format");
@@ -157,7 +162,9 @@ plan plan_of_run(const config::options& typed) {
   made.output.reset();
   made.format = "jsonl";
   made.stats = true;  // job.json names the GPU
-  return make_plan(made);
+  plan planned = make_plan(made);
+  if (planned.windows) planned.windows->numbered_by_input = true;
+  return planned;
 }
 
 // A condition is one of a whole input.
@@ -264,20 +271,24 @@ class batch_job {
     const std::vector<std::size_t>& chosen = chosen_of(division, shard_);
     job_ledger ledger(inputs.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
     header_ = header_of(identity_of(typed_, inputs.identity, shard_));
+    unit_ledger units(inputs.entries.size(), planned);
+    remove_records_without_lines(folder_, header_, planned);
     job_journal journal(folder_.journal_file(), header_, [&](std::string_view record) {
+      if (units.add(record)) return;
       const auto known = unpacked_record(record, planned.partition.classes);
-      if (known && known->entry < inputs.entries.size() && !ledger.is_finished(known->entry)) ledger.add(*known);
+      if (known && known->entry < inputs.entries.size() && !ledger.is_finished(known->entry))
+        add_record(*known, ledger, units);
     });
     if (!typed_.quiet && ledger.finished() + ledger.begun() > 0) complain(found_text(ledger, chosen.size()));
     const kept_stop_signal stop_signal;
     if (!planned.measuring.warning.empty()) complain("warning: " + planned.measuring.warning);
     locale_is_utf8();
     console screen;
-    job_run counting(planned, {typed_, inputs, chosen, journal, ledger}, screen);
+    job_run counting(planned, {typed_, inputs, chosen, journal, ledger, units, folder_}, screen);
     if (counting.has_failed()) return stopped(counting);
     const finished_run finished = count(counting, ledger);
     try {
-      return conclude(planned, inputs, chosen, ledger, counting, finished);
+      return conclude(planned, inputs, chosen, ledger, units, counting, finished);
     } catch (...) {
       if (finished.end_at_once) throw unclean_end(std::current_exception());
       throw;
@@ -327,6 +338,12 @@ class batch_job {
     };
   }
 
+  [[nodiscard]] recorded_units recorded(const unit_ledger& units) const {
+    return {
+        .ledger = units,
+        .files = {{.units = folder_.lines_file(lines_of::units), .windows = folder_.lines_file(lines_of::windows)}}};
+  }
+
   [[nodiscard]] ending stopped(const job_run& counting) const {
     complain(name() + ": " + counting.stop_reason() +
              "; no results are written; correct the inputs in another folder, or allow more errors to continue");
@@ -334,7 +351,8 @@ class batch_job {
   }
 
   ending conclude(const plan& planned, const manifest& inputs, const std::vector<std::size_t>& chosen,
-                  const job_ledger& ledger, const job_run& counting, const finished_run& finished) {
+                  const job_ledger& ledger, const unit_ledger& units, const job_run& counting,
+                  const finished_run& finished) {
     print_failures(finished.outcome);
     const std::size_t missing = chosen.size() - ledger.finished();
     if (!counting.stop_reason().empty()) {
@@ -349,7 +367,7 @@ class batch_job {
     } else if (shard_.count > 0) {
       folder_.publish();
     } else {
-      write_outputs(folder_.path(), planned, inputs, ledger, description_of(finished));
+      write_outputs(folder_.path(), planned, inputs, ledger, recorded(units), description_of(finished));
     }
     if (!typed_.quiet && missing == 0) {
       complain(name() + ": " + grouped(chosen.size()) + " inputs, " + grouped(ledger.failed()) + " failed");
