@@ -243,7 +243,7 @@ constexpr std::array rows = {
                "gpuhist --watch inputs --fail-if 'entropy > 7' *.log",
                [](options& o, value v) { add_names(o.watch, v); }},
     option_row{
-        measuring, "--each", "UNIT", value_kind::text, "", text_runs, rare,
+        measuring, "--each", "UNIT", value_kind::text, "", text_runs | batch_runs, rare,
         "measure each line, record, 4KiB, input or window",
         "Divides the text into units and measures each: 'line' (with its line feed), 'record' (ends with --delimiter), "
         "a size such as 4KiB (parts of this size), 'input', or 'window' (of --window). No unit spans two inputs. "
@@ -252,14 +252,14 @@ constexpr std::array rows = {
         "--engine cuda, and the frames of an input are then decoded in sequence. Fields and examples: gpuhist --help "
         "units. Default: none.",
         "gpuhist --each line --where 'digit > 0.5' access.log", [](options& o, value v) { o.each = parse_unit(v); }},
-    option_row{measuring, "--delimiter", "BYTE", value_kind::text, "", text_runs, rare,
+    option_row{measuring, "--delimiter", "BYTE", value_kind::text, "", text_runs | batch_runs, rare,
                "with --each record: the byte that ends a record",
                "Sets the byte that ends a record, and is a part of it: a character, or \\0, \\n, \\t, \\r, \\xNN. "
                "Default: \\0.",
                "gpuhist --each record --delimiter '\\x1e' --top 5:bytes records.txt",
                [](options& o, value v) { o.delimiter = parse_delimiter(v); }},
     option_row{
-        measuring, "--where", "CONDITION", value_kind::text, "", counting_runs, rare,
+        measuring, "--where", "CONDITION", value_kind::text, "", counting_runs | batch_runs, rare,
         "with --each: report the units for which it holds",
         "Reports each unit of --each for which the condition holds, as soon as it is read: its input, number, line, "
         "offset and length, and the values of the names in the condition. The syntax is that of --fail-if; 'words' is "
@@ -268,7 +268,7 @@ constexpr std::array rows = {
         "gpuhist --each line --where 'words > 9 && digit > 0.9' access.log",
         [](options& o, value v) { o.condition_of_units = parse_text(v, "give a condition such as 'digit > 0.5'"); }},
     option_row{
-        measuring, "--preset", "NAME", value_kind::list, "fineweb gopher nemo", text_runs, rare,
+        measuring, "--preset", "NAME", value_kind::list, "fineweb gopher nemo", text_runs | batch_runs, rare,
         "published rules: fineweb, gopher, nemo (repeatable)",
         "Adds the buckets and the condition of a published rule for the quality of text: fineweb (line feeds), gopher "
         "(words, their mean length, hash signs) or nemo (shares of characters), see gpuhist --help presets. The units "
@@ -278,7 +278,7 @@ constexpr std::array rows = {
         "Default: none.",
         "gpuhist --each record --preset gopher documents.bin", [](options& o, value v) { add_names(o.presets, v); }},
     option_row{
-        measuring, "--jsonl-field", "FIELD", value_kind::text, "", text_runs, rare,
+        measuring, "--jsonl-field", "FIELD", value_kind::text, "", text_runs | batch_runs, rare,
         "with --each line: measure this field of JSONL",
         "Measures the decoded string in the field FIELD of each line, which is a JSON object (JSONL), instead of the "
         "line: its measures, counts, bytes and words. The unit is still the line: its number, offset and bytes are "
@@ -289,7 +289,7 @@ constexpr std::array rows = {
         "Rules and limits: gpuhist --help units. Default: lines are measured.",
         "gpuhist --each line --jsonl-field text --where 'words < 3' x.jsonl",
         [](options& o, value v) { o.jsonl_field = parse_text(v, "give the name of a field, such as text"); }},
-    option_row{measuring, "--distribution-of", "FORMULA", value_kind::text, "", text_runs, rare,
+    option_row{measuring, "--distribution-of", "FORMULA", value_kind::text, "", text_runs | batch_runs, rare,
                "with --each: how many units have which value",
                "Adds to the result how many units of --each have which value of the formula: a histogram, and the "
                "lowest and the highest value. The upper bound of a bin exceeds its lower bound by at most 1/8. "
@@ -336,7 +336,8 @@ constexpr std::array rows = {
         "output, and the others are written. DIR/.gpuhist-filter.jsonl lists the complete outputs. Standard input and "
         "archives with members are refused. An existing output is an error without --resume or --force. Default: one "
         "stream to --output. 'gpuhist batch': DIR has the state of the job and its results: files.jsonl (a line per "
-        "input), errors.jsonl, total.json, job.json; it must be given. 'gpuhist merge': the results of all shards are "
+        "input), errors.jsonl, total.json, job.json, with --where units.jsonl, with --window windows.jsonl; it must be "
+        "given. 'gpuhist merge': the results of all shards are "
         "written there; default: the first folder.",
         "gpuhist filter -r --drop-if 'digit > 0.5' --output-dir clean logs",
         [](options& o, value v) { o.output_dir = parse_text(v, "give the path of a folder"); }},
@@ -357,12 +358,12 @@ constexpr std::array rows = {
         "gpuhist --columns bytes,entropy --sort entropy --top 10 *.log",
         [](options& o, value v) { o.sort = parse_text(v, "give a formula such as entropy"); }},
     option_row{
-        output, "--top", "N", value_kind::numbers, "all", with_buckets, rare,
+        output, "--top", "N", value_kind::numbers, "all", with_buckets | batch_runs, rare,
         "list at most N inputs; N:FORMULA: units of --each",
         "Lists at most N inputs (or all), the first ones of the order, and the number of the others. The totals are "
         "those of all inputs, and every input that failed is listed after them. Only for --format table. Default: all; "
         "on a terminal as many as fit below the buckets, at least ten. N:FORMULA, such as 10:entropy, requires --each: "
-        "adds the N units (1 to 1000000) with the highest values to the result, in every format.",
+        "adds the N units (1 to 1000000, in a job 1 to 1000) with the highest values to the result, in every format.",
         "gpuhist -r --sort bytes --top 20 /var/log", set_top},
     option_row{output, "--totals-only", "", value_kind::flag, "", with_buckets, rare,
                "no row for each input in the table",
@@ -376,7 +377,7 @@ constexpr std::array rows = {
         "producer | gpuhist --snapshot-every 1s --format jsonl",
         [](options& o, value v) { o.snapshot_every = parse_interval(v); }},
     option_row{
-        output, "--window", "EXTENT", value_kind::interval, "", counting_runs, rare,
+        output, "--window", "EXTENT", value_kind::interval, "", counting_runs | batch_runs, rare,
         "a line per window: 64MiB of text, 10s, 100000lines",
         "Writes a line of JSON with the counts of each window of the text. Windows follow each other, or overlap "
         "with --step. A window is a number of bytes (64MiB), a number of lines (100000lines), or a time (10s). A "
@@ -387,7 +388,7 @@ constexpr std::array rows = {
         "jsonl, also with --format json; other formats cannot hold windows. Fields and examples: gpuhist --help "
         "windows. Default: none.",
         "producer | gpuhist --window 10s --format jsonl", [](options& o, value v) { o.window = parse_window(v); }},
-    option_row{output, "--step", "EXTENT", value_kind::interval, "", counting_runs, rare,
+    option_row{output, "--step", "EXTENT", value_kind::interval, "", counting_runs | batch_runs, rare,
                "with --window: from one window to the next",
                "Sets the distance between the starts of successive windows, in the unit of --window. It is at most as "
                "long as a window; if shorter, windows overlap. A window may be at most 4096 times as long as the "
@@ -395,7 +396,8 @@ constexpr std::array rows = {
                "producer | gpuhist --window 60s --step 1s --format jsonl",
                [](options& o, value v) { o.step = parse_window(v); }},
     option_row{
-        output, "--per-input", "", value_kind::flag, "", counting_runs, rare, "with --window: every input has its own",
+        output, "--per-input", "", value_kind::flag, "", counting_runs | batch_runs, rare,
+        "with --window: every input has its own",
         "Divides every input into windows of its own, also every file in an archive. The last window of an input "
         "ends with it. Without it, the text of all inputs in sequence is divided.",
         "gpuhist --window 1MiB --per-input --format jsonl *.log", turn<&options::per_input>},
@@ -564,9 +566,8 @@ constexpr std::array rows = {
     option_row{
         jobs, "--shard", "I/N", value_kind::text, "auto", batch_runs, rare,
         "count part I of N; auto: as Slurm or MPI numbers it",
-        "Counts part I (1 to N) of N parts of the manifest. All runs compute the same division: whole inputs, with "
-        "about "
-        "the same number of bytes in each part. The result of a part is published in DIR/parts; 'gpuhist merge DIR' "
+        "Counts part I (1 to N) of N parts of the manifest. All runs compute the same division, with about the same "
+        "number of bytes in each part: whole inputs, and pieces of large files (--split-size). The result of a part is published in DIR/parts; 'gpuhist merge DIR' "
         "adds "
         "the parts. auto: from SLURM_ARRAY_TASK_ID and SLURM_ARRAY_TASK_COUNT, SLURM_PROCID and SLURM_NTASKS, or "
         "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE. Default: all inputs.",
@@ -601,6 +602,16 @@ constexpr std::array rows = {
         "counts.",
         "gpuhist batch job.toml --new-only --drop-missing", turn<&options::drop_missing>},
     option_row{
+        jobs, "--split-size", "SIZE", value_kind::size, "", batch_runs, rare,
+        "divide files into pieces of this size for shards (default: 1GiB)",
+        "'gpuhist batch plan' writes where files of more than SIZE can be divided, so that several shards count one "
+        "file: "
+        "plain files anywhere, zstd files between frames, if they have a seek table (gpuhist repack) or the sizes that "
+        "pzstd writes. Files are not divided in jobs with --pairs, --utf8, --max-output, --each or --window. "
+        "Default: 1GiB.",
+        "gpuhist batch plan job.toml --split-size 16GiB -o manifest.jsonl",
+        [](options& o, value v) { o.split_size = parse_amount(v); }},
+    option_row{
         jobs, "--checkpoint-every", "TIME", value_kind::interval, "", batch_runs, rare,
         "how often the progress in large files is recorded (default: 2s)",
         "Records every TIME (500ms, 2s, 1m) how far each file was counted, so that a run that was killed continues "
@@ -613,6 +624,10 @@ constexpr std::array rows = {
                "since. Size and "
                "fingerprint are still compared.",
                "gpuhist batch job.toml --manifest m.jsonl --trust-names", turn<&options::trust_names>},
+    option_row{jobs, "--wait", "", value_kind::flag, "", batch_runs, rare, "wait for another run in the same folder",
+               "If another run writes to the folder of the job or of the shard, waits for its end, and then continues. "
+               "Default: that is an error.",
+               "gpuhist batch job.toml --wait", turn<&options::waits>},
     option_row{
         jobs, "--dry-run", "", value_kind::flag, "", batch_runs, rare, "print the plan, and count nothing",
         "Prints how many inputs and bytes the run would read, by format, how they would be read, and an estimate of "

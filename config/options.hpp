@@ -149,14 +149,15 @@ struct options {
   std::optional<std::string> resumed_file;        ///< --resume FILE: a jsonl result, whose complete inputs are skipped
   std::string job;                                ///< batch: the job file; empty: the job is given by options
   std::optional<std::string> manifest;  ///< batch: a list of inputs with their sizes, a path; nothing: it is made
-  std::optional<std::chrono::milliseconds> min_age;  ///< batch: files that changed later are left out
-  std::chrono::milliseconds checkpoint_every{2000};  ///< batch: how often the progress inside files is recorded
-  std::optional<error_limit> max_errors;             ///< batch; nothing: no limit
-  std::optional<fingerprint_kind> fingerprint;       ///< batch; nothing: that of the manifest, or ends
-  std::vector<std::string> presets;                  ///< names (config/presets)
-  std::optional<unit_ranking> top_units;             ///< the units with the highest values
-  std::optional<std::string> distribution_of;        ///< a formula
-  std::optional<std::string> jsonl_field;            ///< of lines that are JSON objects: the field that is measured
+  std::optional<std::chrono::milliseconds> min_age;    ///< batch: files that changed later are left out
+  std::uint64_t split_size = std::uint64_t{1} << 30U;  ///< batch plan: larger files can be divided between shards
+  std::chrono::milliseconds checkpoint_every{2000};    ///< batch: how often the progress inside files is recorded
+  std::optional<error_limit> max_errors;               ///< batch; nothing: no limit
+  std::optional<fingerprint_kind> fingerprint;         ///< batch; nothing: that of the manifest, or ends
+  std::vector<std::string> presets;                    ///< names (config/presets)
+  std::optional<unit_ranking> top_units;               ///< the units with the highest values
+  std::optional<std::string> distribution_of;          ///< a formula
+  std::optional<std::string> jsonl_field;              ///< of lines that are JSON objects: the field that is measured
   pass_through_mode pass_through = pass_through_mode::nothing;
   bool append = false;               ///< append to the file of --output
   bool totals_only = false;          ///< no table of the inputs
@@ -188,6 +189,7 @@ struct options {
   std::optional<bool> progress;  ///< nothing: if standard error is a terminal
   bool verbose = false;          ///< devices: details of kernels
   bool quiet = false;            ///< neither progress nor hints
+  bool waits = false;            ///< batch: for another run in the same folder, which is otherwise an error
   int level = 3;                 ///< repack: compression level of zstd, 1 to 22
   bool force = false;            ///< replace the file at --output (repack), the outputs in --output-dir (filter)
   bool resume = false;           ///< filter: inputs whose output in output_dir is complete are skipped

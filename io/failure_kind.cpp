@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 
 namespace gpuhist::io {
 namespace {
@@ -32,6 +33,11 @@ std::optional<failure_kind> failure_kind_named(std::string_view name) {
   const auto* const found = std::ranges::find(kinds, name, &kind_row::name);
   if (found == kinds.end()) return std::nullopt;
   return found->kind;
+}
+
+failure_kind kind_of_errno(int error) {
+  const bool is_shortage = error == EMFILE || error == ENFILE || error == ENOMEM;
+  return is_shortage ? failure_kind::out_of_memory : failure_kind::unreadable;
 }
 
 }  // namespace gpuhist::io

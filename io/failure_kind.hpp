@@ -15,7 +15,7 @@ enum class failure_kind : std::uint8_t {
   unreadable,     ///< the system refuses to open or read it
   damaged,        ///< its content contradicts its format, its name or a checksum
   refused,        ///< the program does not count it: an unknown format, a limit, a rule
-  out_of_memory,  ///< memory could not be allocated
+  out_of_memory,  ///< memory, file descriptors or threads could not be allocated
   not_counted,    ///< it was read, but the count engine failed
   unknown         ///< a result that was read from a file does not state it
 };
@@ -32,6 +32,10 @@ std::string_view name_of(failure_kind kind);
 
 /// The kind with this name; nothing if there is none.
 std::optional<failure_kind> failure_kind_named(std::string_view name);
+
+/// The kind of an input that cannot be opened or read with this errno: out_of_memory if the process or the system has
+/// no memory or descriptors left, else unreadable.
+failure_kind kind_of_errno(int error);
 
 /// Whether the run ended before the input did, without an error of the input.
 constexpr bool is_cut_short(failure_kind kind) {

@@ -14,7 +14,7 @@
 namespace gpuhist::io {
 namespace {
 
-[[noreturn]] void throw_errno() { throw input_error(std::system_category().message(errno), 0); }
+[[noreturn]] void throw_errno() { throw input_error(std::system_category().message(errno), 0, kind_of_errno(errno)); }
 
 /// A pipe or socket that is already open is borrowed: opening it again fails for a socket, and never ends for a FIFO
 /// whose last writer has closed it.

@@ -22,6 +22,12 @@
 
 namespace gpuhist::io {
 
+/// The part of a file that is read, in bytes.
+struct file_part {
+  std::uint64_t begin = 0;
+  std::optional<std::uint64_t> end{};  ///< nothing: the end of the file, also if the file grows
+};
+
 /// A regular file or block device, read with pread. It is never mapped, and its reported size is not trusted.
 class file_source {
  public:

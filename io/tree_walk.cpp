@@ -230,7 +230,10 @@ const descriptor& tree_walk::folder_of(level& directory) {
 }
 
 tree_entry tree_walk::failed(int error) const {
-  return {.type = tree_entry::kind::failed, .path = path_, .error = std::system_category().message(error)};
+  return {.type = tree_entry::kind::failed,
+          .path = path_,
+          .error = std::system_category().message(error),
+          .error_kind = kind_of_errno(error)};
 }
 
 tree_entry tree_walk::skipped(skip_cause cause) const {

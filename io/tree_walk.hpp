@@ -8,6 +8,7 @@
 #pragma once
 
 #include "io/descriptor.hpp"
+#include "io/failure_kind.hpp"
 #include "io/output_files.hpp"
 #include "io/path_pattern.hpp"
 #include "io/skipped_kind.hpp"
@@ -44,6 +45,7 @@ struct tree_entry {
   std::string path{};                   ///< the root as it was given, and the path from there; raw bytes
   skip_cause cause = skip_cause::link;  ///< with `skipped`
   std::string error{};                  ///< with `failed`: the message of the system
+  failure_kind error_kind = failure_kind::none;
 };
 
 struct walk_settings {

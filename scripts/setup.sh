@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the missing packages that a Debian or Ubuntu machine needs to build gpuhist. `scripts/setup.sh --all` adds
-# those that `scripts/test.sh --all` needs. Also sourced by the other scripts, for its functions and for PATH.
+# those that `scripts/test.sh --all` needs, and `--long` also those of `scripts/test.sh --long`. Also sourced by the other
+# scripts, for its functions and for PATH.
 set -euo pipefail
 
 # CUDA's own installer does not add nvcc to the PATH.
@@ -12,8 +13,9 @@ build_packages=(g++ make cmake ninja-build pkg-config libzstd-dev zstd libisal-d
   libxxhash-dev zlib1g-dev libhwy-dev libsimdjson-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev doctest-dev libbenchmark-dev python3
   xz-utils lzip bzip2 lz4 ncompress logrotate p7zip-full cpio ent)
 # clang-tidy 14 and 15 cannot parse coroutines and ranges of libstdc++ 12; clang-format's output depends on its version.
-# Tests of the examples and of the documentation use NumPy and doxygen.
-check_packages=(clang-tidy-19 clang-format-19 python3-numpy doxygen)
+# Tests of the examples and of the documentation use NumPy and doxygen; tests of jobs use GNU parallel and strace.
+check_packages=(clang-tidy-19 clang-format-19 python3-numpy doxygen parallel strace)
+long_packages=(slurm-wlm munge)
 
 installed() { dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed; }
 
@@ -31,10 +33,11 @@ boost_package() {
   then echo libboost-dev; else echo libboost1.81-dev; fi
 }
 
-# missing_packages [--all]: the names of the packages that setup would install, one per line.
+# missing_packages [--all | --long]: the names of the packages that setup would install, one per line.
 missing_packages() {
   local package wanted=("${build_packages[@]}" "$(boost_package)")
-  if [[ ${1:-} == --all ]]; then wanted+=("${check_packages[@]}"); fi
+  case ${1:-} in --all | --long) wanted+=("${check_packages[@]}") ;; esac
+  if [[ ${1:-} == --long ]]; then wanted+=("${long_packages[@]}"); fi
   for package in "${wanted[@]}"; do installed "$package" || echo "$package"; done
 }
 

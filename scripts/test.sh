@@ -60,6 +60,7 @@ installed_program() {
   to=$(mktemp -d) || return
   cmake --install "build/$1" --prefix "$to" >/dev/null && find "$to" -type f | sed "s|^$to/|  |" | sort &&
     [[ -s $to/share/man/man1/gpuhist.1 ]] &&
+    "$to/bin/gpuhist-slurm" --help >/dev/null &&
     [[ $(printf 'hello' | "$to/bin/gpuhist" --buckets letters --format json) == *'"e-h":2'* ]] &&
     if [[ -e $to/lib/libgpuhist.so ]]; then installed_library "$to"; fi
   status=$?
@@ -77,7 +78,7 @@ quick_thread_sanitizer() { build tsan gpuhist gpuhist_race_tests && CAMPAIGN=sam
 
 without_cuda() { build host-only gpuhist && installed_program host-only; }
 
-setup --all
+if [[ $mode == --long ]]; then setup --long; else setup --all; fi
 case $mode in
   '') step 'tests (dev)' build_and_test dev -LE long ${ctest_arguments[@]+"${ctest_arguments[@]}"} ;;
   --all)

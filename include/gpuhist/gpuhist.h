@@ -83,7 +83,7 @@ enum {
   GPUHIST_FAILURE_UNREADABLE = 3,    /* it could not be read: gpuhist_input_fail() */
   GPUHIST_FAILURE_DAMAGED = 4,       /* its content contradicts its format or a checksum */
   GPUHIST_FAILURE_REFUSED = 5,       /* an unknown format, a limit */
-  GPUHIST_FAILURE_OUT_OF_MEMORY = 6, /* memory could not be allocated, or the memory limit is too low */
+  GPUHIST_FAILURE_OUT_OF_MEMORY = 6, /* memory, descriptors or threads are insufficient, or the memory limit is too low */
   GPUHIST_FAILURE_NOT_COUNTED = 7,   /* it was read, but the engine failed */
   GPUHIST_FAILURE_UNKNOWN = 8
 };

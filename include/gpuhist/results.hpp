@@ -26,7 +26,7 @@ enum class failure : std::uint8_t {
   unreadable,     ///< the system refuses to open or read it
   damaged,        ///< its content contradicts its format, its name or a checksum
   refused,        ///< it is not counted: an unknown format, a limit, a rule
-  out_of_memory,  ///< memory could not be allocated
+  out_of_memory,  ///< memory, file descriptors or threads could not be allocated
   not_counted,    ///< it was read, but the engine failed
   unknown,        ///< a result that was read from a file does not state it
 };

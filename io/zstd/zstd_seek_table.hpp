@@ -20,6 +20,13 @@ struct seekable_frame {
 inline constexpr std::size_t max_seekable_frames = 0x8000000;
 inline constexpr std::size_t max_seekable_text_bytes = std::size_t{1} << 30U;  // of one frame
 
+/// The table is a skippable frame: a header (magic number, size of the content), entries, a footer (number of frames,
+/// descriptor, magic number).
+inline constexpr std::uint32_t seek_table_frame_magic = 0x184D2A5E;
+inline constexpr std::uint32_t seek_table_magic = 0x8F92EAB1;
+inline constexpr std::size_t seek_table_header_bytes = 8;
+inline constexpr std::size_t seek_table_footer_bytes = 9;
+
 /// The table, to be written after the last frame. Throws std::length_error for more frames than the format allows.
 std::vector<std::byte> zstd_seek_table(std::span<const seekable_frame> frames);
 

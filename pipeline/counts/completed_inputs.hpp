@@ -15,6 +15,7 @@ struct completion {
   finished_inputs::location at = 0;
   std::uint32_t archive_name_bytes = 0;  ///< of a member: the length of its archive's name, with which its own begins
   std::uint32_t member = 0;              ///< its position in the archive
+  std::uint32_t input = 0;               ///< its input_id
   bool is_omitted = false;               ///< an archive that reports omit, because its members represent it
 };
 

@@ -33,6 +33,7 @@ input_counts::input_counts(const input_prefix& counted, const row_folding& rows)
       verified_{.counts = counted.counted.verified, .edges = counted.edges},
       unverified_(counted.counted.unverified),
       merged_(counted.text_bytes()),
+      text_before_(counted.text_before),
       continued_from_(merged_),
       lost_(counted.counted.lost_ranges),
       number_of_lost_ranges_(counted.counted.number_of_lost_ranges),
@@ -187,8 +188,8 @@ std::optional<input_prefix> input_counts::prefix() const {
   const bool is_interrupted = io::is_cut_short(failure_.kind);
   const bool has_failed = !failure_.is_none() && !failed_by_loss_ && !is_interrupted;
   const bool is_whole = expected_ == merged_ && !is_interrupted;
-  if (merged_ == 0 || has_failed || is_whole || (!is_plain && !committed_to_)) return std::nullopt;
-  input_prefix made{.counted = report(), .edges = verified_.edges};
+  if (merged_ == text_before_ || has_failed || is_whole || (!is_plain && !committed_to_)) return std::nullopt;
+  input_prefix made{.counted = report(), .edges = verified_.edges, .text_before = text_before_};
   made.counted.complete = false;
   made.counted.error.clear();  // of lost ranges, which are listed, or of the stop
   made.counted.error_kind = failure_kind::none;

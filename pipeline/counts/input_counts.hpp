@@ -122,7 +122,8 @@ class input_counts {
   text_tally verified_;    // empty until the first merge or commit
   gpu::tally unverified_;  // of damaged frames; empty until the first commit
   std::uint64_t merged_ = 0;
-  std::uint64_t continued_from_ = 0;  // bytes of text that an earlier run counted
+  std::uint64_t text_before_ = 0;     // bytes of text before the part that is counted; included in merged_
+  std::uint64_t continued_from_ = 0;  // the end of what an earlier run counted, in bytes of text
   std::uint64_t dropped_ = 0;
   std::optional<std::uint64_t> expected_;  // bytes of text; set when reading has ended
   input_failure failure_;

@@ -127,20 +127,22 @@ void rolling_counts::spill_if_finished(input_id input) {
 
 // An archive is completed after its members: by its own end, or by that of the last member.
 void rolling_counts::note_completion(input_id input) {
-  input_entry& finished = entry(input);
+  const input_entry& finished = entry(input);
   if (!finished.archive) {
-    if (finished.open_members == 0) append_completion(finished);
+    if (finished.open_members == 0) append_completion(input);
     return;
   }
-  append_completion(finished);
-  input_entry& archive = entry(*finished.archive);
-  if (!archive.open && archive.open_members == 0) append_completion(archive);
+  append_completion(input);
+  const input_entry& archive = entry(*finished.archive);
+  if (!archive.open && archive.open_members == 0) append_completion(*finished.archive);
 }
 
-void rolling_counts::append_completion(input_entry& completed) {
+void rolling_counts::append_completion(input_id input) {
+  input_entry& completed = entry(input);
   completed_->append({.at = completed.at,
                       .archive_name_bytes = completed.archive_name_bytes,
                       .member = completed.member,
+                      .input = input,
                       .is_omitted = completed.is_represented_by_members && !completed.has_failed});
   completed.is_completed = true;
 }

@@ -198,7 +198,7 @@ class rolling_counts {
   void spill_if_finished(input_id input);
   void append_finished();
   void note_completion(input_id input);
-  void append_completion(input_entry& completed);
+  void append_completion(input_id input);
   void add_incomplete(const input_entry& each, std::vector<input_report>& to) const;
   static void write_input(const input_entry& from, run_counts& out);
   void drop_segment(const segment& dropped, const std::string& cause);

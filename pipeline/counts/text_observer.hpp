@@ -70,7 +70,7 @@ class text_observer {
   virtual ~text_observer() = default;
 
   /// An observer for one input; it is destroyed before this object. `order`: inputs with lower numbers are reported
-  /// first; no two have the same.
+  /// first; no two have the same. Its lower 32 bits are the input_id.
   virtual std::unique_ptr<input_observer> open(const std::string& name, std::uint64_t order) = 0;
 
   /// Whether parts of the text of an input may be observed at the same time.

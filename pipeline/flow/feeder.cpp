@@ -335,7 +335,7 @@ async::task<> feeder::count(const numbered_input& next, const shared_source& sou
     co_await archives_.add(input, std::move(shown_as), source, std::move(head), forced_archive);
     if (in_turn) static_cast<void>(co_await archives_.drain());
   } else if (!is_raw) {
-    co_await compressed_.add(input, source, std::move(head), format, counted);
+    co_await compressed_.add(input, source, std::move(head), format, counted, next.listed.stored_end);
     if (in_turn) co_await compressed_.drain();
   } else if (!is_file) {
     co_await async::run_on(executors_.streams, feed_stream(input, source, std::move(head)));
@@ -345,7 +345,7 @@ async::task<> feeder::count(const numbered_input& next, const shared_source& sou
     if (in_turn || plan_.windows) co_await observed_.drain();
   } else {
     co_await files_.add(input, std::shared_ptr<const io::file_source>(source, &std::get<io::file_source>(*source)),
-                        counted != nullptr ? counted->stored_bytes() : 0);
+                        {counted != nullptr ? counted->stored_bytes() : 0, next.listed.stored_end});
   }
 }
 

@@ -38,7 +38,7 @@ struct run_hooks {
   std::function<bool(const input_report&)> input_finished{};
   /// Every input as soon as it is finished, in the order in which inputs are finished; an archive follows its members.
   /// Inputs that are not finished at the end of the run follow all others. Several at once. With windows: at the end of
-  /// the run.
+  /// the run, unless these are numbered by input; then an input follows its windows and the verdicts on them.
   std::function<void(std::span<const completed_input>)> inputs_completed{};
   /// Every prefix_interval, and before the unfinished inputs at the end: the counts of unfinished inputs from which a
   /// later run can continue (listed_input::counted).

@@ -41,8 +41,8 @@ void run_notifier::start(notified_run run) {
   if (hooks_.write_kept) spawn(kept_reports_by_time());
   if (hooks_.prefixes) spawn(prefixes_by_time());
   if (hooks_.input_finished) spawn(inputs_as_they_finish());
-  // lines of windows precede that of their input
-  const bool completes_at_once = hooks_.inputs_completed && !plan_.windows;
+  // windows precede their input; those that are not numbered by input may have text of later ones
+  const bool completes_at_once = hooks_.inputs_completed && (!plan_.windows || plan_.windows->numbered_by_input);
   if (completes_at_once) spawn(inputs_as_they_complete());
   if (hooks_.input_finished || completes_at_once) spawn(flushes_by_time());
   if (rolling_windows* const windows = run_->counts.windows()) {
@@ -177,9 +177,29 @@ void run_notifier::notify_finished_inputs() {
 }
 
 void run_notifier::notify_completed_inputs() {
+  if (!windows_.is_used()) return notify_completed_inputs(run_->counts.completed());
+  while (windows_are_published()) {
+    const std::size_t completed = std::exchange(due_, std::nullopt)->completed;
+    if (completed == completions_notified_) return;
+    notify_completed_inputs(completed);
+  }
+}
+
+// The events of an input are noted before its completion.
+bool run_notifier::windows_are_published() {
+  const rolling_windows& windows = *run_->counts.windows();
+  if (!due_) {
+    const std::size_t completed = run_->counts.completed();
+    due_ = {.completed = completed, .events = windows.events().noted};
+  }
+  windows_.publish_ready();
+  return windows.events().passed >= due_->events;
+}
+
+void run_notifier::notify_completed_inputs(std::size_t completed) {
   constexpr std::size_t most_at_once = 64;
   std::vector<completed_input> next;
-  for (const std::size_t completed = run_->counts.completed(); completions_notified_ < completed;) {
+  while (completions_notified_ < completed) {
     next.clear();
     for (; completions_notified_ < completed && next.size() < most_at_once; ++completions_notified_) {
       next.push_back(run_->counts.completed_input_at(completions_notified_));

@@ -84,6 +84,8 @@ class run_notifier {
   void notify_prefixes();
   void notify_finished_inputs();
   void notify_completed_inputs();
+  bool windows_are_published();
+  void notify_completed_inputs(std::size_t completed);
   void notify_incomplete_inputs();
   void end_by_hook();
 
@@ -105,6 +107,12 @@ class run_notifier {
   std::uint64_t snapshot_due_at_ = std::numeric_limits<std::uint64_t>::max();  // bytes merged
   std::size_t inputs_notified_ = 0;
   std::size_t completions_notified_ = 0;
+  // With windows: completed inputs, and the events up to which their windows are.
+  struct completions_due {
+    std::size_t completed = 0;
+    std::uint64_t events = 0;
+  };
+  std::optional<completions_due> due_;
   bool ended_by_hook_ = false;
 };
 

@@ -70,6 +70,12 @@ async::task<> window_publisher::pass_time() {
   }
 }
 
+void window_publisher::publish_ready() {
+  if (!parts_) return;
+  while (const auto next = parts_->windows.next()) publish(*next);
+  parts_->collected.resume();
+}
+
 void window_publisher::publish_remaining() {
   if (!parts_) return;
   parts_->windows.give_up("not all of its text was counted");

@@ -37,6 +37,12 @@ class window_publisher {
   /// Chunks were merged. Any thread.
   void note_merged() { changed_.notify(); }
 
+  /// Publishes the windows that wait, now.
+  void publish_ready();
+
+  /// Whether windows are published.
+  [[nodiscard]] bool is_used() const { return parts_.has_value(); }
+
   /// Publishes all windows that are left at the end of the run, incomplete ones with an error. Throws what a hook
   /// throws.
   void publish_remaining();

@@ -12,14 +12,6 @@
 namespace gpuhist::pipeline {
 namespace {
 
-std::shared_ptr<const report> frame_of(const counting_plan& planned) {
-  run_counts none;
-  none.partition = planned.partition;
-  report made = make_report(planned, report::kind::snapshot, std::move(none));
-  made.byte_counts = false;  // windows are reported by their schemes
-  return std::make_shared<const report>(std::move(made));
-}
-
 // "a.jsonl: line 7 is without field 'text': malformed JSON; so are 3 lines in all"
 std::string notice_of(const units::lines_without_field& found, const std::string& field) {
   std::string text = *found.input + ": line " + std::to_string(found.first_line) + " is without field '" + field +
@@ -29,6 +21,14 @@ std::string notice_of(const units::lines_without_field& found, const std::string
 }
 
 }  // namespace
+
+std::shared_ptr<const report> frame_of(const counting_plan& planned) {
+  run_counts none;
+  none.partition = planned.partition;
+  report made = make_report(planned, report::kind::snapshot, std::move(none));
+  made.byte_counts = false;  // windows are reported by their schemes
+  return std::make_shared<const report>(std::move(made));
+}
 
 event_publisher::event_publisher(const counting_plan& planned, counting_events events)
     : plan_(planned),

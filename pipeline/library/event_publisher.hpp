@@ -19,6 +19,9 @@
 
 namespace gpuhist::pipeline {
 
+/// The schemes and measures of windows and units; without counts.
+std::shared_ptr<const report> frame_of(const counting_plan& planned);
+
 /// Used by the thread of the run, except call(). Memory: with previous_windows N, N times 2 KiB; with per_input, for
 /// every open input.
 class event_publisher {
@@ -63,7 +66,7 @@ class event_publisher {
     }
   }
 
-  /// The schemes and measures of windows and units; without counts.
+  /// As frame_of().
   [[nodiscard]] const report& frame() const { return *frame_; }
 
   /// The first exception of a callback; null: none has thrown. After the last call of one.

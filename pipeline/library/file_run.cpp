@@ -42,7 +42,8 @@ file_run::file_run(const counting_plan& planned, const file_events& events, std:
       publisher_.wants_notices() ? units::unit_run::report_faults(
                                        [this](const units::lines_without_field& found) { publisher_.publish(found); })
                                  : nullptr,
-      process_.outlets, process_.unit_lines ? process_.unit_lines(publisher_.frame()) : units::unit_line_output());
+      process_.outlets, process_.unit_lines ? process_.unit_lines(publisher_.frame()) : units::unit_line_output(),
+      process_.units_by_input);
 }
 
 finished_run file_run::run() {
@@ -100,6 +101,12 @@ run_hooks file_run::hooks() {
     made.input_finished = [this, watch = std::move(made.input_finished)](const input_report& input) {
       publish(input);
       return watch && watch(input);
+    };
+  }
+  if (process_.on_window_verdict) {
+    made.verdict = [this, next = std::move(made.verdict)](const window_verdict& given) {
+      process_.on_window_verdict(given);
+      next(given);
     };
   }
   if (process_.on_input) {

@@ -26,7 +26,10 @@ struct process_hooks {
   /// Returns where the lines of the units go that counting_events::on_unit receives. `frame`: the schemes and measures
   /// of the run; it outlives the run. Empty: they are not written.
   std::function<units::unit_line_output(const report& frame)> unit_lines{};
-  std::function<void(const input_report&)> on_input{};  ///< every finished input, in the order of reports
+  /// As that of units::unit_run. It receives the lines of `unit_lines`.
+  std::optional<units::units_by_input> units_by_input{};
+  std::function<void(const window_verdict&)> on_window_verdict{};  ///< as run_hooks::verdict
+  std::function<void(const input_report&)> on_input{};             ///< every finished input, in the order of reports
   std::function<void(std::span<const completed_input>)> on_completed{};  ///< as run_hooks::inputs_completed
   std::function<void(std::span<const input_prefix>)> on_prefixes{};      ///< as run_hooks::prefixes
   std::chrono::milliseconds prefix_interval{0};                          ///< as run_hooks::prefix_interval
@@ -50,6 +53,9 @@ class file_run {
 
   /// Throws what pipeline::run() throws.
   finished_run run();
+
+  /// Null: no units are measured.
+  [[nodiscard]] unit_reports* units() { return units_.get(); }
 
   /// The exception of a callback, if run() threw because of one; else null.
   [[nodiscard]] const std::exception_ptr& thrown_by_callback() const { return publisher_.thrown(); }

@@ -6,10 +6,10 @@ namespace gpuhist::pipeline {
 
 unit_reports::unit_reports(const counting_plan& planned, const units::unit_run::report_units& on_selected,
                            const units::unit_run::report_faults& on_faults, units::kept_outlets* outlets,
-                           units::unit_line_output output)
+                           units::unit_line_output output, std::optional<units::units_by_input> by_input)
     : meter_(*planned.units, planned.partition, planned.measuring.baseline.get()),
       run_(meter_, planned.units->where ? on_selected : nullptr, on_faults, outlets,
-           planned.units->where ? std::move(output) : units::unit_line_output()) {}
+           planned.units->where ? std::move(output) : units::unit_line_output(), std::move(by_input)) {}
 
 void unit_reports::connect(run_hooks& to) {
   using form = units::unit_shape::form;
@@ -49,7 +49,8 @@ void unit_reports::judge(const closed_window& window) {
                               .offset = head.first_offset,
                               .bytes = window.counts.bytes()},
                     .verified = head.verified,
-                    .counts = window.counts});
+                    .counts = window.counts,
+                    .input = window.stream});
   run_.publish();
 }
 

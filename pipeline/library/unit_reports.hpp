@@ -10,6 +10,7 @@
 #include "pipeline/report/units/unit_run.hpp"
 
 #include <cstdint>
+#include <optional>
 
 namespace gpuhist::pipeline {
 
@@ -17,20 +18,26 @@ namespace gpuhist::pipeline {
 class unit_reports {
  public:
   /// Borrows the plan, which measures units. `on_selected`: empty: selected units are not reported as records.
-  /// `on_faults`: empty: lines without field are only counted. `outlets`, `output`: as those of units::unit_run.
+  /// `on_faults`: empty: lines without field are only counted. `outlets`, `output`, `by_input`: as those of
+  /// units::unit_run.
   unit_reports(const counting_plan& planned, const units::unit_run::report_units& on_selected,
                const units::unit_run::report_faults& on_faults = {}, units::kept_outlets* outlets = nullptr,
-               units::unit_line_output output = {});
+               units::unit_line_output output = {}, std::optional<units::units_by_input> by_input = std::nullopt);
 
   /// Sets the hooks that measure the units, before those that are set. They borrow this object.
   void connect(run_hooks& to);
+
+  /// Measures an input that is a unit, and reports it if it is selected. connect() lets the run do it.
+  void judge(const input_report& input);
+
+  /// The run over its units.
+  [[nodiscard]] units::unit_run& run() { return run_; }
 
   /// So far. Any thread.
   [[nodiscard]] units::unit_result result() const { return run_.result(); }
 
  private:
-  // Measure an input, or a window, and report it if it is selected.
-  void judge(const input_report& input);
+  // As that of an input.
   void judge(const closed_window& window);
 
   units::unit_meter meter_;

@@ -27,7 +27,8 @@ import sys
 import tempfile
 import time
 
-from fault_scenarios import LIMITED, Outcome, scenarios, write_inputs
+from fault_jobs import jobs
+from fault_scenarios import LIMITED, Outcome, files_in, scenarios, write_files, write_inputs
 from support import GPUHIST, SANITIZED, SKIPPED
 
 PRELOAD = os.environ.get("FAULT_PRELOAD")
@@ -147,9 +148,9 @@ class Campaign:
             for each in (place, place / "out", place / "tmp"):
                 each.chmod(0o777)
             place.joinpath("in").symlink_to(self.inputs)
-            for name, content in scenario.before.items():
-                place.joinpath("out", name).write_bytes(content)
-                place.joinpath("out", name).chmod(0o666)
+            write_files(place / "out", scenario.before)
+            for each in (place / "out").rglob("*"):
+                each.chmod(0o777 if each.is_dir() else 0o666)
             return self.run_in(place, scenario, fault)
         finally:
             shutil.rmtree(place)
@@ -176,8 +177,7 @@ class Campaign:
             stdout, stderr = process.communicate()
             status = None
         out = place / "out"
-        output = {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()}
-        outcome = Outcome(status, stdout, stderr, output, os.listdir(place / "tmp"))
+        outcome = Outcome(status, stdout, stderr, files_in(out), os.listdir(place / "tmp"), self.inputs, fault.kind if fault else None)
         return outcome, calls_in(place / "counts"), frames_in(place / "stack")
 
 
@@ -382,7 +382,7 @@ def main():
         return SKIPPED
     with tempfile.TemporaryDirectory(prefix="gpuhist-faults-") as folder:
         campaign = Campaign(folder, arguments.patience)
-        known = {each.name: each for each in scenarios()}
+        known = {each.name: each for each in (*scenarios(), *jobs(campaign.inputs))}
         if arguments.reproduce:
             name, kind, effect, ordinal = arguments.reproduce
             known[name].check(campaign.run(known[name])[0])  # some checks compare with a run without faults

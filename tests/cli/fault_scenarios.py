@@ -10,7 +10,6 @@ import lzma
 import pathlib
 import shutil
 import subprocess
-import tempfile
 
 from pairs_oracle import pairs_in
 from support import ENGINE, GPUHIST, counts_of, oracle, tar, text, zipped, zstd
@@ -31,6 +30,8 @@ class Outcome:
     stderr: bytes
     output: dict  # files in the folder of outputs, by name
     temporary: list  # names in TMPDIR
+    inputs: pathlib.Path  # the folder of inputs
+    failed: str | None  # the class of the calls that failed
 
 
 # ---- checks ----------------------------------------------------------------------------------------------------------
@@ -226,42 +227,6 @@ class Archive:
         return None if unpacked.returncode == 0 and unpacked.stdout == self.data else "another archive"
 
 
-class Job:
-    """The folder of a job has no results, or those of all inputs. A run without faults continues it."""
-
-    def __init__(self, inputs, arguments):
-        self.inputs = inputs
-        self.arguments = arguments
-
-    def __call__(self, outcome):
-        if "total.json" in outcome.output:
-            return self.check(outcome.output)
-        if outcome.status == 0:
-            return "no result"
-        return self.check(self.continued(outcome.output))
-
-    def check(self, output):
-        total = json.loads(output["total.json"])
-        if not total["complete"]:
-            return None  # a fault is an error of an input
-        if counts_of(total) != counts(b"".join(self.inputs.values())):
-            return f"wrong totals: {total['bytes']} bytes"
-        names = [each["name"] for each in documents(output["files.jsonl"])]
-        return None if names == list(self.inputs) else f"other inputs: {names}"
-
-    def continued(self, output):
-        with tempfile.TemporaryDirectory() as place:
-            folder = pathlib.Path(place)
-            (folder / "in").mkdir()
-            write_inputs(folder / "in")
-            for name, content in output.items():
-                path = folder / "out" / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(content)
-            subprocess.run([GPUHIST, *self.arguments], cwd=folder, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-            return {name: (folder / "out" / name).read_bytes() for name in ("total.json", "files.jsonl")}
-
-
 # ---- the scenarios ---------------------------------------------------------------------------------------------------
 
 
@@ -279,9 +244,10 @@ class Scenario:
     status: int = 0  # of a run without faults
 
 
-JOB = ("batch", *COMMON, "--trust-names", "--output-dir", "out", *(f"in/s{i}" for i in range(1, 5)), "in/many.zst", "in/t.tar")
 PLAIN = text(300_000)
+LARGE = text(1_100_000)  # more than 1 MiB: with a fingerprint
 SHORT = {f"in/s{i}": text(1000 * i, seed=i) for i in range(1, 5)}
+TREE = dict(sorted((f"in/tree/{'sub/' * i}f{i}", data) for i, data in enumerate(SHORT.values())))
 HAS_7Z = shutil.which("7z") is not None
 LIMITED = ("plain file", "pipe", "zstd of many frames", "gzip", "tar.gz", "pass-through of text", "output file", "repack")
 
@@ -306,10 +272,22 @@ def cpio(folder, members):
 MEMBERS = {"a": PLAIN[:150_000], "b": b"", "c": PLAIN[150_000:]}
 
 
+def write_files(folder, files):
+    for name, content in files.items():
+        path = pathlib.Path(folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def files_in(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def write_inputs(folder):
     """Writes all inputs of all scenarios."""
     contents = {
         "plain": PLAIN,
+        "large": LARGE,
         "many.zst": frames(PLAIN, zstd),
         "one.zst": zstd(PLAIN),
         "t.gz": gzip.compress(PLAIN, 6),
@@ -327,10 +305,7 @@ def write_inputs(folder):
         **{f"several/{name.removeprefix('in/')}.tar": tar({"member": data}) for name, data in SHORT.items()},
         **{f"members/{name}": data for name, data in MEMBERS.items()},
     }
-    for name, content in contents.items():
-        path = pathlib.Path(folder, name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+    write_files(folder, contents)
     members = pathlib.Path(folder, "members")
     pathlib.Path(folder, "t.cpio").write_bytes(cpio(members, MEMBERS))
     if HAS_7Z:
@@ -341,8 +316,6 @@ def write_inputs(folder):
 
 
 def scenarios():
-    tree = {f"in/tree/{'sub/' * i}f{i}": data for i, data in enumerate(SHORT.values())}
-
     def of_file(name, file, *options):
         return Scenario(name, (*JSON, *options, f"in/{file}"), Counts({f"in/{file}": PLAIN}))
 
@@ -406,10 +379,9 @@ def scenarios():
         Scenario("snapshots", (*JSON, "--snapshot-every", "64KiB"), Snapshots(piped), stdin=PLAIN),
         Scenario("output file", (*JSON, "-o", "out/r", "in/many.zst"), Counts({"in/many.zst": PLAIN}, "r", OLD), before={"r": OLD}),
         Scenario("append", (*JSON, "--append", "-o", "out/r", "in/plain"), Appended({"in/plain": PLAIN}, "r", OLD), before={"r": OLD}),
-        Scenario("tree", (*JSON, "-r", "in/tree"), Counts(dict(sorted(tree.items())))),
+        Scenario("tree", (*JSON, "-r", "in/tree"), Counts(TREE)),
         Scenario("list of files", (*JSON, "--files-from", "in/list"), Counts(SHORT)),
         Scenario("lines of inputs", (*COMMON, "--format", "jsonl", *SHORT), InputLines(SHORT)),
-        Scenario("batch", JOB, Job({**SHORT, "in/many.zst": PLAIN, **{f"in/t.tar/{name}": data for name, data in MEMBERS.items()}}, JOB)),
         Scenario("prometheus", (*COMMON, "--format", "prometheus", "in/s1", "in/plain"), Text(len(PLAIN) + len(SHORT["in/s1"]))),
         Scenario("table", (*COMMON, "--measures", "all", "in/s1", "in/plain"), Text(len(PLAIN))),
         Scenario("csv", (*COMMON, "--format", "csv", "in/s1", "in/plain"), Text(len(PLAIN) + len(SHORT["in/s1"]))),

@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import random
+import shutil
 import signal
 import struct
 import subprocess
@@ -137,7 +138,7 @@ class JobFiles(BatchTest):
             ('inputs = ["a"]\non_error = "ignore"\n', ":2:1: on_error: "),
             ('inputs = 3\n', ":1:1: inputs: takes no integer"),
             ('inputs = ["a", 3]\n', ":1:1: inputs: takes no integer"),
-            ('window = "1MiB"\n', ":1:1: window: unknown key of a job"),
+            ('follow = true\n', ":1:1: follow: unknown key of a job"),
             ('inputs = ["a"\n', "not TOML"),
         ):
             with self.subTest(content=content):
@@ -157,7 +158,7 @@ class JobFiles(BatchTest):
             (("--output-dir", self.out, "--shard", "3/2", self.inputs), "I/N"),
             (("--output-dir", self.out, "--shard", "1/2", self.inputs), "--manifest"),
             (("--output-dir", self.out, "--shard", "auto", self.inputs), "SLURM_ARRAY_TASK_ID"),
-            (("--output-dir", self.out, "--window", "1MiB", self.inputs), "not an option of gpuhist batch"),
+            (("--output-dir", self.out, "--follow", self.inputs), "not an option of gpuhist batch"),
         ):
             with self.subTest(arguments=arguments):
                 ended = run_batch(*arguments)
@@ -357,6 +358,29 @@ class Locked(BatchTest):
             self.assertIn(os.uname().nodename, ended.stderr)
         self.batch(self.inputs)
 
+    def test_a_run_waits_for_another_one_if_it_shall(self):
+        self.input("a", b"abc")
+        self.batch(self.inputs)
+        with (self.out / ".gpuhist-batch" / "lock").open("r+b") as lock:
+            fcntl.fcntl(lock, 37, struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))  # F_OFD_SETLK
+            with Running("batch", "--engine", ENGINE, "--wait", self.inputs, "--output-dir", self.out, engine=None) as running:
+                wait_until(lambda: "waiting for its end" in running.messages() or running.process.poll() is not None)
+                self.assertIsNone(running.process.poll())
+                lock.close()
+                ended = running.finish()
+        self.assertEqual(ended.status, 0, ended)
+        self.assertIn("another run writes to this folder: process ", ended.stderr)
+
+    def test_a_run_that_waits_ends_by_a_signal(self):
+        self.input("a", b"abc")
+        self.batch(self.inputs)
+        with (self.out / ".gpuhist-batch" / "lock").open("r+b") as lock:
+            fcntl.fcntl(lock, 37, struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))  # F_OFD_SETLK
+            with Running("batch", "--engine", ENGINE, "--wait", self.inputs, "--output-dir", self.out, engine=None) as running:
+                wait_until(lambda: "waiting for its end" in running.messages() or running.process.poll() is not None)
+                running.process.send_signal(signal.SIGTERM)
+                self.assertEqual(running.finish().status, -signal.SIGTERM)
+
     def test_a_state_that_cannot_be_written_ends_the_run_and_stays(self):
         self.archives()
         command = ["bash", "-c", 'ulimit -f 16; exec "$@"', "-", GPUHIST, "batch", "--engine", ENGINE, self.inputs, "--output-dir", self.out]
@@ -455,6 +479,30 @@ class Shards(BatchTest):
                                        env={**os.environ, **environment}, stderr=subprocess.PIPE, timeout=PATIENCE)
                 self.assertIn(ended.returncode, (0, 1), ended)
                 self.assertTrue((self.out / "parts" / expected).exists())
+
+
+def has_gnu_parallel():
+    return shutil.which("parallel") and b"GNU parallel" in subprocess.run(["parallel", "--version"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+
+
+@unittest.skipUnless(has_gnu_parallel(), "GNU parallel is not installed")
+class GnuParallel(BatchTest):
+    def test_a_shard_that_failed_is_resumed_alone(self):
+        for number in range(30):
+            self.input(f"{number:02}", text(1_000 + number, number))
+        manifest, log, ran = self.folder / "manifest.jsonl", self.folder / "job log", self.folder / "ran"
+        self.assertEqual(run_batch("plan", self.inputs, "-o", manifest).status, 0)
+        self.batch("--manifest", manifest, out=self.folder / "undisturbed")
+        once = self.folder / "fails-once"
+        once.write_text(f'#!/bin/sh\necho $1 >> {ran}\nif [ $1 = 3 ] && ! [ -e {ran}-3 ]; then touch {ran}-3; exit 1; fi\nshift; exec "$@"\n')
+        once.chmod(0o755)
+        command = ["parallel", "--will-cite", "--jobs", "4", "--joblog", log, "--resume-failed", once, "{}", GPUHIST, "batch", "--engine", ENGINE,
+                   "--manifest", manifest, "--shard", "{}/8", "--output-dir", self.out, ":::", *map(str, range(1, 9))]
+        statuses = [subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=PATIENCE).returncode for _ in range(2)]
+        self.assertEqual(statuses, [1, 0])  # the number of commands that failed
+        self.assertEqual(sorted(ran.read_text().split()), sorted([*"12345678", "3"]))
+        self.assertEqual(run("merge", self.out, engine=None).status, 0)
+        self.assertEqual(self.results(), self.results(self.folder / "undisturbed"))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 #include "tests/io/source_fixture.hpp"
 #include "tests/support/socket_file.hpp"
 
+#include <sys/resource.h>
+
 #include <iterator>
 #include <limits>
 #include <thread>
@@ -46,6 +48,23 @@ TEST_CASE_FIXTURE(opening, "a file is read at any offset up to its end") {
   CHECK(text_at(file, 5, 10).empty());
   CHECK(text_at(file, 5, std::numeric_limits<std::uint64_t>::max()).empty());
   CHECK(text_at(file, 5, std::uint64_t{1} << 63U).empty());
+}
+
+TEST_CASE_FIXTURE(opening, "a file that cannot be opened for lack of descriptors is not unreadable") {
+  const temporary_folder folder;
+  const std::string path = folder.file("f", "text");
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  io::failure_kind kind = io::failure_kind::none;
+  try {
+    (void)open(path);
+  } catch (const io::input_error& error) {
+    kind = error.kind();
+  }
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  CHECK(kind == io::failure_kind::out_of_memory);
 }
 
 TEST_CASE_FIXTURE(opening, "a file that has grown is read beyond its size hint") {

@@ -137,6 +137,7 @@ TEST_CASE("a root that does not exist or is not a directory is an error with the
     CHECK(entry->type == tree_entry::kind::failed);
     CHECK(entry->path == sample.path(name));
     CHECK(entry->error == reason);
+    CHECK(entry->error_kind == gpuhist::io::failure_kind::unreadable);
     CHECK_FALSE(walking.next());
   }
 }

@@ -2,6 +2,7 @@
 #include "io/zstd/zstd_compressor.hpp"
 #include "io/zstd/zstd_frame.hpp"
 #include "io/zstd/zstd_seek_table.hpp"
+#include "io/zstd/zstd_split_points.hpp"
 
 #include "tests/io/zstd_samples.hpp"
 
@@ -129,4 +130,91 @@ TEST_CASE("zstd: a decoder without support for seek tables decodes frames with a
   const std::vector<std::byte> table = zstd_seek_table(frames);
   archive.insert(archive.end(), table.begin(), table.end());
   CHECK(decompressed(archive, text.size()) == text);
+}
+
+namespace {
+
+offset_reader reader_of(const byte_vector& file) {
+  return [&file](std::span<std::byte> into, std::uint64_t offset) {
+    const std::size_t size = offset >= file.size() ? 0 : std::min<std::size_t>(into.size(), file.size() - offset);
+    std::copy_n(file.begin() + static_cast<std::ptrdiff_t>(offset), size, into.begin());
+    return size;
+  };
+}
+
+struct seekable_archive {
+  byte_vector bytes;
+  std::vector<split_point> points;  // between its frames
+};
+
+// As pzstd writes it, or with a seek table.
+seekable_archive make_seekable(const byte_vector& text, std::size_t frame_text, bool is_pzstd) {
+  zstd_compressor compressor(3);
+  seekable_archive made;
+  std::vector<seekable_frame> frames;
+  for (std::size_t at = 0; at < text.size(); at += frame_text) {
+    const byte_vector part(text.begin() + static_cast<std::ptrdiff_t>(at),
+                           text.begin() + static_cast<std::ptrdiff_t>(std::min(at + frame_text, text.size())));
+    const byte_vector frame = compressed(compressor, part);
+    if (at > 0) {
+      made.points.push_back({.stored_bytes = made.bytes.size(),
+                             .frames = frames.size(),
+                             .text_bytes = is_pzstd ? std::nullopt : std::optional<std::uint64_t>(at)});
+    }
+    if (is_pzstd) {
+      for (const std::uint32_t value : {0x184D2A50U, 4U, static_cast<std::uint32_t>(frame.size())}) {
+        for (unsigned shift = 0; shift < 32; shift += 8)
+          made.bytes.push_back(static_cast<std::byte>(value >> shift & 0xFFU));
+      }
+    }
+    made.bytes.insert(made.bytes.end(), frame.begin(), frame.end());
+    frames.push_back({.compressed_bytes = static_cast<std::uint32_t>(frame.size()),
+                      .text_bytes = static_cast<std::uint32_t>(part.size())});
+  }
+  if (!is_pzstd) {
+    const byte_vector table = zstd_seek_table(frames);
+    made.bytes.insert(made.bytes.end(), table.begin(), table.end());
+  }
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("zstd: the points between frames are found by a seek table, and by the sizes that pzstd writes") {
+  for (const bool is_pzstd : {false, true}) {
+    CAPTURE(is_pzstd);
+    const seekable_archive archive = make_seekable(sample_text(100'000), 3000, is_pzstd);
+    CHECK(zstd_split_points(reader_of(archive.bytes), archive.bytes.size(), 1) == archive.points);
+    for (const std::uint64_t apart : {500U, 5000U, 20'000U, 60'000U, 1U << 30U}) {
+      std::uint64_t last = 0;
+      for (const split_point& each : zstd_split_points(reader_of(archive.bytes), archive.bytes.size(), apart)) {
+        CHECK(std::ranges::find(archive.points, each) != archive.points.end());
+        CHECK(each.stored_bytes - last >= apart);
+        CHECK(archive.bytes.size() - each.stored_bytes >= apart);
+        last = each.stored_bytes;
+      }
+    }
+  }
+}
+
+TEST_CASE("zstd: a file whose sizes are missing or not consistent has no points, and none is outside of it") {
+  for (const bool is_pzstd : {false, true}) {
+    CAPTURE(is_pzstd);
+    const seekable_archive archive = make_seekable(sample_text(20'000), 3000, is_pzstd);
+    for (std::size_t size = 0; size < archive.bytes.size(); ++size) {
+      const byte_vector cut(archive.bytes.begin(), archive.bytes.begin() + static_cast<std::ptrdiff_t>(size));
+      const auto found = zstd_split_points(reader_of(cut), size, 1);
+      const bool ends_between_frames =
+          std::ranges::find(archive.points, size, &split_point::stored_bytes) != archive.points.end();
+      if (!is_pzstd || !ends_between_frames) CHECK(found.empty());
+    }
+    for (std::size_t bit = 0; bit < 8 * archive.bytes.size(); bit += 3) {
+      byte_vector damaged = archive.bytes;
+      damaged[bit / 8] ^= std::byte{1} << bit % 8;
+      for (const split_point& each : zstd_split_points(reader_of(damaged), damaged.size(), 1)) {
+        CHECK(each.stored_bytes < damaged.size());
+      }
+    }
+  }
+  CHECK(zstd_split_points(reader_of(sample_text(1000)), 1000, 1).empty());
 }

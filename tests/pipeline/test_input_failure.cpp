@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cerrno>
 #include <new>
 #include <set>
 #include <stdexcept>
@@ -39,6 +40,15 @@ TEST_CASE("a failure has the kind of the exception, whatever its text") {
 TEST_CASE("a failure that is thrown and caught again is the same failure") {
   for (const input_failure& each : {not_read(), left_at(0), left_at(12), not_verified_in_archive()}) {
     CHECK(failure_from(std::make_exception_ptr(as_error(each))) == each);
+  }
+}
+
+TEST_CASE("a lack of memory or descriptors is not a property of the input") {
+  for (const int each : {ENOMEM, EMFILE, ENFILE}) {
+    CHECK(gpuhist::io::kind_of_errno(each) == failure_kind::out_of_memory);
+  }
+  for (const int each : {ENOENT, EACCES, EIO, EISDIR}) {
+    CHECK(gpuhist::io::kind_of_errno(each) == failure_kind::unreadable);
   }
 }
 

@@ -104,6 +104,23 @@ struct random_input {
   random_input(const test::byte_vector& content) : name(folder.file("input", test::characters(content))) {}
 };
 
+// A later end of a frame, or of plain text.
+input_prefix random_end(test::dice& random, const test::decoder_sample& sample, bool is_plain,
+                        const input_prefix& begin) {
+  input_prefix end;
+  if (is_plain) {
+    const auto remaining = static_cast<std::uint32_t>(sample.plain.size() - begin.text_before);
+    end.text_before = begin.text_before + random(1, remaining);
+    return end;
+  }
+  const auto remaining = static_cast<std::uint32_t>(sample.ends.size() - begin.frames);
+  end.frames = begin.frames + random(1, remaining);
+  const auto& frame = sample.ends[end.frames - 1];
+  end.text_before = frame.plain;
+  end.counted.compressed_bytes = frame.packed;
+  return end;
+}
+
 test::byte_vector damaged(test::dice& random, test::byte_vector packed) {
   if (!packed.empty()) packed[random() % packed.size()] ^= std::byte{1};
   return packed;
@@ -133,4 +150,48 @@ TEST_CASE("a run that continues from any prefix has the report of one run") {
     continued_runs += check_continued(planned, random, whole.finished.result.inputs[0]);
   }
   CHECK(continued_runs > 10);
+}
+
+TEST_CASE("the parts of an input have the counts of the whole, and offsets of the input") {
+  test::watchdog watchdog;
+  for (unsigned seed = 1; seed <= 120 / test::fewer; ++seed) {
+    watchdog.moved(seed);
+    CAPTURE(seed);
+    test::dice random(seed);
+    const std::uint32_t chunk = random(600, 1500);
+    const bool is_plain = random(0, 2) == 0;
+    test::decoder_sample sample = test::random_archive(random, chunk, 60);
+    if (is_plain) {
+      sample = test::decoder_sample();
+      sample.plain = test::noise(random(1, 100'000), seed);
+    }
+    const random_input input(is_plain ? sample.plain : sample.packed);
+    plan planned = test::random_plan(random, {input.name}, chunk);
+    planned.forced_format = io::format_named(is_plain ? "raw" : "zstd");
+    test::byte_counts sum(256);
+    input_prefix begin;  // of the next part
+    if (!is_plain) begin.counted.compressed_bytes = 0;
+    for (bool is_last = false; !is_last;) {
+      const input_prefix end = random_end(random, sample, is_plain, begin);
+      is_last = end.text_before == sample.plain.size();
+      begin.counted.name = input.name;
+      begin.counted.format = planned.forced_format->name;
+      begin.counted.verified = begin.counted.unverified = gpu::tally(planned.partition.classes);
+      listed_input part{.name = input.name, .regular = true};
+      part.counted = std::make_shared<const input_prefix>(begin);
+      if (!is_last) part.stored_end = end.stored_bytes();
+      plan only = planned;
+      only.looked_up = std::make_shared<looked_up_inputs>(looked_up_inputs{.inputs = {std::move(part)}});
+      const outcome finished = run(only, test::shuffled(random()));
+      REQUIRE(finished.result.inputs.size() == 1);
+      const input_report& report = finished.result.inputs[0];
+      CHECK(report.error.empty());
+      CHECK(report.complete);
+      CHECK(report.verified.bytes() == end.text_before - begin.text_before);
+      if (!is_plain) CHECK(report.compressed_bytes == (is_last ? sample.packed.size() : end.stored_bytes()));
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += report.verified.counts[i];
+      begin = end;
+    }
+    CHECK(sum == test::counts_of(sample.plain));
+  }
 }

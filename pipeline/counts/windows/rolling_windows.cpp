@@ -110,6 +110,7 @@ std::optional<rolling_windows::record> rolling_windows::next() {
   while (!events_.empty() && is_ready(events_.front())) {
     window_event front = std::move(events_.front());
     events_.pop_front();
+    ++passed_;
     if (auto taken = take(front)) return taken;
   }
   return std::nullopt;
@@ -152,7 +153,8 @@ void rolling_windows::end_run(stream_id stream) {
 
 closed_window rolling_windows::close(window_finished& finished) {
   stream_panes& panes = streams_.at(finished.stream);
-  closed_window out{.head = std::move(finished.head), .counts = panes.sum.sum()};
+  closed_window out{
+      .head = std::move(finished.head), .counts = panes.sum.sum(), .lines = {}, .stream = finished.stream};
   if (panes.incomplete > 0) {
     out.head.end_reason = window_end::error;
     if (out.head.error.empty()) out.head.error = *given_up_;
@@ -170,6 +172,11 @@ closed_window rolling_windows::close(window_finished& finished) {
   return out;
 }
 
+rolling_windows::event_count rolling_windows::events() const {
+  const std::scoped_lock lock(mutex_);
+  return {.noted = passed_ + events_.size(), .passed = passed_};
+}
+
 bool rolling_windows::is_waiting() const {
   const std::scoped_lock lock(mutex_);
   return !events_.empty() && !is_ready(events_.front());
@@ -183,6 +190,7 @@ void rolling_windows::give_up(const std::string& error) {
 void rolling_windows::discard() {
   const std::scoped_lock lock(mutex_);
   discarded_ = true;
+  passed_ += events_.size();
   events_.clear();
   panes_.clear();
 }

@@ -77,6 +77,13 @@ class rolling_windows {
   /// The next window or verdict; nothing if there is none yet.
   std::optional<record> next();
 
+  /// How many events have been noted, and how many of these next() has passed.
+  struct event_count {
+    std::uint64_t noted = 0;
+    std::uint64_t passed = 0;
+  };
+  [[nodiscard]] event_count events() const;
+
   /// Whether the next closed window or pane waits for text to be merged.
   [[nodiscard]] bool is_waiting() const;
 
@@ -117,6 +124,7 @@ class rolling_windows {
 
   mutable std::mutex mutex_;  // of all below
   std::deque<window_event> events_;
+  std::uint64_t passed_ = 0;                        // events that were in events_
   std::unordered_map<pane_id, pane_counts> panes_;  // not in streams_ yet
   std::map<stream_id, stream_panes> streams_;
   // '\n' of each stream before its panes; nothing after a pane that was not counted completely

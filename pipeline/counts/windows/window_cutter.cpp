@@ -141,8 +141,7 @@ void window_cutter::end_run(stream& current, window_end reason, const std::strin
 }
 
 window_head window_cutter::head_of(const stream& current) const {
-  window_head head{.index = next_index_,
-                   .first_offset = current.panes.front().offset,
+  window_head head{.first_offset = current.panes.front().offset,
                    .end_offset = current.offset,
                    .start = current.panes.front().time,
                    .end = current.last,
@@ -155,17 +154,20 @@ window_head window_cutter::head_of(const stream& current) const {
 }
 
 void window_cutter::close_window(stream& current, window_end reason, const std::string& error) {
-  const waiting_windows window{.first = next_index_,
+  const std::uint64_t index = next_index(current);
+  const waiting_windows window{.stream = shape_.numbered_by_input ? current.id : 0,
+                               .first = index,
                                .count = 1,
                                .begin = current.panes.front().pane,
                                .end = current.panes.back().pane,
                                .is_damaged = current.panes.front().pane <= damaged_through_};
   const std::uint32_t dropped = std::min(shape_.step_panes, static_cast<std::uint32_t>(current.panes.size()));
   window_finished finished{.stream = current.id, .head = head_of(current), .panes_dropped = dropped};
+  finished.head.index = index;
   finished.head.end_reason = reason;
   finished.head.error = error;
   finished.head.verified = !window.is_damaged && (frames_.empty() || frames_.front().first > window.end);
-  ++next_index_;
+  ++next_index(current);
   const bool verified = finished.head.verified;
   events_(std::move(finished));
   current.panes.erase(current.panes.begin(), current.panes.begin() + dropped);
@@ -178,8 +180,9 @@ void window_cutter::wait_for_verdict(const waiting_windows& window) {
   if (!waiting_.empty()) {
     waiting_windows& before = waiting_.back();
     const std::uint64_t shift = before.count * shape_.step_panes;
-    if (before.is_damaged == window.is_damaged && before.first + before.count == window.first &&
-        before.begin + shift == window.begin && before.end + shift == window.end) {
+    if (before.stream == window.stream && before.is_damaged == window.is_damaged &&
+        before.first + before.count == window.first && before.begin + shift == window.begin &&
+        before.end + shift == window.end) {
       ++before.count;
       return;
     }
@@ -265,8 +268,13 @@ void window_cutter::judge_damaged(pane_id last) {
 
 void window_cutter::judge_oldest(std::uint64_t count, bool verified) {
   waiting_windows& oldest = waiting_.front();
-  if (pending_ && (pending_->verified != verified || pending_->last + 1 != oldest.first)) publish_verdict();
-  if (!pending_) pending_ = {.first = oldest.first, .last = oldest.first, .verified = verified};
+  if (pending_ &&
+      (pending_->verified != verified || pending_->stream != oldest.stream || pending_->last + 1 != oldest.first)) {
+    publish_verdict();
+  }
+  if (!pending_) {
+    pending_ = {.first = oldest.first, .last = oldest.first, .verified = verified, .stream = oldest.stream};
+  }
   pending_->last = oldest.first + count - 1;
   oldest.first += count;
   oldest.count -= count;

@@ -71,9 +71,10 @@ class window_cutter {
 
   struct stream {
     stream_id id = 0;
-    std::uint64_t offset = 0;  // of the next text
-    source_name source{};      // the input of the last text
-    bool ends_line = false;    // the last text ends with '\n'
+    std::uint64_t offset = 0;      // of the next text
+    source_name source{};          // the input of the last text
+    bool ends_line = false;        // the last text ends with '\n'
+    std::uint64_t next_index = 0;  // with numbered_by_input
     std::optional<pane_start> open{};
     std::uint64_t remaining = 0;     // bytes or lines missing in the open pane
     window_time last{};              // open pane of time: its end; other panes: the arrival of the last text
@@ -89,6 +90,7 @@ class window_cutter {
 
   // Consecutive windows without a verdict. Each begins one step after the previous one.
   struct waiting_windows {
+    stream_id stream = 0;     // with numbered_by_input
     std::uint64_t first = 0;  // index of the first window
     std::uint64_t count = 0;
     pane_id begin = 0;        // first pane of the first window
@@ -106,6 +108,7 @@ class window_cutter {
   void end_pane(stream& current);
   void end_run(stream& current, window_end reason, const std::string& error, window_time now);
   void close_window(stream& current, window_end reason, const std::string& error);
+  [[nodiscard]] std::uint64_t& next_index(stream& of) { return shape_.numbered_by_input ? of.next_index : next_index_; }
   [[nodiscard]] window_head head_of(const stream& current) const;
   void wait_for_verdict(const waiting_windows& window);
   void judge();

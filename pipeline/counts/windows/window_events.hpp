@@ -31,7 +31,7 @@ std::string_view name_of(window_end reason);
 
 /// A window that has closed, without its counts.
 struct window_head {
-  std::uint64_t index = 0;         ///< from 0, over all inputs, in the order in which windows close
+  std::uint64_t index = 0;         ///< from 0, over all inputs, in the order in which windows close; or by input
   source_name source{};            ///< the input of its first text; if it has no text, of the text before it
   source_name last_source{};       ///< the input of its last text, if it is another input; else null
   std::uint64_t first_offset = 0;  ///< in the text of its stream (the input, or all inputs in sequence)
@@ -52,11 +52,15 @@ struct line_range {
   bool operator==(const line_range&) const = default;
 };
 
+/// Number of a stream of text with its own windows: an input (input_id), or all inputs in sequence.
+using stream_id = std::uint32_t;
+
 /// A window and the counts of its text, verified or not, over the partition of the plan.
 struct closed_window {
   window_head head;
   gpu::tally counts;
   std::optional<line_range> lines{};  ///< of its stream; absent without text, and if text before it was not counted
+  stream_id stream = 0;
 };
 
 /// The verdict on windows that were not verified when they closed.
@@ -64,12 +68,10 @@ struct window_verdict {
   std::uint64_t first = 0;  ///< index of the first window
   std::uint64_t last = 0;   ///< index of the last window
   bool verified = false;    ///< false: some text of each window is damaged
+  stream_id stream = 0;     ///< if windows are numbered by input
 
   bool operator==(const window_verdict&) const = default;
 };
-
-/// Number of a stream of text with its own windows: an input, or all inputs in sequence.
-using stream_id = std::uint32_t;
 
 /// A pane has all of its text. It is appended to the panes of its stream.
 struct pane_finished {

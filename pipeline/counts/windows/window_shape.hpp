@@ -26,6 +26,7 @@ struct window_shape {
   std::uint32_t step_panes = 1;    ///< 1 to window_panes
   bool per_input = false;    ///< every input has its own windows; else windows continue from one input to the next
   bool interleaved = false;  ///< text of several inputs alternates, as of files that are followed
+  bool numbered_by_input = false;  ///< with per_input: the windows of each input are numbered from 0
 
   /// The smallest number of bytes of a pane that did not end at the end of its input.
   [[nodiscard]] std::uint64_t min_pane_bytes() const { return unit == pane_unit::milliseconds ? 0 : pane; }

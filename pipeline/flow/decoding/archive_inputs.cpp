@@ -52,7 +52,7 @@ void archive_inputs::start(task archive) {
     throw io::input_error("no thread can be started to read the archive: " + error.code().message() +
                               "; raise the limit on processes (ulimit -u), or give fewer " +
                               std::string(option_name("--threads")),
-                          0);
+                          0, io::failure_kind::out_of_memory);
   } catch (...) {
     const std::scoped_lock lock(mutex_);
     free_.push_back(number);

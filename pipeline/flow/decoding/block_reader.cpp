@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <new>
 #include <utility>
 #include <variant>
@@ -85,12 +86,13 @@ class block_reader::credit {
 };
 
 block_reader::block_reader(std::shared_ptr<block_pool> pool, std::size_t own, io::source& source, stage_clock& clock,
-                           std::stop_token stop, std::uint64_t offset)
+                           std::stop_token stop, const io::file_part& part)
     : source_(source),
       clock_(clock),
       stop_(std::move(stop)),
       account_(std::make_shared<account>(std::move(pool), own)),
-      offset_(offset) {}
+      offset_(part.begin),
+      end_(part.end.value_or(std::numeric_limits<std::uint64_t>::max())) {}
 
 void block_reader::start(async::executor& on, std::shared_ptr<block_reader> reader, std::shared_ptr<io::source> source,
                          std::vector<std::byte> head) {
@@ -143,7 +145,8 @@ async::task<> block_reader::fill(std::shared_ptr<io::source>, std::vector<std::b
 async::task<std::size_t> block_reader::read_into(std::span<std::byte> out) {
   if (const auto* file = std::get_if<io::file_source>(&source_)) {
     const stopwatch busy(clock_.busy_nanoseconds);
-    const std::size_t read = file->read_at(out, offset_);
+    out = out.first(std::min<std::uint64_t>(out.size(), end_ - std::min(offset_, end_)));
+    const std::size_t read = out.empty() ? 0 : file->read_at(out, offset_);
     offset_ += read;
     clock_.bytes += read;
     co_return read;

@@ -70,9 +70,9 @@ struct block {
 /// The blocks of one input, in order. One consumer calls next(). Reading runs concurrently.
 class block_reader {
  public:
-  /// `own`: the number of blocks that belong to this reader, 2 or more. `offset`: of a file, where reading begins.
+  /// `own`: the number of blocks that belong to this reader, 2 or more. `part`: of a file.
   block_reader(std::shared_ptr<block_pool> pool, std::size_t own, io::source& source, stage_clock& clock,
-               std::stop_token stop, std::uint64_t offset = 0);
+               std::stop_token stop, const io::file_part& part = {});
 
   /// Starts to fill blocks, until the source ends, fails, or give_up() is called. `head`: bytes that were already read
   /// from a stream; they come first. `on`: the executor of the source (any pool for files). Keeps the reader and
@@ -126,7 +126,8 @@ class block_reader {
   std::shared_ptr<account> account_;
   std::atomic<bool> may_take_extra_{false};
   std::atomic<bool> given_up_{false};
-  std::uint64_t offset_;  // of files
+  std::uint64_t offset_;     // of files
+  const std::uint64_t end_;  // of files
   async::channel<block> filled_;
   std::atomic<bool> ended_{false};
 };

@@ -54,7 +54,8 @@ struct compressed_inputs::compressed_input {
   std::shared_ptr<io::source> source;
   const io::format& format;
   const std::shared_ptr<async::deferred_call> stream_cancel;
-  io::decode_start start{};  // of the first group
+  io::decode_start start{};            // of the first group
+  std::optional<std::uint64_t> end{};  // where reading a file ends; nothing: at its end
   std::optional<frame_divider> divider{};
   std::shared_ptr<block_reader> blocks{};
   std::deque<group_pointer> running{};  // groups that are not retired, the oldest first

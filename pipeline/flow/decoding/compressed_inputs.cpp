@@ -39,12 +39,14 @@ compressed_inputs::compressed_inputs(const settings& options, const executors& e
       feeding_(failures) {}
 
 async::task<> compressed_inputs::add(input_id input, std::shared_ptr<io::source> source, std::vector<std::byte> head,
-                                     const io::format& format, const input_prefix* counted) {
+                                     const io::format& format, const input_prefix* counted,
+                                     std::optional<std::uint64_t> end) {
   async::semaphore::permit permit = co_await open_permits_.acquire();
   const bool is_file = std::holds_alternative<io::file_source>(*source);
   if (is_file) head.clear();
   auto added = std::make_shared<compressed_input>(input, std::move(source), format, executors_.streams);
   if (counted != nullptr) added->continue_after(*counted);
+  added->end = end;
   feeding_.spawn(executors_.pool, feed(std::move(added), std::move(head), std::move(permit)));
 }
 
@@ -97,7 +99,7 @@ async::task<> compressed_inputs::split(compressed_input& input, std::vector<std:
   input.on_device = may_use_device(input);
   input.divider.emplace(input.format.make_splitter(), options_.group_bytes, input.start);
   input.blocks = std::make_shared<block_reader>(blocks_, options_.own_blocks, *input.source, notes_.read, stop_,
-                                                input.start.compressed_bytes);
+                                                io::file_part{input.start.compressed_bytes, input.end});
   block_reader::start(is_stream ? executors_.streams : executors_.pool, input.blocks, input.source, std::move(head));
   for (;;) {
     const block next = co_await input.blocks->next();

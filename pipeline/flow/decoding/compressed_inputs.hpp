@@ -35,6 +35,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -73,10 +74,11 @@ class compressed_inputs {
                     std::stop_token stop);
 
   /// Starts to decode an input. `head`: its first bytes, which were already read from a stream; those of a file are
-  /// read again. `counted`: what an earlier run counted of a file, whose rest is decoded; null: nothing. Waits while
-  /// too many inputs are open.
+  /// read again. `counted`: what an earlier run counted of a file, whose rest is decoded; null: nothing.
+  /// `end`: of a file, where reading ends, between two frames. Waits while too many inputs are open.
   async::task<> add(input_id input, std::shared_ptr<io::source> source, std::vector<std::byte> head,
-                    const io::format& format, const input_prefix* counted = nullptr);
+                    const io::format& format, const input_prefix* counted = nullptr,
+                    std::optional<std::uint64_t> end = {});
 
   /// Awaitable; completes when all inputs have ended. Exceptions that belong to no input are noted in the failures.
   [[nodiscard]] auto drain() noexcept { return feeding_.ended(); }

@@ -25,11 +25,6 @@ input_failure stopped_before(const std::string& event) {
   return {.kind = failure_kind::stopped, .text = "stopped before " + event};
 }
 
-input_failure unreadable(std::string error) {
-  if (error.empty()) return {};
-  return {.kind = failure_kind::unreadable, .text = std::move(error)};
-}
-
 [[noreturn]] void throw_output_is_input(const std::string& input, const run_plan& plan) {
   const std::string name = config::on_one_line(input == "-" ? plan.label : input);
   throw config::usage_error(name + ": is an input, and the same file as " + plan.output_name +
@@ -165,7 +160,7 @@ std::optional<listed_input> input_list::next_in_tree() {
                         .root_bytes = tree_->root().size(),
                         .follow_links = tree_->follows_links(),
                         .regular = true,
-                        .error = unreadable(std::move(entry->error))};
+                        .error = {.kind = entry->error_kind, .text = std::move(entry->error)}};
   }
   return std::nullopt;
 }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct listed_input {
   std::uint64_t size = 0;                         ///< its size in bytes; 0: not known
   input_failure error{};                          ///< why it cannot be read, if that is already known
   std::shared_ptr<const input_prefix> counted{};  ///< by an earlier run; only the rest is read. Null: nothing was
+  std::optional<std::uint64_t> stored_end{};      ///< with `counted`: reading ends here, between two frames
 };
 
 /// All inputs of a run, with what was found while they were looked up.

@@ -20,11 +20,12 @@ plain_files::plain_files(const settings& options, cutter& cut, rolling_counts& c
       stop_(std::move(stop)),
       in_flight_(options.in_flight) {}
 
-async::task<> plain_files::add(input_id input, std::shared_ptr<const io::file_source> source, std::uint64_t offset) {
+async::task<> plain_files::add(input_id input, std::shared_ptr<const io::file_source> source, io::file_part part) {
   const auto file = std::make_shared<open_file>();
   file->input = input;
   file->source = std::move(source);
-  file->committed = offset;
+  file->committed = part.begin;
+  file->end = part.end;
   std::exception_ptr error;
   try {
     co_await start_all(file);
@@ -42,7 +43,7 @@ async::task<> plain_files::add(input_id input, std::shared_ptr<const io::file_so
 
 async::task<> plain_files::start_all(std::shared_ptr<open_file> file) {
   std::uint64_t offset = file->committed;
-  const std::uint64_t size = std::max(file->source->size_hint(), offset);
+  const std::uint64_t size = std::max(file->end.value_or(file->source->size_hint()), offset);
   do {  // also once if the size is 0, because the size may be wrong
     async::semaphore::permit permit = co_await in_flight_.acquire();
     if (stop_.stop_requested() || has_ended(*file)) break;
@@ -112,7 +113,7 @@ void plain_files::read(range& item) {
   const stopwatch busy(clock_.busy_nanoseconds);
   try {
     item.filled = item.file->source->read_at(item.room(), item.offset);
-    if (item.last && item.filled == item.room().size()) {
+    if (item.last && !item.file->end && item.filled == item.room().size()) {
       std::array<std::byte, 1> beyond{};
       item.is_longer = item.file->source->read_at(beyond, item.offset + item.filled) > 0;
     }

@@ -160,7 +160,7 @@ void examine(format_group& group, const plan& planned, const manifest& inputs, c
     const auto manner = static_cast<std::size_t>(manner_of(planned, entry, format));
     ++group.examined;
     ++group.manners[manner];
-    group.manner_bytes[manner] += entry.size;
+    group.manner_bytes[manner] += entry.stored_bytes();
   }
 }
 
@@ -190,6 +190,11 @@ double format_group::share_of(reading_manner manner) const {
   return all == 0 ? 0 : static_cast<double>(manner_bytes[static_cast<std::size_t>(manner)]) / static_cast<double>(all);
 }
 
+std::string format_without_members(const plan& planned, const manifest_entry& entry) {
+  const surveyed_format found = format_of(planned, entry);
+  return found.outer == nullptr || found.has_members ? std::string() : found.name;
+}
+
 std::vector<format_group> survey(const plan& planned, const manifest& inputs, const std::vector<std::size_t>& chosen) {
   std::vector<surveyed_format> formats(chosen.size());
   in_parallel(chosen.size(), planned.threads,
@@ -200,7 +205,7 @@ std::vector<format_group> survey(const plan& planned, const manifest& inputs, co
     format = formats[i];
     group.format = formats[i].name;
     ++group.inputs;
-    group.bytes += inputs.entries[chosen[i]].size;
+    group.bytes += inputs.entries[chosen[i]].stored_bytes();
     group.entries.push_back(chosen[i]);
   }
   std::vector<format_group> made;

@@ -45,6 +45,9 @@ struct format_group {
   [[nodiscard]] double share_of(reading_manner manner) const;
 };
 
+/// The name of the format of an input that has no members: "raw", "zstd". Empty: it has, or it cannot be read.
+std::string format_without_members(const plan& planned, const manifest_entry& entry);
+
 /// The groups, that with the most bytes first. Opens each of the entries `chosen`, on the threads of the plan, and
 /// reads at most 64 KiB of it, of four compressed inputs of each format up to 16 MiB. Text that looks like an archive
 /// in a compressed input is found as the run finds it, except in frames with large windows, where the name decides.

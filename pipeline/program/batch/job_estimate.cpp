@@ -21,15 +21,15 @@ using clock = std::chrono::steady_clock;
 constexpr seconds whole_budget(2);
 constexpr std::size_t most_inputs = 256;  // of a format
 
-looked_up_inputs sample_of(const manifest& inputs, const format_group& group) {
+looked_up_inputs sample_of(const plan& planned, const manifest& inputs, const format_group& group) {
   std::vector<std::size_t> with_bytes;
   for (const std::size_t each : group.entries) {
-    if (inputs.entries[each].size > 0) with_bytes.push_back(each);
+    if (inputs.entries[each].stored_bytes() > 0) with_bytes.push_back(each);
   }
   std::vector<std::size_t> chosen;
   const std::size_t number = std::min(with_bytes.size(), most_inputs);
   for (std::size_t i = 0; i < number; ++i) chosen.push_back(with_bytes[i * with_bytes.size() / number]);
-  return inputs_of(inputs, chosen);
+  return inputs_of(inputs, chosen, no_text_of(planned));
 }
 
 // The compressed bytes that decoders have taken; of members, what was read of their archives.
@@ -43,7 +43,7 @@ std::uint64_t source_bytes_of(const report& counted, std::uint64_t read_bytes, b
 }
 
 format_sample count_sample(plan planned, const manifest& inputs, const format_group& group, seconds budget) {
-  auto chosen = std::make_shared<looked_up_inputs>(sample_of(inputs, group));
+  auto chosen = std::make_shared<looked_up_inputs>(sample_of(planned, inputs, group));
   format_sample made;
   if (chosen->inputs.empty()) return made;
   planned.source_bytes = 0;

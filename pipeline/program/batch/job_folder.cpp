@@ -1,11 +1,9 @@
 #include "pipeline/program/batch/job_folder.hpp"
 
-#include "io/descriptor.hpp"
-#include "pipeline/program/batch/checksum.hpp"
+#include "io/synchronize.hpp"
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/output/destination.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,14 +22,27 @@ std::string name_of_shard(config::shard_choice shard) {
   return std::to_string(shard.number) + "-of-" + std::to_string(shard.count);
 }
 
+[[noreturn]] void cannot_write(const fs::path& path) {
+  throw destination_error(errno, std::system_category(), "cannot write " + printable(path.string()));
+}
+
+// The folders that must be created for a path, the last one first.
+std::vector<fs::path> missing_folders(fs::path path) {
+  std::vector<fs::path> made;
+  std::error_code ignored;
+  for (; path.has_relative_path() && !fs::exists(path, ignored); path = path.parent_path()) made.push_back(path);
+  return made;
+}
+
+// The names of new folders survive a power failure, as those of files do.
 void create_folder(const fs::path& path) {
+  const std::vector<fs::path> missing = missing_folders(path);
   std::error_code error;
   fs::create_directories(path, error);
   if (error) throw destination_error(error, "cannot create the folder " + printable(path.string()));
-}
-
-[[noreturn]] void cannot_publish(const fs::path& path) {
-  throw destination_error(errno, std::system_category(), "cannot write " + printable(path.string()));
+  for (const fs::path& each : missing) {
+    if (!io::synchronize_folder(io::folder_of(each))) cannot_write(each);
+  }
 }
 
 }  // namespace
@@ -43,35 +54,67 @@ job_folder::job_folder(fs::path path, config::shard_choice shard)
 
 fs::path job_folder::manifest_file() const { return path_ / ".gpuhist-batch" / "manifest.jsonl"; }
 
+fs::path job_folder::lines_file(lines_of which) const { return state_ / name_of(which); }
+
+fs::path job_folder::lines_of_part(const fs::path& part, lines_of which) {
+  return part.string() + "." + name_of(which);
+}
+
 void job_folder::create() const {
   create_folder(state_);
   if (shard_.count > 0) create_folder(path_ / "parts");
 }
 
+// Shards that start together write the same manifest: the first one appears.
 void job_folder::keep_manifest(const std::string& text) const {
   std::error_code ignored;
-  if (fs::exists(manifest_file(), ignored)) {
-    if (read_manifest(manifest_file().string()).identity == hash_text(text)) return;
-    throw std::runtime_error(printable(path_.string()) +
-                             ": this folder has another manifest than --manifest; give another --output-dir");
+  if (!fs::exists(manifest_file(), ignored)) {
+    try {
+      destination to(manifest_file().string(), writing::once);
+      to.write(text);
+      return to.commit();
+    } catch (const destination_error& failed) {
+      if (failed.code() != std::errc::file_exists) throw;
+    }
   }
-  destination to(manifest_file().string(), writing::whole);
-  to.write(text);
-  to.commit();
+  if (text_of_manifest_file(manifest_file().string()) == text) return;
+  throw std::runtime_error(printable(path_.string()) +
+                           ": this folder has another manifest than --manifest; give another --output-dir");
+}
+
+// A link of an earlier run that did not publish its state may be to another file.
+void job_folder::publish_lines(const fs::path& part, lines_of which) const {
+  std::error_code error;
+  if (!fs::exists(lines_file(which), error)) return;
+  const fs::path to = lines_of_part(part, which);
+  const fs::path temporary = state_ / (name_of(which) + ".published");
+  fs::remove(temporary, error);
+  if (::link(lines_file(which).c_str(), temporary.c_str()) != 0 || ::rename(temporary.c_str(), to.c_str()) != 0) {
+    cannot_publish(to);
+  }
 }
 
 void job_folder::publish() const {
   const fs::path part = path_ / "parts" / name_of_shard(shard_);
-  if (::link(journal_file().c_str(), part.c_str()) != 0 && errno != EEXIST) cannot_publish(part);
-  const io::descriptor folder(::open(part.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder && ::fsync(folder.get()) != 0 && errno != EINVAL) cannot_publish(part);
+  std::error_code ignored;
+  if (!fs::exists(part, ignored)) {
+    publish_lines(part, lines_of::units);
+    publish_lines(part, lines_of::windows);
+  }
+  if (::link(journal_file().c_str(), part.c_str()) != 0 && errno != EEXIST) cannot_write(part);
+  if (!io::synchronize_folder(part.parent_path())) cannot_write(part);
 }
 
 std::vector<fs::path> job_folder::parts() const {
   std::vector<fs::path> found;
+  const fs::path folder = path_ / "parts";
   std::error_code error;
-  for (fs::directory_iterator at(path_ / "parts", error), end; !error && at != end; at.increment(error)) {
-    found.push_back(at->path());
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const fs::path extension = at->path().extension();
+    if (extension != ".units" && extension != ".windows") found.push_back(at->path());
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    throw std::system_error(error, "cannot read the folder " + printable(folder.string()));
   }
   std::ranges::sort(found);
   return found;

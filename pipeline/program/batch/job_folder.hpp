@@ -9,10 +9,14 @@
 
 namespace gpuhist::pipeline {
 
+/// Lines of inputs that are kept beside the journal.
+enum class lines_of { units, windows };
+
 /// The paths below a folder:
 ///   .gpuhist-batch/manifest.jsonl
 ///   .gpuhist-batch/lock, state and runs.jsonl, for shards in .gpuhist-batch/3-of-8
-///   parts/3-of-8: the published state of a shard
+///   beside a state: units and windows, the lines that its records name
+///   parts/3-of-8, parts/3-of-8.units, parts/3-of-8.windows: the published state of a shard, and its lines
 class job_folder {
  public:
   /// `shard`: 0 of 0 if the job is not divided.
@@ -24,20 +28,28 @@ class job_folder {
   [[nodiscard]] std::filesystem::path journal_file() const { return state_ / "state"; }
   [[nodiscard]] std::filesystem::path runs_file() const { return state_ / "runs.jsonl"; }
 
-  /// Creates the folders. Throws destination_error.
+  [[nodiscard]] std::filesystem::path lines_file(lines_of which) const;
+
+  /// The lines of a published state.
+  [[nodiscard]] static std::filesystem::path lines_of_part(const std::filesystem::path& part, lines_of which);
+
+  /// Creates the folders, whose names are then on disk. Throws destination_error.
   void create() const;
 
   /// Writes the manifest, if the folder has none; it appears as a whole. Throws std::runtime_error if it has another
   /// one, destination_error.
   void keep_manifest(const std::string& text) const;
 
-  /// Publishes the state of the shard by a link. If it was published before, nothing changes. Throws destination_error.
+  /// Publishes the state of the shard by a link, whose name is then on disk. If it was published before, nothing
+  /// changes. Throws destination_error. Precondition: the state is on disk.
   void publish() const;
 
-  /// The published states, in the order of their names.
+  /// The published states, in the order of their names. Throws std::system_error.
   [[nodiscard]] std::vector<std::filesystem::path> parts() const;
 
  private:
+  void publish_lines(const std::filesystem::path& part, lines_of which) const;
+
   std::filesystem::path path_;
   config::shard_choice shard_;
   std::filesystem::path state_;

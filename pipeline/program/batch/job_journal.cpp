@@ -3,6 +3,7 @@
 #include "io/destination_error.hpp"
 #include "io/write_at.hpp"
 #include "pipeline/program/batch/checksum.hpp"
+#include "pipeline/program/batch/job_lock.hpp"
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/output/destination.hpp"
 
@@ -112,6 +113,8 @@ job_journal::job_journal(std::filesystem::path path, const std::string& header,
   if (!std::filesystem::exists(path_, error)) create(header);
   file_ = io::descriptor(::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY));
   if (!file_) fail();
+  // Besides the lock of the folder: if a network file system takes the locks of this run away, it refuses its writes.
+  if (!lock_whole(file_.get(), F_OFD_SETLKW)) fail();
   read(header, use);
 }
 
@@ -134,6 +137,8 @@ void job_journal::read(const std::string& header, const std::function<void(std::
   records_ = content.records;
   if (::ftruncate(file_.get(), static_cast<off_t>(end_)) != 0) fail();
 }
+
+std::uint64_t job_journal::bytes_of_record(std::string_view record) { return record_head_bytes + record.size(); }
 
 void job_journal::append(std::string_view record) {
   const auto size = static_cast<std::uint32_t>(record.size());

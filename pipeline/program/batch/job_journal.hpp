@@ -34,6 +34,9 @@ class job_journal {
   /// `header`: one line without line end.
   job_journal(std::filesystem::path path, const std::string& header, const std::function<void(std::string_view)>& use);
 
+  /// The size of a record in the file.
+  [[nodiscard]] static std::uint64_t bytes_of_record(std::string_view record);
+
   /// Adds a record, which is held until write().
   void append(std::string_view record);
 

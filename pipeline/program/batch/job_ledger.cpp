@@ -18,6 +18,7 @@ struct record_head {
 // Of a prefix, after the head.
 struct prefix_head {
   std::uint64_t frames = 0;
+  std::uint64_t text_before = 0;
   std::array<std::uint8_t, 8> edges{};  // first byte, last byte, bits, zeros
 };
 
@@ -27,7 +28,9 @@ constexpr std::uint8_t is_empty = 4;
 
 std::string packed_prefix(const job_record& record) {
   const text_edges& edges = record.edges;
-  prefix_head head{.frames = record.frames, .edges = {edges.first.value_or(0), edges.last.value_or(0), 0}};
+  prefix_head head{.frames = record.frames,
+                   .text_before = record.text_before,
+                   .edges = {edges.first.value_or(0), edges.last.value_or(0), 0}};
   if (edges.first) head.edges[2] |= has_first;
   if (edges.last) head.edges[2] |= has_last;
   if (edges.is_empty) head.edges[2] |= is_empty;
@@ -42,6 +45,7 @@ std::size_t unpack_prefix(std::string_view bytes, job_record& to) {
   if (bytes.size() < sizeof head) return 0;
   std::memcpy(&head, bytes.data(), sizeof head);
   to.frames = head.frames;
+  to.text_before = head.text_before;
   to.edges.is_empty = (head.edges[2] & is_empty) != 0;
   if ((head.edges[2] & has_first) != 0) to.edges.first = head.edges[0];
   if ((head.edges[2] & has_last) != 0) to.edges.last = head.edges[1];
@@ -91,8 +95,10 @@ job_ledger::job_ledger(std::size_t entries, const gpu::partition& counted, const
 
 void job_ledger::add(const job_record& record) {
   if (record.type == job_record::kind::prefix) {
-    prefixes_[record.entry] = {
-        .at = reports_of_inputs_->spill(record.report), .frames = record.frames, .edges = record.edges};
+    prefixes_[record.entry] = {.at = reports_of_inputs_->spill(record.report),
+                               .frames = record.frames,
+                               .edges = record.edges,
+                               .text_before = record.text_before};
     return;
   }
   if (record.type != job_record::kind::member) return finish(record);
@@ -138,8 +144,10 @@ std::shared_ptr<const input_prefix> job_ledger::prefix_of(std::size_t entry) con
   const auto found = prefixes_.find(entry);
   if (found == prefixes_.end()) return nullptr;
   const prefix_state& state = found->second;
-  return std::make_shared<const input_prefix>(
-      input_prefix{.counted = reports_of_inputs_->at(state.at), .frames = state.frames, .edges = state.edges});
+  return std::make_shared<const input_prefix>(input_prefix{.counted = reports_of_inputs_->at(state.at),
+                                                           .frames = state.frames,
+                                                           .edges = state.edges,
+                                                           .text_before = state.text_before});
 }
 
 void job_ledger::for_each_report(std::size_t entry, const std::function<void(const input_report&)>& use) const {

@@ -36,8 +36,9 @@ struct job_record {
   std::uint64_t entry = 0;   ///< its number in the manifest
   std::uint32_t member = 0;  ///< of a member: its position in the archive
   input_report report{};     ///< of a prefix: input_prefix::counted
-  std::uint64_t frames = 0;  ///< of a prefix, as text_edges
+  std::uint64_t frames = 0;  ///< of a prefix, as edges and text_before: those of input_prefix
   text_edges edges{};
+  std::uint64_t text_before = 0;
 };
 
 /// The record as bytes, and back. `classes`: of the tallies. Nothing: the bytes are of another version.
@@ -85,6 +86,7 @@ class job_ledger {
     finished_inputs::location at = 0;  // of its report
     std::uint64_t frames = 0;
     text_edges edges{};
+    std::uint64_t text_before = 0;
   };
 
   void finish(const job_record& record);

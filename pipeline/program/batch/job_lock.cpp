@@ -28,32 +28,37 @@ std::string owner_in(int file) {
   return size > 0 ? std::string(text.data(), static_cast<std::size_t>(size)) : "another process";
 }
 
-bool try_lock(int file) {
-  struct flock whole{};
-  whole.l_type = F_WRLCK;
-  whole.l_whence = SEEK_SET;
-  return ::fcntl(file, F_OFD_SETLK, &whole) == 0;
+[[noreturn]] void fail(const char* action, const std::filesystem::path& file) {
+  throw io::destination_error(errno, std::system_category(), action + printable(file.string()));
 }
 
 }  // namespace
 
-job_lock::job_lock(const std::filesystem::path& file)
+bool lock_whole(int file, int command) {
+  struct flock whole{};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  int result = 0;
+  do result = ::fcntl(file, command, &whole);
+  while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+job_lock::job_lock(const std::filesystem::path& file, const std::function<void(const std::string&)>& wait)
     : file_(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666)) {
-  const std::string folder = printable(file.parent_path().parent_path().string());
-  if (!file_) throw io::destination_error(errno, std::system_category(), "cannot write " + printable(file.string()));
-  if (!try_lock(file_.get())) {
-    if (errno != EAGAIN && errno != EACCES) {
-      throw io::destination_error(errno, std::system_category(), "cannot lock " + printable(file.string()));
-    }
-    throw std::runtime_error(folder + ": another run writes to this folder: " + printable(owner_in(file_.get())) +
-                             "; wait for its end, or end it");
+  if (!file_) fail("cannot write ", file);
+  if (!lock_whole(file_.get(), F_OFD_SETLK)) {
+    if (errno != EAGAIN && errno != EACCES) fail("cannot lock ", file);
+    const std::string other = printable(file.parent_path().parent_path().string()) +
+                              ": another run writes to this folder: " + printable(owner_in(file_.get()));
+    if (!wait) throw std::runtime_error(other + "; wait for its end, or end it");
+    wait(other + "; waiting for its end");
+    if (!lock_whole(file_.get(), F_OFD_SETLKW)) fail("cannot lock ", file);
   }
   const std::string owner = owner_text();
   const bool is_written = ::ftruncate(file_.get(), 0) == 0 &&
                           ::pwrite(file_.get(), owner.data(), owner.size(), 0) == static_cast<ssize_t>(owner.size());
-  if (!is_written) {
-    throw io::destination_error(errno, std::system_category(), "cannot write " + printable(file.string()));
-  }
+  if (!is_written) fail("cannot write ", file);
 }
 
 }  // namespace gpuhist::pipeline

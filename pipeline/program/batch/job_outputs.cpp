@@ -38,7 +38,7 @@ report report_of(const plan& planned, run_counts counts) {
 }  // namespace
 
 void write_outputs(const std::filesystem::path& folder, const plan& planned, const manifest& inputs,
-                   const job_ledger& ledger, const job_description& job) {
+                   const job_ledger& ledger, const recorded_units& units, const job_description& job) {
   run_counts none;
   none.partition = planned.partition;
   const report frame = report_of(planned, std::move(none));
@@ -46,7 +46,8 @@ void write_outputs(const std::filesystem::path& folder, const plan& planned, con
   write_lines(folder / "errors.jsonl", frame, inputs, ledger, [](const input_report& each) { return !each.complete; });
   run_counts sum = ledger.counts();
   sum.complete = sum.complete && ledger.finished() == inputs.entries.size();
-  const report total = report_of(planned, std::move(sum));
+  report total = report_of(planned, std::move(sum));
+  total.units = write_unit_outputs(folder, planned, inputs.entries.size(), ledger, units);
   write_file(folder / "job.json",
              [&](const text_sink& out) { out(as_line(job_as_json(inputs, ledger, job, total.complete))); });
   json line = totals_as_json(total, {});

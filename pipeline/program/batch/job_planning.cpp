@@ -3,8 +3,13 @@
 #include "config/quote.hpp"
 #include "config/usage_error.hpp"
 #include "gpu/row_layout.hpp"
+#include "io/input_error.hpp"
+#include "io/source.hpp"
+#include "io/zstd/zstd_split_points.hpp"
 #include "pipeline/library/look_up_inputs.hpp"
+#include "pipeline/program/batch/input_survey.hpp"
 #include "pipeline/program/batch/parallel_work.hpp"
+#include "pipeline/report/formats/report.hpp"
 
 #include <glob.h>
 
@@ -14,6 +19,7 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -52,8 +58,15 @@ std::int64_t nanoseconds_now() {
       .count();
 }
 
+// A manifest must not have an error that is none of the input.
+void check_error(const manifest_entry& entry) {
+  if (entry.error.kind != failure_kind::out_of_memory) return;
+  throw std::runtime_error(printable(entry.name) + ": cannot be planned: " + entry.error.text +
+                           "; nothing was written; run the same command again");
+}
+
 void set_unreadable(manifest_entry& entry) {
-  entry.error = {.kind = failure_kind::unreadable, .text = std::system_category().message(errno)};
+  entry.error = {.kind = io::kind_of_errno(errno), .text = std::system_category().message(errno)};
 }
 
 // Without fingerprint.
@@ -107,6 +120,40 @@ void add_fingerprints(std::vector<manifest_entry>& entries, const planning& how,
   in_parallel(to_be_read.size(), threads, [&](std::size_t i) { add_fingerprint(*to_be_read[i], how.fingerprint); });
 }
 
+// An error of reading is found again by the run.
+std::vector<io::split_point> splits_of_zstd(const manifest_entry& entry, std::uint64_t apart) {
+  try {
+    const io::file_source file = io::open_regular(entry.name, entry.follow_links);
+    return io::zstd_split_points(
+        [&](std::span<std::byte> into, std::uint64_t offset) { return file.read_at(into, offset); }, entry.size, apart);
+  } catch (const io::input_error&) {
+    return {};
+  }
+}
+
+void add_splits(manifest_entry& entry, const plan& planned, std::uint64_t apart) {
+  if (!entry.error.is_none() || entry.size <= apart) return;
+  entry.split_format = format_without_members(planned, entry);
+  if (entry.split_format == "zstd") entry.splits = splits_of_zstd(entry, apart);
+  if (entry.split_format == "raw") {
+    for (std::uint64_t at = apart; at < entry.size; at += apart) {
+      entry.splits.push_back({.stored_bytes = at, .text_bytes = at});
+    }
+  }
+}
+
+// A piece is what is left of an input of which nothing was counted.
+std::shared_ptr<const input_prefix> beginning_of(const manifest_entry& entry, const gpu::tally& no_text) {
+  input_prefix made;
+  made.counted.name = entry.name;
+  made.counted.format = entry.split_format;
+  made.counted.verified = made.counted.unverified = no_text;
+  if (entry.split_format != "raw") made.counted.compressed_bytes = entry.piece->begin.stored_bytes;
+  made.frames = entry.piece->begin.frames;
+  made.text_before = entry.piece->begin.text_bytes.value_or(0);
+  return std::make_shared<const input_prefix>(std::move(made));
+}
+
 }  // namespace
 
 config::options options_of_job(const config::options& typed) {
@@ -148,6 +195,7 @@ planned_entries plan_entries(const plan& planned, const planning& how) {
     if (!own.empty() && absolute(each.name).starts_with(own)) continue;
     if (!names.insert(each.name).second) continue;
     manifest_entry entry = entry_of(each);
+    check_error(entry);
     if (entry.error.is_none() && entry.modified > newest) {
       made.too_young.push_back(std::move(entry.name));
     } else {
@@ -155,10 +203,14 @@ planned_entries plan_entries(const plan& planned, const planning& how) {
     }
   }
   add_fingerprints(made.entries, how, planned.threads);
+  if (how.split_bytes) {
+    in_parallel(made.entries.size(), planned.threads,
+                [&](std::size_t i) { add_splits(made.entries[i], planned, *how.split_bytes); });
+  }
   return made;
 }
 
-looked_up_inputs inputs_of(const manifest& from, const std::vector<std::size_t>& chosen) {
+looked_up_inputs inputs_of(const manifest& from, const std::vector<std::size_t>& chosen, const gpu::tally& no_text) {
   looked_up_inputs made;
   for (const std::size_t each : chosen) {
     const manifest_entry& entry = from.entries[each];
@@ -166,8 +218,11 @@ looked_up_inputs inputs_of(const manifest& from, const std::vector<std::size_t>&
                            .in_tree = true,  // only a regular file is read
                            .follow_links = entry.follow_links,
                            .regular = entry.error.is_none(),
-                           .size = entry.size,
+                           .size = entry.stored_bytes(),
                            .error = entry.error});
+    if (!entry.piece) continue;
+    made.inputs.back().counted = beginning_of(entry, no_text);
+    made.inputs.back().stored_end = entry.piece->end;
   }
   return made;
 }

@@ -31,6 +31,7 @@ struct planning {
   std::filesystem::path folder{};  ///< of the job; its files are no inputs; empty: there is none
   std::optional<std::chrono::milliseconds> min_age{};
   config::fingerprint_kind fingerprint = config::fingerprint_kind::ends;
+  std::optional<std::uint64_t> split_bytes{};  ///< finds where larger files can be divided; nothing: does not
   const manifest* earlier = nullptr;  ///< files of the same size and time have its fingerprints; null: there is none
 };
 
@@ -38,7 +39,7 @@ struct planning {
 /// cannot be started.
 planned_entries plan_entries(const plan& planned, const planning& how);
 
-/// The names of the inputs that a run reads, as the entries `chosen` of the manifest.
-looked_up_inputs inputs_of(const manifest& from, const std::vector<std::size_t>& chosen);
+/// The names of the inputs that a run reads, as the entries `chosen` of the manifest. `no_text`: a tally of no text.
+looked_up_inputs inputs_of(const manifest& from, const std::vector<std::size_t>& chosen, const gpu::tally& no_text);
 
 }  // namespace gpuhist::pipeline

@@ -30,24 +30,35 @@ job_record::kind kind_of(const completed_input& completed) {
   return completed.how.is_omitted ? job_record::kind::members : job_record::kind::input;
 }
 
+// Inputs that are units are measured at the end of the job.
+plan run_of(plan job) {
+  if (!reads_units(job)) job.units = nullptr;
+  return job;
+}
+
 }  // namespace
 
 job_run::job_run(plan planned, const job_parts& job, console& screen)
-    : planned_(std::move(planned)), job_(job), screen_(screen) {
+    : planned_(run_of(std::move(planned))),
+      job_(job),
+      screen_(screen),
+      units_(planned_, job.folder, job.units, job.journal) {
   std::vector<std::size_t> remaining;
   for (const std::size_t each : job_.chosen) {
     const manifest_entry& entry = job_.inputs.entries[each];
     entry_of_.emplace(entry.name, each);
     if (job_.ledger.is_finished(each)) continue;
     remaining.push_back(each);
-    bytes_ += entry.size;
+    bytes_ += entry.stored_bytes();
   }
-  auto inputs = std::make_shared<looked_up_inputs>(inputs_of(job_.inputs, remaining));
+  auto inputs = std::make_shared<looked_up_inputs>(inputs_of(job_.inputs, remaining, no_text_of(planned_)));
   for (std::size_t i = 0; i < remaining.size(); ++i) {
-    const auto counted = inputs->inputs[i].counted = job_.ledger.prefix_of(remaining[i]);
+    const auto counted = job_.ledger.prefix_of(remaining[i]);
     if (!counted) continue;
+    const auto& piece = job_.inputs.entries[remaining[i]].piece;
+    inputs->inputs[i].counted = counted;
     recorded_to_[remaining[i]] = counted->stored_bytes();
-    bytes_ -= std::min(bytes_, counted->stored_bytes());
+    bytes_ -= std::min(bytes_, counted->stored_bytes() - (piece ? piece->begin.stored_bytes : 0));
   }
   planned_.looked_up = std::move(inputs);
   planned_.source_bytes = bytes_;
@@ -57,7 +68,8 @@ finished_run job_run::run() {
   const run_counts earlier = job_.ledger.counts();
   process_hooks hooks{.watch_signals = true, .process_exits = true};
   hooks.on_completed = [this](std::span<const completed_input> completed) { note(completed); };
-  if (!planned_.validates_utf8) {  // what is found in the text besides counts has no prefix
+  const bool counts_only = !planned_.validates_utf8 && planned_.units == nullptr && !planned_.windows;
+  if (counts_only) {  // what is found in the text besides counts has no prefix
     hooks.on_prefixes = [this](std::span<const input_prefix> prefixes) { note(prefixes); };
     hooks.prefix_interval = std::max(job_.typed.checkpoint_every, std::chrono::milliseconds(1));
   }
@@ -69,16 +81,34 @@ finished_run job_run::run() {
                 "\n");
   };
   hooks.earlier = &earlier;
-  const file_events called = events();
-  finished_run finished = file_run(planned_, called, stop_.get_token(), std::move(hooks)).run();
+  file_events called = events();
+  units_.connect(hooks, called, [this] { note_waiting(); });
+  file_run running(planned_, called, stop_.get_token(), std::move(hooks));
+  units_.follow(running);
+  finished_run finished = running.run();
   screen_.clear();
-  job_.journal.synchronize();
+  note_waiting();
+  units_.synchronize();
   return finished;
 }
 
 void job_run::note(std::span<const completed_input> completed) {
-  for (const completed_input& each : completed) note(each);
+  waiting_.insert(waiting_.end(), completed.begin(), completed.end());
+  note_waiting();
+}
+
+// An input that failed may be completed before the last of its text was measured.
+void job_run::note_waiting() {
+  if (std::exchange(is_noting_, true)) return;
+  while (!waiting_.empty() && !units_.is_open(waiting_.front())) {
+    const completed_input next = std::move(waiting_.front());
+    waiting_.pop_front();
+    note(next);
+  }
+  units_.write();
   job_.journal.write();
+  units_.synchronize_in_time();
+  is_noting_ = false;
 }
 
 void job_run::note(std::span<const input_prefix> prefixes) {
@@ -86,11 +116,14 @@ void job_run::note(std::span<const input_prefix> prefixes) {
     const auto found = entry_of_.find(each.counted.name);
     if (found == entry_of_.end() || job_.ledger.is_finished(found->second)) continue;
     if (std::exchange(recorded_to_[found->second], each.stored_bytes()) == each.stored_bytes()) continue;
-    record({.type = job_record::kind::prefix,
-            .entry = found->second,
-            .report = each.counted,
-            .frames = each.frames,
-            .edges = each.edges});
+    const job_record made{.type = job_record::kind::prefix,
+                          .entry = found->second,
+                          .report = each.counted,
+                          .frames = each.frames,
+                          .edges = each.edges,
+                          .text_before = each.text_before};
+    job_.journal.append(packed_record(made));
+    job_.ledger.add(made);
   }
   job_.journal.write();
 }
@@ -100,35 +133,48 @@ void job_run::note(const completed_input& completed) {
   const std::string_view name(completed.report.name);
   const bool is_member = kind == job_record::kind::member;
   const auto found = entry_of_.find(is_member ? name.substr(0, completed.how.archive_name_bytes) : name);
-  if (found == entry_of_.end() || job_.ledger.is_finished(found->second)) return;
+  if (found == entry_of_.end() || job_.ledger.is_finished(found->second)) return units_.drop(completed);
   const std::size_t entry = found->second;
   if (can_be_repeated(completed)) {
     if (is_member) unfinished_.insert(entry);
-    return;
+    return units_.drop(completed);
   }
-  if (!is_member && unfinished_.contains(entry)) return;
+  if (!is_member && unfinished_.contains(entry)) return units_.drop(completed);
   if (is_member) {
-    return record({.type = kind, .entry = entry, .member = completed.how.member, .report = completed.report});
+    return record(completed,
+                  {.type = kind, .entry = entry, .member = completed.how.member, .report = completed.report});
   }
-  if (const std::string cause = difference_of(job_.inputs.entries[entry]); !cause.empty()) {
-    record(refused(entry, cause, completed.report));
+  const std::optional<std::string> cause = difference_of(job_.inputs.entries[entry]);
+  if (!cause) return units_.drop(completed);
+  if (!cause->empty()) {
+    record(completed, refused(entry, *cause, completed.report));
   } else {
-    record({.type = kind, .entry = entry, .report = completed.report});
+    record(completed, {.type = kind, .entry = entry, .report = completed.report});
   }
   if (has_failed()) stop_.request_stop();
 }
 
-void job_run::record(const job_record& made) {
+void job_run::record(const completed_input& completed, const job_record& made) {
+  const bool is_member = made.type == job_record::kind::member;
+  if (made.type == job_record::kind::refused) {
+    units_.drop(completed);
+  } else {
+    units_.record(completed, {.entry = made.entry, .part = is_member ? made.member + 1 : 0});
+  }
   job_.journal.append(packed_record(made));
-  job_.ledger.add(made);
+  add_record(made, job_.ledger, job_.units);
 }
 
-// Compared after the file was read, so that a change during the reading is noticed, too.
-std::string job_run::difference_of(const manifest_entry& entry) const {
-  if (!entry.error.is_none()) return {};
+// Compared after the file was read, so that a change during the reading is noticed, too. Nothing: that is not known,
+// because memory or descriptors are insufficient; a later run reads the input again.
+std::optional<std::string> job_run::difference_of(const manifest_entry& entry) const {
+  if (!entry.error.is_none()) return std::string();
   const std::optional<file_facts> now = facts_of(entry.name, job_.inputs.fingerprint);
   if (now) return difference(entry, *now, job_.typed.trust_names);
-  return errno == ENOENT ? "it disappeared after the job was planned" : std::string();
+  const int error = errno;
+  if (error == ENOENT) return "it disappeared after the job was planned";
+  if (io::kind_of_errno(error) == failure_kind::out_of_memory) return std::nullopt;
+  return "it cannot be compared: " + std::system_category().message(error);
 }
 
 job_record job_run::refused(std::size_t entry, const std::string& cause, const input_report& found) const {

@@ -5,12 +5,15 @@
 #include "pipeline/library/file_run.hpp"
 #include "pipeline/program/batch/job_journal.hpp"
 #include "pipeline/program/batch/job_ledger.hpp"
+#include "pipeline/program/batch/job_units.hpp"
 #include "pipeline/program/batch/manifest.hpp"
 #include "pipeline/program/plan.hpp"
 #include "pipeline/report/output/messages.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -28,6 +31,8 @@ struct job_parts {
   const std::vector<std::size_t>& chosen;  ///< the entries that the job counts
   job_journal& journal;
   job_ledger& ledger;
+  unit_ledger& units;
+  const job_folder& folder;
 };
 
 class job_run {
@@ -47,10 +52,11 @@ class job_run {
 
  private:
   void note(std::span<const completed_input> completed);
+  void note_waiting();
   void note(const completed_input& completed);
   void note(std::span<const input_prefix> prefixes);
-  void record(const job_record& made);
-  [[nodiscard]] std::string difference_of(const manifest_entry& entry) const;
+  void record(const completed_input& completed, const job_record& made);
+  [[nodiscard]] std::optional<std::string> difference_of(const manifest_entry& entry) const;
   [[nodiscard]] job_record refused(std::size_t entry, const std::string& cause, const input_report& found) const;
   [[nodiscard]] file_events events();
   [[nodiscard]] std::string progress_text(const gpuhist::progress& now) const;
@@ -61,9 +67,12 @@ class job_run {
   std::unordered_map<std::string_view, std::size_t> entry_of_;  // by name
   std::unordered_map<std::size_t, std::uint64_t> recorded_to_;  // entries of which a prefix is recorded, and its bytes
   std::unordered_set<std::size_t> unfinished_;                  // archives with a member that must be read again
+  std::deque<completed_input> waiting_;  // completed, in their order; text of the first one may be missing in its units
+  bool is_noting_ = false;
   std::stop_source stop_;
   std::string stop_reason_;
   std::uint64_t bytes_ = 0;  // of the entries that this run reads
+  job_units units_;
 };
 
 }  // namespace gpuhist::pipeline

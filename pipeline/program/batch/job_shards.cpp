@@ -2,20 +2,12 @@
 
 #include "config/usage_error.hpp"
 
-#include <algorithm>
 #include <charconv>
-#include <cstdint>
-#include <numeric>
 #include <optional>
-#include <queue>
 #include <string_view>
-#include <tuple>
-#include <utility>
 
 namespace gpuhist::pipeline {
 namespace {
-
-constexpr std::uint64_t cost_of_opening = std::uint64_t{64} << 10U;  // in bytes: an input is not free
 
 // The variables of a task: its number, the first number, and the count of tasks.
 struct task_variables {
@@ -48,28 +40,6 @@ std::optional<config::shard_choice> shard_in(const task_variables& names,
 }
 
 }  // namespace
-
-std::vector<std::vector<std::size_t>> divide(const manifest& inputs, unsigned shards) {
-  std::vector<std::size_t> by_size(inputs.entries.size());
-  std::iota(by_size.begin(), by_size.end(), std::size_t{0});
-  std::ranges::sort(by_size, [&](std::size_t a, std::size_t b) {
-    const std::uint64_t of_a = inputs.entries[a].size;
-    const std::uint64_t of_b = inputs.entries[b].size;
-    return of_a != of_b ? of_a > of_b : a < b;
-  });
-  using load = std::pair<std::uint64_t, unsigned>;  // bytes, shard: of equal loads the first shard
-  std::priority_queue<load, std::vector<load>, std::greater<>> loads;
-  for (unsigned each = 0; each < shards; ++each) loads.emplace(0, each);
-  std::vector<std::vector<std::size_t>> made(shards);
-  for (const std::size_t each : by_size) {
-    const auto [bytes, shard] = loads.top();
-    loads.pop();
-    made[shard].push_back(each);
-    loads.emplace(bytes + inputs.entries[each].size + cost_of_opening, shard);
-  }
-  for (std::vector<std::size_t>& each : made) std::ranges::sort(each);
-  return made;
-}
 
 config::shard_choice resolve_shard(const config::shard_choice& typed,
                                    const std::function<const char*(const char*)>& variable) {

@@ -40,7 +40,30 @@ json entry_as_json(const manifest_entry& entry) {
   if (!entry.fingerprint.empty()) out["fingerprint"] = entry.fingerprint;
   if (!entry.follow_links) out["follow_links"] = false;
   if (entry.has_changed) out["has_changed"] = true;
+  if (entry.splits.empty()) return out;
+  out["format"] = entry.split_format;
+  for (const io::split_point& each : entry.splits) {
+    json point{each.stored_bytes, each.frames};
+    if (each.text_bytes) point.push_back(*each.text_bytes);
+    out["splits"].push_back(std::move(point));
+  }
   return out;
+}
+
+io::split_point split_from(const json& point) {
+  io::split_point made{.stored_bytes = point.at(0).get<std::uint64_t>(), .frames = point.at(1).get<std::uint64_t>()};
+  if (point.size() > 2) made.text_bytes = point.at(2).get<std::uint64_t>();
+  return made;
+}
+
+void check_splits(const manifest_entry& entry) {
+  std::uint64_t last = 0;
+  for (const io::split_point& each : entry.splits) {
+    if (each.stored_bytes <= last || each.stored_bytes >= entry.size) {
+      throw std::runtime_error("the places at which an input can be divided are not in order");
+    }
+    last = each.stored_bytes;
+  }
 }
 
 manifest_entry entry_from(const json& line) {
@@ -59,18 +82,12 @@ manifest_entry entry_from(const json& line) {
   made.fingerprint = line.value("fingerprint", std::string());
   made.follow_links = line.value("follow_links", true);
   made.has_changed = line.value("has_changed", false);
-  return made;
-}
-
-std::string read_whole(const std::string& path) {
-  const std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  if (file) content << file.rdbuf();
-  if (!file || !content) {
-    throw std::runtime_error("cannot read the manifest " + printable(path) + ": " +
-                             std::generic_category().message(errno));
+  if (const auto splits = line.find("splits"); splits != line.end()) {
+    made.split_format = line.at("format").get<std::string>();
+    for (const json& each : *splits) made.splits.push_back(split_from(each));
+    check_splits(made);
   }
-  return std::move(content).str();
+  return made;
 }
 
 void check_header(const json& line, std::size_t entries) {
@@ -88,12 +105,23 @@ config::fingerprint_kind kind_in(const json& header) {
   return name == name_of(full) ? full : ends;
 }
 
-// Precondition: the file has two separate ends.
+// False: errno is the cause.
+bool read_end(int fd, char* to, std::uint64_t offset) {
+  for (std::size_t got = 0; got < end_bytes;) {
+    const ssize_t size = ::pread(fd, to + got, end_bytes - got, static_cast<off_t>(offset + got));
+    if (size < 0 && errno == EINTR) continue;
+    if (size == 0) errno = EIO;  // the file was truncated meanwhile
+    if (size <= 0) return false;
+    got += static_cast<std::size_t>(size);
+  }
+  return true;
+}
+
+// Precondition: the file has two separate ends. Nothing: errno is the cause.
 std::optional<std::string> fingerprint_of_ends(int fd, std::uint64_t size) {
   std::string ends(2 * end_bytes, '\0');
-  const auto last = static_cast<off_t>(size - end_bytes);
-  if (::pread(fd, ends.data(), end_bytes, 0) != static_cast<ssize_t>(end_bytes)) return std::nullopt;
-  if (::pread(fd, ends.data() + end_bytes, end_bytes, last) != static_cast<ssize_t>(end_bytes)) return std::nullopt;
+  if (!read_end(fd, ends.data(), 0)) return std::nullopt;
+  if (!read_end(fd, ends.data() + end_bytes, size - end_bytes)) return std::nullopt;
   return hash_text(ends);
 }
 
@@ -120,7 +148,7 @@ std::string_view name_of(config::fingerprint_kind kind) {
 
 std::uint64_t manifest::bytes() const {
   std::uint64_t sum = 0;
-  for (const manifest_entry& each : entries) sum += each.size;
+  for (const manifest_entry& each : entries) sum += each.stored_bytes();
   return sum;
 }
 
@@ -133,11 +161,21 @@ std::string text_of_manifest(const std::vector<manifest_entry>& entries, config:
 
 std::string identity_of_text(const std::string& text) { return hash_text(text); }
 
-manifest read_manifest(const std::string& path) {
-  const std::string content = read_whole(path);
+std::string text_of_manifest_file(const std::string& path) {
+  const std::ifstream file(path, std::ios::binary);
+  std::ostringstream content;
+  if (file) content << file.rdbuf();
+  if (!file || !content) {
+    throw std::runtime_error("cannot read the manifest " + printable(path) + ": " +
+                             std::generic_category().message(errno));
+  }
+  return std::move(content).str();
+}
+
+manifest manifest_from(const std::string& text, const std::string& path) {
   manifest made;
-  made.identity = hash_text(content);
-  std::istringstream lines(content);
+  made.identity = hash_text(text);
+  std::istringstream lines(text);
   json header;
   std::size_t number = 0;
   try {
@@ -160,6 +198,8 @@ manifest read_manifest(const std::string& path) {
   return made;
 }
 
+manifest read_manifest(const std::string& path) { return manifest_from(text_of_manifest_file(path), path); }
+
 std::optional<file_facts> size_and_time_of(const std::string& path) {
   struct stat found{};
   if (::stat(path.c_str(), &found) != 0) return std::nullopt;
@@ -177,7 +217,10 @@ bool has_fingerprint(std::uint64_t size, config::fingerprint_kind kind) {
 std::optional<file_facts> facts_of(const std::string& path, config::fingerprint_kind kind) {
   std::optional<file_facts> made = size_and_time_of(path);
   if (!made || !made->is_regular || !has_fingerprint(made->size, kind)) return made;
-  const io::descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  int opened = 0;
+  do opened = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  while (opened < 0 && errno == EINTR);
+  const io::descriptor file(opened);
   if (!file) return std::nullopt;
   const std::optional<std::string> fingerprint = kind == config::fingerprint_kind::full
                                                      ? fingerprint_of_all(file.get())

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "config/options.hpp"
+#include "io/zstd/zstd_split_points.hpp"
 #include "pipeline/counts/input_failure.hpp"
 
 #include <cstddef>
@@ -14,6 +15,12 @@
 
 namespace gpuhist::pipeline {
 
+/// A part of an input that is counted alone.
+struct input_piece {
+  io::split_point begin{};
+  std::optional<std::uint64_t> end{};  ///< bytes of the file as it is stored; nothing: its end
+};
+
 /// An input of a manifest.
 struct manifest_entry {
   std::string name;           ///< raw bytes
@@ -23,6 +30,14 @@ struct manifest_entry {
   bool follow_links = true;   ///< as listed_input
   bool has_changed = false;   ///< it was counted, and its content was replaced by another one that has not more bytes
   input_failure error{};      ///< why it cannot be read
+  std::vector<io::split_point> splits{};  ///< where it can be divided
+  std::string split_format{};             ///< with `splits`: the format of the file
+  std::optional<input_piece> piece{};     ///< only this part is counted; nothing: all of it
+
+  /// Bytes to be read.
+  [[nodiscard]] std::uint64_t stored_bytes() const {
+    return piece ? piece->end.value_or(size) - piece->begin.stored_bytes : size;
+  }
 };
 
 struct manifest {
@@ -45,7 +60,13 @@ std::string text_of_manifest(const std::vector<manifest_entry>& entries, config:
 /// manifest::identity of that text.
 std::string identity_of_text(const std::string& text);
 
-/// Reads a manifest. Throws std::runtime_error that names the line, or the cause why the file cannot be read.
+/// The text of a file. Throws std::runtime_error if it cannot be read.
+std::string text_of_manifest_file(const std::string& path);
+
+/// The manifest with this text. `path`: for messages. Throws std::runtime_error that names the line.
+manifest manifest_from(const std::string& text, const std::string& path);
+
+/// Reads a manifest. Throws as the two above.
 manifest read_manifest(const std::string& path);
 
 /// What is compared with the manifest after a file was read.

@@ -16,10 +16,13 @@
 #include "pipeline/program/batch/job_ledger.hpp"
 #include "pipeline/program/batch/job_lock.hpp"
 #include "pipeline/program/batch/job_outputs.hpp"
+#include "pipeline/program/batch/job_pieces.hpp"
 #include "pipeline/program/batch/job_planning.hpp"
 #include "pipeline/program/batch/job_run.hpp"
 #include "pipeline/program/batch/job_runs.hpp"
 #include "pipeline/program/batch/job_shards.hpp"
+#include "pipeline/program/batch/job_unit_options.hpp"
+#include "pipeline/program/batch/job_units.hpp"
 #include "pipeline/program/commands/commands.hpp"
 #include "pipeline/program/run_messages.hpp"
 #include "pipeline/report/formats/text.hpp"
@@ -32,8 +35,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
@@ -66,12 +68,15 @@ void check_options(const config::options& typed) {
   const bool is_of_inputs = typed.watch == std::vector<std::string>{"inputs"};
   refuse(typed.shard && is_checked && !is_of_inputs, typed, "--shard",
          "a shard does not know the totals of the job; give --watch inputs with --fail-if and --alert-if");
+  check_unit_options(typed);
   refuse(typed.output && !typed.plans_only, typed, "--output", "is for gpuhist batch plan; give --output-dir");
   refuse(
       typed.new_only && typed.shard, typed, "--new-only",
       "the manifest of shards is fixed; count what is new in another folder, and add the results with gpuhist merge");
   refuse(typed.new_only && typed.plans_only, typed, "--new-only", "is for a run, which extends the manifest itself");
   refuse(typed.new_only && typed.manifest, typed, "--new-only", "looks up the inputs; leave --manifest out");
+  refuse(typed.new_only && (typed.each || typed.window), typed, "--new-only",
+         "cannot extend a job with --each or --window; count what is new in another folder");
   refuse(typed.drop_missing && !typed.new_only, typed, "--drop-missing", "requires --new-only");
   // elsewhere, the format is that of other commands
   const bool is_format_typed = typed.format && !typed.origins.contains("--format");
@@ -85,11 +90,6 @@ void check_options(const config::options& typed) {
   }
 }
 
-std::string text_of_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 config::fingerprint_kind kind_of(const config::options& typed) {
   return typed.fingerprint.value_or(config::fingerprint_kind::ends);
 }
@@ -101,6 +101,7 @@ planned_entries look_up(const config::options& typed, const fs::path& folder, co
       plan_entries(planned, {.folder = folder,
                              .min_age = typed.min_age,
                              .fingerprint = earlier != nullptr ? earlier->fingerprint : kind_of(typed),
+                             .split_bytes = typed.plans_only ? std::optional(typed.split_size) : std::nullopt,
                              .earlier = earlier});
   const std::size_t young = made.too_young.size();
   if (young > 0 && !typed.quiet) {
@@ -110,7 +111,7 @@ planned_entries look_up(const config::options& typed, const fs::path& folder, co
   return made;
 }
 
-// The manifest of the job: that of --manifest, that of the folder, or a new one. Nothing is written.
+// The manifest of a job.
 struct found_manifest {
   manifest content;
   std::string new_text;  // empty: the folder has it
@@ -125,12 +126,14 @@ found_manifest new_manifest(const config::options& typed, const job_folder& fold
   return made;
 }
 
+// That of --manifest, that of the folder, or a new one. Nothing is written.
 found_manifest find_manifest(const config::options& typed, const job_folder& folder) {
   found_manifest found;
   std::error_code ignored;
   const fs::path kept = manifest_file_of(folder);
   if (typed.manifest) {
-    found = {.content = read_manifest(*typed.manifest), .new_text = text_of_file(*typed.manifest)};
+    found.new_text = text_of_manifest_file(*typed.manifest);
+    found.content = manifest_from(found.new_text, *typed.manifest);
   } else if (fs::exists(kept, ignored)) {
     found.content = read_manifest(kept.string());
   } else if (typed.shard) {
@@ -159,14 +162,32 @@ plan plan_of_run(const config::options& typed) {
   made.output.reset();
   made.format = "jsonl";
   made.stats = true;  // job.json names the GPU
-  return make_plan(made);
+  plan planned = make_plan(made);
+  if (planned.windows) planned.windows->numbered_by_input = true;
+  return planned;
 }
 
-std::vector<std::size_t> chosen_of(const manifest& inputs, config::shard_choice shard) {
-  if (shard.count > 0) return divide(inputs, shard.count)[shard.number - 1];
-  std::vector<std::size_t> all(inputs.entries.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  return all;
+// A condition is one of a whole input.
+void check_division(const config::options& typed, const job_division& division) {
+  if (typed.fail_if.empty() && typed.alert_if.empty()) return;
+  for (const manifest_entry& each : division.pieces.entries) {
+    if (!each.piece) continue;
+    throw config::usage_error(
+        typed.where("--shard") + ": " + printable(each.name) +
+        " is divided between shards, which cannot check conditions of it; plan again with a larger "
+        "--split-size, or leave out --fail-if and --alert-if");
+  }
+}
+
+job_division divide(const config::options& typed, const manifest& inputs, config::shard_choice shard) {
+  job_division made = divide(inputs, shard.count, may_divide(typed));
+  check_division(typed, made);
+  return made;
+}
+
+// The entries of a shard, or all.
+const std::vector<std::size_t>& chosen_of(const job_division& division, config::shard_choice shard) {
+  return division.of_shard[shard.count > 0 ? shard.number - 1 : 0];
 }
 
 ending write_manifest(const config::options& typed, const io::open_descriptors& open_descriptors) {
@@ -206,7 +227,8 @@ ending print_plan(const config::options& typed, config::shard_choice shard) {
   config::options of_sample = typed;
   if (typed.engine == "auto") of_sample.engine = "host";  // a sample is too short for the start of a device
   const plan planned = plan_of_run(of_sample);
-  manifest inputs = find_manifest(typed, folder).content;
+  job_division division = divide(typed, find_manifest(typed, folder).content, shard);
+  manifest inputs = std::move(division.pieces);
   std::vector<entry_progress> progress = read_progress(folder, planned, typed, inputs, shard);
   std::error_code ignored;
   if (typed.new_only && fs::exists(manifest_file_of(folder), ignored)) {
@@ -216,12 +238,13 @@ ending print_plan(const config::options& typed, config::shard_choice shard) {
     print_changes(typed, changes);
     progress = progress_after(changes, progress);
     inputs = manifest_after(changes, inputs.fingerprint);
+    division = divide(typed, inputs, shard);
   }
   dry_run shown{.threads = planned.threads, .planned = inputs};
   std::vector<std::size_t> remaining;
-  for (const std::size_t each : chosen_of(inputs, shard)) {
+  for (const std::size_t each : chosen_of(division, shard)) {
     ++shown.inputs;
-    shown.bytes += inputs.entries[each].size;
+    shown.bytes += inputs.entries[each].stored_bytes();
     if (progress[each] == entry_progress::open) remaining.push_back(each);
   }
   shown.counted = shown.inputs - remaining.size();
@@ -241,26 +264,31 @@ class batch_job {
   ending run() {
     plan planned = plan_of_run(typed_);
     folder_.create();
-    const job_lock lock(folder_.lock_file());
+    const job_lock lock(folder_.lock_file(), waiting());
     if (shard_.count == 0) settle_extension(folder_);
-    const manifest inputs = manifest_of_run(planned);
-    const std::vector<std::size_t> chosen = chosen_of(inputs, shard_);
+    const job_division division = divide(typed_, manifest_of_run(planned), shard_);
+    const manifest& inputs = division.pieces;
+    const std::vector<std::size_t>& chosen = chosen_of(division, shard_);
     job_ledger ledger(inputs.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
     header_ = header_of(identity_of(typed_, inputs.identity, shard_));
+    unit_ledger units(inputs.entries.size(), planned);
+    remove_records_without_lines(folder_, header_, planned);
     job_journal journal(folder_.journal_file(), header_, [&](std::string_view record) {
+      if (units.add(record)) return;
       const auto known = unpacked_record(record, planned.partition.classes);
-      if (known && known->entry < inputs.entries.size() && !ledger.is_finished(known->entry)) ledger.add(*known);
+      if (known && known->entry < inputs.entries.size() && !ledger.is_finished(known->entry))
+        add_record(*known, ledger, units);
     });
     if (!typed_.quiet && ledger.finished() + ledger.begun() > 0) complain(found_text(ledger, chosen.size()));
     const kept_stop_signal stop_signal;
     if (!planned.measuring.warning.empty()) complain("warning: " + planned.measuring.warning);
     locale_is_utf8();
     console screen;
-    job_run counting(planned, {typed_, inputs, chosen, journal, ledger}, screen);
+    job_run counting(planned, {typed_, inputs, chosen, journal, ledger, units, folder_}, screen);
     if (counting.has_failed()) return stopped(counting);
     const finished_run finished = count(counting, ledger);
     try {
-      return conclude(planned, inputs, chosen, ledger, counting, finished);
+      return conclude(planned, inputs, chosen, ledger, units, counting, finished);
     } catch (...) {
       if (finished.end_at_once) throw unclean_end(std::current_exception());
       throw;
@@ -302,6 +330,20 @@ class batch_job {
     return text;
   }
 
+  // With --wait: reports that the run waits for another one.
+  [[nodiscard]] std::function<void(const std::string&)> waiting() const {
+    if (!typed_.waits) return {};
+    return [is_quiet = typed_.quiet](const std::string& text) {
+      if (!is_quiet) complain(text);
+    };
+  }
+
+  [[nodiscard]] recorded_units recorded(const unit_ledger& units) const {
+    return {
+        .ledger = units,
+        .files = {{.units = folder_.lines_file(lines_of::units), .windows = folder_.lines_file(lines_of::windows)}}};
+  }
+
   [[nodiscard]] ending stopped(const job_run& counting) const {
     complain(name() + ": " + counting.stop_reason() +
              "; no results are written; correct the inputs in another folder, or allow more errors to continue");
@@ -309,7 +351,8 @@ class batch_job {
   }
 
   ending conclude(const plan& planned, const manifest& inputs, const std::vector<std::size_t>& chosen,
-                  const job_ledger& ledger, const job_run& counting, const finished_run& finished) {
+                  const job_ledger& ledger, const unit_ledger& units, const job_run& counting,
+                  const finished_run& finished) {
     print_failures(finished.outcome);
     const std::size_t missing = chosen.size() - ledger.finished();
     if (!counting.stop_reason().empty()) {
@@ -324,7 +367,7 @@ class batch_job {
     } else if (shard_.count > 0) {
       folder_.publish();
     } else {
-      write_outputs(folder_.path(), planned, inputs, ledger, description_of(finished));
+      write_outputs(folder_.path(), planned, inputs, ledger, recorded(units), description_of(finished));
     }
     if (!typed_.quiet && missing == 0) {
       complain(name() + ": " + grouped(chosen.size()) + " inputs, " + grouped(ledger.failed()) + " failed");

@@ -7,8 +7,10 @@
 #include "pipeline/program/batch/job_journal.hpp"
 #include "pipeline/program/batch/job_ledger.hpp"
 #include "pipeline/program/batch/job_outputs.hpp"
+#include "pipeline/program/batch/job_pieces.hpp"
 #include "pipeline/program/batch/job_planning.hpp"
-#include "pipeline/program/batch/job_shards.hpp"
+#include "pipeline/program/batch/unit_ledger.hpp"
+#include "pipeline/program/batch/unit_outputs.hpp"
 #include "pipeline/program/commands/commands.hpp"
 #include "pipeline/program/commands/merge_results.hpp"
 #include "pipeline/report/formats/text.hpp"
@@ -18,6 +20,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <filesystem>
 #include <iterator>
 #include <map>
@@ -132,18 +135,33 @@ std::vector<job_run_times> runs_of(const std::vector<std::string>& folders, cons
   return all;
 }
 
+// The results of whole inputs, by the entries of the manifest, and of pieces, by those of the division.
+struct merged_ledgers {
+  job_ledger& whole;
+  job_ledger& pieces;
+  unit_ledger& units;  // of whole inputs
+};
+
 // Every entry of the part must have a result.
-void add_part(const job_part& part, const manifest& inputs, std::size_t classes, job_ledger& to) {
-  const std::vector<std::size_t> entries = divide(inputs, part.identity.shard.count)[part.identity.shard.number - 1];
+void add_part(const job_part& part, std::uint32_t number, const job_division& division, std::size_t classes,
+              merged_ledgers to) {
+  const std::vector<std::size_t>& entries = division.of_shard[part.identity.shard.number - 1];
+  const auto is_piece = [&](std::size_t each) { return division.pieces.entries[each].piece.has_value(); };
+  const auto is_finished = [&](std::size_t each) {
+    return is_piece(each) ? to.pieces.is_finished(each) : to.whole.is_finished(division.entry_of[each]);
+  };
   const io::descriptor file = open_part(part.path);
   read_journal(
       file.get(), [](const std::string&) {},
       [&](std::string_view record) {
-        const auto known = unpacked_record(record, classes);
-        if (!known || !std::ranges::binary_search(entries, known->entry) || to.is_finished(known->entry)) return;
-        to.add(*known);
+        if (to.units.add(record, number)) return;
+        auto known = unpacked_record(record, classes);
+        if (!known || !std::ranges::binary_search(entries, known->entry) || is_finished(known->entry)) return;
+        if (is_piece(known->entry)) return to.pieces.add(*known);
+        known->entry = division.entry_of[known->entry];
+        add_record(*known, to.whole, to.units);
       });
-  if (std::ranges::all_of(entries, [&](std::size_t each) { return to.is_finished(each); })) return;
+  if (std::ranges::all_of(entries, is_finished)) return;
   throw std::runtime_error(printable(part.path.string()) +
                            ": is damaged: results of inputs are missing; remove it, and run this shard again");
 }
@@ -169,12 +187,22 @@ ending merge(const config::options& typed, const io::open_descriptors& open_desc
   options.format = "jsonl";
   const plan planned = make_plan(options);
   job_ledger ledger(inputs.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
-  for (const job_part& each : parts) add_part(each, inputs, planned.partition.classes, ledger);
+  unit_ledger units(inputs.entries.size(), planned);
+  recorded_units recorded{.ledger = units, .files = {}};
+  const job_division division = divide(inputs, job.shard.count, may_divide(job.options));
+  job_ledger pieces(division.pieces.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
+  for (const job_part& each : parts) {
+    add_part(each, static_cast<std::uint32_t>(recorded.files.size()), division, planned.partition.classes,
+             {.whole = ledger, .pieces = pieces, .units = units});
+    recorded.files.push_back({.units = job_folder::lines_of_part(each.path, lines_of::units),
+                              .windows = job_folder::lines_of_part(each.path, lines_of::windows)});
+  }
+  join_pieces(division, pieces, ledger);
   const std::vector<job_run_times> runs = runs_of(typed.inputs, parts);
   job.shard.number = 0;
   const fs::path folder = typed.output_dir.value_or(typed.inputs.front());
   job_folder(folder).create();
-  write_outputs(folder, planned, inputs, ledger,
+  write_outputs(folder, planned, inputs, ledger, recorded,
                 {.header = header_of(job), .began = began, .missing_shards = missing, .runs = runs});
   if (!typed.quiet) {
     complain(printable(folder.string()) + ": " + grouped(ledger.finished()) + " of " + grouped(inputs.entries.size()) +

@@ -43,8 +43,10 @@ std::string window_line(const report& frame, std::string_view run, const closed_
   add_source(out, "last_source", head.last_source);
   out["first_offset"] = head.first_offset;
   out["end_offset"] = head.end_offset;
-  out["start_time"] = iso_8601(head.start);
-  out["end_time"] = iso_8601(head.end);
+  if (!run.empty()) {
+    out["start_time"] = iso_8601(head.start);
+    out["end_time"] = iso_8601(head.end);
+  }
   out["closed_by"] = name_of(head.end_reason);
   out["complete"] = head.end_reason != window_end::error;
   if (!head.error.empty()) out["error"] = head.error;
@@ -59,8 +61,9 @@ std::string window_line(const report& frame, std::string_view run, const closed_
   return as_line(out);
 }
 
-std::string verdict_line(std::string_view run, const window_verdict& verdict) {
+std::string verdict_line(std::string_view run, const window_verdict& verdict, const source_name& source) {
   json out = beginning_of("verdict", run);
+  add_source(out, "source", source);
   out["first_index"] = verdict.first;
   out["last_index"] = verdict.last;
   out["verified"] = verdict.verified;

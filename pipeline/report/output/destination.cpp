@@ -2,6 +2,7 @@
 #include "pipeline/report/output/destination.hpp"
 
 #include "config/usage_error.hpp"
+#include "io/synchronize.hpp"
 #include "pipeline/flow/stop_signals.hpp"
 #include "pipeline/report/formats/report.hpp"
 
@@ -188,16 +189,8 @@ bool has_no_line(int fd, std::uint64_t size) {
          std::string_view(first.data(), static_cast<std::size_t>(read)).find('\n') == std::string_view::npos;
 }
 
-/// Writes the file to disk. Pipes, devices and some filesystems do not support this, which is not an error.
 void synchronize(int fd, const std::string& name) {
-  const int result = uninterrupted([&] { return ::fsync(fd); });
-  if (result != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP) fail(name, errno);
-}
-
-void synchronize_folder(const fs::path& file, const std::string& name) {
-  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
-  const io::descriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (fd) synchronize(fd.get(), name);  // a folder that may be written but not read cannot be opened
+  if (!io::synchronize(fd)) fail(name, errno);
 }
 
 }  // namespace
@@ -402,7 +395,7 @@ void destination::commit() {
   if (::close(copy) != 0 && errno != EINTR) fail(name_, errno);
   if (final_path_.empty()) return;
   if (mode_ == writing::whole || mode_ == writing::once) appear();
-  synchronize_folder(final_path_, name_);
+  if (!io::synchronize_folder(io::folder_of(final_path_))) fail(name_, errno);
 }
 
 bool destination::is_terminal() const { return ::isatty(fd_.get()) == 1; }

@@ -59,6 +59,27 @@ distribution& distribution::operator+=(const distribution& more) {
   return *this;
 }
 
+distribution::parts distribution::divided() const {
+  parts made{.bins = {}, .unknown = unknown_, .lowest = lowest_, .highest = highest_};
+  for (std::size_t bin = 0; bin < counts_.size(); ++bin) {
+    if (counts_[bin] > 0) made.bins.emplace_back(static_cast<std::uint16_t>(bin), counts_[bin]);
+  }
+  return made;
+}
+
+distribution distribution::joined(const parts& from) {
+  distribution made;
+  if (!from.bins.empty() || from.unknown > 0) made.counts_.resize(all_bins);
+  for (const auto& [bin, units] : from.bins) {
+    made.counts_.at(bin) = units;
+    made.known_ += units;
+  }
+  made.unknown_ = from.unknown;
+  made.lowest_ = from.lowest;
+  made.highest_ = from.highest;
+  return made;
+}
+
 std::vector<distribution_bin> distribution::bins() const {
   std::vector<distribution_bin> made;
   if (counts_.empty()) return made;

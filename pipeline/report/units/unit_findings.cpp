@@ -47,6 +47,20 @@ unit_findings& unit_findings::operator+=(unit_findings more) {
   return *this;
 }
 
+unit_result result_of(const unit_plan& plan, const unit_findings& found) {
+  unit_result made{.each = plan.each, .totals = found.totals};
+  if (plan.field) made.field = plan.field->name;
+  if (plan.where) made.where = plan.where->text();
+  made.drops_unverified = plan.filter && plan.filter->drops_unverified;
+  if (plan.top) made.ranked_by = plan.top->by.text();
+  if (plan.distribution) made.distribution_of = plan.distribution->text();
+  std::vector<ranked_record> sorted = found.best.records();
+  std::ranges::sort(sorted, [](const ranked_record& a, const ranked_record& b) { return a.at.precedes(b.at); });
+  for (ranked_record& each : sorted) made.top.push_back({.value = each.at.value, .unit = std::move(each.unit)});
+  made.values = found.values;
+  return made;
+}
+
 rendered_units& unit_findings::lines_of(const std::shared_ptr<const std::string>& input) {
   const auto found =
       std::find_if(rendered.rbegin(), rendered.rend(), [&](const rendered_units& each) { return each.input == input; });

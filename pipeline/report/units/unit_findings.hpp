@@ -86,6 +86,9 @@ struct unit_findings {
   std::vector<rendered_units> rendered{};
 };
 
+/// What was found in all units, as a result.
+unit_result result_of(const unit_plan& plan, const unit_findings& found);
+
 /// The forms in which selected units are held until they are reported.
 struct selected_forms {
   bool records = false;

@@ -22,7 +22,8 @@ void add_bytes(std::span<const std::byte> text, std::vector<std::uint32_t>& row,
 unit_reader::unit_reader(unit_run& run, std::uint64_t number, const std::string& name, position from)
     : run_(run),
       meter_(run.meter()),
-      out_(&run),
+      found_(run.enter(number)),
+      out_(&found_),
       in_head_(from == position::later),
       input_(number),
       name_(std::make_shared<const std::string>(name)),
@@ -31,13 +32,14 @@ unit_reader::unit_reader(unit_run& run, std::uint64_t number, const std::string&
       fields_(batch_.fields()),
       row_(byte_values),
       scratch_(byte_values) {
-  if (in_head_) out_ = &held_.emplace(meter_.plan(), run, run.held(), run.buffers());
+  if (in_head_) out_ = &held_.emplace(meter_.plan(), found_, run.held(), run.buffers());
   if (meter_.plan().filter) kept_.emplace(*meter_.plan().filter, run.buffers().take());
   if (kept_ && !held_ && run.outlets() != nullptr) outlet_ = run.outlets()->open(name);
 }
 
 unit_reader::~unit_reader() {
   if (kept_) run_.buffers().give_back(kept_->release());
+  run_.leave(input_);
 }
 
 void unit_reader::take(std::span<const std::byte> text, bool verified) { take_until(text, verified, {}); }
@@ -110,10 +112,12 @@ void unit_reader::end(ending how) {
   }
   flush();
   if (outlet_) outlet_->end({.how = how, .has_gaps = has_gaps_, .units = of_input_});
-  if (fields_ == nullptr || fields_->faults().lines == 0) return;
-  lines_without_field found = fields_->faults();
-  found.input = name_;
-  run_.note(std::move(found));
+  if (fields_ != nullptr && fields_->faults().lines > 0) {
+    lines_without_field found = fields_->faults();
+    found.input = name_;
+    run_.note(std::move(found));
+  }
+  run_.note_end(input_);
 }
 
 // A unit that is open is held, too: what is kept of it becomes complete at once.
@@ -170,9 +174,9 @@ void unit_reader::follow(std::unique_ptr<input_observer> earlier) {
     place_.offset += begin.offset;
   }
   if (fields_ != nullptr) fields_->follow(*earlier_->fields_, begin.line);
-  run_.add(std::move(held_->findings()));
+  found_.add(std::move(held_->findings()));
   held_.reset();
-  out_ = &run_;
+  out_ = &found_;
   in_head_ = false;
   head_ = {};
   has_gaps_ = has_gaps_ || earlier_->has_gaps_;

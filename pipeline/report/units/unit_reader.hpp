@@ -120,8 +120,9 @@ class unit_reader final : public input_observer {
 
   unit_run& run_;
   const unit_meter& meter_;
+  shared_findings& found_;
   std::optional<held_findings> held_;  // of later text, before follow()
-  unit_outlet* out_;                   // held_, or the run
+  unit_outlet* out_;                   // held_, or found_
   bool in_head_;
   bool gap_after_head_ = false;
   bool head_is_verified_ = true;

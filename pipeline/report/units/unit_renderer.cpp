@@ -2,7 +2,8 @@
 
 namespace gpuhist::pipeline::units {
 
-void unit_line_output::write_all(std::span<const rendered_units> found) const {
+void unit_line_output::write_all(std::span<const rendered_units> found,
+                                 const std::function<void(std::string_view lines)>& to) const {
   constexpr std::size_t enough = std::size_t{64} * 1024;
   std::string lines;
   for (const rendered_units& each : found) {
@@ -14,11 +15,11 @@ void unit_line_output::write_all(std::span<const rendered_units> found) const {
       lines.append(reinterpret_cast<const char*>(each.ends.bytes().data()) + begin, line.end - begin);
       begin = line.end;
       if (lines.size() < enough) continue;
-      write(lines);
+      to(lines);
       lines.clear();
     }
   }
-  if (!lines.empty()) write(lines);
+  if (!lines.empty()) to(lines);
 }
 
 }  // namespace gpuhist::pipeline::units

@@ -62,8 +62,8 @@ struct unit_line_output {
   std::unique_ptr<const unit_renderer> form{};          ///< null: no lines are rendered
   std::function<void(std::string_view lines)> write{};  ///< receives whole lines
 
-  /// Writes lines, many in one call, because each call is a system call or several.
-  void write_all(std::span<const rendered_units> found) const;
+  /// Passes lines to `to`, many in one call, because each call may be a system call or several.
+  void write_all(std::span<const rendered_units> found, const std::function<void(std::string_view lines)>& to) const;
 };
 
 }  // namespace gpuhist::pipeline::units

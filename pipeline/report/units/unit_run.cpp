@@ -6,6 +6,12 @@
 #include <utility>
 
 namespace gpuhist::pipeline::units {
+namespace {
+
+// Of text_observer::open(): the lower half is the number of the input.
+std::uint64_t number_in(std::uint64_t order) { return static_cast<std::uint32_t>(order); }
+
+}  // namespace
 
 std::unique_ptr<input_observer> unit_run::open(const std::string& name, std::uint64_t order) {
   return std::make_unique<unit_reader>(*this, order, name, unit_reader::position::first);
@@ -15,35 +21,94 @@ std::unique_ptr<input_observer> unit_run::open_later(const std::string& name, st
   return std::make_unique<unit_reader>(*this, order, name, unit_reader::position::later);
 }
 
-bool unit_run::wants_publishing() const {
+// Under the mutex.
+unit_run::input_findings& unit_run::findings_of(std::uint64_t input) {
+  input_findings& found = inputs_[input];
+  if (!found.found) found.found = std::make_unique<shared_findings>(meter_.plan(), forms(), buffers_);
+  return found;
+}
+
+shared_findings& unit_run::enter(std::uint64_t input) {
+  if (!by_input_) return found_;
   const std::scoped_lock lock(mutex_);
-  return !findings_.selected.empty() || !findings_.rendered.empty() || !faults_.empty();
+  input_findings& found = findings_of(number_in(input));
+  ++found.readers;
+  return *found.found;
+}
+
+void unit_run::leave(std::uint64_t input) noexcept {
+  if (!by_input_) return;
+  const std::scoped_lock lock(mutex_);
+  const auto found = inputs_.find(number_in(input));
+  if (found != inputs_.end() && --found->second.readers == 0 && found->second.is_taken) inputs_.erase(found);
+}
+
+void unit_run::note_end(std::uint64_t input) {
+  if (!by_input_) return;
+  const std::scoped_lock lock(mutex_);
+  findings_of(number_in(input)).has_ended = true;
+  has_ended_inputs_ = true;
+}
+
+bool unit_run::is_open(std::uint64_t input) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = inputs_.find(input);
+  return found != inputs_.end() && found->second.readers > 0 && !found->second.has_ended;
+}
+
+unit_findings unit_run::take(std::uint64_t input) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = inputs_.find(input);
+  if (found == inputs_.end()) return unit_findings(meter_.plan());
+  unit_findings taken = found->second.found->found();
+  found->second.is_taken = true;
+  if (found->second.readers == 0) inputs_.erase(found);
+  return taken;
+}
+
+shared_findings::amount unit_run::waiting() const {
+  shared_findings::amount all = found_.waiting();
+  if (!by_input_) return all;
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [input, each] : inputs_) all += each.found->waiting();
+  return all;
+}
+
+bool unit_run::wants_publishing() const {
+  if (waiting().bytes > 0) return true;
+  const std::scoped_lock lock(mutex_);
+  return has_ended_inputs_ || !faults_.empty();
 }
 
 bool unit_run::must_publish() const {
   constexpr std::size_t max_batches = 256;
   constexpr std::size_t max_bytes = std::size_t{4} << 20U;
-  constexpr std::size_t bytes_of_record = 1024;
-  const std::scoped_lock lock(mutex_);
-  std::size_t bytes = findings_.selected.size() * bytes_of_record;
-  for (const rendered_units& each : findings_.rendered) bytes += each.ends.size();
-  return findings_.rendered.size() >= max_batches || bytes >= max_bytes;
+  const shared_findings::amount found = waiting();
+  return found.batches >= max_batches || found.bytes >= max_bytes;
 }
 
 void unit_run::publish() {
-  std::vector<unit_record> found;
-  std::vector<rendered_units> lines;
+  publish(found_.take(), output_.write);
+  std::vector<std::pair<std::uint64_t, shared_findings::waiting_units>> by_input;
   std::vector<lines_without_field> faults;
+  bool has_ended_inputs = false;
   {
     const std::scoped_lock lock(mutex_);
-    found.swap(findings_.selected);
-    lines.swap(findings_.rendered);
     faults.swap(faults_);
+    has_ended_inputs = std::exchange(has_ended_inputs_, false);
+    for (const auto& [input, each] : inputs_) by_input.emplace_back(input, each.found->take());
   }
-  if (!found.empty()) report_(found);
-  if (!lines.empty()) output_.write_all(lines);
-  for (rendered_units& each : lines) buffers_.give_back(std::move(each.ends));
+  for (auto& [input, found] : by_input) {
+    publish(std::move(found), [&, number = input](std::string_view lines) { by_input_->write(number, lines); });
+  }
   for (const lines_without_field& each : faults) report_lines_(each);
+  if (has_ended_inputs) by_input_->ended();
+}
+
+void unit_run::publish(shared_findings::waiting_units found, const std::function<void(std::string_view)>& write) {
+  if (!found.selected.empty()) report_(found.selected);
+  if (!found.rendered.empty()) output_.write_all(found.rendered, write);
+  for (rendered_units& each : found.rendered) buffers_.give_back(std::move(each.ends));
 }
 
 void unit_run::note(lines_without_field found) {
@@ -55,48 +120,6 @@ void unit_run::note(lines_without_field found) {
 void unit_run::note_early_end() {
   const std::scoped_lock lock(mutex_);
   ++early_ends_;
-}
-
-void unit_run::add(const unit_totals& more) {
-  const std::scoped_lock lock(mutex_);
-  findings_.totals += more;
-}
-
-void unit_run::add_values(std::span<const double> values) {
-  const std::scoped_lock lock(mutex_);
-  findings_.values.add(values);
-}
-
-// Rendered before the lock is taken.
-void unit_run::select(unit_record found) {
-  constexpr std::size_t usual_bytes = 512;
-  std::string end;
-  if (output_.form) {
-    end.reserve(usual_bytes);
-    output_.form->add_end(found, end);
-  }
-  const std::scoped_lock lock(mutex_);
-  if (output_.form) {
-    rendered_units& to = findings_.lines_of(found.input);
-    if (to.lines.empty()) to.ends = buffers_.take();
-    to.add(found.place, end);
-  }
-  if (report_) findings_.selected.push_back(std::move(found));
-}
-
-std::optional<rank> unit_run::last_rank() const {
-  const std::scoped_lock lock(mutex_);
-  return findings_.best.last();
-}
-
-void unit_run::add_ranked(ranked_record found) {
-  const std::scoped_lock lock(mutex_);
-  findings_.best.add(std::move(found));
-}
-
-void unit_run::add(unit_findings more) {
-  const std::scoped_lock lock(mutex_);
-  findings_ += std::move(more);
 }
 
 double unit_run::judge(const counted_unit& found, unit_outlet& to) const {
@@ -131,23 +154,14 @@ void unit_run::judge_whole(const whole_unit& found) {
          .verified = found.verified,
          .counts = found.counts,
          .sequences = {.malformed = found.malformed}},
-        *this);
+        enter(found.input));
+  leave(found.input);
 }
 
 unit_result unit_run::result() const {
-  const unit_plan& plan = meter_.plan();
+  unit_result made = result_of(meter_.plan(), found_.found());
   const std::scoped_lock lock(mutex_);
-  unit_result made{.each = plan.each, .totals = findings_.totals};
-  if (plan.field) made.field = plan.field->name;
-  if (plan.where) made.where = plan.where->text();
-  made.drops_unverified = awaits_verdicts();
   made.early_ends = early_ends_;
-  if (plan.top) made.ranked_by = plan.top->by.text();
-  if (plan.distribution) made.distribution_of = plan.distribution->text();
-  std::vector<ranked_record> sorted = findings_.best.records();
-  std::ranges::sort(sorted, [](const ranked_record& a, const ranked_record& b) { return a.at.precedes(b.at); });
-  for (ranked_record& each : sorted) made.top.push_back({.value = each.at.value, .unit = std::move(each.unit)});
-  made.values = findings_.values;
   return made;
 }
 

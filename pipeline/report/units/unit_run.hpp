@@ -5,6 +5,7 @@
 #include "pipeline/counts/text_observer.hpp"
 #include "pipeline/report/units/kept_buffers.hpp"
 #include "pipeline/report/units/kept_outlet.hpp"
+#include "pipeline/report/units/shared_findings.hpp"
 #include "pipeline/report/units/unit_findings.hpp"
 #include "pipeline/report/units/unit_meter.hpp"
 #include "pipeline/report/units/unit_renderer.hpp"
@@ -13,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,9 +24,17 @@
 
 namespace gpuhist::pipeline::units {
 
+/// For a run whose caller needs what is found of each input apart: unit_run::take(). `input`: the number of an input in
+/// the run (input_id).
+struct units_by_input {
+  std::function<void(std::uint64_t input, std::string_view lines)> write{};  ///< receives whole lines of an input
+  std::function<void()> ended{};  ///< called by publish() after the text of inputs has ended
+};
+
 /// Thread-safe. Memory: the units of the ranking, for each input the records or lines of as many units as
-/// unit_reader::take_some() takes, and unit_plan::held_bytes.
-class unit_run final : public text_observer, public unit_outlet {
+/// unit_reader::take_some() takes, and unit_plan::held_bytes. By input: the ranking and the distribution for each input
+/// that was not taken.
+class unit_run final : public text_observer {
  public:
   /// Receives reported units, at least one, those of an input in order.
   using report_units = std::function<void(std::span<const unit_record> found)>;
@@ -35,17 +45,20 @@ class unit_run final : public text_observer, public unit_outlet {
   /// Borrows the meter. `report`: called by publish() for units that are selected, or with a filter not kept; empty: no
   /// records are made. `report_lines`: called by publish(). `outlets`: with a filter, receive the kept text; null:
   /// next_kept() returns it. Borrowed. `output`: receives the lines of the same units from publish(); they are rendered
-  /// by the threads that read the text. Without `report` and `output` such units are only counted.
+  /// by the threads that read the text. Without `report` and `output` such units are only counted. `by_input`: receives
+  /// the lines instead; result() has no units then.
   unit_run(const unit_meter& meter, report_units report, report_faults report_lines = {},
-           kept_outlets* outlets = nullptr, unit_line_output output = {})
+           kept_outlets* outlets = nullptr, unit_line_output output = {},
+           std::optional<units_by_input> by_input = std::nullopt)
       : meter_(meter),
         report_(std::move(report)),
         report_lines_(std::move(report_lines)),
         outlets_(outlets),
         output_(std::move(output)),
+        by_input_(std::move(by_input)),
         held_(meter.plan().held_bytes),
         buffers_(meter.plan().held_bytes),
-        findings_(meter.plan()) {}
+        found_(meter.plan(), forms(), buffers_) {}
 
   // ---- for units that are inputs or windows, on one thread ---------------------------------------------------------
 
@@ -56,6 +69,7 @@ class unit_run final : public text_observer, public unit_outlet {
     bool verified = false;
     const gpu::tally& counts;                  ///< over the partition of the meter
     std::optional<std::uint64_t> malformed{};  ///< UTF-8 sequences; nothing: not counted
+    std::uint64_t input = 0;                   ///< by input: its number
   };
   void judge_whole(const whole_unit& found);
 
@@ -80,6 +94,15 @@ class unit_run final : public text_observer, public unit_outlet {
   /// The result so far.
   [[nodiscard]] unit_result result() const;
 
+  // ---- by input ----------------------------------------------------------------------------------------------------
+
+  /// Whether more may be found in the text of this input.
+  [[nodiscard]] bool is_open(std::uint64_t input) const;
+
+  /// Returns what was found in an input, and removes it once the readers of the input are destroyed. Its lines have been
+  /// written. Precondition: not is_open(), and publish() was called since.
+  [[nodiscard]] unit_findings take(std::uint64_t input);
+
   // ---- for the readers of inputs -----------------------------------------------------------------------------------
 
   [[nodiscard]] const unit_meter& meter() const { return meter_; }
@@ -94,15 +117,14 @@ class unit_run final : public text_observer, public unit_outlet {
     const std::optional<filtering>& filter = meter_.plan().filter;
     return filter ? !filter->keeps(holds) : holds == 1.0;
   }
-  void add(const unit_totals& more) override;
-  void add_values(std::span<const double> values) override;
-  void select(unit_record found) override;
-  [[nodiscard]] std::optional<rank> last_rank() const override;
-  void add_ranked(ranked_record found) override;
-  [[nodiscard]] selected_forms forms() const override {
-    return {.records = report_ != nullptr, .lines = output_.form.get()};
-  }
-  void add(unit_findings more);
+
+  /// Where a reader puts what it finds, until leave(). `input`: as `order` of open().
+  [[nodiscard]] shared_findings& enter(std::uint64_t input);
+  void leave(std::uint64_t input) noexcept;
+
+  /// The last reader of this input has ended.
+  void note_end(std::uint64_t input);
+
   void note(lines_without_field found);
 
   /// An input had an early end.
@@ -127,18 +149,34 @@ class unit_run final : public text_observer, public unit_outlet {
   [[nodiscard]] bool reports_rejected() const { return report_ != nullptr || output_.form != nullptr; }
 
  private:
+  // Of an input, by input.
+  struct input_findings {
+    std::unique_ptr<shared_findings> found;
+    unsigned readers = 0;
+    bool has_ended = false;
+    bool is_taken = false;
+  };
+
+  [[nodiscard]] selected_forms forms() const { return {.records = report_ != nullptr, .lines = output_.form.get()}; }
+  [[nodiscard]] shared_findings::amount waiting() const;
+  [[nodiscard]] input_findings& findings_of(std::uint64_t input);
+  void publish(shared_findings::waiting_units found, const std::function<void(std::string_view)>& write);
+
   const unit_meter& meter_;
   const report_units report_;
   const report_faults report_lines_;
   kept_outlets* const outlets_;
   const unit_line_output output_;
+  const std::optional<units_by_input> by_input_;
   held_memory held_;
   kept_buffers buffers_;
   std::mutex long_lines_;
+  shared_findings found_;     // without by_input_
   mutable std::mutex mutex_;  // of all below
   std::uint64_t wholes_ = 0;  // units that are inputs or windows
   std::uint64_t early_ends_ = 0;
-  unit_findings findings_;
+  std::map<std::uint64_t, input_findings> inputs_;  // by input; only with by_input_
+  bool has_ended_inputs_ = false;                   // since publish()
   std::vector<lines_without_field> faults_;
 };
 

@@ -1,0 +1,179 @@
+#include "pipeline/program/batch/input_units.hpp"
+
+#include "pipeline/counts/packed_numbers.hpp"
+
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+// As the head of the records of job_ledger, with other types.
+struct record_head {
+  std::uint64_t entry = 0;
+  std::uint32_t part = 0;
+  std::uint32_t type = 0;
+};
+
+constexpr std::uint32_t type_of_units = 100;
+constexpr std::uint32_t type_of_sync = 101;
+
+std::uint32_t type_of(std::string_view record) {
+  record_head head;
+  if (record.size() < sizeof head) return 0;
+  std::memcpy(&head, record.data(), sizeof head);
+  return head.type;
+}
+
+std::string bytes_of(const record_head& head) {
+  std::string bytes(sizeof head, '\0');
+  std::memcpy(bytes.data(), &head, sizeof head);
+  return bytes;
+}
+
+std::uint64_t bits_of(double value) { return std::bit_cast<std::uint64_t>(value); }
+double double_in(unpacker& in) { return std::bit_cast<double>(in.number()); }
+
+void pack(packer& out, const line_extents& lines) {
+  out.number(lines.all.size()).number(lines.checksum);
+  for (const line_extents::extent& each : lines.all) out.number(each.offset).number(each.bytes);
+}
+
+line_extents unpack_lines(unpacker& in) {
+  line_extents made;
+  made.all.resize(in.number());
+  made.checksum = in.number();
+  for (line_extents::extent& each : made.all) {
+    each.offset = in.number();
+    each.bytes = in.number();
+  }
+  return made;
+}
+
+void pack(packer& out, const units::unit_totals& totals) {
+  out.number(totals.seen).number(totals.bytes).number(totals.selected).number(totals.selected_bytes);
+  out.number(totals.without_field);
+}
+
+units::unit_totals unpack_totals(unpacker& in) {
+  units::unit_totals made;
+  made.seen = in.number();
+  made.bytes = in.number();
+  made.selected = in.number();
+  made.selected_bytes = in.number();
+  made.without_field = in.number();
+  return made;
+}
+
+void pack(packer& out, const units::distribution& values) {
+  const units::distribution::parts parts = values.divided();
+  out.number(parts.bins.size());
+  for (const auto& [bin, units] : parts.bins) out.number(bin).number(units);
+  out.number(parts.unknown).number(bits_of(parts.lowest)).number(bits_of(parts.highest));
+}
+
+units::distribution unpack_distribution(unpacker& in) {
+  units::distribution::parts parts;
+  parts.bins.resize(in.number());
+  for (auto& [bin, units] : parts.bins) {
+    bin = static_cast<std::uint16_t>(in.number());
+    units = in.number();
+  }
+  parts.unknown = in.number();
+  parts.lowest = double_in(in);
+  parts.highest = double_in(in);
+  return units::distribution::joined(parts);
+}
+
+// A field: 0: none; 1: without value; 2: its size follows.
+void pack(packer& out, const std::optional<units::measured_field>& field) {
+  if (!field) {
+    out.number(0);
+  } else if (!field->bytes) {
+    out.number(1).text(field->cause);
+  } else {
+    out.number(2).number(*field->bytes);
+  }
+}
+
+std::optional<units::measured_field> unpack_field(unpacker& in) {
+  switch (in.number()) {
+    case 1:
+      return units::measured_field{.bytes = {}, .cause = in.text()};
+    case 2:
+      return units::measured_field{.bytes = in.number()};
+    default:
+      return std::nullopt;
+  }
+}
+
+void pack(packer& out, const units::ranked_record& ranked) {
+  const units::unit_record& unit = ranked.unit;
+  out.number(bits_of(ranked.at.value)).number(ranked.at.input);
+  out.text(*unit.input).number(unit.place.number).number(unit.place.line).number(unit.place.offset);
+  out.number(unit.place.bytes).number(unit.verified ? 1 : 0).tally(unit.counts).number(unit.values.size());
+  for (const gates::named_value& each : unit.values) {
+    out.text(each.name).number(each.value ? 1 : 0);
+    if (each.value) out.number(bits_of(*each.value));
+  }
+  pack(out, unit.field);
+}
+
+units::ranked_record unpack_ranked(unpacker& in, std::size_t classes) {
+  units::ranked_record made;
+  units::unit_record& unit = made.unit;
+  made.at.value = double_in(in);
+  made.at.input = in.number();
+  unit.input = std::make_shared<const std::string>(in.text());
+  unit.place.number = made.at.unit = in.number();
+  unit.place.line = in.number();
+  unit.place.offset = in.number();
+  unit.place.bytes = in.number();
+  unit.verified = in.number() != 0;
+  unit.counts = in.tally(classes);
+  unit.values.resize(in.number());
+  for (gates::named_value& each : unit.values) {
+    each.name = in.text();
+    if (in.number() != 0) each.value = double_in(in);
+  }
+  unit.field = unpack_field(in);
+  return made;
+}
+
+}  // namespace
+
+std::string packed_input_units(const input_units& record) {
+  packer out;
+  pack(out, record.unit_lines);
+  pack(out, record.window_lines);
+  pack(out, record.totals);
+  pack(out, record.values);
+  out.number(record.best.size());
+  for (const units::ranked_record& each : record.best) pack(out, each);
+  return bytes_of({.entry = record.of.entry, .part = record.of.part, .type = type_of_units}) + out.take();
+}
+
+bool is_input_units(std::string_view record) { return type_of(record) == type_of_units; }
+
+input_units unpacked_input_units(std::string_view record, std::size_t classes) {
+  record_head head;
+  std::memcpy(&head, record.data(), sizeof head);
+  unpacker in(record.substr(sizeof head));
+  input_units made{.of = {.entry = head.entry, .part = head.part}};
+  made.unit_lines = unpack_lines(in);
+  made.window_lines = unpack_lines(in);
+  made.totals = unpack_totals(in);
+  made.values = unpack_distribution(in);
+  for (std::uint64_t remaining = in.number(); remaining > 0; --remaining) {
+    made.best.push_back(unpack_ranked(in, classes));
+  }
+  return made;
+}
+
+std::string packed_sync_record() { return bytes_of({.entry = 0, .part = 0, .type = type_of_sync}); }
+
+bool is_sync_record(std::string_view record) { return type_of(record) == type_of_sync; }
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,103 @@
+#include "pipeline/program/batch/unit_ledger.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+constexpr std::size_t spilled_after = std::size_t{1} << 20U;  // bytes
+
+}  // namespace
+
+void add_record(const job_record& record, job_ledger& inputs, unit_ledger& units) {
+  inputs.add(record);
+  if (record.type == job_record::kind::refused) {
+    units.refuse(record.entry);
+  } else if (record.type != job_record::kind::member) {
+    units.finish(record.entry);
+  }
+}
+
+bool reads_units(const counting_plan& planned) {
+  return planned.units && planned.units->shape.divides != units::unit_shape::form::inputs;
+}
+
+unit_ledger::unit_ledger(std::size_t entries, const plan& planned)
+    : planned_(planned),
+      is_used_(reads_units(planned) || planned.windows),
+      records_(spilled_after, planned.spilled_to),
+      inputs_(is_used_ ? entries : 0),
+      is_finished_(is_used_ ? entries : 0) {
+  if (reads_units(planned)) sum_.emplace(*planned.units);
+}
+
+bool unit_ledger::add(std::string_view record, std::uint32_t source) {
+  if (is_sync_record(record)) return true;
+  if (!is_input_units(record)) return false;
+  keep(record, unpacked_input_units(record, planned_.partition.classes), source);
+  return true;
+}
+
+void unit_ledger::add(const input_units& record, std::uint32_t source) {
+  keep(packed_input_units(record), record, source);
+}
+
+void unit_ledger::keep(std::string_view record, const input_units& content, std::uint32_t source) {
+  if (source == 0) {
+    end_of_units_ = std::max(end_of_units_, content.unit_lines.end());
+    end_of_windows_ = std::max(end_of_windows_, content.window_lines.end());
+  }
+  const auto [entry, part] = content.of;
+  if (is_finished_.at(entry)) return;
+  const location kept{
+      .offset = records_.append(record), .bytes = static_cast<std::uint32_t>(record.size()), .source = source};
+  if (part == 0) {
+    inputs_[entry] = kept;
+    return;
+  }
+  std::vector<location>& members = members_[entry];
+  if (members.size() < part) members.resize(part);
+  members[part - 1] = kept;
+}
+
+void unit_ledger::finish(std::uint64_t entry) {
+  if (!is_used_ || is_finished_[entry]) return;
+  is_finished_[entry] = true;
+  sum_up(inputs_[entry]);
+  const auto members = members_.find(entry);
+  if (members == members_.end()) return;
+  for (const location& each : members->second) sum_up(each);
+}
+
+void unit_ledger::refuse(std::uint64_t entry) {
+  if (!is_used_ || is_finished_[entry]) return;
+  is_finished_[entry] = true;
+  inputs_[entry] = {};
+  members_.erase(entry);
+}
+
+void unit_ledger::sum_up(const location& found) {
+  if (found.bytes == 0 || !sum_) return;
+  input_units record = at(found);
+  sum_->totals += record.totals;
+  sum_->values += record.values;
+  for (units::ranked_record& ranked : record.best) sum_->best.add(std::move(ranked));
+}
+
+input_units unit_ledger::at(const location& from) const {
+  return unpacked_input_units(records_.read(from.offset, from.bytes), planned_.partition.classes);
+}
+
+void unit_ledger::for_each(std::uint64_t entry,
+                           const std::function<void(const input_units&, std::uint32_t source)>& use) const {
+  if (!is_used_ || !is_finished_[entry]) return;
+  if (inputs_[entry].bytes > 0) use(at(inputs_[entry]), inputs_[entry].source);
+  const auto members = members_.find(entry);
+  if (members == members_.end()) return;
+  for (const location& each : members->second) {
+    if (each.bytes > 0) use(at(each), each.source);
+  }
+}
+
+}  // namespace gpuhist::pipeline

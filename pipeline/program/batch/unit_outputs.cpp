@@ -1,0 +1,84 @@
+#include "pipeline/program/batch/unit_outputs.hpp"
+
+#include "pipeline/library/event_publisher.hpp"
+#include "pipeline/library/unit_reports.hpp"
+#include "pipeline/report/output/destination.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+void write_file(const std::filesystem::path& path, const std::function<void(const text_sink&)>& pieces) {
+  destination to(path.string(), writing::whole);
+  to.write(pieces);
+  to.commit();
+}
+
+// Opens each file once it is needed: a part without lines need not have one.
+class line_readers {
+ public:
+  line_readers(const std::vector<line_files>& files, std::filesystem::path line_files::* which)
+      : files_(files), which_(which), open_(files.size()) {}
+
+  void copy(const line_extents& lines, std::uint32_t source, const text_sink& out) {
+    if (lines.all.empty()) return;
+    if (!open_.at(source)) open_[source] = std::make_unique<line_reader>(files_[source].*which_);
+    open_[source]->copy(lines, out);
+  }
+
+ private:
+  const std::vector<line_files>& files_;
+  std::filesystem::path line_files::* which_;
+  std::vector<std::unique_ptr<line_reader>> open_;
+};
+
+void write_recorded(const std::filesystem::path& path, std::size_t entries, const recorded_units& found,
+                    std::filesystem::path line_files::* which, line_extents input_units::* lines) {
+  line_readers from(found.files, which);
+  write_file(path, [&](const text_sink& out) {
+    for (std::size_t entry = 0; entry < entries; ++entry) {
+      found.ledger.for_each(
+          entry, [&](const input_units& recorded, std::uint32_t source) { from.copy(recorded.*lines, source, out); });
+    }
+  });
+}
+
+// The units are the inputs of the job: measured as in an ordinary run.
+units::unit_result measure_inputs(const plan& planned, std::size_t entries, const job_ledger& inputs,
+                                  const text_sink& out) {
+  const std::shared_ptr<const report> frame = frame_of(planned);
+  unit_reports measured(
+      planned, nullptr, {}, nullptr,
+      {.form = planned.format->unit_lines(*frame, {}), .write = [&](std::string_view lines) { out(lines); }});
+  for (std::size_t entry = 0; entry < entries; ++entry) {
+    inputs.for_each_report(entry, [&](const input_report& each) { measured.judge(each); });
+  }
+  return measured.result();
+}
+
+}  // namespace
+
+std::optional<units::unit_result> write_unit_outputs(const std::filesystem::path& folder, const plan& planned,
+                                                     std::size_t entries, const job_ledger& inputs,
+                                                     const recorded_units& found) {
+  const std::filesystem::path units = folder / "units.jsonl";
+  std::optional<units::unit_result> made;
+  if (planned.windows) {
+    write_recorded(folder / "windows.jsonl", entries, found, &line_files::windows, &input_units::window_lines);
+  }
+  if (!planned.units) return made;
+  const bool selects = planned.units->where.has_value();
+  if (reads_units(planned)) {
+    if (selects) write_recorded(units, entries, found, &line_files::units, &input_units::unit_lines);
+    return found.ledger.result();
+  }
+  if (!selects) return measure_inputs(planned, entries, inputs, [](std::string_view) {});
+  write_file(units, [&](const text_sink& out) { made = measure_inputs(planned, entries, inputs, out); });
+  return made;
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,35 @@
+// The results of the units and windows of a batch job in its folder: units.jsonl, windows.jsonl.
+#pragma once
+
+#include "pipeline/program/batch/job_ledger.hpp"
+#include "pipeline/program/batch/unit_ledger.hpp"
+#include "pipeline/program/plan.hpp"
+#include "pipeline/report/units/unit_result.hpp"
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// Where the lines of the records are that unit_ledger has from a journal.
+struct line_files {
+  std::filesystem::path units;
+  std::filesystem::path windows;
+};
+
+/// The recorded units of a job.
+struct recorded_units {
+  const unit_ledger& ledger;
+  std::vector<line_files> files;  ///< by source
+};
+
+/// Writes the files that the plan asks for, each under a temporary name that is renamed; in the order of the manifest.
+/// Returns what total.json has of the units; nothing: the plan has none. Throws destination_error, std::system_error,
+/// and std::runtime_error if recorded lines are damaged.
+std::optional<units::unit_result> write_unit_outputs(const std::filesystem::path& folder, const plan& planned,
+                                                     std::size_t entries, const job_ledger& inputs,
+                                                     const recorded_units& found);
+
+}  // namespace gpuhist::pipeline
