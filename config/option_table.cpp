@@ -603,7 +603,7 @@ constexpr std::array rows = {
         "gpuhist batch job.toml --new-only --drop-missing", turn<&options::drop_missing>},
     option_row{
         jobs, "--split-size", "SIZE", value_kind::size, "", batch_runs, rare,
-        "divide files into pieces of this size for shards (default: 1GiB)",
+        "pieces of large files for shards (default: 1GiB)",
         "'gpuhist batch plan' writes where files of more than SIZE can be divided, so that several shards count one "
         "file: "
         "plain files anywhere, zstd files between frames, if they have a seek table (gpuhist repack) or the sizes that "
@@ -613,7 +613,7 @@ constexpr std::array rows = {
         [](options& o, value v) { o.split_size = parse_amount(v); }},
     option_row{
         jobs, "--checkpoint-every", "TIME", value_kind::interval, "", batch_runs, rare,
-        "how often the progress in large files is recorded (default: 2s)",
+        "record progress in files this often (default: 2s)",
         "Records every TIME (500ms, 2s, 1m) how far each file was counted, so that a run that was killed continues "
         "there: in plain files at any offset, in compressed files at the end of a frame or member. Not with "
         "--utf8, --each and --window: files that were not finished are counted again from their beginning. Default: "

@@ -138,9 +138,7 @@ struct options {
   std::optional<snapshot_interval> snapshot_every;
   std::optional<window_extent> window;            ///< length of a window; nothing: no windows
   std::optional<window_extent> step;              ///< from one window to the next; nothing: as long as a window
-  bool per_input = false;                         ///< every input has its own windows
   std::optional<unit_extent> each;                ///< units that are measured; nothing: none
-  std::optional<char> delimiter;                  ///< ends a record
   std::optional<std::string> condition_of_units;  ///< --where, a condition: units for which it holds are reported
   std::optional<std::string> keep_if;             ///< filter: a condition
   std::optional<std::string> drop_if;             ///< filter: a condition
@@ -153,22 +151,24 @@ struct options {
   std::uint64_t split_size = std::uint64_t{1} << 30U;  ///< batch plan: larger files can be divided between shards
   std::chrono::milliseconds checkpoint_every{2000};    ///< batch: how often the progress inside files is recorded
   std::optional<error_limit> max_errors;               ///< batch; nothing: no limit
-  std::optional<fingerprint_kind> fingerprint;         ///< batch; nothing: that of the manifest, or ends
   std::vector<std::string> presets;                    ///< names (config/presets)
   std::optional<unit_ranking> top_units;               ///< the units with the highest values
   std::optional<std::string> distribution_of;          ///< a formula
   std::optional<std::string> jsonl_field;              ///< of lines that are JSON objects: the field that is measured
   pass_through_mode pass_through = pass_through_mode::nothing;
-  bool append = false;               ///< append to the file of --output
-  bool totals_only = false;          ///< no table of the inputs
-  bool plans_only = false;           ///< batch plan: writes the manifest, and counts nothing
-  bool stops_on_error = false;       ///< batch: the first input that fails ends the run
-  bool trust_names = false;          ///< batch: times of modification are not compared with the manifest
-  bool dry_run = false;              ///< batch: prints the plan only
-  bool new_only = false;             ///< batch: inputs that are new or have grown are added to the manifest
-  bool drop_missing = false;         ///< batch: with new_only, inputs that disappeared are removed
-  bool allow_duplicates = false;     ///< merge: an input may be in several results
-  bool partial = false;              ///< merge: results of missing shards are not an error
+  bool per_input = false;                       ///< every input has its own windows
+  std::optional<char> delimiter;                ///< ends a record
+  std::optional<fingerprint_kind> fingerprint;  ///< batch; nothing: that of the manifest, or ends
+  bool append = false;                          ///< append to the file of --output
+  bool totals_only = false;                     ///< no table of the inputs
+  bool plans_only = false;                      ///< batch plan: writes the manifest, and counts nothing
+  bool stops_on_error = false;                  ///< batch: the first input that fails ends the run
+  bool trust_names = false;                     ///< batch: times of modification are not compared with the manifest
+  bool dry_run = false;                         ///< batch: prints the plan only
+  bool new_only = false;                        ///< batch: inputs that are new or have grown are added to the manifest
+  bool drop_missing = false;                    ///< batch: with new_only, inputs that disappeared are removed
+  bool allow_duplicates = false;                ///< merge: an input may be in several results
+  bool partial = false;                         ///< merge: results of missing shards are not an error
   std::vector<std::string> columns;  ///< of the table of the inputs: names of columns, formulas (config/expression)
   std::optional<std::string> sort;   ///< a formula: the order of the table of the inputs
   std::optional<unsigned> top;       ///< maximum number of inputs in the table, at least 1
