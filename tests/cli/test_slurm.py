@@ -204,6 +204,21 @@ class Array(ClusterTest):
         self.assertEqual(self.shards_counted(), [1, 2, 2, 2, 3, 4])
         self.assert_results()
 
+    def test_a_merge_without_results_is_submitted_again_and_reported(self):
+        self.slurm("--shards", 2, status=1)
+        part = self.out / "parts" / "1-of-2"
+        content = part.read_bytes()
+        part.unlink()
+        part.write_bytes(content[:-20])
+        (self.out / "total.json").unlink()
+        printed = self.slurm("--shards", 2, "--retries", 1, status=1)
+        self.assertIn("the merge has no results", printed)
+        self.assertIn("1-of-2: is damaged", printed)
+        self.assertEqual(self.shards_counted(), [1, 2])
+        part.write_bytes(content)
+        self.slurm("--shards", 2, status=1)
+        self.assert_results()
+
     def test_an_interrupted_call_leaves_the_jobs_to_the_next_one(self):
         (self.control / "hold-n1").touch()
         first = self.start(self.job.name, "--shards", 8)
