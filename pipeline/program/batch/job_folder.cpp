@@ -22,6 +22,8 @@ std::string name_of_shard(config::shard_choice shard) {
   return std::to_string(shard.number) + "-of-" + std::to_string(shard.count);
 }
 
+std::string name_of(lines_of which) { return which == lines_of::units ? "units" : "windows"; }
+
 [[noreturn]] void cannot_write(const fs::path& path) {
   throw destination_error(errno, std::system_category(), "cannot write " + printable(path.string()));
 }
@@ -90,7 +92,7 @@ void job_folder::publish_lines(const fs::path& part, lines_of which) const {
   const fs::path temporary = state_ / (name_of(which) + ".published");
   fs::remove(temporary, error);
   if (::link(lines_file(which).c_str(), temporary.c_str()) != 0 || ::rename(temporary.c_str(), to.c_str()) != 0) {
-    cannot_publish(to);
+    cannot_write(to);
   }
 }
 
