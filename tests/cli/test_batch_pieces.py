@@ -80,7 +80,7 @@ class Pieces(CommandTest):
             self.assertEqual(shown.status, 0, shown)
             sizes.append(json.loads(shown.stdout)["bytes"])
         self.assertEqual(sum(sizes), sum(each.stat().st_size for each in self.inputs.iterdir()))
-        self.assertLess(max(sizes), 1.2 * min(sizes))
+        self.assertLess(max(sizes), sum(sizes) / 4 + 200_000)  # two pieces
 
     def test_damage_in_a_piece_is_that_of_the_whole_file(self):
         for name, at in (("seekable.zst", 700_000), ("sizes.zst", 300_000)):
@@ -110,7 +110,7 @@ class Pieces(CommandTest):
             file.write(b"more")
         out = self.merged(4, statuses=(0, 1), status=1)
         lines = {json.loads(line)["name"].rsplit("/", 1)[-1]: json.loads(line) for line in (out / "files.jsonl").read_bytes().splitlines()}
-        self.assertIn("differs from the manifest: size", lines["plain"]["error"])
+        self.assertIn("differs from the manifest: its size", lines["plain"]["error"])
         self.assertEqual((lines["plain"]["bytes"], lines["plain"]["complete"]), (0, False))
         self.assertIs(lines["seekable.zst"]["complete"], True)
 

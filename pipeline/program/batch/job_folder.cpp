@@ -115,7 +115,8 @@ std::vector<fs::path> job_folder::parts() const {
     const fs::path extension = at->path().extension();
     if (extension != ".units" && extension != ".windows") found.push_back(at->path());
   }
-  if (error && error != std::errc::no_such_file_or_directory) {
+  const bool is_absent = error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory;
+  if (error && !is_absent) {
     throw std::system_error(error, "cannot read the folder " + printable(folder.string()));
   }
   std::ranges::sort(found);
