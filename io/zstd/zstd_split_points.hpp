@@ -25,7 +25,7 @@ using offset_reader = std::function<std::size_t(std::span<std::byte>, std::uint6
 
 /// Points that are at least `apart` bytes apart, without the beginning and the end of the file of `size` bytes. None if
 /// the file says nothing of its frames, or if what it says is not consistent. At each point a frame begins, by
-/// its magic number tells; only decoding shows whether the frame before it ends there. Throws what `read` throws.
+/// its magic number; only decoding shows whether the frame before it ends there. Throws what `read` throws.
 std::vector<split_point> zstd_split_points(const offset_reader& read, std::uint64_t size, std::uint64_t apart);
 
 }  // namespace gpuhist::io
