@@ -1,5 +1,6 @@
 #include "io/zstd/zstd_split_points.hpp"
 
+#include "io/frame_magic.hpp"
 #include "io/zstd/zstd_seek_table.hpp"
 
 #include <algorithm>
@@ -9,14 +10,12 @@
 namespace gpuhist::io {
 namespace {
 
-constexpr std::uint32_t frame_magic = 0xFD2FB528;
+constexpr std::uint32_t data_frame_magic = 0xFD2FB528;
 constexpr std::uint32_t first_skippable_magic = 0x184D2A50;
 constexpr std::uint32_t skippable_magics = 16;
 
-std::uint32_t number_at(std::span<const std::byte> bytes, std::size_t at) {
-  std::uint32_t value = 0;
-  for (std::size_t i = 4; i-- > 0;) value = value << 8U | std::to_integer<std::uint32_t>(bytes[at + i]);
-  return value;
+std::uint32_t field_at(std::span<const std::byte> bytes, std::size_t at) {
+  return static_cast<std::uint32_t>(little_endian(bytes.subspan(at, 4)));
 }
 
 template <std::size_t size>
@@ -29,8 +28,8 @@ std::optional<std::array<std::byte, size>> bytes_at(const offset_reader& read, s
 bool begins_frame(const offset_reader& read, std::uint64_t offset) {
   const auto head = bytes_at<4>(read, offset);
   if (!head) return false;
-  const std::uint32_t magic = number_at(*head, 0);
-  return magic == frame_magic || magic - first_skippable_magic < skippable_magics;
+  const std::uint32_t magic = field_at(*head, 0);
+  return magic == data_frame_magic || magic - first_skippable_magic < skippable_magics;
 }
 
 // Keeps the points that are far enough from the one before and from the end.
@@ -68,17 +67,16 @@ std::optional<table_shape> table_of(const offset_reader& read, std::uint64_t siz
   constexpr std::size_t header_bytes = seek_table_header_bytes;
   if (size < header_bytes + footer_bytes) return std::nullopt;
   const auto footer = bytes_at<footer_bytes>(read, size - footer_bytes);
-  if (!footer || number_at(*footer, 5) != seek_table_magic) return std::nullopt;
+  if (!footer || field_at(*footer, 5) != seek_table_magic) return std::nullopt;
   const auto descriptor = std::to_integer<unsigned>((*footer)[4]);
   if ((descriptor & 0x7CU) != 0) return std::nullopt;
-  table_shape made{.frames = number_at(*footer, 0), .entry_bytes = (descriptor & 0x80U) != 0 ? 12U : 8U};
+  table_shape made{.frames = field_at(*footer, 0), .entry_bytes = (descriptor & 0x80U) != 0 ? 12U : 8U};
   const std::uint64_t content = std::uint64_t{made.frames} * made.entry_bytes + footer_bytes;
   if (made.frames > max_seekable_frames || content + header_bytes > size) return std::nullopt;
   made.table_begin = size - content - header_bytes;
   made.entries_begin = made.table_begin + header_bytes;
   const auto header = bytes_at<header_bytes>(read, made.table_begin);
-  if (!header || number_at(*header, 0) != seek_table_frame_magic || number_at(*header, 4) != content)
-    return std::nullopt;
+  if (!header || field_at(*header, 0) != seek_table_frame_magic || field_at(*header, 4) != content) return std::nullopt;
   return made;
 }
 
@@ -96,8 +94,8 @@ std::vector<split_point> points_of_table(const offset_reader& read, const table_
         chooser.add(at);
       }
       ++at.frames;
-      at.stored_bytes += number_at(wanted, i * table.entry_bytes);
-      *at.text_bytes += number_at(wanted, i * table.entry_bytes + 4);
+      at.stored_bytes += field_at(wanted, i * table.entry_bytes);
+      *at.text_bytes += field_at(wanted, i * table.entry_bytes + 4);
     }
     done += now;
   }
@@ -110,12 +108,12 @@ std::vector<split_point> points_of_sizes(const offset_reader& read, std::uint64_
   split_point at;
   while (at.stored_bytes < size) {
     const auto header = bytes_at<header_bytes>(read, at.stored_bytes);
-    if (!header || number_at(*header, 0) != first_skippable_magic || number_at(*header, 4) != 4) return {};
+    if (!header || field_at(*header, 0) != first_skippable_magic || field_at(*header, 4) != 4) return {};
     if (chooser.wants(at.stored_bytes)) {
       if (!begins_frame(read, at.stored_bytes + header_bytes)) return {};
       chooser.add(at);
     }
-    at.stored_bytes += header_bytes + number_at(*header, 8);
+    at.stored_bytes += header_bytes + field_at(*header, 8);
     ++at.frames;
   }
   return at.stored_bytes == size ? chooser.take() : std::vector<split_point>();

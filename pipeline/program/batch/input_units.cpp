@@ -11,7 +11,7 @@ namespace gpuhist::pipeline {
 namespace {
 
 // As the head of the records of job_ledger, with other types.
-struct record_head {
+struct unit_record_head {
   std::uint64_t entry = 0;
   std::uint32_t part = 0;
   std::uint32_t type = 0;
@@ -21,13 +21,13 @@ constexpr std::uint32_t type_of_units = 100;
 constexpr std::uint32_t type_of_sync = 101;
 
 std::uint32_t type_of(std::string_view record) {
-  record_head head;
+  unit_record_head head;
   if (record.size() < sizeof head) return 0;
   std::memcpy(&head, record.data(), sizeof head);
   return head.type;
 }
 
-std::string bytes_of(const record_head& head) {
+std::string bytes_of(const unit_record_head& head) {
   std::string bytes(sizeof head, '\0');
   std::memcpy(bytes.data(), &head, sizeof head);
   return bytes;
@@ -158,7 +158,7 @@ std::string packed_input_units(const input_units& record) {
 bool is_input_units(std::string_view record) { return type_of(record) == type_of_units; }
 
 input_units unpacked_input_units(std::string_view record, std::size_t classes) {
-  record_head head;
+  unit_record_head head;
   std::memcpy(&head, record.data(), sizeof head);
   unpacker in(record.substr(sizeof head));
   input_units made{.of = {.entry = head.entry, .part = head.part}};

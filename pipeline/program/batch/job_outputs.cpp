@@ -13,16 +13,10 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-void write_file(const std::filesystem::path& path, const std::function<void(const text_sink&)>& pieces) {
-  destination to(path.string(), writing::whole);
-  to.write(pieces);
-  to.commit();
-}
-
 // A line for each report; `is_wanted` selects them.
 void write_lines(const std::filesystem::path& path, const report& frame, const manifest& inputs,
                  const job_ledger& ledger, bool (*is_wanted)(const input_report&)) {
-  write_file(path, [&](const text_sink& out) {
+  write_result(path, [&](const text_sink& out) {
     for (std::size_t i = 0; i < inputs.entries.size(); ++i) {
       ledger.for_each_report(i, [&](const input_report& each) {
         if (is_wanted(each)) out(input_json_line(frame, {}, each));
@@ -48,11 +42,11 @@ void write_outputs(const std::filesystem::path& folder, const plan& planned, con
   sum.complete = sum.complete && ledger.finished() == inputs.entries.size();
   report total = report_of(planned, std::move(sum));
   total.units = write_unit_outputs(folder, planned, inputs.entries.size(), ledger, units);
-  write_file(folder / "job.json",
-             [&](const text_sink& out) { out(as_line(job_as_json(inputs, ledger, job, total.complete))); });
+  write_result(folder / "job.json",
+               [&](const text_sink& out) { out(as_line(job_as_json(inputs, ledger, job, total.complete))); });
   json line = totals_as_json(total, {});
   line["input_count"] = ledger.reports();
-  write_file(folder / "total.json", [&](const text_sink& out) { out(as_line(line)); });
+  write_result(folder / "total.json", [&](const text_sink& out) { out(as_line(line)); });
 }
 
 }  // namespace gpuhist::pipeline

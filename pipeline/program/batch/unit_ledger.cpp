@@ -6,7 +6,7 @@
 namespace gpuhist::pipeline {
 namespace {
 
-constexpr std::size_t spilled_after = std::size_t{1} << 20U;  // bytes
+constexpr std::size_t records_in_memory = std::size_t{1} << 20U;  // bytes
 
 }  // namespace
 
@@ -26,7 +26,7 @@ bool reads_units(const counting_plan& planned) {
 unit_ledger::unit_ledger(std::size_t entries, const plan& planned)
     : planned_(planned),
       is_used_(reads_units(planned) || planned.windows),
-      records_(spilled_after, planned.spilled_to),
+      records_(records_in_memory, planned.spilled_to),
       inputs_(is_used_ ? entries : 0),
       is_finished_(is_used_ ? entries : 0) {
   if (reads_units(planned)) sum_.emplace(*planned.units);

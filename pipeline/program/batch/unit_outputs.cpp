@@ -10,13 +10,14 @@
 #include <utility>
 
 namespace gpuhist::pipeline {
-namespace {
 
-void write_file(const std::filesystem::path& path, const std::function<void(const text_sink&)>& pieces) {
+void write_result(const std::filesystem::path& path, const std::function<void(const text_sink&)>& pieces) {
   destination to(path.string(), writing::whole);
   to.write(pieces);
   to.commit();
 }
+
+namespace {
 
 // Opens each file once it is needed: a part without lines need not have one.
 class line_readers {
@@ -39,7 +40,7 @@ class line_readers {
 void write_recorded(const std::filesystem::path& path, std::size_t entries, const recorded_units& found,
                     std::filesystem::path line_files::* which, line_extents input_units::* lines) {
   line_readers from(found.files, which);
-  write_file(path, [&](const text_sink& out) {
+  write_result(path, [&](const text_sink& out) {
     for (std::size_t entry = 0; entry < entries; ++entry) {
       found.ledger.for_each(
           entry, [&](const input_units& recorded, std::uint32_t source) { from.copy(recorded.*lines, source, out); });
@@ -77,7 +78,7 @@ std::optional<units::unit_result> write_unit_outputs(const std::filesystem::path
     return found.ledger.result();
   }
   if (!selects) return measure_inputs(planned, entries, inputs, [](std::string_view) {});
-  write_file(units, [&](const text_sink& out) { made = measure_inputs(planned, entries, inputs, out); });
+  write_result(units, [&](const text_sink& out) { made = measure_inputs(planned, entries, inputs, out); });
   return made;
 }
 

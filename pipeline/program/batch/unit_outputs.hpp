@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -24,6 +25,9 @@ struct recorded_units {
   const unit_ledger& ledger;
   std::vector<line_files> files;  ///< by source
 };
+
+/// Writes a file of the results under a temporary name that is renamed. Throws destination_error.
+void write_result(const std::filesystem::path& path, const std::function<void(const text_sink&)>& pieces);
 
 /// Writes the files that the plan asks for, each under a temporary name that is renamed; in the order of the manifest.
 /// Returns what total.json has of the units; nothing: the plan has none. Throws destination_error, std::system_error,
