@@ -30,7 +30,7 @@ std::uint64_t begin_of(const manifest_entry& entry, std::size_t piece) {
 // Gives inputs to the shards with the least bytes.
 class shard_filler {
  public:
-  shard_filler(const manifest& inputs, unsigned shards) : inputs_(inputs), loads_(shards), target_(0) {
+  shard_filler(const manifest& inputs, unsigned shards) : inputs_(inputs), loads_(shards) {
     for (const manifest_entry& each : inputs.entries) target_ += each.size + cost_of_opening;
     target_ = (target_ + shards - 1) / shards;
     for (unsigned each = 0; each < shards; ++each) queue_.emplace(0, each);
@@ -87,7 +87,7 @@ class shard_filler {
 
   const manifest& inputs_;
   std::vector<std::uint64_t> loads_;
-  std::uint64_t target_;
+  std::uint64_t target_ = 0;
   std::priority_queue<load, std::vector<load>, std::greater<>> queue_;
   std::vector<share> shares_;
 };
@@ -107,8 +107,11 @@ std::vector<share> shares_of(const manifest& inputs, unsigned shards, bool may_d
   const auto is_divided = [&](std::size_t entry) { return may_divide && !inputs.entries[entry].splits.empty(); };
   std::vector<std::size_t> by_size(inputs.entries.size());
   for (std::size_t i = 0; i < by_size.size(); ++i) by_size[i] = i;
-  std::ranges::stable_sort(by_size, std::ranges::greater(),
-                           [&](std::size_t each) { return inputs.entries[each].size; });
+  std::ranges::sort(by_size, [&](std::size_t a, std::size_t b) {
+    const std::uint64_t of_a = inputs.entries[a].size;
+    const std::uint64_t of_b = inputs.entries[b].size;
+    return of_a != of_b ? of_a > of_b : a < b;
+  });
   shard_filler filler(inputs, shards);
   for (const std::size_t each : by_size) {
     if (!is_divided(each)) filler.add_whole(each);

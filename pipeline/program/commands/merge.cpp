@@ -28,6 +28,7 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -131,7 +132,7 @@ std::vector<job_run_times> runs_of(const std::vector<std::string>& folders, cons
       std::ranges::move(read_runs(job_folder(each, part.identity.shard).runs_file()), std::back_inserter(all));
     }
   }
-  std::ranges::stable_sort(all, {}, &job_run_times::began);
+  std::ranges::sort(all, {}, [](const job_run_times& each) { return std::tie(each.began, each.host, each.ended); });
   return all;
 }
 
