@@ -264,9 +264,10 @@ class NewOnly(PlanTest):
         self.fresh()
         duration = time.monotonic() - start
         chosen = random.Random(3)
-        kills = 0
+        kills = rounds = 0
         while kills < KILLS:
-            self.input(f"new-{kills:03}", text(20_000, kills))
+            rounds += 1  # a run may end before it is killed
+            self.input(f"new-{rounds:03}", text(20_000, rounds))
             with (self.inputs / "plain-001").open("ab") as file:
                 file.write(b"more\n")
             with Running("batch", "--engine", ENGINE, self.inputs, "--new-only", "--output-dir", self.out, engine=None) as running:
