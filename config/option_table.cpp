@@ -567,7 +567,8 @@ constexpr std::array rows = {
         jobs, "--shard", "I/N", value_kind::text, "auto", batch_runs, rare,
         "count part I of N; auto: as Slurm or MPI numbers it",
         "Counts part I (1 to N) of N parts of the manifest. All runs compute the same division, with about the same "
-        "number of bytes in each part: whole inputs, and pieces of large files (--split-size). The result of a part is published in DIR/parts; 'gpuhist merge DIR' "
+        "number of bytes in each part: whole inputs, and pieces of large files (--split-size). The result of a part is "
+        "published in DIR/parts; 'gpuhist merge DIR' "
         "adds "
         "the parts. auto: from SLURM_ARRAY_TASK_ID and SLURM_ARRAY_TASK_COUNT, SLURM_PROCID and SLURM_NTASKS, or "
         "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE. Default: all inputs.",

@@ -99,8 +99,8 @@ class unit_run final : public text_observer {
   /// Whether more may be found in the text of this input.
   [[nodiscard]] bool is_open(std::uint64_t input) const;
 
-  /// Returns what was found in an input, and removes it once the readers of the input are destroyed. Its lines have been
-  /// written. Precondition: not is_open(), and publish() was called since.
+  /// Returns what was found in an input, and removes it once the readers of the input are destroyed. Its lines have
+  /// been written. Precondition: not is_open(), and publish() was called since.
   [[nodiscard]] unit_findings take(std::uint64_t input);
 
   // ---- for the readers of inputs -----------------------------------------------------------------------------------
