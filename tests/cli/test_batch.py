@@ -11,7 +11,7 @@ import subprocess
 import time
 import unittest
 
-from support import ENGINE, GPUHIST, PATIENCE, CommandTest, Running, counts_of, main, noise, oracle, run, tar, text, wait_until, zstd
+from support import ENGINE, GPUHIST, PATIENCE, THREAD_SANITIZED, CommandTest, Running, counts_of, main, noise, oracle, run, tar, text, wait_until, zstd
 
 KILLS = int(os.environ.get("TEST_REPEATS", "12"))
 RESULTS = ("files.jsonl", "errors.jsonl", "total.json")
@@ -371,6 +371,7 @@ class Locked(BatchTest):
         self.assertEqual(ended.status, 0, ended)
         self.assertIn("another run writes to this folder: process ", ended.stderr)
 
+    @unittest.skipIf(THREAD_SANITIZED, "the thread sanitizer calls no handler while a thread waits in fcntl()")
     def test_a_run_that_waits_ends_by_a_signal(self):
         self.input("a", b"abc")
         self.batch(self.inputs)

@@ -50,6 +50,8 @@ TEST_CASE_FIXTURE(opening, "a file is read at any offset up to its end") {
   CHECK(text_at(file, 5, std::uint64_t{1} << 63U).empty());
 }
 
+// The sanitizer examines memory with a pipe of its own, and reports valid memory as invalid without descriptors.
+#if !defined(__SANITIZE_ADDRESS__)
 TEST_CASE_FIXTURE(opening, "a file that cannot be opened for lack of descriptors is not unreadable") {
   const temporary_folder folder;
   const std::string path = folder.file("f", "text");
@@ -66,6 +68,7 @@ TEST_CASE_FIXTURE(opening, "a file that cannot be opened for lack of descriptors
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
   CHECK(kind == io::failure_kind::out_of_memory);
 }
+#endif
 
 TEST_CASE_FIXTURE(opening, "a file that has grown is read beyond its size hint") {
   const temporary_folder folder;
