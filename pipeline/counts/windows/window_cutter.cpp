@@ -140,7 +140,7 @@ void window_cutter::end_run(stream& current, window_end reason, const std::strin
   events_(run_finished{current.id});
 }
 
-window_head window_cutter::head_of(const stream& current) const {
+window_head window_cutter::head_of(const stream& current) {
   window_head head{.first_offset = current.panes.front().offset,
                    .end_offset = current.offset,
                    .start = current.panes.front().time,

@@ -109,7 +109,7 @@ class window_cutter {
   void end_run(stream& current, window_end reason, const std::string& error, window_time now);
   void close_window(stream& current, window_end reason, const std::string& error);
   [[nodiscard]] std::uint64_t& next_index(stream& of) { return shape_.numbered_by_input ? of.next_index : next_index_; }
-  [[nodiscard]] window_head head_of(const stream& current) const;
+  [[nodiscard]] static window_head head_of(const stream& current);
   void wait_for_verdict(const waiting_windows& window);
   void judge();
   void judge_before(pane_id frontier);

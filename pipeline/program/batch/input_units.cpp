@@ -1,36 +1,21 @@
 #include "pipeline/program/batch/input_units.hpp"
 
 #include "pipeline/counts/packed_numbers.hpp"
+#include "pipeline/program/batch/record_head.hpp"
 
 #include <bit>
-#include <cstring>
 #include <memory>
 #include <utility>
 
 namespace gpuhist::pipeline {
 namespace {
 
-// As the head of the records of job_ledger, with other types.
-struct unit_record_head {
-  std::uint64_t entry = 0;
-  std::uint32_t part = 0;
-  std::uint32_t type = 0;
-};
-
 constexpr std::uint32_t type_of_units = 100;
 constexpr std::uint32_t type_of_sync = 101;
 
 std::uint32_t type_of(std::string_view record) {
-  unit_record_head head;
-  if (record.size() < sizeof head) return 0;
-  std::memcpy(&head, record.data(), sizeof head);
-  return head.type;
-}
-
-std::string bytes_of(const unit_record_head& head) {
-  std::string bytes(sizeof head, '\0');
-  std::memcpy(bytes.data(), &head, sizeof head);
-  return bytes;
+  const auto head = fixed_in<record_head>(record);
+  return head ? head->type : 0;
 }
 
 std::uint64_t bits_of(double value) { return std::bit_cast<std::uint64_t>(value); }
@@ -152,14 +137,13 @@ std::string packed_input_units(const input_units& record) {
   pack(out, record.values);
   out.number(record.best.size());
   for (const units::ranked_record& each : record.best) pack(out, each);
-  return bytes_of({.entry = record.of.entry, .part = record.of.part, .type = type_of_units}) + out.take();
+  return fixed_bytes(record_head{.entry = record.of.entry, .part = record.of.part, .type = type_of_units}) + out.take();
 }
 
 bool is_input_units(std::string_view record) { return type_of(record) == type_of_units; }
 
 input_units unpacked_input_units(std::string_view record, std::size_t classes) {
-  unit_record_head head;
-  std::memcpy(&head, record.data(), sizeof head);
+  const record_head head = fixed_in<record_head>(record).value();
   unpacker in(record.substr(sizeof head));
   input_units made{.of = {.entry = head.entry, .part = head.part}};
   made.unit_lines = unpack_lines(in);
@@ -172,7 +156,7 @@ input_units unpacked_input_units(std::string_view record, std::size_t classes) {
   return made;
 }
 
-std::string packed_sync_record() { return bytes_of({.entry = 0, .part = 0, .type = type_of_sync}); }
+std::string packed_sync_record() { return fixed_bytes(record_head{.type = type_of_sync}); }
 
 bool is_sync_record(std::string_view record) { return type_of(record) == type_of_sync; }
 

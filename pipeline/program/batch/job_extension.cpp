@@ -141,10 +141,9 @@ class journal_copy {
   std::string format_;  // of the last member
 };
 
-std::function<void(std::string_view)> adding_to(job_ledger& ledger, const plan& planned, const manifest& inputs) {
+std::function<void(std::string_view)> adding_to(job_ledger& ledger) {
   return [&](std::string_view record) {
-    const auto known = unpacked_record(record, planned.partition.classes);
-    if (known && known->entry < inputs.entries.size() && !ledger.is_finished(known->entry)) ledger.add(*known);
+    if (const auto known = ledger.open_record(record)) ledger.add(*known);
   };
 }
 
@@ -180,7 +179,7 @@ std::vector<entry_progress> read_progress(const job_folder& folder, const plan& 
         printable(folder.journal_file().string()) +
         ": this state is of another job; give the options of the first run, or another --output-dir");
   };
-  read_journal(file.get(), check, adding_to(ledger, planned, inputs));
+  read_journal(file.get(), check, adding_to(ledger));
   for (std::size_t i = 0; i < made.size(); ++i) made[i] = progress_in(ledger, i);
   return made;
 }
@@ -196,7 +195,7 @@ extended_job extend_job(const job_folder& folder, const plan& planned, const con
   job_ledger ledger(old.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
   const job_identity identity = identity_of(typed, old.identity, {});
   // refuses the state of another job, and removes what follows the valid records
-  const job_journal checked(folder.journal_file(), header_of(identity), adding_to(ledger, planned, old));
+  const job_journal checked(folder.journal_file(), header_of(identity), adding_to(ledger));
   const auto progress_of = [&](std::size_t entry) { return progress_in(ledger, entry); };
   extended_job made;
   made.changes = extend(old, progress_of, std::move(found),

@@ -22,7 +22,6 @@
 namespace gpuhist::pipeline {
 namespace {
 
-constexpr std::chrono::seconds longest_unsynchronized(2);
 constexpr std::size_t record_head_bytes = sizeof(std::uint32_t) + sizeof(std::uint64_t);  // length and checksum
 constexpr std::uint32_t longest_record = std::uint32_t{64} << 20U;
 
@@ -161,7 +160,7 @@ void job_journal::write() {
   }
   end_ += held_.size();
   held_.clear();
-  if (std::chrono::steady_clock::now() - synchronized_ > longest_unsynchronized) synchronize();
+  if (std::chrono::steady_clock::now() - synchronized_ > synchronized_every) synchronize();
 }
 
 void job_journal::synchronize() {

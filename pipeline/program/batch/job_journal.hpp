@@ -25,8 +25,11 @@ struct journal_content {
 journal_content read_journal(int file, const std::function<void(const std::string&)>& begin,
                              const std::function<void(std::string_view)>& use);
 
-/// One thread. Records that were written survive the death of the process at once, and a power failure after 2
-/// seconds.
+/// What is written to the files of a job is synchronized after this time.
+constexpr std::chrono::seconds synchronized_every(2);
+
+/// One thread. Records that were written survive the death of the process at once, and a power failure after
+/// `synchronized_every`.
 class job_journal {
  public:
   /// Opens the journal, or creates it: written under a temporary name, synced, renamed, the folder synced. Calls `use`

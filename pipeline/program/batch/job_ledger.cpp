@@ -1,19 +1,13 @@
 #include "pipeline/program/batch/job_ledger.hpp"
 
+#include "pipeline/program/batch/record_head.hpp"
+
 #include <array>
-#include <cstring>
 #include <limits>
 #include <utility>
 
 namespace gpuhist::pipeline {
 namespace {
-
-// The fixed part of a record; the packed report follows it.
-struct record_head {
-  std::uint64_t entry = 0;
-  std::uint32_t member = 0;
-  std::uint32_t type = 0;
-};
 
 // Of a prefix, after the head.
 struct prefix_head {
@@ -34,22 +28,19 @@ std::string packed_prefix(const job_record& record) {
   if (edges.first) head.edges[2] |= has_first;
   if (edges.last) head.edges[2] |= has_last;
   if (edges.is_empty) head.edges[2] |= is_empty;
-  std::string bytes(sizeof head, '\0');
-  std::memcpy(bytes.data(), &head, sizeof head);
-  return bytes;
+  return fixed_bytes(head);
 }
 
 // Returns the number of bytes that it took; 0: they are not of a prefix.
 std::size_t unpack_prefix(std::string_view bytes, job_record& to) {
-  prefix_head head;
-  if (bytes.size() < sizeof head) return 0;
-  std::memcpy(&head, bytes.data(), sizeof head);
-  to.frames = head.frames;
-  to.text_before = head.text_before;
-  to.edges.is_empty = (head.edges[2] & is_empty) != 0;
-  if ((head.edges[2] & has_first) != 0) to.edges.first = head.edges[0];
-  if ((head.edges[2] & has_last) != 0) to.edges.last = head.edges[1];
-  return sizeof head;
+  const auto head = fixed_in<prefix_head>(bytes);
+  if (!head) return 0;
+  to.frames = head->frames;
+  to.text_before = head->text_before;
+  to.edges.is_empty = (head->edges[2] & is_empty) != 0;
+  if ((head->edges[2] & has_first) != 0) to.edges.first = head->edges[0];
+  if ((head->edges[2] & has_last) != 0) to.edges.last = head->edges[1];
+  return sizeof *head;
 }
 
 constexpr std::size_t spilled_after = std::size_t{1} << 20U;  // bytes
@@ -58,23 +49,19 @@ constexpr finished_inputs::location no_location = std::numeric_limits<finished_i
 }  // namespace
 
 std::string packed_record(const job_record& record) {
-  const record_head head{
-      .entry = record.entry, .member = record.member, .type = static_cast<std::uint32_t>(record.type)};
-  std::string bytes(sizeof head, '\0');
-  std::memcpy(bytes.data(), &head, sizeof head);
+  std::string bytes = fixed_bytes(
+      record_head{.entry = record.entry, .part = record.member, .type = static_cast<std::uint32_t>(record.type)});
   if (record.type == job_record::kind::prefix) bytes += packed_prefix(record);
   if (record.type != job_record::kind::members) bytes += packed_report(record.report);
   return bytes;
 }
 
 std::optional<job_record> unpacked_record(std::string_view bytes, std::size_t classes) {
-  record_head head;
-  if (bytes.size() < sizeof head) return std::nullopt;
-  std::memcpy(&head, bytes.data(), sizeof head);
-  if (head.type > static_cast<std::uint32_t>(job_record::kind::prefix)) return std::nullopt;
+  const auto head = fixed_in<record_head>(bytes);
+  if (!head || head->type > static_cast<std::uint32_t>(job_record::kind::prefix)) return std::nullopt;
   job_record made{
-      .type = static_cast<job_record::kind>(head.type), .entry = head.entry, .member = head.member, .report = {}};
-  bytes.remove_prefix(sizeof head);
+      .type = static_cast<job_record::kind>(head->type), .entry = head->entry, .member = head->part, .report = {}};
+  bytes.remove_prefix(sizeof *head);
   if (made.type == job_record::kind::prefix) {
     const std::size_t taken = unpack_prefix(bytes, made);
     if (taken == 0) return std::nullopt;
@@ -91,6 +78,12 @@ job_ledger::job_ledger(std::size_t entries, const gpu::partition& counted, const
   sum_.complete = true;
   sum_.partition = counted;
   sum_.verified = sum_.unverified = no_text;
+}
+
+std::optional<job_record> job_ledger::open_record(std::string_view bytes) const {
+  std::optional<job_record> known = unpacked_record(bytes, sum_.partition.classes);
+  if (known && (known->entry >= entries_.size() || is_finished(known->entry))) known.reset();
+  return known;
 }
 
 void job_ledger::add(const job_record& record) {

@@ -51,6 +51,10 @@ class job_ledger {
   job_ledger(std::size_t entries, const gpu::partition& counted, const gpu::tally& no_text,
              const spill_folder& spilled_to);
 
+  /// The record with these bytes, to be added; nothing: its entry is finished or not in the manifest, or the bytes are
+  /// of another version.
+  [[nodiscard]] std::optional<job_record> open_record(std::string_view bytes) const;
+
   /// Precondition: its entry is not finished.
   void add(const job_record& record);
 

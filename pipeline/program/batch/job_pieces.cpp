@@ -216,11 +216,7 @@ void join_pieces(const job_division& division, const job_ledger& from, job_ledge
       joined.push_back(&pieces[each]);
     }
     if (reports.size() < joined.size()) continue;
-    const bool is_refused =
-        std::ranges::find(reports, failure_kind::refused, &input_report::error_kind) != reports.end();
-    to.add({.type = is_refused ? job_record::kind::refused : job_record::kind::input,
-            .entry = division.entry_of[first],
-            .report = joined_report(reports, joined)});
+    to.add({.entry = division.entry_of[first], .report = joined_report(reports, joined)});
   }
 }
 

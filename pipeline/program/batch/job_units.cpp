@@ -18,8 +18,6 @@
 namespace gpuhist::pipeline {
 namespace {
 
-constexpr std::chrono::seconds lines_synchronized_every(2);
-
 // The order of equal ranks, which does not depend on the order in which inputs are read.
 std::uint64_t order_of(const input_part_key& key) {
   constexpr unsigned bits_of_part = 32;
@@ -115,7 +113,7 @@ void job_units::write() {
 }
 
 void job_units::synchronize_in_time() {
-  if (ledger_.is_used() && std::chrono::steady_clock::now() - synchronized_ > lines_synchronized_every) synchronize();
+  if (ledger_.is_used() && std::chrono::steady_clock::now() - synchronized_ > synchronized_every) synchronize();
 }
 
 // The record of synchronization is written after the lines are on disk.

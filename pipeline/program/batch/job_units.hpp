@@ -43,7 +43,7 @@ class job_units {
   /// To be called before the journal is written.
   void write();
 
-  /// Writes the journal and the lines to disk, if they have not been for 2 seconds.
+  /// Writes the journal and the lines to disk, if they have not been for `synchronized_every`.
   void synchronize_in_time();
   void synchronize();
 

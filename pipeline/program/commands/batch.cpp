@@ -275,9 +275,7 @@ class batch_job {
     remove_records_without_lines(folder_, header_, planned);
     job_journal journal(folder_.journal_file(), header_, [&](std::string_view record) {
       if (units.add(record)) return;
-      const auto known = unpacked_record(record, planned.partition.classes);
-      if (known && known->entry < inputs.entries.size() && !ledger.is_finished(known->entry))
-        add_record(*known, ledger, units);
+      if (const auto known = ledger.open_record(record)) add_record(*known, ledger, units);
     });
     if (!typed_.quiet && ledger.finished() + ledger.begun() > 0) complain(found_text(ledger, chosen.size()));
     const kept_stop_signal stop_signal;
