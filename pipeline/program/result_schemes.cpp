@@ -94,8 +94,8 @@ std::vector<config::scheme> common_schemes(const std::vector<scheme_names>& resu
   const bool have_byte_counts = std::ranges::all_of(results, &scheme_names::has_byte_counts);
   const auto other =
       std::ranges::find_if(results, [&](const scheme_names& each) { return !are_equal(each, results.front()); });
-  const bool is_chosen = have_byte_counts && !typed.empty();
-  if (other != results.end() && !(is_chosen && other->ignore_case == results.front().ignore_case)) {
+  const bool must_be_equal = !have_byte_counts || typed.empty();
+  if (other != results.end() && (must_be_equal || other->ignore_case != results.front().ignore_case)) {
     refuse_different(results.front(), *other, have_byte_counts);
   }
   const bool ignore_case = !results.empty() && results.front().ignore_case;
