@@ -1,6 +1,7 @@
 // The fixed part of each record of the journal of a job.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -28,7 +29,7 @@ template <typename Fixed>
 std::optional<Fixed> fixed_in(std::string_view bytes) {
   if (bytes.size() < sizeof(Fixed)) return std::nullopt;
   Fixed value;
-  std::memcpy(&value, bytes.data(), sizeof value);
+  std::copy_n(bytes.begin(), sizeof value, reinterpret_cast<char*>(&value));
   return value;
 }
 

@@ -262,7 +262,7 @@ class batch_job {
 
   // Whatever happens, a later run continues from what this one has recorded.
   ending run() {
-    plan planned = plan_of_run(typed_);
+    const plan planned = plan_of_run(typed_);
     folder_.create();
     const job_lock lock(folder_.lock_file(), waiting());
     if (shard_.count == 0) settle_extension(folder_);
