@@ -2,8 +2,8 @@
 # Builds and runs the tests.
 #   scripts/test.sh [CTEST ARGUMENTS]  the tests of the build with warnings as errors (preset dev)
 #   scripts/test.sh --all              the steps of CI: these tests, formatting, installation, clang-tidy of changed
-#                                      files, the quick part of each sanitizer; less than 30 minutes on 2 cores
-#   scripts/test.sh --long             all other tests: before an issue is closed
+#                                      files, the quick part of each sanitizer; of large tests a sample
+#   scripts/test.sh --long             all tests as a whole: before an issue is closed
 # docs/testing.md lists the checks of each step. A failed step does not stop the others. The exit status is 0 only if
 # all steps passed.
 set -euo pipefail
@@ -68,13 +68,14 @@ installed_program() {
   return $status
 }
 
-# The quick parts take a sample of the cases in which a sanitizer finds nothing that it does not find in a few of them.
+# CI takes a sample of the cases of large tests, so that a change does not wait for its verdict.
+sampled_tests() { CAMPAIGN=sample tests "$@"; }
 
 # Memory errors: decoders, readers of archives and kernels.
-quick_address_sanitizer() { build asan gpuhist_memory_tests && CAMPAIGN=sample tests asan -LE long -L memory; }
+quick_address_sanitizer() { build asan gpuhist_memory_tests && sampled_tests asan -LE long -L memory; }
 
 # Data races: the test programs and suites of the command in which threads interact most.
-quick_thread_sanitizer() { build tsan gpuhist gpuhist_race_tests && CAMPAIGN=sample tests tsan -LE long -L race; }
+quick_thread_sanitizer() { build tsan gpuhist gpuhist_race_tests && sampled_tests tsan -LE long -L race; }
 
 without_cuda() { build host-only gpuhist && installed_program host-only; }
 
@@ -83,7 +84,7 @@ case $mode in
   '') step 'tests (dev)' build_and_test dev -LE long ${ctest_arguments[@]+"${ctest_arguments[@]}"} ;;
   --all)
     step 'build (ci)' build ci
-    step 'tests (ci)' tests ci -LE long
+    step 'tests (ci)' sampled_tests ci -LE long
     step 'formatting' formatted
     step 'the installed program' installed_program ci
     step 'clang-tidy, changed files' scripts/tidy.sh
@@ -91,7 +92,7 @@ case $mode in
     step 'thread sanitizer, quick part' quick_thread_sanitizer
     ;;
   --long)
-    step 'long tests (dev)' build_and_test dev -L long
+    step 'tests (dev)' build_and_test dev
     step 'the build without CUDA, installed' without_cuda
     step 'clang-tidy, all files' scripts/tidy.sh --all
     step 'tests (address and undefined behaviour sanitizers)' build_and_test asan -LE long

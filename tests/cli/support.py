@@ -31,7 +31,7 @@ TEST_DATA = os.environ.pop("GPUHIST_TEST_DATA", None)  # test files of other pro
 SANITIZED = bool(os.environ.get("TEST_SANITIZE"))
 THREAD_SANITIZED = "thread" in os.environ.get("TEST_SANITIZE", "")
 SKIPPED = 77  # the exit status that ctest reports as "skipped"
-SAMPLE = os.environ.get("CAMPAIGN") == "sample"  # the quick part of the sanitizer checks
+SAMPLE = os.environ.get("CAMPAIGN") == "sample"  # in CI
 PATIENCE = 60  # seconds; a program that runs longer is considered hung
 
 # Signals that the shell or ctest ignores are not ignored here. So a process that is started has their default actions.

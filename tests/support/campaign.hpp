@@ -1,6 +1,6 @@
-// How much of a large test is run. CAMPAIGN=sample: little, for the quick part of the sanitizer checks; CAMPAIGN=all:
-// everything, for tests labelled `long`; otherwise enough for every run of the tests. FUZZ_RUNS and FUZZ_SEED choose
-// the number of runs and the random numbers of the fuzz tests.
+// How much of a large test is run. CAMPAIGN=sample: little, for CI; CAMPAIGN=all: everything, for tests labelled
+// `long`; otherwise enough for every run of the tests. FUZZ_RUNS and FUZZ_SEED choose the number of runs and the random
+// numbers of the fuzz tests.
 #pragma once
 
 #include <cstddef>
