@@ -11,9 +11,9 @@ import subprocess
 import time
 import unittest
 
-from support import ENGINE, GPUHIST, PATIENCE, THREAD_SANITIZED, CommandTest, Running, counts_of, main, noise, oracle, run, tar, text, wait_until, zstd
+from support import ENGINE, GPUHIST, PATIENCE, SAMPLE, SANITIZED, THREAD_SANITIZED, CommandTest, Running, counts_of, main, noise, oracle, run, tar, text, wait_until, zstd
 
-KILLS = int(os.environ.get("TEST_REPEATS", "12"))
+KILLS = int(os.environ.get("TEST_REPEATS", "4" if SANITIZED or SAMPLE else "12"))
 RESULTS = ("files.jsonl", "errors.jsonl", "total.json")
 
 
