@@ -1,7 +1,6 @@
 """`gpuhist batch`: a run that was killed inside large files continues there, and the results are those of one run."""
 
 import json
-import os
 import random
 import signal
 import struct
@@ -9,9 +8,8 @@ import subprocess
 import time
 
 from support import ENGINE, CommandTest, Running, main, noise, run, text, zstd
+from test_batch import KILLS, RESULTS
 
-KILLS = int(os.environ.get("TEST_REPEATS", "12"))
-RESULTS = ("files.jsonl", "errors.jsonl", "total.json")
 PREFIX = 5  # job_record::kind::prefix
 OPTIONS = ("-T", "2", "--checkpoint-every", "1ms", "--trust-names")
 
