@@ -377,6 +377,7 @@ class Folder(DamageTest):
     def test_a_run_with_the_option_continues_one_without_it(self):
         self.assertEqual(self.tree().status, 1)
         self.assertEqual({each.name for each in self.out.iterdir()}, {"0.log", "3.log", RECORD})
+
         def written():  # not the time of access: the oracle reads the file
             state = (self.out / "0.log").stat()
             return state.st_ino, state.st_size, state.st_mtime_ns
