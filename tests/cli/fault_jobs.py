@@ -32,6 +32,8 @@ class Job:
         return self.check(after(self.commands, outcome.inputs, outcome.output), outcome.failed)
 
     def check(self, output, failed):
+        if "total.json" not in output:
+            return "no total.json after the commands without faults"
         total = json.loads(output["total.json"])
         if not total["complete"]:
             return "inputs failed" if failed in self.COST_NO_INPUT else None
