@@ -203,6 +203,7 @@ planned_entries plan_entries(const plan& planned, const planning& how) {
     }
   }
   add_fingerprints(made.entries, how, planned.threads);
+  for (const manifest_entry& each : made.entries) check_error(each);
   if (how.split_bytes) {
     in_parallel(made.entries.size(), planned.threads,
                 [&](std::size_t i) { add_splits(made.entries[i], planned, *how.split_bytes); });
