@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::size_t values = 256;
 constexpr std::uint32_t alignment = 256;
-constexpr std::size_t max_jobs = 1024;  // the constructor reserves pointers for this number of jobs
 
 std::uint32_t aligned(std::uint64_t bytes) {
   return static_cast<std::uint32_t>((bytes + alignment - 1) / alignment * alignment);

@@ -25,6 +25,8 @@ namespace gpuhist::gpu::cuda {
 /// Owned by one lane, not thread-safe. Only the constructor allocates.
 class batch {
  public:
+  static constexpr std::size_t max_jobs = 1024;  ///< for which the constructor reserves memory
+
   /// A range of host memory that is copied at once, and its offset in device memory.
   struct piece {
     const std::byte* from = nullptr;

@@ -22,6 +22,7 @@ lane::buffers::buffers(const lane_environment& shared)
     : jobs(shared.api, shared.max_copy, shared.copy_extents, shared.layout.pair_columns()),
       bytes(shared.api, batch::device_bytes(shared.max_copy)),
       extents(shared.api, shared.copy_extents * sizeof(extent)),
+      copies(),
       copied_extents(),
       rows(shared.api, batch::row_bytes(shared.copy_extents, shared.layout.pair_columns())),
       copy_begin(shared.api),
@@ -30,6 +31,7 @@ lane::buffers::buffers(const lane_environment& shared)
       counted(shared.api) {
   constexpr std::size_t few = 16;
   copied_extents.reserve(few);
+  copies.reserve(batch::max_jobs + 1);
 }
 
 lane::lane(lane_environment& shared, lane_tallies& tallies, const event& base)
@@ -147,12 +149,7 @@ void lane::enqueue(buffers& set) {
   const auto extents = set.jobs.extents();
   const auto rows = set.jobs.rows();
   set.copy_begin.record(stream_);
-  for (const batch::piece& each : set.jobs.pieces()) {
-    if (each.size == 0) continue;
-    check(api, api.copy_to_device(set.bytes.as<std::byte>() + each.at, each.from, each.size, stream_.get()),
-          "copying a chunk to the device (cudaMemcpyAsync)");
-  }
-  copy_extents(set);
+  copy_to_device(set);
   set.copy_end.record(stream_);
   if (!extents.empty()) {
     check(api, api.clear(set.rows.as<void>(), rows.size_bytes(), stream_.get()),
@@ -174,14 +171,24 @@ void lane::enqueue(buffers& set) {
   set.counted.record(stream_);
 }
 
-// The chunks of a large file have the same extents, which need not be copied between the large copies again.
-void lane::copy_extents(buffers& set) {
+void lane::copy_to_device(buffers& set) {
+  set.copies.clear();
+  for (const batch::piece& each : set.jobs.pieces()) {
+    if (each.size > 0) set.copies.push_back({set.bytes.as<std::byte>() + each.at, each.from, each.size});
+  }
+  add_extents(set);
+  if (set.copies.empty()) return;
+  check(shared_.api, shared_.api.copy_to_device(set.copies, stream_.get()),
+        set.copies.size() > 1 ? "copying chunks to the device (cudaMemcpyBatchAsync)"
+                              : "copying a chunk to the device (cudaMemcpyAsync)");
+}
+
+// The chunks of a large file have the same extents, which need not be copied with each of them.
+void lane::add_extents(buffers& set) {
   const auto extents = set.jobs.extents();
   if (extents.empty() || std::ranges::equal(extents, set.copied_extents)) return;
   set.copied_extents.clear();
-  check(shared_.api,
-        shared_.api.copy_to_device(set.extents.as<void>(), extents.data(), extents.size_bytes(), stream_.get()),
-        "copying the extents of a chunk to the device (cudaMemcpyAsync)");
+  set.copies.push_back({set.extents.as<void>(), extents.data(), extents.size_bytes()});
   if (extents.size() <= set.copied_extents.capacity()) set.copied_extents.assign(extents.begin(), extents.end());
 }
 

@@ -65,6 +65,7 @@ class lane {
     batch jobs;
     device_memory bytes;
     device_memory extents;
+    std::vector<device_copy> copies;     // of `bytes` and `extents`
     std::vector<extent> copied_extents;  // few, which are in `extents`; empty: others are
     device_memory rows;
     event copy_begin;
@@ -80,7 +81,8 @@ class lane {
   void add(buffers& set, counting_job& job) noexcept;
   void begin(buffers& set) noexcept;
   void enqueue(buffers& set);
-  void copy_extents(buffers& set);
+  void copy_to_device(buffers& set);
+  static void add_extents(buffers& set);
   void count_pairs(const buffers& set, const kernel_launch& counts);
   void finish(buffers& set) noexcept;
   static void complete(buffers& set, const std::exception_ptr& failure) noexcept;

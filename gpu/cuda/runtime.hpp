@@ -69,6 +69,13 @@ struct frame_launch {
   units::unit_launch units{};  ///< of the text and the extents above; without text: units are not measured
 };
 
+/// A copy from host memory to device memory.
+struct device_copy {
+  void* to = nullptr;
+  const void* from = nullptr;
+  std::size_t bytes = 0;
+};
+
 /// Each call returns the error code of the runtime, which `error_text` explains. Calls may come from any thread; each
 /// thread has its own current device, as in CUDA.
 class runtime {
@@ -102,7 +109,8 @@ class runtime {
   virtual result event_synchronize(event_handle event) = 0;
   virtual result event_elapsed(float& milliseconds, event_handle from, event_handle to) = 0;
 
-  virtual result copy_to_device(void* to, const void* from, std::size_t bytes, stream_handle stream) = 0;
+  /// All copies, in any order, before later work of the stream.
+  virtual result copy_to_device(std::span<const device_copy> copies, stream_handle stream) = 0;
   virtual result copy_to_host(void* to, const void* from, std::size_t bytes, stream_handle stream) = 0;
   virtual result clear(void* memory, std::size_t bytes, stream_handle stream) = 0;
   virtual result count_lane_private(const kernel_launch& launch, stream_handle stream) = 0;

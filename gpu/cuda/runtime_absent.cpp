@@ -28,7 +28,7 @@ class absent_runtime final : public runtime {
   result event_record(event_handle, stream_handle) override { return no_device; }
   result event_synchronize(event_handle) override { return no_device; }
   result event_elapsed(float&, event_handle, event_handle) override { return no_device; }
-  result copy_to_device(void*, const void*, std::size_t, stream_handle) override { return no_device; }
+  result copy_to_device(std::span<const device_copy>, stream_handle) override { return no_device; }
   result copy_to_host(void*, const void*, std::size_t, stream_handle) override { return no_device; }
   result clear(void*, std::size_t, stream_handle) override { return no_device; }
   result count_lane_private(const kernel_launch&, stream_handle) override { return no_device; }

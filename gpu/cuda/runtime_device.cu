@@ -7,8 +7,10 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
+#include <span>
 
 namespace gpuhist::gpu::cuda {
 namespace {
@@ -30,6 +32,39 @@ std::string bus_id_of(const cudaDeviceProp& properties) {
   std::snprintf(text.data(), text.size(), "%04x:%02x:%02x.0", static_cast<unsigned>(properties.pciDomainID),
                 static_cast<unsigned>(properties.pciBusID), static_cast<unsigned>(properties.pciDeviceID));
   return text.data();
+}
+
+cudaError_t copy_one(const device_copy& copy, cudaStream_t stream) {
+  return cudaMemcpyAsync(copy.to, copy.from, copy.bytes, cudaMemcpyHostToDevice, stream);
+}
+
+// The link rests for about 4 us between two copies, but not between those of one call: docs/tuning.md.
+cudaError_t copy_together(std::span<const device_copy> copies, cudaStream_t stream) {
+#if CUDART_VERSION >= 13000
+  constexpr std::size_t most = 64;
+  std::array<void*, most> to{};
+  std::array<const void*, most> from{};
+  std::array<std::size_t, most> bytes{};
+  while (!copies.empty()) {
+    const std::size_t count = std::min(most, copies.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      to[i] = copies[i].to;
+      from[i] = copies[i].from;
+      bytes[i] = copies[i].bytes;
+    }
+    cudaMemcpyAttributes all{};
+    all.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+    std::size_t first = 0;
+    const cudaError_t code = cudaMemcpyBatchAsync(to.data(), from.data(), bytes.data(), count, &all, &first, 1, stream);
+    if (code != cudaSuccess) return code;
+    copies = copies.subspan(count);
+  }
+#else
+  for (const device_copy& each : copies) {
+    if (const cudaError_t code = copy_one(each, stream); code != cudaSuccess) return code;
+  }
+#endif
+  return cudaSuccess;
 }
 
 class device_runtime final : public runtime {
@@ -94,8 +129,12 @@ class device_runtime final : public runtime {
     return cudaEventElapsedTime(&milliseconds, as_event(from), as_event(to));
   }
 
-  result copy_to_device(void* to, const void* from, std::size_t bytes, stream_handle stream) override {
-    return cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, as_stream(stream));
+  result copy_to_device(std::span<const device_copy> copies, stream_handle stream) override {
+    if (copies.size() > 1) return copy_together(copies, as_stream(stream));
+    for (const device_copy& each : copies) {
+      if (const cudaError_t code = copy_one(each, as_stream(stream)); code != cudaSuccess) return code;
+    }
+    return success;
   }
   result copy_to_host(void* to, const void* from, std::size_t bytes, stream_handle stream) override {
     return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, as_stream(stream));

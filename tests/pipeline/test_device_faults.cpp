@@ -34,7 +34,8 @@
 // (gpu/cuda/kept_memory): the memory of the ring, and page-locked memory. One of the tests here has no memory then.
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {
-  return "leak:gpuhist::gpu::cuda::pinned_memory::pinned_memory\nleak:gpuhist::pipeline::ring::ring\n";
+  return "leak:gpuhist::gpu::cuda::pinned_memory::pinned_memory\nleak:gpuhist::pipeline::ring::ring\n"
+         "leak:gpuhist::pipeline::staging_slots::locked_memory\n";
 }
 #endif
 

@@ -55,8 +55,9 @@ class failing_runtime final : public runtime {
   result event_elapsed(float& milliseconds, event_handle from, event_handle to) override {
     return unless_planned("cudaEventElapsedTime", [&] { return inner_->event_elapsed(milliseconds, from, to); });
   }
-  result copy_to_device(void* to, const void* from, std::size_t bytes, stream_handle stream) override {
-    return unless_planned("cudaMemcpyAsync", [&] { return inner_->copy_to_device(to, from, bytes, stream); });
+  result copy_to_device(std::span<const device_copy> copies, stream_handle stream) override {
+    const char* const call = copies.size() > 1 ? "cudaMemcpyBatchAsync" : "cudaMemcpyAsync";
+    return unless_planned(call, [&] { return inner_->copy_to_device(copies, stream); });
   }
   result copy_to_host(void* to, const void* from, std::size_t bytes, stream_handle stream) override {
     return unless_planned("cudaMemcpyAsync", [&] { return inner_->copy_to_host(to, from, bytes, stream); });

@@ -267,15 +267,19 @@ class fake_runtime final : public runtime {
     return ok;
   }
 
-  result copy_to_device(void* to, const void* from, std::size_t bytes, stream_handle stream) override {
-    return enqueue(stream, [=, this, device = device_of(stream)] {
-      if (!on_device(device, to, bytes) || !registered(from, bytes)) return;
-      if (ledger_->may_be_lost) {
-        copy_unseen(to, from, bytes);
-      } else {
-        std::memcpy(to, from, bytes);
-      }
-    });
+  result copy_to_device(std::span<const device_copy> copies, stream_handle stream) override {
+    for (const device_copy& each : copies) {
+      const result code = enqueue(stream, [each, this, device = device_of(stream)] {
+        if (!on_device(device, each.to, each.bytes) || !registered(each.from, each.bytes)) return;
+        if (ledger_->may_be_lost) {
+          copy_unseen(each.to, each.from, each.bytes);
+        } else {
+          std::memcpy(each.to, each.from, each.bytes);
+        }
+      });
+      if (code != ok) return code;
+    }
+    return ok;
   }
   result copy_to_host(void* to, const void* from, std::size_t bytes, stream_handle stream) override {
     return enqueue(stream, [=, this, device = device_of(stream)] {

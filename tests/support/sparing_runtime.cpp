@@ -61,8 +61,8 @@ class sparing_runtime final : public cuda::runtime {
   result event_elapsed(float& out, cuda::event_handle from, cuda::event_handle to) override {
     return call([&] { return inner_->event_elapsed(out, from, to); });
   }
-  result copy_to_device(void* to, const void* from, std::size_t bytes, cuda::stream_handle stream) override {
-    return call([&] { return inner_->copy_to_device(to, from, bytes, stream); });
+  result copy_to_device(std::span<const cuda::device_copy> copies, cuda::stream_handle stream) override {
+    return call([&] { return inner_->copy_to_device(copies, stream); });
   }
   result copy_to_host(void* to, const void* from, std::size_t bytes, cuda::stream_handle stream) override {
     return call([&] { return inner_->copy_to_host(to, from, bytes, stream); });

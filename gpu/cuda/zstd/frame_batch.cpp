@@ -223,8 +223,8 @@ void frame_batch::clear() noexcept {
 
 void frame_batch::copy_to_device(void* to, const void* from, std::size_t bytes, const stream& on) {
   if (bytes == 0) return;
-  check(api_, api_.copy_to_device(to, from, bytes, on.get()),
-        "copying compressed frames to the device (cudaMemcpyAsync)");
+  const device_copy copy{.to = to, .from = from, .bytes = bytes};
+  check(api_, api_.copy_to_device({&copy, 1}, on.get()), "copying compressed frames to the device (cudaMemcpyAsync)");
 }
 
 void frame_batch::copy_to_host(void* to, const void* from, std::size_t bytes, const stream& on) {
