@@ -265,7 +265,8 @@ class Archives(WindowTest):
         self.assert_windows(windows, texts, offsets)
         self.assertEqual([each["complete"] for each in windows], [True] * 6 + [False, True])
         self.assertEqual(windows[6]["closed_by"], "error")
-        self.assertEqual(windows[6]["error"], ended.documents_of("input")[0]["error"])
+        hurt_input = next(each for each in ended.documents_of("input") if each["name"] == str(path))
+        self.assertEqual(windows[6]["error"], hurt_input["error"])
         self.assertEqual(self.assert_judged(ended), [True] * 3 + [False] * 4 + [True])
         self.assert_sum(ended)
 
