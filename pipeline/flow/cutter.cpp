@@ -45,11 +45,11 @@ std::optional<reservation> cutter::reserve_blocking(std::uint64_t wanted, const 
   return room;
 }
 
-std::optional<reservation> cutter::try_reserve(std::uint64_t wanted) {
+std::optional<reservation> cutter::try_reserve(std::uint64_t wanted, std::uint64_t user) {
   const std::scoped_lock lock(mutex_);
   if (current_ != nullptr && is_full(*current_)) seal(*current_);
   if (current_ == nullptr) {
-    slot* fresh = ring_.try_acquire();
+    slot* fresh = ring_.try_acquire_for(user);
     if (fresh == nullptr) return std::nullopt;
     begin(*fresh);
   }

@@ -57,8 +57,9 @@ class cutter {
   /// As reserve(), for threads: blocks the calling thread. Nothing once `stop` is requested and no slot is free.
   std::optional<reservation> reserve_blocking(std::uint64_t wanted, const std::stop_token& stop);
 
-  /// As reserve(), without waiting: nothing if no slot is free.
-  std::optional<reservation> try_reserve(std::uint64_t wanted);
+  /// As reserve(), without waiting: nothing if no slot is free. `user`: of a new slot, as ring::try_acquire_for(); 0:
+  /// none.
+  std::optional<reservation> try_reserve(std::uint64_t wanted, std::uint64_t user = 0);
 
   /// The size and the counting of chunks.
   struct chunking {

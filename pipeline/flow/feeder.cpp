@@ -55,6 +55,9 @@ spill_folder folder_of_held_text(const run_plan& plan) {
       .path = plan.spilled_to.path, .named_by = plan.spilled_to.named_by, .content = "frames that are not verified"};
 }
 
+// Only beside the lanes of a device, which free slots without the pool, fewer threads read plain files than there are.
+bool is_beside_lanes(const run_plan& plan) { return plan.readers < plan.threads; }
+
 // Decoders of members have their own window memory, and each member has an entry in the result.
 archive_limits limits_of_archives(const run_plan& plan, text_taps* text_to) {
   constexpr std::uint64_t usual_window = std::uint64_t{8} << 20U;
@@ -112,9 +115,9 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
             executors.streams, counts, failures),
       stop_(stop),
       files_({.range_bytes = plan.buffers.chunk_bytes,
-              .in_flight = plan.threads + std::size_t{4},
+              .in_flight = is_beside_lanes(plan) ? plan.buffers.slots : plan.threads + std::size_t{4},
               .readers = plan.readers,
-              .keeps_threads = plan.readers < plan.threads},
+              .keeps_threads = is_beside_lanes(plan)},
              cutter_, counts, notes.read, executors.pool, failures, stop),
       contexts_(contexts_of(plan, taps_), plan.dictionary,
                 {.chunk_bytes = plan.buffers.busy_chunk_bytes,

@@ -104,7 +104,7 @@ class ring {
   slot* try_acquire();
 
   /// As try_acquire(), for a thread that fills the slot and then counts it: a slot that this user had before is taken
-  /// first, because its memory may still be in the cache of the thread's core. `user`: any number but 0.
+  /// first, because its memory may still be in the cache of the thread's core. `user`: any number; 0: none.
   slot* try_acquire_for(std::uint64_t user);
 
   /// From filling to counting. Thread-safe.

@@ -31,7 +31,6 @@ namespace {
 constexpr std::uint64_t kib = 1024;
 constexpr std::uint64_t mib = 1024 * kib;
 constexpr std::size_t max_sized_inputs = 4096;  // for more inputs, asking for their sizes costs more than it saves
-constexpr std::uint64_t copy_bytes = 8 * mib;   // of one copy, which keep the link busy: docs/tuning.md
 
 // If every core decompresses and counts its text itself, chunks of this size stay in its caches: docs/tuning.md.
 constexpr std::uint32_t busy_chunk_bytes = 256 * kib;
@@ -86,11 +85,11 @@ void resolve_inputs(const file_options& options, const option_names& names, coun
 }
 
 // Host slots stay in a core's L2 cache between reading and counting. Chunks are committed in sequence, so many threads
-// need larger ones. Device slots are large enough for the rate of the link, and all of them together small enough to
-// stay in the L3 cache of a server between reading and copying. docs/tuning.md has the measurements.
+// need larger ones. Device slots stay in a core's L2 cache while they are read, too; several of them make one copy.
+// docs/tuning.md has the measurements.
 std::uint32_t default_chunk_bytes(const file_options& options, const counting_plan& so_far) {
   constexpr unsigned many_threads = 8;
-  std::uint64_t bytes = so_far.forecast.cuda ? copy_bytes / 2 : so_far.threads >= many_threads ? 2 * mib : 256 * kib;
+  std::uint64_t bytes = so_far.forecast.cuda || so_far.threads >= many_threads ? 2 * mib : 256 * kib;
   if (options.snapshot_every) {
     if (const auto* every = std::get_if<std::uint64_t>(&*options.snapshot_every)) {
       bytes = std::min(bytes, std::max(*every, 4 * kib));  // a snapshot is taken between two chunks
@@ -99,17 +98,22 @@ std::uint32_t default_chunk_bytes(const file_options& options, const counting_pl
   return static_cast<std::uint32_t>(bytes);
 }
 
+// Of one copy to a device. Larger ones keep the link busier, and need more slots: beside counting cores, a slot should
+// still be in the cache when it is filled again. docs/tuning.md has the measurements.
+std::uint64_t copy_bytes(const counting_plan& so_far) { return so_far.forecast.cuda ? 16 * mib : 8 * mib; }
+
 // For each thread, one slot that is filled, one that is counted, and two ahead.
 std::uint32_t host_slots(const counting_plan& so_far) { return std::max(8U, 4 * so_far.threads); }
 
 std::uint32_t default_slots(const counting_plan& so_far) {
   const gpu::engine_forecast& ahead = so_far.forecast;
-  // every reading thread fills one slot, one waits for each of them, and every lane copies or counts two
-  if (ahead.cuda) return 2 * so_far.readers + 2 * ahead.lanes + 4;
-  if (!ahead.shared) return host_slots(so_far);
+  if (!ahead.cuda && !ahead.shared) return host_slots(so_far);
+  const auto chunks_of_a_copy =
+      std::clamp(static_cast<std::uint32_t>(copy_bytes(so_far) / so_far.buffers.chunk_bytes), 1U, 32U);
+  // every reading thread fills one slot, one waits for each of them, and every lane has a copy in flight
+  if (ahead.cuda) return 2 * so_far.readers + ahead.lanes * chunks_of_a_copy;
   // for every lane two copies in flight, and the slots that the host counts meanwhile, which are committed after them
-  const auto chunks_of_a_copy = static_cast<std::uint32_t>(copy_bytes / so_far.buffers.chunk_bytes);
-  return 2 * host_slots(so_far) + 2 * ahead.lanes * std::clamp(chunks_of_a_copy, 1U, 32U);
+  return 2 * host_slots(so_far) + 2 * ahead.lanes * chunks_of_a_copy;
 }
 
 gpu::row_layout layout_of(const counting_plan& planned) { return {planned.partition, planned.pairs}; }
@@ -308,7 +312,7 @@ std::uint32_t max_extents(const counting_plan& so_far) {
 // Beside lanes, fewer threads read than there are: a lane or the main thread that waits for a core lets the link wait.
 // docs/tuning.md has the measurements. Without lanes, threads that do not read count.
 unsigned default_readers(const counting_plan& so_far) {
-  const unsigned others = so_far.forecast.lanes + 1;
+  constexpr unsigned others = 2;
   return so_far.forecast.cuda && so_far.threads > 2 * others ? so_far.threads - others : so_far.threads;
 }
 
@@ -354,7 +358,7 @@ void size_buffers(const file_options& options, const option_names& names, counti
   buffer_plan& buffers = planned.buffers;
   buffers.chunk_bytes = options.chunk_size > 0 ? options.chunk_size : default_chunk_bytes(options, planned);
   buffers.busy_chunk_bytes = busy_chunk_bytes;
-  buffers.copy_bytes = static_cast<std::uint32_t>(std::max<std::uint64_t>(copy_bytes, buffers.chunk_bytes));
+  buffers.copy_bytes = static_cast<std::uint32_t>(std::max<std::uint64_t>(copy_bytes(planned), buffers.chunk_bytes));
   planned.readers = default_readers(planned);
   buffers.slots = options.slots > 0 ? options.slots : default_slots(planned);
   buffers.memory_limit = options.counting.memory_limit > 0 ? options.counting.memory_limit : default_memory_limit;

@@ -12,10 +12,12 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace gpuhist::pipeline {
@@ -34,7 +36,9 @@ struct reading {
   std::uint64_t most_reads = 0;
 };
 
-reading read_all(const std::vector<std::string>& texts, const plain_files::settings& options, unsigned threads) {
+// `surplus`: how much larger than its text each file seems to be.
+reading read_all(const std::vector<std::string>& texts, const plain_files::settings& options, unsigned threads,
+                 std::ptrdiff_t surplus = 0) {
   test::temporary_folder folder;
   std::vector<std::string> names;
   for (const std::string& each : texts) names.push_back(folder.file(std::to_string(names.size()), each));
@@ -54,8 +58,9 @@ reading read_all(const std::vector<std::string>& texts, const plain_files::setti
     const auto run = [&]() -> async::task<> {
       for (std::size_t i = 0; i < names.size(); ++i) {
         const int opened = ::open(names[i].c_str(), O_RDONLY | O_CLOEXEC);
-        co_await files.add(static_cast<input_id>(i),
-                           std::make_shared<io::file_source>(io::descriptor(opened), 0, texts[i].size()));
+        const auto size = std::max<std::ptrdiff_t>(0, static_cast<std::ptrdiff_t>(texts[i].size()) + surplus);
+        co_await files.add(static_cast<input_id>(i), std::make_shared<io::file_source>(
+                                                         io::descriptor(opened), 0, static_cast<std::uint64_t>(size)));
       }
       co_await files.drain();
       cut.flush();
@@ -66,15 +71,15 @@ reading read_all(const std::vector<std::string>& texts, const plain_files::setti
       settled = true;
     });
     loop.run_until([&] { return settled; });
+    pool.join();
   }
-  pool.join();
   return {.counts = counts.counts().verified.counts, .most_reads = clock.max_in_flight};
 }
 
 TEST_CASE("every byte of all files is counted once, and no more threads read at once than may") {
   std::mt19937 random(1);
   std::vector<std::string> texts;
-  for (const std::size_t size : {0, 1, 999, 1000, 1001, 50000, 20000}) {
+  for (const std::size_t size : {0, 1, 999, 1000, 1001, 50000, 120001, 20000}) {
     std::string& text = texts.emplace_back(size, ' ');
     for (char& each : text) each = static_cast<char>(random());
   }
@@ -92,6 +97,66 @@ TEST_CASE("every byte of all files is counted once, and no more threads read at 
       }
     }
   }
+}
+
+TEST_CASE("a file that is longer or shorter than its size is counted to its end") {
+  const std::vector<std::string> texts{std::string(90'000, 'a'), "b", std::string(70'500, 'c')};
+  const std::vector<std::uint64_t> expected = counts_of_text(texts);
+  for (const std::ptrdiff_t surplus : {-20'000, -1, 1, 999, 50'000}) {
+    for (const std::size_t readers : {1U, 3U}) {
+      for (const bool keeps : {false, true}) {
+        CAPTURE(surplus);
+        CAPTURE(readers);
+        CAPTURE(keeps);
+        const reading all = read_all(
+            texts, {.range_bytes = 1000, .in_flight = 6, .readers = readers, .keeps_threads = keeps}, 4, surplus);
+        CHECK(all.counts == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("a stop ends the reads of a long file, also while readers wait for a slot") {
+  test::temporary_folder folder;
+  const std::string name = folder.file("long", std::string(400'000, 'x'));
+  ring slots({.slots = 3, .chunk_bytes = 1000, .max_extents = 8, .row_columns = 256});
+  rolling_counts counts(gpu::partition::identity(), gpu::partition::identity(), {name});
+  std::stop_source stop;
+  test::shuffling_engine engine(gpu::partition::identity());
+  collector collected(slots, engine, counts, stop, [] {});
+  cutter cut(slots, collected);
+  stage_clock clock;
+  async::first_failure failures(stop);
+  async::worker_pool pool(4);
+  async::event_loop loop;
+  slot* const taken = slots.try_acquire();  // one slot less, so that readers wait
+  {
+    plain_files files({.range_bytes = 1000, .in_flight = 3, .readers = 3, .keeps_threads = true}, cut, counts, clock,
+                      pool, failures, stop.get_token());
+    bool has_ended = false;
+    const auto run = [&]() -> async::task<> {
+      const int opened = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
+      co_await files.add(0, std::make_shared<io::file_source>(io::descriptor(opened), 0, 400'000));
+      co_await files.drain();
+      cut.flush();
+      co_await collected.settled();
+    };
+    async::spawn(loop, run(), [&](const std::exception_ptr& error) noexcept {
+      CHECK_FALSE(error);
+      has_ended = true;
+    });
+    std::jthread stopping([&] {
+      while (clock.bytes < 20'000) std::this_thread::yield();
+      stop.request_stop();
+    });
+    loop.run_until([&] { return has_ended; });
+    pool.join();
+  }
+  slots.begin_counting(*taken);
+  slots.release(*taken);
+  const input_report report = counts.input_in_order(0);
+  CHECK_FALSE(report.complete);
+  CHECK(report.verified.bytes() <= clock.bytes);
 }
 
 }  // namespace

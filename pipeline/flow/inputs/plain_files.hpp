@@ -2,8 +2,10 @@
 // flight at once. The ranges are planned by the size from fstat, and corrected by the results of the reads.
 //
 // Ranges are committed in order. The thread that finishes the oldest range commits it, and all finished ranges after
-// it: waking another thread would take longer than reading a range. A short read ends the file there, and bytes of its
-// later ranges are dropped. If a file is longer than its size, reading continues to its end.
+// it: waking another thread would take longer than reading a range. For the same reason, where readers keep their
+// threads they reserve the ranges of a long file themselves, each in a slot that it had before, if there is one: the
+// memory of the slot may still be in the cache of its core. A short read ends the file there, and bytes of its later
+// ranges are dropped. If a file is longer than its size, reading continues to its end.
 #pragma once
 
 #include "async/semaphore.hpp"
@@ -28,15 +30,17 @@
 
 namespace gpuhist::pipeline {
 
-/// Used by one coroutine. After drain(), every added file has finished or failed in the rolling counts.
+/// Used by one coroutine. After drain(), every added file has finished or failed in the rolling counts. The threads of
+/// the pool end before it is destroyed.
 class plain_files {
  public:
   struct settings {
     std::uint32_t range_bytes = 0;  ///< maximum size of one read
     std::size_t in_flight = 1;      ///< maximum number of ranges that are read, or wait for older ones or for a reader
     std::size_t readers = 1;        ///< maximum number of threads that read at once
-    bool keeps_threads = false;     ///< a thread reads one range after the other; false: other work of the pool takes
-                                    ///< its turn between two ranges
+    bool keeps_threads = false;     ///< a thread reads one range after the other, and may block while no slot is free:
+                                    ///< the pool has more threads, and its tasks are not needed to free slots. False:
+                                    ///< other work of the pool takes its turn between two ranges
   };
 
   plain_files(const settings& options, cutter& cut, rolling_counts& counts, stage_clock& clock, async::executor& pool,
@@ -61,17 +65,14 @@ class plain_files {
     bool ended = false;                  // finished or failed in the rolling counts
   };
 
-  struct range final : async::work_item {
-    range(plain_files& files, std::shared_ptr<open_file> source, std::uint64_t begin,
-          async::semaphore::permit in_flight = {})
-        : owner(files), permit(std::move(in_flight)), file(std::move(source)), offset(begin) {}
+  struct range {
+    range(std::shared_ptr<open_file> source, std::uint64_t begin, async::semaphore::permit in_flight = {})
+        : permit(std::move(in_flight)), file(std::move(source)), offset(begin) {}
 
-    void run() noexcept override { owner.read_ranges(*this); }
     [[nodiscard]] std::span<std::byte> room() const noexcept {
       return target ? target->bytes() : std::span<std::byte>();
     }
 
-    plain_files& owner;
     async::semaphore::permit permit;
     std::shared_ptr<open_file> file;
     std::optional<held_reservation> target{};  // nothing for the first read of a file of size 0
@@ -83,10 +84,32 @@ class plain_files {
     std::exception_ptr error = nullptr;
   };
 
+  // Reads ranges on a thread of the pool, until none is left.
+  struct reader final : async::work_item {
+    explicit reader(plain_files& files) : owner(files) {}
+    void run() noexcept override { owner.read_ranges(*this); }
+
+    plain_files& owner;
+  };
+
+  // The rest of a long file, whose ranges the readers reserve.
+  struct unreserved {
+    std::shared_ptr<open_file> file{};
+    std::uint64_t offset = 0;
+    std::uint64_t end = 0;
+  };
+
   async::task<> start_all(std::shared_ptr<open_file> file);
+  async::task<> let_readers_reserve(unreserved rest);
+  [[nodiscard]] bool is_reserved();
   void start(std::unique_ptr<range> next);
-  void read_ranges(range& first) noexcept;
+  reader* idle_reader() noexcept;
+  void read_ranges(reader& self) noexcept;
+  range* next_for(reader& self) noexcept;
   range* begin_next() noexcept;
+  range* reserve_next() noexcept;
+  void end_reserving(std::exception_ptr error) noexcept;
+  [[nodiscard]] std::optional<reservation> room_in_slot(std::uint64_t bytes);
   void commit_oldest() noexcept;
   void read(range& item);
   void settle(range& oldest);
@@ -108,8 +131,16 @@ class plain_files {
   std::mutex mutex_;  // protects the members below, and every open_file; locked before the mutex of the cutter
   std::deque<std::unique_ptr<range>> ranges_;        // in flight, in the order of the text
   std::size_t begun_ = 0;                            // ranges at the front that a thread reads or has read
-  std::size_t reading_ = 0;                          // threads that read
+  std::size_t reading_ = 0;                          // ranges that are being read
+  std::deque<reader> readers_;                       // as many as may read
+  std::vector<reader*> idle_;                        // those that do not read
+  bool readers_reserve_ = false;                     // some of rest_ is left
+  std::exception_ptr reserving_error_;               // why readers could not reserve it
   std::vector<std::shared_ptr<open_file>> growing_;  // files that are longer than their size
+
+  std::mutex reserving_mutex_;  // protects rest_; locked before mutex_, and while a reader waits for a slot
+  unreserved rest_;
+  async::wakeup all_reserved_;  // of rest_
 };
 
 }  // namespace gpuhist::pipeline
