@@ -110,11 +110,13 @@ constexpr std::array rows = {
                "dictionary by a number; a frame that needs another dictionary is an error of its input. Default: none.",
                "gpuhist --zstd-dictionary logs.dict small/*.zst",
                [](options& o, value v) { o.zstd_dictionary = parse_text(v, "give the path of a dictionary"); }},
-    option_row{inputs, "--max-output", "SIZE", value_kind::size, "", text_runs | batch_runs, rare,
-               "stop at archives that decompress to more",
-               "Stops reading a compressed input that decompresses to more than SIZE, and reports it as an error. "
-               "Default: no limit.",
-               "gpuhist --max-output 100GiB upload.zst", [](options& o, value v) { o.max_output = parse_amount(v); }},
+    option_row{
+        inputs, "--max-output", "SIZE", value_kind::size, "", text_runs | batch_runs, rare,
+        "stop at archives that decompress to more",
+        "Stops reading a compressed input that decompresses to more than SIZE, and reports it as an error. Frames "
+        "that end before SIZE are counted. Frames of a pipe, and those whose text is passed through or measured in "
+        "units, are then decoded one after the other. Default: no limit.",
+        "gpuhist --max-output 100GiB upload.zst", [](options& o, value v) { o.max_output = parse_amount(v); }},
     option_row{
         inputs, "--skip-damage", "", value_kind::flag, "", text_runs | batch_runs, rare,
         "continue after damage in a compressed input",

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,6 +27,16 @@ struct group_end {
   /// The ranges of the group that were lost before decoding resumed. Offsets of text count from the group's begin.
   std::vector<lost_range> lost_ranges{};
   std::uint64_t number_of_lost_ranges = 0;
+
+  /// The text of the input may have a maximum, and the groups before this one were still being decoded. If they have
+  /// more text than this, the maximum lies within this group or before it.
+  std::uint64_t max_text_before = std::numeric_limits<std::uint64_t>::max();
+  bool is_beyond_limit = false;  ///< so much text was decoded that the input has more than the maximum
+
+  /// The group is not counted: it will be discarded, and decoded again after the groups before it.
+  [[nodiscard]] bool must_be_decoded_again(std::uint64_t text_before) const {
+    return is_beyond_limit || text_before > max_text_before;
+  }
 
   /// Returns the failure that ended the group, given the bytes of the input's text before the group. Empty: none.
   std::function<input_failure(std::uint64_t text_before)> failure{};
@@ -52,6 +63,15 @@ class frame_group {
 
   /// The group is closed, and all of its text was merged or dropped.
   [[nodiscard]] bool is_finished() const { return end_ && end_->text_bytes == merged_ + dropped_; }
+
+  /// The group is closed, and will be discarded (group_end::must_be_decoded_again).
+  [[nodiscard]] bool must_be_decoded_again(std::uint64_t text_before) const {
+    return end_ && end_->must_be_decoded_again(text_before);
+  }
+
+  /// It will be decoded again, as another group. What is merged into it later is not counted.
+  void discard() { is_discarded_ = true; }
+  [[nodiscard]] bool is_discarded() const { return is_discarded_; }
 
   /// Precondition: closed.
   [[nodiscard]] const group_end& end() const { return *end_; }
@@ -94,6 +114,7 @@ class frame_group {
   std::uint64_t dropped_ = 0;
   std::string drop_cause_;
   std::optional<group_end> end_;
+  bool is_discarded_ = false;
 };
 
 }  // namespace gpuhist::pipeline

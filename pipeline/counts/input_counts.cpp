@@ -71,7 +71,9 @@ group_id input_counts::open_group() {
 }
 
 frame_group* input_counts::group(group_id group) {
-  return dropping_ || group < front_ || group - front_ >= groups_.size() ? nullptr : &groups_[group - front_];
+  if (dropping_ || group < front_ || group - front_ >= groups_.size()) return nullptr;
+  frame_group& found = groups_[group - front_];
+  return found.is_discarded() ? nullptr : &found;
 }
 
 void input_counts::close_group(group_id group, group_end end) {
@@ -80,8 +82,23 @@ void input_counts::close_group(group_id group, group_end end) {
   closing->close(std::move(end));
 }
 
+void input_counts::discard_groups(group_id first) {
+  for (std::size_t i = first - std::min(first, front_); i < groups_.size(); ++i) groups_[i].discard();
+}
+
+// The front group, unless it is none of the text.
+const frame_group* input_counts::front() const {
+  if (groups_.empty() || groups_.front().is_discarded()) return nullptr;
+  return groups_.front().must_be_decoded_again(merged_) ? nullptr : &groups_.front();
+}
+
 void input_counts::commit_groups(gpu::tally& verified, gpu::tally& unverified) {
-  while (!groups_.empty() && groups_.front().is_finished()) {
+  for (;;) {
+    while (!groups_.empty() && groups_.front().is_discarded()) {
+      groups_.pop_front();
+      ++front_;
+    }
+    if (front() == nullptr || !front()->is_finished()) return;
     const bool is_last = groups_.front().has_dropped() || groups_.front().end().failure;
     if (is_last) interrupted_at_ = prefix();
     commit(groups_.front(), verified, unverified);
@@ -159,7 +176,7 @@ void input_counts::fail(std::uint64_t bytes, input_failure failure) {
 }
 
 std::uint64_t input_counts::merged_bytes() const {
-  return merged_ + (groups_.empty() ? 0 : groups_.front().merged_bytes());
+  return merged_ + (front() == nullptr ? 0 : front()->merged_bytes());
 }
 
 input_report input_counts::report() const {
@@ -201,10 +218,11 @@ std::optional<input_prefix> input_counts::prefix() const {
 }
 
 void input_counts::add_front(gpu::tally& verified, gpu::tally& unverified) const {
-  if (groups_.empty()) return;
-  verified += groups_.front().verified().counts;
-  rows_->add(verified, text_edges(verified_.edges).append(groups_.front().verified().edges));
-  unverified += groups_.front().unverified();
+  const frame_group* const next = front();
+  if (next == nullptr) return;
+  verified += next->verified().counts;
+  rows_->add(verified, text_edges(verified_.edges).append(next->verified().edges));
+  unverified += next->unverified();
 }
 
 std::optional<byte_pair> input_counts::seam_in_windows(pane_id pane, const text_edges& text) const {

@@ -64,7 +64,8 @@ class input_counts {
   /// Opens the next group and returns its number.
   group_id open_group();
 
-  /// Null if the group is not counted: it is committed, or an earlier group is damaged or was not counted to its end.
+  /// Null if the group is not counted: it is committed or discarded, or an earlier group is damaged or was not counted
+  /// to its end.
   [[nodiscard]] frame_group* group(group_id group);
 
   /// Bytes of text of all groups closed so far.
@@ -73,9 +74,12 @@ class input_counts {
   /// Decoding of this group has ended. Precondition: group() is not null.
   void close_group(group_id group, group_end end);
 
-  /// Commits the finished groups at the front, to this input and to these totals. After a group that is damaged or was
-  /// not counted to its end, all later groups and their text are dropped. If it throws, the groups before the failed
-  /// one are committed, here and in the totals.
+  /// Discards this group and all later ones. A group that is opened next follows the groups before.
+  void discard_groups(group_id first);
+
+  /// Commits the finished groups at the front, to this input and to these totals, up to one that must be decoded again.
+  /// After a group that is damaged or was not counted to its end, all later groups and their text are dropped. If it
+  /// throws, the groups before the failed one are committed, here and in the totals.
   void commit_groups(gpu::tally& verified, gpu::tally& unverified);
 
   /// The text ends after `bytes` bytes: no more will be passed on to be merged.
@@ -108,6 +112,7 @@ class input_counts {
 
  private:
   [[nodiscard]] bool is_complete() const;
+  [[nodiscard]] const frame_group* front() const;
   void commit(const frame_group& group, gpu::tally& verified, gpu::tally& unverified);
   [[nodiscard]] std::vector<lost_range> lost_in(const group_end& end) const;
   [[nodiscard]] input_failure failure_after(const frame_group& group) const;

@@ -313,6 +313,14 @@ void rolling_counts::close_group(input_id input, group_id group, group_end end) 
   settle(input);
 }
 
+void rolling_counts::discard_groups(input_id input, group_id first) {
+  const stopping_lock locked(*this);
+  input_counts* const counted = find_open(input);
+  if (counted == nullptr) return;  // an earlier group was not counted to its end
+  counted->discard_groups(first);
+  settle(input);
+}
+
 void rolling_counts::set_format(input_id input, std::string_view format) {
   const std::scoped_lock lock(mutex_);
   if (input_counts* const counted = find_open(input)) counted->set_format(format);

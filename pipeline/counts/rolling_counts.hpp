@@ -111,6 +111,9 @@ class rolling_counts {
   /// text of later groups is dropped.
   void close_group(input_id input, group_id group, group_end end);
 
+  /// This group and all later ones of the input will be decoded again, as other groups.
+  void discard_groups(input_id input, group_id first);
+
   void set_format(input_id input, std::string_view format);
 
   /// Decoding of this group has reached this offset of the input. Used only for the front group.

@@ -26,17 +26,10 @@ std::string missing_cause(const io::decoder& decoder, bool ends_input) {
   return ends_input ? decoder.missing_cause_at_end() : decoder.missing_cause_at_frame_end();
 }
 
-input_failure too_much_text(std::uint64_t most, std::string_view option, std::uint64_t compressed) {
+input_failure too_much_text(std::uint64_t most, std::string_view option, std::uint64_t frame_begin) {
   return {.kind = failure_kind::refused,
           .text = "decompresses to more than the " + config::format_size(most) + " of " + std::string(option) +
-                  "; given up at compressed offset " + std::to_string(compressed)};
-}
-
-// Adds the text of a group if the input may have so much. Several groups may add at the same time.
-bool try_add(std::atomic<std::uint64_t>& text_so_far, std::uint64_t bytes, std::uint64_t most) {
-  if (text_so_far.fetch_add(bytes) + bytes <= most) return true;
-  text_so_far -= bytes;
-  return false;
+                  "; given up in the frame at compressed offset " + std::to_string(frame_begin)};
 }
 
 // For a group that waits: slots must be free for the groups before it.
@@ -116,6 +109,8 @@ void compressed_inputs::end_group(group& task, std::exception_ptr error) noexcep
   } else {
     task.end.frames = task.frames_at_end;
   }
+  if (!task.text_before)
+    task.end.max_text_before = options_.max_text - std::min(options_.max_text, task.end.text_bytes);
   {
     const std::scoped_lock lock(task.input.mutex);
     if (--task.input.running_groups == 1) task.input.youngest->may_request_window.set();
@@ -135,7 +130,7 @@ async::task<bool> compressed_inputs::decode_on_device(group& task) {
   const bool is_whole = co_await stage(task);
   std::optional<decoded_group> text;
   if (is_whole) text = co_await options_.device->decode(*task.staged);
-  if (text && try_add(task.input.text_so_far, text->text_bytes, options_.max_text)) {
+  if (text && try_add(task, text->text_bytes)) {
     note_reached(task, task.start.compressed_bytes + task.staged->size());
     if (!text->unit_rows.empty()) co_await observe_units(task, *text);
     add_decoded(task, *text);
@@ -159,6 +154,14 @@ async::task<bool> compressed_inputs::decode_on_device(group& task) {
     task.context = co_await contexts_.acquire();
   }
   co_return false;
+}
+
+// Adds text to that of the input if the input may have so much. Several groups may add at the same time.
+bool compressed_inputs::try_add(group& task, std::uint64_t bytes) const {
+  const std::uint64_t of_all = task.input.text_so_far += bytes;
+  if ((task.text_before ? *task.text_before + bytes : of_all) <= options_.max_text) return true;
+  task.input.text_so_far -= bytes;
+  return false;
 }
 
 // Collects the bytes of the group. False: the group is not whole, or there is no memory for all of it.
@@ -236,7 +239,9 @@ async::task<> compressed_inputs::decode_blocks(group& task) {
   for (;;) {
     const block next = co_await next_block(task);
     if (!next.end && !stop_.stop_requested()) co_await take_block(task, next);
-    const std::uint64_t reached = task.lost ? task.skipped_to : task.decoder->consumed_total();
+    const std::uint64_t reached = task.lost         ? task.skipped_to
+                                  : task.is_refused ? task.frame_begin
+                                                    : task.decoder->consumed_total();
     note_reached(task, reached);
     if (task.end.failure) co_return;
     if (stop_.stop_requested()) {
@@ -394,16 +399,21 @@ async::task<bool> compressed_inputs::decode_some(group& task, std::span<const st
   cutter& cut = task.context->cut;
   task.context->choose_chunking();
   while (!stop_.stop_requested()) {
-    held_reservation target(cut, co_await cut.reserve(std::numeric_limits<std::uint32_t>::max()));
+    const std::uint64_t room = room_for_text(task);
+    held_reservation target(cut, co_await cut.reserve(std::max<std::uint64_t>(room, 1)));
     const io::fill_result result = fill(task, in, target.bytes());
+    if (result.produced > room) {
+      refuse(task);
+      break;
+    }
     in = in.subspan(result.consumed);
     notes_.decompress.bytes += result.produced;
+    task.decoded += result.produced;
     co_await take_text(task, std::move(target), result);
-    const std::uint64_t text_so_far = task.input.text_so_far += result.produced;
-    if (text_so_far > options_.max_text) {
-      co_await wait_for_text(task);
-      const std::string_view option = task.context->limits().option_name("--max-output");
-      task.end.failure = always(too_much_text(options_.max_text, option, task.decoder->consumed_total()));
+    const std::uint64_t text_of_all = task.input.text_so_far += result.produced;
+    if (!task.text_before && text_of_all > options_.max_text) {
+      task.end.is_beyond_limit = true;
+      refuse(task);
       break;
     }
     if (result.status == io::fill_status::needs_input) break;
@@ -412,6 +422,20 @@ async::task<bool> compressed_inputs::decode_some(group& task, std::span<const st
     if (result.status == io::fill_status::frame_verified) co_await conclude_verified(task);
   }
   co_return true;
+}
+
+// Bytes of text that the group may still have. Not limited while those of the groups before it are not known.
+std::uint64_t compressed_inputs::room_for_text(const group& task) const {
+  constexpr std::uint64_t any = std::numeric_limits<std::uint32_t>::max();
+  if (!task.text_before) return any;
+  return std::min(any, options_.max_text - std::min(options_.max_text, *task.text_before + task.decoded));
+}
+
+// The offset is that of a frame, because where the decoder is depends on the blocks of compressed bytes.
+void compressed_inputs::refuse(group& task) const {
+  const std::string_view option = task.context->limits().option_name("--max-output");
+  task.end.failure = always(too_much_text(options_.max_text, option, task.frame_begin));
+  task.is_refused = true;
 }
 
 // Avoids a deadlock: a group that has a large window must not wait for blocks of a group that waits for such a window.

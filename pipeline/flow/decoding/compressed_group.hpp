@@ -50,6 +50,18 @@ struct compressed_inputs::compressed_input {
     text_so_far = text_bytes = counted.text_bytes();
   }
 
+  // All groups have ended. The oldest that must be decoded again, and all after it, will be one group.
+  group_id begin_again() {
+    const auto [begin, first] = *std::exchange(decode_again, std::nullopt);
+    start = begin;
+    compressed_bytes = begin.compressed_bytes;
+    text_so_far = text_bytes;
+    blocks_with_parts = 0;
+    on_device = has_ended = damaged = false;
+    is_decoded_again = true;
+    return first;
+  }
+
   input_id id = 0;
   std::shared_ptr<io::source> source;
   const io::format& format;
@@ -60,11 +72,18 @@ struct compressed_inputs::compressed_input {
   std::shared_ptr<block_reader> blocks{};
   std::deque<group_pointer> running{};  // groups that are not retired, the oldest first
   group_pointer current{};              // the group that receives bytes
-  std::uint64_t text_bytes = 0;         // of retired groups
-  std::uint64_t compressed_bytes = 0;   // up to the end of the retired groups
+  std::uint64_t text_bytes = 0;         // of retired groups, up to the one that ends the input
+  std::uint64_t compressed_bytes = 0;   // up to the end of these groups
+  bool has_ended = false;               // a retired group ends the input, or must be decoded again
   std::uint64_t groups = 0;
-  bool on_device = false;                     // a device may decode its groups
-  std::uint64_t device_groups = 0;            // collected for a device
+  bool on_device = false;           // a device may decode its groups
+  std::uint64_t device_groups = 0;  // collected for a device
+  struct group_begin {
+    io::decode_start start{};
+    group_id group = 0;
+  };
+  std::optional<group_begin> decode_again{};  // the oldest group that must be decoded again
+  bool is_decoded_again = false;
   std::atomic<bool> in_parts{false};          // a frame is decoded by several threads
   std::atomic<bool> damaged{false};           // no more bytes are needed
   std::atomic<std::uint64_t> text_so_far{0};  // of all groups together
@@ -73,6 +92,11 @@ struct compressed_inputs::compressed_input {
   group_pointer youngest{};           // under the mutex
   std::size_t running_groups = 0;     // under the mutex: groups that have not ended
   std::size_t blocks_with_parts = 0;  // under the mutex: blocks that the reader owns; 0: no group has parts
+
+  [[nodiscard]] bool all_have_ended() {
+    const std::scoped_lock lock(mutex);
+    return running_groups == 0;
+  }
 
   // For the first group with parts, the reader takes `more` blocks of its own. Returns how many it has. Any thread.
   std::size_t own_blocks_of_parts(std::size_t more) {
@@ -97,6 +121,7 @@ struct compressed_inputs::group {
   compressed_input& input;
   text_owner owner{};
   io::decode_start start{};
+  std::optional<std::uint64_t> text_before{};  // of the input; nothing: groups before it are still being decoded
   decode_contexts::lease context{};
   std::optional<staged_group> staged{};  // for a device; a context is acquired only if the host must decode
   std::uint64_t copied_bytes = 0;        // of memory, because it waits for the groups before it
@@ -119,6 +144,8 @@ struct compressed_inputs::group {
   io::decoder* decoder = nullptr;  // of `context`
   std::uint64_t frame_begin = 0;   // compressed offset
   std::uint64_t frame_bytes = 0;   // text of the current frame so far
+  std::uint64_t decoded = 0;       // text of the group so far
+  bool is_refused = false;         // the input has more text than it may have
   std::uint64_t frames_ended = 0;  // of the input, including damaged ones
   bool ends_input = false;         // false: the group ends at the start of the next group
   group_end end{};

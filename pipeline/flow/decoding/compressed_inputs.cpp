@@ -3,6 +3,7 @@
 #include "pipeline/flow/decoding/compressed_group.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 #include <variant>
@@ -14,6 +15,7 @@ std::string compressed_inputs::manner_of(const compressed_input& input) const {
   if (!input.divider) return "not decoded";
   const io::splitter& splitter = input.divider->splitter();
   const std::string manner(splitter.manner());
+  if (input.groups > 1 && is_limited_in_order(input)) return "one frame after the other, because of --max-output";
   if (input.groups > 1 && !options_.in_order_for.empty()) {
     return "one frame after the other, because of " + std::string(options_.in_order_for);
   }
@@ -54,26 +56,47 @@ async::task<> compressed_inputs::add(input_id input, std::shared_ptr<io::source>
 async::task<> compressed_inputs::feed(std::shared_ptr<compressed_input> input, std::vector<std::byte> head,
                                       async::semaphore::permit) {
   std::exception_ptr error;
-  try {
-    co_await split(*input, std::move(head));
-  } catch (...) {
-    error = std::current_exception();
-  }
-  input->end_reading();
-  const bool is_noted = input->current != nullptr;  // the group reports the error
-  if (is_noted) {
-    input->current->blocks.end({.end = true, .error = error});
-    input->current->may_request_window.set();
-  }
-  while (!input->running.empty()) {
-    co_await input->running.front()->ended.wait();
-    retire_oldest(*input);
-  }
+  do {
+    try {
+      if (input->is_decoded_again) {
+        co_await read_rest(*input);
+      } else {
+        co_await split(*input, std::exchange(head, {}));
+      }
+    } catch (...) {
+      error = std::current_exception();
+    }
+    input->end_reading();
+    if (end_current(*input, error)) error = nullptr;
+    while (!input->running.empty()) {
+      co_await input->running.front()->ended.wait();
+      retire_oldest(*input);
+    }
+  } while (begin_again(*input, error));
   if (options_.text_to != nullptr) {
     using ending = input_observer::ending;
     co_await options_.text_to->end(input->id, error || input->damaged ? ending::early : ending::whole);
   }
-  end_input_with(*input, is_noted ? nullptr : error);
+  end_input_with(*input, error);
+}
+
+// True: there is a group that reports the error.
+bool compressed_inputs::end_current(compressed_input& input, const std::exception_ptr& error) {
+  const group_pointer last = std::exchange(input.current, nullptr);
+  if (!last) return false;
+  last->blocks.end({.end = true, .error = error});
+  last->may_request_window.set();
+  return true;
+}
+
+// False: no group must be decoded again.
+bool compressed_inputs::begin_again(compressed_input& input, std::exception_ptr& error) {
+  if (!input.decode_again) return false;
+  if (const std::exception_ptr ended_by = std::exchange(error, nullptr); ended_by && !is_of_input(ended_by)) {
+    failures_.note(ended_by);
+  }
+  counts_.discard_groups(input.id, input.begin_again());
+  return true;
 }
 
 void compressed_inputs::end_input_with(compressed_input& input, const std::exception_ptr& error) {
@@ -113,6 +136,28 @@ async::task<> compressed_inputs::split(compressed_input& input, std::vector<std:
   }
 }
 
+// Groups that are decoded at the same time have stopped at --max-output, and what the input has before each of them was
+// not known. The bytes from the first of them on are one group, which is decoded as if there was one thread.
+async::task<> compressed_inputs::read_rest(compressed_input& input) {
+  input.blocks = std::make_shared<block_reader>(blocks_, options_.own_blocks, *input.source, notes_.read, stop_,
+                                                io::file_part{input.start.compressed_bytes, input.end});
+  block_reader::start(executors_.pool, input.blocks, input.source, {});
+  co_await begin_group(input, input.start, {});
+  while (input.current && !input.damaged) {
+    block next = co_await input.blocks->next();
+    next.lost = true;
+    next.end = next.end || stop_.stop_requested();
+    if (!next.end) {
+      input.current->blocks.push(std::move(next));
+      continue;
+    }
+    input.current->ends_input = true;
+    input.current->blocks.end(std::move(next));
+    input.current->may_request_window.set();
+    input.current.reset();
+  }
+}
+
 // If the input ends between two groups, a further group is needed only to report an empty input, an error or a stop, or
 // that an input must not end there.
 async::task<> compressed_inputs::end_input(compressed_input& input, block last) {
@@ -139,11 +184,22 @@ async::task<> compressed_inputs::push(compressed_input& input, const frame_divid
   if (next.ends_group && input.current) end_blocks(input);
 }
 
+// The text may have a maximum, and what is decoded cannot be decoded again: the bytes of a stream, or text that is
+// observed.
+bool compressed_inputs::is_limited_in_order(const compressed_input& input) const {
+  if (options_.max_text == std::numeric_limits<std::uint64_t>::max()) return false;
+  return options_.text_to != nullptr || !options_.in_order_for.empty() ||
+         !std::holds_alternative<io::file_source>(*input.source);
+}
+
 // At the same time.
-std::size_t compressed_inputs::max_groups() const {
+std::size_t compressed_inputs::max_groups(const compressed_input& input) const {
   constexpr std::size_t groups_per_context = 4;
+  if (is_limited_in_order(input)) return 1;
   const text_taps* const taps = options_.text_to;
-  return taps != nullptr ? taps->max_groups(contexts_.size()) : groups_per_context * contexts_.size();
+  const std::size_t groups =
+      taps != nullptr ? taps->max_groups(contexts_.size()) : groups_per_context * contexts_.size();
+  return input.on_device ? std::max<std::size_t>(groups, options_.device->max_slots()) : groups;
 }
 
 // Limits how far groups run ahead of the oldest one, because their counts wait for its end. After damage no group is
@@ -151,8 +207,7 @@ std::size_t compressed_inputs::max_groups() const {
 // after the damage are decoded. `begin`: the first bytes of the group.
 async::task<> compressed_inputs::begin_group(compressed_input& input, const io::decode_start& start,
                                              std::span<const std::byte> begin) {
-  std::size_t max_running = max_groups();
-  if (input.on_device) max_running = std::max<std::size_t>(max_running, options_.device->max_slots());
+  const std::size_t max_running = max_groups(input);
   while (input.running.size() >= max_running || (has_copied_much() && !input.running.empty())) {
     co_await input.running.front()->ended.wait();
     retire_oldest(input);
@@ -168,8 +223,13 @@ async::task<> compressed_inputs::begin_group(compressed_input& input, const io::
   }
   if (!task->staged) task->context = co_await contexts_.acquire();
   input.divider->set_group_bytes(task->staged ? options_.device->group_bytes() : options_.group_bytes);
+  while (!input.running.empty() && input.all_have_ended()) {
+    co_await input.running.front()->ended.wait();
+    retire_oldest(input);
+  }
   if (input.damaged) co_return;
   task->start = start;
+  if (input.running.empty()) task->text_before = input.text_bytes;
   input.running.push_back(task);
   try {
     spawn(task);
@@ -211,12 +271,19 @@ void compressed_inputs::end_blocks(compressed_input& input) {
   input.current.reset();
 }
 
-// The oldest group has ended.
+// It has ended. Groups after the one that ends the input do not count.
 void compressed_inputs::retire_oldest(compressed_input& input) {
-  const group_end& end = input.running.front()->end;
-  input.text_bytes += end.text_bytes;
-  input.compressed_bytes = end.compressed_bytes.value_or(input.compressed_bytes);
+  const group_pointer oldest = std::move(input.running.front());
   input.running.pop_front();
+  if (input.has_ended) return;
+  if (oldest->end.must_be_decoded_again(input.text_bytes)) {
+    input.decode_again = {.start = oldest->start, .group = oldest->owner.group};
+    input.has_ended = input.damaged = true;
+    return;
+  }
+  input.text_bytes += oldest->end.text_bytes;
+  input.compressed_bytes = oldest->end.compressed_bytes.value_or(input.compressed_bytes);
+  input.has_ended = oldest->end.failure != nullptr;
 }
 
 }  // namespace gpuhist::pipeline

@@ -91,10 +91,14 @@ class compressed_inputs {
   [[nodiscard]] std::string manner_of(const compressed_input& input) const;
   [[nodiscard]] bool may_use_device(const compressed_input& input) const;
   async::task<> feed(std::shared_ptr<compressed_input> input, std::vector<std::byte> head, async::semaphore::permit);
+  static bool end_current(compressed_input& input, const std::exception_ptr& error);
+  bool begin_again(compressed_input& input, std::exception_ptr& error);
   async::task<> split(compressed_input& input, std::vector<std::byte> head);
+  async::task<> read_rest(compressed_input& input);
   async::task<> end_input(compressed_input& input, block last);
   async::task<> push(compressed_input& input, const frame_divider::piece& next);
-  [[nodiscard]] std::size_t max_groups() const;
+  [[nodiscard]] bool is_limited_in_order(const compressed_input& input) const;
+  [[nodiscard]] std::size_t max_groups(const compressed_input& input) const;
   async::task<> begin_group(compressed_input& input, const io::decode_start& start, std::span<const std::byte> begin);
   static void end_blocks(compressed_input& input);
   void spawn(const group_pointer& task);
@@ -108,6 +112,7 @@ class compressed_inputs {
   async::task<> observe_units(group& task, const decoded_group& text);
   void note_copied(group& task, std::uint64_t bytes);
   [[nodiscard]] bool has_copied_much() const;
+  bool try_add(group& task, std::uint64_t bytes) const;
   async::task<bool> stage(group& task);
   void add_decoded(group& task, const decoded_group& text);
   void note_reached(group& task, std::uint64_t compressed_bytes);
@@ -116,6 +121,8 @@ class compressed_inputs {
   void begin_parts(group& task, const block& first);
   async::task<> take_block(group& task, const block& next);
   async::task<bool> decode_some(group& task, std::span<const std::byte>& in);
+  [[nodiscard]] std::uint64_t room_for_text(const group& task) const;
+  void refuse(group& task) const;
   async::task<> end_of_blocks(group& task, const block& last);
   async::task<> skip(group& task, const block& source, std::span<const std::byte>& in);
   async::task<> begin_skipping(group& task, std::string cause);
