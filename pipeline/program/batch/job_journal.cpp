@@ -4,6 +4,7 @@
 #include "io/write_at.hpp"
 #include "pipeline/program/batch/checksum.hpp"
 #include "pipeline/program/batch/job_lock.hpp"
+#include "pipeline/program/batch/record_head.hpp"
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/output/destination.hpp"
 
@@ -11,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -74,13 +74,6 @@ class record_input {
   std::size_t used_ = 0;
 };
 
-template <typename Number>
-Number number_at(std::string_view bytes) {
-  Number value{};
-  std::copy_n(bytes.begin(), sizeof value, reinterpret_cast<char*>(&value));
-  return value;
-}
-
 }  // namespace
 
 journal_content read_journal(int file, const std::function<void(const std::string&)>& begin,
@@ -93,8 +86,8 @@ journal_content read_journal(int file, const std::function<void(const std::strin
   const std::uint64_t seed = checksum_of(made.header);
   made.end = made.header.size() + 1;
   while (const auto frame = from.take(record_head_bytes)) {
-    const auto size = number_at<std::uint32_t>(*frame);
-    const auto checksum = number_at<std::uint64_t>(frame->substr(sizeof(std::uint32_t)));
+    const std::uint32_t size = fixed_in<std::uint32_t>(*frame).value();
+    const std::uint64_t checksum = fixed_in<std::uint64_t>(frame->substr(sizeof size)).value();
     if (size > longest_record) break;
     const auto record = from.take(size);
     if (!record || checksum_of(*record, seed + made.records) != checksum) break;
