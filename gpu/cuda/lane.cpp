@@ -2,6 +2,7 @@
 
 #include "gpu/cuda/error.hpp"
 #include "gpu/job_check.hpp"
+#include "gpu/stage_range.hpp"
 
 #include <algorithm>
 #include <string>
@@ -144,6 +145,7 @@ void lane::check_fits(const counting_job& job) const {
 }
 
 void lane::enqueue(buffers& set) {
+  const stage_range range("submit to the device");
   runtime& api = shared_.api;
   set.jobs.arrange();
   const auto extents = set.jobs.extents();

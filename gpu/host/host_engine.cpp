@@ -1,6 +1,7 @@
 #include "gpu/host/host_engine.hpp"
 
 #include "gpu/job_check.hpp"
+#include "gpu/stage_range.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -53,6 +54,7 @@ void host_engine::complete(counting_job& job) noexcept {
 }
 
 void host_engine::count(const counting_job& job) {
+  const stage_range range("count");
   const auto start = std::chrono::steady_clock::now();
   count_rows(job);
   const std::chrono::nanoseconds busy = std::chrono::steady_clock::now() - start;

@@ -1,6 +1,7 @@
 #include "pipeline/flow/collector.hpp"
 
 #include "gpu/job_check.hpp"
+#include "gpu/stage_range.hpp"
 #include "pipeline/counts/input_failure.hpp"
 
 #include <algorithm>
@@ -86,6 +87,7 @@ void collector::notify_merged() noexcept {
 void collector::merge_decoded(const segment& text, std::span<const std::uint32_t> row) noexcept {
   const std::span<const segment> segments(&text, 1);
   {
+    const gpu::stage_range range("merge");
     const std::scoped_lock lock(mutex_);
     ++answering_;
     merged_part part = counts_.merge(segments, row);
@@ -109,6 +111,7 @@ bool collector::is_settled() const { return merged_chunks_ == submitted_ && answ
 
 // Under the lock, which keeps the order. A merge is short: one row per segment.
 void collector::merge_in_order(cutter_order& order) noexcept {
+  const gpu::stage_range range("merge");
   for (;;) {
     answer& head = order.waiting[order.next % order.waiting.size()];
     if (head.chunk == nullptr || head.chunk->sequence != order.next || counts_.is_backed_up()) return;

@@ -436,7 +436,7 @@ async::task<> feeder::read_stream(input_id input, io::stream_source& stream, std
     {
       held_reservation reserved(cutter_, co_await cutter_.reserve(plan_.buffers.chunk_bytes));
       {
-        const stopwatch busy(notes_.read.busy_nanoseconds);
+        const busy_time busy(notes_.read);
         read = stream.read_some(reserved.bytes());
       }
       co_await taps_.observe({.input = input}, reserved.bytes().first(read.value_or(0)));

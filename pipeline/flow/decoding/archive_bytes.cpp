@@ -90,7 +90,7 @@ std::size_t source_bytes::read(std::span<std::byte> out) {
   if (stop_.stop_requested()) throw as_error(left_at(offset_));
   std::size_t size = 0;
   if (file_ != nullptr) {
-    const stopwatch busy(notes_->read.busy_nanoseconds);
+    const busy_time busy(notes_->read);
     size = file_->read_at(out, offset_);
     notes_->read.bytes += size;
   } else {
@@ -289,7 +289,7 @@ void decoded_bytes::end_frame() {
 void decoded_bytes::decode(std::span<std::byte> out, std::size_t& filled) {
   io::fill_result result;
   {
-    const stopwatch busy(notes_.decompress.busy_nanoseconds);
+    const busy_time busy(notes_.decompress);
     result = decoder_->fill(in_, out.subspan(filled));
   }
   in_ = in_.subspan(result.consumed);

@@ -144,7 +144,7 @@ async::task<> block_reader::fill(std::shared_ptr<io::source>, std::vector<std::b
 // without delay.
 async::task<std::size_t> block_reader::read_into(std::span<std::byte> out) {
   if (const auto* file = std::get_if<io::file_source>(&source_)) {
-    const stopwatch busy(clock_.busy_nanoseconds);
+    const busy_time busy(clock_);
     out = out.first(std::min<std::uint64_t>(out.size(), end_ - std::min(offset_, end_)));
     const std::size_t read = out.empty() ? 0 : file->read_at(out, offset_);
     offset_ += read;
@@ -154,7 +154,7 @@ async::task<std::size_t> block_reader::read_into(std::span<std::byte> out) {
   auto& stream = std::get<io::stream_source>(source_);
   for (;;) {
     {
-      const stopwatch busy(clock_.busy_nanoseconds);
+      const busy_time busy(clock_);
       if (const auto read = stream.read_some(out)) {
         clock_.bytes += *read;
         co_return *read;

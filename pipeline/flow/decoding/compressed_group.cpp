@@ -450,7 +450,7 @@ async::task<> compressed_inputs::grant_window(group& task) const {
 }
 
 io::fill_result compressed_inputs::fill(group& task, std::span<const std::byte> in, std::span<std::byte> out) {
-  const stopwatch busy(notes_.decompress.busy_nanoseconds);
+  const busy_time busy(notes_.decompress);
   return task.decoder->fill(in, out);
 }
 

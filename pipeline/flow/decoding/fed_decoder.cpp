@@ -79,7 +79,7 @@ void fed_decoder::decode(std::span<const std::byte> in) {
   while (!has_ended_) {
     if (buffered_ == buffer_bytes) flush();
     const io::fill_result result = [&] {
-      const stopwatch busy(parts_.notes.decompress.busy_nanoseconds);
+      const busy_time busy(parts_.notes.decompress);
       return decoder_->fill(in, std::span(buffer_.get(), buffer_bytes).subspan(buffered_));
     }();
     in = in.subspan(result.consumed);

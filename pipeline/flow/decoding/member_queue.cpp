@@ -159,7 +159,7 @@ void member_queue::state::do_oldest_piece(locked& lock) noexcept {
   notes_.decompress.note_in_flight(std::min(running(), options_.threads));
   lock.unlock();
   try {
-    const stopwatch busy(notes_.decompress.busy_nanoseconds);
+    const busy_time busy(notes_.decompress);
     notes_.read.bytes += of->listed.packed;
     if (!decoder) decoder = make_decoder_();
     data_at = decoder->decode(file_, of->listed, of->bytes());

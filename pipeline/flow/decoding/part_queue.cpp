@@ -224,7 +224,7 @@ void part_queue::state::decode(const entry_pointer& of, locked& lock) {
   std::shared_ptr<io::decoded_part> part;
   lock.unlock();
   try {
-    const stopwatch busy(clock_.busy_nanoseconds);
+    const busy_time busy(clock_);
     if (!decoder) decoder = options_.format.make();
     std::vector<std::span<const std::byte>> pieces;
     for (const block& each : of->blocks) pieces.push_back(each.bytes);
@@ -276,7 +276,7 @@ void part_queue::state::finish(const entry_pointer& of, locked& lock) {
   of->now = part_phase::finishing;
   lock.unlock();
   {
-    const stopwatch busy(clock_.busy_nanoseconds);
+    const busy_time busy(clock_);
     of->part->finish();
   }
   lock.lock();

@@ -126,7 +126,7 @@ async::task<bool> follower::take_some(followed& file) {
 }
 
 std::size_t follower::read_into(followed& file, std::span<std::byte> room) {
-  const stopwatch busy(clock_.busy_nanoseconds);
+  const busy_time busy(clock_);
   const std::size_t read = file.reader.read_some(room);
   if (read == 0 || std::exchange(file.format_checked, true)) return read;
   const io::format& format = io::detect(room.first(std::min(read, io::detection_bytes)));

@@ -149,7 +149,7 @@ async::task<> observed_files::read_text(part& task) {
                               co_await cut.reserve(std::min<std::uint64_t>(options_.read_bytes, task.end - offset)));
     std::size_t read = 0;
     {
-      const stopwatch busy(clock_.busy_nanoseconds);
+      const busy_time busy(clock_);
       read = task.file.source->read_at(reserved.bytes(), offset);
     }
     co_await taps_.pass(task.owner, reserved.bytes().first(read));

@@ -207,7 +207,7 @@ void plain_files::commit_oldest() noexcept {
 
 // On a thread of the pool.
 void plain_files::read(range& item) {
-  const stopwatch busy(clock_.busy_nanoseconds);
+  const busy_time busy(clock_);
   try {
     item.filled = item.file->source->read_at(item.room(), item.offset);
     if (item.last && !item.file->end && item.filled == item.room().size()) {

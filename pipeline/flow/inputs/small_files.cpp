@@ -77,7 +77,7 @@ async::task<bool> small_files::read_text(const numbered_input& entry, const io::
     bool is_text = true;
     std::exception_ptr error;
     try {
-      const stopwatch busy(notes_.read.busy_nanoseconds);
+      const busy_time busy(notes_.read);
       filled = file.read_at(target.bytes(), offset);
       if (offset == 0) {
         std::span<const std::byte> first = target.bytes().first(filled);

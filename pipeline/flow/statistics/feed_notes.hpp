@@ -32,8 +32,8 @@ inline void add_manner(std::vector<input_manner>& to, std::string_view descripti
 /// Clocks, atomic counters and add_decoding() are thread-safe. Only the coroutine of feeder::feed_all() may use the
 /// other members until it has ended.
 struct feed_notes {
-  stage_clock read{};
-  stage_clock decompress{};
+  stage_clock read{.name = "read"};
+  stage_clock decompress{.name = "decompress"};
   std::vector<input_manner> reading{};
   bool files_in_parallel = false;  ///< threads of the pool read several ranges of files at once
   std::uint64_t compressed_inputs = 0;

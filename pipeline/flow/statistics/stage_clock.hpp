@@ -1,6 +1,8 @@
 // Counters of a running stage: bytes, busy and waiting time.
 #pragma once
 
+#include "gpu/stage_range.hpp"
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -9,6 +11,7 @@ namespace gpuhist::pipeline {
 
 /// Thread-safe.
 struct stage_clock {
+  const char* name = "stage";  ///< of its ranges in a profiler
   std::atomic<std::uint64_t> bytes{0};
   std::atomic<std::int64_t> busy_nanoseconds{0};
   std::atomic<std::int64_t> waiting_nanoseconds{0};
@@ -40,6 +43,16 @@ class stopwatch {
  private:
   std::atomic<std::int64_t>& nanoseconds_;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
+/// The time from its construction to its destruction is busy time of a stage, and a range of the thread in a profiler.
+class busy_time {
+ public:
+  explicit busy_time(stage_clock& stage) : range_(stage.name), watch_(stage.busy_nanoseconds) {}
+
+ private:
+  gpu::stage_range range_;
+  stopwatch watch_;
 };
 
 /// Counts a task of a stage in flight, from its construction to its destruction.
