@@ -1,0 +1,143 @@
+// The arithmetic of binning.hpp with vectors (Google Highway). A vector gives slots, and a mask of the samples whose
+// estimate is near a threshold; these few are compared with it one by one.
+#include "gpu/samples/slots.hpp"
+
+#include <bit>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "gpu/samples/slots.cpp"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace gpuhist::gpu::samples {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using floats = hn::ScalableTag<float>;
+using integers = hn::Rebind<std::int32_t, floats>;
+using keys = hn::Rebind<std::uint32_t, floats>;
+
+template <class Carrier>
+HWY_INLINE hn::Vec<floats> keys_estimate(const binning<Carrier>& in, hn::Vec<keys> key) {
+  const keys k;
+  const auto clamped = hn::Min(hn::Max(key, hn::Set(k, in.low)), hn::Set(k, in.high));
+  const auto difference = hn::BitCast(integers(), hn::Sub(clamped, hn::Set(k, in.centre)));
+  const floats f;
+  return hn::Mul(hn::Sub(hn::ConvertTo(f, difference), hn::Set(f, in.shift)), hn::Set(f, in.scale));
+}
+
+HWY_INLINE hn::Vec<floats> limited(hn::Vec<floats> raw, float ceiling) {
+  const floats f;
+  return hn::Max(hn::Min(raw, hn::Set(f, ceiling)), hn::Set(f, -0.5F));
+}
+
+HWY_INLINE hn::Vec<floats> estimates(const binning<std::uint32_t>& in, const std::uint32_t* values) {
+  return limited(keys_estimate(in, hn::LoadU(keys(), values)), in.ceiling);
+}
+
+HWY_INLINE hn::Vec<keys> keys_of_floats(hn::Vec<floats> value) {
+  const auto bits = hn::BitCast(integers(), hn::Add(value, hn::Zero(floats())));
+  const auto inverted = hn::Or(hn::BroadcastSignBit(bits), hn::Set(integers(), static_cast<std::int32_t>(sign32)));
+  return hn::BitCast(keys(), hn::Xor(bits, inverted));
+}
+
+HWY_INLINE hn::Vec<floats> estimates(const binning<float>& in, const float* values) {
+  const floats f;
+  const auto value = hn::LoadU(f, values);
+  const auto raw = in.on_keys ? keys_estimate(in, keys_of_floats(value))
+                              : hn::Mul(hn::Sub(value, hn::Set(f, in.origin)), hn::Set(f, in.scale));
+  return hn::IfThenElse(hn::IsNaN(value), hn::Set(f, in.steps + 1.5F), limited(raw, in.ceiling));
+}
+
+// Compares the samples in the mask with their thresholds.
+template <class Carrier>
+HWY_NOINLINE void check_near(const binning<Carrier>& in, const Carrier* values, std::uint64_t near,
+                             std::uint32_t* slots) {
+  for (; near != 0; near &= near - 1) {
+    const auto lane = static_cast<std::size_t>(std::countr_zero(near));
+    slots[lane] = slot_of(in, values[lane]);
+  }
+}
+
+template <class Carrier>
+HWY_INLINE void assign_vector(const binning<Carrier>& in, const Carrier* values, std::uint64_t present,
+                              std::uint32_t* slots) {
+  const floats f;
+  const integers i;
+  const auto estimated = estimates(in, values);
+  const auto whole = hn::Round(estimated);
+  const auto distance = hn::Sub(estimated, whole);
+  const auto step = hn::ConvertTo(i, whole);
+  const auto below = hn::RebindMask(i, hn::Lt(distance, hn::Zero(f)));
+  hn::StoreU(hn::BitCast(keys(), hn::IfThenElse(below, step, hn::Add(step, hn::Set(i, 1)))), keys(), slots);
+  const auto near = hn::Le(hn::Abs(distance), hn::Set(f, in.tolerance));
+  if (in.guide != nullptr || hn::AllFalse(f, near)) return;
+  std::uint8_t bits[sizeof(std::uint64_t)] = {};
+  hn::StoreMaskBits(f, near, bits);
+  std::uint64_t mask = 0;
+  for (std::size_t byte = 0; byte < sizeof bits; ++byte) mask |= std::uint64_t{bits[byte]} << (8 * byte);
+  check_near(in, values, mask & present, slots);
+}
+
+template <class Carrier>
+HWY_INLINE void assign_vectors(const binning<Carrier>& in, const Carrier* values, std::size_t count,
+                               std::uint32_t* slots) {
+  const std::size_t lanes = hn::Lanes(floats());
+  for (std::size_t at = 0; at < count; at += lanes) {
+    const std::size_t rest = count - at;
+    const std::uint64_t present = rest >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << rest) - 1;
+    assign_vector(in, values + at, present, slots + at);
+  }
+  if (in.guide == nullptr) return;
+  for (std::size_t at = 0; at < count; ++at) slots[at] = guided_slot(in, values[at], slots[at]);
+}
+
+void assign_keys(const binning<std::uint32_t>& in, const std::uint32_t* values, std::size_t count,
+                 std::uint32_t* slots) {
+  assign_vectors(in, values, count, slots);
+}
+
+void assign_floats(const binning<float>& in, const float* values, std::size_t count, std::uint32_t* slots) {
+  assign_vectors(in, values, count, slots);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace gpuhist::gpu::samples
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace gpuhist::gpu::samples {
+namespace {
+
+HWY_EXPORT(assign_keys);
+HWY_EXPORT(assign_floats);
+
+template <class Carrier>
+void assign_each(const binning<Carrier>& in, const Carrier* values, std::size_t count, std::uint32_t* slots) {
+  for (std::size_t at = 0; at < count; ++at) slots[at] = slot_of(in, values[at]);
+}
+
+}  // namespace
+
+void assign_slots(const binning<std::uint32_t>& in, const std::uint32_t* values, std::size_t count,
+                  std::uint32_t* slots) {
+  HWY_DYNAMIC_DISPATCH(assign_keys)(in, values, count, slots);
+}
+
+void assign_slots(const binning<float>& in, const float* values, std::size_t count, std::uint32_t* slots) {
+  HWY_DYNAMIC_DISPATCH(assign_floats)(in, values, count, slots);
+}
+
+void assign_slots(const binning<std::uint64_t>& in, const std::uint64_t* values, std::size_t count,
+                  std::uint32_t* slots) {
+  assign_each(in, values, count, slots);
+}
+
+void assign_slots(const binning<double>& in, const double* values, std::size_t count, std::uint32_t* slots) {
+  assign_each(in, values, count, slots);
+}
+
+}  // namespace gpuhist::gpu::samples
+#endif  // HWY_ONCE

@@ -1,0 +1,176 @@
+#include "gpu/samples/tables.hpp"
+
+#include "gpu/samples/thresholds.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace gpuhist::gpu::samples {
+namespace {
+
+// A direct estimate with a larger tolerance would need a look-up for almost every sample.
+constexpr float largest_tolerance = 0.45F;
+
+// Cells for each bin of a guided estimate, and the limits of their number. 1024 cells of 256 bins fit in shared memory.
+constexpr std::uint32_t cells_per_bin = 4;
+constexpr std::uint32_t min_cells = 16;
+constexpr std::uint32_t max_cells = 1U << 20U;
+
+template <class Carrier>
+class chooser {
+ public:
+  using key = key_of_carrier<Carrier>;
+
+  chooser(sample_type type, const std::vector<double>& edges, const std::vector<key>& thresholds)
+      : type_(type), all_(keys_of<Carrier>(type)), edges_(edges), thresholds_(thresholds) {}
+
+  // The direct estimate of the smallest tolerance; a tolerance above 0.5 if there is none.
+  [[nodiscard]] binning<Carrier> direct() const {
+    binning<Carrier> best = common();
+    best.tolerance = 1;
+    const auto consider = [&](binning<Carrier> made) {
+      if (!usable(made)) return;
+      made.tolerance = tolerance(made);
+      if (made.tolerance < best.tolerance) best = made;
+    };
+    if (thresholds_.empty()) return best;
+    const auto steps = static_cast<float>(bins());
+    if constexpr (std::is_floating_point_v<Carrier>) {
+      consider(on_values(steps));
+    } else {
+      // Half an integer before the first one of a bin, estimates are farther from thresholds: none is on one.
+      for (const double before : {0.5, 0.0}) consider(on_integers(steps, before));
+    }
+    return best;
+  }
+
+  // The guided estimate with the shortest searches, if samples are equally frequent in all bins.
+  [[nodiscard]] tables<Carrier> guided() const {
+    const auto steps = static_cast<float>(std::clamp(std::bit_ceil(cells_per_bin * bins()), min_cells, max_cells));
+    tables<Carrier> best = with_guide(on_keys(steps));
+    if constexpr (std::is_floating_point_v<Carrier>) {
+      if (const auto made = on_values(steps); usable(made)) {
+        tables<Carrier> other = with_guide(made);
+        if (search_length(other) < search_length(best)) best = std::move(other);
+      }
+    }
+    return best;
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t bins() const { return static_cast<std::uint32_t>(edges_.size() - 1); }
+
+  [[nodiscard]] binning<Carrier> common() const {
+    binning<Carrier> made;
+    made.bins = bins();
+    made.limit = static_cast<std::uint32_t>(thresholds_.size());
+    const key first = thresholds_.empty() ? all_.first : thresholds_.front();
+    const key last = thresholds_.empty() ? all_.last : thresholds_.back();
+    made.low = first == all_.first ? first : first - 1;
+    made.high = last;
+    made.centre = made.low + (made.high - made.low) / 2;
+    return made;
+  }
+
+  // Of a direct estimate. Bins after the last threshold are never reached.
+  [[nodiscard]] float ceiling(float steps) const {
+    return thresholds_.size() == edges_.size() ? steps + 0.5F : static_cast<float>(thresholds_.size()) - 0.5F;
+  }
+
+  [[nodiscard]] binning<Carrier> on_values(float steps) const {
+    binning<Carrier> made = common();
+    made.on_keys = false;
+    made.origin = static_cast<Carrier>(edges_.front());
+    made.scale = static_cast<float>(static_cast<double>(steps) / (edges_.back() - edges_.front()));
+    made.steps = steps;
+    made.ceiling = ceiling(steps);
+    return made;
+  }
+
+  [[nodiscard]] binning<Carrier> on_integers(float steps, double before) const {
+    binning<Carrier> made = common();
+    const double centre = value_at<Carrier>(type_, made.centre);
+    made.shift = static_cast<float>(edges_.front() - before - centre);
+    made.scale = static_cast<float>(static_cast<double>(steps) / (edges_.back() - edges_.front()));
+    made.steps = steps;
+    made.ceiling = ceiling(steps);
+    return made;
+  }
+
+  [[nodiscard]] binning<Carrier> on_keys(float steps) const {
+    binning<Carrier> made = common();
+    const auto half = static_cast<double>(made.high - made.low) / 2;
+    made.shift = static_cast<float>(-half);
+    made.scale = half > 0 ? static_cast<float>(static_cast<double>(steps) / (2 * half)) : 1.0F;
+    made.steps = steps;
+    made.ceiling = steps + 0.5F;
+    return made;
+  }
+
+  static bool usable(const binning<Carrier>& made) {
+    return std::isfinite(made.scale) && made.scale > 0 && std::isfinite(made.shift);
+  }
+
+  [[nodiscard]] float estimate_at(const binning<Carrier>& in, key at) const {
+    return estimate(in, carrier_of<Carrier>(at));
+  }
+
+  // How far the estimate of a threshold is below its number, or that of the key before it above its number, at most.
+  [[nodiscard]] float tolerance(const binning<Carrier>& in) const {
+    float largest = 0;
+    for (std::size_t i = 0; i < thresholds_.size(); ++i) {
+      const auto number = static_cast<float>(i);
+      largest = std::max(largest, number - estimate_at(in, thresholds_[i]));
+      if (thresholds_[i] != all_.first) largest = std::max(largest, estimate_at(in, thresholds_[i] - 1) - number);
+      if (largest > largest_tolerance) break;
+    }
+    return largest;
+  }
+
+  [[nodiscard]] tables<Carrier> with_guide(binning<Carrier> in) const {
+    in.ceiling = in.steps + 0.5F;
+    std::vector<std::uint32_t> guide(static_cast<std::size_t>(in.steps) + 3);
+    std::size_t threshold = 0;
+    for (std::size_t cell = 0; cell < guide.size(); ++cell) {
+      while (threshold < thresholds_.size() && nearest(estimate_at(in, thresholds_[threshold])).slot() < cell)
+        ++threshold;
+      guide[cell] = static_cast<std::uint32_t>(threshold);
+    }
+    return {.thresholds = {}, .guide = std::move(guide), .parameters = in};
+  }
+
+  static double search_length(const tables<Carrier>& in) {
+    double steps = 0;
+    for (std::size_t cell = 0; cell + 1 < in.guide.size(); ++cell) {
+      const double inside = in.guide[cell + 1] - in.guide[cell];
+      steps += inside * std::log2(inside + 1);
+    }
+    return steps;
+  }
+
+  sample_type type_;
+  key_range<key> all_;
+  const std::vector<double>& edges_;
+  const std::vector<key>& thresholds_;
+};
+
+}  // namespace
+
+template <class Carrier>
+tables<Carrier> make_tables(sample_type type, const std::vector<double>& edges,
+                            std::vector<key_of_carrier<Carrier>> thresholds) {
+  const chooser<Carrier> choose(type, edges, thresholds);
+  tables<Carrier> made{.thresholds = {}, .guide = {}, .parameters = choose.direct()};
+  if (made.parameters.tolerance > largest_tolerance) made = choose.guided();
+  made.thresholds = std::move(thresholds);
+  return made;
+}
+
+template tables<std::uint32_t> make_tables(sample_type, const std::vector<double>&, std::vector<std::uint32_t>);
+template tables<float> make_tables(sample_type, const std::vector<double>&, std::vector<std::uint32_t>);
+template tables<std::uint64_t> make_tables(sample_type, const std::vector<double>&, std::vector<std::uint64_t>);
+template tables<double> make_tables(sample_type, const std::vector<double>&, std::vector<std::uint64_t>);
+
+}  // namespace gpuhist::gpu::samples
