@@ -56,6 +56,7 @@ tests() {
   check 'device tests' "$bundle/bin/test_gpu_device"
   check 'zstd on the device' "$bundle/bin/test_zstd_device"
   check 'units on the device' "$bundle/bin/test_unit_device"
+  check 'samples on the device' "$bundle/bin/test_samples_device"
   check 'kernel catalogue' "$bundle/bin/test_kernel_catalogue"
   check 'example: device memory' example count_device_memory 'l: 3000000, o: 2000000'
   check 'example: a graph' example count_in_a_graph 'l: 9000000, o: 6000000'

@@ -11,8 +11,8 @@
 // - direct: the estimate counts bins. The plan has measured, with the same arithmetic, how far the estimate of any
 //   threshold is from its number: at most `tolerance`, less than half a bin. A sample whose estimate is farther than
 //   that from every integer needs no look-up. For the others, one comparison with the nearest threshold decides.
-// - guided: the estimate counts the cells of a table that has the number of thresholds in the cells before. A binary
-//   search between two entries of the table finds the bin. Because the estimate is monotone, this is exact for every
+// - guided: the estimate counts the cells of a table that has the number of thresholds before and in each cell. A
+//   binary search among those in the cell finds the bin. Because the estimate is monotone, this is exact for every
 //   table.
 #pragma once
 
@@ -24,12 +24,17 @@
 
 namespace gpuhist::gpu::samples {
 
+template <class Key>
+struct bin_tables {
+  const Key* thresholds = nullptr;       ///< `limit` of them
+  const std::uint32_t* guide = nullptr;  ///< guided: steps + 2 entries; null: direct
+};
+
 template <class Carrier>
 struct binning {
   using key = key_of_carrier<Carrier>;
 
-  const key* thresholds = nullptr;       ///< `limit` of them
-  const std::uint32_t* guide = nullptr;  ///< guided: steps + 3 entries; null: direct
+  bin_tables<key> tables;
   std::uint32_t bins = 0;
   std::uint32_t limit = 0;  ///< bins + 1, or bins if no key can be above the last bin
 
@@ -75,18 +80,41 @@ GPUHIST_HOST_DEVICE inline float value_estimate(const binning<Carrier>& in, Carr
   return multiply(static_cast<float>(value - in.origin), in.scale);
 }
 
+/// The estimate of a sample that is not NaN, before it is limited.
+template <class Carrier>
+GPUHIST_HOST_DEVICE inline float raw_estimate(const binning<Carrier>& in, Carrier value) {
+  if constexpr (std::is_floating_point_v<Carrier>) {
+    return in.on_keys ? key_estimate(in, key_of(value)) : value_estimate(in, value);
+  } else {
+    return key_estimate(in, value);
+  }
+}
+
+/// As raw_estimate, for direct binnings: those of floating-point numbers are on values.
+template <class Carrier>
+GPUHIST_HOST_DEVICE inline float raw_direct_estimate(const binning<Carrier>& in, Carrier value) {
+  if constexpr (std::is_floating_point_v<Carrier>) {
+    return value_estimate(in, value);
+  } else {
+    return key_estimate(in, value);
+  }
+}
+
 /// From -0.5 (below) to steps + 0.5 (above); steps + 1.5 for NaN.
 template <class Carrier>
+GPUHIST_HOST_DEVICE inline float limited(const binning<Carrier>& in, Carrier value, float raw) {
+#if defined(__CUDA_ARCH__)
+  const float result = fmaxf(fminf(raw, in.ceiling), -0.5F);
+#else
+  const float below_ceiling = raw < in.ceiling ? raw : in.ceiling;
+  const float result = below_ceiling > -0.5F ? below_ceiling : -0.5F;
+#endif
+  return is_nan(value) ? in.steps + 1.5F : result;
+}
+
+template <class Carrier>
 GPUHIST_HOST_DEVICE inline float estimate(const binning<Carrier>& in, Carrier value) {
-  if (is_nan(value)) return in.steps + 1.5F;
-  float raw = 0;
-  if constexpr (std::is_floating_point_v<Carrier>) {
-    raw = in.on_keys ? key_estimate(in, key_of(value)) : value_estimate(in, value);
-  } else {
-    raw = key_estimate(in, value);
-  }
-  const float limited = raw < in.ceiling ? raw : in.ceiling;
-  return limited > -0.5F ? limited : -0.5F;
+  return limited(in, value, raw_estimate(in, value));
 }
 
 /// The slot for an estimate that is not near an integer, or the cell and 1 for a guided one: floor(estimate) + 1.
@@ -101,12 +129,28 @@ struct nearest_step {
 
 GPUHIST_HOST_DEVICE inline nearest_step nearest(float estimated) {
 #if defined(__CUDA_ARCH__)
-  const float whole = rintf(estimated);
+  // The sum has ones as its last place, so its bits contain the rounded number. Conversions are slower.
+  const float sum = __fadd_rn(estimated, 0x1.8p23F);
+  return {__float_as_int(sum) - __float_as_int(0x1.8p23F), subtract(estimated, subtract(sum, 0x1.8p23F))};
 #else
   const float whole = std::nearbyint(estimated);
-#endif
   return {static_cast<int>(whole), subtract(estimated, whole)};
+#endif
 }
+
+/// An entry of the guide: the number of thresholds in the cells before, and in the cell.
+struct guide_entry {
+  static constexpr std::uint32_t count_bits = 11;
+  static constexpr std::uint32_t many = (1U << count_bits) - 1;  ///< this number or more: search to the end
+
+  std::uint32_t before;
+  std::uint32_t inside;
+
+  [[nodiscard]] std::uint32_t packed() const { return before << count_bits | (inside < many ? inside : many); }
+  [[nodiscard]] GPUHIST_HOST_DEVICE static guide_entry of(std::uint32_t packed) {
+    return {packed >> count_bits, packed & many};
+  }
+};
 
 /// The number of thresholds that are not above the key.
 template <class Key>
@@ -123,22 +167,27 @@ GPUHIST_HOST_DEVICE inline std::uint32_t search(const Key* thresholds, std::uint
   return first;
 }
 
+/// `tables` are those of the binning, or a copy.
 template <class Carrier>
-GPUHIST_HOST_DEVICE inline std::uint32_t guided_slot(const binning<Carrier>& in, Carrier value, std::uint32_t cell) {
+GPUHIST_HOST_DEVICE inline std::uint32_t guided_slot(const binning<Carrier>& in,
+                                                     const bin_tables<key_of_carrier<Carrier>>& tables, Carrier value,
+                                                     std::uint32_t cell) {
   if (is_nan(value)) return in.bins + 2;
-  return search(in.thresholds, in.guide[cell], in.guide[cell + 1], key_of(value));
+  const auto entry = guide_entry::of(tables.guide[cell]);
+  const std::uint32_t last = entry.inside == guide_entry::many ? in.limit : entry.before + entry.inside;
+  return search(tables.thresholds, entry.before, last, key_of(value));
 }
 
 /// The slot of a sample whose estimate is near the step.
 template <class Carrier>
 GPUHIST_HOST_DEVICE inline std::uint32_t checked_slot(const binning<Carrier>& in, Carrier value, int step) {
-  return static_cast<std::uint32_t>(step + (key_of(value) < in.thresholds[step] ? 0 : 1));
+  return static_cast<std::uint32_t>(step + (key_of(value) < in.tables.thresholds[step] ? 0 : 1));
 }
 
 template <class Carrier>
 GPUHIST_HOST_DEVICE inline std::uint32_t slot_of(const binning<Carrier>& in, Carrier value) {
   const nearest_step at = nearest(estimate(in, value));
-  if (in.guide != nullptr) return guided_slot(in, value, at.slot());
+  if (in.tables.guide != nullptr) return guided_slot(in, in.tables, value, at.slot());
   const float distance = at.distance < 0 ? -at.distance : at.distance;
   return distance <= in.tolerance ? checked_slot(in, value, at.step) : at.slot();
 }

@@ -1,5 +1,5 @@
-// The macro of gpu/cuda/kernels/host_device.hpp, for arithmetic that kernels share with the host. Defined again, because
-// gpu/cuda includes this folder and folders do not include each other in a circle.
+// The macro of gpu/cuda/kernels/host_device.hpp, for arithmetic that kernels share with the host. Defined again,
+// because gpu/cuda includes this folder and folders do not include each other in a circle.
 #pragma once
 
 #if defined(__CUDACC__)

@@ -91,7 +91,7 @@ std::int64_t numpy_even::bin_of(double value) const {
   const double offset = rounded(compared_, value - lower_);
   const double position =
       rounded(quotient_, rounded(quotient_, offset / width_) * rounded(quotient_, static_cast<double>(bins_)));
-  const double last = static_cast<double>(bins_ - 1);
+  const auto last = static_cast<double>(bins_ - 1);
   // A difference that overflows is an error in NumPy. Here it is a position after the last bin.
   auto bin = static_cast<std::int64_t>(position >= 0 && position < last ? position : last);
   if (value < edges_[static_cast<std::size_t>(bin)] && bin > 0) return bin - 1;

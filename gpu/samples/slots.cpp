@@ -73,7 +73,7 @@ HWY_INLINE void assign_vector(const binning<Carrier>& in, const Carrier* values,
   const auto below = hn::RebindMask(i, hn::Lt(distance, hn::Zero(f)));
   hn::StoreU(hn::BitCast(keys(), hn::IfThenElse(below, step, hn::Add(step, hn::Set(i, 1)))), keys(), slots);
   const auto near = hn::Le(hn::Abs(distance), hn::Set(f, in.tolerance));
-  if (in.guide != nullptr || hn::AllFalse(f, near)) return;
+  if (in.tables.guide != nullptr || hn::AllFalse(f, near)) return;
   std::uint8_t bits[sizeof(std::uint64_t)] = {};
   hn::StoreMaskBits(f, near, bits);
   std::uint64_t mask = 0;
@@ -90,8 +90,8 @@ HWY_INLINE void assign_vectors(const binning<Carrier>& in, const Carrier* values
     const std::uint64_t present = rest >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << rest) - 1;
     assign_vector(in, values + at, present, slots + at);
   }
-  if (in.guide == nullptr) return;
-  for (std::size_t at = 0; at < count; ++at) slots[at] = guided_slot(in, values[at], slots[at]);
+  if (in.tables.guide == nullptr) return;
+  for (std::size_t at = 0; at < count; ++at) slots[at] = guided_slot(in, in.tables, values[at], slots[at]);
 }
 
 void assign_keys(const binning<std::uint32_t>& in, const std::uint32_t* values, std::size_t count,

@@ -13,8 +13,9 @@ namespace {
 // A direct estimate with a larger tolerance would need a look-up for almost every sample.
 constexpr float largest_tolerance = 0.45F;
 
-// Cells for each bin of a guided estimate, and the limits of their number. 1024 cells of 256 bins fit in shared memory.
-constexpr std::uint32_t cells_per_bin = 4;
+// Cells for each bin of a guided estimate, and the limits of their number. 2048 cells of 256 bins fit in shared memory
+// beside the counters.
+constexpr std::uint32_t cells_per_bin = 8;
 constexpr std::uint32_t min_cells = 16;
 constexpr std::uint32_t max_cells = 1U << 20U;
 
@@ -131,20 +132,21 @@ class chooser {
 
   [[nodiscard]] tables<Carrier> with_guide(binning<Carrier> in) const {
     in.ceiling = in.steps + 0.5F;
-    std::vector<std::uint32_t> guide(static_cast<std::size_t>(in.steps) + 3);
-    std::size_t threshold = 0;
+    std::vector<std::uint32_t> guide(static_cast<std::size_t>(in.steps) + 2);
+    std::uint32_t before = 0;
     for (std::size_t cell = 0; cell < guide.size(); ++cell) {
-      while (threshold < thresholds_.size() && nearest(estimate_at(in, thresholds_[threshold])).slot() < cell)
-        ++threshold;
-      guide[cell] = static_cast<std::uint32_t>(threshold);
+      std::uint32_t end = before;
+      while (end < thresholds_.size() && nearest(estimate_at(in, thresholds_[end])).slot() == cell) ++end;
+      guide[cell] = guide_entry{.before = before, .inside = end - before}.packed();
+      before = end;
     }
     return {.thresholds = {}, .guide = std::move(guide), .parameters = in};
   }
 
   static double search_length(const tables<Carrier>& in) {
     double steps = 0;
-    for (std::size_t cell = 0; cell + 1 < in.guide.size(); ++cell) {
-      const double inside = in.guide[cell + 1] - in.guide[cell];
+    for (const std::uint32_t packed : in.guide) {
+      const double inside = guide_entry::of(packed).inside;
       steps += inside * std::log2(inside + 1);
     }
     return steps;

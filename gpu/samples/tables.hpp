@@ -19,8 +19,7 @@ struct tables {
   /// For the host.
   [[nodiscard]] binning<Carrier> view() const {
     binning<Carrier> made = parameters;
-    made.thresholds = thresholds.data();
-    made.guide = guide.empty() ? nullptr : guide.data();
+    made.tables = {.thresholds = thresholds.data(), .guide = guide.empty() ? nullptr : guide.data()};
     return made;
   }
 };

@@ -1,0 +1,222 @@
+// Kernels that count samples, for each placement of the counters (tuning.hpp).
+//
+// Performance considerations. Shared, 32 copies: the lanes of a warp add in 32 different banks, so all samples cost the
+// same; the additions return nothing (SASS: ATOMS.POPC.INC). With fewer copies random bins conflict; equal bins of a
+// warp are still one addition. Packed: additions return the counter, so equal bins are added one after the other; a
+// warp with only one bin adds once. Global: the L2 cache adds, which limits the rate; a warp with only one bin adds
+// once.
+#include "gpu/cuda/kernels/launch.cuh"
+#include "gpu/cuda/samples/places.cuh"
+
+namespace gpuhist::gpu::cuda::samples {
+namespace {
+
+class shared_counters {
+ public:
+  __device__ __forceinline__ shared_counters(std::uint32_t* words, unsigned copies, unsigned shift)
+      : words_(words), shift_(shift), copy_(threadIdx.x & (copies - 1)) {}
+
+  __device__ __forceinline__ void add(std::uint32_t place) { atomicAdd(words_ + (place << shift_) + copy_, 1U); }
+  __device__ __forceinline__ void add_converged(const group_places& at) {
+#pragma unroll
+    for (unsigned i = 0; i < group; ++i) add(at.place[i]);
+  }
+
+  // Threads begin with different copies, in different banks.
+  template <class Carrier>
+  __device__ __forceinline__ void commit(const sample_task<Carrier>& task) {
+    const std::uint32_t copies = 1U << shift_;
+    for (std::uint32_t place = threadIdx.x; place < task.values; place += blockDim.x) {
+      std::uint32_t sum = 0;
+      for (std::uint32_t i = 0; i < copies; ++i) sum += words_[(place << shift_) + ((i + copy_) & (copies - 1))];
+      if (sum != 0) atomicAdd(task.rows + output_place(task, place), static_cast<unsigned long long>(sum));
+    }
+  }
+
+ private:
+  std::uint32_t* words_;
+  unsigned shift_;
+  std::uint32_t copy_;
+};
+
+// Whether all lanes of a converged warp have the same value.
+__device__ __forceinline__ bool all_equal(std::uint32_t value) {
+  return __all_sync(0xffffffffU, value == __shfl_sync(0xffffffffU, value, 0)) != 0;
+}
+
+constexpr std::uint32_t packed_step = 0x1000;
+constexpr unsigned warp = 32;
+
+template <class Carrier>
+class packed_counters {
+ public:
+  __device__ __forceinline__ packed_counters(std::uint32_t* words, const sample_task<Carrier>& task)
+      : words_(words), task_(task) {}
+
+  // The addition that reaches a multiple of the step moves one step to the row. So the counter divided by the step is
+  // always the number of threads that are about to do this. It overflows only if 15 of them wait while the other
+  // warps of the block add thousands of samples.
+  __device__ __forceinline__ void add(std::uint32_t place, std::uint32_t count = 1) {
+    const unsigned shift = (place & 1U) * 16;
+    const std::uint32_t before = atomicAdd(words_ + place / 2, count << shift) >> shift & 0xffffU;
+    if ((before & (packed_step - 1)) + count < packed_step) return;
+    atomicSub(words_ + place / 2, packed_step << shift);
+    atomicAdd(task_.rows + output_place(task_, place), static_cast<unsigned long long>(packed_step));
+  }
+  __device__ __forceinline__ void add_converged(const group_places& at) {
+#pragma unroll
+    for (unsigned i = 0; i < group; ++i) {
+      if (!all_equal(at.place[i])) {
+        add(at.place[i]);
+      } else if (threadIdx.x % warp == 0) {
+        add(at.place[i], warp);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void commit(const sample_task<Carrier>& task) {
+    for (std::uint32_t place = threadIdx.x; place < task.values; place += blockDim.x) {
+      const std::uint32_t sum = words_[place / 2] >> ((place & 1U) * 16) & 0xffffU;
+      if (sum != 0) atomicAdd(task.rows + output_place(task, place), static_cast<unsigned long long>(sum));
+    }
+  }
+
+ private:
+  std::uint32_t* words_;
+  const sample_task<Carrier>& task_;
+};
+
+template <class Carrier>
+class global_counters {
+ public:
+  explicit __device__ __forceinline__ global_counters(const sample_task<Carrier>& task) : task_(task) {}
+
+  __device__ __forceinline__ void add(std::uint32_t place, unsigned count = 1) {
+    atomicAdd(task_.rows + output_place(task_, place), static_cast<unsigned long long>(count));
+  }
+  __device__ __forceinline__ void add_converged(const group_places& at) {
+#pragma unroll
+    for (unsigned i = 0; i < group; ++i) {
+      if (!all_equal(at.place[i])) {
+        add(at.place[i]);
+      } else if (threadIdx.x % warp == 0) {
+        add(at.place[i], warp);
+      }
+    }
+  }
+
+ private:
+  const sample_task<Carrier>& task_;
+};
+
+// Whole rounds, in which all threads of a warp take part, then the groups that remain, then both ends.
+template <class Kind, class Counters>
+__device__ __forceinline__ void count_all(const sample_task<typename Kind::carrier>& task,
+                                          const table_pair<typename Kind::carrier>& tables, Counters& counters) {
+  const element_source& in = task.samples;
+  const std::uint64_t threads = std::uint64_t{gridDim.x} * block_threads;
+  std::uint64_t number = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+  for (std::uint64_t round = in.groups / (threads * Kind::flight); round != 0; --round) {
+    raw_group<Kind::words> raw[Kind::flight];
+    load_groups<Kind::fixed_size>(in, number, threads, raw);
+#pragma unroll
+    for (unsigned k = 0; k < Kind::flight; ++k) {
+      counters.add_converged(places_of<Kind>(task, tables, raw[k], first_of(in, number), first_channel(in, number)));
+      number += threads;
+    }
+  }
+  const auto some = [&](const raw_group<Kind::words>& raw, std::uint64_t first, unsigned channel, unsigned present) {
+    const group_places at = places_of<Kind>(task, tables, raw, first, channel);
+#pragma unroll
+    for (unsigned i = 0; i < group; ++i) {
+      if (i < present) counters.add(at.place[i]);
+    }
+  };
+  for (; number < in.groups; number += threads) {
+    raw_group<Kind::words> raw[1];
+    load_groups<Kind::fixed_size>(in, number, 0, raw);
+    some(raw[0], first_of(in, number), first_channel(in, number), group);
+  }
+  for_ends<Kind>(in, some);
+}
+
+template <class Kind>
+__global__ void __launch_bounds__(block_threads, 1)
+    count_shared(const __grid_constant__ sample_task<typename Kind::carrier> task) {
+  table_pair<typename Kind::carrier> tables;
+  std::uint32_t* const words = begin_block<Kind>(task, tables, std::size_t{task.values} * task.tuning.copies);
+  shared_counters counters(words, task.tuning.copies, task.copies_shift);
+  count_all<Kind>(task, tables, counters);
+  __syncthreads();
+  counters.commit(task);
+}
+
+template <class Kind>
+__global__ void __launch_bounds__(block_threads, 1)
+    count_packed(const __grid_constant__ sample_task<typename Kind::carrier> task) {
+  table_pair<typename Kind::carrier> tables;
+  std::uint32_t* const words = begin_block<Kind>(task, tables, (task.values + 1) / 2);
+  packed_counters counters(words, task);
+  count_all<Kind>(task, tables, counters);
+  __syncthreads();
+  counters.commit(task);
+}
+
+template <class Kind>
+__global__ void __launch_bounds__(block_threads, 1)
+    count_global(const __grid_constant__ sample_task<typename Kind::carrier> task) {
+  global_counters counters(task);
+  count_all<Kind>(task, task.x.tables, counters);
+}
+
+template <class Carrier>
+using count_kernel = void (*)(sample_task<Carrier>);
+
+template <class Carrier, int Type, bool Guided>
+count_kernel<Carrier> kernel_at(placement where) {
+  using kind = kernel_kind<Carrier, Type, Guided>;
+  switch (where) {
+    case placement::shared:
+      return count_shared<kind>;
+    case placement::packed:
+      return count_packed<kind>;
+    default:
+      return count_global<kernel_kind<Carrier, -1, Guided>>;
+  }
+}
+
+template <class Carrier>
+count_kernel<Carrier> kernel_for(const sample_task<Carrier>& task) {
+  constexpr int frequent = static_cast<int>(sizeof(Carrier) == 8          ? sample_type{}
+                                            : std::is_integral_v<Carrier> ? sample_type::int32
+                                                                          : sample_type::float32);
+  const placement where = task.tuning.where;
+  const bool guided = task.x.tables.guide != nullptr;
+  if constexpr (sizeof(Carrier) == 4) {
+    if (task.samples.type == frequent)
+      return guided ? kernel_at<Carrier, frequent, true>(where) : kernel_at<Carrier, frequent, false>(where);
+  }
+  return guided ? kernel_at<Carrier, -1, true>(where) : kernel_at<Carrier, -1, false>(where);
+}
+
+}  // namespace
+
+template <class Carrier>
+cudaError_t launch_count(const sample_task<Carrier>& task, const launch_device& device, cudaStream_t stream) {
+  auto* const kernel = kernel_for(task);
+  const std::size_t bytes =
+      counter_bytes(task.tuning, task.values, false) + (task.tables_in_shared ? table_bytes(task.x) : 0);
+  const cudaError_t code =
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+  if (code != cudaSuccess) return code;
+  return kernels::queue(kernel,
+                        {.blocks = blocks_for(task.samples, device), .threads = block_threads, .shared_bytes = bytes},
+                        stream, task);
+}
+
+template cudaError_t launch_count(const sample_task<std::uint32_t>&, const launch_device&, cudaStream_t);
+template cudaError_t launch_count(const sample_task<float>&, const launch_device&, cudaStream_t);
+template cudaError_t launch_count(const sample_task<std::uint64_t>&, const launch_device&, cudaStream_t);
+template cudaError_t launch_count(const sample_task<double>&, const launch_device&, cudaStream_t);
+
+}  // namespace gpuhist::gpu::cuda::samples
