@@ -10,9 +10,6 @@
 namespace gpuhist::gpu::samples {
 namespace {
 
-// A direct estimate with a larger tolerance would need a look-up for almost every sample.
-constexpr float largest_tolerance = 0.45F;
-
 // Cells for each bin of a guided estimate, and the limits of their number. 2048 cells of 256 bins fit in shared memory
 // beside the counters.
 constexpr std::uint32_t cells_per_bin = 8;
@@ -47,17 +44,73 @@ class chooser {
     return best;
   }
 
-  // The guided estimate with the shortest searches, if samples are equally frequent in all bins.
-  [[nodiscard]] tables<Carrier> guided() const {
-    const auto steps = static_cast<float>(std::clamp(std::bit_ceil(cells_per_bin * bins()), min_cells, max_cells));
-    tables<Carrier> best = with_guide(on_keys(steps));
-    if constexpr (std::is_floating_point_v<Carrier>) {
-      if (const auto made = on_values(steps); usable(made)) {
-        tables<Carrier> other = with_guide(made);
-        if (search_length(other) < search_length(best)) best = std::move(other);
-      }
+  // The estimate of devices. Not usable if its errors are too large.
+  [[nodiscard]] quick_binning<Carrier> quick() const {
+    quick_binning<Carrier> best;
+    float smallest = largest_tolerance;
+    for (const double before : {0.5, 0.0}) {
+      if (std::is_floating_point_v<Carrier> && before != 0) continue;
+      quick_binning<Carrier> made = quick_of(static_cast<float>(bins()), before);
+      const float error = made.usable ? quick_tolerance(made) : 1;
+      if (error > smallest) continue;
+      smallest = error;
+      best = made;
+      // the rest of a position is rounded, too
+      best.clear = 0.5F - error - 0x1p-20F;
     }
     return best;
+  }
+
+  [[nodiscard]] quick_binning<Carrier> quick_cells() const { return quick_of(cells(), 0); }
+
+  // A guide for cells by `cell_of(key)`, which does not decrease.
+  template <class CellOf>
+  [[nodiscard]] std::vector<std::uint32_t> guide_for(const CellOf& cell_of) const {
+    std::vector<std::uint32_t> guide(static_cast<std::size_t>(cells()) + 2);
+    std::uint32_t before = 0;
+    for (std::size_t cell = 0; cell < guide.size(); ++cell) {
+      std::uint32_t end = before;
+      while (end < thresholds_.size() && cell_of(thresholds_[end]) == cell) ++end;
+      guide[cell] = guide_entry{.before = before, .inside = end - before}.packed();
+      before = end;
+    }
+    return guide;
+  }
+
+  static double search_length(const std::vector<std::uint32_t>& guide) {
+    double steps = 0;
+    for (const std::uint32_t packed : guide) {
+      const double inside = guide_entry::of(packed).inside;
+      steps += inside * std::log2(inside + 1);
+    }
+    return steps;
+  }
+
+  // The guided estimate with the shortest searches, if samples are equally frequent in all bins.
+  void make_guided(tables<Carrier>& into) const {
+    into.guided = on_keys(cells());
+    into.guide = guide_of(into.guided);
+    if constexpr (std::is_floating_point_v<Carrier>) {
+      if (auto made = on_values(cells()); usable(made)) {
+        made.ceiling = made.steps + 0.5F;
+        if (auto guide = guide_of(made); search_length(guide) < search_length(into.guide)) {
+          into.guided = made;
+          into.guide = std::move(guide);
+        }
+      }
+    }
+  }
+
+  // Quick cells are used unless searches become longer.
+  void make_quick_cells(tables<Carrier>& into) const {
+    into.quick_cells = quick_cells();
+    if (!into.quick_cells.usable || thresholds_.empty() || !reaches_infinity()) {
+      into.quick_cells.usable = false;
+      return;
+    }
+    into.quick_guide =
+        guide_for([&](key at) { return quick_position_of(into.quick_cells, carrier_of<Carrier>(at)).slot; });
+    into.quick_cells.usable = search_length(into.quick_guide) <= 1.5 * search_length(into.guide) + 1;
   }
 
  private:
@@ -130,26 +183,46 @@ class chooser {
     return largest;
   }
 
-  [[nodiscard]] tables<Carrier> with_guide(binning<Carrier> in) const {
-    in.ceiling = in.steps + 0.5F;
-    std::vector<std::uint32_t> guide(static_cast<std::size_t>(in.steps) + 2);
-    std::uint32_t before = 0;
-    for (std::size_t cell = 0; cell < guide.size(); ++cell) {
-      std::uint32_t end = before;
-      while (end < thresholds_.size() && nearest(estimate_at(in, thresholds_[end])).slot() == cell) ++end;
-      guide[cell] = guide_entry{.before = before, .inside = end - before}.packed();
-      before = end;
-    }
-    return {.thresholds = {}, .guide = std::move(guide), .parameters = in};
+  [[nodiscard]] float cells() const {
+    return static_cast<float>(std::clamp(std::bit_ceil(cells_per_bin * bins()), min_cells, max_cells));
   }
 
-  static double search_length(const tables<Carrier>& in) {
-    double steps = 0;
-    for (const std::uint32_t packed : in.guide) {
-      const double inside = guide_entry::of(packed).inside;
-      steps += inside * std::log2(inside + 1);
+  [[nodiscard]] std::vector<std::uint32_t> guide_of(const binning<Carrier>& in) const {
+    return guide_for([&](key at) { return nearest(estimate_at(in, at)).slot(); });
+  }
+
+  // Whether every threshold is the key of a value: the one after infinity is not.
+  [[nodiscard]] bool reaches_infinity() const { return thresholds_.back() <= all_.last; }
+
+  [[nodiscard]] quick_binning<Carrier> quick_of(float steps, double before) const {
+    const double lower = edges_.front() - before;
+    const double largest = static_cast<double>(steps) + 1.5;
+    const double scale = static_cast<double>(steps) / (edges_.back() - edges_.front()) / largest;
+    quick_binning<Carrier> made{.is_unsigned = type_ == sample_type::uint32,
+                                .origin = static_cast<typename quick_binning<Carrier>::difference>(lower),
+                                .scale = static_cast<float>(scale),
+                                .offset = static_cast<float>(1 / largest),
+                                .steps = static_cast<float>(largest)};
+    made.usable = std::isnormal(made.scale) && made.scale > 0 && std::isfinite(made.origin);
+    return made;
+  }
+
+  // As tolerance(), for quick positions. The largest value of the type must not be beyond the last threshold's slot.
+  [[nodiscard]] float quick_tolerance(const quick_binning<Carrier>& in) const {
+    if (thresholds_.empty() || !reaches_infinity()) return 1;
+    const auto position = [&](key at) {
+      const quick_position found = quick_position_of(in, carrier_of<Carrier>(at));
+      return static_cast<double>(found.slot) + static_cast<double>(found.from_middle) + 0.5;
+    };
+    double largest = 0;
+    if (thresholds_.size() != edges_.size())
+      largest = position(all_.last) - static_cast<double>(thresholds_.size() + 1);
+    for (std::size_t i = 0; i < thresholds_.size() && largest <= static_cast<double>(largest_tolerance); ++i) {
+      const auto number = static_cast<double>(i + 1);
+      largest = std::max(largest, number - position(thresholds_[i]));
+      if (thresholds_[i] != all_.first) largest = std::max(largest, position(thresholds_[i] - 1) - number);
     }
-    return steps;
+    return static_cast<float>(largest);
   }
 
   sample_type type_;
@@ -164,8 +237,11 @@ template <class Carrier>
 tables<Carrier> make_tables(sample_type type, const std::vector<double>& edges,
                             std::vector<key_of_carrier<Carrier>> thresholds) {
   const chooser<Carrier> choose(type, edges, thresholds);
-  tables<Carrier> made{.thresholds = {}, .guide = {}, .parameters = choose.direct()};
-  if (made.parameters.tolerance > largest_tolerance) made = choose.guided();
+  tables<Carrier> made;
+  made.direct = choose.direct();
+  made.quick = choose.quick();
+  if (!made.is_direct() || !made.quick.usable) choose.make_guided(made);
+  if (!made.quick.usable) choose.make_quick_cells(made);
   made.thresholds = std::move(thresholds);
   return made;
 }

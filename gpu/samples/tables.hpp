@@ -1,7 +1,7 @@
 // The tables of the bins of an axis on the host, with the estimate that fits them best.
 #pragma once
 
-#include "gpu/samples/binning.hpp"
+#include "gpu/samples/quick_binning.hpp"
 #include "gpuhist/samples.hpp"
 
 #include <cstdint>
@@ -10,16 +10,37 @@
 
 namespace gpuhist::gpu::samples {
 
+/// A direct estimate with a larger tolerance would need a look-up for almost every sample.
+inline constexpr float largest_tolerance = 0.45F;
+
 template <class Carrier>
 struct tables {
   std::vector<key_of_carrier<Carrier>> thresholds;
-  std::vector<std::uint32_t> guide;  ///< empty: direct
-  binning<Carrier> parameters;       ///< without pointers
+  std::vector<std::uint32_t> guide;  ///< of `guided`
+  binning<Carrier> direct;           ///< without pointers, as the others
+  binning<Carrier> guided;
+  quick_binning<Carrier> quick;  ///< on devices
+
+  // On devices where `quick` cannot be used: cells by quick positions, and their guide. If they cannot be used either:
+  // `guided`.
+  quick_binning<Carrier> quick_cells;
+  std::vector<std::uint32_t> quick_guide;
+
+  [[nodiscard]] bool is_direct() const { return direct.tolerance <= largest_tolerance; }
+
+  /// On devices.
+  [[nodiscard]] const quick_binning<Carrier>& device_quick() const { return quick.usable ? quick : quick_cells; }
+  [[nodiscard]] const binning<Carrier>& device_binning() const { return quick.usable ? direct : guided; }
+
+  /// Empty with a quick estimate of bins.
+  [[nodiscard]] const std::vector<std::uint32_t>& device_guide() const {
+    return quick_cells.usable ? quick_guide : guide;
+  }
 
   /// For the host.
   [[nodiscard]] binning<Carrier> view() const {
-    binning<Carrier> made = parameters;
-    made.tables = {.thresholds = thresholds.data(), .guide = guide.empty() ? nullptr : guide.data()};
+    binning<Carrier> made = is_direct() ? direct : guided;
+    made.tables = {.thresholds = thresholds.data(), .guide = is_direct() ? nullptr : guide.data()};
     return made;
   }
 };

@@ -8,6 +8,7 @@
 #include <hwy/highway.h>
 #include <hwy/targets.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -15,6 +16,7 @@
 #include <limits>
 #include <random>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace gpuhist {
@@ -212,9 +214,12 @@ std::vector<Carrier> hard_samples(const gpu::samples::tables<Carrier>& made) {
     for (int offset = -1; offset <= 1; ++offset)
       samples.push_back(gpu::samples::carrier_of<Carrier>(key + static_cast<decltype(key)>(offset)));
   }
-  std::mt19937 random(2);  // NOLINT(cert-msc51-cpp): the same samples in every run
+  if constexpr (std::is_floating_point_v<Carrier>) {
+    for (const Carrier each : {-INFINITY, INFINITY, NAN, -0.0F}) samples.push_back(each);
+  }
+  std::mt19937_64 random(2);  // NOLINT(cert-msc51-cpp): the same samples in every run
   while (samples.size() % block_samples != 0)
-    samples.push_back(std::bit_cast<Carrier>(static_cast<std::uint32_t>(random())));
+    samples.push_back(gpu::samples::carrier_of<Carrier>(static_cast<gpu::samples::key_of_carrier<Carrier>>(random())));
   return samples;
 }
 
@@ -228,6 +233,39 @@ bool vectors_agree(const sample_bins& bins) {
     if (slots[at % block_samples] != slot_of(made.view(), samples[at])) return false;
   }
   return true;
+}
+
+template <class Carrier>
+bool devices_agree(const sample_bins& bins) {
+  const auto& made = std::get<gpu::samples::tables<Carrier>>(bins.internals().tables);
+  auto binning = made.device_binning();
+  binning.tables = {.thresholds = made.thresholds.data(),
+                    .guide = made.quick.usable ? nullptr : made.device_guide().data()};
+  const auto samples = hard_samples(made);
+  return std::ranges::all_of(samples, [&](Carrier sample) {
+    return gpu::samples::quick_slot(binning, made.device_quick(), sample) == slot_of(made.view(), sample);
+  });
+}
+
+TEST_CASE("the arithmetic of devices assigns the slots of the host") {
+  const std::vector<double> uneven{-3, 0, 0.1, 0.2, 7, 1000};
+  const std::vector<double> far{1e-30, 1e-20, 1e-10, 1, 1e30, infinity};
+  for (const std::uint32_t bins : {1U, 7U, 256U, 65536U, sample_bins::max_bins}) {
+    CAPTURE(bins);
+    CHECK(devices_agree<float>(sample_bins::even(sample_type::float32, bins, -1, 1)));
+    CHECK(devices_agree<float>(sample_bins::even(sample_type::float32, bins, 100, 500)));
+    CHECK(devices_agree<float>(sample_bins::even(sample_type::float32, bins, 0, 1e-38)));
+    CHECK(devices_agree<double>(sample_bins::even(sample_type::float64, bins, 1e9, 1e9 + 1)));
+    CHECK(devices_agree<std::uint32_t>(sample_bins::even(sample_type::int32, bins, -2e9, 2e9)));
+    CHECK(devices_agree<std::uint32_t>(sample_bins::integers(sample_type::uint32, bins)));
+    CHECK(devices_agree<std::uint32_t>(sample_bins::even(sample_type::int32, bins, -2147483648.0, 2147483647.0)));
+    CHECK(devices_agree<std::uint64_t>(sample_bins::even(sample_type::int64, bins, -1e12, 1e18)));
+  }
+  for (const auto& edges : {uneven, far}) {
+    CHECK(devices_agree<float>(sample_bins::edges(sample_type::float32, edges)));
+    CHECK(devices_agree<double>(sample_bins::edges(sample_type::float64, edges)));
+    CHECK(devices_agree<std::uint32_t>(sample_bins::edges(sample_type::int32, edges)));
+  }
 }
 
 TEST_CASE("every instruction set assigns the slots of the scalar code") {

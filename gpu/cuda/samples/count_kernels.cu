@@ -13,35 +13,42 @@ namespace {
 
 class shared_counters {
  public:
-  __device__ __forceinline__ shared_counters(std::uint32_t* words, unsigned copies, unsigned shift)
-      : words_(words), shift_(shift), copy_(threadIdx.x & (copies - 1)) {}
+  __device__ __forceinline__ shared_counters(std::uint32_t* words, unsigned copies)
+      : words_(words), copies_(copies), copy_(threadIdx.x & (copies - 1)) {}
 
-  __device__ __forceinline__ void add(std::uint32_t place) { atomicAdd(words_ + (place << shift_) + copy_, 1U); }
-  __device__ __forceinline__ void add_converged(const group_places& at) {
+  __device__ __forceinline__ void add(std::uint32_t place) { atomicAdd(words_ + copy_ + place * copies_, 1U); }
+  __device__ __forceinline__ void add_converged(const group_places& at, const channel_offsets& offsets) {
 #pragma unroll
-    for (unsigned i = 0; i < group; ++i) add(at.place[i]);
+    for (unsigned i = 0; i < group; ++i) {
+      // the same for all groups, so it is not calculated here
+      std::uint32_t* const row = words_ + (copy_ + offsets.at[i] * copies_);
+      atomicAdd(row + at.place[i] * copies_, 1U);
+    }
   }
 
   // Threads begin with different copies, in different banks.
   template <class Carrier>
   __device__ __forceinline__ void commit(const sample_task<Carrier>& task) {
-    const std::uint32_t copies = 1U << shift_;
     for (std::uint32_t place = threadIdx.x; place < task.values; place += blockDim.x) {
       std::uint32_t sum = 0;
-      for (std::uint32_t i = 0; i < copies; ++i) sum += words_[(place << shift_) + ((i + copy_) & (copies - 1))];
+      for (std::uint32_t i = 0; i < copies_; ++i) sum += words_[place * copies_ + ((i + copy_) & (copies_ - 1))];
       if (sum != 0) atomicAdd(task.rows + output_place(task, place), static_cast<unsigned long long>(sum));
     }
   }
 
  private:
   std::uint32_t* words_;
-  unsigned shift_;
+  std::uint32_t copies_;
   std::uint32_t copy_;
 };
 
-// Whether all lanes of a converged warp have the same value.
-__device__ __forceinline__ bool all_equal(std::uint32_t value) {
-  return __all_sync(0xffffffffU, value == __shfl_sync(0xffffffffU, value, 0)) != 0;
+// Whether all groups of a converged warp are in one place.
+__device__ __forceinline__ bool all_equal(const group_places& at) {
+  const std::uint32_t first = __shfl_sync(0xffffffffU, at.place[0], 0);
+  std::uint32_t different = 0;
+#pragma unroll
+  for (unsigned i = 0; i < group; ++i) different |= at.place[i] ^ first;
+  return __all_sync(0xffffffffU, different == 0) != 0;
 }
 
 constexpr std::uint32_t packed_step = 0x1000;
@@ -63,15 +70,15 @@ class packed_counters {
     atomicSub(words_ + place / 2, packed_step << shift);
     atomicAdd(task_.rows + output_place(task_, place), static_cast<unsigned long long>(packed_step));
   }
-  __device__ __forceinline__ void add_converged(const group_places& at) {
+  __device__ __forceinline__ void add_converged(const group_places& at, const channel_offsets& offsets) {
+    if (all_equal(at)) {
+      if (threadIdx.x % warp != 0) return;
 #pragma unroll
-    for (unsigned i = 0; i < group; ++i) {
-      if (!all_equal(at.place[i])) {
-        add(at.place[i]);
-      } else if (threadIdx.x % warp == 0) {
-        add(at.place[i], warp);
-      }
+      for (unsigned i = 0; i < group; ++i) add(at.place[0] + offsets.at[i], warp);
+      return;
     }
+#pragma unroll
+    for (unsigned i = 0; i < group; ++i) add(at.place[i] + offsets.at[i]);
   }
 
   __device__ __forceinline__ void commit(const sample_task<Carrier>& task) {
@@ -94,15 +101,15 @@ class global_counters {
   __device__ __forceinline__ void add(std::uint32_t place, unsigned count = 1) {
     atomicAdd(task_.rows + output_place(task_, place), static_cast<unsigned long long>(count));
   }
-  __device__ __forceinline__ void add_converged(const group_places& at) {
+  __device__ __forceinline__ void add_converged(const group_places& at, const channel_offsets& offsets) {
+    if (all_equal(at)) {
+      if (threadIdx.x % warp != 0) return;
 #pragma unroll
-    for (unsigned i = 0; i < group; ++i) {
-      if (!all_equal(at.place[i])) {
-        add(at.place[i]);
-      } else if (threadIdx.x % warp == 0) {
-        add(at.place[i], warp);
-      }
+      for (unsigned i = 0; i < group; ++i) add(at.place[0] + offsets.at[i], warp);
+      return;
     }
+#pragma unroll
+    for (unsigned i = 0; i < group; ++i) add(at.place[i] + offsets.at[i]);
   }
 
  private:
@@ -116,28 +123,32 @@ __device__ __forceinline__ void count_all(const sample_task<typename Kind::carri
   const element_source& in = task.samples;
   const std::uint64_t threads = std::uint64_t{gridDim.x} * block_threads;
   std::uint64_t number = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+  channel_offsets offsets = offsets_from(task, first_channel(in, number));
   for (std::uint64_t round = in.groups / (threads * Kind::flight); round != 0; --round) {
     raw_group<Kind::words> raw[Kind::flight];
     load_groups<Kind::fixed_size>(in, number, threads, raw);
 #pragma unroll
     for (unsigned k = 0; k < Kind::flight; ++k) {
-      counters.add_converged(places_of<Kind>(task, tables, raw[k], first_of(in, number), first_channel(in, number)));
+      follow_channel<Kind>(task, number, offsets);
+      counters.add_converged(places_of<Kind>(task, tables, raw[k], first_of(in, number)), offsets);
       number += threads;
     }
   }
-  const auto some = [&](const raw_group<Kind::words>& raw, std::uint64_t first, unsigned channel, unsigned present) {
-    const group_places at = places_of<Kind>(task, tables, raw, first, channel);
+  const auto some = [&](const raw_group<Kind::words>& raw, std::uint64_t first, const channel_offsets& from,
+                        unsigned present) {
+    const group_places at = places_of<Kind>(task, tables, raw, first);
 #pragma unroll
     for (unsigned i = 0; i < group; ++i) {
-      if (i < present) counters.add(at.place[i]);
+      if (i < present) counters.add(at.place[i] + from.at[i]);
     }
   };
   for (; number < in.groups; number += threads) {
     raw_group<Kind::words> raw[1];
     load_groups<Kind::fixed_size>(in, number, 0, raw);
-    some(raw[0], first_of(in, number), first_channel(in, number), group);
+    follow_channel<Kind>(task, number, offsets);
+    some(raw[0], first_of(in, number), offsets, group);
   }
-  for_ends<Kind>(in, some);
+  for_ends<Kind>(task, some);
 }
 
 template <class Kind>
@@ -145,7 +156,7 @@ __global__ void __launch_bounds__(block_threads, 1)
     count_shared(const __grid_constant__ sample_task<typename Kind::carrier> task) {
   table_pair<typename Kind::carrier> tables;
   std::uint32_t* const words = begin_block<Kind>(task, tables, std::size_t{task.values} * task.tuning.copies);
-  shared_counters counters(words, task.tuning.copies, task.copies_shift);
+  shared_counters counters(words, task.tuning.copies);
   count_all<Kind>(task, tables, counters);
   __syncthreads();
   counters.commit(task);
@@ -193,7 +204,8 @@ count_kernel<Carrier> kernel_for(const sample_task<Carrier>& task) {
   const placement where = task.tuning.where;
   const bool guided = task.x.tables.guide != nullptr;
   if constexpr (sizeof(Carrier) == 4) {
-    if (task.samples.type == frequent)
+    const bool plain = task.samples.wide && task.samples.channels != 3 && task.y_samples.data == nullptr;
+    if (plain && task.samples.type == frequent)
       return guided ? kernel_at<Carrier, frequent, true>(where) : kernel_at<Carrier, frequent, false>(where);
   }
   return guided ? kernel_at<Carrier, -1, true>(where) : kernel_at<Carrier, -1, false>(where);

@@ -49,7 +49,8 @@ class workspace_layout {
     return std::visit(
         [&](const auto& made) {
           const std::size_t thresholds = add(made.thresholds.size() * sizeof(made.thresholds.front()));
-          return table_places{.thresholds = thresholds, .guide = add(made.guide.size() * sizeof(std::uint32_t))};
+          return table_places{.thresholds = thresholds,
+                              .guide = add(made.device_guide().size() * sizeof(std::uint32_t))};
         },
         bins.internals().tables);
   }
@@ -87,7 +88,7 @@ cudaError_t copy_tables(const sample_bins& bins, const workspace_layout::table_p
   return std::visit(
       [&](const auto& made) {
         const cudaError_t code = copy(places.thresholds, made.thresholds);
-        return code != cudaSuccess ? code : copy(places.guide, made.guide);
+        return code != cudaSuccess ? code : copy(places.guide, made.device_guide());
       },
       bins.internals().tables);
 }
@@ -129,10 +130,10 @@ element_source source_of(const sample_view& view, sample_type type) {
 template <class Carrier>
 gpu::samples::binning<Carrier> on_device(const tables<Carrier>& made, const workspace_layout::table_places& places,
                                          void* workspace) {
-  auto binning = made.parameters;
+  auto binning = made.device_binning();
   using key = typename gpu::samples::binning<Carrier>::key;
   binning.tables.thresholds = at<const key>(workspace, places.thresholds);
-  if (!made.guide.empty()) binning.tables.guide = at<const std::uint32_t>(workspace, places.guide);
+  if (!made.quick.usable) binning.tables.guide = at<const std::uint32_t>(workspace, places.guide);
   return binning;
 }
 
@@ -153,10 +154,12 @@ sample_task<Carrier> task_of(const tables<Carrier>& made, const call& in, const 
   const sample_type type = in.histogram.bins.type();
   sample_task<Carrier> task;
   task.x = on_device(made, layout.x, in.workspace);
+  task.quick = made.device_quick();
   task.samples = source_of(in.samples, type);
   if (in.histogram.y_bins != nullptr) {
     const auto& y = std::get<tables<Carrier>>(in.histogram.y_bins->internals().tables);
     task.y = on_device(y, layout.y, in.workspace);
+    task.y_quick = y.device_quick();
     task.y_samples = source_of(in.y, type);
   }
   task.values = static_cast<std::uint32_t>(in.histogram.values());

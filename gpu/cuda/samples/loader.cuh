@@ -82,14 +82,14 @@ __device__ __forceinline__ raw_group<Words> load_wide(const std::byte* from, uns
   return made;
 }
 
-/// `Count` groups whose numbers are `step` apart, all in flight at once. `FixedSize` is the size of an element; 0: it
-/// is that of the source.
+/// `Count` groups whose numbers are `step` apart, all in flight at once. `FixedSize` is the size of the elements
+/// of a wide source; 0: it is that of the source.
 template <unsigned FixedSize, unsigned Words, unsigned Count>
 __device__ __forceinline__ void load_groups(const element_source& in, std::uint64_t number, std::uint64_t step,
                                             raw_group<Words> (&into)[Count]) {
   const unsigned size = FixedSize == 0 ? in.size : FixedSize;
   const std::byte* const from = in.data + std::uint64_t{in.head} * size;
-  if (in.wide) {
+  if (FixedSize != 0 || in.wide) {
 #pragma unroll
     for (unsigned k = 0; k < Count; ++k) into[k] = load_wide<Words>(from, size, number + k * step);
   } else {

@@ -133,25 +133,27 @@ __global__ void __launch_bounds__(block_threads, 1)
                        .copy = threadIdx.x & (task.tuning.copies - 1)};
   const weight_scale scale = scale_of(in);
   const auto add = [&](const raw_group<Kind::words>& raw, const raw_group<8>& weights, std::uint64_t first,
-                       unsigned channel, unsigned present) {
-    const group_places at = places_of<Kind>(task, tables, raw, first, channel);
+                       const channel_offsets& offsets, unsigned present) {
+    const group_places at = places_of<Kind>(task, tables, raw, first);
 #pragma unroll
     for (unsigned i = 0; i < group; ++i) {
       if (i < present)
-        add_weight<carrier>(in, scale, sums, at.place[i], (at.inside >> i & 1U) != 0,
+        add_weight<carrier>(in, scale, sums, at.place[i] + offsets.at[i], (at.inside >> i & 1U) != 0,
                             weight_of(in.weights.type, weights, i));
     }
   };
   const std::uint64_t threads = std::uint64_t{gridDim.x} * block_threads;
+  channel_offsets offsets = offsets_from(task, first_channel(task.samples, 0));
   for (std::uint64_t number = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; number < task.samples.groups;
        number += threads) {
     raw_group<Kind::words> raw[1];
     load_groups<Kind::fixed_size>(task.samples, number, 0, raw);
+    follow_channel<Kind>(task, number, offsets);
     const raw_group<8> weights = load_weights(in, task.samples, number);
-    add(raw[0], weights, first_of(task.samples, number), first_channel(task.samples, number), group);
+    add(raw[0], weights, first_of(task.samples, number), offsets, group);
   }
-  for_ends<Kind>(task.samples, [&](const auto& raw, std::uint64_t first, unsigned channel, unsigned present) {
-    add(raw, load_few_weights(in, task.samples, first, present), first, channel, present);
+  for_ends<Kind>(task, [&](const auto& raw, std::uint64_t first, const channel_offsets& from, unsigned present) {
+    add(raw, load_few_weights(in, task.samples, first, present), first, from, present);
   });
   if (!shared) return;
   __syncthreads();

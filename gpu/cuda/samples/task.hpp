@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gpu/cuda/samples/tuning.hpp"
-#include "gpu/samples/binning.hpp"
+#include "gpu/samples/quick_binning.hpp"
 #include "gpuhist/samples.hpp"
 
 #include <cuda_runtime_api.h>
@@ -13,6 +13,7 @@
 namespace gpuhist::gpu::cuda::samples {
 
 using gpu::samples::binning;
+using gpu::samples::quick_binning;
 
 /// Elements (samples or weights) in device memory, read four at a time.
 struct element_source {
@@ -30,7 +31,9 @@ struct element_source {
 template <class Carrier>
 struct sample_task {
   binning<Carrier> x;
-  binning<Carrier> y;  ///< joint
+  quick_binning<Carrier> quick;  ///< of x: of bins, or of the cells of its guide
+  binning<Carrier> y;            ///< joint
+  quick_binning<Carrier> y_quick;
   element_source samples;
   element_source y_samples;  ///< joint; data is null otherwise
   unsigned long long* rows = nullptr;
