@@ -31,6 +31,11 @@ constexpr std::array shapes{
     sample_shape{.name = "float32, 256 given edges", .type = sample_type::float32, .bins = 256, .edges = true},
     sample_shape{.name = "float32, 256 bins, 4 channels", .type = sample_type::float32, .bins = 256, .channels = 4},
     sample_shape{.name = "float32, 256 bins, weighted", .type = sample_type::float32, .bins = 256, .weighted = true},
+    sample_shape{.name = "float32, 256 bins, weights <= 1",
+                 .type = sample_type::float32,
+                 .bins = 256,
+                 .weighted = true,
+                 .limit = 1},
 };
 
 enum class sample_data { uniform, log_normal, constant };
@@ -96,7 +101,7 @@ class device_contender final : public contender {
   }
   void run(std::span<const std::uint8_t> bytes, const stream& on) override {
     const sample_view samples = view_of(bytes, shape_.channels);
-    const device_weights weights{.view = {.data = weights_.as(), .type = weight_type::float32}, .limit = 1};
+    const device_weights weights{.view = {.data = weights_.as(), .type = weight_type::float32}, .limit = shape_.limit};
     check(shape_.weighted
               ? sum_device_samples(histogram_, samples, weights, rows_.as<double>(), workspace_.as<void>(), on.get())
               : count_device_samples(histogram_, samples, rows_.as<unsigned long long>(), workspace_.as<void>(),

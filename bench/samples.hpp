@@ -20,6 +20,7 @@ struct sample_shape {
   unsigned channels = 1;
   bool edges = false;     ///< given edges that are not even; float32
   bool weighted = false;  ///< by as many float32 weights
+  double limit = 0;       ///< of the weights; 0: a pass finds it
 };
 
 /// Even bins have this range.

@@ -50,7 +50,7 @@ class chooser {
     float smallest = largest_tolerance;
     for (const double before : {0.5, 0.0}) {
       if (std::is_floating_point_v<Carrier> && before != 0) continue;
-      quick_binning<Carrier> made = quick_of(static_cast<float>(bins()), before);
+      const quick_binning<Carrier> made = quick_of(static_cast<float>(bins()), before);
       const float error = made.usable ? quick_tolerance(made) : 1;
       if (error > smallest) continue;
       smallest = error;

@@ -82,6 +82,22 @@ TEST_CASE("every placement of the counters gives the counts of the host") {
   }
 }
 
+TEST_CASE("a sanitized sample: small histograms with every placement give the counts of the host") {
+  if (no_device()) return;
+  const auto samples = normal_samples(20'000);
+  for (const std::uint32_t bins : {256U, 50000U, 65536U, 200'000U})
+    check_counts(sample_bins::even(sample_type::float32, bins, -1, 1), samples);
+  const std::vector<double> edges{-1, -0.9, 0, 0.1, 2};
+  const auto uneven = sample_bins::edges(sample_type::float32, edges);
+  check_counts(uneven, samples, 3);
+  const device_histogram histogram{.bins = uneven};
+  const device_array<float> memory(samples.data(), samples.size());
+  device_run run(histogram);
+  require(run.sum({.data = memory.data(), .frames = samples.size()},
+                  {.view = {.data = memory.data(), .type = weight_type::float32}}));
+  CHECK(run.counts()[0] != 0);
+}
+
 TEST_CASE("one value in all samples gives the counts of the host") {
   if (no_device()) return;
   const std::vector<float> samples(5'000'000, 0.3F);
@@ -135,6 +151,39 @@ TEST_CASE("infinite weights and NaN affect only the sums of their bins") {
   CHECK(std::isnan(sum(3)));
   CHECK(sum(4) == 8);
   CHECK(sum(5) == -3);
+}
+
+TEST_CASE("a weight above the limit makes the sum of its bin NaN, and no other") {
+  if (no_device()) return;
+  const std::vector<double> samples{0, 1, 1};
+  const std::vector<double> weights{-2, 1, 2.5};
+  const auto bins = sample_bins::even(sample_type::float64, 2, 0, 2);
+  const device_histogram histogram{.bins = bins};
+  const device_array<double> memory(samples.data(), samples.size());
+  const device_array<double> on_device(weights.data(), weights.size());
+  device_run run(histogram);
+  require(run.sum({.data = memory.data(), .frames = 3}, {.view = {.data = on_device.data()}, .limit = 2}));
+  CHECK(std::bit_cast<double>(run.counts()[0]) == -2);
+  CHECK(std::isnan(std::bit_cast<double>(run.counts()[1])));
+}
+
+TEST_CASE("five billion samples are counted") {
+  if (no_device()) return;
+  constexpr std::uint64_t size = 5'000'000'001;
+  std::size_t free = 0;
+  std::size_t total = 0;
+  require(cudaMemGetInfo(&free, &total));
+  if (free < size + (std::size_t{1} << 28U)) {
+    std::printf("skipped: no CUDA device (with 5 GB of free memory)\n");
+    return;
+  }
+  const device_array<std::uint8_t> memory(size);
+  require(cudaMemset(memory.data(), 7, size));
+  const auto bins = sample_bins::integers(sample_type::uint8, 8);
+  const device_histogram histogram{.bins = bins};
+  device_run run(histogram);
+  require(run.count({.data = memory.data(), .frames = size}));
+  CHECK(run.counts() == row{0, 0, 0, 0, 0, 0, 0, size, 0, 0, 0});
 }
 
 TEST_CASE("a graph counts the samples again each time it is launched") {

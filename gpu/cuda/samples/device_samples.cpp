@@ -142,7 +142,8 @@ struct call {
   const sample_view& samples;
   const sample_view& y;
   void* workspace;
-  bool weighted;
+  unsigned long long* counts = nullptr;
+  double* sums = nullptr;  // weighted
 };
 
 // Tables in shared memory leave room for the counters: they are not copied there if they are large.
@@ -162,12 +163,14 @@ sample_task<Carrier> task_of(const tables<Carrier>& made, const call& in, const 
     task.y_quick = y.device_quick();
     task.y_samples = source_of(in.y, type);
   }
+  task.rows = in.counts;
   task.values = static_cast<std::uint32_t>(in.histogram.values());
   task.row = in.histogram.y_bins != nullptr ? task.values : static_cast<std::uint32_t>(in.histogram.bins.row_size());
   const std::size_t tables_size = table_bytes(task.x);
   task.tables_in_shared = tables_size != 0 && tables_size <= largest_shared_tables;
-  task.tuning = tuning_for(task.values, in.weighted, task.tables_in_shared ? tables_size : 0, device.shared_bytes);
-  if (task.tuning.where == placement::global) task.tables_in_shared = task.tables_in_shared && in.weighted;
+  task.tuning =
+      tuning_for(task.values, in.sums != nullptr, task.tables_in_shared ? tables_size : 0, device.shared_bytes);
+  if (task.tuning.where == placement::global) task.tables_in_shared = task.tables_in_shared && in.sums != nullptr;
   task.copies_shift = static_cast<std::uint32_t>(std::countr_zero(task.tuning.copies));
   return task;
 }
@@ -185,6 +188,7 @@ weight_task weights_of(const device_weights& weights, const call& in, const elem
   made.largest = at<unsigned long long>(in.workspace, layout.largest);
   made.sums = at<unsigned long long>(in.workspace, layout.sums);
   made.flags = at<std::uint32_t>(in.workspace, layout.flags);
+  made.rows = in.sums;
   return made;
 }
 
@@ -214,14 +218,9 @@ cudaError_t count_device_samples(const device_histogram& histogram, const sample
   if (samples.frames == 0) return cudaSuccess;
   launch_device device;
   if (const cudaError_t code = current_device(device); code != cudaSuccess) return code;
-  const call in{.histogram = histogram, .samples = samples, .y = y, .workspace = workspace, .weighted = false};
-  return std::visit(
-      [&](const auto& made) {
-        auto task = task_of(made, in, device);
-        task.rows = rows;
-        return launch_count(task, device, stream);
-      },
-      histogram.bins.internals().tables);
+  const call in{.histogram = histogram, .samples = samples, .y = y, .workspace = workspace, .counts = rows};
+  return std::visit([&](const auto& made) { return launch_count(task_of(made, in, device), device, stream); },
+                    histogram.bins.internals().tables);
 }
 
 cudaError_t sum_device_samples(const device_histogram& histogram, const sample_view& samples,
@@ -234,14 +233,12 @@ cudaError_t sum_device_samples(const device_histogram& histogram, const sample_v
   if (view.data == nullptr || !(weights.limit >= 0)) return cudaErrorInvalidValue;
   launch_device device;
   if (const cudaError_t code = current_device(device); code != cudaSuccess) return code;
-  const call in{.histogram = histogram, .samples = samples, .y = y, .workspace = workspace, .weighted = true};
+  const call in{.histogram = histogram, .samples = samples, .y = y, .workspace = workspace, .sums = rows};
   if (const cudaError_t code = clear_sums(in, stream); code != cudaSuccess) return code;
   return std::visit(
       [&](const auto& made) {
         const auto task = task_of(made, in, device);
-        auto weighting = weights_of(weights, in, task.samples);
-        weighting.rows = rows;
-        return launch_sum(task, weighting, device, stream);
+        return launch_sum(task, weights_of(weights, in, task.samples), device, stream);
       },
       histogram.bins.internals().tables);
 }
