@@ -128,14 +128,11 @@ struct nearest_step {
 };
 
 GPUHIST_HOST_DEVICE inline nearest_step nearest(float estimated) {
-#if defined(__CUDA_ARCH__)
   // The sum has ones as its last place, so its bits contain the rounded number. Conversions are slower.
-  const float sum = __fadd_rn(estimated, 0x1.8p23F);
-  return {__float_as_int(sum) - __float_as_int(0x1.8p23F), subtract(estimated, subtract(sum, 0x1.8p23F))};
-#else
-  const float whole = std::nearbyint(estimated);
-  return {static_cast<int>(whole), subtract(estimated, whole)};
-#endif
+  constexpr float large = 0x1.8p23F;
+  const float sum = subtract(estimated, -large);
+  const auto step = static_cast<int>(bits_of(sum)) - static_cast<int>(bits_of(large));
+  return {step, subtract(estimated, subtract(sum, large))};
 }
 
 /// An entry of the guide: the number of thresholds in the cells before, and in the cell.

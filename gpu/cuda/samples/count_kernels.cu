@@ -204,8 +204,7 @@ count_kernel<Carrier> kernel_for(const sample_task<Carrier>& task) {
   const placement where = task.tuning.where;
   const bool guided = task.x.tables.guide != nullptr;
   if constexpr (sizeof(Carrier) == 4) {
-    const bool plain = task.samples.wide && task.samples.channels != 3 && task.y_samples.data == nullptr;
-    if (plain && task.samples.type == frequent)
+    if (is_frequent(task, static_cast<sample_type>(frequent)))
       return guided ? kernel_at<Carrier, frequent, true>(where) : kernel_at<Carrier, frequent, false>(where);
   }
   return guided ? kernel_at<Carrier, -1, true>(where) : kernel_at<Carrier, -1, false>(where);

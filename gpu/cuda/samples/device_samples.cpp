@@ -171,7 +171,6 @@ sample_task<Carrier> task_of(const tables<Carrier>& made, const call& in, const 
   task.tuning =
       tuning_for(task.values, in.sums != nullptr, task.tables_in_shared ? tables_size : 0, device.shared_bytes);
   if (task.tuning.where == placement::global) task.tables_in_shared = task.tables_in_shared && in.sums != nullptr;
-  task.copies_shift = static_cast<std::uint32_t>(std::countr_zero(task.tuning.copies));
   return task;
 }
 

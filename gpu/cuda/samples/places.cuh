@@ -147,6 +147,18 @@ __device__ __noinline__ std::uint32_t y_slot(const sample_task<Carrier>& task, s
   return gpu::samples::quick_slot(task.y, task.y_quick, values[0]);
 }
 
+/// Makes the slots of a group to places in a joint histogram.
+template <class Carrier>
+__device__ __forceinline__ void join(const sample_task<Carrier>& task, std::uint64_t index, group_places& places) {
+#pragma unroll
+  for (unsigned i = 0; i < group; ++i) {
+    if (index + i >= task.samples.count) continue;
+    std::uint32_t& place = places.place[i];
+    place = gpu::samples::joint_place(task.x.bins, place, task.y.bins, y_slot(task, index + i));
+    if (place >= task.values - 2) places.inside &= ~(1U << i);
+  }
+}
+
 /// The places of a group whose first sample is number `index`.
 template <class Kind>
 __device__ __forceinline__ group_places places_of(const sample_task<typename Kind::carrier>& task,
@@ -162,12 +174,8 @@ __device__ __forceinline__ group_places places_of(const sample_task<typename Kin
   }
 #pragma unroll
   for (unsigned i = 0; i < group; ++i) made.inside |= (made.place[i] - 1 < task.x.bins ? 1U : 0U) << i;
-  if (Kind::frequent || task.y_samples.data == nullptr) return made;
-#pragma unroll
-  for (unsigned i = 0; i < group; ++i) {
-    if (index + i >= task.samples.count) continue;
-    made.place[i] = gpu::samples::joint_place(task.x.bins, made.place[i], task.y.bins, y_slot(task, index + i));
-    if (made.place[i] >= task.values - 2) made.inside &= ~(1U << i);
+  if constexpr (!Kind::frequent) {
+    if (task.y_samples.data != nullptr) join(task, index, made);
   }
   return made;
 }

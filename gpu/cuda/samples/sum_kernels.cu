@@ -72,20 +72,33 @@ struct sum_words {
   std::uint32_t* low;  // null: in global memory
   std::uint32_t* high;
   unsigned long long* global;
-  unsigned shift;
+  std::uint32_t copies;
   std::uint32_t copy;
 
-  __device__ __forceinline__ void add(std::uint32_t place, long long value) const {
-    if (low == nullptr) {
-      atomicAdd(global + place, static_cast<unsigned long long>(value));
-      return;
+  // Adds values[i] to places[i]. All lower words are added before the first carry is needed: each addition takes long
+  // to return the word.
+  __device__ __forceinline__ void add(const std::uint32_t (&places)[group], const long long (&values)[group],
+                                      unsigned present) const {
+    std::uint32_t before[group];
+#pragma unroll
+    for (unsigned i = 0; i < group; ++i) {
+      if (i < present) before[i] = atomicAdd(low + copy + places[i] * copies, static_cast<std::uint32_t>(values[i]));
     }
-    const std::uint32_t at = (place << shift) + copy;
-    const auto lower = static_cast<std::uint32_t>(value);
-    const std::uint32_t before = atomicAdd(low + at, lower);
-    const std::uint32_t carry = before + lower < before ? 1 : 0;
-    const std::uint32_t upper = static_cast<std::uint32_t>(value >> 32) + carry;
-    if (upper != 0) atomicAdd(high + at, upper);
+#pragma unroll
+    for (unsigned i = 0; i < group; ++i) {
+      if (i >= present) continue;
+      const std::uint32_t carry = before[i] + static_cast<std::uint32_t>(values[i]) < before[i] ? 1 : 0;
+      const std::uint32_t upper = static_cast<std::uint32_t>(values[i] >> 32) + carry;
+      if (upper != 0) atomicAdd(high + copy + places[i] * copies, upper);
+    }
+  }
+
+  __device__ __forceinline__ void add_global(const std::uint32_t (&places)[group], const long long (&values)[group],
+                                             unsigned present) const {
+#pragma unroll
+    for (unsigned i = 0; i < group; ++i) {
+      if (i < present) atomicAdd(global + places[i], static_cast<unsigned long long>(values[i]));
+    }
   }
 };
 
@@ -95,22 +108,22 @@ __device__ __noinline__ void flag(const weight_task& in, std::uint32_t place, do
   atomicOr(in.flags + place / 16, bits << (2 * (place % 16)));
 }
 
-template <class Carrier>
-__device__ __forceinline__ void add_weight(const weight_task& in, const weight_scale& scale, const sum_words& sums,
-                                           std::uint32_t place, bool inside, double weight) {
-  if (!inside) return sums.add(place, 1);
-  if (scale.integers) return sums.add(place, static_cast<long long>(weight));
-  if (!(fabs(weight) <= scale.limit)) return flag(in, place, weight);
-  sums.add(place, __double2ll_rn(weight * scale.factor));
+// The integer that represents a weight in a bin; 1 outside, where samples are counted.
+__device__ __forceinline__ long long scaled(const weight_task& in, const weight_scale& scale, std::uint32_t place,
+                                            bool inside, double weight) {
+  if (!inside) return 1;
+  if (scale.integers) return static_cast<long long>(weight);
+  if (fabs(weight) <= scale.limit) return __double2ll_rn(weight * scale.factor);
+  flag(in, place, weight);
+  return 0;
 }
 
 template <class Carrier>
 __device__ __forceinline__ void commit(const sample_task<Carrier>& task, const sum_words& sums) {
-  const std::uint32_t copies = 1U << sums.shift;
   for (std::uint32_t place = threadIdx.x; place < task.values; place += blockDim.x) {
     unsigned long long sum = 0;
-    for (std::uint32_t i = 0; i < copies; ++i) {
-      const std::uint32_t at = (place << sums.shift) + ((i + sums.copy) & (copies - 1));
+    for (std::uint32_t i = 0; i < sums.copies; ++i) {
+      const std::uint32_t at = place * sums.copies + ((i + sums.copy) & (sums.copies - 1));
       sum += sums.low[at] + (static_cast<unsigned long long>(sums.high[at]) << 32U);
     }
     if (sum != 0) atomicAdd(sums.global + place, sum);
@@ -129,28 +142,52 @@ __global__ void __launch_bounds__(block_threads, 1)
   const sum_words sums{.low = shared ? low : nullptr,
                        .high = low + words,
                        .global = in.sums,
-                       .shift = task.copies_shift,
+                       .copies = task.tuning.copies,
                        .copy = threadIdx.x & (task.tuning.copies - 1)};
   const weight_scale scale = scale_of(in);
+  const std::uint32_t weights_type =
+      Kind::frequent ? static_cast<std::uint32_t>(weight_type::float32) : in.weights.type;
   const auto add = [&](const raw_group<Kind::words>& raw, const raw_group<8>& weights, std::uint64_t first,
                        const channel_offsets& offsets, unsigned present) {
-    const group_places at = places_of<Kind>(task, tables, raw, first);
+    group_places at = places_of<Kind>(task, tables, raw, first);
+    long long values[group];
 #pragma unroll
     for (unsigned i = 0; i < group; ++i) {
+      at.place[i] += offsets.at[i];
       if (i < present)
-        add_weight<carrier>(in, scale, sums, at.place[i] + offsets.at[i], (at.inside >> i & 1U) != 0,
-                            weight_of(in.weights.type, weights, i));
+        values[i] = scaled(in, scale, at.place[i], (at.inside >> i & 1U) != 0, weight_of(weights_type, weights, i));
+    }
+    if (shared) {
+      sums.add(at.place, values, present);
+    } else {
+      sums.add_global(at.place, values, present);
     }
   };
-  const std::uint64_t threads = std::uint64_t{gridDim.x} * block_threads;
   channel_offsets offsets = offsets_from(task, first_channel(task.samples, 0));
-  for (std::uint64_t number = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; number < task.samples.groups;
-       number += threads) {
+  const std::uint64_t threads = std::uint64_t{gridDim.x} * block_threads;
+  std::uint64_t number = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+  const auto weights_at = [&](std::uint64_t group_number) {
+    if constexpr (Kind::frequent) {
+      return load_wide<8>(in.weights.data + std::uint64_t{in.weights.head} * 4, 4, group_number);
+    } else {
+      return load_weights(in, task.samples, group_number);
+    }
+  };
+  if constexpr (Kind::frequent) {
+    for (; number + threads < task.samples.groups; number += 2 * threads) {
+      raw_group<Kind::words> raw[2];
+      load_groups<Kind::fixed_size>(task.samples, number, threads, raw);
+      const raw_group<8> weights[2] = {weights_at(number), weights_at(number + threads)};
+#pragma unroll
+      for (unsigned k = 0; k < 2; ++k)
+        add(raw[k], weights[k], first_of(task.samples, number + k * threads), offsets, group);
+    }
+  }
+  for (; number < task.samples.groups; number += threads) {
     raw_group<Kind::words> raw[1];
     load_groups<Kind::fixed_size>(task.samples, number, 0, raw);
     follow_channel<Kind>(task, number, offsets);
-    const raw_group<8> weights = load_weights(in, task.samples, number);
-    add(raw[0], weights, first_of(task.samples, number), offsets, group);
+    add(raw[0], weights_at(number), first_of(task.samples, number), offsets, group);
   }
   for_ends<Kind>(task, [&](const auto& raw, std::uint64_t first, const channel_offsets& from, unsigned present) {
     add(raw, load_few_weights(in, task.samples, first, present), first, from, present);
@@ -160,26 +197,54 @@ __global__ void __launch_bounds__(block_threads, 1)
   commit(task, sums);
 }
 
-// The largest finite |weight|: doubles that are not negative have the order of their bits.
+// The largest magnitudes seen by a thread, as bits, which have the order of the numbers.
+struct largest_weight {
+  std::uint32_t single = 0;
+  std::uint64_t twice = 0;
+
+  __device__ __forceinline__ void consider(std::uint32_t type, const raw_group<8>& in) {
+    if (static_cast<weight_type>(type) == weight_type::float32) {
+#pragma unroll
+      for (unsigned i = 0; i < group; ++i) {
+        const std::uint32_t bits = in.words[i] & 0x7fffffffU;
+        if (bits < 0x7f800000U) single = max(single, bits);
+      }
+    } else {
+#pragma unroll
+      for (unsigned i = 0; i < group; ++i) {
+        const std::uint64_t bits = word_pair(in, i) & ~gpu::samples::sign64;
+        if (bits < 0x7ff0000000000000U && bits > twice) twice = bits;
+      }
+    }
+  }
+  [[nodiscard]] __device__ __forceinline__ double value() const {
+    return fmax(static_cast<double>(__uint_as_float(single)), __longlong_as_double(static_cast<long long>(twice)));
+  }
+};
+
+// The largest finite |weight|, before the sums are made.
 __global__ void __launch_bounds__(block_threads, 1) find_largest(const __grid_constant__ weight_task in) {
-  double largest = 0;
-  const auto consider = [&](double weight) {
-    const double magnitude = fabs(weight);
-    if (magnitude > largest && magnitude <= 0x1.fffffffffffffp1023) largest = magnitude;
-  };
+  constexpr unsigned flight = 4;
+  largest_weight found;
   const element_source& from = in.weights;
   const std::uint64_t threads = std::uint64_t{gridDim.x} * block_threads;
   const std::uint64_t thread = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
-#pragma unroll 4
-  for (std::uint64_t number = thread; number < from.groups; number += threads) {
+  std::uint64_t number = thread;
+  for (; number + (flight - 1) * threads < from.groups; number += flight * threads) {
+    raw_group<8> weights[flight];
+    load_groups<0>(from, number, threads, weights);
+#pragma unroll
+    for (unsigned k = 0; k < flight; ++k) found.consider(from.type, weights[k]);
+  }
+  for (; number < from.groups; number += threads) {
     raw_group<8> weights[1];
     load_groups<0>(from, number, 0, weights);
-#pragma unroll
-    for (unsigned i = 0; i < group; ++i) consider(weight_of(from.type, weights[0], i));
+    found.consider(from.type, weights[0]);
   }
-  if (thread < from.head) consider(weight_of(from.type, gather<8>(from, thread, 1), 0));
+  if (thread < from.head) found.consider(from.type, gather<8>(from, thread, 1));
   const std::uint64_t tail = first_of(from, from.groups) + thread;
-  if (tail < from.count) consider(weight_of(from.type, gather<8>(from, tail, 1), 0));
+  if (tail < from.count) found.consider(from.type, gather<8>(from, tail, 1));
+  double largest = found.value();
   for (unsigned distance = 16; distance > 0; distance /= 2)
     largest = fmax(largest, __shfl_xor_sync(0xffffffffU, largest, static_cast<int>(distance)));
   if (threadIdx.x % 32 == 0 && largest > 0)
@@ -207,7 +272,12 @@ template <class Carrier>
 using sum_kernel = void (*)(sample_task<Carrier>, weight_task);
 
 template <class Carrier>
-sum_kernel<Carrier> kernel_for(const sample_task<Carrier>& task) {
+sum_kernel<Carrier> kernel_for(const sample_task<Carrier>& task, const weight_task& weights) {
+  if constexpr (std::is_same_v<Carrier, float>) {
+    const bool singles = weights.grouped && static_cast<weight_type>(weights.weights.type) == weight_type::float32;
+    if (singles && is_frequent(task, sample_type::float32) && task.x.tables.guide == nullptr)
+      return sum_weights<kernel_kind<float, static_cast<int>(sample_type::float32), false>>;
+  }
   return task.x.tables.guide != nullptr ? sum_weights<kernel_kind<Carrier, -1, true>>
                                         : sum_weights<kernel_kind<Carrier, -1, false>>;
 }
@@ -221,7 +291,7 @@ bool needs_largest(const weight_task& in) {
 template <class Carrier>
 cudaError_t launch_sum(const sample_task<Carrier>& task, const weight_task& weights, const launch_device& device,
                        cudaStream_t stream) {
-  auto* const kernel = kernel_for(task);
+  auto* const kernel = kernel_for(task, weights);
   const std::size_t bytes =
       counter_bytes(task.tuning, task.values, true) + (task.tables_in_shared ? table_bytes(task.x) : 0);
   cudaError_t code = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));

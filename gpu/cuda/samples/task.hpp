@@ -40,9 +40,16 @@ struct sample_task {
   std::uint32_t row = 0;     ///< values of a row
   std::uint32_t values = 0;  ///< of all rows
   sample_tuning tuning;
-  std::uint32_t copies_shift = 0;  ///< log2 of the copies
   bool tables_in_shared = false;
 };
+
+/// Whether a kernel for frequent histograms of this type can be used (kernel_kind).
+template <class Carrier>
+bool is_frequent(const sample_task<Carrier>& task, sample_type type) {
+  const element_source& samples = task.samples;
+  return samples.type == static_cast<std::uint32_t>(type) && samples.wide && samples.channels != 3 &&
+         task.y_samples.data == nullptr;
+}
 
 struct weight_task {
   element_source weights;
