@@ -28,6 +28,7 @@ constexpr std::array shapes{
     sample_shape{.name = "float32, 256 bins", .type = sample_type::float32, .bins = 256},
     sample_shape{.name = "float32, 2048 bins", .type = sample_type::float32, .bins = 2048},
     sample_shape{.name = "float32, 65536 bins", .type = sample_type::float32, .bins = 65536},
+    sample_shape{.name = "float32, 1048576 bins", .type = sample_type::float32, .bins = 1U << 20U},
     sample_shape{.name = "float32, 256 given edges", .type = sample_type::float32, .bins = 256, .edges = true},
     sample_shape{.name = "float32, 256 bins, 4 channels", .type = sample_type::float32, .bins = 256, .channels = 4},
     sample_shape{.name = "float32, 256 bins, weighted", .type = sample_type::float32, .bins = 256, .weighted = true},

@@ -235,7 +235,9 @@ TEST_CASE("the tuning is a function of the compute capability and the histogram"
   CHECK(described(256, 9) == "32 copies of the counters in shared memory, 32 KiB");
   CHECK(described(2048, 9) == "16 copies of the counters in shared memory, 128 KiB");
   CHECK(described(65536, 9) == "16-bit counters in shared memory, 128 KiB");
-  CHECK(described(65536, 7) == "counters in global memory");
+  CHECK(described(1U << 20U, 9) == "16-bit counters in shared memory, 204 KiB, 10 passes");
+  CHECK(described(65536, 7) == "16-bit counters in shared memory, 42 KiB, 3 passes");
+  CHECK(described(1U << 20U, 7) == "counters in global memory");
   CHECK(described(65536, 9, true) == "counters in global memory");
 }
 

@@ -8,6 +8,8 @@
 #include "gpu/cuda/kernels/launch.cuh"
 #include "gpu/cuda/samples/places.cuh"
 
+#include <algorithm>
+
 namespace gpuhist::gpu::cuda::samples {
 namespace {
 
@@ -54,7 +56,8 @@ __device__ __forceinline__ bool all_equal(const group_places& at) {
 constexpr std::uint32_t packed_step = 0x1000;
 constexpr unsigned warp = 32;
 
-template <class Carrier>
+// With Passes, only places of the pass are counted.
+template <class Carrier, bool Passes>
 class packed_counters {
  public:
   __device__ __forceinline__ packed_counters(std::uint32_t* words, const sample_task<Carrier>& task)
@@ -64,10 +67,12 @@ class packed_counters {
   // always the number of threads that are about to do this. It overflows only if 15 of them wait while the other
   // warps of the block add thousands of samples.
   __device__ __forceinline__ void add(std::uint32_t place, std::uint32_t count = 1) {
-    const unsigned shift = (place & 1U) * 16;
-    const std::uint32_t before = atomicAdd(words_ + place / 2, count << shift) >> shift & 0xffffU;
+    const std::uint32_t counter = Passes ? place - task_.first_value : place;
+    if (Passes && counter >= task_.pass_values) return;
+    const unsigned shift = (counter & 1U) * 16;
+    const std::uint32_t before = atomicAdd(words_ + counter / 2, count << shift) >> shift & 0xffffU;
     if ((before & (packed_step - 1)) + count < packed_step) return;
-    atomicSub(words_ + place / 2, packed_step << shift);
+    atomicSub(words_ + counter / 2, packed_step << shift);
     atomicAdd(task_.rows + output_place(task_, place), static_cast<unsigned long long>(packed_step));
   }
   __device__ __forceinline__ void add_converged(const group_places& at, const channel_offsets& offsets) {
@@ -82,9 +87,11 @@ class packed_counters {
   }
 
   __device__ __forceinline__ void commit(const sample_task<Carrier>& task) {
-    for (std::uint32_t place = threadIdx.x; place < task.values; place += blockDim.x) {
-      const std::uint32_t sum = words_[place / 2] >> ((place & 1U) * 16) & 0xffffU;
-      if (sum != 0) atomicAdd(task.rows + output_place(task, place), static_cast<unsigned long long>(sum));
+    for (std::uint32_t counter = threadIdx.x; counter < task.pass_values; counter += blockDim.x) {
+      const std::uint32_t sum = words_[counter / 2] >> ((counter & 1U) * 16) & 0xffffU;
+      if (sum == 0) continue;
+      const std::uint32_t place = task.first_value + counter;
+      atomicAdd(task.rows + output_place(task, place), static_cast<unsigned long long>(sum));
     }
   }
 
@@ -162,12 +169,12 @@ __global__ void __launch_bounds__(block_threads, 1)
   counters.commit(task);
 }
 
-template <class Kind>
+template <class Kind, bool Passes>
 __global__ void __launch_bounds__(block_threads, 1)
     count_packed(const __grid_constant__ sample_task<typename Kind::carrier> task) {
   table_pair<typename Kind::carrier> tables;
-  std::uint32_t* const words = begin_block<Kind>(task, tables, (task.values + 1) / 2);
-  packed_counters counters(words, task);
+  std::uint32_t* const words = begin_block<Kind>(task, tables, (task.pass_values + 1) / 2);
+  packed_counters<typename Kind::carrier, Passes> counters(words, task);
   count_all<Kind>(task, tables, counters);
   __syncthreads();
   counters.commit(task);
@@ -184,15 +191,16 @@ template <class Carrier>
 using count_kernel = void (*)(sample_task<Carrier>);
 
 template <class Carrier, int Type, bool Guided>
-count_kernel<Carrier> kernel_at(placement where) {
+count_kernel<Carrier> kernel_at(const sample_tuning& tuning) {
   using kind = kernel_kind<Carrier, Type, Guided>;
-  switch (where) {
+  using general = kernel_kind<Carrier, -1, Guided>;
+  switch (tuning.where) {
     case placement::shared:
       return count_shared<kind>;
     case placement::packed:
-      return count_packed<kind>;
+      return tuning.passes == 1 ? count_packed<kind, false> : count_packed<general, true>;
     default:
-      return count_global<kernel_kind<Carrier, -1, Guided>>;
+      return count_global<general>;
   }
 }
 
@@ -201,13 +209,13 @@ count_kernel<Carrier> kernel_for(const sample_task<Carrier>& task) {
   constexpr int frequent = static_cast<int>(sizeof(Carrier) == 8          ? sample_type{}
                                             : std::is_integral_v<Carrier> ? sample_type::int32
                                                                           : sample_type::float32);
-  const placement where = task.tuning.where;
   const bool guided = task.x.tables.guide != nullptr;
   if constexpr (sizeof(Carrier) == 4) {
     if (is_frequent(task, static_cast<sample_type>(frequent)))
-      return guided ? kernel_at<Carrier, frequent, true>(where) : kernel_at<Carrier, frequent, false>(where);
+      return guided ? kernel_at<Carrier, frequent, true>(task.tuning)
+                    : kernel_at<Carrier, frequent, false>(task.tuning);
   }
-  return guided ? kernel_at<Carrier, -1, true>(where) : kernel_at<Carrier, -1, false>(where);
+  return guided ? kernel_at<Carrier, -1, true>(task.tuning) : kernel_at<Carrier, -1, false>(task.tuning);
 }
 
 }  // namespace
@@ -217,12 +225,18 @@ cudaError_t launch_count(const sample_task<Carrier>& task, const launch_device& 
   auto* const kernel = kernel_for(task);
   const std::size_t bytes =
       counter_bytes(task.tuning, task.values, false) + (task.tables_in_shared ? table_bytes(task.x) : 0);
-  const cudaError_t code =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+  cudaError_t code = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
   if (code != cudaSuccess) return code;
-  return kernels::queue(kernel,
-                        {.blocks = blocks_for(task.samples, device), .threads = block_threads, .shared_bytes = bytes},
-                        stream, task);
+  const kernels::launch_shape shape{
+      .blocks = blocks_for(task.samples, device), .threads = block_threads, .shared_bytes = bytes};
+  if (task.tuning.passes == 1) return kernels::queue(kernel, shape, stream, task);
+  sample_task<Carrier> pass = task;
+  for (std::uint32_t first = 0; first < task.values && code == cudaSuccess; first += task.pass_values) {
+    pass.first_value = first;
+    pass.pass_values = std::min(task.pass_values, task.values - first);
+    code = kernels::queue(kernel, shape, stream, pass);
+  }
+  return code;
 }
 
 template cudaError_t launch_count(const sample_task<std::uint32_t>&, const launch_device&, cudaStream_t);

@@ -171,6 +171,7 @@ sample_task<Carrier> task_of(const tables<Carrier>& made, const call& in, const 
   task.tuning =
       tuning_for(task.values, in.sums != nullptr, task.tables_in_shared ? tables_size : 0, device.shared_bytes);
   if (task.tuning.where == placement::global) task.tables_in_shared = task.tables_in_shared && in.sums != nullptr;
+  task.pass_values = static_cast<std::uint32_t>(values_of_pass(task.tuning, task.values));
   return task;
 }
 

@@ -41,6 +41,8 @@ struct sample_task {
   std::uint32_t values = 0;  ///< of all rows
   sample_tuning tuning;
   bool tables_in_shared = false;
+  std::uint32_t first_value = 0;  ///< of the pass
+  std::uint32_t pass_values = 0;
 };
 
 /// Whether a kernel for frequent histograms of this type can be used (kernel_kind).

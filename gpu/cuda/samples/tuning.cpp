@@ -39,7 +39,7 @@ std::size_t counter_bytes(const sample_tuning& tuning, std::size_t values, bool 
     case placement::shared:
       return values * tuning.copies * sizeof(std::uint32_t) * (weighted ? 2 : 1);
     case placement::packed:
-      return (values + 1) / 2 * sizeof(std::uint32_t);
+      return values_of_pass(tuning, values) / 2 * sizeof(std::uint32_t);
     case placement::global:
       return 0;
   }
@@ -61,7 +61,8 @@ std::string describe(const sample_tuning& tuning, std::size_t values, bool weigh
       return std::to_string(tuning.copies) + (tuning.copies == 1 ? " copy" : " copies") +
              " of the counters in shared memory, " + size;
     case placement::packed:
-      return "16-bit counters in shared memory, " + size;
+      return "16-bit counters in shared memory, " + size +
+             (tuning.passes == 1 ? "" : ", " + std::to_string(tuning.passes) + " passes");
     case placement::global:
       return "counters in global memory";
   }

@@ -18,12 +18,13 @@ enum class placement : std::uint8_t {
 struct sample_tuning {
   placement where = placement::global;
   unsigned copies = 1;
+  unsigned passes = 1;  ///< packed: each pass reads all samples and counts those in its part of the bins
 
   bool operator==(const sample_tuning&) const = default;
 };
 
 /// In order of preference. With 32 copies, lanes of a warp add in different banks whatever the samples are.
-inline constexpr std::array<sample_tuning, 8> count_tunings{{
+inline constexpr std::array<sample_tuning, 13> count_tunings{{
     {.where = placement::shared, .copies = 32},
     {.where = placement::shared, .copies = 16},
     {.where = placement::shared, .copies = 8},
@@ -31,6 +32,11 @@ inline constexpr std::array<sample_tuning, 8> count_tunings{{
     {.where = placement::shared, .copies = 2},
     {.where = placement::shared, .copies = 1},
     {.where = placement::packed, .copies = 1},
+    {.where = placement::packed, .copies = 1, .passes = 2},
+    {.where = placement::packed, .copies = 1, .passes = 3},
+    {.where = placement::packed, .copies = 1, .passes = 5},
+    {.where = placement::packed, .copies = 1, .passes = 10},
+    {.where = placement::packed, .copies = 1, .passes = 16},
     {.where = placement::global, .copies = 1},
 }};
 
@@ -38,6 +44,11 @@ inline constexpr unsigned block_threads = 1024;
 
 /// Shared memory that a block may use on a compute capability. Devices of an unknown one get the smallest.
 std::size_t shared_bytes_of(int compute_major, int compute_minor);
+
+/// The values that a pass counts, an even number; the last pass may have fewer.
+constexpr std::size_t values_of_pass(const sample_tuning& tuning, std::size_t values) {
+  return ((values + tuning.passes - 1) / tuning.passes + 1) / 2 * 2;
+}
 
 /// Bytes of counters of a block. A weighted histogram has two words for a sum, and no packed counters.
 std::size_t counter_bytes(const sample_tuning& tuning, std::size_t values, bool weighted);
