@@ -51,6 +51,21 @@ HWY_INLINE hn::Vec<floats> estimates(const binning<float>& in, const float* valu
   return hn::IfThenElse(hn::IsNaN(value), hn::Set(f, in.steps + 1.5F), limited(raw, in.ceiling));
 }
 
+// Doubles less the origin, as floats: the scalar code rounds there, too.
+void differences(const binning<double>& in, const double* values, std::size_t count, float* to) {
+  const hn::ScalableTag<double> d;
+  const hn::Rebind<float, decltype(d)> f;
+  for (std::size_t at = 0; at < count; at += hn::Lanes(d))
+    hn::StoreU(hn::DemoteTo(f, hn::Sub(hn::LoadU(d, values + at), hn::Set(d, in.origin))), f, to + at);
+}
+
+HWY_INLINE hn::Vec<floats> difference_estimates(const binning<double>& in, const float* of_values) {
+  const floats f;
+  const auto difference = hn::LoadU(f, of_values);
+  const auto raw = hn::Mul(difference, hn::Set(f, in.scale));
+  return hn::IfThenElse(hn::IsNaN(difference), hn::Set(f, in.steps + 1.5F), limited(raw, in.ceiling));
+}
+
 // Compares the samples in the mask with their thresholds.
 template <class Carrier>
 HWY_NOINLINE void check_near(const binning<Carrier>& in, const Carrier* values, std::uint64_t near,
@@ -62,11 +77,10 @@ HWY_NOINLINE void check_near(const binning<Carrier>& in, const Carrier* values, 
 }
 
 template <class Carrier>
-HWY_INLINE void assign_vector(const binning<Carrier>& in, const Carrier* values, std::uint64_t present,
-                              std::uint32_t* slots) {
+HWY_INLINE void assign_vector(const binning<Carrier>& in, const Carrier* values, hn::Vec<floats> estimated,
+                              std::uint64_t present, std::uint32_t* slots) {
   const floats f;
   const integers i;
-  const auto estimated = estimates(in, values);
   const auto whole = hn::Round(estimated);
   const auto distance = hn::Sub(estimated, whole);
   const auto step = hn::ConvertTo(i, whole);
@@ -81,14 +95,15 @@ HWY_INLINE void assign_vector(const binning<Carrier>& in, const Carrier* values,
   check_near(in, values, mask & present, slots);
 }
 
-template <class Carrier>
+// `estimates_at(i)`: of the samples from number i.
+template <class Carrier, class EstimatesAt>
 HWY_INLINE void assign_vectors(const binning<Carrier>& in, const Carrier* values, std::size_t count,
-                               std::uint32_t* slots) {
+                               std::uint32_t* slots, const EstimatesAt& estimates_at) {
   const std::size_t lanes = hn::Lanes(floats());
   for (std::size_t at = 0; at < count; at += lanes) {
     const std::size_t rest = count - at;
     const std::uint64_t present = rest >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << rest) - 1;
-    assign_vector(in, values + at, present, slots + at);
+    assign_vector(in, values + at, estimates_at(at), present, slots + at);
   }
   if (in.tables.guide == nullptr) return;
   for (std::size_t at = 0; at < count; ++at) slots[at] = guided_slot(in, in.tables, values[at], slots[at]);
@@ -96,11 +111,19 @@ HWY_INLINE void assign_vectors(const binning<Carrier>& in, const Carrier* values
 
 void assign_keys(const binning<std::uint32_t>& in, const std::uint32_t* values, std::size_t count,
                  std::uint32_t* slots) {
-  assign_vectors(in, values, count, slots);
+  assign_vectors(in, values, count, slots, [&](std::size_t at) HWY_ATTR { return estimates(in, values + at); });
 }
 
 void assign_floats(const binning<float>& in, const float* values, std::size_t count, std::uint32_t* slots) {
-  assign_vectors(in, values, count, slots);
+  assign_vectors(in, values, count, slots, [&](std::size_t at) HWY_ATTR { return estimates(in, values + at); });
+}
+
+// Not for estimates by keys.
+void assign_doubles(const binning<double>& in, const double* values, std::size_t count, std::uint32_t* slots) {
+  float of_values[block_samples] = {};
+  differences(in, values, count, of_values);
+  assign_vectors(in, values, count, slots,
+                 [&](std::size_t at) HWY_ATTR { return difference_estimates(in, of_values + at); });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -113,6 +136,7 @@ namespace {
 
 HWY_EXPORT(assign_keys);
 HWY_EXPORT(assign_floats);
+HWY_EXPORT(assign_doubles);
 
 template <class Carrier>
 void assign_each(const binning<Carrier>& in, const Carrier* values, std::size_t count, std::uint32_t* slots) {
@@ -136,7 +160,8 @@ void assign_slots(const binning<std::uint64_t>& in, const std::uint64_t* values,
 }
 
 void assign_slots(const binning<double>& in, const double* values, std::size_t count, std::uint32_t* slots) {
-  assign_each(in, values, count, slots);
+  if (in.on_keys) return assign_each(in, values, count, slots);
+  HWY_DYNAMIC_DISPATCH(assign_doubles)(in, values, count, slots);
 }
 
 }  // namespace gpuhist::gpu::samples

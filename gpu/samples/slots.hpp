@@ -1,4 +1,4 @@
-// The slots of many samples at once, with SIMD for samples of up to 32 bits.
+// The slots of many samples at once, with SIMD except for int64.
 #pragma once
 
 #include "gpu/samples/binning.hpp"

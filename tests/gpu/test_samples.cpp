@@ -276,6 +276,8 @@ TEST_CASE("every instruction set assigns the slots of the scalar code") {
     hwy::SetSupportedTargetsForTest(target);
     CHECK(vectors_agree<float>(sample_bins::even(sample_type::float32, 1000, -1, 1)));
     CHECK(vectors_agree<float>(sample_bins::edges(sample_type::float32, uneven)));
+    CHECK(vectors_agree<double>(sample_bins::even(sample_type::float64, 1000, 1e6, 1e6 + 1)));
+    CHECK(vectors_agree<double>(sample_bins::edges(sample_type::float64, uneven)));
     CHECK(vectors_agree<std::uint32_t>(sample_bins::even(sample_type::int32, 700, -5000, 1e6)));
     CHECK(vectors_agree<std::uint32_t>(sample_bins::edges(sample_type::uint32, uneven)));
   }
