@@ -13,7 +13,9 @@ namespace {
 using namespace gpuhist::test;
 
 bool read_bytes(void* to, std::size_t size) { return size == 0 || std::fread(to, 1, size, stdin) == size; }
-void write_bytes(const void* from, std::size_t size) { std::fwrite(from, 1, size, stdout); }
+void write_bytes(const void* from, std::size_t size) {
+  if (size != 0) std::fwrite(from, 1, size, stdout);
+}
 
 template <class T>
 void write_values(const std::vector<T>& values) {

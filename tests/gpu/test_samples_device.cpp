@@ -76,7 +76,8 @@ void check_counts(const sample_bins& bins, const std::vector<float>& samples, un
 TEST_CASE("every placement of the counters gives the counts of the host") {
   if (no_device()) return;
   const auto samples = normal_samples(3'000'000);
-  for (const std::uint32_t bins : {1U, 256U, 2048U, 5000U, 12000U, 25000U, 50000U, 65536U, 200'000U, 1U << 20U}) {
+  for (const std::uint32_t bins :
+       {1U, 256U, 2048U, 5000U, 12000U, 25000U, 50000U, 65536U, 200'000U, 300'000U, 1U << 20U}) {
     check_counts(sample_bins::even(sample_type::float32, bins, -1, 1), samples);
     if (bins <= 65536) check_counts(sample_bins::even(sample_type::float32, bins, -2, 3), samples, 3);
   }
@@ -85,7 +86,7 @@ TEST_CASE("every placement of the counters gives the counts of the host") {
 TEST_CASE("a sanitized sample: small histograms with every placement give the counts of the host") {
   if (no_device()) return;
   const auto samples = normal_samples(20'000);
-  for (const std::uint32_t bins : {256U, 50000U, 65536U, 200'000U})
+  for (const std::uint32_t bins : {256U, 50000U, 65536U, 200'000U, 1U << 20U})
     check_counts(sample_bins::even(sample_type::float32, bins, -1, 1), samples);
   const std::vector<double> edges{-1, -0.9, 0, 0.1, 2};
   const auto uneven = sample_bins::edges(sample_type::float32, edges);
@@ -101,8 +102,10 @@ TEST_CASE("a sanitized sample: small histograms with every placement give the co
 TEST_CASE("one value in all samples gives the counts of the host") {
   if (no_device()) return;
   const std::vector<float> samples(5'000'000, 0.3F);
-  for (const std::uint32_t bins : {256U, 50000U, 65536U, 200'000U})
+  for (const std::uint32_t bins : {256U, 50000U, 65536U, 200'000U, 1U << 20U}) {
     check_counts(sample_bins::even(sample_type::float32, bins, 0, 1), samples);
+    if (bins < 200'000U) check_counts(sample_bins::even(sample_type::float32, bins, 0, 1), samples, 2);
+  }
 }
 
 TEST_CASE("unequal edges give the counts of the host") {
@@ -235,7 +238,8 @@ TEST_CASE("the tuning is a function of the compute capability and the histogram"
   CHECK(described(256, 9) == "32 copies of the counters in shared memory, 32 KiB");
   CHECK(described(2048, 9) == "16 copies of the counters in shared memory, 128 KiB");
   CHECK(described(65536, 9) == "16-bit counters in shared memory, 128 KiB");
-  CHECK(described(1U << 20U, 9) == "16-bit counters in shared memory, 204 KiB, 10 passes");
+  CHECK(described(200'000, 9) == "16-bit counters in shared memory, 195 KiB, 2 passes");
+  CHECK(described(1U << 20U, 9) == "counters in global memory");
   CHECK(described(65536, 7) == "16-bit counters in shared memory, 42 KiB, 3 passes");
   CHECK(described(1U << 20U, 7) == "counters in global memory");
   CHECK(described(65536, 9, true) == "counters in global memory");

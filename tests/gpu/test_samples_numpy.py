@@ -356,6 +356,7 @@ def main():
     parser.add_argument("--cases", type=int, default=10500)
     parser.add_argument("--seed", type=int, default=20)
     options = parser.parse_args()
+    options.program = options.program.resolve()
     run(options.program, options.device, [])
     rng = np.random.default_rng(options.seed)
     failures = 0

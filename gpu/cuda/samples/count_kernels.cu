@@ -56,6 +56,15 @@ __device__ __forceinline__ bool all_equal(const group_places& at) {
 constexpr std::uint32_t packed_step = 0x1000;
 constexpr unsigned warp = 32;
 
+// The groups of a warp, all in one place: with one channel this is one addition.
+template <class Counters>
+__device__ __forceinline__ void add_for_warp(Counters& counters, std::uint32_t place, const channel_offsets& offsets,
+                                             std::uint32_t channels) {
+  if (channels == 1) return counters.add(place, warp * group);
+#pragma unroll
+  for (unsigned i = 0; i < group; ++i) counters.add(place + offsets.at[i], warp);
+}
+
 // With Passes, only places of the pass are counted.
 template <class Carrier, bool Passes>
 class packed_counters {
@@ -77,9 +86,7 @@ class packed_counters {
   }
   __device__ __forceinline__ void add_converged(const group_places& at, const channel_offsets& offsets) {
     if (all_equal(at)) {
-      if (threadIdx.x % warp != 0) return;
-#pragma unroll
-      for (unsigned i = 0; i < group; ++i) add(at.place[0] + offsets.at[i], warp);
+      if (threadIdx.x % warp == 0) add_for_warp(*this, at.place[0], offsets, task_.samples.channels);
       return;
     }
 #pragma unroll
@@ -110,9 +117,7 @@ class global_counters {
   }
   __device__ __forceinline__ void add_converged(const group_places& at, const channel_offsets& offsets) {
     if (all_equal(at)) {
-      if (threadIdx.x % warp != 0) return;
-#pragma unroll
-      for (unsigned i = 0; i < group; ++i) add(at.place[0] + offsets.at[i], warp);
+      if (threadIdx.x % warp == 0) add_for_warp(*this, at.place[0], offsets, task_.samples.channels);
       return;
     }
 #pragma unroll
