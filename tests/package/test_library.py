@@ -72,6 +72,12 @@ class Headers(unittest.TestCase):
         )
         command(CXX, "-std=c++20", "-fsyntax-only", *WARNINGS, *pkg_config("--cflags"), "-x", "c++", "-", input=program.encode())
 
+    def test_the_code_in_the_page_on_samples_compiles(self):
+        page = (SOURCE / "docs" / "samples.md").read_text()
+        include, code = re.search(r"\n\n    (#include .*)\n\n((?:    .*\n)+)", page).groups()
+        program = f"{include}\nvoid block(const std::vector<float>& pixels) {{\n{code}}}\n"
+        command(CXX, "-std=c++20", "-fsyntax-only", *WARNINGS, *pkg_config("--cflags"), "-x", "c++", "-", input=program.encode())
+
     def test_the_c_header_is_also_c(self):
         self.compiled(CC, "c", "gpuhist.h")
 
