@@ -38,6 +38,13 @@ cudaError_t copy_one(const device_copy& copy, cudaStream_t stream) {
   return cudaMemcpyAsync(copy.to, copy.from, copy.bytes, cudaMemcpyHostToDevice, stream);
 }
 
+cudaError_t copy_each(std::span<const device_copy> copies, cudaStream_t stream) {
+  for (const device_copy& each : copies) {
+    if (const cudaError_t code = copy_one(each, stream); code != cudaSuccess) return code;
+  }
+  return cudaSuccess;
+}
+
 // The link rests for about 4 us between two copies, but not between those of one call: docs/tuning.md.
 cudaError_t copy_together(std::span<const device_copy> copies, cudaStream_t stream) {
 #if CUDART_VERSION >= 13000
@@ -56,15 +63,14 @@ cudaError_t copy_together(std::span<const device_copy> copies, cudaStream_t stre
     all.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
     std::size_t first = 0;
     const cudaError_t code = cudaMemcpyBatchAsync(to.data(), from.data(), bytes.data(), count, &all, &first, 1, stream);
+    if (code == cudaErrorNotSupported) return copy_each(copies, stream);
     if (code != cudaSuccess) return code;
     copies = copies.subspan(count);
   }
-#else
-  for (const device_copy& each : copies) {
-    if (const cudaError_t code = copy_one(each, stream); code != cudaSuccess) return code;
-  }
-#endif
   return cudaSuccess;
+#else
+  return copy_each(copies, stream);
+#endif
 }
 
 class device_runtime final : public runtime {
@@ -130,11 +136,7 @@ class device_runtime final : public runtime {
   }
 
   result copy_to_device(std::span<const device_copy> copies, stream_handle stream) override {
-    if (copies.size() > 1) return copy_together(copies, as_stream(stream));
-    for (const device_copy& each : copies) {
-      if (const cudaError_t code = copy_one(each, as_stream(stream)); code != cudaSuccess) return code;
-    }
-    return success;
+    return copies.size() > 1 ? copy_together(copies, as_stream(stream)) : copy_each(copies, as_stream(stream));
   }
   result copy_to_host(void* to, const void* from, std::size_t bytes, stream_handle stream) override {
     return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, as_stream(stream));

@@ -84,6 +84,7 @@ void input_counts::close_group(group_id group, group_end end) {
 
 void input_counts::discard_groups(group_id first) {
   for (std::size_t i = first - std::min(first, front_); i < groups_.size(); ++i) groups_[i].discard();
+  if (committed_to_) compressed_bytes_ = committed_to_->compressed_bytes;
 }
 
 // The front group, unless it is none of the text.

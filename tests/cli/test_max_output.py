@@ -7,7 +7,7 @@ import lzma
 import random
 import subprocess
 
-from support import CommandTest, main, oracle, run, sampled, text, zstd
+from support import CommandTest, main, noise, oracle, run, sampled, text, zstd
 
 
 def compressed_by(*command):
@@ -114,6 +114,19 @@ class MaxOutput(CommandTest):
         for each in ended:
             self.assertEqual(of_input(each), of_input(ended[0]))
             self.assertEqual(each.result["bytes"], len(b"".join(self.parts[:17])) - len(self.parts[4]))
+
+    def test_blocks_after_a_skipped_one_are_counted_up_to_the_limit(self):
+        part = 1_000_000  # little of it compressed, so that several blocks are decoded when the limit is passed
+        blocks = [bytes(part - 20_000) + noise(20_000, i) for i in range(16)]
+        encoded = bytearray(compressed_by("xz", "-0", "-c", "-T2", f"--block-size={part}")(b"".join(blocks)))
+        damaged = len(encoded) * 5 // 32  # in the third block
+        encoded[damaged : damaged + 50] = bytes(50)
+        path = self.file("blocks.xz", bytes(encoded))
+        ended = [limited(4_500_000, "--skip-damage", *options, path) for options in RUNS]
+        for options, each in zip(RUNS, ended):
+            with self.subTest(options=options):
+                self.assertEqual(of_input(each), of_input(ended[0]))
+                self.assertEqual((each.result["bytes"], each.result["bytes"] + unverified(each)), (3 * part, 4_500_000))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ namespace {
 
 class shared_counters {
  public:
+  static constexpr std::uint32_t most_between_barriers = 0;  ///< samples of the block; 0: any number
+
   __device__ __forceinline__ shared_counters(std::uint32_t* words, unsigned copies)
       : words_(words), copies_(copies), copy_(threadIdx.x & (copies - 1)) {}
 
@@ -69,12 +71,13 @@ __device__ __forceinline__ void add_for_warp(Counters& counters, std::uint32_t p
 template <class Carrier, bool Passes>
 class packed_counters {
  public:
+  static constexpr std::uint32_t most_between_barriers = 0xffff - (packed_step - 1);
+
   __device__ __forceinline__ packed_counters(std::uint32_t* words, const sample_task<Carrier>& task)
       : words_(words), task_(task) {}
 
-  // The addition that reaches a multiple of the step moves one step to the row. So the counter divided by the step is
-  // always the number of threads that are about to do this. It overflows only if 15 of them wait while the other
-  // warps of the block add thousands of samples.
+  // The addition that reaches a multiple of the step moves one step to the row. So a counter is less than a step if no
+  // thread is about to do this, as at a barrier, and cannot overflow before so many more samples have been added.
   __device__ __forceinline__ void add(std::uint32_t place, std::uint32_t count = 1) {
     const std::uint32_t counter = Passes ? place - task_.first_value : place;
     if (Passes && counter >= task_.pass_values) return;
@@ -110,6 +113,8 @@ class packed_counters {
 template <class Carrier>
 class global_counters {
  public:
+  static constexpr std::uint32_t most_between_barriers = 0;
+
   explicit __device__ __forceinline__ global_counters(const sample_task<Carrier>& task) : task_(task) {}
 
   __device__ __forceinline__ void add(std::uint32_t place, unsigned count = 1) {
@@ -128,7 +133,18 @@ class global_counters {
   const sample_task<Carrier>& task_;
 };
 
-// Whole rounds, in which all threads of a warp take part, then the groups that remain, then both ends.
+// Waits for the block before more than most_between_barriers samples are added in rounds of `Samples` since the last
+// barrier. All threads of the block call it before each round.
+template <class Counters, std::uint32_t Samples>
+__device__ __forceinline__ void wait_for_block(std::uint64_t round) {
+  if constexpr (Counters::most_between_barriers != 0) {
+    constexpr std::uint32_t rounds = Counters::most_between_barriers / Samples;
+    static_assert(rounds > 0);
+    if (round % rounds == 0) __syncthreads();
+  }
+}
+
+// Whole rounds, in which all threads of the block take part, then the groups that remain, then both ends.
 template <class Kind, class Counters>
 __device__ __forceinline__ void count_all(const sample_task<typename Kind::carrier>& task,
                                           const table_pair<typename Kind::carrier>& tables, Counters& counters) {
@@ -136,9 +152,11 @@ __device__ __forceinline__ void count_all(const sample_task<typename Kind::carri
   const std::uint64_t threads = std::uint64_t{gridDim.x} * block_threads;
   std::uint64_t number = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
   channel_offsets offsets = offsets_from(task, first_channel(in, number));
+  constexpr std::uint32_t samples_of_round = block_threads * Kind::flight * group;
   for (std::uint64_t round = in.groups / (threads * Kind::flight); round != 0; --round) {
     raw_group<Kind::words> raw[Kind::flight];
     load_groups<Kind::fixed_size>(in, number, threads, raw);
+    wait_for_block<Counters, samples_of_round>(round);  // while the loads are in flight
 #pragma unroll
     for (unsigned k = 0; k < Kind::flight; ++k) {
       follow_channel<Kind>(task, number, offsets);
@@ -154,6 +172,7 @@ __device__ __forceinline__ void count_all(const sample_task<typename Kind::carri
       if (i < present) counters.add(at.place[i] + from.at[i]);
     }
   };
+  wait_for_block<Counters, samples_of_round>(0);  // fewer samples than those of a round are left, and both ends
   for (; number < in.groups; number += threads) {
     raw_group<Kind::words> raw[1];
     load_groups<Kind::fixed_size>(in, number, 0, raw);

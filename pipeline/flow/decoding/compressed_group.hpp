@@ -50,11 +50,10 @@ struct compressed_inputs::compressed_input {
     text_so_far = text_bytes = counted.text_bytes();
   }
 
-  // All groups have ended. The oldest that must be decoded again, and all after it, will be one group.
+  // All groups have ended. The oldest that must be decoded again, and all after it, are decoded one after the other.
   group_id begin_again() {
     const auto [begin, first] = *std::exchange(decode_again, std::nullopt);
-    start = begin;
-    compressed_bytes = begin.compressed_bytes;
+    decode_from = compressed_bytes = begin;
     text_so_far = text_bytes;
     blocks_with_parts = 0;
     on_device = has_ended = damaged = false;
@@ -79,11 +78,12 @@ struct compressed_inputs::compressed_input {
   bool on_device = false;           // a device may decode its groups
   std::uint64_t device_groups = 0;  // collected for a device
   struct group_begin {
-    io::decode_start start{};
+    std::uint64_t compressed_bytes = 0;
     group_id group = 0;
   };
   std::optional<group_begin> decode_again{};  // the oldest group that must be decoded again
   bool is_decoded_again = false;
+  std::uint64_t decode_from = 0;              // compressed offset; frames before it are not decoded again
   std::atomic<bool> in_parts{false};          // a frame is decoded by several threads
   std::atomic<bool> damaged{false};           // no more bytes are needed
   std::atomic<std::uint64_t> text_so_far{0};  // of all groups together

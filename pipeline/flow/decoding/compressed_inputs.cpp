@@ -15,7 +15,8 @@ std::string compressed_inputs::manner_of(const compressed_input& input) const {
   if (!input.divider) return "not decoded";
   const io::splitter& splitter = input.divider->splitter();
   const std::string manner(splitter.manner());
-  if (input.groups > 1 && is_limited_in_order(input)) return "one frame after the other, because of --max-output";
+  if (input.groups > 1 && !input.is_decoded_again && is_limited_in_order(input))
+    return "one frame after the other, because of --max-output";
   if (input.groups > 1 && !options_.in_order_for.empty()) {
     return "one frame after the other, because of " + std::string(options_.in_order_for);
   }
@@ -58,11 +59,7 @@ async::task<> compressed_inputs::feed(std::shared_ptr<compressed_input> input, s
   std::exception_ptr error;
   do {
     try {
-      if (input->is_decoded_again) {
-        co_await read_rest(*input);
-      } else {
-        co_await split(*input, std::exchange(head, {}));
-      }
+      co_await split(*input, std::exchange(head, {}));
     } catch (...) {
       error = std::current_exception();
     }
@@ -106,7 +103,7 @@ void compressed_inputs::end_input_with(compressed_input& input, const std::excep
     counts_.finish(input.id, input.text_bytes);
   }
   notes_.add_decoding(manner_of(input));
-  if (input.on_device) notes_.note_device(options_.device->note());
+  if (input.on_device || input.device_groups > 0) notes_.note_device(options_.device->note());
   if (auto* file = std::get_if<io::file_source>(input.source.get())) file->leave_offset_at(input.compressed_bytes);
 }
 
@@ -119,8 +116,10 @@ bool compressed_inputs::may_use_device(const compressed_input& input) const {
 
 async::task<> compressed_inputs::split(compressed_input& input, std::vector<std::byte> head) {
   const bool is_stream = std::holds_alternative<io::stream_source>(*input.source);
-  input.on_device = may_use_device(input);
-  input.divider.emplace(input.format.make_splitter(), options_.group_bytes, input.start);
+  input.on_device = !input.is_decoded_again && may_use_device(input);
+  // in groups of one frame, one of which begins at decode_from
+  const std::size_t group_bytes = input.is_decoded_again ? 1 : options_.group_bytes;
+  input.divider.emplace(input.format.make_splitter(), group_bytes, input.start);
   input.blocks = std::make_shared<block_reader>(blocks_, options_.own_blocks, *input.source, notes_.read, stop_,
                                                 io::file_part{input.start.compressed_bytes, input.end});
   block_reader::start(is_stream ? executors_.streams : executors_.pool, input.blocks, input.source, std::move(head));
@@ -133,28 +132,6 @@ async::task<> compressed_inputs::split(compressed_input& input, std::vector<std:
       if (input.damaged) co_return;
     }
     if (input.groups > 1 || input.divider->splitter().knows_end()) input.blocks->read_farther_ahead();
-  }
-}
-
-// Groups that are decoded at the same time have stopped at --max-output, and what the input has before each of them was
-// not known. The bytes from the first of them on are one group, which is decoded as if there was one thread.
-async::task<> compressed_inputs::read_rest(compressed_input& input) {
-  input.blocks = std::make_shared<block_reader>(blocks_, options_.own_blocks, *input.source, notes_.read, stop_,
-                                                io::file_part{input.start.compressed_bytes, input.end});
-  block_reader::start(executors_.pool, input.blocks, input.source, {});
-  co_await begin_group(input, input.start, {});
-  while (input.current && !input.damaged) {
-    block next = co_await input.blocks->next();
-    next.lost = true;
-    next.end = next.end || stop_.stop_requested();
-    if (!next.end) {
-      input.current->blocks.push(std::move(next));
-      continue;
-    }
-    input.current->ends_input = true;
-    input.current->blocks.end(std::move(next));
-    input.current->may_request_window.set();
-    input.current.reset();
   }
 }
 
@@ -176,6 +153,7 @@ async::task<> compressed_inputs::end_input(compressed_input& input, block last) 
 }
 
 async::task<> compressed_inputs::push(compressed_input& input, const frame_divider::piece& next) {
+  if (next.start.compressed_bytes < input.decode_from) co_return;
   if (!next.bytes.bytes.empty()) {
     if (!input.current) co_await begin_group(input, next.start, next.bytes.bytes);
     if (!input.current) co_return;
@@ -184,11 +162,11 @@ async::task<> compressed_inputs::push(compressed_input& input, const frame_divid
   if (next.ends_group && input.current) end_blocks(input);
 }
 
-// The text may have a maximum, and what is decoded cannot be decoded again: the bytes of a stream, or text that is
-// observed.
+// The text may have a maximum, and will not be decoded again: the bytes of a stream or observed text cannot be, and the
+// second time groups are decoded in order.
 bool compressed_inputs::is_limited_in_order(const compressed_input& input) const {
   if (options_.max_text == std::numeric_limits<std::uint64_t>::max()) return false;
-  return options_.text_to != nullptr || !options_.in_order_for.empty() ||
+  return input.is_decoded_again || options_.text_to != nullptr || !options_.in_order_for.empty() ||
          !std::holds_alternative<io::file_source>(*input.source);
 }
 
@@ -257,6 +235,7 @@ void compressed_inputs::spawn(const group_pointer& task) {
                  [this, task](std::exception_ptr error) noexcept { end_group(*task, std::move(error)); });
   } catch (...) {
     task->end.failure = no_memory();
+    task->text_before = 0;  // it has no text
     end_group(*task, nullptr);
     throw;
   }
@@ -277,7 +256,7 @@ void compressed_inputs::retire_oldest(compressed_input& input) {
   input.running.pop_front();
   if (input.has_ended) return;
   if (oldest->end.must_be_decoded_again(input.text_bytes)) {
-    input.decode_again = {.start = oldest->start, .group = oldest->owner.group};
+    input.decode_again = {.compressed_bytes = oldest->start.compressed_bytes, .group = oldest->owner.group};
     input.has_ended = input.damaged = true;
     return;
   }

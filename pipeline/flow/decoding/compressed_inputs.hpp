@@ -94,7 +94,6 @@ class compressed_inputs {
   static bool end_current(compressed_input& input, const std::exception_ptr& error);
   bool begin_again(compressed_input& input, std::exception_ptr& error);
   async::task<> split(compressed_input& input, std::vector<std::byte> head);
-  async::task<> read_rest(compressed_input& input);
   async::task<> end_input(compressed_input& input, block last);
   async::task<> push(compressed_input& input, const frame_divider::piece& next);
   [[nodiscard]] bool is_limited_in_order(const compressed_input& input) const;
