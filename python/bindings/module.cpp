@@ -6,6 +6,7 @@ NB_MODULE(_core, core) {
   core.doc() = "Internal: the interface of the C++ library. Use the package gpuhist.";
   bind_errors(core);
   bind_results(core);
+  bind_arrow(core);
   bind_windows(core);
   bind_options(core);
   bind_counter(core);

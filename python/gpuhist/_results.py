@@ -208,6 +208,20 @@ class Results(_Counted):
         document: dict[str, Any] = json.loads(self.to_json())
         return document
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """A table of the Arrow C stream interface, with one row for each input, in one batch.
+
+        Columns: input, format, bytes, lines, compressed_bytes, unverified_bytes, complete, error; `SCHEME.BUCKET` for
+        each bucket; the `measures` that were requested. `pyarrow.table(result)`, `polars.DataFrame(result)`, and
+        DuckDB read it without a copy. The requested schema is ignored, as the interface permits.
+        """
+        return _core.arrow_stream(self._counts, self._measure_names())
+
+    def _measure_names(self) -> list[str]:
+        if "all" not in self._measures:
+            return self._measures
+        return list(self.to_dict().get("measures", ()))
+
     def __repr__(self) -> str:
         state = "" if self.complete else f", {self.status.upper()}"
         count = self._counts.inputs
