@@ -5,6 +5,7 @@
 #include "bench/kernels.hpp"
 #include "bench/link.hpp"
 #include "bench/pairs.hpp"
+#include "bench/samples.hpp"
 #include "bench/summary.hpp"
 #include "bench/table.hpp"
 #include "bench/units.hpp"
@@ -111,6 +112,7 @@ int run_decode(const decode_command& command) {
 }
 
 int run_pairs() { return measure_pairs(current_machine()) ? 0 : 1; }
+int run_samples() { return measure_samples(current_machine()) ? 0 : 1; }
 int run_units() { return measure_units(current_machine()) ? 0 : 1; }
 
 }  // namespace gpuhist::bench

@@ -15,6 +15,7 @@ std::vector<std::string_view> device_kernel_names();
 int run_kernels(const kernels_options& options);
 int run_link(const link_options& options);
 int run_pairs();
+int run_samples();
 int run_units();
 int run_decode(const decode_command& command);
 

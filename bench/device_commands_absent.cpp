@@ -19,6 +19,7 @@ std::vector<std::string_view> device_kernel_names() { return {}; }
 int run_kernels(const kernels_options&) { refuse("kernels"); }
 int run_link(const link_options&) { refuse("link"); }
 int run_pairs() { refuse("pairs"); }
+int run_samples() { refuse("samples"); }
 int run_units() { refuse("units"); }
 int run_decode(const decode_command&) { refuse("decode"); }
 

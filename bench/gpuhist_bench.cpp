@@ -78,6 +78,7 @@ int run(const segments_options&) {
 
 int run(const link_options& options) { return run_link(options); }
 int run(const pairs_options&) { return run_pairs(); }
+int run(const samples_options&) { return run_samples(); }
 int run(const units_options&) { return run_units(); }
 int run(const decode_command& command) { return run_decode(command); }
 

@@ -24,13 +24,14 @@ constexpr int max_level = 22;
 constexpr std::uint64_t max_frame_bytes = std::uint64_t{1} << 30U;
 constexpr std::uint64_t max_distinct_bytes = std::uint64_t{3} << 30U;  // the compressed bytes have 32-bit offsets
 constexpr std::array<std::string_view, 3> format_names{"table", "json", "csv"};  // as output_format
-constexpr std::array<std::string_view, 8> subcommand_names{"kernels", "pairs",    "units",      "link",
+constexpr std::array<std::string_view, 9> subcommand_names{"kernels", "pairs",    "samples",    "units", "link",
                                                            "host",    "segments", "decompress", "decode"};
 
 constexpr std::string_view usage = R"(usage: gpuhist-bench SUBCOMMAND [OPTIONS]
 
   kernels     counting strategies on device memory, compared with reading only, CUB and the sequential loop
   pairs       the kernel that counts pairs of classes, compared with reading only
+  samples     histograms of samples that are not bytes, compared with reading only and CUB
   units       the kernels that count classes of bytes in each line, compared with reading only
   link        pinned host-to-device copies, by chunk size and streams
   host        counting on one core: every kernel on every instruction set of this machine
@@ -232,6 +233,14 @@ request parse_pairs(const words& arguments) {
   return pairs_options{};
 }
 
+request parse_samples(const words& arguments) {
+  splitter with(
+      "Histograms of integers and floating-point numbers in device memory, compared with reading only and CUB.",
+      "gpuhist-bench samples");
+  if (auto help = with.split(arguments)) return *std::move(help);
+  return samples_options{};
+}
+
 request parse_units(const words& arguments) {
   splitter with("The kernels that count classes of bytes in each line, compared with reading only.",
                 "gpuhist-bench units");
@@ -323,6 +332,7 @@ request parse_options(const words& arguments, names device_kernels, names host_k
   if (command == "decode") return parse_decode(rest);
   if (command == "segments") return parse_segments(rest);
   if (command == "pairs") return parse_pairs(rest);
+  if (command == "samples") return parse_samples(rest);
   if (command == "units") return parse_units(rest);
   return command == "host" ? parse_host(rest, host_kernels) : parse_link(rest);
 }

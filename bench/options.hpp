@@ -46,9 +46,10 @@ struct host_options {
   output_format format = output_format::table;
 };
 
-/// `segments`, `pairs` and `units` have only the option --help.
+/// `segments`, `pairs`, `samples` and `units` have only the option --help.
 struct segments_options {};
 struct pairs_options {};
+struct samples_options {};
 struct units_options {};
 
 struct decompress_command {
@@ -67,7 +68,7 @@ struct help_text {
 };
 
 using request = std::variant<help_text, kernels_options, link_options, host_options, segments_options, pairs_options,
-                             units_options, decompress_command, decode_command>;
+                             samples_options, units_options, decompress_command, decode_command>;
 
 /// Parses `arguments`, without the name of the program. `device_kernels` and `host_kernels` are the names that --kernel
 /// accepts. Throws config::usage_error.

@@ -56,6 +56,7 @@ tests() {
   check 'device tests' "$bundle/bin/test_gpu_device"
   check 'zstd on the device' "$bundle/bin/test_zstd_device"
   check 'units on the device' "$bundle/bin/test_unit_device"
+  check 'samples on the device' "$bundle/bin/test_samples_device"
   check 'kernel catalogue' "$bundle/bin/test_kernel_catalogue"
   check 'example: device memory' example count_device_memory 'l: 3000000, o: 2000000'
   check 'example: a graph' example count_in_a_graph 'l: 9000000, o: 6000000'
@@ -82,6 +83,8 @@ sanitize() {
   for tool in ${TOOLS:-memcheck racecheck initcheck synccheck}; do
     check "compute-sanitizer $tool, zstd" timeout 250 compute-sanitizer --tool "$tool" --error-exitcode 9 \
       "$bundle/bin/test_zstd_device" --test-case='a sanitized sample*'
+    check "compute-sanitizer $tool, samples" timeout 250 compute-sanitizer --tool "$tool" --error-exitcode 9 \
+      "$bundle/bin/test_samples_device" --test-case='a sanitized sample*'
     check "compute-sanitizer $tool, units" timeout 250 compute-sanitizer --tool "$tool" --error-exitcode 9 \
       "$bundle/bin/test_unit_device" --test-case='a sanitized sample*'
   done

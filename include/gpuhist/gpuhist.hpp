@@ -11,3 +11,4 @@
 #include <gpuhist/files.hpp>
 #include <gpuhist/options.hpp>
 #include <gpuhist/results.hpp>
+#include <gpuhist/samples.hpp>

@@ -11,9 +11,11 @@ foreach(kind static shared)
 endforeach()
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/gpuhist DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  PATTERN device_span.hpp EXCLUDE)
+  PATTERN "device_s*.hpp" EXCLUDE)
 if(GPUHIST_HAVE_CUDA)
-  install(FILES ${PROJECT_SOURCE_DIR}/include/gpuhist/device_span.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gpuhist)
+  foreach(header device_samples device_span)
+    install(FILES ${PROJECT_SOURCE_DIR}/include/gpuhist/${header}.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gpuhist)
+  endforeach()
 endif()
 
 set(cuda_package)

@@ -13,8 +13,6 @@
 
 namespace gpuhist {
 
-error::~error() = default;
-
 void rethrow_as_error(const std::exception_ptr& thrown) {
   try {
     std::rethrow_exception(thrown);

@@ -10,7 +10,9 @@ from installed import CC, CXX, EXAMPLES, HAVE_CUDA, LIBRARIES, PREFIX, SOURCE, W
 
 HERE = pathlib.Path(__file__).resolve().parent
 SYMBOLS = HERE / "symbols.txt"
-COUNT_DEVICE_SPAN = "_ZN7gpuhist17count_device_spanEPKhmPyP11CUstream_st"  # only in builds with CUDA
+# Only in builds with CUDA.
+DEVICE_HEADERS = {"device_samples.hpp", "device_span.hpp"}
+DEVICE_SYMBOLS = re.compile("_ZN7gpuhist(17count_device_span|20count_device_samples|18sum_device_samples|15workspace_bytes|17prepare_workspace|15describe_tuning)")
 HEADERS = sorted(path.name for path in (PREFIX / "include" / "gpuhist").iterdir())
 
 
@@ -26,7 +28,7 @@ class Symbols(unittest.TestCase):
     def test_the_exported_symbols_are_those_of_the_list(self):
         found = [mangled for mangled, _ in exported_symbols()]
         if not HAVE_CUDA:
-            found = sorted({*found, COUNT_DEVICE_SPAN})
+            found = sorted({*found, *filter(DEVICE_SYMBOLS.match, SYMBOLS.read_text().split())})
         if os.environ.get("TEST_WRITE_GOLDEN"):
             SYMBOLS.write_text("\n".join(found) + "\n")
         self.assertEqual(found, SYMBOLS.read_text().split(), "if this is intended: TEST_WRITE_GOLDEN=1 writes the list")
@@ -48,7 +50,7 @@ class Headers(unittest.TestCase):
 
     def compiled(self, compiler, language, header):
         options = ["-fsyntax-only", *pkg_config("--cflags"), *(option for option in WARNINGS if language != "c" or option != "-Wold-style-cast")]
-        if header == "device_span.hpp":
+        if header in DEVICE_HEADERS:
             runtime = pathlib.Path(shutil.which("nvcc")).resolve().parents[1] / "include"
             options += ["-isystem", runtime]
         standard = "-std=c11" if language == "c" else "-std=c++20"
@@ -56,7 +58,7 @@ class Headers(unittest.TestCase):
 
     def test_every_header_compiles_alone_without_warnings(self):
         self.assertIn("gpuhist.hpp", HEADERS)
-        self.assertEqual("device_span.hpp" in HEADERS, HAVE_CUDA)
+        self.assertEqual(DEVICE_HEADERS & set(HEADERS), DEVICE_HEADERS if HAVE_CUDA else set())
         for header in HEADERS:
             with self.subTest(header=header):
                 self.compiled(CXX, "c++", header)
@@ -68,6 +70,12 @@ class Headers(unittest.TestCase):
         program = "#include <gpuhist/gpuhist.hpp>\ntemplate <typename T> void use(const T&) {}\n" + "".join(
             f"void block_{number}(const std::string& text) {{\nuse(text);\n{block}}}\n" for number, block in enumerate(blocks)
         )
+        command(CXX, "-std=c++20", "-fsyntax-only", *WARNINGS, *pkg_config("--cflags"), "-x", "c++", "-", input=program.encode())
+
+    def test_the_code_in_the_page_on_samples_compiles(self):
+        page = (SOURCE / "docs" / "samples.md").read_text()
+        include, code = re.search(r"\n\n    (#include .*)\n\n((?:    .*\n)+)", page).groups()
+        program = f"{include}\nvoid block(const std::vector<float>& pixels) {{\n{code}}}\n"
         command(CXX, "-std=c++20", "-fsyntax-only", *WARNINGS, *pkg_config("--cflags"), "-x", "c++", "-", input=program.encode())
 
     def test_the_c_header_is_also_c(self):
