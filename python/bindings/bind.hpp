@@ -10,6 +10,7 @@ void bind_errors(nanobind::module_& core);
 void bind_options(nanobind::module_& core);
 void bind_results(nanobind::module_& core);
 void bind_arrow(nanobind::module_& core);
+void bind_samples(nanobind::module_& core);
 void bind_windows(nanobind::module_& core);
 void bind_counter(nanobind::module_& core);
 void bind_files(nanobind::module_& core);

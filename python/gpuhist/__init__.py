@@ -28,6 +28,7 @@ from gpuhist._files import FileStream, count, filter, units, windows
 from gpuhist._options import CountingOptions, FileOptions, Units, Windows
 from gpuhist._progress import Progress
 from gpuhist._results import Input, Inputs, Results, merge, read
+from gpuhist._samples import bincount, histogram, histogram2d
 
 __version__ = "0.1.0"
 __all__ = [name for name in dir() if not name.startswith("_")]
