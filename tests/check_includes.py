@@ -17,6 +17,7 @@ ALLOWED = {
     "config": set(),
     "io": {"async"},
     "gpu": {"include"},
+    "python": {"include"},
     "pipeline/counts": BELOW,
     "pipeline/flow": BELOW | {"pipeline/counts"},
     "pipeline/report": BELOW | {"pipeline/counts", "pipeline/flow"},

@@ -1,0 +1,151 @@
+// A counter and its inputs. Every call that may wait for another thread releases the GIL, because callbacks need it.
+#include <nanobind/stl/string.h>
+#include <gpuhist/counter.hpp>
+
+#include <optional>
+#include <utility>
+
+#include "bind.hpp"
+#include "buffer.hpp"
+#include "callbacks.hpp"
+#include "text.hpp"
+
+namespace nb = nanobind;
+using namespace nanobind::literals;
+
+namespace gpuhist::python {
+namespace {
+
+/// An input of a counter. The text of large buffers is counted where it lies.
+class fed_input {
+ public:
+  fed_input(input opened, std::shared_ptr<nb::object> on_kept)
+      : on_kept_(std::move(on_kept)), input_(std::move(opened)) {}
+  fed_input(const fed_input&) = delete;
+  fed_input& operator=(const fed_input&) = delete;
+  ~fed_input() {
+    const nb::gil_scoped_release released;
+    input_.reset();
+  }
+
+  void feed(nb::handle object) {
+    const exported_buffer buffer(object);
+    const nb::gil_scoped_release released;
+    input_->feed(buffer.bytes());
+  }
+
+  void finish() {
+    const nb::gil_scoped_release released;
+    input_->finish();
+  }
+
+  void fail(nb::handle cause) {
+    const std::string text = as_name(cause);
+    const nb::gil_scoped_release released;
+    input_->fail(text);
+  }
+
+  [[nodiscard]] bool failed() const {
+    const nb::gil_scoped_release released;
+    return input_->failed();
+  }
+
+  static int traverse(PyObject* self, visitproc visit, void* arg) noexcept {
+    Py_VISIT(Py_TYPE(self));
+    if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<fed_input>(self)->on_kept_->ptr());
+    return 0;
+  }
+
+  static int clear(PyObject* self) noexcept {
+    *nb::inst_ptr<fed_input>(self)->on_kept_ = nb::object();
+    return 0;
+  }
+
+ private:
+  std::shared_ptr<nb::object> on_kept_;
+  std::optional<input> input_;
+};
+
+/// A counter and the callables that it calls.
+class fed_counter {
+ public:
+  fed_counter(const counting_options& options, nb::object window, nb::object alert, nb::object unit, nb::object notice)
+      : callables_(shared_python<callables>(std::move(window), std::move(alert), std::move(unit), std::move(notice))) {
+    counting_events events = events_of(callables_);
+    const nb::gil_scoped_release released;
+    counter_.emplace(options, std::move(events));
+  }
+  fed_counter(const fed_counter&) = delete;
+  fed_counter& operator=(const fed_counter&) = delete;
+  ~fed_counter() { end(); }
+
+  [[nodiscard]] fed_input* open_input(nb::handle name, const std::string& format, std::uint64_t max_output,
+                                      nb::object on_kept) {
+    std::string bytes = as_name(name);
+    auto receiver = shared_python<nb::object>(std::move(on_kept));
+    const input_options options{.format = format, .max_output = max_output, .on_kept = receiver_of(receiver)};
+    const nb::gil_scoped_release released;
+    return new fed_input(counter_->open_input(std::move(bytes), options), std::move(receiver));  // nanobind owns it
+  }
+
+  [[nodiscard]] results snapshot() {
+    const nb::gil_scoped_release released;
+    return counter_->snapshot();
+  }
+
+  [[nodiscard]] results finish() {
+    const nb::gil_scoped_release released;
+    return counter_->finish();
+  }
+
+  void cancel() noexcept { counter_->cancel(); }
+
+  static int traverse(PyObject* self, visitproc visit, void* arg) noexcept {
+    Py_VISIT(Py_TYPE(self));
+    const fed_counter* counter = nb::inst_ready(self) ? nb::inst_ptr<fed_counter>(self) : nullptr;
+    return counter == nullptr ? 0 : counter->callables_->traverse(visit, arg);
+  }
+
+  /// Of a counter in a cycle of garbage: its callables are not called any more.
+  static int clear(PyObject* self) noexcept {
+    nb::inst_ptr<fed_counter>(self)->cancel();
+    nb::inst_ptr<fed_counter>(self)->callables_->clear();
+    return 0;
+  }
+
+ private:
+  void end() {
+    const nb::gil_scoped_release released;
+    counter_.reset();
+  }
+
+  std::shared_ptr<callables> callables_;
+  std::optional<counter> counter_;
+};
+
+/// The slots of a type that takes part in the collection of cycles.
+template <class Collected>
+PyType_Slot collected_slots[] = {  // NOLINT(cppcoreguidelines-avoid-c-arrays): the interface of Python
+    {Py_tp_traverse, reinterpret_cast<void*>(Collected::traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(Collected::clear)},
+    {0, nullptr}};
+
+}  // namespace
+
+void bind_counter(nb::module_& core) {
+  nb::class_<fed_input>(core, "Input", nb::type_slots(collected_slots<fed_input>))
+      .def("feed", &fed_input::feed)
+      .def("finish", &fed_input::finish)
+      .def("fail", &fed_input::fail)
+      .def_prop_ro("failed", &fed_input::failed);
+  nb::class_<fed_counter>(core, "Counter", nb::type_slots(collected_slots<fed_counter>))
+      .def(nb::init<const counting_options&, nb::object, nb::object, nb::object, nb::object>(), "options"_a,
+           "window"_a.none(), "alert"_a.none(), "unit"_a.none(), "notice"_a.none())
+      .def("open_input", &fed_counter::open_input, nb::rv_policy::take_ownership, "name"_a, "format"_a, "max_output"_a,
+           "on_kept"_a.none())
+      .def("snapshot", &fed_counter::snapshot)
+      .def("finish", &fed_counter::finish)
+      .def("cancel", &fed_counter::cancel);
+}
+
+}  // namespace gpuhist::python

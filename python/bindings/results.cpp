@@ -1,0 +1,161 @@
+// Counts: results, their inputs, measures and units.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+#include <gpuhist/results.hpp>
+#include <gpuhist/units.hpp>
+
+#include <array>
+
+#include "bind.hpp"
+#include "text.hpp"
+#include "values.hpp"
+
+namespace nb = nanobind;
+using namespace nanobind::literals;
+
+namespace gpuhist::python {
+namespace {
+
+constexpr std::array failure_names{"",        "not_read",      "stopped",     "unreadable", "damaged",
+                                   "refused", "out_of_memory", "not_counted", "unknown"};
+constexpr std::array error_names{"",       "invalid_argument", "misuse",  "closed", "engine", "out_of_memory",
+                                 "system", "internal",         "callback"};
+constexpr std::array skipped_names{"link", "special", "output", "directory", "unknown"};
+
+std::optional<std::string> failure_of(const input_result& input) {
+  if (input.kind == failure::none) return std::nullopt;
+  return name_of(failure_names, input.kind);
+}
+
+std::optional<std::string> error_kind_of(const results& counted) {
+  const auto kind = counted.error_kind();
+  if (!kind) return std::nullopt;
+  return name_of(error_names, *kind);
+}
+
+results read(const nb::bytes& json, const read_options& options) {
+  const std::string_view text(json.c_str(), json.size());
+  const nb::gil_scoped_release released;
+  return results::read(text, options);
+}
+
+results merge(const std::vector<results>& parts) {
+  const nb::gil_scoped_release released;
+  return results::merge(parts);
+}
+
+nb::bytes json_of(const results& counted) {
+  std::string text;
+  {
+    const nb::gil_scoped_release released;
+    text = counted.to_json();
+  }
+  return nb::bytes(text.data(), text.size());
+}
+
+void bind_input(nb::module_& core) {
+  nb::class_<input_result>(core, "InputResult")
+      .def_prop_ro("name", [](const input_result& input) { return as_text(input.name); })
+      .def_ro("format", &input_result::format)
+      .def_ro("compressed_bytes", &input_result::compressed_bytes)
+      .def_ro("bytes", &input_result::bytes)
+      .def_ro("lines", &input_result::lines)
+      .def_ro("unverified_bytes", &input_result::unverified_bytes)
+      .def_ro("complete", &input_result::complete)
+      .def_prop_ro("failure", failure_of)
+      .def_prop_ro("error", [](const input_result& input) { return as_text(input.error); })
+      .def_ro("is_failure_of_archive", &input_result::is_failure_of_archive);
+}
+
+void bind_values(nb::module_& core) {
+  nb::class_<measurement>(core, "Measurement", "A measure: its `value` in `unit`, or None and the `reason`.")
+      .def_ro("name", &measurement::name)
+      .def_ro("unit", &measurement::unit)
+      .def_ro("value", &measurement::value)
+      .def_ro("reason", &measurement::reason);
+  nb::class_<skipped_inputs>(core, "SkippedInputs", "Names that were not read, all for the same cause.")
+      .def_ro("cause", &skipped_inputs::cause)
+      .def_ro("count", &skipped_inputs::count)
+      .def_prop_ro("first", [](const skipped_inputs& skipped) { return as_text(skipped.first); })
+      .def_ro("bytes", &skipped_inputs::bytes)
+      .def_prop_ro("kind", [](const skipped_inputs& skipped) { return name_of(skipped_names, skipped.kind); });
+}
+
+void bind_units(nb::module_& core) {
+  nb::class_<unit>(core, "Unit",
+                   "A line, record, part, input or window. `number` is from 1, `line` too (0: unknown); `offset` and "
+                   "`bytes` are in the text of the input. `values`: of each name in the condition or formula.")
+      .def_prop_ro("input", [](const unit& found) { return as_text(found.input); })
+      .def_ro("number", &unit::number)
+      .def_ro("line", &unit::line)
+      .def_ro("offset", &unit::offset)
+      .def_ro("bytes", &unit::bytes)
+      .def_ro("verified", &unit::verified)
+      .def_prop_ro("values", [](const unit& found) { return values_of(found.values); })
+      .def_ro("field_bytes", &unit::field_bytes)
+      .def_prop_ro("without_field", [](const unit& found) { return as_text(found.without_field); });
+  nb::class_<ranked_unit>(core, "RankedUnit", "A unit and its value.")
+      .def_ro("value", &ranked_unit::value)
+      .def_ro("unit", &ranked_unit::found);
+  nb::class_<value_range>(core, "ValueRange", "`units` have values from `lower` on, below `upper`.")
+      .def_ro("lower", &value_range::from)
+      .def_ro("upper", &value_range::to)
+      .def_ro("units", &value_range::units);
+  nb::class_<unit_summary>(core, "UnitSummary",
+                           "The units of all inputs. `selected`: those for which `where` holds. `top`: the highest "
+                           "value first. `distribution`: a list of ValueRange.")
+      .def_ro("seen", &unit_summary::seen)
+      .def_ro("bytes", &unit_summary::bytes)
+      .def_ro("selected", &unit_summary::selected)
+      .def_ro("selected_bytes", &unit_summary::selected_bytes)
+      .def_ro("top", &unit_summary::top)
+      .def_ro("distribution", &unit_summary::distribution)
+      .def_ro("without_value", &unit_summary::without_value)
+      .def_ro("without_field", &unit_summary::without_field)
+      .def_ro("unverified", &unit_summary::unverified)
+      .def_ro("unverified_bytes", &unit_summary::unverified_bytes);
+}
+
+void bind_members(nb::class_<results>& type) {
+  using of_input = std::vector<std::uint64_t> (results::*)(std::string_view, std::size_t) const;
+  using of_totals = std::vector<std::uint64_t> (results::*)(std::string_view) const;
+  type.def("counts", static_cast<of_totals>(&results::counts))
+      .def("counts", static_cast<of_input>(&results::counts))
+      .def("pairs", static_cast<of_totals>(&results::pairs))
+      .def("pairs", static_cast<of_input>(&results::pairs))
+      .def("measure", static_cast<measurement (results::*)(std::string_view) const>(&results::measure))
+      .def("measure", static_cast<measurement (results::*)(std::string_view, std::size_t) const>(&results::measure))
+      .def("buckets", &results::buckets)
+      .def("input", &results::input)
+      .def("units", &results::units)
+      .def("skipped", &results::skipped);
+}
+
+}  // namespace
+
+void bind_results(nb::module_& core) {
+  bind_input(core);
+  bind_values(core);
+  bind_units(core);
+  nb::class_<results> type(core, "Results");
+  type.def_prop_ro("complete", &results::complete)
+      .def_prop_ro("is_snapshot", [](const results& counted) { return counted.type() == results::kind::snapshot; })
+      .def_prop_ro("bytes", &results::bytes)
+      .def_prop_ro("lines", &results::lines)
+      .def_prop_ro("unverified_bytes", &results::unverified_bytes)
+      .def_prop_ro("error", [](const results& counted) { return as_text(counted.error()); })
+      .def_prop_ro("error_kind", error_kind_of)
+      .def_prop_ro("elapsed", [](const results& counted) { return counted.elapsed().count(); })
+      .def_prop_ro("schemes", &results::schemes)
+      .def_prop_ro("inputs", &results::inputs)
+      .def_prop_ro("has_pairs", &results::has_pairs)
+      .def_prop_ro("has_byte_counts", &results::has_byte_counts);
+  bind_members(type);
+  core.def("json_of", json_of);  // not a member: the type of its result is hidden by the member `bytes`
+  core.def("read_results", read);
+  core.def("merge_results", merge);
+}
+
+}  // namespace gpuhist::python

@@ -1,0 +1,18 @@
+// Python texts of what the library reports: names of inputs are any bytes, and so are messages that contain them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+#include <string_view>
+
+namespace gpuhist::python {
+
+/// As os.fsdecode() does: bytes that are not UTF-8 become surrogates, so that os.fsencode() restores them. Needs the
+/// GIL. Throws nanobind::python_error.
+[[nodiscard]] nanobind::str as_text(std::string_view bytes);
+
+/// The bytes of a name: a str as os.fsencode() does, or bytes. Needs the GIL. Throws nanobind::python_error.
+[[nodiscard]] std::string as_name(nanobind::handle name);
+
+}  // namespace gpuhist::python

@@ -1,0 +1,64 @@
+"""The package under test, an oracle, and texts. PYTHON_PACKAGE is the folder of the package; empty: it was not built."""
+
+import collections
+import contextlib
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+PACKAGE = os.environ.get("PYTHON_PACKAGE")
+if PACKAGE == "":
+    print("skipped: the Python package was not built (-DGPUHIST_PYTHON=ON, nanobind)")
+    sys.exit(77)
+if PACKAGE:
+    PACKAGE = os.path.abspath(PACKAGE)
+    sys.path.insert(0, PACKAGE)
+# without PYTHON_PACKAGE: the installed package
+
+PATIENCE = 60  # seconds until a test that waits gives up
+
+
+def text(size, seed=1):
+    """Letters, digits, line feeds and some bytes that are not ASCII."""
+    values = bytes(random.Random(seed).choices(b"abcdefghij  0123456789\nXYZ\x00\xc3\xa4", k=min(size, 100_003)))
+    return (values * (size // max(len(values), 1) + 1))[:size]
+
+
+def byte_counts(data):
+    """The oracle: how often each of the 256 byte values occurs."""
+    counted = collections.Counter(data)
+    return [counted[value] for value in range(256)]
+
+
+def threads():
+    """The threads of this process."""
+    return set(os.listdir("/proc/self/task"))
+
+
+@contextlib.contextmanager
+def folder():
+    with tempfile.TemporaryDirectory() as path:
+        yield pathlib.Path(path)
+
+
+def run_python(code, *arguments, **options):
+    """Starts a child process that runs code with the package."""
+    environment = {**os.environ, "PYTHONPATH": PACKAGE or ""}
+    return subprocess.Popen([sys.executable, "-c", code, *map(str, arguments)], env=environment, text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+
+
+def optional(name):
+    """A module that may not be installed, else None."""
+    try:
+        return __import__(name)
+    except ImportError:
+        return None
+
+
+main = unittest.main

@@ -1,0 +1,82 @@
+"""Results as values."""
+
+import json
+import unittest
+
+from support import byte_counts, folder, main, text
+
+import gpuhist
+
+
+def counted(data, **options):
+    with gpuhist.Counter(**options) as counter:
+        counter.feed(data)
+    return counter.results
+
+
+class Results(unittest.TestCase):
+    def test_a_dictionary_is_the_document_of_the_command(self):
+        result = counted(b"abcz\n", buckets=["letters", "vowels=aeiou"])
+        document = result.to_dict()
+        self.assertEqual((document["schema"], document["bytes"]), ("gpuhist.result/1", 5))
+        self.assertEqual(document, json.loads(result.to_json()))
+
+    def test_counts_have_the_order_and_the_names_of_the_buckets(self):
+        result = counted(b"hello", buckets=["letters", "v:vowels=aeiou"])
+        self.assertEqual(result.schemes, ["letters", "v"])
+        self.assertEqual(result.counts_by_name("v"), {"vowels": 2, "other": 3})
+        self.assertEqual(result.counts("v"), list(result.inputs[0].counts("v")))
+        self.assertEqual(dict(zip(result.buckets(), result.counts())), result.counts_by_name())
+
+    def test_pairs_are_a_matrix(self):
+        result = counted(b"aab\n", buckets="letter=ab", pairs=True)
+        self.assertEqual(result.pairs(), [[2, 1], [0, 0]])
+        self.assertEqual(result.inputs[-1].pairs(), result.pairs())
+
+    def test_a_measure_without_a_value_has_a_reason(self):
+        result = counted(b"", byte_counts=True)
+        self.assertIsNone(result.measure("entropy"))
+        self.assertNotEqual(result.measurement("entropy").reason, "")
+
+    def test_results_are_read_back_by_other_buckets_and_merged(self):
+        result = counted(text(10_000), byte_counts=True)
+        with folder() as path:
+            (path / "result.json").write_bytes(result.to_json())
+            read = gpuhist.read(path / "result.json", buckets="bytes")
+            self.assertEqual(read.counts(), byte_counts(text(10_000)))
+            twice = gpuhist.merge([read, read])
+            self.assertEqual((twice.bytes, len(twice.inputs)), (20_000, 2))
+            (path / "result.json").write_bytes(b"{")
+            with self.assertRaises(gpuhist.InvalidArgumentError):
+                gpuhist.read(path / "result.json")
+            with self.assertRaises(FileNotFoundError):
+                gpuhist.read(path / "missing")
+
+    def test_inputs_are_a_sequence(self):
+        with gpuhist.Counter() as counter:
+            for name in "abc":
+                counter.open_input(name).feed(b"x")
+        inputs = counter.results.inputs
+        self.assertEqual([each.name for each in inputs], ["a", "b", "c"])
+        self.assertEqual(([each.name for each in inputs[1:]], inputs[-1].name), (["b", "c"], "c"))
+        with self.assertRaises(IndexError):
+            inputs[3]
+
+    def test_the_repr_has_bars_whose_lengths_are_the_shares(self):
+        shown = repr(counted(b"ab" * 4 + b"x" * 8, buckets="first=ab")).splitlines()
+        self.assertEqual(shown[0], "<gpuhist.Results: 16 bytes, 0 lines, 1 input>")
+        self.assertEqual(shown[2:], ["  first  8   50.00%  ████████████", "  other  8   50.00%  ████████████"])
+        self.assertIn("240 more", repr(counted(b"abc", buckets="bytes")))
+        self.assertIn("INCOMPLETE", repr(gpuhist.count("/no/such/file")))
+        self.assertEqual(repr(counted(b"", buckets=[])), "<gpuhist.Results: 0 bytes, 0 lines, 1 input>")
+
+    def test_a_summary_of_units_has_a_ranking_and_a_distribution(self):
+        units = gpuhist.Units(top=1, top_by="bytes", distribution_of="bytes")
+        summary = counted(b"a\nbbb\ncc\n", units=units).units
+        self.assertEqual((summary.seen, summary.bytes), (3, 9))
+        self.assertEqual([(each.value, each.unit.number) for each in summary.top], [(4, 2)])
+        self.assertEqual(sum(each.units for each in summary.distribution), 3)
+
+
+if __name__ == "__main__":
+    main()
