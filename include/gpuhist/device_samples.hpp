@@ -59,10 +59,10 @@ struct device_weights {
 
 /// Queues the addition of the sums of weights to `rows`, as sum_samples and count_device_samples.
 ///
-/// Sums are accumulated in integers of 64 bits, so they have the same bits in every run, for every device. If all finite
-/// |weights| are below 2^e and there are at most 2^b samples, a weight is rounded to a multiple of 2^(e + b - 62); int32 is
-/// exact. The sum of a bin is rounded once, to double. The sum of a bin with an infinite weight or NaN is that of IEEE
-/// 754.
+/// Sums are accumulated in integers of 64 bits, so they have the same bits in every run, for every device. If all
+/// finite |weights| are below 2^e and there are at most 2^b samples, a weight is rounded to a multiple of 2^(e + b -
+/// 62); int32 is exact. The sum of a bin is rounded once, to double. The sum of a bin with an infinite weight or NaN is
+/// that of IEEE 754.
 [[nodiscard]] GPUHIST_API cudaError_t sum_device_samples(const device_histogram& histogram, const sample_view& samples,
                                                          const device_weights& weights, double* rows, void* workspace,
                                                          cudaStream_t stream, const sample_view& y = {}) noexcept;
