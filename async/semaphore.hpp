@@ -143,6 +143,11 @@ class event {
  public:
   void set() noexcept;
 
+  [[nodiscard]] bool is_set() const noexcept {
+    const std::scoped_lock lock(mutex_);
+    return is_set_;
+  }
+
   /// Awaitable; completes when the event is set.
   [[nodiscard]] waiting wait() noexcept { return waiting(*this); }
 
@@ -151,10 +156,7 @@ class event {
    public:
     explicit waiting(event& owner) noexcept : owner_(owner) {}
 
-    [[nodiscard]] bool await_ready() const noexcept {
-      const std::scoped_lock lock(owner_.mutex_);
-      return owner_.is_set_;
-    }
+    [[nodiscard]] bool await_ready() const noexcept { return owner_.is_set(); }
     template <typename Promise>
     bool await_suspend(std::coroutine_handle<Promise> here) noexcept {
       hold(here);
@@ -169,7 +171,7 @@ class event {
     event& owner_;
   };
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   bool is_set_ = false;
   work_queue waiting_{};
 };

@@ -32,7 +32,6 @@ input_failure too_much_text(std::uint64_t most, std::string_view option, std::ui
                   "; given up in the frame at compressed offset " + std::to_string(frame_begin)};
 }
 
-// For a group that waits: slots must be free for the groups before it.
 void copy_memory_of(std::deque<block>& blocks) {
   for (block& each : blocks) {
     const std::shared_ptr<std::byte[]> copy(new std::byte[each.bytes.size()]);
@@ -100,6 +99,7 @@ async::task<> compressed_inputs::decode(group_pointer task) {
 // Its slots are free from here on: the reader of the input may wait for one before it retires the group.
 void compressed_inputs::end_group(group& task, std::exception_ptr error) noexcept {
   failures_.note(std::move(error));
+  task.input.end_collecting(task);
   task.staged.reset();
   task.staged_blocks.clear();
   copied_bytes_ -= task.copied_bytes;
@@ -125,11 +125,14 @@ void compressed_inputs::end_group(group& task, std::exception_ptr error) noexcep
 }
 
 // False: the host must decode the group, for which it has a context then. Text whose units are measured may have to
-// wait for the groups before it, and they may be waiting for a context: such a group waits for them first.
+// wait for the groups before it, and they may be waiting for a context: such a group waits for them first. A group that
+// waits for earlier ones releases its slots, because they may be waiting for slots.
 async::task<bool> compressed_inputs::decode_on_device(group& task) {
-  const bool is_whole = co_await stage(task);
   std::optional<decoded_group> text;
-  if (is_whole) text = co_await options_.device->decode(*task.staged);
+  if (co_await stage(task)) {
+    task.input.end_collecting(task);
+    text = co_await options_.device->decode(*task.staged);
+  }
   if (text && try_add(task, text->text_bytes)) {
     note_reached(task, task.start.compressed_bytes + task.staged->size());
     if (!text->unit_rows.empty()) co_await observe_units(task, *text);
@@ -139,7 +142,7 @@ async::task<bool> compressed_inputs::decode_on_device(group& task) {
   }
   std::deque<block> blocks = task.staged->take_blocks();
   const bool measures_units = options_.device->measures_units();
-  if (measures_units) {
+  if (measures_units || !task.may_request_context.is_set()) {
     for (const block& each : blocks) note_copied(task, each.bytes.size());
     copy_memory_of(blocks);
   }
@@ -148,12 +151,21 @@ async::task<bool> compressed_inputs::decode_on_device(group& task) {
   task.staged_blocks = std::move(blocks);
   task.staged.reset();
   if (measures_units) {
+    task.input.end_collecting(task);
     co_await options_.text_to->wait_for_turn(task.owner);
     task.context = co_await contexts_.acquire_reserved();
   } else {
-    task.context = co_await contexts_.acquire();
+    co_await acquire_context(task);
   }
   co_return false;
+}
+
+// Avoids a deadlock: a group that has a context waits for blocks, and the blocks are held by an earlier group, which
+// waits for a context. So groups that hold blocks get their contexts in order.
+async::task<> compressed_inputs::acquire_context(group& task) {
+  co_await task.may_request_context.wait();
+  task.context = co_await contexts_.acquire();
+  task.input.end_collecting(task);
 }
 
 // Adds text to that of the input if the input may have so much. Several groups may add at the same time.

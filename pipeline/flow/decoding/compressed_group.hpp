@@ -91,12 +91,19 @@ struct compressed_inputs::compressed_input {
   std::mutex mutex{};
   group_pointer youngest{};           // under the mutex
   std::size_t running_groups = 0;     // under the mutex: groups that have not ended
+  std::deque<group*> collecting{};    // under the mutex: groups that may hold blocks and have no context, oldest first
   std::size_t blocks_with_parts = 0;  // under the mutex: blocks that the reader owns; 0: no group has parts
 
   [[nodiscard]] bool all_have_ended() {
     const std::scoped_lock lock(mutex);
     return running_groups == 0;
   }
+
+  // The group may hold blocks of the reader while it has no context. Called in the order of the groups.
+  void begin_collecting(group& added);
+
+  // It holds none any more, or has a context. Any thread; may be called again.
+  void end_collecting(group& ended) noexcept;
 
   // For the first group with parts, the reader takes `more` blocks of its own. Returns how many it has. Any thread.
   std::size_t own_blocks_of_parts(std::size_t more) {
@@ -131,6 +138,7 @@ struct compressed_inputs::group {
   bool has_asked_for_parts = false;              // how the frame can be divided was determined
   std::optional<std::uint64_t> frames_at_end{};  // group_end::frames; set before the end of `blocks`
   async::event may_request_window{};             // a large one
+  async::event may_request_context{};            // it holds no blocks, or no earlier group without a context does
   async::event ended{};
 
   // Text that an idle thread passes and commits while the next text is decoded. The thread uses `frame_bytes` and
@@ -153,5 +161,18 @@ struct compressed_inputs::group {
   std::uint64_t skipped_to = 0;          // compressed offset
   std::optional<frame_search> search{};  // for the next frame, if the splitter does not find it
 };
+
+inline void compressed_inputs::compressed_input::begin_collecting(group& added) {
+  const std::scoped_lock lock(mutex);
+  collecting.push_back(&added);
+  if (collecting.size() == 1) added.may_request_context.set();
+}
+
+inline void compressed_inputs::compressed_input::end_collecting(group& ended) noexcept {
+  const std::scoped_lock lock(mutex);
+  std::erase(collecting, &ended);
+  ended.may_request_context.set();
+  if (!collecting.empty()) collecting.front()->may_request_context.set();
+}
 
 }  // namespace gpuhist::pipeline

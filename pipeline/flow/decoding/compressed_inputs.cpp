@@ -199,7 +199,7 @@ async::task<> compressed_inputs::begin_group(compressed_input& input, const io::
       ++input.device_groups;
     }
   }
-  if (!task->staged) task->context = co_await contexts_.acquire();
+  if (!task->staged) co_await acquire_first_context(*task);
   input.divider->set_group_bytes(task->staged ? options_.device->group_bytes() : options_.group_bytes);
   while (!input.running.empty() && input.all_have_ended()) {
     co_await input.running.front()->ended.wait();
@@ -219,6 +219,19 @@ async::task<> compressed_inputs::begin_group(compressed_input& input, const io::
   ++input.groups;
 }
 
+// Of a group that has not been spawned.
+async::task<> compressed_inputs::acquire_first_context(group& task) {
+  std::exception_ptr error;
+  task.input.begin_collecting(task);
+  try {
+    co_await acquire_context(task);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  task.input.end_collecting(task);
+  if (error) std::rethrow_exception(error);
+}
+
 // A group that was opened in the counts is always closed there, also after an exception.
 void compressed_inputs::spawn(const group_pointer& task) {
   compressed_input& input = task->input;
@@ -230,6 +243,7 @@ void compressed_inputs::spawn(const group_pointer& task) {
     if (++input.running_groups == 1) task->may_request_window.set();
   }
   try {
+    if (task->staged) input.begin_collecting(*task);
     if (options_.text_to != nullptr) options_.text_to->begin_group(task->owner);
     async::spawn(executors_.pool, std::move(decoding),
                  [this, task](std::exception_ptr error) noexcept { end_group(*task, std::move(error)); });

@@ -108,6 +108,8 @@ class compressed_inputs {
   async::task<> decode(group_pointer task);
   void end_group(group& task, std::exception_ptr error) noexcept;
   async::task<bool> decode_on_device(group& task);
+  async::task<> acquire_context(group& task);
+  async::task<> acquire_first_context(group& task);
   async::task<> observe_units(group& task, const decoded_group& text);
   void note_copied(group& task, std::uint64_t bytes);
   [[nodiscard]] bool has_copied_much() const;

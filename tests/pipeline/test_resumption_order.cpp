@@ -1,0 +1,121 @@
+// compressed_inputs: archives are decoded to their end in whatever order the coroutines of their groups resume.
+#include "pipeline/flow/decoding/compressed_inputs.hpp"
+
+#include "async/event_loop.hpp"
+#include "pipeline/flow/collector.hpp"
+#include "tests/pipeline/parallel_runs.hpp"
+#include "tests/support/shuffling_executor.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gpuhist::pipeline {
+namespace {
+
+constexpr std::uint32_t chunk_bytes = 1000;
+constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
+
+const io::format& zstd() { return *io::format_named("zstd"); }
+
+// With few decoders, few blocks, and few slots of a device: most groups do not fit, and wait for a decoder.
+struct narrow_buffers {
+  explicit narrow_buffers(test::dice& random)
+      : decoders(random(1, 2)),
+        block_bytes(random.one_of({7U, 64U, 300U, 1000U})),
+        slot_bytes(random.one_of({16U, 64U, 1024U})),
+        device_slots(random.one_of({1U, 2U, 5U, 64U})),
+        host_takes_some(random(0, 1) == 0),
+        max_text(random(0, 1) == 0 ? unlimited : random(1, 50 * chunk_bytes)) {}
+
+  std::uint32_t decoders;
+  std::uint32_t block_bytes;
+  std::uint32_t slot_bytes;
+  std::uint32_t device_slots;
+  bool host_takes_some;    // groups for which no slot is free
+  std::uint64_t max_text;  // of an input
+};
+
+run_counts decode_shuffled(const std::vector<test::decoder_sample>& archives, const narrow_buffers& narrow,
+                           unsigned seed) {
+  const test::temporary_folder folder;
+  std::vector<std::string> names;
+  for (const auto& each : archives) {
+    names.push_back(folder.file(std::to_string(names.size()), test::characters(each.packed)));
+  }
+  ring slots({.slots = narrow.decoders + 1, .chunk_bytes = chunk_bytes, .max_extents = 8, .row_columns = 256});
+  rolling_counts counts(gpu::partition::identity(), gpu::partition::identity(), names);
+  std::stop_source stop;
+  test::shuffling_device engine(gpu::partition::identity(), {.seed = seed, .rejects_one_of = seed % 3 == 0 ? 4U : 0U},
+                                seed);
+  collector collected(slots, engine, counts, stop, [] {});
+  feed_notes notes;
+  async::first_failure failures(stop);
+  async::loop_thread streams;
+  {
+    test::shuffling_executor pool(seed);
+    decode_contexts contexts({.number = narrow.decoders, .window_bytes = 1U << 20U}, nullptr, {}, notes.decompress,
+                             slots, collected);
+    device_frames device(engine,
+                         {.slots = {.slot_bytes = narrow.slot_bytes, .max_slots = narrow.device_slots, .more_slots = 1},
+                          .shares = narrow.host_takes_some,
+                          .takes_all = true,
+                          .group_bytes = 1});
+    compressed_inputs inputs({.block_bytes = narrow.block_bytes,
+                              .own_blocks = 2,
+                              .open_inputs = 2,
+                              .threads = 1,
+                              .group_bytes = 1,
+                              .max_text = narrow.max_text,
+                              .device = &device},
+                             {.pool = pool, .streams = streams.loop()}, contexts, collected, counts, notes, failures,
+                             stop.get_token());
+    const auto run = [&]() -> async::task<> {
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        io::descriptor opened(::open(names[i].c_str(), O_RDONLY | O_CLOEXEC));
+        auto source = std::make_shared<io::source>(io::file_source(std::move(opened), 0, archives[i].packed.size()));
+        co_await inputs.add(static_cast<input_id>(i), std::move(source), {}, zstd());
+      }
+      co_await inputs.drain();
+      std::vector<cut_mark> marks;
+      contexts.flush(marks);
+      co_await collected.settled();
+    };
+    async::run_blocking(pool, run());
+  }
+  CHECK_FALSE(failures.get());
+  return counts.counts();
+}
+
+TEST_CASE("archives are decoded to their end in whatever order the coroutines of their groups resume") {
+  test::watchdog watchdog;
+  for (std::uint32_t seed = 1; seed <= 300 / test::fewer; ++seed) {
+    watchdog.moved(seed);
+    CAPTURE(seed);
+    test::dice random(seed);
+    std::vector<test::decoder_sample> archives;
+    for (std::uint32_t number = random(1, 2); number > 0; --number) {
+      archives.push_back(test::random_archive(random, chunk_bytes, 40));
+    }
+    const narrow_buffers narrow(random);
+    const run_counts counted = decode_shuffled(archives, narrow, seed);
+    REQUIRE(counted.inputs.size() == archives.size());
+    for (std::size_t i = 0; i < archives.size(); ++i) {
+      const auto text = std::span<const std::byte>(archives[i].plain);
+      const auto counted_bytes = std::min<std::uint64_t>(narrow.max_text, text.size());
+      gpu::tally all = counted.inputs[i].verified;
+      all += counted.inputs[i].unverified;
+      CHECK(all.counts == test::counts_of(text.first(counted_bytes)));
+      CHECK(counted.inputs[i].complete == (counted_bytes == text.size()));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpuhist::pipeline
