@@ -13,7 +13,7 @@
 // bytes. On the device, a selection is one LOP3, and so is each function of three planes below.
 #pragma once
 
-#include "gpu/cuda/kernels/host_device.hpp"
+#include "gpu/host_device.hpp"
 
 #include <cstdint>
 

@@ -1,7 +1,7 @@
 // Conversions of 16-bit floating-point numbers, for host and device.
 #pragma once
 
-#include "gpu/samples/host_device.hpp"
+#include "gpu/host_device.hpp"
 
 #include <bit>
 #include <cmath>

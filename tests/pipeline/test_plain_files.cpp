@@ -31,36 +31,22 @@ std::vector<std::uint64_t> counts_of_text(const std::vector<std::string>& texts)
   return counts;
 }
 
-struct reading {
-  std::vector<std::uint64_t> counts;
-  std::uint64_t most_reads = 0;
-};
+// A run that reads files, and what it needs.
+struct plain_run {
+  plain_run(const plain_files::settings& reads, std::uint32_t number_of_slots, const std::vector<std::string>& names)
+      : options(reads),
+        slots({.slots = number_of_slots, .chunk_bytes = reads.range_bytes, .max_extents = 8, .row_columns = 256}),
+        counts(gpu::partition::identity(), gpu::partition::identity(), names) {}
 
-// `surplus`: how much larger than its text each file seems to be.
-reading read_all(const std::vector<std::string>& texts, const plain_files::settings& options, unsigned threads,
-                 std::ptrdiff_t surplus = 0) {
-  test::temporary_folder folder;
-  std::vector<std::string> names;
-  for (const std::string& each : texts) names.push_back(folder.file(std::to_string(names.size()), each));
-  ring slots({.slots = 6, .chunk_bytes = options.range_bytes, .max_extents = 8, .row_columns = 256});
-  rolling_counts counts(gpu::partition::identity(), gpu::partition::identity(), names);
-  std::stop_source stop;
-  test::shuffling_engine engine(gpu::partition::identity());
-  collector collected(slots, engine, counts, stop, [] {});
-  cutter cut(slots, collected);
-  stage_clock clock;
-  async::first_failure failures(stop);
-  async::worker_pool pool(threads);
-  async::event_loop loop;
-  {
+  // Adds each file, with the size that it seems to have.
+  void read(const std::vector<std::string>& names, const std::vector<std::uint64_t>& sizes) {
     plain_files files(options, cut, counts, clock, pool, failures, stop.get_token());
     bool settled = false;
     const auto run = [&]() -> async::task<> {
       for (std::size_t i = 0; i < names.size(); ++i) {
         const int opened = ::open(names[i].c_str(), O_RDONLY | O_CLOEXEC);
-        const auto size = std::max<std::ptrdiff_t>(0, static_cast<std::ptrdiff_t>(texts[i].size()) + surplus);
-        co_await files.add(static_cast<input_id>(i), std::make_shared<io::file_source>(
-                                                         io::descriptor(opened), 0, static_cast<std::uint64_t>(size)));
+        co_await files.add(static_cast<input_id>(i),
+                           std::make_shared<io::file_source>(io::descriptor(opened), 0, sizes[i]));
       }
       co_await files.drain();
       cut.flush();
@@ -73,7 +59,39 @@ reading read_all(const std::vector<std::string>& texts, const plain_files::setti
     loop.run_until([&] { return settled; });
     pool.join();
   }
-  return {.counts = counts.counts().verified.counts, .most_reads = clock.max_in_flight};
+
+  const plain_files::settings options;
+  ring slots;
+  rolling_counts counts;
+  std::stop_source stop;
+  test::shuffling_engine engine{gpu::partition::identity()};
+  collector collected{slots, engine, counts, stop, [] {}};
+  cutter cut{slots, collected};
+  stage_clock clock;
+  async::first_failure failures{stop};
+  async::worker_pool pool{4};
+  async::event_loop loop;
+};
+
+struct reading {
+  std::vector<std::uint64_t> counts;
+  std::uint64_t most_reads = 0;
+};
+
+// `surplus`: how much larger than its text each file seems to be.
+reading read_all(const std::vector<std::string>& texts, const plain_files::settings& options,
+                 std::ptrdiff_t surplus = 0) {
+  test::temporary_folder folder;
+  std::vector<std::string> names;
+  std::vector<std::uint64_t> sizes;
+  for (const std::string& each : texts) {
+    names.push_back(folder.file(std::to_string(names.size()), each));
+    sizes.push_back(
+        static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(0, static_cast<std::ptrdiff_t>(each.size()) + surplus)));
+  }
+  plain_run run(options, 6, names);
+  run.read(names, sizes);
+  return {.counts = run.counts.counts().verified.counts, .most_reads = run.clock.max_in_flight};
 }
 
 TEST_CASE("every byte of all files is counted once, and no more threads read at once than may") {
@@ -90,8 +108,8 @@ TEST_CASE("every byte of all files is counted once, and no more threads read at 
         CAPTURE(readers);
         CAPTURE(keeps);
         CAPTURE(in_flight);
-        const reading all = read_all(
-            texts, {.range_bytes = 1000, .in_flight = in_flight, .readers = readers, .keeps_threads = keeps}, 4);
+        const reading all =
+            read_all(texts, {.range_bytes = 1000, .in_flight = in_flight, .readers = readers, .keeps_threads = keeps});
         CHECK(all.counts == expected);
         CHECK(all.most_reads <= std::min(readers, in_flight));
       }
@@ -108,8 +126,8 @@ TEST_CASE("a file that is longer or shorter than its size is counted to its end"
         CAPTURE(surplus);
         CAPTURE(readers);
         CAPTURE(keeps);
-        const reading all = read_all(
-            texts, {.range_bytes = 1000, .in_flight = 6, .readers = readers, .keeps_threads = keeps}, 4, surplus);
+        const reading all =
+            read_all(texts, {.range_bytes = 1000, .in_flight = 6, .readers = readers, .keeps_threads = keeps}, surplus);
         CHECK(all.counts == expected);
       }
     }
@@ -119,44 +137,20 @@ TEST_CASE("a file that is longer or shorter than its size is counted to its end"
 TEST_CASE("a stop ends the reads of a long file, also while readers wait for a slot") {
   test::temporary_folder folder;
   const std::string name = folder.file("long", std::string(400'000, 'x'));
-  ring slots({.slots = 3, .chunk_bytes = 1000, .max_extents = 8, .row_columns = 256});
-  rolling_counts counts(gpu::partition::identity(), gpu::partition::identity(), {name});
-  std::stop_source stop;
-  test::shuffling_engine engine(gpu::partition::identity());
-  collector collected(slots, engine, counts, stop, [] {});
-  cutter cut(slots, collected);
-  stage_clock clock;
-  async::first_failure failures(stop);
-  async::worker_pool pool(4);
-  async::event_loop loop;
-  slot* const taken = slots.try_acquire();  // one slot less, so that readers wait
+  plain_run run({.range_bytes = 1000, .in_flight = 3, .readers = 3, .keeps_threads = true}, 3, {name});
+  slot* const taken = run.slots.try_acquire();  // one slot less, so that readers wait
   {
-    plain_files files({.range_bytes = 1000, .in_flight = 3, .readers = 3, .keeps_threads = true}, cut, counts, clock,
-                      pool, failures, stop.get_token());
-    bool has_ended = false;
-    const auto run = [&]() -> async::task<> {
-      const int opened = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
-      co_await files.add(0, std::make_shared<io::file_source>(io::descriptor(opened), 0, 400'000));
-      co_await files.drain();
-      cut.flush();
-      co_await collected.settled();
-    };
-    async::spawn(loop, run(), [&](const std::exception_ptr& error) noexcept {
-      CHECK_FALSE(error);
-      has_ended = true;
-    });
     std::jthread stopping([&] {
-      while (clock.bytes < 20'000) std::this_thread::yield();
-      stop.request_stop();
+      while (run.clock.bytes < 20'000) std::this_thread::yield();
+      run.stop.request_stop();
     });
-    loop.run_until([&] { return has_ended; });
-    pool.join();
+    run.read({name}, {400'000});
   }
-  slots.begin_counting(*taken);
-  slots.release(*taken);
-  const input_report report = counts.input_in_order(0);
+  run.slots.begin_counting(*taken);
+  run.slots.release(*taken);
+  const input_report report = run.counts.input_in_order(0);
   CHECK_FALSE(report.complete);
-  CHECK(report.verified.bytes() <= clock.bytes);
+  CHECK(report.verified.bytes() <= run.clock.bytes);
 }
 
 }  // namespace

@@ -14,9 +14,9 @@
 #pragma once
 
 #include "gpu/cuda/kernels/extent_search.hpp"
-#include "gpu/cuda/kernels/host_device.hpp"
 #include "gpu/cuda/kernels/span_parts.hpp"
 #include "gpu/cuda/runtime.hpp"
+#include "gpu/host_device.hpp"
 
 #include <algorithm>
 #include <cstddef>

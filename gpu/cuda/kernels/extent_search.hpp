@@ -1,8 +1,8 @@
 // The search for the extents of a part of a chunk. Tested on the host.
 #pragma once
 
-#include "gpu/cuda/kernels/host_device.hpp"
 #include "gpu/engine.hpp"
+#include "gpu/host_device.hpp"
 
 #include <cstdint>
 

@@ -12,7 +12,7 @@
 // their bytes are.
 #pragma once
 
-#include "gpu/cuda/kernels/host_device.hpp"
+#include "gpu/host_device.hpp"
 
 #include <cstdint>
 

@@ -12,7 +12,7 @@
 // add to the same counter; if they add to different ones, lane l is always in bank l * (stride + 1) modulo 32.
 #pragma once
 
-#include "gpu/cuda/kernels/host_device.hpp"
+#include "gpu/host_device.hpp"
 
 #include <cstdint>
 

@@ -2,7 +2,7 @@
 // bytes. Computes the number of blocks for a span.
 #pragma once
 
-#include "gpu/cuda/kernels/host_device.hpp"
+#include "gpu/host_device.hpp"
 
 #include <cstdint>
 

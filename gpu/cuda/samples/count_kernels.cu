@@ -67,6 +67,19 @@ __device__ __forceinline__ void add_for_warp(Counters& counters, std::uint32_t p
   for (unsigned i = 0; i < group; ++i) counters.add(place + offsets.at[i], warp);
 }
 
+// The groups of a converged warp. Where additions of equal bins wait for each other, a warp with only one bin adds
+// once.
+template <class Counters>
+__device__ __forceinline__ void add_warp(Counters& counters, const group_places& at, const channel_offsets& offsets,
+                                         std::uint32_t channels) {
+  if (all_equal(at)) {
+    if (threadIdx.x % warp == 0) add_for_warp(counters, at.place[0], offsets, channels);
+    return;
+  }
+#pragma unroll
+  for (unsigned i = 0; i < group; ++i) counters.add(at.place[i] + offsets.at[i]);
+}
+
 // With Passes, only places of the pass are counted.
 template <class Carrier, bool Passes>
 class packed_counters {
@@ -88,12 +101,7 @@ class packed_counters {
     atomicAdd(task_.rows + output_place(task_, place), static_cast<unsigned long long>(packed_step));
   }
   __device__ __forceinline__ void add_converged(const group_places& at, const channel_offsets& offsets) {
-    if (all_equal(at)) {
-      if (threadIdx.x % warp == 0) add_for_warp(*this, at.place[0], offsets, task_.samples.channels);
-      return;
-    }
-#pragma unroll
-    for (unsigned i = 0; i < group; ++i) add(at.place[i] + offsets.at[i]);
+    add_warp(*this, at, offsets, task_.samples.channels);
   }
 
   __device__ __forceinline__ void commit(const sample_task<Carrier>& task) {
@@ -121,12 +129,7 @@ class global_counters {
     atomicAdd(task_.rows + output_place(task_, place), static_cast<unsigned long long>(count));
   }
   __device__ __forceinline__ void add_converged(const group_places& at, const channel_offsets& offsets) {
-    if (all_equal(at)) {
-      if (threadIdx.x % warp == 0) add_for_warp(*this, at.place[0], offsets, task_.samples.channels);
-      return;
-    }
-#pragma unroll
-    for (unsigned i = 0; i < group; ++i) add(at.place[i] + offsets.at[i]);
+    add_warp(*this, at, offsets, task_.samples.channels);
   }
 
  private:

@@ -1,7 +1,7 @@
 // The two histograms that a kernel for one span can count: letters (8 bins) or byte values (256 bins).
 #pragma once
 
-#include "gpu/cuda/kernels/host_device.hpp"
+#include "gpu/host_device.hpp"
 
 #include <cstddef>
 #include <cstdint>

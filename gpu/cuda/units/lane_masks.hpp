@@ -9,8 +9,8 @@
 //     class 2   1  0   0  1                      plane 1 without plane 0
 #pragma once
 
-#include "gpu/cuda/kernels/host_device.hpp"
 #include "gpu/cuda/units/unit_tiles.hpp"
+#include "gpu/host_device.hpp"
 
 #include <bit>
 #include <cstdint>

@@ -10,10 +10,10 @@
 // delimiter.
 #pragma once
 
-#include "gpu/cuda/kernels/host_device.hpp"
 #include "gpu/cuda/units/lane_masks.hpp"
 #include "gpu/cuda/units/piece_classes.hpp"
 #include "gpu/cuda/units/unit_tiles.hpp"
+#include "gpu/host_device.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -9,8 +9,8 @@
 #pragma once
 
 #include "gpu/cuda/kernels/extent_search.hpp"
-#include "gpu/cuda/kernels/host_device.hpp"
 #include "gpu/engine.hpp"
+#include "gpu/host_device.hpp"
 
 #include <cstddef>
 #include <cstdint>

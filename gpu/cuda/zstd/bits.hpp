@@ -2,7 +2,7 @@
 // reader that ran past its stream says so.
 #pragma once
 
-#include "gpu/cuda/kernels/host_device.hpp"
+#include "gpu/host_device.hpp"
 
 #include <cstddef>
 #include <cstdint>

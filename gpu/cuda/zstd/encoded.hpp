@@ -7,7 +7,7 @@
 //     text       | of frame 0 ..... | of frame 1 ......... |
 #pragma once
 
-#include "gpu/cuda/kernels/host_device.hpp"
+#include "gpu/host_device.hpp"
 
 #include <cstddef>
 #include <cstdint>

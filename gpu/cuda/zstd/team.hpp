@@ -3,7 +3,7 @@
 // thread, so that the same code runs under the sanitizers and the fuzzers.
 #pragma once
 
-#include "gpu/cuda/kernels/host_device.hpp"
+#include "gpu/host_device.hpp"
 
 #include <cstdint>
 
