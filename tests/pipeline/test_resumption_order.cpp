@@ -22,8 +22,6 @@ namespace {
 constexpr std::uint32_t chunk_bytes = 1000;
 constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 
-const io::format& zstd() { return *io::format_named("zstd"); }
-
 // With few decoders, few blocks, and few slots of a device: most groups do not fit, and wait for a decoder.
 struct narrow_buffers {
   explicit narrow_buffers(test::dice& random)
@@ -80,7 +78,7 @@ run_counts decode_shuffled(const std::vector<test::decoder_sample>& archives, co
       for (std::size_t i = 0; i < names.size(); ++i) {
         io::descriptor opened(::open(names[i].c_str(), O_RDONLY | O_CLOEXEC));
         auto source = std::make_shared<io::source>(io::file_source(std::move(opened), 0, archives[i].packed.size()));
-        co_await inputs.add(static_cast<input_id>(i), std::move(source), {}, zstd());
+        co_await inputs.add(static_cast<input_id>(i), std::move(source), {}, *io::format_named("zstd"));
       }
       co_await inputs.drain();
       std::vector<cut_mark> marks;

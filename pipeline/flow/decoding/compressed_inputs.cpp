@@ -221,15 +221,13 @@ async::task<> compressed_inputs::begin_group(compressed_input& input, const io::
 
 // Of a group that has not been spawned.
 async::task<> compressed_inputs::acquire_first_context(group& task) {
-  std::exception_ptr error;
   task.input.begin_collecting(task);
   try {
     co_await acquire_context(task);
   } catch (...) {
-    error = std::current_exception();
+    task.input.end_collecting(task);
+    throw;
   }
-  task.input.end_collecting(task);
-  if (error) std::rethrow_exception(error);
 }
 
 // A group that was opened in the counts is always closed there, also after an exception.
