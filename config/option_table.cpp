@@ -450,8 +450,9 @@ constexpr std::array rows = {
         "Selects where zstd frames are decoded. 'auto': with --engine cuda on the device, except files below 1 MiB "
         "and streams, which are counted as they arrive; with --engine auto also there, if enough is left to decode. "
         "'on': also small files and streams. 'off': on the host. Frames that the device rejects are decoded by the "
-        "host, which has the final say on damage. With --window, --pairs, --pass-through, --follow or "
-        "--zstd-dictionary the host decodes. All give the same results. Default: auto.",
+        "host, which has the final say on damage. With --pairs, --pass-through, --follow or --zstd-dictionary the "
+        "host decodes; also with --window if windows or steps are of time or shorter than 16KiB or 128 lines. All "
+        "give the same results. Default: auto.",
         "gpuhist --engine cuda --device-decode off *.zst",
         [](options& o, value v) { o.device_decode = parse_device_decode_mode(v); }},
     option_row{

@@ -15,6 +15,14 @@
 
 namespace gpuhist::gpu {
 
+/// Where the text of a job is divided.
+struct text_cuts {
+  cuda::zstd::cut_unit unit = cuda::zstd::cut_unit::bytes;
+  /// Each is a number of bytes or lines of the text, 1 or more and ascending: a part ends there. A cut that the text
+  /// does not have is an error of the caller: the parts are then unspecified.
+  std::vector<std::uint32_t> after{};
+};
+
 /// A group of whole zstd frames. The submitter owns all memory and keeps it valid and unchanged from submit() until
 /// `on_complete` is called. The compressed bytes lie in memory that was passed to engine::register_memory.
 struct frame_job {
@@ -23,14 +31,19 @@ struct frame_job {
   std::vector<std::span<const std::byte>> pieces{};
   std::span<const cuda::zstd::encoded_frame> frames{};
   std::span<const cuda::zstd::encoded_block> blocks{};
-  std::uint64_t text_room = 0;     ///< of all frames
-  std::span<std::uint32_t> row{};  ///< row_layout::columns() counters without pairs; written if `decoded`
+  std::uint64_t text_room = 0;      ///< of all frames
+  const text_cuts* cuts = nullptr;  ///< null: the text is one part
+  std::span<std::uint32_t>
+      rows{};  ///< for each part row_layout::columns() counters without pairs; written if `decoded`
+  std::span<std::uint8_t> last_bytes{};  ///< with cuts, for each part: its last byte, or 0; written if `decoded`
 
   /// What is counted in the units of the text; null: units are not measured. The same for all jobs of a decoder.
   const cuda::units::piece_classes* units = nullptr;
   /// Receives the rows of the pieces, in the order of the text: memory that was passed to engine::register_memory, also
   /// that of `pieces`. The sizes of all parts are multiples of a row.
   std::vector<std::span<std::byte>> unit_rows{};
+
+  bool measures_only = false;  ///< the same frames will be submitted again: frame_decoder_stats counts them then
 
   bool decoded = false;  ///< result: all frames were decoded and verified, and `unit_rows` has room for all rows
   std::uint64_t text_bytes = 0;   ///< result, if all frames were decoded and verified
@@ -40,6 +53,7 @@ struct frame_job {
   /// then there is no result. Must not throw.
   std::function<void(frame_job&, std::exception_ptr)> on_complete{};
 
+  [[nodiscard]] std::size_t parts() const { return 1 + (cuts == nullptr ? 0 : cuts->after.size()); }
   [[nodiscard]] std::uint64_t compressed_bytes() const {
     std::uint64_t sum = 0;
     for (const auto& each : pieces) sum += each.size();
@@ -70,8 +84,9 @@ class frame_decoder {
   struct limits {
     std::uint64_t compressed_bytes = 0;
     std::uint64_t text_bytes = 0;
-    std::uint32_t frames = 0;
+    std::uint32_t frames = 0;  ///< and cuts
     std::uint32_t blocks = 0;
+    std::uint32_t parts = 0;
   };
 
   frame_decoder() = default;

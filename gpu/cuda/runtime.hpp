@@ -4,6 +4,7 @@
 
 #include "gpu/cuda/units/unit_tiles.hpp"
 #include "gpu/cuda/zstd/encoded.hpp"
+#include "gpu/cuda/zstd/text_division.hpp"
 #include "gpu/engine.hpp"
 
 #include <cstddef>
@@ -60,11 +61,10 @@ struct pair_launch {
 struct frame_launch {
   zstd::batch_buffers batch;        ///< `used` is zero
   extent* extents = nullptr;        ///< one for each frame; the launch fills it with the text of decoded frames
-  std::uint32_t* rows = nullptr;    ///< one for each frame, zero; scratch memory
-  std::uint32_t* totals = nullptr;  ///< one row for each group: the sums of the rows of its frames
-  const std::uint32_t* group_ends = nullptr;  ///< of each group, the number of frames up to its end
-  std::uint32_t group_count = 0;
-  std::uint32_t text_room = 0;  ///< of all frames
+  std::uint32_t* rows = nullptr;    ///< one for each frame and cut, zero; scratch memory
+  std::uint32_t* totals = nullptr;  ///< one row for each part of a group: the sums of its rows
+  zstd::text_division division;     ///< of the text and the extents above
+  std::uint32_t text_room = 0;      ///< of all frames
   int multiprocessors = 1;
   units::unit_launch units{};  ///< of the text and the extents above; without text: units are not measured
 };

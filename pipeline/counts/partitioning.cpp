@@ -124,6 +124,14 @@ std::uint64_t row_folding::lines_in(const gpu::tally& counts) const {
   return counts.counts.empty() ? 0 : counts.counts[newline_class_];
 }
 
+std::uint64_t row_folding::lines_in(std::span<const std::uint32_t> row) const {
+  std::uint64_t lines = 0;
+  for (std::size_t column = 0; column < count_columns_; ++column) {
+    if (class_of_column_[column] == newline_class_) lines += row[column];
+  }
+  return lines;
+}
+
 std::uint64_t lines_in(const gpu::tally& counts, const gpu::partition& partition) {
   return counts.counts.empty() ? 0 : counts.counts[partition.class_of['\n']];
 }

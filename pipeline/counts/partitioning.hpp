@@ -96,6 +96,8 @@ class row_folding {
 
   /// How many bytes of a tally are '\n'.
   [[nodiscard]] std::uint64_t lines_in(const gpu::tally& counts) const;
+  /// The same for a row.
+  [[nodiscard]] std::uint64_t lines_in(std::span<const std::uint32_t> row) const;
 
  private:
   std::size_t columns_;

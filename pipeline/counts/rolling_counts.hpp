@@ -58,6 +58,9 @@ class rolling_counts {
   /// Null without add_windows().
   [[nodiscard]] rolling_windows* windows() const { return windows_.get(); }
 
+  /// How many bytes of a row of the engine are '\n'.
+  [[nodiscard]] std::uint64_t lines_in(std::span<const std::uint32_t> row) const { return rows_.lines_in(row); }
+
   /// Whether merging must wait until windows have been taken by rolling_windows::next().
   [[nodiscard]] bool is_backed_up() const { return windows_ && windows_->is_backed_up(); }
 

@@ -85,15 +85,44 @@ void collector::notify_merged() noexcept {
 }
 
 void collector::merge_decoded(const segment& text, std::span<const std::uint32_t> row) noexcept {
-  const std::span<const segment> segments(&text, 1);
   {
-    const gpu::stage_range range("merge");
     const std::scoped_lock lock(mutex_);
     ++answering_;
-    merged_part part = counts_.merge(segments, row);
-    if (part.failure) note_first_loss(segments, std::move(part.failure));
+    merge_now({&text, 1}, row);
   }
   notify_merged();
+}
+
+async::task<> collector::merge_panes(std::span<const segment> text, std::span<const std::uint32_t> rows) {
+  waiting_panes waiting{.text = text, .rows = rows};
+  bool merged = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    panes_.push_back(&waiting);
+    merged = merge_waiting_panes();
+    if (merged) ++answering_;
+  }
+  if (merged) notify_merged();
+  co_await waiting.merged.wait();
+}
+
+// Under the lock.
+bool collector::merge_waiting_panes() noexcept {
+  bool any = false;
+  for (; !panes_.empty() && !counts_.is_backed_up(); any = true) {
+    waiting_panes& next = *panes_.front();
+    panes_.pop_front();
+    merge_now(next.text, next.rows);
+    next.merged.set();
+  }
+  return any;
+}
+
+// Under the lock.
+void collector::merge_now(std::span<const segment> text, std::span<const std::uint32_t> rows) noexcept {
+  const gpu::stage_range range("merge");
+  merged_part part = counts_.merge(text, rows);
+  if (part.failure) note_first_loss(text.subspan(part.segments), std::move(part.failure));
 }
 
 void collector::resume() noexcept {
@@ -101,7 +130,8 @@ void collector::resume() noexcept {
     const std::scoped_lock lock(mutex_);
     const std::uint64_t before = merged_chunks_;
     for (cutter_order& each : orders_) merge_in_order(each);
-    if (merged_chunks_ == before) return;
+    const bool any_panes = merge_waiting_panes();
+    if (merged_chunks_ == before && !any_panes) return;
     ++answering_;
   }
   notify_merged();

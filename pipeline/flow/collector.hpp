@@ -4,6 +4,7 @@
 #pragma once
 
 #include "async/semaphore.hpp"
+#include "async/task.hpp"
 #include "gpu/engine.hpp"
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/flow/ring.hpp"
@@ -63,6 +64,10 @@ class collector {
   /// lost, as that of a chunk. Called before settled(). Thread-safe.
   void merge_decoded(const segment& text, std::span<const std::uint32_t> row) noexcept;
 
+  /// As merge_decoded(), for text with a row for each segment, which belong to panes. Completes when all is merged,
+  /// which waits while too many windows wait to be taken (rolling_counts::is_backed_up). Throws std::bad_alloc.
+  async::task<> merge_panes(std::span<const segment> text, std::span<const std::uint32_t> rows);
+
   /// Whether the engine counts on the calling thread if counting_job::count_here is set. Thread-safe.
   [[nodiscard]] bool counts_here() const { return engine_.counts_here(); }
 
@@ -104,6 +109,12 @@ class collector {
     bool lost = false;
   };
 
+  struct waiting_panes {
+    std::span<const segment> text;
+    std::span<const std::uint32_t> rows;
+    async::event merged{};
+  };
+
   struct loss {
     input_id input = 0;
     std::exception_ptr reason;
@@ -113,6 +124,8 @@ class collector {
   void answered(slot& chunk, std::exception_ptr error) noexcept;
   [[nodiscard]] std::exception_ptr miscount_of(const slot& chunk) const;  // null: the rows are plausible
   void merge_in_order(cutter_order& order) noexcept;
+  bool merge_waiting_panes() noexcept;
+  void merge_now(std::span<const segment> text, std::span<const std::uint32_t> rows) noexcept;
   void merge_or_drop(cutter_order& order, std::span<const segment> segments, std::span<const std::uint32_t> rows);
   [[nodiscard]] bool is_settled() const;
   void note_last_submitted() noexcept;
@@ -128,6 +141,7 @@ class collector {
 
   mutable std::mutex mutex_;
   std::deque<cutter_order> orders_;  // by cutter_id
+  std::deque<waiting_panes*> panes_;
   std::uint64_t submitted_ = 0;
   std::uint64_t merged_chunks_ = 0;
   unsigned answering_ = 0;  // calls of notify_merged() that are due or running

@@ -37,13 +37,16 @@ std::uint64_t part_bytes_of(const run_plan& plan, const text_taps& taps) {
   return plan.threads > 1 && !plan.windows && taps.takes_groups() ? bytes : 0;
 }
 
-// Groups whose units a device measures need a context in reserve: one more, if there is a slot for its cutter.
+// Groups whose text is needed in order, while devices decode them at the same time, need a context in reserve: one
+// more, if there is a slot for its cutter.
 bool has_slot_for_reserve(const buffer_plan& buffers) { return buffers.slots > buffers.decoders + 1; }
+bool needs_order(const run_plan& plan, const text_taps& taps) { return taps.is_used() || plan.windows; }
 bool decodes_on_device(const run_plan& plan, const text_taps& taps) {
-  return plan.decodes_on_device && (!taps.is_used() || plan.buffers.decoders > 1 || has_slot_for_reserve(plan.buffers));
+  return plan.decodes_on_device &&
+         (!needs_order(plan, taps) || plan.buffers.decoders > 1 || has_slot_for_reserve(plan.buffers));
 }
 decode_contexts::sizes contexts_of(const run_plan& plan, const text_taps& taps) {
-  const bool has_reserve = decodes_on_device(plan, taps) && taps.is_used();
+  const bool has_reserve = decodes_on_device(plan, taps) && needs_order(plan, taps);
   const bool is_one_more = has_reserve && has_slot_for_reserve(plan.buffers);
   return {.number = plan.buffers.decoders + (is_one_more ? 1U : 0U),
           .reserved = has_reserve ? 1U : 0U,
@@ -129,8 +132,9 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
                         engine, device_frames::settings{.slots = {.slot_bytes = plan.buffers.device_slot_bytes,
                                                                   .max_slots = plan.buffers.device_slots,
                                                                   .more_slots = plan.buffers.more_device_slots},
-                                                        .shares = plan.forecast.shared,
+                                                        .shares = plan.forecast.shared && !plan.windows,
                                                         .takes_all = plan.buffers.min_device_bytes == 0,
+                                                        .in_order = plan.windows.has_value(),
                                                         .group_bytes = plan.buffers.device_group_bytes,
                                                         .units = taps_.piece_classes()})
                   : nullptr),
@@ -143,6 +147,7 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
                    .max_text = plan.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),
                    .skip_damage = plan.skip_damage,
                    .text_to = taps_.is_used() ? &taps_ : nullptr,
+                   .windows = divider_.get(),
                    .device = device_.get(),
                    .min_device_bytes = plan.buffers.min_device_bytes,
                    .in_order_for = plan.in_order_for},

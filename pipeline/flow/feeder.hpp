@@ -90,8 +90,8 @@ class feeder final : public text_feed {
 
   const run_plan& plan_;
   const executors executors_;
-  const std::unique_ptr<text_divider> divider_;  // null: no windows are planned
-  cutter cutter_;                                // of all text that is not decoded
+  const std::unique_ptr<window_divider> divider_;  // null: no windows are planned
+  cutter cutter_;                                  // of all text that is not decoded
   rolling_counts& counts_;
   feed_notes& notes_;
   async::first_failure& failures_;

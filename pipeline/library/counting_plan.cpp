@@ -322,8 +322,19 @@ bool measures_on_device(const counting_plan& planned) {
   return units::unit_meter(*planned.units, planned.partition, planned.measuring.baseline.get()).pieces() != nullptr;
 }
 
-// Windows, pairs, most filters, --utf8 and passed-through text need the text on the host. Many inputs are open at once
-// if there is memory for them: a frame is decoded in order, so one device needs many frames.
+// Windows of bytes or lines can be cut by a device, unless they are so short that their rows would take longer than
+// their text. Text that was cut is not decoded again, as --max-output may require.
+bool cuts_windows_on_device(const counting_plan& planned) {
+  constexpr std::uint64_t min_bytes = 16 * kib;
+  constexpr std::uint64_t min_lines = 128;
+  if (!planned.windows) return true;
+  const window_shape& shape = *planned.windows;
+  const std::uint64_t shortest = shape.unit == pane_unit::lines ? min_lines : min_bytes;
+  return shape.unit != pane_unit::milliseconds && shape.pane >= shortest && !planned.units && !planned.max_output;
+}
+
+// Pairs, most filters, --utf8 and passed-through text need the text on the host. Many inputs are open at once if there
+// is memory for them: a frame is decoded in order, so one device needs many frames.
 void plan_device_decoding(const file_options& file, counting_plan& planned) {
   constexpr std::uint64_t max_bytes = 4096 * mib;
   constexpr std::uint64_t share_of_memory = 2;
@@ -332,7 +343,7 @@ void plan_device_decoding(const file_options& file, counting_plan& planned) {
   const counting_options& options = file.counting;
   buffer_plan& buffers = planned.buffers;
   planned.decodes_on_device = options.device_decode != device_decoding::off &&
-                              (planned.forecast.cuda || planned.forecast.shared) && !planned.windows &&
+                              (planned.forecast.cuda || planned.forecast.shared) && cuts_windows_on_device(planned) &&
                               !planned.pairs && !planned.dictionary &&
                               planned.passes_through == config::pass_through_mode::nothing && !planned.follow &&
                               !planned.validates_utf8 && measures_on_device(planned);
@@ -343,7 +354,7 @@ void plan_device_decoding(const file_options& file, counting_plan& planned) {
   buffers.device_group_bytes = file.skip_damage ? 1 : static_cast<std::uint32_t>(mib);  // as group_bytes
   buffers.device_slots =
       static_cast<std::uint32_t>(std::min(max_bytes, buffers.memory_limit / share_of_memory) / slot_bytes);
-  if (planned.forecast.cuda &&
+  if (planned.forecast.cuda && !planned.windows &&
       buffers.memory_limit >= std::uint64_t{4} * most_open * buffers.blocks * buffers.block_bytes) {
     buffers.open_inputs = std::max(buffers.open_inputs, most_open);
   }

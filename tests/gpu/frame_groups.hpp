@@ -18,6 +18,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <random>
 #include <span>
 #include <utility>
 #include <vector>
@@ -35,8 +36,9 @@ class frame_group {
         pieces_((sample.packed.size() + piece_bytes - 1) / piece_bytes),
         bytes_(rounded(std::max<std::size_t>(1, pieces_ * (piece_bytes + gap)))),
         memory_(static_cast<std::byte*>(::operator new(bytes_, page))),
-        expected_(counted.classes),
-        row_(counted.classes, garbage) {
+        counted_(counted),
+        plain_(sample.plain) {
+    set_expected();
     std::fill_n(memory_.get(), bytes_, std::byte{0xEE});
     REQUIRE(runtime_.host_register(memory_.get(), bytes_) == 0);
     for (std::size_t i = 0; i < pieces_; ++i) {
@@ -46,8 +48,6 @@ class frame_group {
       std::memcpy(at, part.data(), size);
       job_.pieces.emplace_back(at, size);
     }
-    for (const std::byte each : sample.plain) ++expected_[counted.class_of[std::to_integer<std::size_t>(each)]];
-    text_bytes_ = sample.plain.size();
   }
   frame_group(const frame_group&) = delete;
   frame_group& operator=(const frame_group&) = delete;
@@ -55,11 +55,19 @@ class frame_group {
     if (!is_left_locked_) static_cast<void>(runtime_.host_unregister(memory_.get()));
   }
 
+  /// The text is divided. Each cut is in the text.
+  void divide(text_cuts cuts) {
+    cuts_ = std::move(cuts);
+    job_.cuts = &*cuts_;
+    set_expected();
+  }
+
   frame_job& prepare() {
     job_.frames = listed_.frames;
     job_.blocks = listed_.blocks;
     job_.text_room = listed_.text_room;
-    job_.row = row_;
+    job_.rows = rows_;
+    job_.last_bytes = last_bytes_;
     job_.on_complete = [this](frame_job&, std::exception_ptr error) {
       const std::scoped_lock lock(mutex_);
       ++answers_;
@@ -79,14 +87,15 @@ class frame_group {
   /// After wait(): the result is that of the text.
   void check_decoded() const {
     CHECK(job_.decoded);
-    CHECK(job_.text_bytes == text_bytes_);
-    CHECK(row_ == expected_);
+    CHECK(job_.text_bytes == plain_.size());
+    CHECK(rows_ == expected_);
+    CHECK(last_bytes_ == expected_last_);
   }
 
   /// After wait(): a frame was rejected, and nothing was written.
   void check_rejected() const {
     CHECK_FALSE(job_.decoded);
-    CHECK(std::ranges::all_of(row_, [](std::uint32_t each) { return each == garbage; }));
+    CHECK(std::ranges::all_of(rows_, [](std::uint32_t each) { return each == garbage; }));
   }
 
   /// Writes to the memory, as its owner may after the job.
@@ -99,7 +108,7 @@ class frame_group {
     const std::scoped_lock lock(mutex_);
     return answers_;
   }
-  [[nodiscard]] std::uint64_t text_bytes() const { return text_bytes_; }
+  [[nodiscard]] std::uint64_t text_bytes() const { return plain_.size(); }
   [[nodiscard]] std::size_t frames() const { return listed_.frames.size(); }
 
  private:
@@ -110,6 +119,24 @@ class frame_group {
   struct deleter {
     void operator()(std::byte* memory) const noexcept { ::operator delete(memory, page); }
   };
+
+  // Byte by byte.
+  void set_expected() {
+    rows_.assign(job_.parts() * counted_.classes, garbage);
+    last_bytes_.assign(cuts_ ? job_.parts() : 0, 0);
+    expected_.assign(rows_.size(), 0);
+    expected_last_ = last_bytes_;
+    std::size_t part = 0;
+    std::uint32_t reached = 0;  // in the unit of the cuts
+    for (const std::byte each : plain_) {
+      ++expected_[part * counted_.classes + counted_.class_of[std::to_integer<std::size_t>(each)]];
+      if (!cuts_) continue;
+      expected_last_[part] = std::to_integer<std::uint8_t>(each);
+      if (cuts_->unit == cuda::zstd::cut_unit::bytes || each == std::byte{'\n'}) ++reached;
+      if (part < cuts_->after.size() && reached == cuts_->after[part]) ++part;
+    }
+    REQUIRE(part + 1 == job_.parts());
+  }
 
   static std::size_t rounded(std::size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
@@ -126,9 +153,13 @@ class frame_group {
   std::size_t pieces_;
   std::size_t bytes_;
   std::unique_ptr<std::byte, deleter> memory_;
+  const partition counted_;
+  const test::byte_vector plain_;
+  std::optional<text_cuts> cuts_;
   std::vector<std::uint32_t> expected_;
-  std::vector<std::uint32_t> row_;
-  std::uint64_t text_bytes_ = 0;
+  std::vector<std::uint32_t> rows_;
+  std::vector<std::uint8_t> expected_last_;
+  std::vector<std::uint8_t> last_bytes_;
   bool is_left_locked_ = false;
   frame_job job_;
   mutable std::mutex mutex_;
@@ -136,5 +167,39 @@ class frame_group {
   unsigned answers_ = 0;
   std::exception_ptr error_;
 };
+
+/// Up to `most` cuts of a text, in bytes or lines, in random places; also directly one after the other, and at its end.
+inline text_cuts random_cuts(std::mt19937& random, const test::byte_vector& text, std::size_t most) {
+  text_cuts cuts;
+  std::size_t units = text.size();
+  if (random() % 2 == 0) {
+    cuts.unit = cuda::zstd::cut_unit::lines;
+    units = static_cast<std::size_t>(std::ranges::count(text, std::byte{'\n'}));
+  }
+  if (units == 0) return cuts;
+  for (std::size_t left = random() % (most + 1); left > 0; --left) {
+    const std::size_t at =
+        random() % 4 == 0 ? units - random() % std::min<std::size_t>(units, 3) : 1 + random() % units;
+    cuts.after.push_back(static_cast<std::uint32_t>(at));
+  }
+  std::ranges::sort(cuts.after);
+  const auto repeated = std::ranges::unique(cuts.after);
+  cuts.after.erase(repeated.begin(), repeated.end());
+  return cuts;
+}
+
+/// Frames of lines of any length, of noise and of one byte, some of them longer than the tiles of a search.
+inline test::decoder_sample frames_to_divide(std::mt19937& random) {
+  test::zstd_sample_builder builder("frames to divide");
+  for (auto left = 1 + random() % 5; left > 0; --left) {
+    const std::size_t sizes[] = {0, 1, 31, 32, 33, random() % 2000, random() % 70'000};
+    test::byte_vector text = random() % 3 == 0 ? test::noise(sizes[random() % 7], static_cast<std::uint32_t>(random()))
+                                               : test::byte_vector(sizes[random() % 7], std::byte{'x'});
+    const std::size_t line = 1 + random() % (random() % 2 == 0 ? 8 : 20'000);
+    for (std::size_t at = line - 1; at < text.size(); at += line) text[at] = std::byte{'\n'};
+    builder.frame(text, {.level = 1, .content_size = random() % 2 == 0});
+  }
+  return builder.build();
+}
 
 }  // namespace gpuhist::gpu

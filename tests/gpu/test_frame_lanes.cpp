@@ -170,6 +170,29 @@ TEST_CASE("groups that several threads submit are completed once, each with its 
   CHECK(stats.busy_seconds > 0);
 }
 
+TEST_CASE("a text that is divided at numbers of bytes or lines has a row and a last byte for each part") {
+  std::mt19937 random(1);  // NOLINT(*-msc51-cpp): the same texts on every run
+  machine of;
+  const auto decoder = of.decoder(16 * mib);
+  for (unsigned round = 0; round < 60; ++round) {
+    CAPTURE(round);
+    frame_group_list groups;
+    frame_group_list damaged;
+    for (auto left = static_cast<std::uint32_t>(1 + random() % 6); left > 0; --left) {
+      const bool is_damaged = random() % 5 == 0;
+      const test::decoder_sample sample = is_damaged ? damaged_frames(left) : frames_to_divide(random);
+      frame_group_list& to = is_damaged ? damaged : groups;
+      to.push_back(of.group(sample));
+      if (random() % 4 != 0) to.back()->divide(random_cuts(random, sample.plain, 40));
+      decoder->submit(to.back()->prepare());
+    }
+    for (const auto& each : groups) each->wait();
+    for (const auto& each : damaged) each->wait();
+    for (const auto& each : groups) each->check_decoded();
+    for (const auto& each : damaged) each->check_rejected();
+  }
+}
+
 TEST_CASE("a rejected frame rejects its group, and not the groups that are decoded with it") {
   constexpr std::uint32_t number = 40;
   const machine fake;

@@ -281,7 +281,7 @@ TEST_CASE("whole frames are decoded, and their counts are those of their text") 
   REQUIRE(decoded);
   std::vector<std::uint32_t> expected(256);
   for (const std::byte each : sample.plain) ++expected[std::to_integer<std::size_t>(each)];
-  CHECK(decoded->row == expected);
+  CHECK(decoded->rows == expected);
   CHECK(decoded->text_bytes == sample.plain.size());
   CHECK(decoded->frames == 3);
 }

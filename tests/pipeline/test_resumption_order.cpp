@@ -3,6 +3,7 @@
 
 #include "async/event_loop.hpp"
 #include "pipeline/flow/collector.hpp"
+#include "pipeline/flow/window_divider.hpp"
 #include "tests/pipeline/parallel_runs.hpp"
 #include "tests/support/shuffling_executor.hpp"
 
@@ -10,16 +11,19 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace gpuhist::pipeline {
 namespace {
 
 constexpr std::uint32_t chunk_bytes = 1000;
+constexpr std::uint64_t least_pane = 500;  // so many panes need not be taken while others are merged
 constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 
 // With few decoders, few blocks, and few slots of a device: most groups do not fit, and wait for a decoder.
@@ -30,7 +34,13 @@ struct narrow_buffers {
         slot_bytes(random.one_of({16U, 64U, 1024U})),
         device_slots(random.one_of({1U, 2U, 5U, 64U})),
         host_takes_some(random(0, 1) == 0),
-        max_text(random(0, 1) == 0 ? unlimited : random(1, 50 * chunk_bytes)) {}
+        max_text(random(0, 1) == 0 ? unlimited : random(1, 50 * chunk_bytes)) {
+    if (random(0, 2) != 0) return;
+    has_windows = true;
+    decoders = 2;  // one in reserve
+    host_takes_some = false;
+    max_text = unlimited;
+  }
 
   std::uint32_t decoders;
   std::uint32_t block_bytes;
@@ -38,7 +48,25 @@ struct narrow_buffers {
   std::uint32_t device_slots;
   bool host_takes_some;    // groups for which no slot is free
   std::uint64_t max_text;  // of an input
+  bool has_windows = false;
 };
+
+// All text is in one of them.
+void check_windows(rolling_windows& windows, const std::vector<test::decoder_sample>& archives) {
+  windows.end();
+  std::vector<std::uint64_t> found(256);
+  while (const auto next = windows.next()) {
+    const auto* const window = std::get_if<closed_window>(&*next);
+    if (window == nullptr) continue;
+    CHECK(window->head.error.empty());
+    std::ranges::transform(found, window->counts.counts, found.begin(), std::plus<>());
+  }
+  CHECK_FALSE(windows.is_waiting());
+  std::vector<std::uint64_t> expected(256);
+  for (const auto& each : archives)
+    std::ranges::transform(expected, test::counts_of(each.plain), expected.begin(), std::plus<>());
+  CHECK(found == expected);
+}
 
 run_counts decode_shuffled(const std::vector<test::decoder_sample>& archives, const narrow_buffers& narrow,
                            unsigned seed) {
@@ -49,6 +77,11 @@ run_counts decode_shuffled(const std::vector<test::decoder_sample>& archives, co
   }
   ring slots({.slots = narrow.decoders + 1, .chunk_bytes = chunk_bytes, .max_extents = 8, .row_columns = 256});
   rolling_counts counts(gpu::partition::identity(), gpu::partition::identity(), names);
+  if (narrow.has_windows) {
+    counts.add_windows({.unit = seed % 2 == 0 ? pane_unit::bytes : pane_unit::lines, .pane = least_pane + seed % 4000},
+                       [] {});
+  }
+  const auto divider = narrow.has_windows ? std::make_unique<window_divider>(counts) : nullptr;
   std::stop_source stop;
   test::shuffling_device engine(gpu::partition::identity(), {.seed = seed, .rejects_one_of = seed % 3 == 0 ? 4U : 0U},
                                 seed);
@@ -58,19 +91,22 @@ run_counts decode_shuffled(const std::vector<test::decoder_sample>& archives, co
   async::loop_thread streams;
   {
     test::shuffling_executor pool(seed);
-    decode_contexts contexts({.number = narrow.decoders, .window_bytes = 1U << 20U}, nullptr, {}, notes.decompress,
-                             slots, collected);
+    decode_contexts contexts(
+        {.number = narrow.decoders, .reserved = narrow.has_windows ? 1U : 0U, .window_bytes = 1U << 20U}, nullptr, {},
+        notes.decompress, slots, collected, divider.get());
     device_frames device(engine,
                          {.slots = {.slot_bytes = narrow.slot_bytes, .max_slots = narrow.device_slots, .more_slots = 1},
                           .shares = narrow.host_takes_some,
                           .takes_all = true,
+                          .in_order = narrow.has_windows,
                           .group_bytes = 1});
     compressed_inputs inputs({.block_bytes = narrow.block_bytes,
                               .own_blocks = 2,
-                              .open_inputs = 2,
+                              .open_inputs = narrow.has_windows ? 1U : 2U,
                               .threads = 1,
                               .group_bytes = 1,
                               .max_text = narrow.max_text,
+                              .windows = divider.get(),
                               .device = &device},
                              {.pool = pool, .streams = streams.loop()}, contexts, collected, counts, notes, failures,
                              stop.get_token());
@@ -79,6 +115,7 @@ run_counts decode_shuffled(const std::vector<test::decoder_sample>& archives, co
         io::descriptor opened(::open(names[i].c_str(), O_RDONLY | O_CLOEXEC));
         auto source = std::make_shared<io::source>(io::file_source(std::move(opened), 0, archives[i].packed.size()));
         co_await inputs.add(static_cast<input_id>(i), std::move(source), {}, *io::format_named("zstd"));
+        if (narrow.has_windows) co_await inputs.drain();
       }
       co_await inputs.drain();
       std::vector<cut_mark> marks;
@@ -88,6 +125,7 @@ run_counts decode_shuffled(const std::vector<test::decoder_sample>& archives, co
     async::run_blocking(pool, run());
   }
   CHECK_FALSE(failures.get());
+  if (narrow.has_windows) check_windows(*counts.windows(), archives);
   return counts.counts();
 }
 

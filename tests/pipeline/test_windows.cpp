@@ -1,5 +1,6 @@
 // Windows of bytes, lines and time: how they are cut, summed, verified and reported.
 #include "pipeline/counts/windows/newlines.hpp"
+#include "pipeline/counts/windows/pane_planner.hpp"
 #include "pipeline/counts/windows/pane_sum.hpp"
 #include "pipeline/counts/windows/rolling_windows.hpp"
 #include "pipeline/counts/windows/window_cutter.hpp"
@@ -18,6 +19,7 @@
 #include <random>
 #include <set>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <variant>
@@ -54,6 +56,34 @@ class witness {
       begin = each.end;
     }
     CHECK(begin == text.size());
+  }
+
+  // A text of which only the numbers of bytes and lines are known before it is divided.
+  void cut_planned(const std::string& text, pane_planner& planner, const window_shape& shape,
+                   const text_owner& owner = {}) {
+    const auto is_end = [&](char each) { return shape.unit == pane_unit::bytes || each == '\n'; };
+    std::vector<planned_part> planned;
+    std::vector<std::string> texts;
+    const auto add_part = [&](const std::string& part) {
+      if (part.empty()) return;
+      planned.push_back({.bytes = part.size(),
+                         .units = static_cast<std::uint64_t>(std::ranges::count_if(part, is_end)),
+                         .ends_line = part.back() == '\n'});
+      texts.push_back(part);
+    };
+    std::size_t begin = 0;
+    std::size_t at = 0;
+    std::uint32_t reached = 0;
+    for (const std::uint32_t end : planner.next(static_cast<std::uint32_t>(std::ranges::count_if(text, is_end)))) {
+      for (; reached < end; ++at) reached += is_end(text.at(at)) ? 1 : 0;
+      add_part(text.substr(begin, at - begin));
+      begin = at;
+    }
+    add_part(text.substr(begin));
+    std::vector<pane_part> parts;
+    cutter.cut_parts(planned, owner, named(owner.input), noon, parts);
+    REQUIRE(parts.size() == texts.size());
+    for (std::size_t i = 0; i < parts.size(); ++i) panes_[parts[i].pane] += texts[i];
   }
 
   std::vector<reported_window> windows() const {
@@ -206,6 +236,52 @@ TEST_CASE("windows of bytes and of lines equal the recounted ones, however the t
       CHECK(text.substr(reported[i].head.first_offset, expected[i].size()) == expected[i]);
     }
   }
+}
+
+TEST_CASE("windows of text whose panes are planned from its size or its lines are those of text that is read") {
+  std::mt19937 random(4);
+  for (int round = 0; round < 400; ++round) {
+    window_shape shape = random_shape(random);
+    shape.per_input = random() % 2 == 0;
+    witness planned(shape);
+    witness read(shape);
+    for (input_id input = 0; input < 2; ++input) {
+      std::optional<pane_planner> planner;  // none after text that was read
+      for (auto left = random() % 12; left > 0; --left) {
+        const std::string text = random_text(random, random() % 90);
+        if (text.empty()) continue;
+        read.cut(text, {.input = input});
+        if (random() % 3 == 0) {
+          planner.reset();
+          planned.cut(text, {.input = input});
+          continue;
+        }
+        if (!planner) planner.emplace(shape.pane, planned.cutter.missing_in_pane(input));
+        planned.cut_planned(text, *planner, shape, {.input = input});
+      }
+    }
+    planned.cutter.end(noon);
+    read.cutter.end(noon);
+    const std::vector<reported_window> expected = read.windows();
+    const std::vector<reported_window> found = planned.windows();
+    REQUIRE(found.size() == expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      CHECK(found[i].text == expected[i].text);
+      CHECK(found[i].head.first_offset == expected[i].head.first_offset);
+      CHECK(found[i].head.end_reason == expected[i].head.end_reason);
+      CHECK(found[i].head.ends_line == expected[i].head.ends_line);
+      CHECK(*found[i].head.source == *expected[i].head.source);
+    }
+  }
+}
+
+TEST_CASE("a part that is longer than what its pane lacks is an error of the plan") {
+  witness tested(bytes_shape(10));
+  tested.cut("abc");
+  CHECK(tested.cutter.missing_in_pane(0) == 7);
+  std::vector<pane_part> parts;
+  const planned_part longer{.bytes = 8, .units = 8};
+  CHECK_THROWS_AS(tested.cutter.cut_parts({&longer, 1}, {}, named(0), noon, parts), std::logic_error);
 }
 
 TEST_CASE("a window closes with its last byte, and does not wait for the next one") {

@@ -309,7 +309,8 @@ class fake_runtime final : public runtime {
       if (ledger_->before_kernel) ledger_->before_kernel(device);
       if (!are_on_device(device, launch)) return;
       zstd::decode_on_host(launch.batch);
-      sum_groups(launch);
+      write_extents(launch);
+      launch.division.cuts == nullptr ? sum_groups(launch) : sum_parts(launch);
       if (launch.units.text != nullptr) measure_units(device, launch);
     });
   }
@@ -400,40 +401,70 @@ class fake_runtime final : public runtime {
            on_device(device, batch.sequences, batch.sequence_room * sizeof(*batch.sequences)) &&
            on_device(device, batch.text, launch.text_room) &&
            on_device(device, batch.results, batch.frame_count * sizeof(*batch.results)) &&
-           on_device(device, launch.rows, batch.frame_count * row_bytes) &&
-           on_device(device, launch.totals, launch.group_count * row_bytes);
+           on_device(device, launch.rows, (batch.frame_count + launch.division.cut_count()) * row_bytes) &&
+           on_device(device, launch.totals, launch.division.part_count * row_bytes) &&
+           on_device(device, launch.extents, batch.frame_count * sizeof(extent)) &&
+           on_device(device, launch.division.groups, launch.division.group_count * sizeof(zstd::group_range)) &&
+           (launch.division.cuts == nullptr || are_on_device(device, launch.division));
+  }
+
+  bool are_on_device(int device, const zstd::text_division& division) {
+    const std::size_t cuts = division.cut_count();
+    const std::size_t tiles = units::tiles_in(division.lines.text_room) + std::size_t{1};
+    return on_device(device, division.cuts, cuts * sizeof(std::uint32_t)) &&
+           on_device(device, division.places, cuts * sizeof(std::uint32_t)) &&
+           on_device(device, division.extents, (division.lines.extent_count + cuts) * sizeof(extent)) &&
+           on_device(device, division.part_ends, division.part_count * sizeof(std::uint32_t)) &&
+           on_device(device, division.last_bytes, division.part_count * sizeof(std::uint32_t)) &&
+           on_device(device, division.lines.tile_pieces, tiles * sizeof(std::uint32_t));
+  }
+
+  static void write_extents(const frame_launch& launch) {
+    for (std::uint32_t i = 0; i < launch.batch.frame_count; ++i) {
+      const zstd::decoded_frame& decoded = launch.batch.results[i];
+      const auto begin = static_cast<std::uint32_t>(launch.batch.frames[i].text_at);
+      const bool has_text = decoded.is == zstd::verdict::decoded;
+      launch.extents[i] = {begin, begin + static_cast<std::uint32_t>(has_text ? decoded.text_bytes : 0)};
+    }
+  }
+
+  // The sum of the rows of extents, without the rows.
+  static void count_text(const frame_launch& launch, std::span<const extent> extents, std::uint32_t* to) {
+    constexpr std::size_t values = 256;
+    std::fill_n(to, values, 0U);
+    for (const extent& each : extents) {
+      for (std::uint32_t at = each.begin; at < each.end; ++at) ++to[launch.batch.text[at]];
+    }
   }
 
   static void sum_groups(const frame_launch& launch) {
     constexpr std::size_t values = 256;
-    std::uint32_t frame = 0;
-    for (std::uint32_t group = 0; group < launch.group_count; ++group) {
-      std::uint32_t* const total = launch.totals + group * values;
-      std::fill_n(total, values, 0U);
-      for (; frame < launch.group_ends[group]; ++frame) {
-        const zstd::decoded_frame& decoded = launch.batch.results[frame];
-        if (decoded.is != zstd::verdict::decoded) continue;
-        const std::uint8_t* const text = launch.batch.text + launch.batch.frames[frame].text_at;
-        for (std::uint64_t i = 0; i < decoded.text_bytes; ++i) ++total[text[i]];
-      }
+    const zstd::text_division& division = launch.division;
+    for (std::uint32_t group = 0; group < division.group_count; ++group) {
+      const std::uint32_t first = division.first_frame_of(group);
+      count_text(launch, {launch.extents + first, division.groups[group].frame_end - first},
+                 launch.totals + group * values);
+    }
+  }
+
+  static void sum_parts(const frame_launch& launch) {
+    constexpr std::size_t values = 256;
+    const zstd::text_division& division = launch.division;
+    zstd::divide_on_host(division);
+    for (std::uint32_t part = 0; part < division.part_count; ++part) {
+      const std::uint32_t first = part == 0 ? 0 : division.part_ends[part - 1];
+      count_text(launch, {division.extents + first, division.part_ends[part] - first}, launch.totals + part * values);
     }
   }
 
   void measure_units(int device, const frame_launch& launch) {
     const units::unit_launch& measured = launch.units;
     const std::uint32_t frames = launch.batch.frame_count;
-    if (!on_device(device, launch.extents, frames * sizeof(extent)) ||
-        !on_device(device, measured.classes, sizeof(units::class_table)) ||
+    if (!on_device(device, measured.classes, sizeof(units::class_table)) ||
         !on_device(device, measured.tile_pieces, (units::tiles_in(measured.text_room) + 1) * sizeof(std::uint32_t)) ||
         !on_device(device, measured.extent_pieces, (frames + std::size_t{1}) * sizeof(std::uint32_t)) ||
         !on_device(device, measured.rows, std::size_t{measured.row_room} * measured.counters * sizeof(std::uint16_t))) {
       return;
-    }
-    for (std::uint32_t i = 0; i < frames; ++i) {
-      const zstd::decoded_frame& decoded = launch.batch.results[i];
-      const auto begin = static_cast<std::uint32_t>(launch.batch.frames[i].text_at);
-      const bool has_text = decoded.is == zstd::verdict::decoded;
-      launch.extents[i] = {begin, begin + static_cast<std::uint32_t>(has_text ? decoded.text_bytes : 0)};
     }
     units::measure_on_host(measured);
   }

@@ -28,7 +28,7 @@ class shuffling_decoder final : public gpu::frame_decoder {
     unsigned seed = 1;
     unsigned rejects_one_of = 0;  ///< 0: rejects only what it cannot decode
     unsigned fails_one_of = 0;    ///< 0: never
-    limits most{.compressed_bytes = 1U << 20U, .text_bytes = 4U << 20U, .frames = 1000, .blocks = 2000};
+    limits most{.compressed_bytes = 1U << 20U, .text_bytes = 4U << 20U, .frames = 1000, .blocks = 2000, .parts = 1000};
   };
 
   shuffling_decoder(const gpu::partition& counted, const settings& with)
@@ -65,8 +65,8 @@ class shuffling_decoder final : public gpu::frame_decoder {
       if (!fails && !rejects) decode(job);
       lock.lock();
       stats_.lanes = 1;
-      if (job.decoded) ++stats_.groups;
-      if (job.decoded) stats_.frames += job.frames.size();
+      if (job.decoded && !job.measures_only) ++stats_.groups;
+      if (job.decoded && !job.measures_only) stats_.frames += job.frames.size();
       if (!job.decoded && !fails) ++stats_.rejected_groups;
       lock.unlock();
       const auto on_complete = std::move(job.on_complete);
@@ -107,13 +107,30 @@ class shuffling_decoder final : public gpu::frame_decoder {
                           .used = used});
     job.decoded = std::ranges::all_of(results, [](const auto& each) { return each.is == zstd::verdict::decoded; });
     if (!job.decoded) return;
-    std::ranges::fill(job.row, 0U);
+    std::vector<std::uint8_t> whole;
     for (std::size_t frame = 0; frame < results.size(); ++frame) {
       const std::uint8_t* const begin = text.data() + job.frames[frame].text_at;
-      for (std::uint64_t i = 0; i < results[frame].text_bytes; ++i) ++job.row[counted_.class_of[begin[i]]];
-      job.text_bytes += results[frame].text_bytes;
+      whole.insert(whole.end(), begin, begin + results[frame].text_bytes);
     }
+    job.text_bytes = whole.size();
+    count_parts(job, whole);
     if (job.units != nullptr) measure(job, text, results);
+  }
+
+  // Byte by byte.
+  void count_parts(gpu::frame_job& job, const std::vector<std::uint8_t>& text) const {
+    std::ranges::fill(job.rows, 0U);
+    std::ranges::fill(job.last_bytes, std::uint8_t{0});
+    const std::size_t columns = job.rows.size() / job.parts();
+    std::uint64_t reached = 0;  // in the unit of the cuts
+    std::size_t part = 0;
+    for (const std::uint8_t byte : text) {
+      ++job.rows[part * columns + counted_.class_of[byte]];
+      if (job.cuts == nullptr) continue;
+      job.last_bytes[part] = byte;
+      reached += job.cuts->unit == gpu::cuda::zstd::cut_unit::bytes || byte == '\n' ? 1U : 0U;
+      if (part < job.cuts->after.size() && reached == job.cuts->after[part]) ++part;
+    }
   }
 
   // With rows in memory of their own.

@@ -43,10 +43,9 @@ GPUHIST_HOST_DEVICE inline unsigned count_delimiters(const lane_text& text, std:
   return found;
 }
 
-/// The pieces of a part: one for each delimiter, and one for the bytes after the last.
 template <class Lanes>
-GPUHIST_HOST_DEVICE std::uint32_t count_pieces_of(const Lanes& lanes, const tile_part& part, std::uint8_t delimiter) {
-  if (part.bytes == 0) return 0;
+GPUHIST_HOST_DEVICE std::uint32_t count_delimiters_of(const Lanes& lanes, const tile_part& part,
+                                                      std::uint8_t delimiter) {
   const std::uint32_t delimiters = delimiter * 0x01010101U;
   std::uint32_t found = 0;
   std::uint32_t at = lanes.rank() * lane_bytes;
@@ -57,7 +56,14 @@ GPUHIST_HOST_DEVICE std::uint32_t count_pieces_of(const Lanes& lanes, const tile
     found += count_delimiters(load_lane(part.text, at, part.bytes), lane_bytes, delimiters);
   }
   if (at < part.bytes) found += count_delimiters(load_lane(part.text, at, part.bytes), part.bytes - at, delimiters);
-  return lanes.sum(found) + (part.text[part.bytes - 1] == delimiter ? 0 : 1);
+  return lanes.sum(found);
+}
+
+/// The pieces of a part: one for each delimiter, and one for the bytes after the last.
+template <class Lanes>
+GPUHIST_HOST_DEVICE std::uint32_t count_pieces_of(const Lanes& lanes, const tile_part& part, std::uint8_t delimiter) {
+  if (part.bytes == 0) return 0;
+  return count_delimiters_of(lanes, part, delimiter) + (part.text[part.bytes - 1] == delimiter ? 0 : 1);
 }
 
 /// Writes launch.tile_pieces[tile]: the number of pieces of the tile.

@@ -7,6 +7,7 @@
 #include "gpu/cuda/units/unit_kernels.hpp"
 
 #include "gpu/cuda/kernels/launch.cuh"
+#include "gpu/cuda/units/delimiter_search.hpp"
 #include "gpu/cuda/units/lanes.hpp"
 #include "gpu/cuda/units/measure.hpp"
 
@@ -27,6 +28,11 @@ constexpr unsigned byte_values = 256;
 __global__ void __launch_bounds__(count_threads) count_tiles(const unit_launch launch) {
   const std::uint32_t tile = blockIdx.x * (count_threads / warp_threads) + threadIdx.x / warp_threads;
   if (tile < tiles_in(launch.text_room)) count_pieces(warp_lanes(), launch, tile);
+}
+
+__global__ void __launch_bounds__(count_threads) count_delimiters_of_tiles(const unit_launch launch) {
+  const std::uint32_t tile = blockIdx.x * (count_threads / warp_threads) + threadIdx.x / warp_threads;
+  if (tile < tiles_in(launch.text_room)) count_delimiters(warp_lanes(), launch, tile);
 }
 
 // One block: there are few tiles. Replaces the pieces of each tile by those before it.
@@ -124,15 +130,23 @@ cudaError_t launch_measure(const unit_launch& launch, cudaStream_t stream) {
   }
 }
 
+// What `count` counts in each tile, and then before each tile.
+cudaError_t launch_counts(void (*count)(unit_launch), const unit_launch& launch, cudaStream_t stream) {
+  constexpr std::uint32_t warps = count_threads / warp_threads;
+  const std::uint32_t blocks = (tiles_in(launch.text_room) + warps - 1) / warps;
+  const cudaError_t code = kernels::queue(count, {.blocks = blocks, .threads = count_threads}, stream, launch);
+  return code == cudaSuccess ? kernels::queue(sum_tiles, {.blocks = 1, .threads = sum_threads}, stream, launch) : code;
+}
+
 }  // namespace
 
 cudaError_t launch_units(const unit_launch& launch, cudaStream_t stream) {
-  constexpr std::uint32_t warps = count_threads / warp_threads;
-  const std::uint32_t blocks = (tiles_in(launch.text_room) + warps - 1) / warps;
-  cudaError_t code = kernels::queue(count_tiles, {.blocks = blocks, .threads = count_threads}, stream, launch);
-  if (code != cudaSuccess) return code;
-  code = kernels::queue(sum_tiles, {.blocks = 1, .threads = sum_threads}, stream, launch);
+  const cudaError_t code = launch_counts(count_tiles, launch, stream);
   return code == cudaSuccess ? launch_measure(launch, stream) : code;
+}
+
+cudaError_t launch_delimiter_counts(const unit_launch& launch, cudaStream_t stream) {
+  return launch_counts(count_delimiters_of_tiles, launch, stream);
 }
 
 }  // namespace gpuhist::gpu::cuda::units

@@ -1,5 +1,7 @@
 #include "gpu/cuda/zstd/decode_on_host.hpp"
 
+#include "gpu/cuda/units/delimiter_search.hpp"
+#include "gpu/cuda/units/lanes.hpp"
 #include "gpu/cuda/zstd/checksum_of_few.hpp"
 #include "gpu/cuda/zstd/descriptions.hpp"
 #include "gpu/cuda/zstd/execute.hpp"
@@ -8,7 +10,10 @@
 #include "gpu/cuda/zstd/sequences.hpp"
 #include "gpu/cuda/zstd/team.hpp"
 
+#include <cstddef>
 #include <memory>
+#include <numeric>
+#include <span>
 
 namespace gpuhist::gpu::cuda::zstd {
 namespace {
@@ -44,6 +49,26 @@ void decode_on_host(const batch_buffers& batch) {
   for (std::uint32_t i = 0; i < batch.frame_count; ++i) link_frame(batch, i);
   for (std::uint32_t i = 0; i < batch.frame_count; ++i) execute_frame(team, batch, i, *tile);
   for (std::uint32_t i = 0; i < batch.frame_count; ++i) check_checksum(team, batch, i, *products);
+}
+
+void divide_on_host(const text_division& division) {
+  const units::unit_launch& lines = division.lines;
+  if (division.has_lines) {
+    const std::uint32_t tiles = units::tiles_in(lines.text_room);
+    for (std::uint32_t tile = 0; tile < tiles; ++tile) units::count_delimiters(units::one_lane(), lines, tile);
+    const std::span before(lines.tile_pieces, tiles + std::size_t{1});
+    std::exclusive_scan(before.begin(), before.end(), before.begin(), std::uint32_t{0});
+  }
+  for (std::uint32_t cut = 0; cut < division.cut_count(); ++cut) {
+    const std::uint32_t group = group_of_cut(division, cut);
+    if (division.groups[group].unit != cut_unit::lines) continue;
+    const std::uint32_t begin = lines.extents[division.first_frame_of(group)].begin;
+    division.places[cut] = units::delimiter_end(units::one_lane(), lines, begin, division.cuts[cut]);
+  }
+  for (std::uint32_t group = 0; group < division.group_count; ++group) divide_group(division, group);
+  for (std::uint32_t part = 0; part < division.part_count; ++part) {
+    division.last_bytes[part] = last_byte_of(division, part);
+  }
 }
 
 }  // namespace gpuhist::gpu::cuda::zstd

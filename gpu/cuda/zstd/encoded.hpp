@@ -94,6 +94,9 @@ struct repeated_offsets {
   std::uint32_t at[3];
 };
 
+/// What the numbers of cuts count, where the text of a group of frames is divided.
+enum class cut_unit : std::uint8_t { bytes, lines };
+
 /// The state of a block between the phases.
 struct decoded_block {
   verdict is;

@@ -15,12 +15,6 @@ constexpr std::uint64_t text_bytes_of_entry = 8;
 
 std::uint64_t rounded(std::uint64_t bytes, std::uint64_t to) { return (bytes + to - 1) / to * to; }
 
-// A row of each group is part of the memory of a lane, so there are fewer where memory is little.
-std::uint32_t max_groups(const frame_decoder::limits& limits) {
-  constexpr std::uint32_t most = 4096;
-  return std::min(most, limits.frames);
-}
-
 // Two more entries for each block, and its literals begin at a multiple of 16.
 std::uint64_t sequence_room(const frame_decoder::limits& limits) {
   return limits.text_bytes / text_bytes_of_entry + 2 * std::uint64_t{limits.blocks};
@@ -36,15 +30,22 @@ frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
       limits_(limits),
       frames_(api, limits.frames * sizeof(encoded_frame)),
       blocks_(api, limits.blocks * sizeof(encoded_block)),
-      group_ends_(api, max_groups(limits) * sizeof(std::uint32_t)),
+      groups_(api, limits.parts * sizeof(group_range)),
+      cuts_(api, limits.parts * sizeof(std::uint32_t)),
+      last_bytes_(api, limits.parts * sizeof(std::uint32_t)),
       results_(api, limits.frames * sizeof(decoded_frame)),
-      totals_(api, max_groups(limits) * row_bytes),
+      totals_(api, limits.parts * row_bytes),
       class_table_(api, sizeof(units::class_table)),
       extent_pieces_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)),
-      compressed_(api, limits.compressed_bytes + max_groups(limits) * quad_bytes),
+      compressed_(api, limits.compressed_bytes + limits.parts * quad_bytes),
       device_frames_(api, limits.frames * sizeof(encoded_frame)),
       device_blocks_(api, limits.blocks * sizeof(encoded_block)),
-      device_group_ends_(api, max_groups(limits) * sizeof(std::uint32_t)),
+      device_groups_(api, limits.parts * sizeof(group_range)),
+      device_cuts_(api, limits.parts * sizeof(std::uint32_t)),
+      places_of_cuts_(api, limits.parts * sizeof(std::uint32_t)),
+      part_extents_(api, limits.frames * sizeof(extent)),
+      part_ends_(api, limits.parts * sizeof(std::uint32_t)),
+      device_last_bytes_(api, limits.parts * sizeof(std::uint32_t)),
       codes_(api, limits.blocks * sizeof(block_codes)),
       decoded_(api, limits.blocks * sizeof(decoded_block)),
       literals_(api, literal_room(limits)),
@@ -54,12 +55,12 @@ frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
       used_(api, 2 * sizeof(std::uint64_t)),
       extents_(api, limits.frames * sizeof(extent)),
       rows_(api, limits.frames * row_bytes),
-      device_totals_(api, max_groups(limits) * row_bytes),
+      device_totals_(api, limits.parts * row_bytes),
       device_class_table_(api, sizeof(units::class_table)),
       tile_pieces_(api, (units::tiles_in(static_cast<std::uint32_t>(limits.text_bytes)) + 1) * sizeof(std::uint32_t)),
       device_extent_pieces_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)) {
-  jobs_.reserve(max_groups(limits));
-  places_.reserve(max_groups(limits));
+  jobs_.reserve(limits.parts);
+  places_.reserve(limits.parts);
 }
 
 void frame_batch::prepare(const stream& on) {
@@ -68,13 +69,20 @@ void frame_batch::prepare(const stream& on) {
 }
 
 bool frame_batch::has_room_for(const frame_job& job) const {
-  return jobs_.size() < max_groups(limits_) && job.compressed_bytes() <= limits_.compressed_bytes - compressed_used_ &&
-         job.text_room <= limits_.text_bytes - text_used_ && job.frames.size() <= limits_.frames - frames_used_ &&
+  const std::size_t cuts = job.parts() - 1;
+  return job.parts() <= limits_.parts - parts_used_ &&
+         job.compressed_bytes() <= limits_.compressed_bytes - compressed_used_ &&
+         job.text_room <= limits_.text_bytes - text_used_ &&
+         job.frames.size() + cuts <= limits_.frames - frames_used_ - cuts_used() &&
          job.blocks.size() <= limits_.blocks - blocks_used_;
 }
 
 void frame_batch::add(frame_job& job) noexcept {
-  const place at{.compressed = compressed_used_, .text = text_used_, .frame = frames_used_, .block = blocks_used_};
+  const place at{.compressed = compressed_used_,
+                 .text = text_used_,
+                 .frame = frames_used_,
+                 .block = blocks_used_,
+                 .part = parts_used_};
   for (const encoded_frame& each : job.frames) {
     encoded_frame& to = frames_.as<encoded_frame>()[frames_used_++];
     to = each;
@@ -87,7 +95,17 @@ void frame_batch::add(frame_job& job) noexcept {
     to.at += static_cast<std::uint32_t>(at.compressed);
     to.frame += at.frame;
   }
-  group_ends_.as<std::uint32_t>()[jobs_.size()] = frames_used_;
+  group_range& group = groups_.as<group_range>()[jobs_.size()];
+  group = {};
+  if (job.cuts != nullptr) {
+    group.unit = job.cuts->unit;
+    std::ranges::copy(job.cuts->after, cuts_.as<std::uint32_t>() + cuts_used());
+    is_divided_ = true;
+    has_lines_ = has_lines_ || group.unit == cut_unit::lines;
+  }
+  parts_used_ += static_cast<std::uint32_t>(job.parts());
+  group.frame_end = frames_used_;
+  group.part_end = parts_used_;
   compressed_used_ = std::min(limits_.compressed_bytes, rounded(at.compressed + job.compressed_bytes(), quad_bytes));
   text_used_ += job.text_room;
   jobs_.push_back(&job);
@@ -117,10 +135,10 @@ frame_launch frame_batch::launch(int multiprocessors) const {
                        .extents = extents_.as<extent>(),
                        .rows = rows_.as<std::uint32_t>(),
                        .totals = device_totals_.as<std::uint32_t>(),
-                       .group_ends = device_group_ends_.as<std::uint32_t>(),
-                       .group_count = static_cast<std::uint32_t>(jobs_.size()),
+                       .division = {},
                        .text_room = static_cast<std::uint32_t>(text_used_),
                        .multiprocessors = multiprocessors};
+  set_division(made);
   if (classes() == nullptr) return made;
   made.units = {.text = made.batch.text,
                 .extents = made.extents,
@@ -137,6 +155,26 @@ frame_launch frame_batch::launch(int multiprocessors) const {
   return made;
 }
 
+// Lines are searched before units are measured, so both use the same scratch memory.
+void frame_batch::set_division(frame_launch& to) const {
+  to.division = {.groups = device_groups_.as<group_range>(),
+                 .group_count = static_cast<std::uint32_t>(jobs_.size()),
+                 .part_count = parts_used_,
+                 .cuts = is_divided_ ? device_cuts_.as<std::uint32_t>() : nullptr,
+                 .has_lines = has_lines_,
+                 .lines = {.text = to.batch.text,
+                           .extents = to.extents,
+                           .extent_count = frames_used_,
+                           .text_room = to.text_room,
+                           .tile_pieces = tile_pieces_.as<std::uint32_t>(),
+                           .extent_pieces = device_extent_pieces_.as<std::uint32_t>(),
+                           .multiprocessors = to.multiprocessors},
+                 .places = places_of_cuts_.as<std::uint32_t>(),
+                 .extents = part_extents_.as<extent>(),
+                 .part_ends = part_ends_.as<std::uint32_t>(),
+                 .last_bytes = device_last_bytes_.as<std::uint32_t>()};
+}
+
 void frame_batch::enqueue(const stream& on, int multiprocessors) {
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     std::byte* to = compressed_.as<std::byte>() + places_[i].compressed;
@@ -147,9 +185,10 @@ void frame_batch::enqueue(const stream& on, int multiprocessors) {
   }
   copy_to_device(device_frames_.as<void>(), frames_.as<void>(), frames_used_ * sizeof(encoded_frame), on);
   copy_to_device(device_blocks_.as<void>(), blocks_.as<void>(), blocks_used_ * sizeof(encoded_block), on);
-  copy_to_device(device_group_ends_.as<void>(), group_ends_.as<void>(), jobs_.size() * sizeof(std::uint32_t), on);
+  copy_to_device(device_groups_.as<void>(), groups_.as<void>(), jobs_.size() * sizeof(group_range), on);
+  copy_to_device(device_cuts_.as<void>(), cuts_.as<void>(), cuts_used() * sizeof(std::uint32_t), on);
   clear_memory(used_.as<void>(), 2 * sizeof(std::uint64_t), on);
-  clear_memory(rows_.as<void>(), frames_used_ * row_bytes, on);
+  clear_memory(rows_.as<void>(), (frames_used_ + cuts_used()) * row_bytes, on);
   if (classes() != nullptr) {
     *class_table_.as<units::class_table>() = classes()->table();
     copy_to_device(device_class_table_.as<void>(), class_table_.as<void>(), sizeof(units::class_table), on);
@@ -157,7 +196,10 @@ void frame_batch::enqueue(const stream& on, int multiprocessors) {
   check(api_, api_.decode_frames(launch(multiprocessors), on.get()),
         "starting the kernels of the zstd decoder (cudaLaunchKernelExC)");
   copy_to_host(results_.as<void>(), device_results_.as<void>(), frames_used_ * sizeof(decoded_frame), on);
-  copy_to_host(totals_.as<void>(), device_totals_.as<void>(), jobs_.size() * row_bytes, on);
+  copy_to_host(totals_.as<void>(), device_totals_.as<void>(), parts_used_ * row_bytes, on);
+  if (is_divided_) {
+    copy_to_host(last_bytes_.as<void>(), device_last_bytes_.as<void>(), parts_used_ * sizeof(std::uint32_t), on);
+  }
   if (classes() == nullptr) return;
   copy_to_host(extent_pieces_.as<void>(), device_extent_pieces_.as<void>(), (frames_used_ + 1) * sizeof(std::uint32_t),
                on);
@@ -193,7 +235,7 @@ std::uint32_t frame_batch::first_piece_of(std::size_t job) const {
   return extent_pieces_.as<std::uint32_t>()[places_[job].frame];
 }
 
-std::uint32_t frame_batch::end_of(std::size_t job) const { return group_ends_.as<std::uint32_t>()[job]; }
+std::uint32_t frame_batch::end_of(std::size_t job) const { return groups_.as<group_range>()[job].frame_end; }
 
 void frame_batch::write_result(std::size_t job, const partition& counted) const noexcept {
   frame_job& to = *jobs_[job];
@@ -209,7 +251,12 @@ void frame_batch::write_result(std::size_t job, const partition& counted) const 
     to.decoded = end <= row_room() && to.unit_pieces * to.units->bytes_of_row() <= to.room_for_rows();
     if (!to.decoded) return;
   }
-  value_runs(counted).fold(totals_.as<std::uint32_t>() + job * byte_values, counted.classes, to.row.data());
+  const value_runs runs(counted);
+  for (std::size_t i = 0; i < to.parts(); ++i) {
+    const std::size_t part = places_[job].part + i;
+    runs.fold(totals_.as<std::uint32_t>() + part * byte_values, counted.classes, to.rows.data() + i * counted.classes);
+    if (to.cuts != nullptr) to.last_bytes[i] = static_cast<std::uint8_t>(last_bytes_.as<std::uint32_t>()[part]);
+  }
 }
 
 void frame_batch::clear() noexcept {
@@ -219,6 +266,9 @@ void frame_batch::clear() noexcept {
   text_used_ = 0;
   frames_used_ = 0;
   blocks_used_ = 0;
+  parts_used_ = 0;
+  is_divided_ = false;
+  has_lines_ = false;
 }
 
 void frame_batch::copy_to_device(void* to, const void* from, std::size_t bytes, const stream& on) {

@@ -53,13 +53,16 @@ class frame_batch {
     std::uint64_t text = 0;
     std::uint32_t frame = 0;
     std::uint32_t block = 0;
+    std::uint32_t part = 0;
   };
 
   void copy_to_device(void* to, const void* from, std::size_t bytes, const stream& on);
   void copy_to_host(void* to, const void* from, std::size_t bytes, const stream& on);
   void clear_memory(void* memory, std::size_t bytes, const stream& on);
   [[nodiscard]] frame_launch launch(int multiprocessors) const;
+  void set_division(frame_launch& to) const;
   [[nodiscard]] std::uint32_t end_of(std::size_t job) const;
+  [[nodiscard]] std::uint32_t cuts_used() const { return parts_used_ - static_cast<std::uint32_t>(jobs_.size()); }
   [[nodiscard]] const units::piece_classes* classes() const { return jobs_.front()->units; }
   [[nodiscard]] std::uint32_t row_room() const;
   [[nodiscard]] std::uint32_t first_piece_of(std::size_t job) const;
@@ -71,7 +74,9 @@ class frame_batch {
   // page-locked
   pinned_memory frames_;
   pinned_memory blocks_;
-  pinned_memory group_ends_;
+  pinned_memory groups_;
+  pinned_memory cuts_;
+  pinned_memory last_bytes_;
   pinned_memory results_;
   pinned_memory totals_;
   pinned_memory class_table_;
@@ -80,7 +85,12 @@ class frame_batch {
   device_memory compressed_;
   device_memory device_frames_;
   device_memory device_blocks_;
-  device_memory device_group_ends_;
+  device_memory device_groups_;
+  device_memory device_cuts_;
+  device_memory places_of_cuts_;
+  device_memory part_extents_;
+  device_memory part_ends_;
+  device_memory device_last_bytes_;
   device_memory codes_;
   device_memory decoded_;
   device_memory literals_;
@@ -101,6 +111,9 @@ class frame_batch {
   std::uint64_t text_used_ = 0;
   std::uint32_t frames_used_ = 0;
   std::uint32_t blocks_used_ = 0;
+  std::uint32_t parts_used_ = 0;
+  bool is_divided_ = false;  // some jobs have cuts
+  bool has_lines_ = false;   // of lines
 };
 
 }  // namespace gpuhist::gpu::cuda::zstd

@@ -2,6 +2,8 @@
 
 #include "gpu/cuda/kernels/lane_private.hpp"
 #include "gpu/cuda/kernels/launch.cuh"
+#include "gpu/cuda/units/delimiter_search.hpp"
+#include "gpu/cuda/units/lanes.hpp"
 #include "gpu/cuda/units/unit_kernels.hpp"
 #include "gpu/cuda/zstd/decode.hpp"
 
@@ -12,6 +14,8 @@ namespace {
 
 constexpr unsigned values = 256;
 constexpr unsigned extent_threads = 128;
+constexpr unsigned search_threads = 128;
+constexpr unsigned divide_threads = 32;  // there are few groups
 
 // A frame that was rejected has no text.
 __global__ void __launch_bounds__(extent_threads) write_extents(const frame_launch launch) {
@@ -23,14 +27,76 @@ __global__ void __launch_bounds__(extent_threads) write_extents(const frame_laun
   launch.extents[index] = {begin, begin + bytes};
 }
 
-// A block of threads for each group, a thread for each value.
-__global__ void __launch_bounds__(values) sum_groups(const frame_launch launch) {
-  const unsigned group = blockIdx.x;
+// A block of threads for each row, a thread for each value. The sum of the rows from `first` on, before `end`.
+__device__ void sum_rows(const frame_launch& launch, std::uint32_t first, std::uint32_t end) {
   std::uint32_t sum = 0;
-  for (std::uint32_t i = group == 0 ? 0 : launch.group_ends[group - 1]; i < launch.group_ends[group]; ++i) {
-    sum += launch.rows[std::size_t{i} * values + threadIdx.x];
+  for (std::uint32_t i = first; i < end; ++i) sum += launch.rows[std::size_t{i} * values + threadIdx.x];
+  launch.totals[std::size_t{blockIdx.x} * values + threadIdx.x] = sum;
+}
+
+__global__ void __launch_bounds__(values) sum_groups(const frame_launch launch) {
+  const text_division& division = launch.division;
+  sum_rows(launch, division.first_frame_of(blockIdx.x), division.groups[blockIdx.x].frame_end);
+}
+
+__global__ void __launch_bounds__(values) sum_parts(const frame_launch launch) {
+  const text_division& division = launch.division;
+  const unsigned part = blockIdx.x;
+  sum_rows(launch, part == 0 ? 0 : division.part_ends[part - 1], division.part_ends[part]);
+  if (threadIdx.x == 0) division.last_bytes[part] = last_byte_of(division, part);
+}
+
+// A warp for each cut.
+__global__ void __launch_bounds__(search_threads) find_lines(const text_division division) {
+  const units::warp_lanes lanes;
+  const std::uint32_t cut = (blockIdx.x * search_threads + threadIdx.x) / units::warp_lanes::size;
+  if (cut >= division.cut_count()) return;
+  const std::uint32_t group = group_of_cut(division, cut);
+  if (division.groups[group].unit != cut_unit::lines) return;
+  const std::uint32_t begin = division.lines.extents[division.first_frame_of(group)].begin;
+  const std::uint32_t place = units::delimiter_end(lanes, division.lines, begin, division.cuts[cut]);
+  if (lanes.rank() == 0) division.places[cut] = place;
+}
+
+__global__ void __launch_bounds__(divide_threads) divide_groups(const text_division division) {
+  const unsigned group = blockIdx.x * divide_threads + threadIdx.x;
+  if (group < division.group_count) divide_group(division, group);
+}
+
+cudaError_t launch_count(const frame_launch& launch, const extent* extents, std::uint32_t count, cudaStream_t stream) {
+  return kernels::launch_lane_private({.bytes = reinterpret_cast<const std::byte*>(launch.batch.text),
+                                       .extents = extents,
+                                       .extent_count = count,
+                                       .rows = launch.rows,
+                                       .chunk_bytes = launch.text_room,
+                                       .multiprocessors = launch.multiprocessors},
+                                      stream);
+}
+
+cudaError_t launch_groups(const frame_launch& launch, cudaStream_t stream) {
+  const cudaError_t code = launch_count(launch, launch.extents, launch.batch.frame_count, stream);
+  if (code != cudaSuccess) return code;
+  return kernels::queue(sum_groups, {.blocks = launch.division.group_count, .threads = values}, stream, launch);
+}
+
+cudaError_t launch_parts(const frame_launch& launch, cudaStream_t stream) {
+  const text_division& division = launch.division;
+  const std::uint32_t cuts = division.cut_count();
+  cudaError_t code = cudaSuccess;
+  if (division.has_lines && cuts > 0) {
+    constexpr std::uint32_t searches = search_threads / units::warp_lanes::size;
+    code = units::launch_delimiter_counts(division.lines, stream);
+    if (code != cudaSuccess) return code;
+    code = kernels::queue(find_lines, {.blocks = (cuts + searches - 1) / searches, .threads = search_threads}, stream,
+                          division);
+    if (code != cudaSuccess) return code;
   }
-  launch.totals[std::size_t{group} * values + threadIdx.x] = sum;
+  const std::uint32_t blocks = (division.group_count + divide_threads - 1) / divide_threads;
+  code = kernels::queue(divide_groups, {.blocks = blocks, .threads = divide_threads}, stream, division);
+  if (code != cudaSuccess) return code;
+  code = launch_count(launch, division.extents, launch.batch.frame_count + cuts, stream);
+  if (code != cudaSuccess) return code;
+  return kernels::queue(sum_parts, {.blocks = division.part_count, .threads = values}, stream, launch);
 }
 
 }  // namespace
@@ -44,15 +110,7 @@ cudaError_t launch_frames(const frame_launch& launch, cudaStream_t stream) {
                         {.blocks = (frames + extent_threads - 1) / extent_threads, .threads = extent_threads}, stream,
                         launch);
   if (code != cudaSuccess) return code;
-  code = kernels::launch_lane_private({.bytes = reinterpret_cast<const std::byte*>(launch.batch.text),
-                                       .extents = launch.extents,
-                                       .extent_count = frames,
-                                       .rows = launch.rows,
-                                       .chunk_bytes = launch.text_room,
-                                       .multiprocessors = launch.multiprocessors},
-                                      stream);
-  if (code != cudaSuccess) return code;
-  code = kernels::queue(sum_groups, {.blocks = launch.group_count, .threads = values}, stream, launch);
+  code = launch.division.cuts == nullptr ? launch_groups(launch, stream) : launch_parts(launch, stream);
   if (code != cudaSuccess || launch.units.text == nullptr) return code;
   return units::launch_units(launch.units, stream);
 }

@@ -37,7 +37,13 @@ frame_decoder::limits limits_for(std::uint64_t lane_bytes) {
   constexpr std::uint64_t alignment = 4096;
   const std::uint64_t text = std::min(max_text, lane_bytes / 7 * 2 / alignment * alignment);
   const auto frames = static_cast<std::uint32_t>(std::max<std::uint64_t>(text / text_of_frame, 256));
-  return {.compressed_bytes = text / 4, .text_bytes = text, .frames = frames, .blocks = frames + frames / 2};
+  // a row of each part is part of the memory of a lane, so there are fewer where memory is little
+  constexpr std::uint32_t max_parts = 4096;
+  return {.compressed_bytes = text / 4,
+          .text_bytes = text,
+          .frames = frames,
+          .blocks = frames + frames / 2,
+          .parts = std::min(max_parts, frames)};
 }
 
 }  // namespace
@@ -138,6 +144,7 @@ void frame_lane::add_to_tallies(std::size_t job) noexcept {
     ++tallies_.rejected_groups;
     return;
   }
+  if (done.measures_only) return;
   ++tallies_.groups;
   tallies_.frames += done.frames.size();
   tallies_.text_bytes += done.text_bytes;

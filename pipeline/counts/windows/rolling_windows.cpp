@@ -32,6 +32,16 @@ void rolling_windows::cut(std::span<const std::byte> text, const text_owner& own
   run_and_notify([&] { cutter_.cut(text, owner, name, now(), parts); });
 }
 
+void rolling_windows::cut_parts(std::span<const planned_part> text, const text_owner& owner, const source_name& name,
+                                std::vector<pane_part>& parts) {
+  run_and_notify([&] { cutter_.cut_parts(text, owner, name, now(), parts); });
+}
+
+std::uint64_t rolling_windows::missing_in_pane(input_id input) const {
+  const std::scoped_lock lock(mutex_);
+  return cutter_.missing_in_pane(input);
+}
+
 void rolling_windows::conclude(const text_owner& frame, bool verified) {
   run_and_notify([&] { cutter_.conclude(frame, verified); });
 }

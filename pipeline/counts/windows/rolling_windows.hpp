@@ -53,6 +53,9 @@ class rolling_windows {
   // As the members of window_cutter, at the present time.
   void cut(std::span<const std::byte> text, const text_owner& owner, const source_name& name,
            std::vector<pane_part>& parts);
+  void cut_parts(std::span<const planned_part> text, const text_owner& owner, const source_name& name,
+                 std::vector<pane_part>& parts);
+  [[nodiscard]] std::uint64_t missing_in_pane(input_id input) const;
   void conclude(const text_owner& frame, bool verified);
   void abandon(input_id input, group_id group);
   pane_id break_off(input_id input, const std::string& error);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <stdexcept>
 #include <utility>
 
 namespace gpuhist::pipeline {
@@ -52,8 +53,7 @@ void window_cutter::open_pane(stream& current, window_time now) {
   current.last = now + pane_time_;
 }
 
-void window_cutter::cut(std::span<const std::byte> text, const text_owner& owner, const source_name& name,
-                        window_time now, std::vector<pane_part>& parts) {
+window_cutter::stream& window_cutter::begin_text(const text_owner& owner, const source_name& name, window_time now) {
   if (is_new(owner.input)) {
     if (name_ && shape_.per_input && !shape_.interleaved) end_input(input_, now);
     input_ = owner.input;
@@ -62,6 +62,20 @@ void window_cutter::cut(std::span<const std::byte> text, const text_owner& owner
   stream& current = stream_for(owner.input, now);
   catch_up(current, now);
   current.source = name_;
+  return current;
+}
+
+// The text of the owner that was just cut is in the open pane.
+void window_cutter::add_to_pane(stream& current, const text_owner& owner, window_time now) {
+  note_frame(owner, current.open->pane);
+  if (!current.open->source) current.open->source = name_;
+  if (shape_.unit != pane_unit::milliseconds) current.last = now;
+  if (current.remaining == 0) end_pane(current);
+}
+
+void window_cutter::cut(std::span<const std::byte> text, const text_owner& owner, const source_name& name,
+                        window_time now, std::vector<pane_part>& parts) {
+  stream& current = begin_text(owner, name, now);
   for (std::size_t at = 0; at < text.size();) {
     if (!current.open) open_pane(current, now);
     const std::size_t taken = fill_pane(current, text.subspan(at));
@@ -69,10 +83,31 @@ void window_cutter::cut(std::span<const std::byte> text, const text_owner& owner
     current.offset += taken;
     if (taken > 0) current.ends_line = text[at - 1] == std::byte{'\n'};  // 0: an earlier attempt to end the pane failed
     parts.push_back({.end = at, .pane = current.open->pane});
-    note_frame(owner, current.open->pane);
-    if (!current.open->source) current.open->source = name_;
-    if (shape_.unit != pane_unit::milliseconds) current.last = now;
-    if (current.remaining == 0) end_pane(current);
+    add_to_pane(current, owner, now);
+  }
+}
+
+std::uint64_t window_cutter::missing_in_pane(input_id input) const {
+  const auto found = streams_.find(stream_of(input));
+  if (found == streams_.end() || !found->second.open || found->second.remaining == 0) return shape_.pane;
+  return found->second.remaining;
+}
+
+void window_cutter::cut_parts(std::span<const planned_part> text, const text_owner& owner, const source_name& name,
+                              window_time now, std::vector<pane_part>& parts) {
+  stream& current = begin_text(owner, name, now);
+  if (current.open && current.remaining == 0) end_pane(current);  // an earlier attempt failed
+  std::size_t at = 0;
+  for (const planned_part& each : text) {
+    if (each.bytes == 0) continue;
+    if (!current.open) open_pane(current, now);
+    if (each.units > current.remaining) throw std::logic_error("a planned part is longer than its pane");
+    current.remaining -= each.units;
+    current.offset += each.bytes;
+    current.ends_line = each.ends_line;
+    at += static_cast<std::size_t>(each.bytes);
+    parts.push_back({.end = at, .pane = current.open->pane});
+    add_to_pane(current, owner, now);
   }
 }
 

@@ -23,6 +23,13 @@
 
 namespace gpuhist::pipeline {
 
+/// A text that was divided where pane_planner says, or what is left of it after its last pane.
+struct planned_part {
+  std::uint64_t bytes = 0;
+  std::uint64_t units = 0;  ///< bytes or lines, as panes
+  bool ends_line = false;   ///< its last byte is '\n'
+};
+
 /// Not thread-safe. Precondition: the times of the calls ascend.
 class window_cutter {
  public:
@@ -37,6 +44,15 @@ class window_cutter {
   /// Appends the panes of a text of 1 byte or more that arrived at `now`. `name`: of the input; used if is_new().
   void cut(std::span<const std::byte> text, const text_owner& owner, const source_name& name, window_time now,
            std::vector<pane_part>& parts);
+
+  /// Bytes or lines that the open pane of the input's stream lacks; those of a pane if none is open. Panes are not of
+  /// time.
+  [[nodiscard]] std::uint64_t missing_in_pane(input_id input) const;
+
+  /// As cut(), for a text whose parts are known, none of which is in several panes. Appends a pane for each part with
+  /// text. Throws std::logic_error if a part is longer than what its pane lacks.
+  void cut_parts(std::span<const planned_part> text, const text_owner& owner, const source_name& name, window_time now,
+                 std::vector<pane_part>& parts);
 
   /// Closes the windows of time that have ended, with text or without.
   void pass_time(window_time now);
@@ -100,6 +116,8 @@ class window_cutter {
 
   [[nodiscard]] stream_id stream_of(input_id input) const;
   stream& stream_for(input_id input, window_time now);
+  stream& begin_text(const text_owner& owner, const source_name& name, window_time now);
+  void add_to_pane(stream& current, const text_owner& owner, window_time now);
   void open_pane(stream& current, window_time now);
   void note_frame(const text_owner& owner, pane_id pane);
   std::size_t fill_pane(stream& current, std::span<const std::byte> text) const;

@@ -5,6 +5,7 @@
 #include "async/channel.hpp"
 #include "async/event_loop.hpp"
 #include "pipeline/counts/input_failure.hpp"
+#include "pipeline/counts/windows/pane_planner.hpp"
 #include "pipeline/flow/decoding/compressed_inputs.hpp"
 #include "pipeline/flow/decoding/frame_divider.hpp"
 #include "pipeline/flow/decoding/frame_search.hpp"
@@ -71,6 +72,7 @@ struct compressed_inputs::compressed_input {
   std::shared_ptr<block_reader> blocks{};
   std::deque<group_pointer> running{};  // groups that are not retired, the oldest first
   group_pointer current{};              // the group that receives bytes
+  std::optional<pane_planner> panes{};  // of text that devices decode; nothing: it continues where text was cut last
   std::uint64_t text_bytes = 0;         // of retired groups, up to the one that ends the input
   std::uint64_t compressed_bytes = 0;   // up to the end of these groups
   bool has_ended = false;               // a retired group ends the input, or must be decoded again
@@ -139,6 +141,9 @@ struct compressed_inputs::group {
   std::optional<std::uint64_t> frames_at_end{};  // group_end::frames; set before the end of `blocks`
   async::event may_request_window{};             // a large one
   async::event may_request_context{};            // it holds no blocks, or no earlier group without a context does
+  // With windows, whose text is cut in order:
+  group_pointer previous{};    // group of the input; null: there is none, or it has ended
+  async::event panes_known{};  // where the panes of its text end is planned, or it has ended
   async::event ended{};
 
   // Text that an idle thread passes and commits while the next text is decoded. The thread uses `frame_bytes` and

@@ -17,7 +17,7 @@ std::string compressed_inputs::manner_of(const compressed_input& input) const {
   const std::string manner(splitter.manner());
   if (input.groups > 1 && !input.is_decoded_again && is_limited_in_order(input))
     return "one frame after the other, because of --max-output";
-  if (input.groups > 1 && !options_.in_order_for.empty()) {
+  if (input.groups > 1 && input.device_groups == 0 && !options_.in_order_for.empty()) {
     return "one frame after the other, because of " + std::string(options_.in_order_for);
   }
   if (input.device_groups > 0) return "on the device, in groups of frames";
@@ -209,11 +209,17 @@ async::task<> compressed_inputs::begin_group(compressed_input& input, const io::
   task->start = start;
   if (input.running.empty()) task->text_before = input.text_bytes;
   input.running.push_back(task);
+  std::exception_ptr error;
   try {
     spawn(task);
   } catch (...) {
+    error = std::current_exception();
+  }
+  if (error) {
+    if (task->previous) co_await task->previous->ended.wait();
+    if (task->end.failure) end_group(*task, nullptr);  // it was opened in the counts
     input.running.pop_back();
-    throw;
+    std::rethrow_exception(error);
   }
   input.current = task;
   ++input.groups;
@@ -230,13 +236,14 @@ async::task<> compressed_inputs::acquire_first_context(group& task) {
   }
 }
 
-// A group that was opened in the counts is always closed there, also after an exception.
+// A group that was opened in the counts must be closed there: after an exception, by the caller, if it has a failure.
 void compressed_inputs::spawn(const group_pointer& task) {
   compressed_input& input = task->input;
   async::task<> decoding = decode(task);
   task->owner = {.input = input.id, .group = counts_.open_group(input.id), .frame = 1};
   {
     const std::scoped_lock lock(input.mutex);
+    if (options_.windows != nullptr && input.running_groups > 0) task->previous = input.youngest;
     input.youngest = task;
     if (++input.running_groups == 1) task->may_request_window.set();
   }
@@ -248,7 +255,6 @@ void compressed_inputs::spawn(const group_pointer& task) {
   } catch (...) {
     task->end.failure = no_memory();
     task->text_before = 0;  // it has no text
-    end_group(*task, nullptr);
     throw;
   }
 }

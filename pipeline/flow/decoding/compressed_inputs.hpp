@@ -26,6 +26,7 @@
 #include "pipeline/flow/decoding/part_queue.hpp"
 #include "pipeline/flow/statistics/feed_notes.hpp"
 #include "pipeline/flow/text_taps.hpp"
+#include "pipeline/flow/window_divider.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -58,6 +59,7 @@ class compressed_inputs {
     std::uint64_t max_text = ~std::uint64_t{0};  ///< bytes of text of one input; an input with more is refused
     bool skip_damage = false;                    ///< continue after damaged frames
     text_taps* text_to = nullptr;                ///< receives the text of each input; null: none does
+    window_divider* windows = nullptr;           ///< divides the text; null: there are no windows
     device_frames* device = nullptr;             ///< decodes groups of zstd frames; null: the host decodes all
     std::uint64_t min_device_bytes = 0;  ///< of a file; the host decodes smaller ones, and streams unless it is 0
     std::string_view in_order_for{};     ///< for statistics: the option for which frames are decoded in order
@@ -108,6 +110,12 @@ class compressed_inputs {
   async::task<> decode(group_pointer task);
   void end_group(group& task, std::exception_ptr error) noexcept;
   async::task<bool> decode_on_device(group& task);
+  async::task<bool> count_on_device(group& task);
+  async::task<bool> divide_on_device(group& task);
+  async::task<std::optional<std::uint32_t>> measure_text(group& task) const;
+  gpu::text_cuts plan_panes(compressed_input& input, std::uint32_t units) const;
+  async::task<> add_panes(group& task, const decoded_group& text, const gpu::text_cuts& cuts);
+  [[nodiscard]] bool keeps_order() const;
   async::task<> acquire_context(group& task);
   async::task<> acquire_first_context(group& task);
   async::task<> observe_units(group& task, const decoded_group& text);

@@ -116,7 +116,7 @@ std::deque<block> staged_group::take_blocks() {
 }
 
 device_frames::device_frames(gpu::engine& engine, const settings& with)
-    : engine_(engine), settings_(with), slots_(with.slots) {}
+    : engine_(engine), settings_(with), slots_(with.slots), incomplete_(with.in_order ? 1 : max_incomplete) {}
 
 // The decoder of an engine that wakes devices may be there later.
 bool device_frames::start() {
@@ -167,7 +167,8 @@ std::string device_frames::note() const {
 
 async::task<std::optional<staged_group>> device_frames::begin_group(std::span<const std::byte> begin, bool waits) {
   if (is_too_long(begin) || are_units_too_short() || !start()) co_return std::nullopt;
-  if (measures_units() && has_failed_) co_return std::nullopt;  // all contexts decode, not only the one in reserve
+  if ((measures_units() || settings_.in_order) && has_failed_)
+    co_return std::nullopt;  // all contexts decode, not only the one in reserve
   async::semaphore::permit incomplete;
   std::shared_ptr<staging_slot> slot;
   if (settings_.shares) {
@@ -196,32 +197,43 @@ bool device_frames::is_too_long(std::span<const std::byte> begin) const {
          parsed.header.content_bytes.value_or(0) > usual_ratio * max_slots_of_group() * slot_bytes();
 }
 
-bool device_frames::fits(const staged_group& group, const encoded_frames& frames) const {
+bool device_frames::fits(const staged_group& group, std::size_t cuts) const {
   const gpu::frame_decoder::limits most = decoder_->max_job();
+  const encoded_frames& frames = *group.frames();
   return group.size() <= most.compressed_bytes && frames.text_room <= most.text_bytes &&
-         frames.frames.size() <= most.frames && frames.blocks.size() <= most.blocks;
+         frames.frames.size() + cuts <= most.frames && frames.blocks.size() <= most.blocks && cuts < most.parts;
 }
 
-async::task<std::optional<decoded_group>> device_frames::decode(staged_group& group) {
+async::task<> device_frames::list(staged_group& group) const {
   const auto pieces = group.pieces();
-  const std::optional<encoded_frames> frames =
-      list_frames({.size = group.size(), .copy = [&](std::uint64_t at, std::span<std::byte> to) {
-                     copy_from(pieces, slot_bytes(), at, to);
-                   }});
-  if (frames && measures_units()) co_await group.reserve_rows(expected_row_bytes(frames->text_room));
+  group.frames_ = list_frames({.size = group.size(), .copy = [&](std::uint64_t at, std::span<std::byte> to) {
+                                 copy_from(pieces, slot_bytes(), at, to);
+                               }});
+  group.is_listed_ = true;
+  if (group.frames_ && measures_units()) co_await group.reserve_rows(expected_row_bytes(group.frames_->text_room));
   group.complete();
-  if (!frames || !fits(group, *frames)) co_return std::nullopt;
+}
+
+async::task<std::optional<decoded_group>> device_frames::decode(staged_group& group, counting how) {
+  if (!group.is_listed_) co_await list(group);
+  const encoded_frames* const frames = group.frames();
+  const std::size_t cuts = how.cuts == nullptr ? 0 : how.cuts->after.size();
+  if (frames == nullptr || !fits(group, cuts)) co_return std::nullopt;
   decoded_group result{.text_bytes = 0, .frames = frames->frames.size()};
-  result.row.resize(engine_.layout().columns());
+  result.rows.resize((cuts + 1) * engine_.layout().columns());
+  if (how.cuts != nullptr) result.last_bytes.resize(cuts + 1);
   if (frames->frames.empty()) co_return result;
   async::event completed;
   std::exception_ptr failure;
-  gpu::frame_job job{.pieces = pieces,
+  gpu::frame_job job{.pieces = group.pieces(),
                      .frames = frames->frames,
                      .blocks = frames->blocks,
                      .text_room = frames->text_room,
-                     .row = result.row,
+                     .cuts = how.cuts,
+                     .rows = result.rows,
+                     .last_bytes = result.last_bytes,
                      .units = settings_.units,
+                     .measures_only = how.measures_only,
                      .on_complete = [&](gpu::frame_job&, std::exception_ptr error) {
                        failure = std::move(error);
                        completed.set();

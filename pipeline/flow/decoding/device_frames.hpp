@@ -39,6 +39,9 @@ class staged_group {
   /// No more bytes follow.
   void complete() noexcept { incomplete_.release(); }
 
+  /// Null: they are not listed yet, or devices do not decode them.
+  [[nodiscard]] const encoded_frames* frames() const { return frames_ ? &*frames_ : nullptr; }
+
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] std::vector<std::span<const std::byte>> pieces() const;
 
@@ -62,16 +65,20 @@ class staged_group {
   [[nodiscard]] bool may_have_more_slots() const;
   async::task<std::shared_ptr<staging_slot>> next_slot();
 
+  friend class device_frames;
   std::vector<std::shared_ptr<staging_slot>> slots_;
   std::vector<std::shared_ptr<staging_slot>> row_slots_;
   std::uint64_t size_ = 0;
+  bool is_listed_ = false;
+  std::optional<encoded_frames> frames_{};
 };
 
 /// The text of a group that was decoded on a device. Valid as long as the staged_group keeps its slots.
 struct decoded_group {
   std::uint64_t text_bytes = 0;
   std::uint64_t frames = 0;
-  std::vector<std::uint32_t> row{};  ///< of all text
+  std::vector<std::uint32_t> rows{};       ///< one for each part; without cuts for all text
+  std::vector<std::uint8_t> last_bytes{};  ///< with cuts, of each part; 0: it has no text
   /// Rows of the pieces of units, in the memory of the staged_group; empty: units were not measured.
   std::vector<std::span<const std::uint32_t>> unit_rows{};
 };
@@ -83,6 +90,7 @@ class device_frames {
     staging_slots::settings slots{};  ///< memory for compressed bytes that are collected or on the device
     bool shares = false;              ///< the host decodes what finds no free slot
     bool takes_all = false;           ///< frames that will hardly fit are collected, too
+    bool in_order = false;            ///< groups are collected one after the other, and may wait for those before them
     std::size_t group_bytes = 0;      ///< minimum compressed size of a group, except the last
     const gpu::cuda::units::piece_classes* units = nullptr;  ///< null: units are not measured. Borrowed
   };
@@ -93,7 +101,7 @@ class device_frames {
   /// Groups that are collected at the same time unless the host shares the work, so that the first ones are soon
   /// complete. They have at most three quarters of the slots. All other slots are free, or used by groups that the
   /// device or the host decodes, and such a group returns its slots when it ends. So a group that waits for a slot gets
-  /// one.
+  /// one. With settings::in_order a single group is collected: all other groups with slots are before it.
   static constexpr std::uint32_t max_incomplete = 24;
 
   /// `engine` outlives it. Nothing is allocated before start().
@@ -121,8 +129,19 @@ class device_frames {
   /// append(), unless the host shares the work; the bytes of such a group arrive without delay. Throws std::bad_alloc.
   async::task<std::optional<staged_group>> begin_group(std::span<const std::byte> begin, bool waits);
 
-  /// Decodes whole frames. Nothing: the device does not decode them, or failed; the host must. Throws std::bad_alloc.
-  async::task<std::optional<decoded_group>> decode(staged_group& group);
+  /// Lists the frames of a group, to which no more bytes are appended. Throws std::bad_alloc.
+  async::task<> list(staged_group& group) const;
+
+  /// How the text of a group is counted.
+  struct counting {
+    const gpu::text_cuts* cuts = nullptr;  ///< null: as one part
+    bool measures_only = false;            ///< gpu::frame_job
+  };
+
+  /// Decodes whole frames, which are listed first unless they are listed already. Nothing: the device does not decode
+  /// them, or failed; the host must. Throws std::bad_alloc.
+  async::task<std::optional<decoded_group>> decode(staged_group& group, counting how);
+  async::task<std::optional<decoded_group>> decode(staged_group& group) { return decode(group, counting()); }
 
  private:
   friend class staged_group;
@@ -131,7 +150,7 @@ class device_frames {
   [[nodiscard]] bool are_units_too_short() const;
   bool try_start();
   void note_failure(const std::exception_ptr& why) noexcept;
-  [[nodiscard]] bool fits(const staged_group& group, const encoded_frames& frames) const;
+  [[nodiscard]] bool fits(const staged_group& group, std::size_t cuts) const;
   [[nodiscard]] std::uint64_t expected_row_bytes(std::uint64_t text_bytes) const;
   void note_pieces(const gpu::frame_job& job);
   void keep(std::vector<std::shared_ptr<staging_slot>> slots);
@@ -144,7 +163,7 @@ class device_frames {
   staging_slots slots_;
   std::vector<std::shared_ptr<staging_slot>> lost_slots_;  // under the mutex: a failed device may still write to them
   std::atomic<bool> has_failed_ = false;                   // the device
-  async::semaphore incomplete_{max_incomplete};
+  async::semaphore incomplete_;
   std::atomic<std::uint64_t> bytes_of_piece_{32};  // of text, as expected
 };
 

@@ -45,6 +45,8 @@ void append(const io::zstd_layout& frame, std::uint64_t block_limit, std::uint64
                          .type = type_of(each.header.type),
                          .frame = index});
   }
+  if (!frame.header.content_bytes) to.stated_text.reset();
+  if (to.stated_text) *to.stated_text += *frame.header.content_bytes;
   to.text_room += (text_room + text_alignment - 1) / text_alignment * text_alignment;
 }
 

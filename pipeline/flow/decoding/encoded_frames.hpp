@@ -14,7 +14,8 @@ namespace gpuhist::pipeline {
 struct encoded_frames {
   std::vector<gpu::cuda::zstd::encoded_frame> frames;
   std::vector<gpu::cuda::zstd::encoded_block> blocks;
-  std::uint64_t text_room = 0;  ///< for all frames
+  std::uint64_t text_room = 0;                   ///< for all frames
+  std::optional<std::uint64_t> stated_text = 0;  ///< bytes, as the headers say; nothing: some do not
 };
 
 /// Lists the frames of `bytes`, which are less than 4 GiB; skippable ones are left out. Nothing: the bytes are not

@@ -1,0 +1,38 @@
+// The decoder of zstd frames on a device: the rows of the parts of a text.
+#include "gpu/cuda/fused_runtime.hpp"
+#include "gpu/cuda/zstd/frame_lanes.hpp"
+#include "tests/gpu/frame_groups.hpp"
+#include "tests/support/device_arrays.hpp"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <random>
+#include <vector>
+
+using namespace gpuhist::gpu;
+using namespace gpuhist::gpu::cuda;
+
+TEST_CASE("on a device a text that is divided at numbers of bytes or lines has a row and a last byte for each part") {
+  if (gpuhist::test::no_device()) return;
+  const std::unique_ptr<runtime> owned = make_runtime();
+  fused_runtime api(*owned);
+  device_properties properties;
+  REQUIRE(api.properties(0, properties) == 0);
+  const std::vector<zstd::frame_device> devices{
+      {.api = api, .number = 0, .label = "device 0", .multiprocessors = properties.multiprocessors}};
+  zstd::frame_lanes decoder(devices, std::uint64_t{256} << 20U, partition::identity());
+  std::mt19937 random(1);  // NOLINT(*-msc51-cpp): the same texts on every run
+  for (unsigned round = 0; round < 300; ++round) {
+    CAPTURE(round);
+    std::vector<std::unique_ptr<frame_group>> groups;
+    for (auto left = 1 + random() % 8; left > 0; --left) {
+      const gpuhist::test::decoder_sample sample = frames_to_divide(random);
+      groups.push_back(std::make_unique<frame_group>(api, sample, std::size_t{1} << 20U));
+      if (random() % 4 != 0) groups.back()->divide(random_cuts(random, sample.plain, 200));
+    }
+    for (const auto& each : groups) decoder.submit(each->prepare());
+    for (const auto& each : groups) each->wait();
+    for (const auto& each : groups) each->check_decoded();
+  }
+}
