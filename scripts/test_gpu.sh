@@ -55,6 +55,7 @@ tests() {
   local suite begun=$SECONDS
   check 'device tests' "$bundle/bin/test_gpu_device"
   check 'zstd on the device' "$bundle/bin/test_zstd_device"
+  check 'parts of text on the device' "$bundle/bin/test_frame_lanes_device"
   check 'units on the device' "$bundle/bin/test_unit_device"
   check 'samples on the device' "$bundle/bin/test_samples_device"
   check 'kernel catalogue' "$bundle/bin/test_kernel_catalogue"
