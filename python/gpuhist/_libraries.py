@@ -207,8 +207,9 @@ class Jax:
         return bool(self._jax.config.jax_enable_x64)
 
     def _with_64_bits(self) -> contextlib.AbstractContextManager[Any]:
-        manager = getattr(self._jax, "enable_x64", None) or self._jax.experimental.enable_x64  # since JAX 0.8
-        return manager(True)  # type: ignore[no-any-return]
+        if hasattr(self._jax, "enable_x64"):  # since JAX 0.8
+            return self._jax.enable_x64(True)  # type: ignore[no-any-return]
+        return self._jax.experimental.enable_x64(True)  # type: ignore[no-any-return]
 
 
 def library_of(tensor: Any) -> Library | None:
