@@ -18,7 +18,7 @@ There are no gradients: tensors that require grad are a ValueError. Otherwise as
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpuhist import _core
@@ -54,9 +54,10 @@ def histogram2d(x: Any, y: Any, bins: Sequence[int], range: Sequence[float], wei
     return _histogram2d(x, y, bins, range, weights)
 
 
-def _operator(name: str, signature: str) -> Any:
+def _operator(name: str, signature: str) -> Callable[[Callable[..., Any]], Any]:
     unsafe = getattr(_torch.Tag, "cudagraph_unsafe", None)  # the tables of the bins are copied from host memory
-    return _torch.library.custom_op(f"gpuhist::{name}", mutates_args=(), schema=signature, tags=() if unsafe is None else (unsafe,))
+    tags = () if unsafe is None else (unsafe,)
+    return _torch.library.custom_op(f"gpuhist::{name}", mutates_args=(), schema=signature, tags=tags)  # type: ignore[no-any-return]
 
 
 @_operator("histogram", "(Tensor x, int bins, float lower, float upper, Tensor? weights=None, int channels=1) -> Tensor")
