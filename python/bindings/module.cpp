@@ -7,7 +7,9 @@ NB_MODULE(_core, core) {
   bind_errors(core);
   bind_results(core);
   bind_arrow(core);
+  bind_dlpack(core);
   bind_samples(core);
+  bind_device_samples(core);
   bind_windows(core);
   bind_options(core);
   bind_counter(core);

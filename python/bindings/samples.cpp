@@ -1,44 +1,23 @@
-// Histograms of samples that are not bytes. gpuhist/_samples.py passes addresses of NumPy arrays, which it keeps alive
-// during the call, so that arrays of any type, stride and alignment are read where they lie.
+// Histograms of samples that are not bytes, in host memory.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <gpuhist/samples.hpp>
 
-#include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
+#include "array_view.hpp"
 #include "bind.hpp"
-#include "values.hpp"
 
 namespace nb = nanobind;
 using namespace nanobind::literals;
 
 namespace gpuhist::python {
 namespace {
-
-constexpr std::array sample_types{"uint8", "int8",    "uint16",   "int32",   "uint32",
-                                  "int64", "float16", "bfloat16", "float32", "float64"};
-constexpr std::array weight_types{"float32", "float64", "int32"};
-
-sample_type type_named(const std::string& name) { return value_of<sample_type>(sample_types, name, "type of samples"); }
-
-/// An array of NumPy in memory of the caller.
-struct view {
-  std::uintptr_t address = 0;
-  std::uint64_t frames = 0;
-  unsigned channels = 1;
-  std::int64_t stride = 0;
-  std::string type{};
-
-  [[nodiscard]] const void* data() const { return reinterpret_cast<const void*>(address); }
-  [[nodiscard]] sample_view samples() const { return {data(), frames, channels, stride}; }
-  [[nodiscard]] weight_view weights() const {
-    return {data(), value_of<weight_type>(weight_types, type, "type of weights"), channels, stride};
-  }
-};
 
 /// A new NumPy array with the values.
 template <class Value>
@@ -61,27 +40,27 @@ nb::object row_of(std::size_t size, const Add& add) {
   return as_array(std::move(row));
 }
 
-nb::object count(const sample_bins& bins, const view& samples, unsigned threads) {
+nb::object count(const sample_bins& bins, const array_view& samples, unsigned threads) {
   return row_of<std::uint64_t>(samples.channels * bins.row_size(), [&](std::span<std::uint64_t> rows) {
     count_samples(bins, samples.samples(), rows, threads);
   });
 }
 
-nb::object sum(const sample_bins& bins, const view& samples, const view& weights, unsigned threads) {
+nb::object sum(const sample_bins& bins, const array_view& samples, const array_view& weights, unsigned threads) {
   return row_of<double>(samples.channels * bins.row_size(), [&](std::span<double> rows) {
     sum_samples(bins, samples.samples(), weights.weights(), rows, threads);
   });
 }
 
-nb::object count_pairs(const sample_bins& x_bins, const view& x, const sample_bins& y_bins, const view& y,
+nb::object count_pairs(const sample_bins& x_bins, const array_view& x, const sample_bins& y_bins, const array_view& y,
                        unsigned threads) {
   const joint_samples joint{x_bins, x.samples(), y_bins, y.samples()};
   return row_of<std::uint64_t>(joint.row_size(),
                                [&](std::span<std::uint64_t> row) { count_joint(joint, row, threads); });
 }
 
-nb::object sum_pairs(const sample_bins& x_bins, const view& x, const sample_bins& y_bins, const view& y,
-                     const view& weights, unsigned threads) {
+nb::object sum_pairs(const sample_bins& x_bins, const array_view& x, const sample_bins& y_bins, const array_view& y,
+                     const array_view& weights, unsigned threads) {
   const joint_samples joint{x_bins, x.samples(), y_bins, y.samples()};
   return row_of<double>(joint.row_size(),
                         [&](std::span<double> row) { sum_joint(joint, weights.weights(), row, threads); });
@@ -105,10 +84,12 @@ void bind_bins(nb::module_& core) {
 
 void bind_samples(nb::module_& core) {
   bind_bins(core);
-  nb::class_<view>(core, "View")
-      .def("__init__",
-           [](view* self, std::uintptr_t address, std::uint64_t frames, unsigned channels, std::int64_t stride,
-              const std::string& type) { new (self) view{address, frames, channels, stride, type}; });
+  nb::class_<array_view>(core, "View")
+      .def(
+          "__init__",
+          [](array_view* self, std::uintptr_t address, std::uint64_t frames, unsigned channels, std::int64_t stride,
+             const std::string& type) { new (self) array_view{address, frames, channels, stride, type}; },
+          "address"_a, "frames"_a, "channels"_a, "stride"_a, "type"_a);
   core.def("count_samples", count);
   core.def("sum_samples", sum);
   core.def("count_pairs", count_pairs);

@@ -23,6 +23,11 @@ if PACKAGE:
 PATIENCE = 60  # seconds until a test that waits gives up
 
 
+def campaign(usual):
+    """How many random cases are run: `usual`, a tenth with CAMPAIGN=sample (CI), 10,000 with CAMPAIGN=all."""
+    return {"sample": usual // 10, "all": 10_000}.get(os.environ.get("CAMPAIGN"), usual)
+
+
 def text(size, seed=1):
     """Letters, digits, line feeds and some bytes that are not ASCII."""
     values = bytes(random.Random(seed).choices(b"abcdefghij  0123456789\nXYZ\x00\xc3\xa4", k=min(size, 100_003)))
