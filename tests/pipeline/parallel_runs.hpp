@@ -149,13 +149,19 @@ inline decoder_sample random_archive(dice& random, std::uint32_t chunk_bytes, st
   return builder.build();
 }
 
-inline pipeline::run_hooks shuffled(unsigned seed, std::optional<std::uint64_t> failing_job = {}) {
-  return {.make_engine = [seed, failing_job](std::string_view, const gpu::engine_request& request) {
-    const shuffling_decoder::settings decoding{
-        .seed = seed, .rejects_one_of = seed % 3 == 0 ? 4U : 0U, .fails_one_of = seed % 5 == 0 ? 6U : 0U};
-    return gpu::engine_choice{.taken = std::make_unique<shuffling_device>(request.counted, decoding, seed, failing_job),
-                              .reason = {}};
+/// Runs over an engine that completes jobs in any order, and decodes frames as `decoding` says.
+inline pipeline::run_hooks shuffled(const shuffling_decoder::settings& decoding,
+                                    std::optional<std::uint64_t> failing_job = {}) {
+  return {.make_engine = [decoding, failing_job](std::string_view, const gpu::engine_request& request) {
+    return gpu::engine_choice{
+        .taken = std::make_unique<shuffling_device>(request.counted, decoding, decoding.seed, failing_job),
+        .reason = {}};
   }};
+}
+
+inline pipeline::run_hooks shuffled(unsigned seed, std::optional<std::uint64_t> failing_job = {}) {
+  return shuffled({.seed = seed, .rejects_one_of = seed % 3 == 0 ? 4U : 0U, .fails_one_of = seed % 5 == 0 ? 6U : 0U},
+                  failing_job);
 }
 
 /// A pipe that contains an archive, and a name to open it by. A thread writes it, because the pipe may be too small.

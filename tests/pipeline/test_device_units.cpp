@@ -40,13 +40,7 @@ test::decoder_sample archive_of_lines(test::dice& random) {
 
 // Rejects none, some or all groups; fails on some of them or none.
 run_hooks device_of(std::uint32_t seed) {
-  return {.make_engine = [seed](std::string_view, const gpu::engine_request& request) {
-    const unsigned rejects[] = {0, 1, 2, 3};
-    const test::shuffling_decoder::settings decoding{
-        .seed = seed, .rejects_one_of = rejects[seed % 4], .fails_one_of = seed % 5 == 0 ? 3U : 0U};
-    return gpu::engine_choice{.taken = std::make_unique<test::shuffling_device>(request.counted, decoding, seed),
-                              .reason = {}};
-  }};
+  return test::shuffled({.seed = seed, .rejects_one_of = seed % 4, .fails_one_of = seed % 5 == 0 ? 3U : 0U});
 }
 
 plan plan_of_run(test::dice& random, std::vector<std::string> inputs) {

@@ -66,4 +66,17 @@ def optional(name):
         return None
 
 
+# Types of samples that NumPy has.
+SAMPLE_TYPES = ("uint8", "int8", "uint16", "int32", "uint32", "int64", "float16", "float32", "float64")
+
+
+def samples_of(generator, name, size):
+    """Values of one of SAMPLE_TYPES by a generator of NumPy, also outside of usual ranges."""
+    numpy = optional("numpy")
+    if numpy.dtype(name).kind in "iu":
+        limits = numpy.iinfo(name)
+        return generator.integers(max(limits.min, -1000), min(limits.max, 1000), size, dtype=name, endpoint=True)
+    return generator.normal(0, 10, size).astype(name)
+
+
 main = unittest.main

@@ -13,7 +13,7 @@ import sys
 import unittest
 import unittest.mock
 
-from support import campaign, main, optional
+from support import SAMPLE_TYPES, campaign, main, optional, samples_of
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # JAX leaves memory to the others
 os.environ.setdefault("JAX_PLATFORMS", "cuda,cpu")
@@ -26,16 +26,6 @@ if numpy is None:
     print("skipped: NumPy is not installed")
     sys.exit(77)
 
-ALL_TYPES = ("uint8", "int8", "uint16", "int32", "uint32", "int64", "float16", "float32", "float64")
-
-
-def sample(generator, name, size):
-    """Values of a type, also outside the ranges that are used."""
-    if numpy.dtype(name).kind in "iu":
-        limits = numpy.iinfo(name)
-        return generator.integers(max(limits.min, -1000), min(limits.max, 1000), size, dtype=name, endpoint=True)
-    return generator.normal(0, 10, size).astype(name)
-
 
 class Behaviour:
     """What holds for every library. Subclasses have:
@@ -45,7 +35,7 @@ class Behaviour:
     counts, sums, joint: types of results; exact_edges: whether edges are the bits of NumPy
     """
 
-    types = bound_types = ALL_TYPES
+    types = bound_types = SAMPLE_TYPES
     counts, sums, joint = "int64", "float64", "float64"
     exact_edges = True
     cases = 300
@@ -82,7 +72,7 @@ class Behaviour:
             generator, choose = numpy.random.default_rng(seed), random.Random(seed)
             span = choose.choice((None, (-20, 20), (0, 255), (3, 3)))
             name = choose.choice(self.bound_types if span is None else self.types)
-            x = sample(generator, name, choose.choice((0, 1, 7, 1000, 100_000)))
+            x = samples_of(generator, name, choose.choice((0, 1, 7, 1000, 100_000)))
             bins = choose.choice((1, 2, 10, 256, 5000, [-5, 0, 1.5, 40], numpy.linspace(-3, 3, 100)))
             if name not in self.bound_types and isinstance(bins, int) and span is None:
                 continue
@@ -147,7 +137,7 @@ class Behaviour:
         for seed in range(campaign(self.cases // 10)):
             generator, choose = numpy.random.default_rng(seed), random.Random(seed)
             name, size = choose.choice(("float32", "int32", "float16")), choose.choice((1, 9, 5000))
-            x, y = sample(generator, name, size), sample(generator, name, size)
+            x, y = samples_of(generator, name, size), samples_of(generator, name, size)
             bins = choose.choice((10, (3, 5), [0, 1, 2.5], ([-9, 0, 9], 4)))
             span = choose.choice((None, [(-20, 20), (-5, 5)]))
             with self.subTest(seed=seed, type=name, bins=bins, range=span):
@@ -368,7 +358,7 @@ torch, cupy, jax = (optional(name) if has_device() else None for name in ("torch
 @unittest.skipUnless(torch and torch.cuda.is_available(), "no PyTorch with a CUDA device")
 class WithTorch(Behaviour, Strided, unittest.TestCase):
     kind = torch and torch.Tensor
-    bound_types = tuple(name for name in ALL_TYPES if name not in ("uint16", "uint32"))
+    bound_types = tuple(name for name in SAMPLE_TYPES if name not in ("uint16", "uint32"))
     cases = 1000
 
     def tensor(self, array):
@@ -483,7 +473,7 @@ def jax_has_device():
 @unittest.skipUnless(jax and jax_has_device(), "no JAX with a CUDA device")
 class WithJax(Behaviour, unittest.TestCase):
     kind = jax and jax.Array
-    types = bound_types = tuple(name for name in ALL_TYPES if name not in ("int64", "float64"))
+    types = bound_types = tuple(name for name in SAMPLE_TYPES if name not in ("int64", "float64"))
     counts, sums, joint = "int32", "float32", "float32"
     exact_edges = False
     cases = 40  # each shape is compiled

@@ -5,20 +5,11 @@ import sys
 import unittest
 import warnings
 
-from support import main, optional
+from support import SAMPLE_TYPES, main, optional, samples_of
 
 import gpuhist
 
 numpy = optional("numpy")
-TYPES = ("uint8", "int8", "uint16", "int32", "uint32", "int64", "float16", "float32", "float64")
-
-
-def sample(generator, name, size):
-    """Values of a type; of floating-point types also with a NaN and infinities, if there are many."""
-    if numpy.dtype(name).kind in "iu":
-        limits = numpy.iinfo(name)
-        return generator.integers(max(limits.min, -1000), min(limits.max, 1000), size, dtype=name, endpoint=True)
-    return generator.normal(0, 10, size).astype(name)
 
 
 @unittest.skipIf(numpy is None, "NumPy is not installed")
@@ -32,10 +23,16 @@ class Samples(unittest.TestCase):
             else:
                 numpy.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
 
+    def test_arrays_of_any_strides_are_those_of_numpy(self):
+        x = numpy.arange(24, dtype="int32").reshape(2, 3, 4)
+        for strided in (numpy.broadcast_to(numpy.int32(7), 1000), numpy.broadcast_to(x[0, 0], (50, 4)), x.T, x[::-1], x[:, ::2, 1:3]):
+            with self.subTest(strides=strided.strides):
+                self.assert_same(gpuhist.histogram(strided, 10, (0, 24)), numpy.histogram(strided, 10, (0, 24)))
+
     def test_random_histograms_are_those_of_numpy(self):
         for seed in range(500):
             generator, choose = numpy.random.default_rng(seed), random.Random(seed)
-            x = sample(generator, choose.choice(TYPES), choose.choice((0, 1, 7, 1000, 100_000)))
+            x = samples_of(generator, choose.choice(SAMPLE_TYPES), choose.choice((0, 1, 7, 1000, 100_000)))
             bins = choose.choice((1, 2, 10, 256, [-5, 0, 1.5, 40], numpy.linspace(-3, 3, 100)))
             span = choose.choice((None, (-20, 20), (0, 255), (3, 3)))
             with self.subTest(seed=seed, type=x.dtype.name, size=x.size, bins=bins, range=span):
@@ -92,7 +89,7 @@ class Samples(unittest.TestCase):
         for seed in range(100):
             generator, choose = numpy.random.default_rng(seed), random.Random(seed)
             name, size = choose.choice(("float32", "float64")), choose.choice((1, 9, 5000))
-            x, y = sample(generator, name, size), sample(generator, name, size)
+            x, y = samples_of(generator, name, size), samples_of(generator, name, size)
             bins = choose.choice((10, (3, 5), [0, 1, 2.5], ([-9, 0, 9], 4)))
             span = choose.choice((None, [(-20, 20), (-5, 5)]))
             with self.subTest(seed=seed, type=name, bins=bins, range=span):
