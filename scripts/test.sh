@@ -3,7 +3,8 @@
 #   scripts/test.sh [CTEST ARGUMENTS]  the tests of the build with warnings as errors (preset dev)
 #   scripts/test.sh --all              the steps of CI: these tests, formatting, installation, clang-tidy of changed
 #                                      files, the quick part of each sanitizer; of large tests a sample
-#   scripts/test.sh --long             all tests as a whole: before an issue is closed
+#   scripts/test.sh --long [STEP...]   all tests as a whole: before an issue is closed. They take hours; the steps can run
+#                                      one by one: tests, host-only, tidy, address, thread
 # docs/testing.md lists the checks of each step. A failed step does not stop the others. The exit status is 0 only if
 # all steps passed.
 set -euo pipefail
@@ -13,7 +14,7 @@ source scripts/build.sh
 
 mode=${1:-}
 case $mode in --all | --long) shift ;; *) mode= ;; esac
-ctest_arguments=("$@")
+arguments=("$@") # of ctest, or steps of --long
 failed=()
 
 # step TITLE COMMAND...: runs the command with a line before and after it. A failure is recorded and does not end the
@@ -79,9 +80,20 @@ quick_thread_sanitizer() { build tsan gpuhist gpuhist_race_tests && sampled_test
 
 without_cuda() { build host-only gpuhist && installed_program host-only; }
 
+long_step() {
+  case $1 in
+    tests) step 'tests (dev)' build_and_test dev ;;
+    host-only) step 'the build without CUDA, installed' without_cuda ;;
+    tidy) step 'clang-tidy, all files' scripts/tidy.sh --all ;;
+    address) step 'tests (address and undefined behaviour sanitizers)' build_and_test asan -LE long ;;
+    thread) step 'tests (thread sanitizer)' build_and_test tsan -LE long ;;
+    *) step "'$1' is no step: tests, host-only, tidy, address, thread" false ;;
+  esac
+}
+
 if [[ $mode == --long ]]; then setup --long; else setup --all; fi
 case $mode in
-  '') step 'tests (dev)' build_and_test dev -LE long ${ctest_arguments[@]+"${ctest_arguments[@]}"} ;;
+  '') step 'tests (dev)' build_and_test dev -LE long ${arguments[@]+"${arguments[@]}"} ;;
   --all)
     step 'build (ci)' build ci
     step 'tests (ci)' sampled_tests ci -LE long
@@ -92,11 +104,8 @@ case $mode in
     step 'thread sanitizer, quick part' quick_thread_sanitizer
     ;;
   --long)
-    step 'tests (dev)' build_and_test dev
-    step 'the build without CUDA, installed' without_cuda
-    step 'clang-tidy, all files' scripts/tidy.sh --all
-    step 'tests (address and undefined behaviour sanitizers)' build_and_test asan -LE long
-    step 'tests (thread sanitizer)' build_and_test tsan -LE long
+    if ((!${#arguments[@]})); then arguments=(tests host-only tidy address thread); fi
+    for name in "${arguments[@]}"; do long_step "$name"; done
     ;;
 esac
 

@@ -6,7 +6,8 @@
 #   scripts/tidy.sh --record   the same; if they pass, the present commit is written to scripts/tidy_passed, which must
 #                              then be committed
 #   scripts/tidy.sh --all      all these sources; if they pass, their commit is written to scripts/tidy_passed, which
-#                              must then be committed
+#                              must then be committed. Takes hours; if it is interrupted, the next pass leaves out what
+#                              passed (scripts/tidy_source.py)
 #   scripts/tidy.sh FILE...    these sources or folders. Tests are checked only if named (they take twice as long as the
 #                              program)
 set -euo pipefail
@@ -57,9 +58,7 @@ else
   [[ $chosen ]] || exit 0
 fi
 
-xargs -P "$(nproc)" -n 2 bash -c '
-  output=$(clang-tidy-19 --quiet --extra-arg=-Wno-unknown-warning-option -p "$1" "$0" 2>&1) && echo "  ok $0" && exit
-  grep -v -e "warnings generated" -e "warnings treated as errors" <<<"$output"; exit 1' <<<"$chosen"
+xargs -P "$(nproc)" -n 2 python3 -B scripts/tidy_source.py <<<"$chosen"
 
 if [[ ${1:-} == --all || ${1:-} == --record ]]; then
   if [[ -z $(git status --porcelain -- "${folders[@]}") ]]; then git rev-parse HEAD >"$passed"; fi
