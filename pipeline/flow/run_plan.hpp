@@ -36,6 +36,7 @@ struct buffer_plan {
   std::uint32_t blocks = 0;              ///< number of blocks per open compressed input
   std::uint32_t extra_blocks = 0;        ///< number of further blocks, shared by inputs of several frames
   std::uint32_t open_inputs = 0;         ///< most compressed inputs that are open at once
+  std::uint32_t open_on_device = 0;      ///< the same, once a device decodes; fewer than open_inputs: as many
   std::uint32_t decoders = 0;            ///< most decoders that work at once
   std::uint32_t group_bytes = 0;         ///< fewest compressed bytes for a decoder of their own
   std::uint32_t device_slot_bytes = 0;   ///< of page-locked memory for compressed bytes that a device decodes

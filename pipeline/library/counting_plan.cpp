@@ -149,7 +149,8 @@ std::uint64_t bytes_of_inputs(const file_options& options, const counting_plan& 
 }
 
 std::uint64_t read_ahead_bytes(const buffer_plan& buffers) {
-  return std::uint64_t{buffers.block_bytes} * (buffers.blocks * buffers.open_inputs + buffers.extra_blocks);
+  const std::uint64_t open = std::max(buffers.open_inputs, buffers.open_on_device);
+  return std::uint64_t{buffers.block_bytes} * (buffers.blocks * open + buffers.extra_blocks);
 }
 
 // Every decoder holds the slot that it fills, and so does the reader of plain text. With fewer slots than these, all of
@@ -354,9 +355,8 @@ void plan_device_decoding(const file_options& file, counting_plan& planned) {
   buffers.device_group_bytes = file.skip_damage ? 1 : static_cast<std::uint32_t>(mib);  // as group_bytes
   buffers.device_slots =
       static_cast<std::uint32_t>(std::min(max_bytes, buffers.memory_limit / share_of_memory) / slot_bytes);
-  if (planned.forecast.cuda && !planned.windows &&
-      buffers.memory_limit >= std::uint64_t{4} * most_open * buffers.blocks * buffers.block_bytes) {
-    buffers.open_inputs = std::max(buffers.open_inputs, most_open);
+  if (!planned.windows && buffers.memory_limit >= std::uint64_t{4} * most_open * buffers.blocks * buffers.block_bytes) {
+    buffers.open_on_device = most_open;
   }
 }
 

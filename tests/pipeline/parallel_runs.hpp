@@ -115,6 +115,7 @@ inline void decode_on_device(dice& random, pipeline::plan& planned) {
   buffers.device_slots = random.one_of({1U, 2U, 5U, 64U, 1000U});
   buffers.more_device_slots = random(1, 9);
   buffers.device_group_bytes = random.one_of({1U, 50U, 3000U});
+  buffers.open_on_device = random(0, 4);
 }
 
 /// A plan with random buffers, of any size that a run must support; the smallest sizes are as likely as others.

@@ -34,11 +34,13 @@ struct narrow_buffers {
         slot_bytes(random.one_of({16U, 64U, 1024U})),
         device_slots(random.one_of({1U, 2U, 5U, 64U})),
         host_takes_some(random(0, 1) == 0),
+        open_on_device(random(0, 4)),
         max_text(random(0, 1) == 0 ? unlimited : random(1, 50 * chunk_bytes)) {
     if (random(0, 2) != 0) return;
     has_windows = true;
     decoders = 2;  // one in reserve
     host_takes_some = false;
+    open_on_device = 0;
     max_text = unlimited;
   }
 
@@ -47,6 +49,7 @@ struct narrow_buffers {
   std::uint32_t slot_bytes;
   std::uint32_t device_slots;
   bool host_takes_some;    // groups for which no slot is free
+  std::uint32_t open_on_device;
   std::uint64_t max_text;  // of an input
   bool has_windows = false;
 };
@@ -96,13 +99,14 @@ run_counts decode_shuffled(const std::vector<test::decoder_sample>& archives, co
         notes.decompress, slots, collected, divider.get());
     device_frames device(engine,
                          {.slots = {.slot_bytes = narrow.slot_bytes, .max_slots = narrow.device_slots, .more_slots = 1},
-                          .shares = narrow.host_takes_some,
+                          .host_shares = narrow.host_takes_some,
                           .takes_all = true,
                           .in_order = narrow.has_windows,
                           .group_bytes = 1});
     compressed_inputs inputs({.block_bytes = narrow.block_bytes,
                               .own_blocks = 2,
                               .open_inputs = narrow.has_windows ? 1U : 2U,
+                              .open_on_device = narrow.open_on_device,
                               .threads = 1,
                               .group_bytes = 1,
                               .max_text = narrow.max_text,

@@ -344,6 +344,7 @@ async::task<> compressed_inputs::decode_blocks(group& task) {
   task.frame_begin = task.start.compressed_bytes;
   task.frames_ended = task.start.frames;
   for (;;) {
+    open_more_if_device_is_ready();
     const block next = co_await next_block(task);
     if (!next.end && !stop_.stop_requested()) co_await take_block(task, next);
     const std::uint64_t reached = task.lost         ? task.skipped_to

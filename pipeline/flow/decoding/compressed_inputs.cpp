@@ -180,6 +180,23 @@ std::size_t compressed_inputs::max_groups(const compressed_input& input) const {
   return input.on_device ? std::max<std::size_t>(groups, options_.device->max_slots()) : groups;
 }
 
+// A device decodes a frame in order, so it needs many inputs. Before it is ready, these would all wait for the host.
+void compressed_inputs::open_more_if_device_is_ready() {
+  if (options_.open_on_device <= options_.open_inputs || has_opened_more_) return;
+  if (options_.device == nullptr || !options_.device->start() || has_opened_more_.exchange(true)) return;
+  open_permits_.add(options_.open_on_device - options_.open_inputs);
+}
+
+// The bytes of streams may be late, so they do not wait for memory. If the host shares the work, half of its contexts
+// decode what finds no free slot: with more, no thread would be left to read for the device.
+async::task<std::optional<staged_group>> compressed_inputs::begin_staging(const compressed_input& input,
+                                                                          std::span<const std::byte> begin) {
+  open_more_if_device_is_ready();
+  const bool is_file = std::holds_alternative<io::file_source>(*input.source);
+  const bool waits = is_file && !(options_.device->host_shares() && contexts_.are_half_free());
+  co_return co_await options_.device->begin_group(begin, waits);
+}
+
 // Limits how far groups run ahead of the oldest one, because their counts wait for its end. After damage no group is
 // begun. If the text is passed through in order, the earlier groups have ended before there is a context, so no bytes
 // after the damage are decoded. `begin`: the first bytes of the group.
@@ -192,8 +209,7 @@ async::task<> compressed_inputs::begin_group(compressed_input& input, const io::
   }
   const auto task = std::make_shared<group>(input);
   if (input.on_device && !begin.empty()) {
-    const bool is_file = std::holds_alternative<io::file_source>(*input.source);
-    auto staged = co_await options_.device->begin_group(begin, is_file);
+    auto staged = co_await begin_staging(input, begin);
     if (staged) {
       task->staged.emplace(std::move(*staged));
       ++input.device_groups;

@@ -54,6 +54,7 @@ class compressed_inputs {
     std::size_t own_blocks = 0;                  ///< for each open input
     std::size_t extra_blocks = 0;                ///< shared by inputs that have several groups
     std::size_t open_inputs = 1;                 ///< at the same time
+    std::size_t open_on_device = 0;              ///< the same, once a device decodes; fewer: as many
     unsigned threads = ~0U;                      ///< threads of the pool
     std::size_t group_bytes = 0;                 ///< minimum compressed size of a group, except the last
     std::uint64_t max_text = ~std::uint64_t{0};  ///< bytes of text of one input; an input with more is refused
@@ -100,6 +101,9 @@ class compressed_inputs {
   async::task<> push(compressed_input& input, const frame_divider::piece& next);
   [[nodiscard]] bool is_limited_in_order(const compressed_input& input) const;
   [[nodiscard]] std::size_t max_groups(const compressed_input& input) const;
+  void open_more_if_device_is_ready();
+  async::task<std::optional<staged_group>> begin_staging(const compressed_input& input,
+                                                         std::span<const std::byte> begin);
   async::task<> begin_group(compressed_input& input, const io::decode_start& start, std::span<const std::byte> begin);
   static void end_blocks(compressed_input& input);
   void spawn(const group_pointer& task);
@@ -154,6 +158,7 @@ class compressed_inputs {
   async::first_failure& failures_;
   const std::shared_ptr<block_pool> blocks_;
   async::semaphore open_permits_;  // one for each open input
+  std::atomic<bool> has_opened_more_ = false;
   async::task_group feeding_;
   std::atomic<std::uint64_t> copied_bytes_ = 0;  // of groups that wait for those before them
 };

@@ -107,6 +107,11 @@ void decode_contexts::lease::release() noexcept {
   permit_.release();
 }
 
+bool decode_contexts::are_half_free() {
+  const std::scoped_lock lock(mutex_);
+  return free_.size() * 2 >= contexts_.size();
+}
+
 void decode_contexts::flush(std::vector<cut_mark>& marks) {
   for (decode_context& each : contexts_) marks.push_back(each.cut.flush());
 }

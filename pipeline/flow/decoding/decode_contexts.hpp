@@ -139,6 +139,9 @@ class decode_contexts {
 
   [[nodiscard]] std::size_t size() const { return contexts_.size(); }
 
+  /// Whether at least half of the contexts are not in use. Another thread may change that at once.
+  [[nodiscard]] bool are_half_free();
+
  private:
   const decoded_counting counting_;
   async::semaphore large_windows_;  // bytes

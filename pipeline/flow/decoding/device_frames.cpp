@@ -169,16 +169,11 @@ async::task<std::optional<staged_group>> device_frames::begin_group(std::span<co
   if (is_too_long(begin) || are_units_too_short() || !start()) co_return std::nullopt;
   if ((measures_units() || settings_.in_order) && has_failed_)
     co_return std::nullopt;  // all contexts decode, not only the one in reserve
-  async::semaphore::permit incomplete;
-  std::shared_ptr<staging_slot> slot;
-  if (settings_.shares) {
-    waits = false;
-    slot = slots_.try_acquire();
-  } else {
-    incomplete = incomplete_.try_acquire();
-    if (!incomplete && waits) incomplete = co_await incomplete_.acquire();
-    if (incomplete) slot = co_await slots_.acquire();
-  }
+  async::semaphore::permit incomplete = incomplete_.try_acquire();
+  if (!incomplete && waits) incomplete = co_await incomplete_.acquire();
+  if (!incomplete) co_return std::nullopt;
+  std::shared_ptr<staging_slot> slot = slots_.try_acquire();
+  if (!slot && (waits || !settings_.host_shares)) slot = co_await slots_.acquire();
   if (!slot) co_return std::nullopt;
   co_return staged_group(*this, std::move(slot), std::move(incomplete), waits);
 }

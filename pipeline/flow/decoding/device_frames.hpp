@@ -88,7 +88,7 @@ class device_frames {
  public:
   struct settings {
     staging_slots::settings slots{};  ///< memory for compressed bytes that are collected or on the device
-    bool shares = false;              ///< the host decodes what finds no free slot
+    bool host_shares = false;         ///< the host decodes what finds no free slot and does not wait for one
     bool takes_all = false;           ///< frames that will hardly fit are collected, too
     bool in_order = false;            ///< groups are collected one after the other, and may wait for those before them
     std::size_t group_bytes = 0;      ///< minimum compressed size of a group, except the last
@@ -98,8 +98,7 @@ class device_frames {
   /// A larger group is decoded on the host: few groups at once do not keep a device busy.
   static constexpr std::uint32_t max_share_of_group = 32;
 
-  /// Groups that are collected at the same time unless the host shares the work, so that the first ones are soon
-  /// complete. They have at most three quarters of the slots. All other slots are free, or used by groups that the
+  /// Groups that are collected at the same time, so that the first ones are soon complete. They have at most three quarters of the slots. All other slots are free, or used by groups that the
   /// device or the host decodes, and such a group returns its slots when it ends. So a group that waits for a slot gets
   /// one. With settings::in_order a single group is collected: all other groups with slots are before it.
   static constexpr std::uint32_t max_incomplete = 24;
@@ -120,13 +119,14 @@ class device_frames {
     return std::max<std::size_t>(1, max_slots() / max_share_of_group);
   }
 
+  [[nodiscard]] bool host_shares() const { return settings_.host_shares; }
   [[nodiscard]] bool measures_units() const { return settings_.units != nullptr; }
 
   /// Why the host decodes all frames, or those after a failure of the device; empty: it does not.
   [[nodiscard]] std::string note() const;
 
   /// The next group, whose first bytes are these; nothing: the host is to decode it. `waits`: for memory, here and in
-  /// append(), unless the host shares the work; the bytes of such a group arrive without delay. Throws std::bad_alloc.
+  /// append(); the bytes of such a group arrive without delay. Throws std::bad_alloc.
   async::task<std::optional<staged_group>> begin_group(std::span<const std::byte> begin, bool waits);
 
   /// Lists the frames of a group, to which no more bytes are appended. Throws std::bad_alloc.
