@@ -35,6 +35,7 @@ struct narrow_buffers {
         device_slots(random.one_of({1U, 2U, 5U, 64U})),
         host_takes_some(random(0, 1) == 0),
         open_on_device(random(0, 4)),
+        window_bytes(random.one_of<std::uint64_t>({64U << 10U, 1U << 20U})),
         max_text(random(0, 1) == 0 ? unlimited : random(1, 50 * chunk_bytes)) {
     if (random(0, 2) != 0) return;
     has_windows = true;
@@ -48,8 +49,9 @@ struct narrow_buffers {
   std::uint32_t block_bytes;
   std::uint32_t slot_bytes;
   std::uint32_t device_slots;
-  bool host_takes_some;    // groups for which no slot is free
+  bool host_takes_some;  // groups for which no slot is free
   std::uint32_t open_on_device;
+  std::uint64_t window_bytes;
   std::uint64_t max_text;  // of an input
   bool has_windows = false;
 };
@@ -95,8 +97,8 @@ run_counts decode_shuffled(const std::vector<test::decoder_sample>& archives, co
   {
     test::shuffling_executor pool(seed);
     decode_contexts contexts(
-        {.number = narrow.decoders, .reserved = narrow.has_windows ? 1U : 0U, .window_bytes = 1U << 20U}, nullptr, {},
-        notes.decompress, slots, collected, divider.get());
+        {.number = narrow.decoders, .reserved = narrow.has_windows ? 1U : 0U, .window_bytes = narrow.window_bytes},
+        nullptr, {}, notes.decompress, slots, collected, divider.get());
     device_frames device(engine,
                          {.slots = {.slot_bytes = narrow.slot_bytes, .max_slots = narrow.device_slots, .more_slots = 1},
                           .host_shares = narrow.host_takes_some,

@@ -119,9 +119,10 @@ void compressed_inputs::end_group(group& task, std::exception_ptr error) noexcep
   }
   if (!task.text_before)
     task.end.max_text_before = options_.max_text - std::min(options_.max_text, task.end.text_bytes);
+  task.input.end_holding(task);
   {
     const std::scoped_lock lock(task.input.mutex);
-    if (--task.input.running_groups == 1) task.input.youngest->may_request_window.set();
+    --task.input.running_groups;
   }
   try {
     counts_.close_group(task.owner.input, task.owner.group, task.end);
@@ -169,6 +170,7 @@ async::task<bool> compressed_inputs::decode_on_device(group& task) {
 async::task<bool> compressed_inputs::count_on_device(group& task) {
   if (!co_await stage(task)) co_return false;
   task.input.end_collecting(task);
+  task.input.end_holding(task);
   const std::optional<decoded_group> text = co_await options_.device->decode(*task.staged);
   if (!text || !try_add(task, text->text_bytes)) co_return false;
   note_reached(task, task.start.compressed_bytes + task.staged->size());
@@ -183,6 +185,7 @@ async::task<bool> compressed_inputs::count_on_device(group& task) {
 async::task<bool> compressed_inputs::divide_on_device(group& task) {
   if (!co_await stage(task)) co_return false;
   task.input.end_collecting(task);
+  task.input.end_holding(task);
   const std::optional<std::uint32_t> units = co_await measure_text(task);
   if (!units) co_return false;
   if (task.previous) co_await task.previous->panes_known.wait();

@@ -93,6 +93,7 @@ struct compressed_inputs::compressed_input {
   std::mutex mutex{};
   group_pointer youngest{};           // under the mutex
   std::size_t running_groups = 0;     // under the mutex: groups that have not ended
+  std::size_t holding_groups = 0;     // under the mutex: of them, those that may hold blocks of the reader
   std::deque<group*> collecting{};    // under the mutex: groups that may hold blocks and have no context, oldest first
   std::size_t blocks_with_parts = 0;  // under the mutex: blocks that the reader owns; 0: no group has parts
 
@@ -106,6 +107,9 @@ struct compressed_inputs::compressed_input {
 
   // It holds none any more, or has a context. Any thread; may be called again.
   void end_collecting(group& ended) noexcept;
+
+  // It holds no blocks from here on. Any thread; may be called again.
+  void end_holding(group& ended) noexcept;
 
   // For the first group with parts, the reader takes `more` blocks of its own. Returns how many it has. Any thread.
   std::size_t own_blocks_of_parts(std::size_t more) {
@@ -139,8 +143,9 @@ struct compressed_inputs::group {
   std::optional<part_queue> parts{};             // of the current frame, if threads decode it together
   bool has_asked_for_parts = false;              // how the frame can be divided was determined
   std::optional<std::uint64_t> frames_at_end{};  // group_end::frames; set before the end of `blocks`
-  async::event may_request_window{};             // a large one
+  async::event may_request_window{};             // a large one: it has all its bytes, or no other group holds blocks
   async::event may_request_context{};            // it holds no blocks, or no earlier group without a context does
+  bool may_hold_blocks = false;                  // under the mutex of the input
   // With windows, whose text is cut in order:
   group_pointer previous{};    // group of the input; null: there is none, or it has ended
   async::event panes_known{};  // where the panes of its text end is planned, or it has ended
@@ -178,6 +183,13 @@ inline void compressed_inputs::compressed_input::end_collecting(group& ended) no
   std::erase(collecting, &ended);
   ended.may_request_context.set();
   if (!collecting.empty()) collecting.front()->may_request_context.set();
+}
+
+// The group that waits for more blocks is the youngest one.
+inline void compressed_inputs::compressed_input::end_holding(group& ended) noexcept {
+  const std::scoped_lock lock(mutex);
+  if (!std::exchange(ended.may_hold_blocks, false)) return;
+  if (--holding_groups == 1) youngest->may_request_window.set();
 }
 
 }  // namespace gpuhist::pipeline

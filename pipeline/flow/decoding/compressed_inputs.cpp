@@ -261,7 +261,9 @@ void compressed_inputs::spawn(const group_pointer& task) {
     const std::scoped_lock lock(input.mutex);
     if (options_.windows != nullptr && input.running_groups > 0) task->previous = input.youngest;
     input.youngest = task;
-    if (++input.running_groups == 1) task->may_request_window.set();
+    task->may_hold_blocks = true;
+    ++input.running_groups;
+    if (++input.holding_groups == 1) task->may_request_window.set();
   }
   try {
     if (task->staged) input.begin_collecting(*task);
