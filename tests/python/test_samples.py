@@ -64,7 +64,7 @@ class Samples(unittest.TestCase):
 
     def test_channels_have_a_histogram_each(self):
         picture = numpy.random.default_rng(3).integers(0, 256, (40, 30, 3), dtype="uint8")
-        for image in (picture, picture[::2, ::-1], picture.transpose(1, 0, 2)):
+        for image in (picture, picture[::2, ::-1], picture.transpose(1, 0, 2), picture[..., ::-1], picture[:0, :, ::-1]):
             counts, edges = gpuhist.histogram(image, 16, (0, 256), channels=3)
             for channel in range(3):
                 self.assert_same((counts[channel], edges), numpy.histogram(image[..., channel], 16, (0, 256)))
@@ -96,6 +96,13 @@ class Samples(unittest.TestCase):
                 self.assert_same(gpuhist.histogram2d(x, y, bins, span), numpy.histogram2d(x, y, bins, span))
         weights = numpy.arange(x.size, dtype="float64")
         self.assert_same(gpuhist.histogram2d(x, y, 10, weights=weights), numpy.histogram2d(x, y, 10, weights=weights))
+
+    def test_edges_of_joint_histograms_have_the_common_type_of_both_axes(self):
+        x = numpy.linspace(-1, 1, 100)
+        for types in (("float32", "float64"), ("float16", "int32"), ("int8", "float16"), ("uint8", "int8")):
+            pair = [(x * 100).astype(name) for name in types]
+            with self.subTest(types=types):
+                self.assert_same(gpuhist.histogram2d(*pair, (7, 9)), numpy.histogram2d(*pair, (7, 9)))
 
     def test_what_cannot_be_counted_is_refused(self):
         for given, error in ((numpy.zeros(3, complex), TypeError), (["a"], TypeError)):
