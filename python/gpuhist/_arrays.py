@@ -26,13 +26,13 @@ def views(arrays: Sequence[Memory], channels: int = 1) -> list[_core.View] | Non
     its axes. None if the frames of an array have no common stride, so that a copy would be necessary.
     """
     sizes = arrays[0].shape
+    if 0 in sizes:
+        return [_core.View(each.address, 0, channels, 0, each.type) for each in arrays]
     if channels != 1:
         sizes = sizes[:-1]
         if any(each.strides[-1] != each.itemsize for each in arrays):
             return None
     addresses = [each.address for each in arrays]
-    if 0 in sizes:
-        return [_core.View(each.address, 0, channels, 0, each.type) for each in arrays]
 
     axes = []
     for axis, size in enumerate(sizes):

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 Arrays = HostArrays | DeviceArrays
 
+# Types of samples whose edges are not float64 in NumPy. bfloat16 is binned as float32.
+_EDGE_TYPES = {"float16": "float16", "bfloat16": "float32", "float32": "float32"}
+
 
 def arrays_of(x: Any, others: dict[str, Any], threads: int) -> Arrays:
     """What counts `x`. All arrays must be in the same memory."""
@@ -47,9 +50,8 @@ def _bins(arrays: Arrays, samples: Memory, bins: Any, span: tuple[float, float] 
     if given.ndim == 0:
         lower, upper, typed = _bounds(arrays, samples, "x", span)
         made = _core.even_bins(samples.type, int(given), float(lower), float(upper), typed)
-        is_narrow = samples.type in ("float16", "float32")  # NumPy's edges have the type of such samples
         edges: Any = made.edges()
-        return made, edges.astype(samples.type if is_narrow else "float64", copy=False)
+        return made, edges.astype(_EDGE_TYPES.get(samples.type, "float64"), copy=False)
     return bins_between(samples, given), given
 
 
@@ -123,13 +125,22 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
     return counted(arrays, samples, _core.integer_bins(samples.type, size), weights, 1)
 
 
-def _axis(arrays: Arrays, samples: Memory, name: str, bins: Any, span: tuple[float, float] | None) -> tuple[_core.SampleBins, Any]:
-    """One axis of a joint histogram: NumPy compares the samples with edges of numpy.linspace."""
+def _axis(
+    arrays: Arrays, samples: Memory, name: str, common: Any, bins: Any, span: tuple[float, float] | None
+) -> tuple[_core.SampleBins, Any]:
+    """One axis of a joint histogram: NumPy compares the samples with edges of numpy.linspace. `common` is the type to which
+    NumPy converts the samples of both axes; bounds that are from the samples have it, and so have their edges."""
     edges = arrays.as_numpy(bins)
     if edges.ndim == 0:
-        lower, upper, _ = _bounds(arrays, samples, name, span)
-        edges = even_edges(lower, upper, int(edges))  # of the type of bounds that are from the samples
+        lower, upper, typed = _bounds(arrays, samples, name, span)
+        if typed:
+            lower, upper = common.type(lower), common.type(upper)
+        edges = even_edges(lower, upper, int(edges))
     return bins_between(samples, edges), edges
+
+
+def _common_type(*samples: Memory) -> Any:
+    return _numpy().result_type(*("float32" if each.type == "bfloat16" else each.type for each in samples))
 
 
 def even_edges(lower: Any, upper: Any, bins: int) -> Any:
@@ -163,8 +174,9 @@ def histogram2d(
         raise ValueError(f"x and y: one dimension of the same length is required, not {first.shape} and {second.shape}")
     x_given, y_given = bins if _is_pair(bins) else (bins, bins)
     x_range, y_range = range if range is not None else (None, None)
-    x_bins, x_edges = _axis(arrays, first, "x", x_given, x_range)
-    y_bins, y_edges = _axis(arrays, second, "y", y_given, y_range)
+    common = _common_type(first, second)
+    x_bins, x_edges = _axis(arrays, first, "x", common, x_given, x_range)
+    y_bins, y_edges = _axis(arrays, second, "y", common, y_given, y_range)
     counts = counted_pairs(arrays, (first, second), (x_bins, y_bins), weights)
     return counts, arrays.own(x_edges), arrays.own(y_edges)
 

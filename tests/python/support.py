@@ -23,9 +23,9 @@ if PACKAGE:
 PATIENCE = 60  # seconds until a test that waits gives up
 
 
-def campaign(usual):
-    """How many random cases are run: `usual`, a tenth with CAMPAIGN=sample (CI), 10,000 with CAMPAIGN=all."""
-    return {"sample": usual // 10, "all": 10_000}.get(os.environ.get("CAMPAIGN"), usual)
+def campaign(usual, every=10_000):
+    """How many random cases are run: `usual`, a tenth with CAMPAIGN=sample (CI), `every` with CAMPAIGN=all."""
+    return {"sample": usual // 10, "all": every}.get(os.environ.get("CAMPAIGN"), usual)
 
 
 def text(size, seed=1):

@@ -1,11 +1,11 @@
 """Histograms of NumPy arrays; the oracle is NumPy."""
 
-import random
 import sys
 import unittest
 import warnings
 
-from support import SAMPLE_TYPES, main, optional, samples_of
+from sample_cases import EXACT, INTEGER_TYPES, TYPES, Choices, for_numpy
+from support import campaign, main, optional
 
 import gpuhist
 
@@ -28,15 +28,6 @@ class Samples(unittest.TestCase):
         for strided in (numpy.broadcast_to(numpy.int32(7), 1000), numpy.broadcast_to(x[0, 0], (50, 4)), x.T, x[::-1], x[:, ::2, 1:3]):
             with self.subTest(strides=strided.strides):
                 self.assert_same(gpuhist.histogram(strided, 10, (0, 24)), numpy.histogram(strided, 10, (0, 24)))
-
-    def test_random_histograms_are_those_of_numpy(self):
-        for seed in range(500):
-            generator, choose = numpy.random.default_rng(seed), random.Random(seed)
-            x = samples_of(generator, choose.choice(SAMPLE_TYPES), choose.choice((0, 1, 7, 1000, 100_000)))
-            bins = choose.choice((1, 2, 10, 256, [-5, 0, 1.5, 40], numpy.linspace(-3, 3, 100)))
-            span = choose.choice((None, (-20, 20), (0, 255), (3, 3)))
-            with self.subTest(seed=seed, type=x.dtype.name, size=x.size, bins=bins, range=span):
-                self.assert_same(gpuhist.histogram(x, bins, span), numpy.histogram(x, bins, span))
 
     def test_any_shape_stride_alignment_and_byte_order_is_read(self):
         x = numpy.random.default_rng(1).normal(size=(60, 50))
@@ -64,7 +55,7 @@ class Samples(unittest.TestCase):
 
     def test_channels_have_a_histogram_each(self):
         picture = numpy.random.default_rng(3).integers(0, 256, (40, 30, 3), dtype="uint8")
-        for image in (picture, picture[::2, ::-1], picture.transpose(1, 0, 2)):
+        for image in (picture, picture[::2, ::-1], picture.transpose(1, 0, 2), picture[..., ::-1], picture[:0, :, ::-1]):
             counts, edges = gpuhist.histogram(image, 16, (0, 256), channels=3)
             for channel in range(3):
                 self.assert_same((counts[channel], edges), numpy.histogram(image[..., channel], 16, (0, 256)))
@@ -85,17 +76,12 @@ class Samples(unittest.TestCase):
         with self.assertRaises(TypeError):
             gpuhist.bincount(numpy.array([1.5]))
 
-    def test_joint_histograms_are_those_of_numpy(self):
-        for seed in range(100):
-            generator, choose = numpy.random.default_rng(seed), random.Random(seed)
-            name, size = choose.choice(("float32", "float64")), choose.choice((1, 9, 5000))
-            x, y = samples_of(generator, name, size), samples_of(generator, name, size)
-            bins = choose.choice((10, (3, 5), [0, 1, 2.5], ([-9, 0, 9], 4)))
-            span = choose.choice((None, [(-20, 20), (-5, 5)]))
-            with self.subTest(seed=seed, type=name, bins=bins, range=span):
-                self.assert_same(gpuhist.histogram2d(x, y, bins, span), numpy.histogram2d(x, y, bins, span))
-        weights = numpy.arange(x.size, dtype="float64")
-        self.assert_same(gpuhist.histogram2d(x, y, 10, weights=weights), numpy.histogram2d(x, y, 10, weights=weights))
+    def test_edges_of_joint_histograms_have_the_common_type_of_both_axes(self):
+        x = numpy.linspace(-1, 1, 100)
+        for types in (("float32", "float64"), ("float16", "int32"), ("int8", "float16"), ("uint8", "int8")):
+            pair = [(x * 100).astype(name) for name in types]
+            with self.subTest(types=types):
+                self.assert_same(gpuhist.histogram2d(*pair, (7, 9)), numpy.histogram2d(*pair, (7, 9)))
 
     def test_what_cannot_be_counted_is_refused(self):
         for given, error in ((numpy.zeros(3, complex), TypeError), (["a"], TypeError)):
@@ -127,6 +113,130 @@ class Samples(unittest.TestCase):
         for _ in range(10):
             self.assert_same(gpuhist.histogram(Tensor(x), 7), numpy.histogram(x, 7))
         self.assertEqual(sys.getrefcount(x), before)
+
+
+@unittest.skipIf(numpy is None, "NumPy is not installed")
+class RandomCases(unittest.TestCase):
+    """Random samples, bins and weights. CAMPAIGN=all: 10,000 cases in all."""
+
+    def assert_as_numpy(self, count, count_by_numpy, allowed):
+        """`count` and `count_by_numpy` return the same, or both raise ValueError. Results are counts or sums of weights, and
+        edges. `allowed` returns how much sums may differ."""
+        try:
+            with numpy.errstate(all="ignore"):
+                expected = count_by_numpy()
+        except ValueError:
+            with self.assertRaises(ValueError):
+                count()
+            return
+        found = count()
+        for ours, theirs in zip(found[1:], expected[1:], strict=True):
+            numpy.testing.assert_array_equal(ours, theirs)
+            self.assertEqual(ours.dtype, theirs.dtype)
+        self.assertEqual((found[0].shape, found[0].dtype), (expected[0].shape, expected[0].dtype))
+        wrong = ~(abs(found[0] - expected[0]) <= allowed())
+        self.assertFalse(wrong.any(), (found[0][wrong][:5], expected[0][wrong][:5]))
+
+    def test_histograms_are_those_of_numpy(self):
+        for seed in range(campaign(500, 6000)):
+            choices = Choices(seed)
+            name, channels = choices.choose.choice(TYPES), choices.choose.choice((1, 1, 1, 2, 3, 4))
+            shape = (*choices.shape(choices.frames()), *([channels] if channels > 1 else []))
+            rule = choices.choose.choice(("number", "range", "range", "edges"))
+            x = choices.samples(name, shape, 2**63 - 1 if rule == "range" else EXACT)
+            bins, span = choices.number_of_bins(), None
+            if rule == "range":
+                span = choices.span(x)
+                choices.move_to_edges(x, numpy.linspace(*span, bins + 1))
+            elif rule == "edges":
+                bins = choices.edges(x, min(bins, 2048))
+                choices.move_to_edges(x, bins)
+            weights = choices.weights(shape)
+            x, weights = choices.laid_out(x, name), None if weights is None else choices.laid_out(weights)
+            with self.subTest(seed=seed, type=name, shape=shape, rule=rule, range=span, weights=getattr(weights, "dtype", None)):
+                self.assert_histogram(x, bins, span, weights, channels, choices.threads)
+
+    def assert_histogram(self, x, bins, span, weights, channels, threads):
+        samples = for_numpy(x)
+        numpy_span = (samples.min(), samples.max()) if span is None and samples.size else span
+
+        def by_numpy(added):
+            """The channels have the same bins. Sums are float64."""
+            parts = []
+            for channel in range(channels):
+                part = ... if channels == 1 else (..., channel)
+                parts.append(numpy.histogram(samples[part], bins, numpy_span, weights=None if added is None else added[part]))
+            return (parts[0][0] if channels == 1 else numpy.stack([counts for counts, _ in parts])), parts[0][1]
+
+        added = None if weights is None else weights.astype("float64")
+        self.assert_as_numpy(
+            lambda: gpuhist.histogram(x, bins, span, weights, channels=channels, threads=threads),
+            lambda: by_numpy(added),
+            lambda: allowed_rounding(weights, by_numpy, bins),
+        )
+
+    def test_counts_of_integers_are_those_of_numpy(self):
+        for seed in range(campaign(100, 1500)):
+            choices = Choices(seed)
+            name, frames = choices.choose.choice(INTEGER_TYPES), choices.frames()
+            lowest = choices.choose.choice([0] * 20 + [-3]) if name.startswith("int") else 0
+            highest = min(choices.choose.choice((0, 1, 40, 1000, 70_000, 2**20 - 1)), numpy.iinfo(name).max)
+            x = choices.laid_out(choices.numbers.integers(lowest, highest, frames, dtype=name, endpoint=True))
+            weights, minlength = choices.weights(frames), choices.choose.choice((0, 0, 1, 3000))
+            weights = None if weights is None else choices.laid_out(weights)
+
+            def by_numpy(added):
+                counts = numpy.bincount(x, added, minlength)
+                return [counts if added is None else counts.astype("float64")]  # int64 if there is no sample
+
+            with self.subTest(seed=seed, type=name, size=frames, weights=getattr(weights, "dtype", None), minlength=minlength):
+                self.assert_as_numpy(
+                    lambda: [gpuhist.bincount(x, weights, minlength, threads=choices.threads)],
+                    lambda: by_numpy(weights),
+                    lambda: allowed_rounding(weights, by_numpy),
+                )
+
+    def test_joint_histograms_are_those_of_numpy(self):
+        for seed in range(campaign(200, 2500)):
+            choices = Choices(seed)
+            frames = choices.frames()
+            names = [choices.choose.choice(TYPES) for _ in range(2)]
+            axes = [choices.samples(name, frames) for name in names]
+            bins, spans = [], []
+            for x in axes:
+                rule = choices.choose.choice(("number", "range", "range", "edges"))
+                bins.append(choices.number_of_bins(257) if rule != "edges" else choices.edges(x, choices.number_of_bins(100)))
+                spans.append(choices.span(x) if rule == "range" else None)
+                if spans[-1] is not None:
+                    choices.move_to_edges(x, numpy.linspace(*spans[-1], bins[-1] + 1))
+                elif rule == "edges":
+                    choices.move_to_edges(x, bins[-1])
+            if choices.choose.random() < 0.3 and numpy.size(bins[0]) != 2:  # both axes have these; two edges would be a pair
+                bins = bins[0]
+            weights = choices.weights(frames)
+            weights = None if weights is None else choices.laid_out(weights)
+            x, y = (choices.laid_out(*each) for each in zip(axes, names, strict=True))
+
+            def by_numpy(added):
+                return numpy.histogram2d(for_numpy(x), for_numpy(y), bins, spans, weights=added)
+
+            with self.subTest(seed=seed, types=names, size=frames, ranges=spans, weights=getattr(weights, "dtype", None)):
+                self.assert_as_numpy(
+                    lambda: gpuhist.histogram2d(x, y, bins, spans, weights, threads=choices.threads),
+                    lambda: by_numpy(weights),
+                    lambda: allowed_rounding(weights, by_numpy),
+                )
+
+
+def allowed_rounding(weights, by_numpy, bins=1):
+    """How much counts, or two sums of weights, may differ in each bin: 0 for counts and integers. Each sum of n weights is
+    rounded by at most n 2^-53 times the sum of |w|. Between given edges, NumPy subtracts sums over all lower bins."""
+    if weights is None or weights.dtype.kind != "f":
+        return 0
+    magnitudes = by_numpy(abs(weights.astype("float64")))[0]
+    if numpy.ndim(bins):
+        magnitudes = abs(weights.astype("float64")).sum()
+    return 2 * weights.size * 2.0**-53 * magnitudes
 
 
 if __name__ == "__main__":
