@@ -210,6 +210,23 @@ TEST_CASE("a frame that would hardly fit into the slots of a group is not collec
   CHECK(test::run(eager.pool, eager.frames.begin_group(longer, false)));
 }
 
+TEST_CASE("a decoder is made once a group needs one, not for frames that are too long") {
+  staging fixture(slots_for(2));
+  CHECK_FALSE(fixture.frames.is_ready());
+  const test::byte_vector too_long = test::zstd_frame_of(test::byte_vector(12 * slot_bytes + 1));
+  CHECK_FALSE(test::run(fixture.pool, fixture.frames.begin_group(too_long, false)));
+  CHECK_FALSE(fixture.frames.is_ready());
+  CHECK(fixture.try_group(false));
+  CHECK(fixture.frames.is_ready());
+}
+
+TEST_CASE("the rate of a device is known once it has decoded text") {
+  staging fixture(slots_for(2));
+  CHECK(fixture.frames.text_per_second() == 0);
+  REQUIRE(fixture.decode(fixture.group_of(test::zstd_frame_of(test::byte_vector(100)))));
+  CHECK(fixture.frames.text_per_second() > 0);
+}
+
 TEST_CASE("the blocks that are taken from a group have its bytes in order, and own its slots") {
   staging fixture(shared_with_host(slots_for(3)));
   const test::byte_vector bytes = test::noise(2 * slot_bytes + 9);

@@ -183,17 +183,26 @@ std::size_t compressed_inputs::max_groups(const compressed_input& input) const {
 // A device decodes a frame in order, so it needs many inputs. Before it is ready, these would all wait for the host.
 void compressed_inputs::open_more_if_device_is_ready() {
   if (options_.open_on_device <= options_.open_inputs || has_opened_more_) return;
-  if (options_.device == nullptr || !options_.device->start() || has_opened_more_.exchange(true)) return;
+  if (options_.device == nullptr || !options_.device->is_ready() || has_opened_more_.exchange(true)) return;
   open_permits_.add(options_.open_on_device - options_.open_inputs);
 }
 
-// The bytes of streams may be late, so they do not wait for memory. If the host shares the work, half of its contexts
-// decode what finds no free slot: with more, no thread would be left to read for the device.
+// Whether threads should decode what finds no free slot: not if a device decodes more than all of them could, because
+// they read for it; otherwise half of them.
+bool compressed_inputs::is_host_needed() const {
+  if (!options_.device->host_shares() || !contexts_.are_half_free()) return false;
+  const double busy = notes_.decompress.busy_seconds();
+  if (busy <= 0) return true;
+  const double of_thread = static_cast<double>(notes_.decompress.bytes) / busy;
+  return options_.device->text_per_second() < of_thread * static_cast<double>(contexts_.size());
+}
+
+// The bytes of streams may be late, so they do not wait for memory.
 async::task<std::optional<staged_group>> compressed_inputs::begin_staging(const compressed_input& input,
                                                                           std::span<const std::byte> begin) {
   open_more_if_device_is_ready();
   const bool is_file = std::holds_alternative<io::file_source>(*input.source);
-  const bool waits = is_file && !(options_.device->host_shares() && contexts_.are_half_free());
+  const bool waits = is_file && !is_host_needed();
   co_return co_await options_.device->begin_group(begin, waits);
 }
 

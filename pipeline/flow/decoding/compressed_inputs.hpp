@@ -102,6 +102,7 @@ class compressed_inputs {
   [[nodiscard]] bool is_limited_in_order(const compressed_input& input) const;
   [[nodiscard]] std::size_t max_groups(const compressed_input& input) const;
   void open_more_if_device_is_ready();
+  [[nodiscard]] bool is_host_needed() const;
   async::task<std::optional<staged_group>> begin_staging(const compressed_input& input,
                                                          std::span<const std::byte> begin);
   async::task<> begin_group(compressed_input& input, const io::decode_start& start, std::span<const std::byte> begin);

@@ -166,7 +166,9 @@ std::string device_frames::note() const {
 }
 
 async::task<std::optional<staged_group>> device_frames::begin_group(std::span<const std::byte> begin, bool waits) {
-  if (is_too_long(begin) || are_units_too_short() || !start()) co_return std::nullopt;
+  if (is_too_long(begin) || are_units_too_short()) co_return std::nullopt;
+  is_needed_ = true;
+  if (!start()) co_return std::nullopt;
   if ((measures_units() || settings_.in_order) && has_failed_)
     co_return std::nullopt;  // all contexts decode, not only the one in reserve
   async::semaphore::permit incomplete = incomplete_.try_acquire();
@@ -234,6 +236,7 @@ async::task<std::optional<decoded_group>> device_frames::decode(staged_group& gr
                        completed.set();
                      }};
   if (job.units != nullptr) job.unit_rows = group.room_for_rows();
+  note_begin();
   decoder_->submit(job);
   co_await completed.wait();
   if (failure) {
@@ -245,12 +248,24 @@ async::task<std::optional<decoded_group>> device_frames::decode(staged_group& gr
   if (job.units != nullptr) note_pieces(job);
   if (!job.decoded) co_return std::nullopt;
   result.text_bytes = job.text_bytes;
+  text_bytes_ += job.text_bytes;
   result.unit_rows = rows_in(job);
   co_return result;
 }
 
 std::uint64_t device_frames::expected_row_bytes(std::uint64_t text_bytes) const {
   return text_bytes / bytes_of_piece_ * settings_.units->bytes_of_row();
+}
+
+void device_frames::note_begin() {
+  std::chrono::steady_clock::time_point none{};
+  if (began_.load() == none) began_.compare_exchange_strong(none, std::chrono::steady_clock::now());
+}
+
+double device_frames::text_per_second() const {
+  if (text_bytes_ == 0) return 0;
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - began_.load();
+  return static_cast<double>(text_bytes_) / elapsed.count();
 }
 
 void device_frames::keep(std::vector<std::shared_ptr<staging_slot>> slots) {

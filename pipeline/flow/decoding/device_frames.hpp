@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -112,6 +113,9 @@ class device_frames {
   /// yet, or no memory for it, and then note() says why; the host decodes.
   bool start();
 
+  /// As start(), but false unless a group needed the decoder before: an engine may wake a device for it.
+  bool is_ready() { return is_needed_ && start(); }
+
   [[nodiscard]] std::uint32_t max_slots() const { return settings_.slots.max_slots; }
   [[nodiscard]] std::size_t slot_bytes() const { return settings_.slots.slot_bytes; }
   [[nodiscard]] std::size_t group_bytes() const { return settings_.group_bytes; }
@@ -121,6 +125,9 @@ class device_frames {
 
   [[nodiscard]] bool host_shares() const { return settings_.host_shares; }
   [[nodiscard]] bool measures_units() const { return settings_.units != nullptr; }
+
+  /// Bytes of text that devices have decoded, divided by the seconds since they began; 0: nothing was decoded yet.
+  [[nodiscard]] double text_per_second() const;
 
   /// Why the host decodes all frames, or those after a failure of the device; empty: it does not.
   [[nodiscard]] std::string note() const;
@@ -153,6 +160,7 @@ class device_frames {
   [[nodiscard]] bool fits(const staged_group& group, std::size_t cuts) const;
   [[nodiscard]] std::uint64_t expected_row_bytes(std::uint64_t text_bytes) const;
   void note_pieces(const gpu::frame_job& job);
+  void note_begin();
   void keep(std::vector<std::shared_ptr<staging_slot>> slots);
 
   gpu::engine& engine_;
@@ -163,8 +171,11 @@ class device_frames {
   staging_slots slots_;
   std::vector<std::shared_ptr<staging_slot>> lost_slots_;  // under the mutex: a failed device may still write to them
   std::atomic<bool> has_failed_ = false;                   // the device
+  std::atomic<bool> is_needed_ = false;                    // by a group
   async::semaphore incomplete_;
   std::atomic<std::uint64_t> bytes_of_piece_{32};  // of text, as expected
+  std::atomic<std::uint64_t> text_bytes_ = 0;      // that were decoded
+  std::atomic<std::chrono::steady_clock::time_point> began_{};  // with the first job; zero: there was none
 };
 
 }  // namespace gpuhist::pipeline
