@@ -99,9 +99,10 @@ class device_frames {
   /// A larger group is decoded on the host: few groups at once do not keep a device busy.
   static constexpr std::uint32_t max_share_of_group = 32;
 
-  /// Groups that are collected at the same time, so that the first ones are soon complete. They have at most three quarters of the slots. All other slots are free, or used by groups that the
-  /// device or the host decodes, and such a group returns its slots when it ends. So a group that waits for a slot gets
-  /// one. With settings::in_order a single group is collected: all other groups with slots are before it.
+  /// Groups that are collected at the same time, so that the first ones are soon complete. They have at most three
+  /// quarters of the slots. All other slots are free, or used by groups that the device or the host decodes, and such a
+  /// group returns its slots when it ends. So a group that waits for a slot gets one. With settings::in_order a single
+  /// group is collected: all other groups with slots are before it.
   static constexpr std::uint32_t max_incomplete = 24;
 
   /// `engine` outlives it. Nothing is allocated before start().
@@ -173,8 +174,8 @@ class device_frames {
   std::atomic<bool> has_failed_ = false;                   // the device
   std::atomic<bool> is_needed_ = false;                    // by a group
   async::semaphore incomplete_;
-  std::atomic<std::uint64_t> bytes_of_piece_{32};  // of text, as expected
-  std::atomic<std::uint64_t> text_bytes_ = 0;      // that were decoded
+  std::atomic<std::uint64_t> bytes_of_piece_{32};               // of text, as expected
+  std::atomic<std::uint64_t> text_bytes_ = 0;                   // that were decoded
   std::atomic<std::chrono::steady_clock::time_point> began_{};  // with the first job; zero: there was none
 };
 
