@@ -101,6 +101,11 @@ bool automatic_engine::counts_here() const {
   return state_ != device_state::awake;
 }
 
+bool automatic_engine::is_waking() const {
+  const std::scoped_lock lock(mutex_);
+  return state_ == device_state::waking;
+}
+
 counting_job* automatic_engine::take_waiting() {
   if (waiting_.empty()) return nullptr;
   counting_job* const job = waiting_.front();

@@ -39,8 +39,8 @@ class automatic_engine final : public engine {
     /// the decoders about as much as counting a few classes.)
     double counting_share = 0.1;
     /// A device is woken to decode frames if the host would take longer than this for the compressed bytes that are
-    /// left, at the rate of a thread. Waking and the memory for decoding take half a second.
-    std::chrono::milliseconds worthwhile_decoding{1000};
+    /// left, at the rate of a thread. Waking and the memory for decoding take 0.4 s.
+    std::chrono::milliseconds worthwhile_decoding{500};
     double decoded_by_thread = 150e6;  ///< compressed bytes a second: log text of zstd, level 3
     /// If the extents of a chunk are shorter than this on average, the host counts it: a device would spend its time on
     /// the rows.
@@ -63,6 +63,7 @@ class automatic_engine final : public engine {
   /// True until a device is awake. After that the cores are left to other work.
   [[nodiscard]] bool counts_here() const override;
   [[nodiscard]] bool counts_lent_bytes() const override { return true; }
+  [[nodiscard]] bool is_waking() const override;
 
   /// Null until a device is awake. A call wakes one if the compressed bytes that are left make that worthwhile; such a
   /// device only decodes, and the host counts what it decodes itself.

@@ -107,6 +107,9 @@ class engine {
   /// stay in a cache. Otherwise large chunks are best: fewer are passed between threads. Thread-safe.
   [[nodiscard]] virtual bool counts_here() const { return false; }
 
+  /// Whether a device is being made ready in the background, which uses time of the cores. Thread-safe.
+  [[nodiscard]] virtual bool is_waking() const { return false; }
+
   /// Whether submit() accepts jobs whose bytes are outside the registered memory, and counts them itself. Constant.
   [[nodiscard]] virtual bool counts_lent_bytes() const { return false; }
 

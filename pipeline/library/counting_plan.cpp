@@ -232,6 +232,11 @@ void fit_into(std::uint64_t limit, const file_options& options, const option_nam
     --buffers.slots;
   }
   while (needed() + of_cuda > limit && may_reduce && buffers.slots > 2) --buffers.slots;
+  // if both host and device may count, plain text needs no more slots than on the host alone
+  const std::uint32_t enough = planned.forecast.shared && may_reduce ? host_slots(planned) : buffers.slots;
+  while (needed() + window_of_long_archives > limit && buffers.device_slots > 0 && buffers.slots > enough) {
+    --buffers.slots;
+  }
   while (needed() + window_of_long_archives > limit && buffers.device_slots > 0) --buffers.device_slots;
   if (needed() > limit) {
     const bool has_slots = !names.name("--slots").empty();

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -60,6 +62,7 @@ struct machine {
   idle_decoder decodes{};
   std::atomic<int> woken{0};
   decoding_device* device = nullptr;
+  std::function<void()> before_waking = [] {};
 
   // A thread decodes 1 MB a second; a device is woken for more than a second of work.
   std::unique_ptr<automatic_engine> make(std::optional<std::uint64_t> bytes_in_all) {
@@ -72,6 +75,7 @@ struct machine {
                            .joins_waker = true};
     auto wake = [this]() -> std::unique_ptr<engine> {
       ++woken;
+      before_waking();
       auto made = std::make_unique<decoding_device>(decodes);
       device = made.get();
       return made;
@@ -99,6 +103,25 @@ TEST_CASE("a device is woken to decode if the host would take long for the compr
   CHECK(await_decoder(*under_test) == &here.decodes);
   CHECK(here.woken == 1);
   CHECK(under_test->stats().note == "a device was woken to decode");
+}
+
+TEST_CASE("an engine reports that a device is being made ready, until it is ready or cannot be") {
+  for (const bool fails : {false, true}) {
+    machine here;
+    std::promise<void> goes_on;
+    here.before_waking = [&, waits = goes_on.get_future().share()] {
+      waits.wait();
+      if (fails) throw engine_error("no device");
+    };
+    const auto under_test = here.make(2 * second_of_four_threads);
+    CHECK_FALSE(under_test->is_waking());
+    CHECK(under_test->decoder() == nullptr);
+    CHECK(under_test->is_waking());
+    goes_on.set_value();
+    for (int i = 0; i < 10'000 && under_test->is_waking(); ++i) std::this_thread::sleep_for(1ms);
+    CHECK_FALSE(under_test->is_waking());
+    CHECK((under_test->decoder() != nullptr) == !fails);
+  }
 }
 
 TEST_CASE("no device is woken to decode little, what is nearly done, or an unknown amount") {

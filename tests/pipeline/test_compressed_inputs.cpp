@@ -441,3 +441,25 @@ TEST_CASE("inputs that end early return their memory for the device to the input
     for (const input_report& each : finished.result.inputs) CHECK(each.error.find("--max-output") != std::string::npos);
   }
 }
+
+TEST_CASE("while a device is made ready an eighth of the decoders is left unused, and the counts are the same") {
+  constexpr std::uint32_t decoders = 16;
+  const test::temporary_folder folder;
+  test::zstd_sample_builder builder("many");
+  for (std::uint32_t i = 0; i < 400; ++i) builder.frame(test::noise(20'000, i));
+  const test::decoder_sample many = builder.build();
+  plan planned =
+      test::byte_plan({folder.file("many.zst", test::characters(many.packed))}, 1000, decoders + 1, decoders);
+  planned.stats = true;
+  planned.buffers.decoders = decoders;
+  planned.buffers.group_bytes = 1;
+  test::dice random(1);
+  test::decode_on_device(random, planned);
+  const outcome finished = run(planned, test::shuffled({.made_after = 1U << 30U}));
+  CHECK(finished.result.verified.counts == test::counts_of(many.plain));
+  const auto& stages = finished.stats->stages;
+  const auto decompress = std::ranges::find(stages, "decompress", &stage_stats::name);
+  REQUIRE(decompress != stages.end());
+  CHECK(decompress->workers > decoders / 2);
+  CHECK(decompress->workers <= decoders - decoders / 8);
+}

@@ -36,7 +36,8 @@ struct narrow_buffers {
         host_takes_some(random(0, 1) == 0),
         open_on_device(random(0, 4)),
         window_bytes(random.one_of<std::uint64_t>({64U << 10U, 1U << 20U})),
-        max_text(random(0, 1) == 0 ? unlimited : random(1, 50 * chunk_bytes)) {
+        max_text(random(0, 1) == 0 ? unlimited : random(1, 50 * chunk_bytes)),
+        made_after(random.one_of({0U, 1U, 20U, 1U << 30U})) {
     if (random(0, 2) != 0) return;
     has_windows = true;
     decoders = 2;  // one in reserve
@@ -52,7 +53,8 @@ struct narrow_buffers {
   bool host_takes_some;  // groups for which no slot is free
   std::uint32_t open_on_device;
   std::uint64_t window_bytes;
-  std::uint64_t max_text;  // of an input
+  std::uint64_t max_text;    // of an input
+  std::uint32_t made_after;  // shuffling_decoder::settings
   bool has_windows = false;
 };
 
@@ -88,8 +90,9 @@ run_counts decode_shuffled(const std::vector<test::decoder_sample>& archives, co
   }
   const auto divider = narrow.has_windows ? std::make_unique<window_divider>(counts) : nullptr;
   std::stop_source stop;
-  test::shuffling_device engine(gpu::partition::identity(), {.seed = seed, .rejects_one_of = seed % 3 == 0 ? 4U : 0U},
-                                seed);
+  test::shuffling_device engine(
+      gpu::partition::identity(),
+      {.seed = seed, .rejects_one_of = seed % 3 == 0 ? 4U : 0U, .made_after = narrow.made_after}, seed);
   collector collected(slots, engine, counts, stop, [] {});
   feed_notes notes;
   async::first_failure failures(stop);

@@ -53,7 +53,7 @@ def folder():
 
 def run_python(code, *arguments, **options):
     """Starts a child process that runs code with the package."""
-    environment = {**os.environ, "PYTHONPATH": PACKAGE or ""}
+    environment = {**os.environ, "PYTHONPATH": PACKAGE} if PACKAGE else None
     return subprocess.Popen([sys.executable, "-c", code, *map(str, arguments)], env=environment, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
 

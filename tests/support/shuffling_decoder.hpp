@@ -8,6 +8,7 @@
 #include "tests/support/shuffling_engine.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <cstring>
@@ -28,6 +29,7 @@ class shuffling_decoder final : public gpu::frame_decoder {
     unsigned seed = 1;
     unsigned rejects_one_of = 0;  ///< 0: rejects only what it cannot decode
     unsigned fails_one_of = 0;    ///< 0: never
+    unsigned made_after = 0;      ///< calls of engine::decoder(), which return none
     limits most{.compressed_bytes = 1U << 20U, .text_bytes = 4U << 20U, .frames = 1000, .blocks = 2000, .parts = 1000};
   };
 
@@ -184,9 +186,15 @@ class shuffling_device : public shuffling_engine {
  public:
   shuffling_device(const gpu::partition& counted, const shuffling_decoder::settings& decoding, unsigned seed = 1,
                    std::optional<std::uint64_t> failing_job = {})
-      : shuffling_engine(counted, seed, failing_job), decoder_(counted, decoding) {}
+      : shuffling_engine(counted, seed, failing_job), decoder_(counted, decoding), made_after_(decoding.made_after) {}
 
-  [[nodiscard]] gpu::frame_decoder* decoder() override { return &decoder_; }
+  [[nodiscard]] gpu::frame_decoder* decoder() override {
+    if (made_after_ == 0) return &decoder_;
+    --made_after_;
+    return nullptr;
+  }
+
+  [[nodiscard]] bool is_waking() const override { return made_after_ > 0; }
 
   gpu::engine_stats stats() const override {
     gpu::engine_stats all;
@@ -196,6 +204,7 @@ class shuffling_device : public shuffling_engine {
 
  private:
   shuffling_decoder decoder_;
+  std::atomic<unsigned> made_after_;  // calls that are left; they come from one thread at a time
 };
 
 }  // namespace gpuhist::test

@@ -190,11 +190,18 @@ void compressed_inputs::open_more_if_device_is_ready() {
 // Whether threads should decode what finds no free slot: not if a device decodes more than all of them could, because
 // they read for it; otherwise half of them.
 bool compressed_inputs::is_host_needed() const {
-  if (!options_.device->host_shares() || !contexts_.are_half_free()) return false;
+  if (!options_.device->host_shares() || contexts_.free() * 2 < contexts_.size()) return false;
   const double busy = notes_.decompress.busy_seconds();
   if (busy <= 0) return true;
   const double of_thread = static_cast<double>(notes_.decompress.bytes) / busy;
   return options_.device->text_per_second() < of_thread * static_cast<double>(contexts_.size());
+}
+
+// While a device is made ready, an eighth of the contexts is left unused. With all cores busy that takes up to a third
+// longer (docs/tuning.md).
+bool compressed_inputs::leaves_cores_to_device() {
+  constexpr std::size_t share = 8;
+  return options_.device != nullptr && options_.device->is_being_made() && contexts_.free() <= contexts_.size() / share;
 }
 
 // The bytes of streams may be late, so they do not wait for memory.
@@ -212,7 +219,8 @@ async::task<std::optional<staged_group>> compressed_inputs::begin_staging(const 
 async::task<> compressed_inputs::begin_group(compressed_input& input, const io::decode_start& start,
                                              std::span<const std::byte> begin) {
   const std::size_t max_running = max_groups(input);
-  while (input.running.size() >= max_running || (has_copied_much() && !input.running.empty())) {
+  while (input.running.size() >= max_running ||
+         (!input.running.empty() && (has_copied_much() || leaves_cores_to_device()))) {
     co_await input.running.front()->ended.wait();
     retire_oldest(input);
   }

@@ -103,6 +103,7 @@ class compressed_inputs {
   [[nodiscard]] std::size_t max_groups(const compressed_input& input) const;
   void open_more_if_device_is_ready();
   [[nodiscard]] bool is_host_needed() const;
+  [[nodiscard]] bool leaves_cores_to_device();
   async::task<std::optional<staged_group>> begin_staging(const compressed_input& input,
                                                          std::span<const std::byte> begin);
   async::task<> begin_group(compressed_input& input, const io::decode_start& start, std::span<const std::byte> begin);

@@ -107,9 +107,9 @@ void decode_contexts::lease::release() noexcept {
   permit_.release();
 }
 
-bool decode_contexts::are_half_free() {
+std::size_t decode_contexts::free() {
   const std::scoped_lock lock(mutex_);
-  return free_.size() * 2 >= contexts_.size();
+  return free_.size();
 }
 
 void decode_contexts::flush(std::vector<cut_mark>& marks) {

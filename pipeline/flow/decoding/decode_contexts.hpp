@@ -139,8 +139,8 @@ class decode_contexts {
 
   [[nodiscard]] std::size_t size() const { return contexts_.size(); }
 
-  /// Whether at least half of the contexts are not in use. Another thread may change that at once.
-  [[nodiscard]] bool are_half_free();
+  /// The number that is not in use. Another thread may change it at once.
+  [[nodiscard]] std::size_t free();
 
  private:
   const decoded_counting counting_;

@@ -117,6 +117,9 @@ class device_frames {
   /// As start(), but false unless a group needed the decoder before: an engine may wake a device for it.
   bool is_ready() { return is_needed_ && start(); }
 
+  /// Whether the decoder is being made, on a thread of its own.
+  [[nodiscard]] bool is_being_made() const { return engine_.is_waking(); }
+
   [[nodiscard]] std::uint32_t max_slots() const { return settings_.slots.max_slots; }
   [[nodiscard]] std::size_t slot_bytes() const { return settings_.slots.slot_bytes; }
   [[nodiscard]] std::size_t group_bytes() const { return settings_.group_bytes; }
