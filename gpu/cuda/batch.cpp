@@ -1,6 +1,5 @@
 #include "gpu/cuda/batch.hpp"
-
-#include "gpu/cuda/value_runs.hpp"
+#include "gpu/value_runs.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #include "gpu/cuda/zstd/frame_batch.hpp"
 
 #include "gpu/cuda/error.hpp"
-#include "gpu/cuda/value_runs.hpp"
+#include "gpu/value_runs.hpp"
 
 #include <algorithm>
 

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -143,17 +144,25 @@ class formula::resolver {
 namespace {
 
 /// The count of a bucket. The partition separates the bucket from the other byte values.
-double count_of(const std::bitset<256>& bytes, const watched_counts& checked) {
+double count_of(const meaning& bucket, const watched_counts& checked) {
   if (checked.counts.counts.empty()) return 0;
-  std::bitset<256> classes;
-  for (size_t byte = 0; byte < bytes.size(); ++byte) {
-    if (bytes[byte]) classes.set(checked.partition.class_of[byte]);
-  }
+  std::bitset<256> summed;
   double sum = 0;
-  for (size_t each = 0; each < checked.counts.counts.size(); ++each) {
-    if (classes[each]) sum += static_cast<double>(checked.counts.counts[each]);
+  for (const std::uint8_t value : bucket.values) {
+    const std::uint8_t its_class = checked.partition.class_of[value];
+    if (summed[its_class]) continue;
+    summed.set(its_class);
+    sum += static_cast<double>(checked.counts.counts[its_class]);
   }
   return sum;
+}
+
+std::vector<std::uint8_t> values_in(const std::bitset<256>& bytes) {
+  std::vector<std::uint8_t> all;
+  for (size_t value = 0; value < bytes.size(); ++value) {
+    if (bytes[value]) all.push_back(static_cast<std::uint8_t>(value));
+  }
+  return all;
 }
 
 std::optional<double> conditional_entropy_of(const std::string& scheme, const watched_counts& checked) {
@@ -176,7 +185,10 @@ std::optional<double> known(double result) { return std::isfinite(result) ? std:
 formula::formula(expression typed, std::span<const config::scheme> schemes, io::option_naming option_name)
     : typed_(std::move(typed)) {
   const resolver names(typed_, schemes, option_name);
-  for (const reference& each : typed_.references) meanings_.push_back(names.resolve(each));
+  for (const reference& each : typed_.references) {
+    meanings_.push_back(names.resolve(each));
+    meanings_.back().values = values_in(meanings_.back().bytes);
+  }
 }
 
 bool formula::needs_byte_counts() const {
@@ -201,9 +213,10 @@ const reference* formula::needs_words() const { return first_of(meaning::kind::w
 const reference* formula::needs_malformed() const { return first_of(meaning::kind::malformed); }
 
 std::vector<std::optional<double>> formula::values_of_references(const watched_counts& checked) const {
-  const measures::byte_counts by_byte =
-      needs_byte_counts() ? measures::counts_of(checked.counts) : measures::byte_counts{};
-  const auto bytes = static_cast<double>(checked.counts.bytes());
+  std::optional<measures::byte_counts> by_byte;
+  if (needs_byte_counts()) by_byte = measures::counts_of(checked.counts);
+  const std::vector<std::uint64_t>& counts = checked.counts.counts;
+  const auto bytes = static_cast<double>(std::reduce(counts.begin(), counts.end()));
   std::vector<std::optional<double>> all;
   for (const meaning& each : meanings_) {
     switch (each.type) {
@@ -221,16 +234,16 @@ std::vector<std::optional<double>> formula::values_of_references(const watched_c
         break;
       case meaning::kind::measure:
         all.push_back(
-            measures::take_measure(*each.measure, {.counts = by_byte, .baseline = checked.baseline}).found.value);
+            measures::take_measure(*each.measure, {.counts = *by_byte, .baseline = checked.baseline}).found.value);
         break;
       case meaning::kind::conditional_entropy:
         all.push_back(conditional_entropy_of(each.scheme, checked));
         break;
       case meaning::kind::share:
-        all.push_back(known(count_of(each.bytes, checked) / bytes));
+        all.push_back(known(count_of(each, checked) / bytes));
         break;
       case meaning::kind::count:
-        all.emplace_back(count_of(each.bytes, checked));
+        all.emplace_back(count_of(each, checked));
         break;
     }
   }

@@ -41,8 +41,9 @@ struct meaning {
 
   kind type = kind::bytes;
   const measures::measure* measure = nullptr;
-  std::string scheme{};      ///< of a measure of pairs
-  std::bitset<256> bytes{};  ///< byte values in the bucket
+  std::string scheme{};                ///< of a measure of pairs
+  std::bitset<256> bytes{};            ///< byte values in the bucket
+  std::vector<std::uint8_t> values{};  ///< the same, in ascending order
 };
 
 /// Immutable: any thread may use it. Memory and time are proportional to its steps; no recursion.

@@ -4,6 +4,7 @@
 #include "pipeline/report/formats/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -58,16 +59,32 @@ class member_writer {
     text_ += value;
   }
 
+  // Most names are short and plain: they are appended in one step.
   void begin(std::string_view name) {
-    if (needs_comma_) text_ += ',';
+    std::array<char, 64> member{};
+    const std::string_view comma = needs_comma_ ? "," : "";
     needs_comma_ = true;
-    quote(name);
-    text_ += ':';
+    if (name.size() + 4 > member.size() || !is_plain(name)) {
+      text_ += comma;
+      quote(name);
+      text_ += ':';
+      return;
+    }
+    char* end = std::ranges::copy(comma, member.data()).out;
+    *end++ = '"';
+    end = std::ranges::copy(name, end).out;
+    *end++ = '"';
+    *end++ = ':';
+    text_.append(member.data(), end);
+  }
+
+  [[nodiscard]] static bool is_plain(std::string_view text) {
+    return std::ranges::all_of(text,
+                               [](char each) { return each >= ' ' && each < '\x7f' && each != '"' && each != '\\'; });
   }
 
   void quote(std::string_view text) {
-    const auto is_plain = [](char each) { return each >= ' ' && each < '\x7f' && each != '"' && each != '\\'; };
-    if (!std::ranges::all_of(text, is_plain)) {
+    if (!is_plain(text)) {
       text_ += text_of(json(std::string(text)));
       return;
     }

@@ -53,6 +53,7 @@ name_source source_of(const gates::meaning& name, gpu::host::unit_columns& colum
 unit_meter::unit_meter(const unit_plan& planned, const gpu::partition& partition, const measures::byte_counts* baseline)
     : plan_(planned),
       partition_(partition),
+      runs_(partition),
       counted_(planned.shape.divides_text() ? gpu::partition::identity() : partition),
       baseline_(baseline) {
   const std::vector<const gates::formula*> typed = {planned.where ? &*planned.where : nullptr,
@@ -101,9 +102,7 @@ gates::watched_counts unit_meter::watched(const gpu::tally& counts, const sequen
 gpu::tally unit_meter::fold(const gpu::tally& counts) const {
   if (!plan_.shape.divides_text()) return counts;
   gpu::tally made(partition_.classes);
-  for (std::size_t value = 0; value < counts.counts.size(); ++value) {
-    made.counts[partition_.class_of[value]] += counts.counts[value];
-  }
+  if (!counts.counts.empty()) runs_.fold(counts.counts.data(), partition_.classes, made.counts.data());
   return made;
 }
 

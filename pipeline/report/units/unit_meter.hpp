@@ -4,6 +4,7 @@
 
 #include "gpu/host/unit_rows.hpp"
 #include "gpu/tally.hpp"
+#include "gpu/value_runs.hpp"
 #include "pipeline/report/conditions/evaluation.hpp"
 #include "pipeline/report/measures/byte_counts.hpp"
 #include "pipeline/report/units/unit_pieces.hpp"
@@ -107,6 +108,7 @@ class unit_meter {
 
   const unit_plan& plan_;
   const gpu::partition& partition_;
+  const gpu::value_runs runs_;    // of it
   const gpu::partition counted_;  // of units
   const measures::byte_counts* baseline_;
   std::vector<unit_formula> formulas_;

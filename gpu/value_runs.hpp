@@ -1,4 +1,4 @@
-// Folds the 256 counters that a device counts to the classes of a partition.
+// Folds the counters of the 256 byte values to the classes of a partition.
 #pragma once
 
 #include "gpu/tally.hpp"
@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <numeric>
 
-namespace gpuhist::gpu::cuda {
+namespace gpuhist::gpu {
 
 inline constexpr std::size_t byte_values = 256;
 
@@ -34,12 +34,13 @@ class value_runs {
   // Sums the 256 counters of a row by class. For short segments this is most of the work of a lane. Each class is
   // summed run by run, which the compiler vectorizes. Summing value by value would make each addition wait for the
   // previous one.
-  void fold(const std::uint32_t* row, std::size_t classes, std::uint32_t* to) const {
+  template <typename Counter>
+  void fold(const Counter* row, std::size_t classes, Counter* to) const {
     if (classes == byte_values) {
       for (std::size_t i = 0; i < count_; ++i) to[runs_[i].to] = row[runs_[i].begin];
       return;
     }
-    std::fill_n(to, classes, 0U);
+    std::fill_n(to, classes, Counter{0});
     for (std::size_t i = 0; i < count_; ++i) {
       to[runs_[i].to] += std::reduce(row + runs_[i].begin, row + runs_[i].end);
     }
@@ -50,4 +51,4 @@ class value_runs {
   std::size_t count_ = 0;
 };
 
-}  // namespace gpuhist::gpu::cuda
+}  // namespace gpuhist::gpu
