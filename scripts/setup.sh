@@ -15,7 +15,7 @@ build_packages=(g++ make cmake ninja-build pkg-config libzstd-dev zstd libisal-d
 # clang-tidy 14 and 15 cannot parse coroutines and ranges of libstdc++ 12; clang-format's output depends on its version.
 # Tests of the examples and of the documentation use NumPy and doxygen; tests of jobs use GNU parallel and strace.
 check_packages=(clang-tidy-19 clang-format-19 python3-numpy doxygen parallel strace)
-long_packages=(slurm-wlm munge)
+long_packages=(slurm-wlm munge python3-dev python3-venv)
 
 installed() { dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed; }
 

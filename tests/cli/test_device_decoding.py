@@ -7,8 +7,9 @@ import re
 import signal
 import struct
 import subprocess
+import unittest
 
-from support import (ALL_SCHEMES, CALL_FAILED, SAMPLE, SANITIZED, CommandTest, Running, calls_of_device, evenly, feed, main,
+from support import (ALL_SCHEMES, CALL_FAILED, ENGINE, SAMPLE, SANITIZED, CommandTest, Running, calls_of_device, evenly, feed, main,
                      noise, oracle, run, text, unread, wait_until, zstd)
 
 JSON = ("--format", "json", *ALL_SCHEMES)
@@ -392,6 +393,7 @@ class Ends(SameResults):
     def count_calls(self, *arguments):
         return calls_of_device(lambda call: self.failing_at(call, *arguments), MOST_CALLS)
 
+    @unittest.skipIf(ENGINE == "cuda", "only calls of the fake device can fail")
     def test_whichever_call_fails_the_run_ends_with_the_counts_of_a_prefix_and_the_cause(self):
         data = noise(2_500_000)
         path = self.file("data.zst", frames(data, 100_000))
