@@ -39,7 +39,9 @@ compressed_inputs::compressed_inputs(const settings& options, const executors& e
       failures_(failures),
       blocks_(std::make_shared<block_pool>(options.block_bytes, options.extra_blocks)),
       open_permits_(options.open_inputs),
-      feeding_(failures) {}
+      feeding_(failures) {
+  held_.reserve(contexts.size() / share_held);
+}
 
 async::task<> compressed_inputs::add(input_id input, std::shared_ptr<io::source> source, std::vector<std::byte> head,
                                      const io::format& format, const input_prefix* counted,
@@ -197,11 +199,18 @@ bool compressed_inputs::is_host_needed() const {
   return options_.device->text_per_second() < of_thread * static_cast<double>(contexts_.size());
 }
 
-// While a device is made ready, an eighth of the contexts is left unused. With all cores busy that takes up to a third
-// longer (docs/tuning.md).
-bool compressed_inputs::leaves_cores_to_device() {
-  constexpr std::size_t share = 8;
-  return options_.device != nullptr && options_.device->is_being_made() && contexts_.free() <= contexts_.size() / share;
+// While a device is made ready, an eighth of the contexts is held. With all cores busy that takes up to a third longer
+// (docs/tuning.md).
+void compressed_inputs::leave_cores_to_device() {
+  if (options_.device == nullptr) return;
+  std::vector<decode_contexts::lease> released;  // without the lock
+  const std::scoped_lock lock(held_mutex_);
+  if (!options_.device->is_being_made()) return held_.swap(released);
+  while (held_.size() < contexts_.size() / share_held) {
+    decode_contexts::lease next = contexts_.try_acquire();
+    if (!next) return;
+    held_.push_back(std::move(next));
+  }
 }
 
 // The bytes of streams may be late, so they do not wait for memory.
@@ -219,8 +228,8 @@ async::task<std::optional<staged_group>> compressed_inputs::begin_staging(const 
 async::task<> compressed_inputs::begin_group(compressed_input& input, const io::decode_start& start,
                                              std::span<const std::byte> begin) {
   const std::size_t max_running = max_groups(input);
-  while (input.running.size() >= max_running ||
-         (!input.running.empty() && (has_copied_much() || leaves_cores_to_device()))) {
+  leave_cores_to_device();
+  while (input.running.size() >= max_running || (has_copied_much() && !input.running.empty())) {
     co_await input.running.front()->ended.wait();
     retire_oldest(input);
   }

@@ -103,7 +103,8 @@ class compressed_inputs {
   [[nodiscard]] std::size_t max_groups(const compressed_input& input) const;
   void open_more_if_device_is_ready();
   [[nodiscard]] bool is_host_needed() const;
-  [[nodiscard]] bool leaves_cores_to_device();
+  static constexpr std::size_t share_held = 8;  // of the contexts
+  void leave_cores_to_device();
   async::task<std::optional<staged_group>> begin_staging(const compressed_input& input,
                                                          std::span<const std::byte> begin);
   async::task<> begin_group(compressed_input& input, const io::decode_start& start, std::span<const std::byte> begin);
@@ -163,6 +164,8 @@ class compressed_inputs {
   std::atomic<bool> has_opened_more_ = false;
   async::task_group feeding_;
   std::atomic<std::uint64_t> copied_bytes_ = 0;  // of groups that wait for those before them
+  std::mutex held_mutex_;
+  std::vector<decode_contexts::lease> held_;  // under the mutex: while a device is made ready
 };
 
 }  // namespace gpuhist::pipeline

@@ -84,6 +84,11 @@ async::task<decode_contexts::lease> decode_contexts::acquire() {
   co_return lease(*this, std::move(permit));
 }
 
+decode_contexts::lease decode_contexts::try_acquire() noexcept {
+  async::semaphore::permit permit = permits_.try_acquire();
+  return permit ? lease(*this, std::move(permit)) : lease();
+}
+
 async::task<decode_contexts::lease> decode_contexts::acquire_reserved() {
   async::semaphore::permit permit = co_await reserved_.acquire();
   co_return lease(*this, std::move(permit));

@@ -130,6 +130,9 @@ class decode_contexts {
   /// Waits for a context.
   async::task<lease> acquire();
 
+  /// Empty: no context is free, or others wait for one.
+  lease try_acquire() noexcept;
+
   /// Waits for a reserved context. For a task that waits for no other task that may wait for a context: it gets one
   /// even if all tasks that have a context of acquire() wait for it.
   async::task<lease> acquire_reserved();
