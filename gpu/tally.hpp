@@ -55,7 +55,7 @@ struct tally {
   }
 
   /// Number of counted bytes.
-  [[nodiscard]] std::uint64_t bytes() const { return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}); }
+  [[nodiscard]] std::uint64_t bytes() const { return std::reduce(counts.begin(), counts.end()); }
 
   bool operator==(const tally&) const = default;
 };

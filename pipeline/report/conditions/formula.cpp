@@ -12,7 +12,6 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
-#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -215,8 +214,7 @@ const reference* formula::needs_malformed() const { return first_of(meaning::kin
 std::vector<std::optional<double>> formula::values_of_references(const watched_counts& checked) const {
   std::optional<measures::byte_counts> by_byte;
   if (needs_byte_counts()) by_byte = measures::counts_of(checked.counts);
-  const std::vector<std::uint64_t>& counts = checked.counts.counts;
-  const auto bytes = static_cast<double>(std::reduce(counts.begin(), counts.end()));
+  const auto bytes = static_cast<double>(checked.counts.bytes());
   std::vector<std::optional<double>> all;
   for (const meaning& each : meanings_) {
     switch (each.type) {
