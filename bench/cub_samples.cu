@@ -58,7 +58,7 @@ cudaError_t four_channels(const arguments& in, const call& with) {
 using histogram = cudaError_t (*)(const arguments&, const call&);
 
 histogram histogram_of(const sample_shape& shape) {
-  if (shape.weighted) return nullptr;
+  if (shape.weighted || shape.y_bins != 0) return nullptr;
   if (shape.channels == 4) return four_channels;
   if (shape.edges) return range;
   return shape.type == sample_type::int32 ? even<std::int32_t> : even<float>;

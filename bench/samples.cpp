@@ -5,11 +5,13 @@
 #include "bench/table.hpp"
 #include "gpuhist/device_samples.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -29,6 +31,9 @@ constexpr std::array shapes{
     sample_shape{.name = "float32, 2048 bins", .type = sample_type::float32, .bins = 2048},
     sample_shape{.name = "float32, 65536 bins", .type = sample_type::float32, .bins = 65536},
     sample_shape{.name = "float32, 1048576 bins", .type = sample_type::float32, .bins = 1U << 20U},
+    sample_shape{.name = "float32, 64 x 64 bins", .type = sample_type::float32, .bins = 64, .y_bins = 64},
+    sample_shape{.name = "float32, 256 x 256 bins", .type = sample_type::float32, .bins = 256, .y_bins = 256},
+    sample_shape{.name = "float32, 1024 x 1024 bins", .type = sample_type::float32, .bins = 1024, .y_bins = 1024},
     sample_shape{.name = "float32, 256 given edges", .type = sample_type::float32, .bins = 256, .edges = true},
     sample_shape{.name = "float32, 256 bins, 4 channels", .type = sample_type::float32, .bins = 256, .channels = 4},
     sample_shape{.name = "float32, 256 bins, weighted", .type = sample_type::float32, .bins = 256, .weighted = true},
@@ -72,6 +77,12 @@ std::vector<std::uint8_t> pattern_of(const std::vector<double>& samples, sample_
   return memory;
 }
 
+std::optional<sample_bins> y_bins_of(const sample_shape& shape) {
+  if (shape.y_bins == 0) return std::nullopt;
+  const sample_range range = range_of(shape.type);
+  return sample_bins::even(shape.type, shape.y_bins, range.lower, range.upper);
+}
+
 sample_bins bins_of(const sample_shape& shape) {
   const sample_range range = range_of(shape.type);
   if (!shape.edges) return sample_bins::even(shape.type, shape.bins, range.lower, range.upper);
@@ -83,12 +94,27 @@ sample_view view_of(std::span<const std::uint8_t> bytes, unsigned channels) {
   return {.data = bytes.data(), .frames = bytes.size() / 4 / channels, .channels = channels};
 }
 
+// The two arrays of a joint histogram are the halves of the memory. The second one begins a little earlier, so that it
+// does not repeat the pattern in step with the first one.
+constexpr std::size_t y_shift = 4096;
+
+struct pair_views {
+  sample_view x;
+  sample_view y;
+};
+
+pair_views halves_of(std::span<const std::uint8_t> bytes) {
+  const std::size_t half = bytes.size() / 2;
+  return {.x = view_of(bytes.first(half), 1), .y = view_of(bytes.subspan(half - y_shift, half), 1)};
+}
+
 class device_contender final : public contender {
  public:
   explicit device_contender(const sample_shape& shape)
       : shape_(shape),
         bins_(bins_of(shape)),
-        histogram_{.bins = bins_, .channels = shape.channels},
+        y_bins_(y_bins_of(shape)),
+        histogram_{.bins = bins_, .y_bins = y_bins_ ? &*y_bins_ : nullptr, .channels = shape.channels},
         workspace_(workspace_bytes(histogram_)),
         rows_(histogram_.values() * sizeof(std::uint64_t)),
         weights_(shape.weighted ? span_bytes : 1) {
@@ -101,6 +127,11 @@ class device_contender final : public contender {
     check(cudaMemsetAsync(rows_.as(), 0, histogram_.values() * sizeof(std::uint64_t), on.get()));
   }
   void run(std::span<const std::uint8_t> bytes, const stream& on) override {
+    if (y_bins_) {
+      const auto [x, y] = halves_of(bytes);
+      return check(
+          count_device_samples(histogram_, x, rows_.as<unsigned long long>(), workspace_.as<void>(), on.get(), y));
+    }
     const sample_view samples = view_of(bytes, shape_.channels);
     const device_weights weights{.view = {.data = weights_.as(), .type = weight_type::float32}, .limit = shape_.limit};
     check(shape_.weighted
@@ -127,13 +158,27 @@ class device_contender final : public contender {
 
   sample_shape shape_;
   sample_bins bins_;
+  std::optional<sample_bins> y_bins_;
   device_histogram histogram_;
   device_bytes workspace_;
   device_bytes rows_;
   device_bytes weights_;
 };
 
+bin_counts expected_pairs(const sample_shape& shape, const std::vector<std::uint8_t>& pattern) {
+  std::vector<std::uint8_t> shifted = pattern;
+  std::ranges::rotate(shifted, shifted.end() - y_shift);
+  const sample_bins x = bins_of(shape);
+  const auto y = y_bins_of(shape);
+  const joint_samples samples{.x_bins = x, .x = view_of(pattern, 1), .y_bins = *y, .y = view_of(shifted, 1)};
+  bin_counts row(samples.row_size());
+  count_joint(samples, row, 4);
+  for (std::uint64_t& each : row) each *= span_bytes / 2 / pattern.size();
+  return row;
+}
+
 bin_counts expected_rows(const sample_shape& shape, const std::vector<std::uint8_t>& pattern) {
+  if (shape.y_bins != 0) return expected_pairs(shape, pattern);
   const sample_bins bins = bins_of(shape);
   bin_counts rows(shape.channels * bins.row_size());
   count_samples(bins, view_of(pattern, shape.channels), rows, 4);

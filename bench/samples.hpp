@@ -17,6 +17,7 @@ struct sample_shape {
   const char* name;
   sample_type type;  ///< int32 or float32
   std::uint32_t bins;
+  std::uint32_t y_bins = 0;  ///< not 0: a joint histogram of two arrays
   unsigned channels = 1;
   bool edges = false;     ///< given edges that are not even; float32
   bool weighted = false;  ///< by as many float32 weights

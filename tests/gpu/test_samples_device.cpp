@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <cstring>
 #include <random>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace gpuhist::test {
@@ -36,8 +38,9 @@ class device_run {
     clear();
   }
   void clear() { rows_.clear(); }
-  [[nodiscard]] cudaError_t count(const sample_view& samples, cudaStream_t stream = nullptr) {
-    return count_device_samples(histogram_, samples, rows_.data(), workspace_.data(), stream);
+  [[nodiscard]] cudaError_t count(const sample_view& samples, cudaStream_t stream = nullptr,
+                                  const sample_view& y = {}) {
+    return count_device_samples(histogram_, samples, rows_.data(), workspace_.data(), stream, y);
   }
   [[nodiscard]] cudaError_t sum(const sample_view& samples, const device_weights& weights) {
     return sum_device_samples(histogram_, samples, weights, reinterpret_cast<double*>(rows_.data()), workspace_.data(),
@@ -73,6 +76,70 @@ void check_counts(const sample_bins& bins, const std::vector<float>& samples, un
   CHECK(run.counts() == host_counts(histogram, {.data = samples.data() + 1, .frames = frames, .channels = channels}));
 }
 
+// The type of the elements of an array.
+template <class T>
+constexpr sample_type type_of = std::is_same_v<T, float>    ? sample_type::float32
+                                : std::is_same_v<T, double> ? sample_type::float64
+                                                            : sample_type::int32;
+
+// The pairs (samples[x_from + i], samples[y_from + i]).
+template <class T>
+void check_pairs(const sample_bins& x, const sample_bins& y, const std::vector<T>& samples, std::size_t x_from,
+                 std::size_t y_from) {
+  CAPTURE(x.bins());
+  CAPTURE(y.bins());
+  CAPTURE(x_from);
+  CAPTURE(y_from);
+  const std::uint64_t frames = samples.size() - std::max(x_from, y_from);
+  const device_histogram histogram{.bins = x, .y_bins = &y};
+  const device_array<T> memory(samples.data(), samples.size());
+  device_run run(histogram);
+  require(run.count({.data = memory.data() + x_from, .frames = frames}, nullptr,
+                    {.data = memory.data() + y_from, .frames = frames}));
+  row expected(histogram.values());
+  count_joint({.x_bins = x,
+               .x = {.data = samples.data() + x_from, .frames = frames},
+               .y_bins = y,
+               .y = {.data = samples.data() + y_from, .frames = frames}},
+              expected, 4);
+  CHECK(run.counts() == expected);
+}
+
+// Of arrays whose groups of four begin at the same sample, and of others.
+template <class T>
+void check_joint(std::uint32_t x_bins, std::uint32_t y_bins, const std::vector<T>& samples, double lower,
+                 double upper) {
+  const auto x = sample_bins::even(type_of<T>, x_bins, lower, upper);
+  const auto y = sample_bins::even(type_of<T>, y_bins, lower, upper);
+  check_pairs(x, y, samples, 0, 1000);
+  check_pairs(x, y, samples, 3, 1007);
+  check_pairs(x, y, samples, 2, 1003);
+}
+
+TEST_CASE("joint histograms with every placement of the counters give the counts of the host") {
+  if (no_device()) return;
+  auto samples = normal_samples(3'000'000);
+  std::vector<std::int32_t> integers(samples.size());
+  std::ranges::transform(samples, integers.begin(), [](float each) { return static_cast<int>(each * 1e6F); });
+  for (std::size_t i = 7; i < samples.size(); i += 1000) samples[i] = NAN;
+  for (const auto& [x, y] : {std::pair{4U, 5U}, {64U, 64U}, {300U, 100U}, {256U, 256U}, {400U, 500U}, {1024U, 1024U}})
+    check_joint(x, y, samples, -1, 1);
+  const std::vector<double> doubles(samples.begin(), samples.begin() + 1'500'000);
+  check_joint(64, 60, doubles, -1, 1);
+  check_joint(64, 64, integers, -2e6, 1e6);
+  check_joint(256, 200, integers, -2e6, 1e6);
+}
+
+TEST_CASE("an axis of a joint histogram may have given edges") {
+  if (no_device()) return;
+  const auto samples = normal_samples(2'000'000);
+  const auto even = sample_bins::even(sample_type::float32, 50, -1, 1);
+  const auto uneven = sample_bins::edges(sample_type::float32, std::vector<double>{-1, -0.9, 0, 0.1, 2});
+  check_pairs(even, uneven, samples, 0, 4000);
+  check_pairs(uneven, even, samples, 0, 4000);
+  check_pairs(uneven, uneven, samples, 1, 4001);
+}
+
 TEST_CASE("every placement of the counters gives the counts of the host") {
   if (no_device()) return;
   const auto samples = normal_samples(3'000'000);
@@ -91,6 +158,7 @@ TEST_CASE("a sanitized sample: small histograms with every placement give the co
   const std::vector<double> edges{-1, -0.9, 0, 0.1, 2};
   const auto uneven = sample_bins::edges(sample_type::float32, edges);
   check_counts(uneven, samples, 3);
+  check_joint(64, 64, samples, -1, 1);
   const device_histogram histogram{.bins = uneven};
   const device_array<float> memory(samples.data(), samples.size());
   device_run run(histogram);

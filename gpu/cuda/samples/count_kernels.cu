@@ -157,13 +157,13 @@ __device__ __forceinline__ void count_all(const sample_task<typename Kind::carri
   channel_offsets offsets = offsets_from(task, first_channel(in, number));
   constexpr std::uint32_t samples_of_round = block_threads * Kind::flight * group;
   for (std::uint64_t round = in.groups / (threads * Kind::flight); round != 0; --round) {
-    raw_group<Kind::words> raw[Kind::flight];
-    load_groups<Kind::fixed_size>(in, number, threads, raw);
+    groups_in_flight<Kind> loaded;
+    loaded.load(task, number, threads);
     wait_for_block<Counters, samples_of_round>(round);  // while the loads are in flight
 #pragma unroll
     for (unsigned k = 0; k < Kind::flight; ++k) {
       follow_channel<Kind>(task, number, offsets);
-      counters.add_converged(places_of<Kind>(task, tables, raw[k], first_of(in, number)), offsets);
+      counters.add_converged(loaded.places(task, tables, k, first_of(in, number)), offsets);
       number += threads;
     }
   }
@@ -217,9 +217,9 @@ __global__ void __launch_bounds__(block_threads, 1)
 template <class Carrier>
 using count_kernel = void (*)(sample_task<Carrier>);
 
-template <class Carrier, int Type, bool Guided>
+template <class Carrier, int Type, bool Guided, bool Joint = false>
 count_kernel<Carrier> kernel_at(const sample_tuning& tuning) {
-  using kind = kernel_kind<Carrier, Type, Guided>;
+  using kind = kernel_kind<Carrier, Type, Guided, Joint>;
   using general = kernel_kind<Carrier, -1, Guided>;
   switch (tuning.where) {
     case placement::shared:
@@ -238,6 +238,8 @@ count_kernel<Carrier> kernel_for(const sample_task<Carrier>& task) {
                                                                           : sample_type::float32);
   const bool guided = task.x.tables.guide != nullptr;
   if constexpr (sizeof(Carrier) == 4) {
+    if (is_frequent_pair(task, static_cast<sample_type>(frequent)))
+      return kernel_at<Carrier, frequent, false, true>(task.tuning);
     if (is_frequent(task, static_cast<sample_type>(frequent)))
       return guided ? kernel_at<Carrier, frequent, true>(task.tuning)
                     : kernel_at<Carrier, frequent, false>(task.tuning);

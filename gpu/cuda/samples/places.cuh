@@ -12,15 +12,19 @@
 namespace gpuhist::gpu::cuda::samples {
 
 /// What a kernel is compiled for. Kernels with a fixed Type are for the most frequent histograms: adjacent, aligned
-/// samples of this type, 1, 2 or 4 channels, not joint. For the others, these are branches in the kernel.
-template <class Carrier_, int Type, bool Guided>
+/// samples of this type, 1, 2 or 4 channels; if Joint, of two arrays whose groups begin at the same sample. For the
+/// others, these are branches in the kernel.
+template <class Carrier_, int Type, bool Guided, bool Joint = false>
 struct kernel_kind {
+  static_assert(!Joint || (Type >= 0 && !Guided));
   using carrier = Carrier_;
   using key = gpu::samples::key_of_carrier<carrier>;
   static constexpr bool guided = Guided;
   static constexpr bool frequent = Type >= 0;
-  static constexpr unsigned words = sizeof(carrier);        ///< of a group of samples
-  static constexpr unsigned flight = 16 / sizeof(carrier);  ///< groups in flight per thread: 64 bytes
+  static constexpr bool joint = Joint;
+  static constexpr unsigned words = sizeof(carrier);  ///< of a group of samples
+  /// Groups of an array in flight per thread: 64 bytes, or 32 of each of two arrays.
+  static constexpr unsigned flight = (Joint ? 8 : 16) / sizeof(carrier);
   static constexpr unsigned fixed_size = Type < 0 ? 0 : sizeof(carrier);
 
   __device__ __forceinline__ static std::uint32_t type(const element_source& in) {
@@ -31,18 +35,17 @@ struct kernel_kind {
 template <class Carrier>
 using table_pair = gpu::samples::bin_tables<gpu::samples::key_of_carrier<Carrier>>;
 
-/// The quick binning, with what the kind implies.
+/// The quick binning of an axis, with what the kind implies.
 template <class Kind>
-__device__ __forceinline__ quick_binning<typename Kind::carrier> quick_of(
-    const sample_task<typename Kind::carrier>& task) {
-  auto quick = task.quick;
+__device__ __forceinline__ quick_binning<typename Kind::carrier> quick_of(quick_binning<typename Kind::carrier> quick) {
   if constexpr (Kind::frequent) quick.is_unsigned = false;  // of float32 and int32
   return quick;
 }
 
-/// The slots of four samples. The look-up of samples near a threshold is rare, and outside the common path.
+/// The slots of four samples, by the binning of their axis. The look-up of samples near a threshold is rare, and
+/// outside the common path.
 template <class Carrier>
-__device__ __forceinline__ void assign_quick(const sample_task<Carrier>& task, const quick_binning<Carrier>& quick,
+__device__ __forceinline__ void assign_quick(const binning<Carrier>& axis, const quick_binning<Carrier>& quick,
                                              const Carrier (&values)[group], std::uint32_t (&slots)[group]) {
   bool near = false;
 #pragma unroll
@@ -55,7 +58,7 @@ __device__ __forceinline__ void assign_quick(const sample_task<Carrier>& task, c
 #pragma unroll
   for (unsigned i = 0; i < group; ++i) {
     const auto at = gpu::samples::quick_position_of(quick, values[i]);
-    if (gpu::samples::is_near(quick, at)) slots[i] = gpu::samples::quick_checked(task.x, values[i], at);
+    if (gpu::samples::is_near(quick, at)) slots[i] = gpu::samples::quick_checked(axis, values[i], at);
   }
 }
 
@@ -138,47 +141,102 @@ __device__ __forceinline__ void follow_channel(const sample_task<typename Kind::
   }
 }
 
-/// The slot of sample `index` of the second axis. Not inlined: joint histograms are not the common case, and the
-/// registers of the others are few.
+struct group_slots {
+  std::uint32_t slot[group];
+};
+
+/// The slots of the second axis for the group whose first sample is number `index`. Not inlined: joint histograms are
+/// not the common case, and the registers of the others are few.
 template <class Carrier>
-__device__ __noinline__ std::uint32_t y_slot(const sample_task<Carrier>& task, std::uint64_t index) {
+__device__ __noinline__ group_slots y_slots(const sample_task<Carrier>& task, std::uint64_t index) {
+  const element_source& in = task.y_samples;
+  const std::uint64_t remaining = in.count - index;
+  const bool whole = in.wide && index >= in.head && (index - in.head) % group == 0 && remaining >= group;
+  raw_group<sizeof(Carrier)> raw[1];
+  if (whole) {
+    load_groups<0>(in, (index - in.head) / group, 0, raw);
+  } else {
+    raw[0] = gather<sizeof(Carrier)>(in, index, remaining < group ? static_cast<unsigned>(remaining) : group);
+  }
   Carrier values[group];
-  convert(task.y_samples.type, gather<sizeof(Carrier)>(task.y_samples, index, 1), values);
-  return gpu::samples::quick_slot(task.y, task.y_quick, values[0]);
+  convert(in.type, raw[0], values);
+  group_slots made{};
+#pragma unroll
+  for (unsigned i = 0; i < group; ++i) made.slot[i] = gpu::samples::quick_slot(task.y, task.y_quick, values[i]);
+  return made;
 }
 
 /// Makes the slots of a group to places in a joint histogram.
 template <class Carrier>
-__device__ __forceinline__ void join(const sample_task<Carrier>& task, std::uint64_t index, group_places& places) {
+__device__ __forceinline__ void join(const sample_task<Carrier>& task, const group_slots& y, group_places& places) {
 #pragma unroll
   for (unsigned i = 0; i < group; ++i) {
-    if (index + i >= task.samples.count) continue;
     std::uint32_t& place = places.place[i];
-    place = gpu::samples::joint_place(task.x.bins, place, task.y.bins, y_slot(task, index + i));
+    place = gpu::samples::joint_place(task.x.bins, place, task.y.bins, y.slot[i]);
     if (place >= task.values - 2) places.inside &= ~(1U << i);
   }
 }
 
-/// The places of a group whose first sample is number `index`.
+/// The slots of a group of the first axis.
 template <class Kind>
-__device__ __forceinline__ group_places places_of(const sample_task<typename Kind::carrier>& task,
-                                                  const table_pair<typename Kind::carrier>& tables,
-                                                  const raw_group<Kind::words>& raw, std::uint64_t index) {
+__device__ __forceinline__ group_places x_slots(const sample_task<typename Kind::carrier>& task,
+                                                const table_pair<typename Kind::carrier>& tables,
+                                                const raw_group<Kind::words>& raw) {
   group_places made{};
   typename Kind::carrier values[group];
   convert(Kind::type(task.samples), raw, values);
   if constexpr (Kind::guided) {
-    assign_guided(task, quick_of<Kind>(task), tables, values, made.place);
+    assign_guided(task, quick_of<Kind>(task.quick), tables, values, made.place);
   } else {
-    assign_quick(task, quick_of<Kind>(task), values, made.place);
+    assign_quick(task.x, quick_of<Kind>(task.quick), values, made.place);
   }
 #pragma unroll
   for (unsigned i = 0; i < group; ++i) made.inside |= (made.place[i] - 1 < task.x.bins ? 1U : 0U) << i;
-  if constexpr (!Kind::frequent) {
-    if (task.y_samples.data != nullptr) join(task, index, made);
+  return made;
+}
+
+/// The places of a group whose first sample is number `index`. In a joint histogram, loads those of the second axis.
+template <class Kind>
+__device__ __forceinline__ group_places places_of(const sample_task<typename Kind::carrier>& task,
+                                                  const table_pair<typename Kind::carrier>& tables,
+                                                  const raw_group<Kind::words>& raw, std::uint64_t index) {
+  group_places made = x_slots<Kind>(task, tables, raw);
+  if constexpr (!Kind::frequent || Kind::joint) {
+    if (task.y_samples.data != nullptr) join(task, y_slots(task, index), made);
   }
   return made;
 }
+
+/// Groups in flight: of the samples, and of those of the second axis if Kind::joint.
+template <class Kind>
+struct groups_in_flight {
+  raw_group<Kind::words> x[Kind::flight];
+  raw_group<Kind::words> y[Kind::joint ? Kind::flight : 1];
+
+  /// As load_groups().
+  __device__ __forceinline__ void load(const sample_task<typename Kind::carrier>& task, std::uint64_t number,
+                                       std::uint64_t step) {
+    load_groups<Kind::fixed_size>(task.samples, number, step, x);
+    if constexpr (Kind::joint) load_groups<Kind::fixed_size>(task.y_samples, number, step, y);
+  }
+
+  /// The places of group k, whose first sample is number `index`.
+  __device__ __forceinline__ group_places places(const sample_task<typename Kind::carrier>& task,
+                                                 const table_pair<typename Kind::carrier>& tables, unsigned k,
+                                                 std::uint64_t index) const {
+    if constexpr (Kind::joint) {
+      group_places made = x_slots<Kind>(task, tables, x[k]);
+      typename Kind::carrier values[group];
+      convert(Kind::type(task.y_samples), y[k], values);
+      group_slots slots{};
+      assign_quick(task.y, quick_of<Kind>(task.y_quick), values, slots.slot);
+      join(task, slots, made);
+      return made;
+    } else {
+      return places_of<Kind>(task, tables, x[k], index);
+    }
+  }
+};
 
 /// The number of the first sample of a group.
 __device__ __forceinline__ std::uint64_t first_of(const element_source& in, std::uint64_t number) {

@@ -53,6 +53,15 @@ bool is_frequent(const sample_task<Carrier>& task, sample_type type) {
          task.y_samples.data == nullptr;
 }
 
+/// The same for joint histograms: of adjacent, aligned samples of both axes, which are read in groups of four together.
+template <class Carrier>
+bool is_frequent_pair(const sample_task<Carrier>& task, sample_type type) {
+  const element_source& x = task.samples;
+  const element_source& y = task.y_samples;
+  return x.type == static_cast<std::uint32_t>(type) && y.data != nullptr && x.wide && y.wide && x.head == y.head &&
+         task.x.tables.guide == nullptr && task.y.tables.guide == nullptr;
+}
+
 struct weight_task {
   element_source weights;
   bool by_frame = false;                  ///< one weight for all samples of a frame

@@ -1,8 +1,10 @@
-// Measuring the units of a tile: first the number of its pieces, then their rows. Lanes read 32 bytes each, in turn:
+// Measuring the units of a tile: first the number of its pieces, then their rows. Lanes read 64 bytes each, two blocks,
+// in turn:
 //
 //     lane            0               1               2
-//     text        ... li | ne\n lin   | e\n a very lo | ng line ...
-//     delimiters         |   1        |  1            |
+//     block         0       1       0       1       0
+//     text        ... | li | ne\n | lin | e\n a | very lo | ng line ...
+//     delimiters      |    |   1  |     |  1    |
 //     before          sums of the lanes before it, of all earlier bytes of the part
 //     row of a piece     sums at its end, less the sums at the end of the piece before
 //
@@ -107,10 +109,10 @@ class part_measurer {
     sums_ = {};
     last_ = {};
     first_ = first;
-    lane_text text = load_lane(part.text, lanes_.rank() * lane_bytes, part.bytes);
+    round_text text = load_round(part, lanes_.rank() * round_lane_bytes);
     for (std::uint32_t round = 0; round < part.bytes; round += round_bytes) {
-      const std::uint32_t at = round + lanes_.rank() * lane_bytes;
-      const lane_text next = load_lane(part.text, at + round_bytes, part.bytes);
+      const std::uint32_t at = round + lanes_.rank() * round_lane_bytes;
+      const round_text next = load_round(part, at + round_bytes);
       measure_round(text, at, part.bytes);
       text = next;
     }
@@ -123,43 +125,82 @@ class part_measurer {
   }
 
  private:
-  static constexpr std::uint32_t round_bytes = Lanes::size * lane_bytes;
+  static constexpr unsigned blocks = 2;  // of a lane in a round
+  static constexpr std::uint32_t round_lane_bytes = blocks * lane_bytes;
+  static constexpr std::uint32_t round_bytes = Lanes::size * round_lane_bytes;
 
-  GPUHIST_HOST_DEVICE void measure_round(const lane_text& text, std::uint32_t at, std::uint32_t bytes) {
-    const lane_masks masks = classify(text, table_);
+  struct round_text {
+    lane_text block[blocks];
+  };
+
+  // The text of a lane in a round.
+  struct lane_round {
+    lane_masks masks[blocks];
+    std::uint32_t delimiters[blocks];
+    row before;       // all earlier bytes of the part. The first number: of delimiters
+    row first_block;  // the bytes of block 0
+    std::uint32_t at;
+
+    GPUHIST_HOST_DEVICE bool has_delimiter() const { return (delimiters[0] | delimiters[1]) != 0; }
+
+    // The sums at the end of the byte with this bit of a block. The first number is the end in the part.
+    GPUHIST_HOST_DEVICE row sums_at(bool second, unsigned bit) const {
+      lane_masks of_block;
+      for (unsigned i = 0; i < class_bits; ++i) of_block.planes[i] = second ? masks[1].planes[i] : masks[0].planes[i];
+      row sums = count_classes<Counters>(of_block, ~0U << bit);
+      for (unsigned i = 0; i < row::size; ++i) sums.at[i] += before.at[i] + (second ? first_block.at[i] : 0);
+      sums.set_first(at + (second ? lane_bytes : 0) + lane_bytes - bit);
+      return sums;
+    }
+  };
+
+  GPUHIST_HOST_DEVICE static round_text load_round(const tile_part& part, std::uint32_t at) {
+    return {{load_lane(part.text, at, part.bytes), load_lane(part.text, at + lane_bytes, part.bytes)}};
+  }
+
+  GPUHIST_HOST_DEVICE row count_block(const lane_text& text, std::uint32_t at, std::uint32_t bytes, lane_masks& masks,
+                                      std::uint32_t& delimiters) const {
+    masks = classify(text, table_);
     const std::uint32_t valid = at >= bytes ? 0 : bytes - at >= lane_bytes ? ~0U : ~(~0U >> (bytes - at));
-    const std::uint32_t delimiters = bytes_of_class<Counters>(masks, 0) & valid;
-    row own = count_classes<Counters>(masks, valid);
-    own.at[0] |= population(delimiters);
-    row before;
-    for (unsigned i = 0; i < row::size; ++i) before.at[i] = lanes_.sum_before(own.at[i]);
-    const row total = from(before, own, Lanes::size - 1);
-    before += sums_;
+    delimiters = bytes_of_class<Counters>(masks, 0) & valid;
+    row counts = count_classes<Counters>(masks, valid);
+    counts.at[0] |= population(delimiters);
+    return counts;
+  }
+
+  GPUHIST_HOST_DEVICE void measure_round(const round_text& text, std::uint32_t at, std::uint32_t bytes) {
+    lane_round round;
+    round.at = at;
+    round.first_block = count_block(text.block[0], at, bytes, round.masks[0], round.delimiters[0]);
+    row own = count_block(text.block[1], at + lane_bytes, bytes, round.masks[1], round.delimiters[1]);
+    own += round.first_block;
+    for (unsigned i = 0; i < row::size; ++i) round.before.at[i] = lanes_.sum_before(own.at[i]);
+    const row total = from(round.before, own, Lanes::size - 1);
+    round.before += sums_;
     sums_ += total;
-    const bool has_delimiter = delimiters != 0;
-    const row last = has_delimiter ? sums_at(masks, before, at, lowest_bit(delimiters)) : row{};
+    const bool in_second = round.delimiters[1] != 0;
+    const bool has_delimiter = round.has_delimiter();
+    const row last = has_delimiter
+                         ? round.sums_at(in_second, lowest_bit(in_second ? round.delimiters[1] : round.delimiters[0]))
+                         : row{};
     const std::uint32_t with_delimiter = lanes_.lanes_with(has_delimiter);
     if (with_delimiter == 0) return;
     const std::uint32_t earlier = with_delimiter & ((1U << lanes_.rank()) - 1);
     const row previous = from(last, earlier != 0 ? highest_bit(earlier) : 0);
-    if (has_delimiter) write(masks, before, at, delimiters, earlier != 0 ? previous : last_, last);
+    if (has_delimiter) write(round, earlier != 0 ? previous : last_, last);
     last_ = from(last, highest_bit(with_delimiter));
   }
 
-  // The sums at the end of the byte with this bit. The first number is the end in the part.
-  GPUHIST_HOST_DEVICE static row sums_at(const lane_masks& masks, const row& before, std::uint32_t at, unsigned bit) {
-    row sums = count_classes<Counters>(masks, ~0U << bit);
-    sums += before;
-    sums.set_first(at + lane_bytes - bit);
-    return sums;
-  }
-
-  GPUHIST_HOST_DEVICE void write(const lane_masks& masks, const row& before, std::uint32_t at, std::uint32_t delimiters,
-                                 row previous, const row& last) {
-    for (std::uint32_t index = first_ + before.first(); delimiters != 0; ++index) {
-      const unsigned bit = highest_bit(delimiters);
-      delimiters ^= 1U << bit;
-      const row end = delimiters == 0 ? last : sums_at(masks, before, at, bit);
+  // `last`: the sums at the end of the last piece that ends in the round.
+  GPUHIST_HOST_DEVICE void write(const lane_round& round, row previous, const row& last) {
+    std::uint32_t first = round.delimiters[0];
+    std::uint32_t second = round.delimiters[1];
+    for (std::uint32_t index = first_ + round.before.first(); (first | second) != 0; ++index) {
+      const bool in_second = first == 0;
+      const unsigned bit = highest_bit(in_second ? second : first);
+      first ^= in_second ? 0 : 1U << bit;
+      second ^= in_second ? 1U << bit : 0;
+      const row end = (first | second) == 0 ? last : round.sums_at(in_second, bit);
       row piece = end;
       piece -= previous;
       piece.at[0] |= piece_rows::end_flag;

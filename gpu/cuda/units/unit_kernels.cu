@@ -92,7 +92,7 @@ class shared_table {
 
 // As many as have enough registers.
 template <unsigned Counters>
-constexpr unsigned measure_threads = Counters == 16 ? 384 : 512;
+constexpr unsigned measure_threads = Counters == 16 ? 320 : 448;
 
 template <unsigned Counters>
 __global__ void __launch_bounds__(measure_threads<Counters>, measure_blocks) measure_tiles(const unit_launch launch) {
