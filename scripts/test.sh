@@ -4,7 +4,7 @@
 #   scripts/test.sh --all              the steps of CI: these tests, formatting, installation, clang-tidy of changed
 #                                      files, the quick part of each sanitizer; of large tests a sample
 #   scripts/test.sh --long [STEP...]   all tests as a whole: before an issue is closed. They take hours; the steps can run
-#                                      one by one: tests, host-only, python, tidy, address, thread
+#                                      one by one: tests, host-only, oldest-gpu, python, tidy, address, thread
 # docs/testing.md lists the checks of each step. A failed step does not stop the others. The exit status is 0 only if
 # all steps passed.
 set -euo pipefail
@@ -78,6 +78,8 @@ quick_address_sanitizer() { build asan gpuhist_memory_tests && sampled_tests asa
 # Data races: the test programs and suites of the command in which threads interact most.
 quick_thread_sanitizer() { build tsan gpuhist gpuhist_race_tests && sampled_tests tsan -LE long -L race; }
 
+oldest_gpu() { if command -v nvcc >/dev/null; then build oldest-gpu gpuhist; else echo "skipped: no nvcc"; fi; }
+
 without_cuda() { build host-only gpuhist && installed_program host-only; }
 
 # The Python package without CUDA, and its tests, with packages from PyPI: nanobind is no package of Debian 12.
@@ -91,11 +93,12 @@ long_step() {
   case $1 in
     tests) step 'tests (dev)' build_and_test dev ;;
     host-only) step 'the build without CUDA, installed' without_cuda ;;
+    oldest-gpu) step 'the build for the oldest GPU architecture' oldest_gpu ;;
     python) step 'the Python package' python_package ;;
     tidy) step 'clang-tidy, all files' scripts/tidy.sh --all ;;
     address) step 'tests (address and undefined behaviour sanitizers)' build_and_test asan -LE long ;;
     thread) step 'tests (thread sanitizer)' build_and_test tsan -LE long ;;
-    *) step "'$1' is no step: tests, host-only, python, tidy, address, thread" false ;;
+    *) step "'$1' is no step: tests, host-only, oldest-gpu, python, tidy, address, thread" false ;;
   esac
 }
 
@@ -112,7 +115,7 @@ case $mode in
     step 'thread sanitizer, quick part' quick_thread_sanitizer
     ;;
   --long)
-    if ((!${#arguments[@]})); then arguments=(tests host-only python tidy address thread); fi
+    if ((!${#arguments[@]})); then arguments=(tests host-only oldest-gpu python tidy address thread); fi
     for name in "${arguments[@]}"; do long_step "$name"; done
     ;;
 esac

@@ -1,5 +1,7 @@
-# gpuhist_test(NAME [ONE_THREAD] SOURCES ... [LIBRARIES ...] [LABELS ...]): a doctest program, one ctest entry a test case.
+# gpuhist_test(NAME [ONE_THREAD] [HEAVY] SOURCES ... [LIBRARIES ...] [LABELS ...]): a doctest program, one ctest entry a
+# test case.
 # ONE_THREAD: has no other thread, and is left out of builds with the thread sanitizer.
+# HEAVY: calculates for long, and is optimised in CI, too. CI compiles other programs in half the time without optimisation.
 # LABELS gpu: reports "skipped" where no CUDA device is.
 include(doctest)
 add_library(gpuhist_test_main OBJECT ${CMAKE_CURRENT_LIST_DIR}/support/main.cpp)
@@ -13,12 +15,15 @@ add_custom_target(gpuhist_memory_tests)
 add_custom_target(gpuhist_race_tests)
 
 function(gpuhist_test name)
-  cmake_parse_arguments(test "ONE_THREAD" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  cmake_parse_arguments(test "ONE_THREAD;HEAVY" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
   if(test_ONE_THREAD AND GPUHIST_SANITIZE MATCHES "thread")
     return()
   endif()
   add_executable(${name} ${test_SOURCES})
   target_link_libraries(${name} PRIVATE gpuhist_test_main ${test_LIBRARIES})
+  if(GPUHIST_UNITY AND NOT test_HEAVY)
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O0>)
+  endif()
   foreach(kind memory race)
     if(name MATCHES "${gpuhist_${kind}_tests}")
       add_dependencies(gpuhist_${kind}_tests ${name})

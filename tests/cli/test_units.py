@@ -101,7 +101,7 @@ class Selected(UnitTest):
         }
         cases = [(suffix, threads, chunk) for suffix, threads, chunk in itertools.product(inputs, "12", (None, "1", "3"))
                  if not chunk or (threads == "1" and ENGINE != "cuda")]  # fmt: skip
-        for suffix, threads, chunk in sampled(cases, 8):
+        for suffix, threads, chunk in sampled(cases, 5):
             content, verified = inputs[suffix]
             path = self.file(f"a.{suffix}", content)
             options = (*JSONL, "--each", "line", "--where", "digit > 0.3", "--threads", threads)
@@ -388,16 +388,17 @@ class Failing(UnitTest):
     def test_text_passes_through_unchanged_while_units_are_reported_elsewhere(self):
         data = text(300_000, 8)
         units = split_lines(data)
-        for mode, given in (("text", data), ("text", zstd(data)), ("raw", zstd(data))):
-            for name in (self.file("given", given), None):
-                report = self.folder / "report"
-                options = (*JSONL, f"--pass-through={mode}", "-o", report, "--each", "line", "--where", "digit > 0.3")
-                with self.subTest(mode=mode, name=name):
-                    ended = run(*options, name) if name else run(*options, stdin_bytes=given)
-                    self.assertEqual(ended.status, 0, ended)
-                    self.assertEqual(ended.stdout, data if mode == "text" else given)
-                    ended.stdout = report.read_bytes()
-                    self.assert_units(ended.documents_of("unit"), [each for each in unit_lines(units) if digits(each[3]) / len(each[3]) > 0.3], name or "(standard input)")
+        given_to = (("text", data), ("text", zstd(data)), ("raw", zstd(data)))
+        for (mode, given), is_named in sampled(itertools.product(given_to, (True, False)), 3):
+            name = self.file("given", given) if is_named else None
+            report = self.folder / "report"
+            options = (*JSONL, f"--pass-through={mode}", "-o", report, "--each", "line", "--where", "digit > 0.3")
+            with self.subTest(mode=mode, name=name):
+                ended = run(*options, name) if name else run(*options, stdin_bytes=given)
+                self.assertEqual(ended.status, 0, ended)
+                self.assertEqual(ended.stdout, data if mode == "text" else given)
+                ended.stdout = report.read_bytes()
+                self.assert_units(ended.documents_of("unit"), [each for each in unit_lines(units) if digits(each[3]) / len(each[3]) > 0.3], name or "(standard input)")
 
     @unittest.skipIf(SANITIZED or ENGINE != "host", "a sanitizer or a device has memory of its own")
     def test_millions_of_selected_units_need_little_memory(self):
@@ -426,12 +427,9 @@ class Failing(UnitTest):
         packed = self.file("packed", zstd(block) * 30)
         limit = ("--memory-limit", "64MiB", "-T", "16", "-q")
         all_units = ("--each", "line", "--where", "bytes > 0", "--format", "jsonl")
-        for path in (plain, packed):
-            for options in (
-                ("filter", "--keep-if", "bytes > 0"),
-                ("filter", "--drop-if", "bytes > 0", "--result", "/dev/null"),
-                (*all_units, "-b", "bytes"),
-            ):
+        filters = (("filter", "--keep-if", "bytes > 0"), ("filter", "--drop-if", "bytes > 0", "--result", "/dev/null"))
+        for path, options in sampled(itertools.product((plain, packed), (*filters, (*all_units, "-b", "bytes"))), 3):
+            with self.subTest(path=path, options=options):
                 self.assertLess(self.peak_of(*options, *limit, path), (64 + 30) << 10, (options, path))
 
 
