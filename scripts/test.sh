@@ -82,11 +82,19 @@ oldest_gpu() { if command -v nvcc >/dev/null; then build oldest-gpu gpuhist; els
 
 without_cuda() { build host-only gpuhist && installed_program host-only; }
 
+# clang-tidy on the sources of the Python package that the build compiles.
+tidy_of_python_package() {
+  python3 -c 'import json, os
+for entry in json.load(open("build/python-package/compile_commands.json")):
+    if "/python/bindings/" in entry["file"]: print(os.path.relpath(entry["file"]))' |
+    xargs -P "$(nproc)" -I{} python3 -B scripts/tidy_source.py {} build/python-package
+}
+
 # The Python package without CUDA, and its tests, with packages from PyPI: nanobind is no package of Debian 12.
 python_package() {
   local environment=build/python-environment
   python3 -m venv "$environment" && "$environment/bin/pip" install --quiet 'nanobind>=2.4' numpy pyarrow &&
-    build python-package gpuhist gpuhist_python_stub && tests python-package -L python
+    build python-package gpuhist gpuhist_python_stub && tests python-package -L python && tidy_of_python_package
 }
 
 long_step() {

@@ -52,6 +52,7 @@ receiver receiver_of(const std::shared_ptr<nb::object>& shared) {
   if (!is_given(*shared)) return {};
   return [shared](std::span<const std::byte> text) {
     const nb::gil_scoped_acquire held;
+    // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): owned while it runs, as it may release `shared`
     const nb::object callable = *shared;
     if (is_given(callable)) callable(nb::bytes(text.data(), text.size()));
   };

@@ -30,13 +30,14 @@ template <class Value, class... Arguments>
           }};
 }
 
-/// Callbacks that take the GIL and call the callables. An exception of a callable ends the run, as of any callback.
-[[nodiscard]] counting_events events_of(const std::shared_ptr<callables>& callables);
+/// Callbacks that take the GIL and call the callables of `owner`. An exception of a callable ends the run, as of any
+/// callback.
+[[nodiscard]] counting_events events_of(const std::shared_ptr<callables>& owner);
 
 /// Receives text; throws what the callable raises.
 using receiver = std::function<void(std::span<const std::byte>)>;
 
-/// A receiver that passes the text to a callable as bytes. Empty for none().
-[[nodiscard]] receiver receiver_of(const std::shared_ptr<nanobind::object>& callable);
+/// A receiver that passes the text to the callable as bytes. Empty for none().
+[[nodiscard]] receiver receiver_of(const std::shared_ptr<nanobind::object>& shared);
 
 }  // namespace gpuhist::python

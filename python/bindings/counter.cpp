@@ -125,7 +125,7 @@ class fed_counter {
 
 /// The slots of a type that takes part in the collection of cycles.
 template <class Collected>
-PyType_Slot collected_slots[] = {  // NOLINT(cppcoreguidelines-avoid-c-arrays): the interface of Python
+PyType_Slot collected_slots[] = {  // NOLINT(*-avoid-c-arrays, *-avoid-non-const-global-variables): Python's interface
     {Py_tp_traverse, reinterpret_cast<void*>(Collected::traverse)},
     {Py_tp_clear, reinterpret_cast<void*>(Collected::clear)},
     {0, nullptr}};

@@ -46,7 +46,7 @@ void set_output(file_options& options, nb::handle output) {
   }
 }
 
-nb::object count(const file_options& given, nb::object on_progress, nb::object on_alert, nb::object on_notice,
+nb::object count(const file_options& given, const nb::object& on_progress, nb::object on_alert, nb::object on_notice,
                  nb::handle output) {
   file_options options = given;
   set_output(options, output);

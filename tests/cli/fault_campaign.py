@@ -233,7 +233,7 @@ class Chooser:
         begin = min(self.calls_of_start.get(kind, 0), calls) if kind == "alloc" else 0
         at_start, later = range(1, begin + 1), range(begin + 1, calls + 1)
         if not self.everything:
-            return self.sample(later, 8 if kind == "alloc" else 1)
+            return self.sample(later, 4 if kind == "alloc" else 1)
         if kind == "alloc" and scenario.pause:  # such a run is slow
             return [*self.sample(at_start, 5), *self.sample(later, 200)]
         if LASTING in effect and kind == "alloc":
