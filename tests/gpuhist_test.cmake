@@ -10,7 +10,7 @@ target_link_libraries(gpuhist_test_main PUBLIC gpuhist_flags doctest::doctest)
 # The quick parts of the sanitizer checks (scripts/test.sh), by name: labels, and targets that build the programs.
 # Memory: decoders, readers of archives and kernels, which need little of the program. Races: threads that interact.
 set(gpuhist_memory_tests "^test_(batch|host_kernels|io|samples|unit_|utf8_meter|zstd)")
-set(gpuhist_race_tests "^test_(async|automatic_|frame_lanes|host_engine|library$|pipeline_parallel)")
+set(gpuhist_race_tests "^test_(async|automatic_|frame_lanes|host_engine|pipeline_parallel)")
 add_custom_target(gpuhist_memory_tests)
 add_custom_target(gpuhist_race_tests)
 
