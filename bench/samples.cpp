@@ -77,16 +77,18 @@ std::vector<std::uint8_t> pattern_of(const std::vector<double>& samples, sample_
   return memory;
 }
 
+sample_bins even_bins(sample_type type, std::uint32_t bins) {
+  const sample_range range = range_of(type);
+  return sample_bins::even(type, bins, range.lower, range.upper);
+}
+
 std::optional<sample_bins> y_bins_of(const sample_shape& shape) {
-  if (shape.y_bins == 0) return std::nullopt;
-  const sample_range range = range_of(shape.type);
-  return sample_bins::even(shape.type, shape.y_bins, range.lower, range.upper);
+  return shape.y_bins == 0 ? std::nullopt : std::optional(even_bins(shape.type, shape.y_bins));
 }
 
 sample_bins bins_of(const sample_shape& shape) {
-  const sample_range range = range_of(shape.type);
-  if (!shape.edges) return sample_bins::even(shape.type, shape.bins, range.lower, range.upper);
-  const auto edges = uneven_edges(shape.bins, range);
+  if (!shape.edges) return even_bins(shape.type, shape.bins);
+  const auto edges = uneven_edges(shape.bins, range_of(shape.type));
   return sample_bins::edges(shape.type, std::vector<double>(edges.begin(), edges.end()));
 }
 
@@ -127,17 +129,12 @@ class device_contender final : public contender {
     check(cudaMemsetAsync(rows_.as(), 0, histogram_.values() * sizeof(std::uint64_t), on.get()));
   }
   void run(std::span<const std::uint8_t> bytes, const stream& on) override {
-    if (y_bins_) {
-      const auto [x, y] = halves_of(bytes);
-      return check(
-          count_device_samples(histogram_, x, rows_.as<unsigned long long>(), workspace_.as<void>(), on.get(), y));
-    }
-    const sample_view samples = view_of(bytes, shape_.channels);
+    const auto [samples, y] = y_bins_ ? halves_of(bytes) : pair_views{.x = view_of(bytes, shape_.channels), .y = {}};
     const device_weights weights{.view = {.data = weights_.as(), .type = weight_type::float32}, .limit = shape_.limit};
     check(shape_.weighted
               ? sum_device_samples(histogram_, samples, weights, rows_.as<double>(), workspace_.as<void>(), on.get())
               : count_device_samples(histogram_, samples, rows_.as<unsigned long long>(), workspace_.as<void>(),
-                                     on.get()));
+                                     on.get(), y));
   }
   // Weights are 1, so that their sums are counts.
   bin_counts counts(std::uint64_t, const stream& on) override {

@@ -82,20 +82,14 @@ oldest_gpu() { if command -v nvcc >/dev/null; then build oldest-gpu gpuhist; els
 
 without_cuda() { build host-only gpuhist && installed_program host-only; }
 
-# clang-tidy on the sources of the Python package that the build compiles.
-tidy_of_python_package() {
-  python3 -c 'import json, os
-for entry in json.load(open("build/python-package/compile_commands.json")):
-    if "/python/bindings/" in entry["file"]: print(os.path.relpath(entry["file"]))' |
-    xargs -P "$(nproc)" -I{} python3 -B scripts/tidy_source.py {} build/python-package
-}
-
 # The Python package without CUDA, and its tests, with packages from PyPI: nanobind is no package of Debian 12.
 python_package() {
   local environment=build/python-environment
   python3 -m venv "$environment" && "$environment/bin/pip" install --quiet 'nanobind>=2.4' numpy pyarrow &&
-    build python-package gpuhist gpuhist_python_stub && tests python-package -L python && tidy_of_python_package
+    build python-package gpuhist gpuhist_python_stub && tests python-package -L python && scripts/tidy.sh python
 }
+
+long_steps=(tests host-only oldest-gpu python tidy address thread)
 
 long_step() {
   case $1 in
@@ -106,7 +100,7 @@ long_step() {
     tidy) step 'clang-tidy, all files' scripts/tidy.sh --all ;;
     address) step 'tests (address and undefined behaviour sanitizers)' build_and_test asan -LE long ;;
     thread) step 'tests (thread sanitizer)' build_and_test tsan -LE long ;;
-    *) step "'$1' is no step: tests, host-only, oldest-gpu, python, tidy, address, thread" false ;;
+    *) step "'$1' is no step: ${long_steps[*]}" false ;;
   esac
 }
 
@@ -123,7 +117,7 @@ case $mode in
     step 'thread sanitizer, quick part' quick_thread_sanitizer
     ;;
   --long)
-    if ((!${#arguments[@]})); then arguments=(tests host-only oldest-gpu python tidy address thread); fi
+    if ((!${#arguments[@]})); then arguments=("${long_steps[@]}"); fi
     for name in "${arguments[@]}"; do long_step "$name"; done
     ;;
 esac

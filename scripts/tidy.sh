@@ -18,7 +18,7 @@ folders=(async config io gpu pipeline bench)
 passed=scripts/tidy_passed
 
 # Sources are checked with the compile commands of the host build (build/tidy); sources that only the CUDA build
-# compiles, with those of build/dev.
+# compiles, with those of build/dev; those of the Python package only if named, and if build/python-package exists.
 configure tidy >/dev/null
 configure dev
 sources_of() {
@@ -28,6 +28,9 @@ for entry in json.load(open(sys.argv[1])):
 }
 list=$(sources_of build/tidy | sed 's|$| build/tidy|')
 list+=$'\n'$(sources_of build/dev | grep -vxFf <(cut -d' ' -f1 <<<"$list") | sed 's|$| build/dev|' || true)
+if [[ -e build/python-package/compile_commands.json ]]; then
+  list+=$'\n'$(sources_of build/python-package | sed -n 's|^python/.*|& build/python-package|p')
+fi
 
 # source_for HEADER: the source of the same name, or the first source that includes the header.
 source_for() {
