@@ -8,7 +8,7 @@
 namespace gpuhist::config {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string fish_quoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {
     if (c == '\'' || c == '\\') out += '\\';
@@ -35,24 +35,24 @@ std::string values(const option_row& row) {
   if (row.key() == "help") {
     std::string topics;
     for (const std::string_view each : help_topics()) topics += (topics.empty() ? "" : " ") + std::string(each);
-    return " -f -a " + quoted(topics);
+    return " -f -a " + fish_quoted(topics);
   }
   if (!row.takes_value()) return "";
-  if (row.value_is_optional()) return " -f -a " + quoted(row.choices);
+  if (row.value_is_optional()) return " -f -a " + fish_quoted(row.choices);
   if (row.kind == value_kind::file) return " -r -F";
   if (row.kind == value_kind::list && !row.choices.empty())
-    return " -x -a " + quoted("(__fish_append , " + std::string(row.choices) + ")");
-  return " -x" + (row.choices.empty() ? "" : " -a " + quoted(row.choices));
+    return " -x -a " + fish_quoted("(__fish_append , " + std::string(row.choices) + ")");
+  return " -x" + (row.choices.empty() ? "" : " -a " + fish_quoted(row.choices));
 }
 
 std::string lines_of(const option_row& row) {
   const std::string begin = "complete -c gpuhist" + condition(row);
   std::string text = begin + " -l " + std::string(row.key());
   if (!row.short_name().empty()) text += " -s " + std::string(row.short_name().substr(1));
-  text += values(row) + " -d " + quoted(row.help) + "\n";
+  text += values(row) + " -d " + fish_quoted(row.help) + "\n";
   if (!row.is_setting()) return text;
   return text + begin + " -l no-" + std::string(row.key()) + " -d " +
-         quoted((row.is_flag() ? "turns off " : "unsets ") + std::string(row.long_name())) + "\n";
+         fish_quoted((row.is_flag() ? "turns off " : "unsets ") + std::string(row.long_name())) + "\n";
 }
 
 constexpr std::string_view helpers =
@@ -78,7 +78,8 @@ std::string fish_completions() {
   std::string text = "# Made by gpuhist --generate fish.\n\n" + std::string(helpers);
   for (const command_row& each : command_table()) {
     if (each.name.empty()) continue;
-    text += "complete -c gpuhist -n __gpuhist_first -a " + std::string(each.name) + " -d " + quoted(each.help) + "\n";
+    text +=
+        "complete -c gpuhist -n __gpuhist_first -a " + std::string(each.name) + " -d " + fish_quoted(each.help) + "\n";
   }
   for (const option_row& row : option_table()) text += lines_of(row);
   return text;

@@ -39,7 +39,12 @@ if(wanted)
   endif()
 endif()
 
+# Without Google Benchmark, bench/ has everything but gpuhist-bench.
 gpuhist_wanted(wanted GPUHIST_BENCHMARKS)
+set(GPUHIST_BUILDS_BENCH ${wanted})
+if(NOT DEFINED GPUHIST_BENCHMARKS AND GPUHIST_HAVE_TESTS)
+  set(GPUHIST_BUILDS_BENCH ON)
+endif()
 set(GPUHIST_HAVE_BENCHMARKS OFF)
 if(wanted)
   set(required)

@@ -75,8 +75,8 @@ sampled_tests() { CAMPAIGN=sample tests "$@"; }
 # Memory errors: decoders, readers of archives and kernels.
 quick_address_sanitizer() { build asan gpuhist_memory_tests && sampled_tests asan -LE long -L memory; }
 
-# Data races: the test programs and suites of the command in which threads interact most.
-quick_thread_sanitizer() { build tsan gpuhist gpuhist_race_tests && sampled_tests tsan -LE long -L race; }
+# Data races: coroutines, engines and decoders of frames.
+quick_thread_sanitizer() { build tsan gpuhist_race_tests && sampled_tests tsan -LE long -L race; }
 
 oldest_gpu() { if command -v nvcc >/dev/null; then build oldest-gpu gpuhist; else echo "skipped: no nvcc"; fi; }
 

@@ -6,11 +6,17 @@
 include(doctest)
 add_library(gpuhist_test_main OBJECT ${CMAKE_CURRENT_LIST_DIR}/support/main.cpp)
 target_link_libraries(gpuhist_test_main PUBLIC gpuhist_flags doctest::doctest)
+if(GPUHIST_UNITY)
+  target_compile_options(gpuhist_test_main PRIVATE -O0)
+  add_executable(gpuhist_precompiled_tests ${CMAKE_CURRENT_LIST_DIR}/support/main.cpp)
+  target_compile_options(gpuhist_precompiled_tests PRIVATE -O0)
+endif()
 
-# The quick parts of the sanitizer checks (scripts/test.sh), by name: labels, and targets that build the programs.
-# Memory: decoders, readers of archives and kernels, which need little of the program. Races: threads that interact.
+# The quick parts of the sanitizer checks (scripts/test.sh), by name: labels, and targets that build the programs. They
+# need io, gpu and async, but not the pipeline, whose coroutines take minutes to compile. Memory: decoders, readers of
+# archives and kernels. Races: threads that interact.
 set(gpuhist_memory_tests "^test_(batch|host_kernels|io|samples|unit_|utf8_meter|zstd)")
-set(gpuhist_race_tests "^test_(async|automatic_|frame_lanes|host_engine|pipeline_parallel)")
+set(gpuhist_race_tests "^test_(async|automatic_|cuda_|frame_lanes|host_engine)")
 add_custom_target(gpuhist_memory_tests)
 add_custom_target(gpuhist_race_tests)
 
@@ -23,6 +29,7 @@ function(gpuhist_test name)
   target_link_libraries(${name} PRIVATE gpuhist_test_main ${test_LIBRARIES})
   if(GPUHIST_UNITY AND NOT test_HEAVY)
     target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O0>)
+    gpuhist_precompile(gpuhist_precompiled_tests ${name})
   endif()
   foreach(kind memory race)
     if(name MATCHES "${gpuhist_${kind}_tests}")
