@@ -34,18 +34,23 @@ struct frame_job {
   std::uint64_t text_room = 0;      ///< of all frames
   const text_cuts* cuts = nullptr;  ///< null: the text is one part
   std::span<std::uint32_t>
-      rows{};  ///< for each part row_layout::columns() counters without pairs; written if `decoded`
-  std::span<std::uint8_t> last_bytes{};  ///< with cuts, for each part: its last byte, or 0; written if `decoded`
+      rows{};  ///< for each part row_layout::columns() counters without pairs; of no meaning unless `decoded`
+  std::span<std::uint8_t> last_bytes{};  ///< with cuts, for each part: its last byte, or 0; only if `decoded`
 
   /// What is counted in the units of the text; null: units are not measured. The same for all jobs of a decoder.
   const cuda::units::piece_classes* units = nullptr;
-  /// Receives the rows of the pieces, in the order of the text: memory that was passed to engine::register_memory, also
-  /// that of `pieces`. The sizes of all parts are multiples of a row.
+  /// Receives the rows of the pieces, in the order of the text.
   std::vector<std::span<std::byte>> unit_rows{};
+  /// With units: sets `unit_rows` to memory for so many bytes, which was passed to engine::register_memory, in parts
+  /// whose sizes are multiples of a row. Called at most twice, on a thread of the decoder, when the text was decoded
+  /// and verified and has pieces: without waiting for memory, and if there is none (false), once more with `waits`,
+  /// when all jobs of that thread that have memory are completed. If that is in vain too, the job ends without
+  /// `decoded`. Must not throw.
+  std::function<bool(frame_job&, std::uint64_t bytes, bool waits)> take_row_memory{};
 
   bool measures_only = false;  ///< the same frames will be submitted again: frame_decoder_stats counts them then
 
-  bool decoded = false;  ///< result: all frames were decoded and verified, and `unit_rows` has room for all rows
+  bool decoded = false;  ///< result: all frames were decoded and verified, and the rows of all pieces were written
   std::uint64_t text_bytes = 0;   ///< result, if all frames were decoded and verified
   std::uint64_t unit_pieces = 0;  ///< result, if all frames were decoded and verified: the rows of all pieces
 
@@ -57,11 +62,6 @@ struct frame_job {
   [[nodiscard]] std::uint64_t compressed_bytes() const {
     std::uint64_t sum = 0;
     for (const auto& each : pieces) sum += each.size();
-    return sum;
-  }
-  [[nodiscard]] std::uint64_t room_for_rows() const {
-    std::uint64_t sum = 0;
-    for (const auto& each : unit_rows) sum += each.size();
     return sum;
   }
 };

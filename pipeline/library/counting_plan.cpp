@@ -42,6 +42,7 @@ constexpr std::uint64_t process_allowance = 24 * mib;
 // that is enough for four windows of 64 MiB, or for 32 of zstd's level 19.
 constexpr std::uint64_t share_for_windows = 4;
 
+constexpr std::uint64_t share_of_rows = 8;             // memory for rows of units, of that for compressed bytes
 constexpr std::uint64_t device_allowance = 144 * mib;  // memory of the host for the context of each device: measured
 
 io::path_filter resolve_filter(const tree_options& trees) {
@@ -208,6 +209,12 @@ std::uint64_t held_by_units(const counting_plan& planned) {
   return planned.units && planned.units->shape.divides_text() ? planned.units->held_bytes : 0;
 }
 
+// Rows are there for a short time: from when a group was decoded until they are evaluated.
+std::uint64_t bytes_for_rows(const buffer_plan& buffers) {
+  if (buffers.row_slot_bytes == 0) return 0;
+  return std::uint64_t{buffers.device_slots} * buffers.device_slot_bytes / share_of_rows;
+}
+
 // The default number of slots is reduced until the buffers, the windows of decoders and the memory of CUDA fit into the
 // limit, then the memory for compressed bytes that devices decode. A number given by --slots is not reduced. A limit is
 // refused only if the buffers themselves exceed it.
@@ -221,7 +228,7 @@ void fit_into(std::uint64_t limit, const file_options& options, const option_nam
   const std::uint64_t of_cuda = planned.forecast.devices.size() * device_allowance;
   const auto needed = [&] {
     const std::uint64_t of_device = std::uint64_t{buffers.device_slots} * buffers.device_slot_bytes;
-    return fixed + of_device + ring_bytes(planned) + bytes_of_inputs(options, planned);
+    return fixed + of_device + bytes_for_rows(buffers) + ring_bytes(planned) + bytes_of_inputs(options, planned);
   };
   const std::uint64_t of_windows = limit / share_for_windows;
   const std::uint32_t fewest = std::min(buffers.slots, buffers.decoders + 1);
@@ -238,6 +245,9 @@ void fit_into(std::uint64_t limit, const file_options& options, const option_nam
     --buffers.slots;
   }
   while (needed() + window_of_long_archives > limit && buffers.device_slots > 0) --buffers.device_slots;
+  if (buffers.row_slot_bytes > 0) {
+    buffers.row_slots = static_cast<std::uint32_t>(bytes_for_rows(buffers) / buffers.row_slot_bytes);
+  }
   if (needed() > limit) {
     const bool has_slots = !names.name("--slots").empty();
     throw config::usage_error(
@@ -345,6 +355,7 @@ void plan_device_decoding(const file_options& file, counting_plan& planned) {
   constexpr std::uint64_t max_bytes = 4096 * mib;
   constexpr std::uint64_t share_of_memory = 2;
   constexpr std::uint64_t slot_bytes = 512 * kib;
+  constexpr std::uint64_t row_slot_bytes = 256 * kib;
   constexpr std::uint32_t most_open = 96;
   const counting_options& options = file.counting;
   buffer_plan& buffers = planned.buffers;
@@ -357,9 +368,13 @@ void plan_device_decoding(const file_options& file, counting_plan& planned) {
   buffers.min_device_bytes = options.device_decode == device_decoding::on ? 0 : mib;
   buffers.device_slot_bytes = static_cast<std::uint32_t>(slot_bytes);
   buffers.more_device_slots = static_cast<std::uint32_t>(64 * mib / slot_bytes);
+  if (planned.units && planned.units->shape.divides_text()) {
+    buffers.row_slot_bytes = static_cast<std::uint32_t>(row_slot_bytes);
+  }
   buffers.device_group_bytes = file.skip_damage ? 1 : static_cast<std::uint32_t>(mib);  // as group_bytes
-  buffers.device_slots =
-      static_cast<std::uint32_t>(std::min(max_bytes, buffers.memory_limit / share_of_memory) / slot_bytes);
+  std::uint64_t of_device = std::min(max_bytes, buffers.memory_limit / share_of_memory);
+  if (buffers.row_slot_bytes > 0) of_device = of_device * share_of_rows / (share_of_rows + 1);
+  buffers.device_slots = static_cast<std::uint32_t>(of_device / slot_bytes);
   if (!planned.windows && buffers.memory_limit >= std::uint64_t{4} * most_open * buffers.blocks * buffers.block_bytes) {
     buffers.open_on_device = most_open;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpu/cuda/runtime.hpp"
+#include "gpu/cuda/units/piece_classes.hpp"
 #include "gpu/frame_decoder.hpp"
 #include "gpu/tally.hpp"
 #include "pipeline/flow/decoding/encoded_frames.hpp"
@@ -20,10 +21,53 @@
 #include <optional>
 #include <random>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace gpuhist::gpu {
+
+/// Limits the memory for rows of several groups.
+class row_room {
+ public:
+  explicit row_room(std::uint64_t bytes) : all_(bytes), free_(bytes) {}
+
+  bool take(std::uint64_t bytes, bool waits) {
+    std::unique_lock lock(mutex_);
+    if (bytes > all_) return false;
+    if (bytes > free_ && !waits) {
+      ++refusals_;
+      return false;
+    }
+    returned_.wait(lock, [&] { return bytes <= free_; });
+    free_ -= bytes;
+    return true;
+  }
+  void give_back(std::uint64_t bytes) {
+    const std::scoped_lock lock(mutex_);
+    free_ += bytes;
+    returned_.notify_all();
+  }
+  /// How often there was too little without waiting.
+  [[nodiscard]] unsigned refusals() const {
+    const std::scoped_lock lock(mutex_);
+    return refusals_;
+  }
+  [[nodiscard]] bool is_all_free() const {
+    const std::scoped_lock lock(mutex_);
+    return free_ == all_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable returned_;
+  const std::uint64_t all_;
+  std::uint64_t free_;
+  unsigned refusals_ = 0;
+};
+
+/// The bytes of each class in each unit of a text; the last one may lack its delimiter.
+using unit_list = std::vector<std::vector<std::uint32_t>>;
 
 /// One group, its page-locked memory and its job.
 class frame_group {
@@ -52,7 +96,9 @@ class frame_group {
   frame_group(const frame_group&) = delete;
   frame_group& operator=(const frame_group&) = delete;
   ~frame_group() {
-    if (!is_left_locked_) static_cast<void>(runtime_.host_unregister(memory_.get()));
+    if (is_left_locked_) return;
+    static_cast<void>(runtime_.host_unregister(memory_.get()));
+    if (row_bytes_ > 0) static_cast<void>(runtime_.host_unregister(row_memory_.get()));
   }
 
   /// The text is divided. Each cut is in the text.
@@ -62,13 +108,32 @@ class frame_group {
     set_expected();
   }
 
+  /// The units of the text are measured, in rows for which it takes memory until the job is completed. Both outlive the
+  /// group.
+  void measure(const cuda::units::piece_classes& classes, row_room& room) {
+    job_.units = &classes;
+    room_ = &room;
+    expected_units_ = {std::vector<std::uint32_t>(classes.classes)};
+    for (const std::byte each : plain_) {
+      ++expected_units_.back()[classes.class_of[std::to_integer<std::size_t>(each)]];
+      if (each == classes.delimiter) expected_units_.emplace_back(classes.classes);
+    }
+  }
+
   frame_job& prepare() {
     job_.frames = listed_.frames;
     job_.blocks = listed_.blocks;
     job_.text_room = listed_.text_room;
     job_.rows = rows_;
     job_.last_bytes = last_bytes_;
+    job_.take_row_memory = [this](frame_job& job, std::uint64_t bytes, bool waits) {
+      if (!room_->take(bytes, waits)) return false;
+      set_row_memory(job, bytes);
+      return true;
+    };
     job_.on_complete = [this](frame_job&, std::exception_ptr error) {
+      if (job_.units != nullptr && job_.decoded && !error) found_units_ = units_in_rows();
+      if (row_bytes_ > 0) room_->give_back(row_bytes_);
       const std::scoped_lock lock(mutex_);
       ++answers_;
       error_ = std::move(error);
@@ -90,9 +155,10 @@ class frame_group {
     CHECK(job_.text_bytes == plain_.size());
     CHECK(rows_ == expected_);
     CHECK(last_bytes_ == expected_last_);
+    CHECK(found_units_ == expected_units_);
   }
 
-  /// After wait(): a frame was rejected, and nothing was written.
+  /// After wait(): a frame was rejected, and nothing was written. Not for groups that lack memory for their rows.
   void check_rejected() const {
     CHECK_FALSE(job_.decoded);
     CHECK(std::ranges::all_of(rows_, [](std::uint32_t each) { return each == garbage; }));
@@ -108,6 +174,7 @@ class frame_group {
     const std::scoped_lock lock(mutex_);
     return answers_;
   }
+  [[nodiscard]] bool is_decoded() const { return job_.decoded; }
   [[nodiscard]] std::uint64_t text_bytes() const { return plain_.size(); }
   [[nodiscard]] std::size_t frames() const { return listed_.frames.size(); }
 
@@ -119,6 +186,36 @@ class frame_group {
   struct deleter {
     void operator()(std::byte* memory) const noexcept { ::operator delete(memory, page); }
   };
+
+  // Parts of three rows each, which are not adjacent.
+  void set_row_memory(frame_job& job, std::uint64_t bytes) {
+    const std::size_t part = 3 * job.units->bytes_of_row();
+    row_bytes_ = bytes;
+    const std::size_t room = rounded(2 * (bytes + part));
+    row_memory_.reset(static_cast<std::byte*>(::operator new(room, page)));
+    REQUIRE(runtime_.host_register(row_memory_.get(), room) == 0);
+    job.unit_rows.clear();
+    for (std::size_t at = 0; job.unit_rows.size() * part < bytes; at += 2 * part) {
+      job.unit_rows.emplace_back(row_memory_.get() + at, part);
+    }
+  }
+
+  // The pieces of each unit together.
+  [[nodiscard]] unit_list units_in_rows() const {
+    std::vector<std::uint32_t> words;
+    for (const std::span<std::byte> part : job_.unit_rows) {
+      const auto* const from = reinterpret_cast<const std::uint32_t*>(part.data());
+      words.insert(words.end(), from, from + part.size() / sizeof(std::uint32_t));
+    }
+    words.resize(job_.unit_pieces * job_.units->words_of_row());
+    const cuda::units::piece_rows rows(words, *job_.units);
+    unit_list units{std::vector<std::uint32_t>(job_.units->classes)};
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      rows.add_counts(i, std::span(units.back()));
+      if (rows.ends_unit(i)) units.emplace_back(job_.units->classes);
+    }
+    return units;
+  }
 
   // Byte by byte.
   void set_expected() {
@@ -161,6 +258,11 @@ class frame_group {
   std::vector<std::uint8_t> expected_last_;
   std::vector<std::uint8_t> last_bytes_;
   bool is_left_locked_ = false;
+  row_room* room_ = nullptr;
+  std::unique_ptr<std::byte, deleter> row_memory_;
+  std::uint64_t row_bytes_ = 0;
+  unit_list expected_units_;
+  unit_list found_units_;
   frame_job job_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -186,6 +288,14 @@ inline text_cuts random_cuts(std::mt19937& random, const test::byte_vector& text
   const auto repeated = std::ranges::unique(cuts.after);
   cuts.after.erase(repeated.begin(), repeated.end());
   return cuts;
+}
+
+/// The classes of `letters`, each one apart, and of all other values; lines are units.
+inline cuda::units::piece_classes classes_of_lines(std::string_view letters) {
+  partition counted;
+  for (const char each : letters)
+    counted.class_of[static_cast<unsigned char>(each)] = static_cast<std::uint8_t>(counted.classes++);
+  return *cuda::units::piece_classes::make(counted, std::byte{'\n'});
 }
 
 /// Frames of lines of any length, of noise and of one byte, some of them longer than the tiles of a search.

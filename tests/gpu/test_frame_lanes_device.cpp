@@ -13,6 +13,37 @@
 using namespace gpuhist::gpu;
 using namespace gpuhist::gpu::cuda;
 
+TEST_CASE("on a device units are those of a simple loop, however little memory there is for their rows") {
+  if (gpuhist::test::no_device()) return;
+  const std::unique_ptr<runtime> owned = make_runtime();
+  fused_runtime api(*owned);
+  device_properties properties;
+  REQUIRE(api.properties(0, properties) == 0);
+  const std::vector<zstd::frame_device> devices{
+      {.api = api, .number = 0, .label = "device 0", .multiprocessors = properties.multiprocessors}};
+  const auto classes = classes_of_lines("x abc");
+  zstd::frame_lanes decoder(devices, std::uint64_t{256} << 20U, partition::identity());
+  std::mt19937 random(2);  // NOLINT(*-msc51-cpp): the same texts on every run
+  unsigned refusals = 0;
+  for (unsigned round = 0; round < 200; ++round) {
+    CAPTURE(round);
+    row_room room(random() % 2 == 0 ? std::uint64_t{256} << 20U : std::uint64_t{1} << 19U);
+    std::vector<std::unique_ptr<frame_group>> groups;
+    for (auto left = 2 + random() % 8; left > 0; --left) {
+      groups.push_back(std::make_unique<frame_group>(api, frames_to_divide(random), std::size_t{1} << 20U));
+      groups.back()->measure(classes, room);
+    }
+    for (const auto& each : groups) decoder.submit(each->prepare());
+    for (const auto& each : groups) each->wait();
+    for (const auto& each : groups) {
+      if (each->is_decoded()) each->check_decoded();
+    }
+    CHECK(room.is_all_free());
+    refusals += room.refusals();
+  }
+  CHECK(refusals > 0);
+}
+
 TEST_CASE("on a device a text that is divided at numbers of bytes or lines has a row and a last byte for each part") {
   if (gpuhist::test::no_device()) return;
   const std::unique_ptr<runtime> owned = make_runtime();

@@ -162,7 +162,8 @@ class shuffling_decoder final : public gpu::frame_decoder {
                             .row_room = static_cast<std::uint32_t>(job.text_bytes)});
     job.unit_pieces = pieces.back();
     const auto bytes = std::as_bytes(std::span(rows)).first(job.unit_pieces * job.units->bytes_of_row());
-    job.decoded = bytes.size() <= job.room_for_rows();
+    if (bytes.empty()) return;
+    job.decoded = job.take_row_memory(job, bytes.size(), false) || job.take_row_memory(job, bytes.size(), true);
     if (!job.decoded) return;
     std::size_t at = 0;
     for (const std::span<std::byte> part : job.unit_rows) {

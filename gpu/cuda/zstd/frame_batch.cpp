@@ -205,19 +205,17 @@ void frame_batch::enqueue(const stream& on, int multiprocessors) {
                on);
 }
 
-bool frame_batch::enqueue_rows(const stream& on) {
-  bool any = false;
-  for (std::size_t i = 0; i < jobs_.size(); ++i) {
-    if (!jobs_[i]->decoded || jobs_[i]->unit_pieces == 0) continue;
-    copy_rows(*jobs_[i], first_piece_of(i), on);
-    any = true;
-  }
-  return any;
+bool frame_batch::take_row_memory(std::size_t job, bool waits) noexcept {
+  frame_job& of = *jobs_[job];
+  const bool taken = of.take_row_memory(of, of.unit_pieces * of.units->bytes_of_row(), waits);
+  if (waits) of.decoded = taken;
+  return taken;
 }
 
-void frame_batch::copy_rows(const frame_job& to, std::uint32_t first, const stream& on) {
+void frame_batch::enqueue_rows(std::size_t job, const stream& on) {
+  const frame_job& to = *jobs_[job];
   const std::size_t row = to.units->bytes_of_row();
-  const std::byte* from = sequences_.as<std::byte>() + first * row;
+  const std::byte* from = sequences_.as<std::byte>() + first_piece_of(job) * row;
   std::uint64_t rest = to.unit_pieces * row;
   for (const std::span<std::byte> part : to.unit_rows) {
     const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(rest, part.size()));
@@ -248,7 +246,7 @@ void frame_batch::write_result(std::size_t job, const partition& counted) const 
   if (to.units != nullptr) {
     const std::uint32_t end = extent_pieces_.as<std::uint32_t>()[end_of(job)];
     to.unit_pieces = end - first_piece_of(job);
-    to.decoded = end <= row_room() && to.unit_pieces * to.units->bytes_of_row() <= to.room_for_rows();
+    to.decoded = end <= row_room();
     if (!to.decoded) return;
   }
   const value_runs runs(counted);

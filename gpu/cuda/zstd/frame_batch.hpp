@@ -40,9 +40,14 @@ class frame_batch {
   /// After the work on the stream has ended: writes the results of the jobs.
   void write_results(const partition& counted) const noexcept;
 
-  /// After that: queues the copies of the rows of pieces to the jobs. Returns whether there are any. Throws
-  /// engine_error.
-  bool enqueue_rows(const stream& on);
+  /// After that: whether there are rows of pieces to copy.
+  [[nodiscard]] bool has_rows(std::size_t job) const { return jobs_[job]->decoded && jobs_[job]->unit_pieces > 0; }
+
+  /// Precondition: has_rows(). Calls frame_job::take_row_memory().
+  bool take_row_memory(std::size_t job, bool waits) noexcept;
+
+  /// After that: queues the copies of the rows to this memory. Throws engine_error.
+  void enqueue_rows(std::size_t job, const stream& on);
 
   void clear() noexcept;
 
@@ -67,7 +72,6 @@ class frame_batch {
   [[nodiscard]] std::uint32_t row_room() const;
   [[nodiscard]] std::uint32_t first_piece_of(std::size_t job) const;
   void write_result(std::size_t job, const partition& counted) const noexcept;
-  void copy_rows(const frame_job& to, std::uint32_t first, const stream& on);
 
   runtime& api_;
   const frame_decoder::limits limits_;

@@ -75,7 +75,11 @@ void frame_lane::run(const std::stop_token& stop) noexcept {
   while (frame_job* const first = queue_.pop(stop, fault_)) {
     fill(first);
     queue_.wake_next();
-    complete(decode());
+    std::exception_ptr failure = decode();
+    if (!failure) failure = copy_rows();
+    complete(batch_.jobs().size(), failure);
+    batch_.clear();
+    completed_ = 0;
   }
 }
 
@@ -86,22 +90,14 @@ void frame_lane::fill(frame_job* first) noexcept {
   }
 }
 
-std::exception_ptr frame_lane::decode() noexcept {
+// Work with the device, whose time is noted.
+template <class Work>
+std::exception_ptr frame_lane::attempt(Work work) noexcept {
   const auto begun = std::chrono::steady_clock::now();
-  std::exception_ptr failure;
   try {
-    batch_.enqueue(stream_, device_.multiprocessors);
-    done_.record(stream_);
-    done_.wait();
-    batch_.write_results(counted_);
-    if (batch_.enqueue_rows(stream_)) {
-      done_.record(stream_);
-      done_.wait();
-    }
+    work();
   } catch (...) {
-    failure = labelled_failure(device_.label);
-  }
-  if (failure) {
+    const std::exception_ptr failure = labelled_failure(device_.label);
     drain();
     return lose_device(failure);
   }
@@ -109,6 +105,36 @@ std::exception_ptr frame_lane::decode() noexcept {
   tallies_.busy_nanoseconds +=
       static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(busy).count());
   return nullptr;
+}
+
+std::exception_ptr frame_lane::await_device() noexcept {
+  return attempt([this] {
+    done_.record(stream_);
+    done_.wait();
+  });
+}
+
+std::exception_ptr frame_lane::decode() noexcept {
+  std::exception_ptr failure = attempt([this] { batch_.enqueue(stream_, device_.multiprocessors); });
+  if (!failure) failure = await_device();
+  if (!failure) batch_.write_results(counted_);
+  return failure;
+}
+
+// All jobs that have memory are completed before the lane waits for more: what waits for memory holds none.
+std::exception_ptr frame_lane::copy_rows() noexcept {
+  bool is_copying = false;
+  for (std::size_t i = 0; i < batch_.jobs().size(); ++i) {
+    if (!batch_.has_rows(i)) continue;
+    if (!batch_.take_row_memory(i, false)) {
+      if (const auto failure = std::exchange(is_copying, false) ? await_device() : nullptr) return failure;
+      complete(i, nullptr);
+      if (!batch_.take_row_memory(i, true)) continue;
+    }
+    if (const auto failure = attempt([&] { batch_.enqueue_rows(i, stream_); })) return failure;
+    is_copying = true;
+  }
+  return is_copying ? await_device() : nullptr;
 }
 
 // As lane::drain(): the owner of a job may reuse its memory when it is completed.
@@ -127,18 +153,17 @@ std::exception_ptr frame_lane::lose_device(const std::exception_ptr& why) noexce
   return fault_.why();
 }
 
-void frame_lane::complete(const std::exception_ptr& failure) noexcept {
-  for (std::size_t i = 0; i < batch_.jobs().size(); ++i) {
-    frame_job& job = *batch_.jobs()[i];
-    if (!failure) add_to_tallies(i);
+// The jobs before `end` that are not completed yet.
+void frame_lane::complete(std::size_t end, const std::exception_ptr& failure) noexcept {
+  for (; completed_ < end; ++completed_) {
+    frame_job& job = *batch_.jobs()[completed_];
+    if (!failure) add_to_tallies(job);
     const auto on_complete = std::move(job.on_complete);  // the call may end the life of the job
     on_complete(job, failure);
   }
-  batch_.clear();
 }
 
-void frame_lane::add_to_tallies(std::size_t job) noexcept {
-  const frame_job& done = *batch_.jobs()[job];
+void frame_lane::add_to_tallies(const frame_job& done) noexcept {
   tallies_.compressed_bytes += done.compressed_bytes();
   if (!done.decoded) {
     ++tallies_.rejected_groups;

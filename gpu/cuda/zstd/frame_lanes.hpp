@@ -49,17 +49,22 @@ class frame_lane {
   void run(const std::stop_token& stop) noexcept;
   void fill(frame_job* first) noexcept;
   [[nodiscard]] std::exception_ptr decode() noexcept;
+  [[nodiscard]] std::exception_ptr copy_rows() noexcept;
+  [[nodiscard]] std::exception_ptr await_device() noexcept;
+  template <class Work>
+  [[nodiscard]] std::exception_ptr attempt(Work work) noexcept;
   void drain() noexcept;
   std::exception_ptr lose_device(const std::exception_ptr& why) noexcept;
-  void complete(const std::exception_ptr& failure) noexcept;
-  void add_to_tallies(std::size_t job) noexcept;
+  void complete(std::size_t end, const std::exception_ptr& failure) noexcept;
+  void add_to_tallies(const frame_job& done) noexcept;
 
   const frame_device device_;
   const partition& counted_;
   frame_queue& queue_;
   frame_tallies& tallies_;
   device_fault& fault_;
-  frame_batch batch_;  // before the stream, whose work uses it
+  frame_batch batch_;          // before the stream, whose work uses it
+  std::size_t completed_ = 0;  // jobs of the batch, which must not be used any more
   stream stream_;
   event done_;
   std::jthread thread_;  // last: it uses all of the above

@@ -125,7 +125,7 @@ class compressed_inputs {
   [[nodiscard]] bool keeps_order() const;
   async::task<> acquire_context(group& task);
   async::task<> acquire_first_context(group& task);
-  async::task<> observe_units(group& task, const decoded_group& text);
+  async::task<> observe_units(group& task, decoded_group& text);
   void note_copied(group& task, std::uint64_t bytes);
   [[nodiscard]] bool has_copied_much() const;
   bool try_add(group& task, std::uint64_t bytes) const;

@@ -59,7 +59,7 @@ async::task<bool> compressed_inputs::count_on_device(group& task) {
   if (!co_await stage(task)) co_return false;
   task.input.end_collecting(task);
   task.input.end_holding(task);
-  const std::optional<decoded_group> text = co_await options_.device->decode(*task.staged);
+  std::optional<decoded_group> text = co_await options_.device->decode(*task.staged);
   if (!text || !try_add(task, text->text_bytes)) co_return false;
   note_reached(task, task.start.compressed_bytes + task.staged->size());
   if (!text->unit_rows.empty()) co_await observe_units(task, *text);
@@ -96,7 +96,7 @@ async::task<bool> compressed_inputs::divide_on_device(group& task) {
 // state are not verified, so they are not used if the input continues after a damaged frame.
 async::task<std::optional<std::uint32_t>> compressed_inputs::measure_text(group& task) const {
   const bool in_lines = options_.windows->shape().unit == pane_unit::lines;
-  co_await options_.device->list(*task.staged);
+  options_.device->list(*task.staged);
   const encoded_frames* const frames = task.staged->frames();
   if (frames == nullptr) co_return std::nullopt;
   if (!in_lines && !options_.skip_damage && frames->stated_text) {
@@ -191,9 +191,10 @@ bool compressed_inputs::has_copied_much() const {
          copied_bytes_ > 0;
 }
 
-// Releases the slots of the group. A group that must wait for those before it copies its rows first: they may need a
-// slot.
-async::task<> compressed_inputs::observe_units(group& task, const decoded_group& text) {
+// Releases the memory of the group and of its rows. A group that must wait for those before it copies its rows first:
+// they may need the memory.
+async::task<> compressed_inputs::observe_units(group& task, decoded_group& text) {
+  task.staged.reset();
   std::vector<std::vector<std::uint32_t>> copied;
   for (const std::span<const std::uint32_t> rows : text.unit_rows) {
     using gpu::cuda::units::piece_rows;
@@ -207,7 +208,8 @@ async::task<> compressed_inputs::observe_units(group& task, const decoded_group&
     note_copied(task, rows.size_bytes());
     copied.emplace_back(rows.begin() + static_cast<std::ptrdiff_t>(taken * classes.words_of_row()), rows.end());
   }
-  task.staged.reset();
+  text.unit_rows.clear();
+  text.unit_memory.reset();
   if (copied.empty()) co_return;
   co_await options_.text_to->wait_for_turn(task.owner);
   for (const std::vector<std::uint32_t>& rows : copied) {

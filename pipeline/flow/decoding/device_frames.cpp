@@ -79,28 +79,12 @@ std::vector<std::span<const std::byte>> staged_group::pieces() const {
   return all;
 }
 
-bool staged_group::may_have_more_slots() const {
-  return slots_.size() + row_slots_.size() < owner_.max_slots_of_group();
-}
+bool staged_group::may_have_more_slots() const { return slots_.size() < owner_.max_slots_of_group(); }
 
 // Null: none is free, and the group does not wait for one.
 async::task<std::shared_ptr<staging_slot>> staged_group::next_slot() {
   if (waits_) co_return co_await owner_.slots_.acquire();
   co_return owner_.slots_.try_acquire();
-}
-
-async::task<> staged_group::reserve_rows(std::uint64_t wanted) {
-  while (row_slots_.size() * std::uint64_t{owner_.slot_bytes()} < wanted && may_have_more_slots()) {
-    std::shared_ptr<staging_slot> more = co_await next_slot();
-    if (!more) break;
-    row_slots_.push_back(std::move(more));
-  }
-}
-
-std::vector<std::span<std::byte>> staged_group::room_for_rows() const {
-  std::vector<std::span<std::byte>> all;
-  for (const auto& each : row_slots_) all.emplace_back(each->memory(), owner_.slot_bytes());
-  return all;
 }
 
 std::deque<block> staged_group::take_blocks() {
@@ -110,13 +94,16 @@ std::deque<block> staged_group::take_blocks() {
     blocks.push_back({.memory = std::shared_ptr<const std::byte>(slots_[i], slots_[i]->memory()), .bytes = all[i]});
   }
   slots_.clear();
-  row_slots_.clear();
   size_ = 0;
   return blocks;
 }
 
 device_frames::device_frames(gpu::engine& engine, const settings& with)
-    : engine_(engine), settings_(with), slots_(with.slots), incomplete_(with.in_order ? 1 : max_incomplete) {}
+    : engine_(engine),
+      settings_(with),
+      slots_(with.slots),
+      rows_(with.rows),
+      incomplete_(with.in_order ? 1 : max_incomplete) {}
 
 // The decoder of an engine that wakes devices may be there later.
 bool device_frames::start() {
@@ -140,6 +127,7 @@ bool device_frames::try_start() {
   gpu::frame_decoder* const made = engine_.decoder();
   if (made == nullptr) return false;
   slots_.start(engine_);
+  if (measures_units()) rows_.start(engine_);
   decoder_ = made;
   return true;
 }
@@ -180,10 +168,9 @@ async::task<std::optional<staged_group>> device_frames::begin_group(std::span<co
   co_return staged_group(*this, std::move(slot), std::move(incomplete), waits);
 }
 
-// The rows of a group hardly fit into its slots.
+// A group would have so many rows that the device's work would be in vain.
 bool device_frames::are_units_too_short() const {
-  return measures_units() &&
-         expected_row_bytes(usual_ratio * group_bytes()) > std::uint64_t{max_slots_of_group()} * slot_bytes();
+  return measures_units() && expected_row_bytes(usual_ratio * group_bytes()) > rows_.share_of_group();
 }
 
 // The bytes of such a frame would be collected in vain: they hardly fit into the slots of a group.
@@ -201,18 +188,17 @@ bool device_frames::fits(const staged_group& group, std::size_t cuts) const {
          frames.frames.size() + cuts <= most.frames && frames.blocks.size() <= most.blocks && cuts < most.parts;
 }
 
-async::task<> device_frames::list(staged_group& group) const {
+void device_frames::list(staged_group& group) const {
   const auto pieces = group.pieces();
   group.frames_ = list_frames({.size = group.size(), .copy = [&](std::uint64_t at, std::span<std::byte> to) {
                                  copy_from(pieces, slot_bytes(), at, to);
                                }});
   group.is_listed_ = true;
-  if (group.frames_ && measures_units()) co_await group.reserve_rows(expected_row_bytes(group.frames_->text_room));
   group.complete();
 }
 
 async::task<std::optional<decoded_group>> device_frames::decode(staged_group& group, counting how) {
-  if (!group.is_listed_) co_await list(group);
+  if (!group.is_listed_) list(group);
   const encoded_frames* const frames = group.frames();
   const std::size_t cuts = how.cuts == nullptr ? 0 : how.cuts->after.size();
   if (frames == nullptr || !fits(group, cuts)) co_return std::nullopt;
@@ -230,19 +216,21 @@ async::task<std::optional<decoded_group>> device_frames::decode(staged_group& gr
                      .rows = result.rows,
                      .last_bytes = result.last_bytes,
                      .units = settings_.units,
+                     .take_row_memory = [&](gpu::frame_job& of, std::uint64_t bytes,
+                                            bool waits) { return take_row_memory(of, bytes, waits, result); },
                      .measures_only = how.measures_only,
-                     .on_complete = [&](gpu::frame_job&, std::exception_ptr error) {
-                       failure = std::move(error);
-                       completed.set();
-                     }};
-  if (job.units != nullptr) job.unit_rows = group.room_for_rows();
+                     .on_complete =
+                         [&](gpu::frame_job&, std::exception_ptr error) {
+                           failure = std::move(error);
+                           completed.set();
+                         }};
   note_begin();
   decoder_->submit(job);
   co_await completed.wait();
   if (failure) {
     note_failure(failure);
     has_failed_ = true;
-    keep(group.take_row_slots());
+    if (result.unit_memory) result.unit_memory->lose();
     co_return std::nullopt;
   }
   if (job.units != nullptr) note_pieces(job);
@@ -268,9 +256,19 @@ double device_frames::text_per_second() const {
   return static_cast<double>(text_bytes_) / elapsed.count();
 }
 
-void device_frames::keep(std::vector<std::shared_ptr<staging_slot>> slots) {
-  const std::scoped_lock lock(mutex_);
-  for (auto& each : slots) lost_slots_.push_back(std::move(each));
+// On a thread of the decoder. Those that have memory do not wait for other groups: they evaluate the rows, or copy them
+// first.
+bool device_frames::take_row_memory(gpu::frame_job& job, std::uint64_t bytes, bool waits, decoded_group& to) noexcept {
+  if (bytes > rows_.share_of_group()) return false;
+  try {
+    std::optional<row_memory::lease> taken = rows_.take(bytes, waits);
+    if (!taken) return false;
+    job.unit_rows = taken->slots();
+    to.unit_memory.emplace(std::move(*taken));
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;  // the host decodes the group
+  }
 }
 
 // How long the pieces of the next groups are expected to be: shorter ones than in this group at once, longer ones by

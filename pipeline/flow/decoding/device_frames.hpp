@@ -7,6 +7,7 @@
 #include "gpu/engine.hpp"
 #include "pipeline/flow/decoding/block_reader.hpp"
 #include "pipeline/flow/decoding/encoded_frames.hpp"
+#include "pipeline/flow/decoding/row_memory.hpp"
 #include "pipeline/flow/decoding/staging_slots.hpp"
 
 #include <algorithm>
@@ -46,16 +47,6 @@ class staged_group {
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] std::vector<std::span<const std::byte>> pieces() const;
 
-  /// Takes slots for so many bytes of results, or as many as append() would. Not those of the bytes: the host decodes
-  /// them if the device fails. Before complete(): a group that is complete must not wait for slots.
-  async::task<> reserve_rows(std::uint64_t wanted);
-
-  /// The memory of these slots.
-  [[nodiscard]] std::vector<std::span<std::byte>> room_for_rows() const;
-
-  /// The slots that a device may still write to.
-  [[nodiscard]] std::vector<std::shared_ptr<staging_slot>> take_row_slots() { return std::move(row_slots_); }
-
   /// The bytes, for decoding on the host. Leaves the group empty. Throws std::bad_alloc.
   std::deque<block> take_blocks();
 
@@ -68,20 +59,20 @@ class staged_group {
 
   friend class device_frames;
   std::vector<std::shared_ptr<staging_slot>> slots_;
-  std::vector<std::shared_ptr<staging_slot>> row_slots_;
   std::uint64_t size_ = 0;
   bool is_listed_ = false;
   std::optional<encoded_frames> frames_{};
 };
 
-/// The text of a group that was decoded on a device. Valid as long as the staged_group keeps its slots.
+/// The text of a group that was decoded on a device.
 struct decoded_group {
   std::uint64_t text_bytes = 0;
   std::uint64_t frames = 0;
   std::vector<std::uint32_t> rows{};       ///< one for each part; without cuts for all text
   std::vector<std::uint8_t> last_bytes{};  ///< with cuts, of each part; 0: it has no text
-  /// Rows of the pieces of units, in the memory of the staged_group; empty: units were not measured.
+  /// Rows of the pieces of units; empty: units were not measured, or there are none.
   std::vector<std::span<const std::uint32_t>> unit_rows{};
+  std::optional<row_memory::lease> unit_memory{};  ///< of these rows; nothing: there are none
 };
 
 /// Thread-safe.
@@ -89,6 +80,7 @@ class device_frames {
  public:
   struct settings {
     staging_slots::settings slots{};  ///< memory for compressed bytes that are collected or on the device
+    row_memory::settings rows{};      ///< memory for the rows of units, if they are measured
     bool host_shares = false;         ///< the host decodes what finds no free slot and does not wait for one
     bool takes_all = false;           ///< frames that will hardly fit are collected, too
     bool in_order = false;            ///< groups are collected one after the other, and may wait for those before them
@@ -141,7 +133,7 @@ class device_frames {
   async::task<std::optional<staged_group>> begin_group(std::span<const std::byte> begin, bool waits);
 
   /// Lists the frames of a group, to which no more bytes are appended. Throws std::bad_alloc.
-  async::task<> list(staged_group& group) const;
+  void list(staged_group& group) const;
 
   /// How the text of a group is counted.
   struct counting {
@@ -163,9 +155,9 @@ class device_frames {
   void note_failure(const std::exception_ptr& why) noexcept;
   [[nodiscard]] bool fits(const staged_group& group, std::size_t cuts) const;
   [[nodiscard]] std::uint64_t expected_row_bytes(std::uint64_t text_bytes) const;
+  bool take_row_memory(gpu::frame_job& job, std::uint64_t bytes, bool waits, decoded_group& to) noexcept;
   void note_pieces(const gpu::frame_job& job);
   void note_begin();
-  void keep(std::vector<std::shared_ptr<staging_slot>> slots);
 
   gpu::engine& engine_;
   const settings settings_;
@@ -173,11 +165,11 @@ class device_frames {
   std::string note_;
   gpu::frame_decoder* decoder_ = nullptr;  // null: none
   staging_slots slots_;
-  std::vector<std::shared_ptr<staging_slot>> lost_slots_;  // under the mutex: a failed device may still write to them
-  std::atomic<bool> has_failed_ = false;                   // the device
-  std::atomic<bool> is_needed_ = false;                    // by a group
+  row_memory rows_;
+  std::atomic<bool> has_failed_ = false;  // the device
+  std::atomic<bool> is_needed_ = false;   // by a group
   async::semaphore incomplete_;
-  std::atomic<std::uint64_t> bytes_of_piece_{32};               // of text, as expected
+  std::atomic<std::uint64_t> bytes_of_piece_{64};               // of text, as expected
   std::atomic<std::uint64_t> text_bytes_ = 0;                   // that were decoded
   std::atomic<std::chrono::steady_clock::time_point> began_{};  // with the first job; zero: there was none
 };
