@@ -34,7 +34,7 @@ class row_memory {
 
     [[nodiscard]] std::vector<std::span<std::byte>> slots() const;
 
-    /// A failed device may still write to the slots: nobody uses them again.
+    /// A failed device may still write to the slots: no thread uses them again.
     void lose() noexcept;
 
    private:
