@@ -72,7 +72,7 @@ installed_program() {
 # CI takes a sample of the cases of large tests, so that a change does not wait for its verdict.
 sampled_tests() { CAMPAIGN=sample tests "$@"; }
 
-# Memory errors: decoders, readers of archives and kernels.
+# Memory errors: decoders and readers of archives.
 quick_address_sanitizer() { build asan gpuhist_memory_tests && sampled_tests asan -LE long -L memory; }
 
 # Data races: coroutines, engines and decoders of frames.
