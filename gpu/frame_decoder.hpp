@@ -43,9 +43,9 @@ struct frame_job {
   std::vector<std::span<std::byte>> unit_rows{};
   /// With units: sets `unit_rows` to memory for so many bytes, which was passed to engine::register_memory, in parts
   /// whose sizes are multiples of a row. Called at most twice, on a thread of the decoder, when the text was decoded
-  /// and verified and has pieces: without waiting for memory, and if there is none (false), once more with `waits`,
-  /// when all jobs of that thread that have memory are completed. If that is in vain too, the job ends without
-  /// `decoded`. Must not throw.
+  /// and verified and has pieces: without waiting for memory, and if that returns false, once more with `waits`, when
+  /// all jobs of that thread that have memory are completed. If that returns false, too, the job ends without
+  /// `decoded`. Must not throw, or make another device current, as engine::register_memory does.
   std::function<bool(frame_job&, std::uint64_t bytes, bool waits)> take_row_memory{};
 
   bool measures_only = false;  ///< the same frames will be submitted again: frame_decoder_stats counts them then

@@ -1,5 +1,6 @@
 # Packages that only tests and benchmarks need. If one is missing, tests or benchmarks are not built, and a message says
-# so. With -DGPUHIST_TESTS=ON (or -DBUILD_TESTING=ON) and -DGPUHIST_BENCHMARKS=ON they are required. In a parent project,
+# so. With -DGPUHIST_TESTS=ON (or -DBUILD_TESTING=ON) and -DGPUHIST_BENCHMARKS=ON they are required; with
+# -DGPUHIST_BENCHMARKS=OFF nothing of bench/ and tests/bench is built. In a parent project,
 # both are built only with these options of gpuhist.
 
 # gpuhist_wanted(RESULT OPTION...): the value of the first of these options that is defined. If none is: IF_FOUND for
@@ -41,8 +42,8 @@ endif()
 
 # Without Google Benchmark, bench/ has everything but gpuhist-bench.
 gpuhist_wanted(wanted GPUHIST_BENCHMARKS)
-set(GPUHIST_BUILDS_BENCH ${wanted})
-if(NOT DEFINED GPUHIST_BENCHMARKS AND GPUHIST_HAVE_TESTS)
+set(GPUHIST_BUILDS_BENCH OFF)
+if(wanted OR (NOT DEFINED GPUHIST_BENCHMARKS AND GPUHIST_HAVE_TESTS))
   set(GPUHIST_BUILDS_BENCH ON)
 endif()
 set(GPUHIST_HAVE_BENCHMARKS OFF)

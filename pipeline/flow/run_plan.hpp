@@ -44,6 +44,7 @@ struct buffer_plan {
   std::uint32_t more_device_slots = 0;   ///< that are allocated together
   std::uint32_t row_slot_bytes = 0;      ///< of page-locked memory for rows of units that a device measures
   std::uint32_t row_slots = 0;           ///< number of these slots
+  std::uint32_t more_row_slots = 1;      ///< that are allocated together
   std::uint32_t device_group_bytes = 0;  ///< fewest compressed bytes that a device gets at once
   std::uint64_t min_device_bytes = 0;    ///< fewest bytes of a file that a device decodes
   std::uint64_t memory_limit = 0;        ///< bytes of the whole process

@@ -370,6 +370,7 @@ void plan_device_decoding(const file_options& file, counting_plan& planned) {
   buffers.more_device_slots = static_cast<std::uint32_t>(64 * mib / slot_bytes);
   if (planned.units && planned.units->shape.divides_text()) {
     buffers.row_slot_bytes = static_cast<std::uint32_t>(row_slot_bytes);
+    buffers.more_row_slots = static_cast<std::uint32_t>(8 * mib / row_slot_bytes);
   }
   buffers.device_group_bytes = file.skip_damage ? 1 : static_cast<std::uint32_t>(mib);  // as group_bytes
   std::uint64_t of_device = std::min(max_bytes, buffers.memory_limit / share_of_memory);

@@ -27,28 +27,28 @@
 
 namespace gpuhist::gpu {
 
-/// Limits the memory for rows of several groups.
+/// Limits how many groups have memory for rows at the same time.
 class row_room {
  public:
-  explicit row_room(std::uint64_t bytes) : all_(bytes), free_(bytes) {}
+  explicit row_room(unsigned groups) : all_(groups), free_(groups) {}
 
-  bool take(std::uint64_t bytes, bool waits) {
+  bool take(bool waits) {
     std::unique_lock lock(mutex_);
-    if (bytes > all_) return false;
-    if (bytes > free_ && !waits) {
+    if (all_ == 0) return false;
+    if (free_ == 0 && !waits) {
       ++refusals_;
       return false;
     }
-    returned_.wait(lock, [&] { return bytes <= free_; });
-    free_ -= bytes;
+    returned_.wait(lock, [&] { return free_ > 0; });
+    --free_;
     return true;
   }
-  void give_back(std::uint64_t bytes) {
+  void give_back() {
     const std::scoped_lock lock(mutex_);
-    free_ += bytes;
+    ++free_;
     returned_.notify_all();
   }
-  /// How often there was too little without waiting.
+  /// How often there was none without waiting.
   [[nodiscard]] unsigned refusals() const {
     const std::scoped_lock lock(mutex_);
     return refusals_;
@@ -61,8 +61,8 @@ class row_room {
  private:
   mutable std::mutex mutex_;
   std::condition_variable returned_;
-  const std::uint64_t all_;
-  std::uint64_t free_;
+  const unsigned all_;
+  unsigned free_;
   unsigned refusals_ = 0;
 };
 
@@ -98,7 +98,7 @@ class frame_group {
   ~frame_group() {
     if (is_left_locked_) return;
     static_cast<void>(runtime_.host_unregister(memory_.get()));
-    if (row_bytes_ > 0) static_cast<void>(runtime_.host_unregister(row_memory_.get()));
+    if (row_memory_) static_cast<void>(runtime_.host_unregister(row_memory_.get()));
   }
 
   /// The text is divided. Each cut is in the text.
@@ -127,13 +127,13 @@ class frame_group {
     job_.rows = rows_;
     job_.last_bytes = last_bytes_;
     job_.take_row_memory = [this](frame_job& job, std::uint64_t bytes, bool waits) {
-      if (!room_->take(bytes, waits)) return false;
+      if (!room_->take(waits)) return false;
       set_row_memory(job, bytes);
       return true;
     };
     job_.on_complete = [this](frame_job&, std::exception_ptr error) {
       if (job_.units != nullptr && job_.decoded && !error) found_units_ = units_in_rows();
-      if (row_bytes_ > 0) room_->give_back(row_bytes_);
+      if (row_memory_) room_->give_back();
       const std::scoped_lock lock(mutex_);
       ++answers_;
       error_ = std::move(error);
@@ -190,7 +190,6 @@ class frame_group {
   // Parts of three rows each, which are not adjacent.
   void set_row_memory(frame_job& job, std::uint64_t bytes) {
     const std::size_t part = 3 * job.units->bytes_of_row();
-    row_bytes_ = bytes;
     const std::size_t room = rounded(2 * (bytes + part));
     row_memory_.reset(static_cast<std::byte*>(::operator new(room, page)));
     REQUIRE(runtime_.host_register(row_memory_.get(), room) == 0);
@@ -260,7 +259,6 @@ class frame_group {
   bool is_left_locked_ = false;
   row_room* room_ = nullptr;
   std::unique_ptr<std::byte, deleter> row_memory_;
-  std::uint64_t row_bytes_ = 0;
   unit_list expected_units_;
   unit_list found_units_;
   frame_job job_;

@@ -25,9 +25,10 @@ TEST_CASE("on a device units are those of a simple loop, however little memory t
   zstd::frame_lanes decoder(devices, std::uint64_t{256} << 20U, partition::identity());
   std::mt19937 random(2);  // NOLINT(*-msc51-cpp): the same texts on every run
   unsigned refusals = 0;
+  unsigned decoded = 0;
   for (unsigned round = 0; round < 200; ++round) {
     CAPTURE(round);
-    row_room room(random() % 2 == 0 ? std::uint64_t{256} << 20U : std::uint64_t{1} << 19U);
+    row_room room(random() % 2 == 0 ? 100 : 1);
     std::vector<std::unique_ptr<frame_group>> groups;
     for (auto left = 2 + random() % 8; left > 0; --left) {
       groups.push_back(std::make_unique<frame_group>(api, frames_to_divide(random), std::size_t{1} << 20U));
@@ -36,12 +37,15 @@ TEST_CASE("on a device units are those of a simple loop, however little memory t
     for (const auto& each : groups) decoder.submit(each->prepare());
     for (const auto& each : groups) each->wait();
     for (const auto& each : groups) {
-      if (each->is_decoded()) each->check_decoded();
+      if (!each->is_decoded()) continue;  // more rows than the memory of a batch
+      each->check_decoded();
+      ++decoded;
     }
     CHECK(room.is_all_free());
     refusals += room.refusals();
   }
   CHECK(refusals > 0);
+  CHECK(decoded > 200);
 }
 
 TEST_CASE("on a device a text that is divided at numbers of bytes or lines has a row and a last byte for each part") {

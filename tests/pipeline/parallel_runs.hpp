@@ -116,6 +116,7 @@ inline void decode_on_device(dice& random, pipeline::plan& planned) {
   buffers.more_device_slots = random(1, 9);
   buffers.row_slot_bytes = random.one_of({32U, 1024U, 1U << 15U});
   buffers.row_slots = random.one_of({4U, 64U, 1000U});
+  buffers.more_row_slots = random(1, 9);
   buffers.device_group_bytes = random.one_of({1U, 50U, 3000U});
   buffers.open_on_device = random(0, 4);
 }

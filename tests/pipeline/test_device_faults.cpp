@@ -35,7 +35,7 @@
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:gpuhist::gpu::cuda::pinned_memory::pinned_memory\nleak:gpuhist::pipeline::ring::ring\n"
-         "leak:gpuhist::pipeline::staging_slots::locked_memory\nleak:gpuhist::pipeline::row_memory::add\n";
+         "leak:gpuhist::pipeline::staging_slots::locked_memory\n";
 }
 #endif
 

@@ -29,9 +29,11 @@ struct locked_rows {
   test::staging_engine engine;
   row_memory memory;
 
+  // Allocates as many as the system allows.
   explicit locked_rows(std::uint32_t slots, unsigned registrations = std::numeric_limits<unsigned>::max())
-      : engine({}, registrations), memory({.slot_bytes = row_slot_bytes, .slots = slots, .more_slots = 4}) {
+      : engine({}, registrations), memory({.slot_bytes = row_slot_bytes, .max_slots = slots, .more_slots = 4}) {
     memory.start(engine);
+    for (std::uint32_t i = 0; i < slots; ++i) memory.expect(slots * row_slot_bytes);
   }
 };
 
@@ -82,12 +84,18 @@ TEST_CASE("row memory: what is taken is page-locked, distinct, and has room for 
   CHECK(rows.engine.registrations() == 3);  // four slots, four, and two
 }
 
-TEST_CASE("row memory: slots are allocated when they are needed") {
-  locked_rows rows(100);
-  const auto first = rows.memory.take(4 * row_slot_bytes, false);
-  CHECK(rows.engine.registrations() == 1);
-  const auto second = rows.memory.take(row_slot_bytes, false);
-  CHECK(rows.engine.registrations() == 2);
+TEST_CASE("row memory: slots are allocated when they are expected to be needed, some at a time and up to the maximum") {
+  test::staging_engine engine;
+  row_memory memory({.slot_bytes = row_slot_bytes, .max_slots = 10, .more_slots = 4});
+  memory.start(engine);
+  CHECK(engine.registrations() == 1);
+  memory.expect(4 * row_slot_bytes);
+  CHECK(engine.registrations() == 1);
+  memory.expect(4 * row_slot_bytes + 1);
+  CHECK(engine.registrations() == 2);
+  for (int again = 0; again < 3; ++again) memory.expect(1000 * row_slot_bytes);
+  CHECK(engine.registrations() == 3);
+  CHECK(memory.take(10 * row_slot_bytes, false));
 }
 
 TEST_CASE("row memory: a thread waits until there is enough for all its rows") {
@@ -132,7 +140,7 @@ TEST_CASE("row memory: if the system refuses more memory there are fewer slots, 
   CHECK(rows.memory.take(8 * row_slot_bytes, true));
 }
 
-TEST_CASE("row memory: threads that take, return and allocate at the same time have memory of their own") {
+TEST_CASE("row memory: threads that take and return at the same time have memory of their own") {
   locked_rows rows(30);
   std::atomic<unsigned> overwritten = 0;
   {

@@ -63,8 +63,10 @@ class shuffling_decoder final : public gpu::frame_decoder {
       pending_.pop_back();
       const bool fails = with_.fails_one_of != 0 && random_() % with_.fails_one_of == 0;
       const bool rejects = with_.rejects_one_of != 0 && random_() % with_.rejects_one_of == 0;
+      const bool fails_late = fails && random_() % 2 == 0;  // when the rows have memory
       lock.unlock();
-      if (!fails && !rejects) decode(job);
+      if (fails_late || (!fails && !rejects)) decode(job);
+      if (fails) job.decoded = false;
       lock.lock();
       stats_.lanes = 1;
       if (job.decoded && !job.measures_only) ++stats_.groups;

@@ -205,10 +205,10 @@ void frame_batch::enqueue(const stream& on, int multiprocessors) {
                on);
 }
 
-bool frame_batch::take_row_memory(std::size_t job, bool waits) noexcept {
-  frame_job& of = *jobs_[job];
-  const bool taken = of.take_row_memory(of, of.unit_pieces * of.units->bytes_of_row(), waits);
-  if (waits) of.decoded = taken;
+bool frame_batch::take_row_memory(std::size_t index, bool waits) noexcept {
+  frame_job& job = *jobs_[index];
+  const bool taken = job.take_row_memory(job, job.unit_pieces * job.units->bytes_of_row(), waits);
+  if (waits) job.decoded = taken;
   return taken;
 }
 

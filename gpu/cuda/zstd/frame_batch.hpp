@@ -44,7 +44,7 @@ class frame_batch {
   [[nodiscard]] bool has_rows(std::size_t job) const { return jobs_[job]->decoded && jobs_[job]->unit_pieces > 0; }
 
   /// Precondition: has_rows(). Calls frame_job::take_row_memory().
-  bool take_row_memory(std::size_t job, bool waits) noexcept;
+  bool take_row_memory(std::size_t index, bool waits) noexcept;
 
   /// After that: queues the copies of the rows to this memory. Throws engine_error.
   void enqueue_rows(std::size_t job, const stream& on);

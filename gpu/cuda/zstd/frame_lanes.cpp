@@ -121,7 +121,8 @@ std::exception_ptr frame_lane::decode() noexcept {
   return failure;
 }
 
-// All jobs that have memory are completed before the lane waits for more: what waits for memory holds none.
+// All jobs that have memory are completed before the lane waits for more: a lane that waits for memory holds none.
+// Another device may be current when memory was taken.
 std::exception_ptr frame_lane::copy_rows() noexcept {
   bool is_copying = false;
   for (std::size_t i = 0; i < batch_.jobs().size(); ++i) {

@@ -111,12 +111,13 @@ bool device_frames::start() {
   if (decoder_ != nullptr) return true;
   if (!note_.empty()) return false;
   try {
-    if (max_slots() > 0) return try_start();
-    note_ = "frames are decoded on the host: the memory limit leaves no memory for their compressed bytes";
+    if (max_slots() > 0 && (!measures_units() || settings_.rows.max_slots > 0)) return try_start();
+    note_ = "frames are decoded on the host: the memory limit leaves no memory for " +
+            std::string(max_slots() > 0 ? "rows of units" : "their compressed bytes");
   } catch (const gpu::engine_error& error) {
     note_ = "frames are decoded on the host: " + std::string(error.what());
   } catch (const std::bad_alloc&) {
-    note_ = "frames are decoded on the host: not enough memory for compressed bytes";
+    note_ = "frames are decoded on the host: not enough memory for compressed bytes and rows of units";
   } catch (const std::system_error& error) {
     note_ = "frames are decoded on the host: no thread could be started: " + std::string(error.what());
   }
@@ -126,8 +127,8 @@ bool device_frames::start() {
 bool device_frames::try_start() {
   gpu::frame_decoder* const made = engine_.decoder();
   if (made == nullptr) return false;
-  slots_.start(engine_);
   if (measures_units()) rows_.start(engine_);
+  slots_.start(engine_);
   decoder_ = made;
   return true;
 }
@@ -216,8 +217,8 @@ async::task<std::optional<decoded_group>> device_frames::decode(staged_group& gr
                      .rows = result.rows,
                      .last_bytes = result.last_bytes,
                      .units = settings_.units,
-                     .take_row_memory = [&](gpu::frame_job& of, std::uint64_t bytes,
-                                            bool waits) { return take_row_memory(of, bytes, waits, result); },
+                     .take_row_memory = [&](gpu::frame_job& decoded, std::uint64_t bytes,
+                                            bool waits) { return take_row_memory(decoded, bytes, waits, result); },
                      .measures_only = how.measures_only,
                      .on_complete =
                          [&](gpu::frame_job&, std::exception_ptr error) {
@@ -225,8 +226,10 @@ async::task<std::optional<decoded_group>> device_frames::decode(staged_group& gr
                            completed.set();
                          }};
   note_begin();
+  if (job.units != nullptr) rows_.expect(++submitted_ * expected_row_bytes(job.text_room));
   decoder_->submit(job);
   co_await completed.wait();
+  if (job.units != nullptr) --submitted_;
   if (failure) {
     note_failure(failure);
     has_failed_ = true;
@@ -256,8 +259,8 @@ double device_frames::text_per_second() const {
   return static_cast<double>(text_bytes_) / elapsed.count();
 }
 
-// On a thread of the decoder. Those that have memory do not wait for other groups: they evaluate the rows, or copy them
-// first.
+// On a thread of the decoder. Groups that have memory do not wait for other groups: they evaluate the rows, or copy
+// them first.
 bool device_frames::take_row_memory(gpu::frame_job& job, std::uint64_t bytes, bool waits, decoded_group& to) noexcept {
   if (bytes > rows_.share_of_group()) return false;
   try {
@@ -271,11 +274,11 @@ bool device_frames::take_row_memory(gpu::frame_job& job, std::uint64_t bytes, bo
   }
 }
 
-// How long the pieces of the next groups are expected to be: shorter ones than in this group at once, longer ones by
-// and by.
+// How long the pieces of the next groups are expected to be: shorter ones than before at once, longer ones by and by.
+// If they are expected to be too short, no group is decoded here, so that is final.
 void device_frames::note_pieces(const gpu::frame_job& job) {
   if (job.unit_pieces == 0) return;
-  const std::uint64_t found = std::max<std::uint64_t>(1, job.text_bytes / job.unit_pieces * 3 / 4);
+  const std::uint64_t found = std::max<std::uint64_t>(1, job.text_bytes / job.unit_pieces);
   const std::uint64_t expected = bytes_of_piece_;
   bytes_of_piece_ = found < expected ? found : expected + (found - expected) / 4;
 }

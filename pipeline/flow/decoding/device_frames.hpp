@@ -166,8 +166,9 @@ class device_frames {
   gpu::frame_decoder* decoder_ = nullptr;  // null: none
   staging_slots slots_;
   row_memory rows_;
-  std::atomic<bool> has_failed_ = false;  // the device
-  std::atomic<bool> is_needed_ = false;   // by a group
+  std::atomic<bool> has_failed_ = false;      // the device
+  std::atomic<bool> is_needed_ = false;       // by a group
+  std::atomic<std::uint64_t> submitted_ = 0;  // groups with units that are not completed
   async::semaphore incomplete_;
   std::atomic<std::uint64_t> bytes_of_piece_{64};               // of text, as expected
   std::atomic<std::uint64_t> text_bytes_ = 0;                   // that were decoded

@@ -27,16 +27,17 @@ void row_memory::lease::lose() noexcept {
 
 void row_memory::start(gpu::engine& engine) {
   engine_ = &engine;
-  free_.reserve(settings_.slots);
-  mappings_.reserve(settings_.slots);
-  add(reserve_growth());
+  free_.reserve(settings_.max_slots);
+  mappings_.reserve(settings_.max_slots);
+  add(reserve_growth(1));
 }
 
 // The number of slots to allocate next; 0: none. Several threads may allocate at the same time.
-std::uint32_t row_memory::reserve_growth() noexcept {
+std::uint32_t row_memory::reserve_growth(std::uint64_t bytes) noexcept {
   const std::scoped_lock lock(mutex_);
-  if (is_refused_) return 0;
-  const std::uint32_t more = std::min(settings_.more_slots, settings_.slots - made_ - being_made_);
+  const std::uint32_t reserved = made_ + being_made_;
+  if (is_refused_ || reserved * std::uint64_t{settings_.slot_bytes} >= bytes) return 0;
+  const std::uint32_t more = std::min(settings_.more_slots, settings_.max_slots - reserved);
   being_made_ += more;
   return more;
 }
@@ -56,15 +57,13 @@ void row_memory::add(std::uint32_t slots) {
   end_growth(slots, std::move(added));
 }
 
-// False: all slots are there, or the system refused some.
-bool row_memory::grow() noexcept {
-  const std::uint32_t more = reserve_growth();
-  if (more == 0) return false;
+void row_memory::expect(std::uint64_t bytes) noexcept {
+  const std::uint32_t more = reserve_growth(bytes);
+  if (more == 0) return;
   try {
     add(more);
-    return true;
   } catch (...) {
-    return false;  // those that are there suffice
+    return;  // those that are there suffice
   }
 }
 
@@ -88,10 +87,6 @@ std::optional<row_memory::lease> row_memory::take(std::uint64_t bytes, bool wait
   lease taken(*this);
   std::unique_lock lock(mutex_);
   while (free_.size() < wanted) {
-    lock.unlock();
-    const bool has_grown = grow();
-    lock.lock();
-    if (has_grown || free_.size() >= wanted) continue;
     if (!waits || made_ + being_made_ - lost_ < wanted) return std::nullopt;
     returned_.wait(lock);
   }

@@ -21,7 +21,7 @@ class row_memory {
  public:
   struct settings {
     std::size_t slot_bytes = 0;    ///< a multiple of a row
-    std::uint32_t slots = 0;       ///< that exist at the same time
+    std::uint32_t max_slots = 0;   ///< that exist at the same time
     std::uint32_t more_slots = 1;  ///< that are allocated together
   };
 
@@ -50,25 +50,28 @@ class row_memory {
   row_memory(const row_memory&) = delete;
   row_memory& operator=(const row_memory&) = delete;
 
-  /// Allocates the first slots; take() allocates others when they are needed, as long as the system does not refuse
-  /// them. `engine` outlives them. Called once, before take(). Throws gpu::engine_error, std::bad_alloc.
+  /// Allocates the first slots. `engine` outlives them. Called once, before all that follows. Throws gpu::engine_error,
+  /// std::bad_alloc.
   void start(gpu::engine& engine);
+
+  /// Allocates more slots if there are less than so many bytes, unless the system refused some before. Not on a thread
+  /// of the engine, where it would make another device current.
+  void expect(std::uint64_t bytes) noexcept;
 
   /// The most that one group should take: others need memory at the same time.
   [[nodiscard]] std::uint64_t share_of_group() const {
     constexpr std::uint64_t groups = 4;
-    return settings_.slots * std::uint64_t{settings_.slot_bytes} / groups;
+    return settings_.max_slots * std::uint64_t{settings_.slot_bytes} / groups;
   }
 
-  /// Slots for so many bytes, at least one, all at once: who has some never waits for more. With `waits`, blocks the
-  /// thread until other groups have returned enough; then nothing means that there will never be so many. Throws
-  /// std::bad_alloc.
+  /// Slots for so many bytes, at least one, all at once. Nothing: so many are not free. With `waits`, blocks the thread
+  /// until they are, in no order; then nothing means that there will never be so many. A thread that waits must hold no
+  /// slots. Throws std::bad_alloc.
   std::optional<lease> take(std::uint64_t bytes, bool waits);
 
  private:
   void add(std::uint32_t slots);
-  [[nodiscard]] std::uint32_t reserve_growth() noexcept;
-  bool grow() noexcept;
+  [[nodiscard]] std::uint32_t reserve_growth(std::uint64_t bytes) noexcept;
   void end_growth(std::uint32_t slots, std::shared_ptr<mapped_memory> added) noexcept;
   void give_back(const std::vector<std::byte*>& slots) noexcept;
 
