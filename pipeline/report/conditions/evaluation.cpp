@@ -10,52 +10,67 @@ namespace {
 using operation = config::expression::operation;
 using std::size_t;
 
-double finite(double result) { return std::isfinite(result) ? result : unknown(); }
+// Without branches, so that loops over units are vectorized.
+double finite(double result) { return std::abs(result) <= std::numeric_limits<double>::max() ? result : unknown(); }
 
-double truth(double a, double b, bool holds) { return is_unknown(a) || is_unknown(b) ? unknown() : holds ? 1.0 : 0.0; }
+double truth(double a, double b, bool holds) {
+  const double known = holds ? 1.0 : 0.0;
+  return is_unknown(a) | is_unknown(b) ? unknown() : known;
+}
+
+double inverse(double a) {
+  const double known = a == 0.0 ? 1.0 : 0.0;
+  return is_unknown(a) ? a : known;
+}
 
 double both(double a, double b) {
-  if (a == 0.0 || b == 0.0) return 0.0;
-  return is_unknown(a) || is_unknown(b) ? unknown() : 1.0;
+  const double known = is_unknown(a) | is_unknown(b) ? unknown() : 1.0;
+  return (a == 0.0) | (b == 0.0) ? 0.0 : known;
 }
 
 double either(double a, double b) {
-  if (a == 1.0 || b == 1.0) return 1.0;
-  return is_unknown(a) || is_unknown(b) ? unknown() : 0.0;
+  const double known = is_unknown(a) | is_unknown(b) ? unknown() : 0.0;
+  return (a == 1.0) | (b == 1.0) ? 1.0 : known;
 }
 
-/// Replaces each a[i] by the result of a[i] and b[i].
 template <class Function>
-void combine(double* a, const double* b, size_t units, Function function) {
-  for (size_t i = 0; i < units; ++i) a[i] = function(a[i], b[i]);
+void combine(const double* a, const double* b, double* result, size_t units, Function function) {
+#pragma GCC ivdep
+  for (size_t i = 0; i < units; ++i) result[i] = function(a[i], b[i]);
 }
 
-void apply(operation applied, double* a, const double* b, size_t units) {
+/// `b`: null if there is one operand. `result` may be `a`.
+void apply(operation applied, const double* a, const double* b, double* result, size_t units) {
+  const auto each = [&](auto function) { combine(a, b, result, units, function); };
   switch (applied) {
+    case operation::negate:
+      return combine(a, a, result, units, [](double x, double) { return -x; });
+    case operation::invert:
+      return combine(a, a, result, units, [](double x, double) { return inverse(x); });
     case operation::multiply:
-      return combine(a, b, units, [](double x, double y) { return finite(x * y); });
+      return each([](double x, double y) { return finite(x * y); });
     case operation::divide:
-      return combine(a, b, units, [](double x, double y) { return finite(x / y); });
+      return each([](double x, double y) { return finite(x / y); });
     case operation::add:
-      return combine(a, b, units, [](double x, double y) { return finite(x + y); });
+      return each([](double x, double y) { return finite(x + y); });
     case operation::subtract:
-      return combine(a, b, units, [](double x, double y) { return finite(x - y); });
+      return each([](double x, double y) { return finite(x - y); });
     case operation::less:
-      return combine(a, b, units, [](double x, double y) { return truth(x, y, x < y); });
+      return each([](double x, double y) { return truth(x, y, x < y); });
     case operation::at_most:
-      return combine(a, b, units, [](double x, double y) { return truth(x, y, x <= y); });
+      return each([](double x, double y) { return truth(x, y, x <= y); });
     case operation::greater:
-      return combine(a, b, units, [](double x, double y) { return truth(x, y, x > y); });
+      return each([](double x, double y) { return truth(x, y, x > y); });
     case operation::at_least:
-      return combine(a, b, units, [](double x, double y) { return truth(x, y, x >= y); });
+      return each([](double x, double y) { return truth(x, y, x >= y); });
     case operation::equal:
-      return combine(a, b, units, [](double x, double y) { return truth(x, y, x == y); });
+      return each([](double x, double y) { return truth(x, y, x == y); });
     case operation::unequal:
-      return combine(a, b, units, [](double x, double y) { return truth(x, y, x != y); });
+      return each([](double x, double y) { return truth(x, y, x != y); });
     case operation::both:
-      return combine(a, b, units, both);
+      return each(both);
     default:
-      return combine(a, b, units, either);
+      return each(either);
   }
 }
 
@@ -85,37 +100,35 @@ size_t depth_of(const config::expression& typed) {
 
 }  // namespace
 
-double unknown() { return std::numeric_limits<double>::quiet_NaN(); }
-
-bool is_unknown(double value) { return std::isnan(value); }
-
-evaluation::evaluation(const config::expression& typed) : typed_(typed), stack_(depth_of(typed) * max_units) {}
+evaluation::evaluation(const config::expression& typed, size_t room)
+    : typed_(typed), room_(room), operands_(depth_of(typed)), results_(operands_.size() * room) {
+  for (const config::expression::step& each : typed.steps) {
+    if (each.what == operation::constant) constants_.insert(constants_.end(), room, each.constant);
+  }
+}
 
 std::span<const double> evaluation::values(std::span<const double* const> names, size_t units) {
-  double* top = stack_.data() - max_units;  // of no operand
+  const double* constant = constants_.data();
+  size_t depth = 0;  // operands
   for (const config::expression::step& each : typed_.steps) {
     switch (each.what) {
       case operation::constant:
-        top += max_units;
-        std::fill_n(top, units, each.constant);
+        operands_[depth++] = constant;
+        constant += room_;
         break;
       case operation::name:
-        top += max_units;
-        std::copy_n(names[each.reference], units, top);
+        operands_[depth++] = names[each.reference];
         break;
-      case operation::negate:
-        std::transform(top, top + units, top, [](double x) { return -x; });
+      default: {
+        const double* const second = growth_of(each.what) < 0 ? operands_[--depth] : nullptr;
+        double* const result = &results_[(depth - 1) * room_];
+        apply(each.what, operands_[depth - 1], second, result, units);
+        operands_[depth - 1] = result;
         break;
-      case operation::invert:
-        std::transform(top, top + units, top, [](double x) { return is_unknown(x) ? x : x == 0.0 ? 1.0 : 0.0; });
-        break;
-      default:
-        top -= max_units;
-        apply(each.what, top, top + max_units, units);
-        break;
+      }
     }
   }
-  return {top, units};
+  return {operands_.front(), units};
 }
 
 }  // namespace gpuhist::pipeline::gates

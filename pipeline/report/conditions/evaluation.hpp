@@ -3,7 +3,9 @@
 
 #include "config/expression.hpp"
 
+#include <cmath>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -11,25 +13,29 @@ namespace gpuhist::pipeline::gates {
 
 /// A number that is not known: a comparison with it is unknown, too. A truth value is 1 or 0, by Kleene's logic:
 /// !unknown is unknown, false && unknown is false, true || unknown is true.
-[[nodiscard]] double unknown();
-[[nodiscard]] bool is_unknown(double value);
+[[nodiscard]] inline double unknown() { return std::numeric_limits<double>::quiet_NaN(); }
+[[nodiscard]] inline bool is_unknown(double value) { return std::isnan(value); }
 
 /// One thread at a time; keeps its buffers.
 class evaluation {
  public:
-  /// The most units of one call.
+  /// The most units of one call, if no other number is given.
   static constexpr std::size_t max_units = 256;
 
-  /// Borrows the expression.
-  explicit evaluation(const config::expression& typed);
+  /// Borrows the expression. `room`: the most units of one call.
+  explicit evaluation(const config::expression& typed, std::size_t room = max_units);
 
   /// `names[r][i]` is the value of reference r for unit i, or unknown(). Returns the values of the expression for
-  /// `units` units, at most max_units, until the next call. Results that are not finite are unknown.
+  /// `units` units until the next call; if the expression is a name, those in `names`. Results that
+  /// are not finite are unknown.
   std::span<const double> values(std::span<const double* const> names, std::size_t units);
 
  private:
   const config::expression& typed_;
-  std::vector<double> stack_;  // by depth: max_units values
+  const std::size_t room_;
+  std::vector<double> constants_;        // in the order of their steps: room_ times each
+  std::vector<const double*> operands_;  // by depth: room_ values
+  std::vector<double> results_;          // by depth: room_ values
 };
 
 }  // namespace gpuhist::pipeline::gates

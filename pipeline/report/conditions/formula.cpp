@@ -253,7 +253,7 @@ std::optional<double> formula::value(const watched_counts& checked) const {
   for (const std::optional<double>& each : values_of_references(checked)) values.push_back(each.value_or(unknown()));
   std::vector<const double*> names;
   for (const double& each : values) names.push_back(&each);
-  const double found = evaluation(typed_).values(names, 1).front();
+  const double found = evaluation(typed_, 1).values(names, 1).front();
   return is_unknown(found) ? std::nullopt : std::optional(found);
 }
 

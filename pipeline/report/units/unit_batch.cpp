@@ -3,6 +3,8 @@
 #include "gpu/host/utf8_meter.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <type_traits>
 
 namespace gpuhist::pipeline::units {
 namespace {
@@ -22,6 +24,12 @@ std::size_t number_of(const name_source& name) {
       break;
   }
   return bytes_at;
+}
+
+// As a conversion of the language, which is not vectorized: a double with the lowest 32 of its 52 bits, without 2^52.
+double number(std::uint32_t count) {
+  constexpr std::uint64_t bits_of_two_to_52 = std::uint64_t{0x433} << 52U;
+  return std::bit_cast<double>(bits_of_two_to_52 | count) - 0x1p52;
 }
 
 std::uint64_t malformed_in(std::span<const std::byte> text) {
@@ -85,8 +93,9 @@ std::size_t unit_batch::fill(const gpu::cuda::units::piece_rows& pieces, std::si
   for (std::size_t column = 0; column < columns; ++column) {
     const std::uint32_t classes = meter_.pieces()->classes_of(column);
     for (const piece_run& run : runs_) {
-      const auto counts = std::span(column_counts_).first(run.units);
+      const auto counts = std::span(columns == 1 ? &rows_[run.first_unit] : column_counts_.data(), run.units);
       pieces.count(run.first_piece, classes, counts);
+      if (columns == 1) continue;
       for (std::size_t i = 0; i < run.units; ++i) rows_[(run.first_unit + i) * columns + column] = counts[i];
     }
     for (const joined_unit& each : joined_) {
@@ -186,24 +195,24 @@ void unit_batch::evaluate_rows() {
 
 void unit_batch::gather_names() {
   double* const bytes = &numbers_[bytes_at * max_units];
+  const std::uint32_t* const ends = fields_ ? value_ends_.data() : ends_.data();
   const std::uint32_t delimiter = fields_ ? 1 : 0;
-  std::uint32_t begin = 0;
-  for (std::size_t i = 0; i < units_; ++i) {
-    const std::uint32_t end = fields_ ? value_ends_[i] : ends_[i];
-    bytes[i] = end - begin - delimiter;
-    begin = end;
-  }
+  bytes[0] = number(ends[0] - delimiter);
+  for (std::size_t i = 1; i < units_; ++i) bytes[i] = number(ends[i] - ends[i - 1] - delimiter);
   const std::size_t columns = meter_.prepared().columns();
   for (const needed_column& each : needed_) {
     const std::uint32_t* const row = &rows_[each.column];
     double* const count = &numbers_[count_at(each.column) * max_units];
     double* const share = &numbers_[share_at(each.column) * max_units];
-    if (each.count) {
-      for (std::size_t i = 0; i < units_; ++i) count[i] = row[i * columns];
-    }
-    if (each.share) {
-      for (std::size_t i = 0; i < units_; ++i) share[i] = row[i * columns] / bytes[i];
-    }
+    const auto gather = [&](auto stride) {
+      if (each.count) {
+        for (std::size_t i = 0; i < units_; ++i) count[i] = number(row[i * stride]);
+      }
+      if (each.share) {
+        for (std::size_t i = 0; i < units_; ++i) share[i] = number(row[i * stride]) / bytes[i];
+      }
+    };
+    columns == 1 ? gather(std::integral_constant<std::size_t, 1>()) : gather(columns);
   }
 }
 

@@ -365,9 +365,8 @@ unit_reader::judged_unit unit_reader::judged_at(std::size_t unit) const {
 
 // Whether no unit of the batch is selected or ranked: the usual case.
 bool unit_reader::is_dull() const {
-  const auto holds = [](double value) { return value == 1.0; };
   const auto is_reported = [&](double value) { return run_.reports(value); };
-  if (std::ranges::any_of(batch_.of_condition(), holds)) return false;
+  if (std::ranges::count(batch_.of_condition(), 1.0) > 0) return false;  // vectorized, unlike a search
   if (kept_ && std::ranges::any_of(batch_.of_condition(), is_reported)) return false;
   if (!meter_.plan().top) return true;
   // units of this input that are ranked lower than the last one by their value alone
