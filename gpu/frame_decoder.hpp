@@ -50,7 +50,8 @@ struct frame_job {
 
   bool measures_only = false;  ///< the same frames will be submitted again: frame_decoder_stats counts them then
 
-  bool decoded = false;  ///< result: all frames were decoded and verified, and the rows of all pieces were written
+  bool decoded = false;  ///< result: all frames were decoded and verified, and the rows of all pieces, or those that
+                         ///< are returned were written
   std::uint64_t text_bytes = 0;   ///< result, if all frames were decoded and verified
   std::uint64_t unit_pieces = 0;  ///< result, if all frames were decoded and verified: the rows of all pieces
 

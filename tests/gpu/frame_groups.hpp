@@ -18,6 +18,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <span>
@@ -199,7 +200,7 @@ class frame_group {
     }
   }
 
-  // The pieces of each unit together.
+  // The pieces of each unit together, and omitted units as they are expected.
   [[nodiscard]] unit_list units_in_rows() const {
     std::vector<std::uint32_t> words;
     for (const std::span<std::byte> part : job_.unit_rows) {
@@ -210,10 +211,29 @@ class frame_group {
     const cuda::units::piece_rows rows(words, *job_.units);
     unit_list units{std::vector<std::uint32_t>(job_.units->classes)};
     for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rows.is_of_omitted(i)) {
+        add_omitted(units, rows.omitted_units(i), rows.omitted_bytes(i));
+        continue;
+      }
       rows.add_counts(i, std::span(units.back()));
       if (rows.ends_unit(i)) units.emplace_back(job_.units->classes);
     }
     return units;
+  }
+
+  // Without them, if they are other units. `units`: the last one is open.
+  void add_omitted(unit_list& units, std::uint32_t number, std::uint32_t bytes) const {
+    const std::size_t first = units.size() - 1;
+    if (first + number > expected_units_.size()) return;
+    std::uint64_t expected_bytes = 0;
+    for (std::size_t i = first; i < first + number; ++i) {
+      expected_bytes += std::accumulate(expected_units_[i].begin(), expected_units_[i].end(), std::uint64_t{0});
+    }
+    if (expected_bytes != bytes) return;
+    units.pop_back();
+    units.insert(units.end(), expected_units_.begin() + static_cast<std::ptrdiff_t>(first),
+                 expected_units_.begin() + static_cast<std::ptrdiff_t>(first + number));
+    units.emplace_back(job_.units->classes);
   }
 
   // Byte by byte.
@@ -294,6 +314,15 @@ inline cuda::units::piece_classes classes_of_lines(std::string_view letters) {
   for (const char each : letters)
     counted.class_of[static_cast<unsigned char>(each)] = static_cast<std::uint8_t>(counted.classes++);
   return *cuda::units::piece_classes::make(counted, std::byte{'\n'});
+}
+
+/// Holds for longer units.
+inline cuda::units::piece_condition longer_than(double bytes) {
+  using operation = cuda::units::condition_step::operation;
+  return {.steps = {{.what = operation::bytes},
+                    {.what = operation::constant, .constant = bytes},
+                    {.what = operation::greater}},
+          .size = 3};
 }
 
 /// Frames of lines of any length, of noise and of one byte, some of them longer than the tiles of a search.

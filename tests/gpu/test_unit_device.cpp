@@ -40,8 +40,19 @@ void measure_on_device(const unit_launch& host) {
   device.extent_pieces = extent_pieces.data();
   device.rows = rows.data();
   device.multiprocessors = multiprocessors();
+  const device_array<std::uint32_t> tile_rows(tiles_in(host.text_room) + 1);
+  const device_array<std::uint32_t> extent_rows(host.extent_count + 1);
+  device_array<std::uint32_t> returned(row_words);
+  returned.clear();
+  device.selection.tile_rows = tile_rows.data();
+  device.selection.extent_rows = extent_rows.data();
+  device.selection.rows = returned.data();
   require(launch_units(device, nullptr));
   require(cudaDeviceSynchronize());
+  if (host.selection.condition.size > 0) {
+    extent_rows.copy_to(host.selection.extent_rows, (host.extent_count + 1) * sizeof(std::uint32_t));
+    returned.copy_to(host.selection.rows, row_words * sizeof(std::uint32_t));
+  }
   extent_pieces.copy_to(host.extent_pieces, (host.extent_count + 1) * sizeof(std::uint32_t));
   rows.copy_to(host.rows, row_words * sizeof(std::uint32_t));
 }
@@ -59,7 +70,8 @@ void check(const unit_text& text, const piece_classes& classes, std::byte delimi
 void check_random_texts(std::mt19937& random, std::size_t rounds, const text_shape& shape) {
   for (std::size_t round = 0; round < rounds; ++round) {
     const auto delimiter = static_cast<std::byte>(random());
-    const auto classes = random_classes(random, 1 + round % piece_classes::max_classes, delimiter);
+    auto classes = random_classes(random, 1 + round % piece_classes::max_classes, delimiter);
+    if (random() % 2 == 0) classes.condition = random_condition(random, classes);
     check(random_text(random, {.extents = random() % (shape.extents + 1), .longest = shape.longest}, delimiter),
           classes, delimiter);
   }
@@ -91,7 +103,10 @@ TEST_CASE("the device measures texts with more tiles than it has warps") {
   unit_text text;
   for (unsigned i = 0; i < 3; ++i) text.add(random_bytes(random, 50'000'000 + i, 100 + 100 * i, line_feed));
   for (const std::size_t classes : {4U, 8U, 16U}) {
-    check(text, random_classes(random, classes, line_feed), line_feed, row_room);
+    auto made = random_classes(random, classes, line_feed);
+    check(text, made, line_feed, row_room);
+    made.condition = random_condition(random, made);
+    check(text, made, line_feed, row_room);
   }
 }
 

@@ -3,6 +3,7 @@
 #include "gpu/cuda/units/lanes.hpp"
 #include "gpu/cuda/units/measure.hpp"
 #include "gpu/cuda/units/measure_on_host.hpp"
+#include "gpu/cuda/units/select_rows.hpp"
 #include "gpu/host/unit_rows.hpp"
 #include "tests/support/campaign.hpp"
 #include "tests/support/unit_text.hpp"
@@ -58,6 +59,7 @@ class thread_lanes {
     for (const std::uint32_t each : exchange(is ? 1U << rank_ : 0)) bits |= each;
     return bits;
   }
+  void synchronize() const { shared_.all.arrive_and_wait(); }
 
  private:
   [[nodiscard]] std::array<std::uint32_t, Size> exchange(std::uint32_t value) const {
@@ -76,15 +78,22 @@ template <unsigned Counters, unsigned Size>
 void run_lane(const unit_launch& launch, const thread_lanes<Size>& lanes, std::barrier<>& between) {
   const auto bits_of = [&](std::uint32_t word, unsigned i) { return launch.classes[word >> (8 * i) & 0xffU]; };
   const std::uint32_t tiles = tiles_in(launch.text_room);
-  for (std::uint32_t tile = 0; tile < tiles; ++tile) count_pieces(lanes, launch, tile);
-  between.arrive_and_wait();
-  if (lanes.rank() == 0) {
+  const auto sum_up = [&](std::uint32_t* of_tiles, std::uint32_t* of_extents) {
+    between.arrive_and_wait();
     std::uint32_t before = 0;
-    for (std::uint32_t tile = 0; tile < tiles; ++tile) before += std::exchange(launch.tile_pieces[tile], before);
-    launch.extent_pieces[launch.extent_count] = before;
-  }
-  between.arrive_and_wait();
+    for (std::uint32_t tile = 0; lanes.rank() == 0 && tile < tiles; ++tile)
+      before += std::exchange(of_tiles[tile], before);
+    if (lanes.rank() == 0) of_tiles[tiles] = of_extents[launch.extent_count] = before;
+    between.arrive_and_wait();
+  };
+  for (std::uint32_t tile = 0; tile < tiles; ++tile) count_pieces(lanes, launch, tile);
+  sum_up(launch.tile_pieces, launch.extent_pieces);
   for (std::uint32_t tile = 0; tile < tiles; ++tile) measure_tile<Counters>(lanes, launch, bits_of, tile);
+  if (launch.selection.condition.size == 0) return;
+  between.arrive_and_wait();
+  for (std::uint32_t tile = 0; tile < tiles; ++tile) select_tile<Counters>(lanes, launch, tile);
+  sum_up(launch.selection.tile_rows, launch.selection.extent_rows);
+  for (std::uint32_t tile = 0; tile < tiles; ++tile) move_tile(lanes, launch, tile);
 }
 
 template <unsigned Size>
@@ -116,7 +125,8 @@ void check_random_texts(random_engine& random, std::size_t rounds, std::size_t l
                         const measure_function& measure) {
   for (std::size_t round = 0; round < rounds; ++round) {
     const auto delimiter = static_cast<std::byte>(random());
-    const auto classes = random_classes(random, 1 + round % piece_classes::max_classes, delimiter);
+    auto classes = random_classes(random, 1 + round % piece_classes::max_classes, delimiter);
+    if (random() % 2 == 0) classes.condition = random_condition(random, classes);
     check(random_text(random, {.extents = random() % 6, .longest = longest}, delimiter), classes, delimiter, measure);
   }
 }
@@ -160,6 +170,35 @@ TEST_CASE("extents that are empty, end with a tile, or lie in one tile have piec
     }
   }
   check(unit_text(), classes, line_feed);
+}
+
+TEST_CASE("units for which a condition does not hold are omitted, except those at the begin of a tile or an extent") {
+  random_engine random(8);  // NOLINT(*-msc51-cpp)
+  for (unsigned round = 0; round < 300; ++round) {
+    CAPTURE(round);
+    auto classes = random_classes(random, 2 + round % 14, line_feed);
+    classes.condition = random_condition(random, classes);
+    check(random_text(random, {.extents = random() % 5, .longest = 50'000}, line_feed), classes, line_feed);
+  }
+}
+
+TEST_CASE("a condition that never holds leaves two rows of a tile, and one of the units between them") {
+  random_engine random(9);  // NOLINT(*-msc51-cpp)
+  auto classes = random_classes(random, 5, line_feed);
+  using operation = condition_step::operation;
+  classes.condition = {
+      .steps = {{.what = operation::bytes}, {.what = operation::constant, .constant = 0}, {.what = operation::less}},
+      .size = 3};
+  unit_text text;
+  std::vector<std::byte> lines(3 * tile_bytes, std::byte{'x'});
+  for (std::size_t at = 99; at < lines.size(); at += 100) lines[at] = line_feed;
+  text.add(lines);
+  const measured_pieces found = measure_pieces(text, classes, line_feed, measure_on_host);
+  const piece_rows rows(found.rows, classes);
+  REQUIRE(rows.size() == 9);
+  CHECK(differences(found, text, classes, line_feed).empty());
+  CHECK(rows.omitted_units(1) == 162);
+  CHECK(rows.omitted_bytes(1) == 16'200);
 }
 
 TEST_CASE("bytes between extents are not counted") {

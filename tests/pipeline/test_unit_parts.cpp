@@ -70,6 +70,30 @@ std::vector<std::uint32_t> rows_of(std::string_view text, const piece_classes& c
   return words;
 }
 
+// Joins units for which the condition does not hold, some of them.
+std::vector<std::uint32_t> without_some(const std::vector<std::uint32_t>& rows, const piece_classes& classes,
+                                        std::mt19937& random) {
+  using gpuhist::gpu::cuda::units::piece_numbers;
+  if (classes.condition.size == 0) return rows;
+  const std::size_t words = classes.words_of_row();
+  std::vector<std::uint32_t> made;
+  bool is_joining = false;
+  for (std::size_t at = 0; at < rows.size(); at += words) {
+    const piece_numbers row{&rows[at], classes.counters};
+    const bool is_whole = at > 0 && row.ends_unit() && piece_numbers{&rows[at - words], classes.counters}.ends_unit();
+    if (!is_whole || holds(classes.condition, row) || random() % 4 == 0) {
+      made.insert(made.end(), &rows[at], &rows[at] + words);
+      is_joining = false;
+      continue;
+    }
+    if (!is_joining) made.resize(made.size() + words);
+    is_joining = true;
+    made[made.size() - words] += 1U << 16U;
+    made[made.size() - words + 1] += row.bytes();
+  }
+  return made;
+}
+
 // Passes parts of one text to readers of their own, in an order that is random, and joins the readers in order.
 class concurrent_parts {
  public:
@@ -83,7 +107,10 @@ class concurrent_parts {
   void measure_some(std::mt19937& random, std::size_t longest) {
     measured_.resize(rest_.size());
     for (std::size_t i = 0; i < rest_.size(); ++i) {
-      if (random() % 3 > 0) measured_[i] = rows_of(rest_[i], *run_.run().piece_classes(), random, longest);
+      if (random() % 3 > 0) {
+        const piece_classes& classes = *run_.run().piece_classes();
+        measured_[i] = without_some(rows_of(rest_[i], classes, random, longest), classes, random);
+      }
     }
   }
 
@@ -212,6 +239,43 @@ TEST_CASE("parts whose pieces a device has counted give the units, the ranks and
       }
     }
   }
+}
+
+TEST_CASE("parts of which a device has omitted units give the selected units of the text") {
+  std::mt19937 random(8);
+  const partition classes = coarse();
+  for (const std::string_view condition :
+       {"digit > 0.3", "bytes > 3 && count(lower) < 4", "count(upper) / 0 > 1", "!(bytes > 5) || digit == 0.5"}) {
+    for (int repeat = 0; repeat < 100; ++repeat) {
+      const unit_plan plan = plan_of(lines, condition);
+      const std::string text = random_text(random, random() % 900, small_alphabet);
+      measured_run run(plan, nullptr, classes);
+      REQUIRE(run.run().piece_classes()->condition.size > 0);
+      concurrent_parts parts(run, cut_at_random(text, random, 1 + random() % 200));
+      parts.measure_some(random, 1 + random() % 40);
+      const std::string kept = parts.read(random, 1 + random() % 30);
+      CAPTURE(condition);
+      CAPTURE(text);
+      REQUIRE(outcome_of(run, kept) == in_order(plan, text, classes));
+    }
+  }
+}
+
+TEST_CASE("a device omits units if only a condition needs them, it is short, and units are lines") {
+  const auto omits = [&](const unit_plan& plan) {
+    return measured_run(plan, nullptr, coarse()).run().piece_classes()->condition.size > 0;
+  };
+  CHECK(omits(plan_of(lines, "digit > 0.3 && count(upper) == 0")));
+  CHECK_FALSE(omits(plan_of(records('b'), "digit > 0.3")));
+  unit_plan ranked = plan_of(lines, "digit > 0.3");
+  ranked.top = ranking{.number = 1, .by = formula_of("bytes")};
+  CHECK_FALSE(omits(ranked));
+  std::string sum = "bytes";
+  for (int i = 0; i < 20; ++i) sum += " + bytes";
+  CHECK_FALSE(omits(plan_of(lines, sum + " > 3")));
+  std::string nested = "bytes";
+  for (int i = 0; i < 8; ++i) nested = "1 + (" + nested + ")";
+  CHECK_FALSE(omits(plan_of(lines, nested + " > 3")));
 }
 
 TEST_CASE("a device measures the units of a plan if a few classes of bytes determine all of its formulas") {

@@ -466,6 +466,14 @@ class fake_runtime final : public runtime {
         !on_device(device, measured.rows, std::size_t{measured.row_room} * measured.counters * sizeof(std::uint16_t))) {
       return;
     }
+    const units::row_selection& selected = measured.selection;
+    if (selected.condition.size > 0 &&
+        (!on_device(device, selected.tile_rows, (units::tiles_in(measured.text_room) + 1) * sizeof(std::uint32_t)) ||
+         !on_device(device, selected.extent_rows, (frames + std::size_t{1}) * sizeof(std::uint32_t)) ||
+         !on_device(device, selected.rows,
+                    std::size_t{measured.row_room} * measured.counters * sizeof(std::uint16_t)))) {
+      return;
+    }
     units::measure_on_host(measured);
   }
 

@@ -151,6 +151,10 @@ class shuffling_decoder final : public gpu::frame_decoder {
     std::vector<std::uint32_t> tiles(units::tiles_in(room) + 1);
     std::vector<std::uint32_t> pieces(extents.size() + 1);
     std::vector<std::uint32_t> rows(job.text_bytes * job.units->words_of_row());
+    const bool selects = job.units->condition.size > 0;
+    std::vector<std::uint32_t> tile_rows(tiles.size());
+    std::vector<std::uint32_t> extent_rows(pieces.size());
+    std::vector<std::uint32_t> selected(rows.size());
     units::measure_on_host({.text = text.data(),
                             .extents = extents.data(),
                             .extent_count = static_cast<std::uint32_t>(extents.size()),
@@ -161,9 +165,14 @@ class shuffling_decoder final : public gpu::frame_decoder {
                             .tile_pieces = tiles.data(),
                             .extent_pieces = pieces.data(),
                             .rows = rows.data(),
-                            .row_room = static_cast<std::uint32_t>(job.text_bytes)});
-    job.unit_pieces = pieces.back();
-    const auto bytes = std::as_bytes(std::span(rows)).first(job.unit_pieces * job.units->bytes_of_row());
+                            .row_room = static_cast<std::uint32_t>(job.text_bytes),
+                            .selection = {.condition = job.units->condition,
+                                          .tile_rows = tile_rows.data(),
+                                          .extent_rows = extent_rows.data(),
+                                          .rows = selected.data()}});
+    job.unit_pieces = (selects ? extent_rows : pieces).back();
+    const auto bytes =
+        std::as_bytes(std::span(selects ? selected : rows)).first(job.unit_pieces * job.units->bytes_of_row());
     if (bytes.empty()) return;
     job.decoded = job.take_row_memory(job, bytes.size(), false) || job.take_row_memory(job, bytes.size(), true);
     if (!job.decoded) return;

@@ -45,6 +45,10 @@ unit_text random_text(std::mt19937& random, const text_shape& shape, std::byte d
 /// Up to this number of classes, of which the delimiter is one.
 units::piece_classes random_classes(std::mt19937& random, std::size_t classes, std::byte delimiter);
 
+/// Any condition of some of these classes.
+units::piece_condition random_condition(std::mt19937& random, const units::piece_classes& classes);
+
+/// With a condition, those that are returned.
 struct measured_pieces {
   std::vector<std::uint32_t> rows{};
   std::vector<std::uint32_t> extent_pieces{};
@@ -56,7 +60,7 @@ using measure_function = std::function<void(const units::unit_launch&)>;
 measured_pieces measure_pieces(const unit_text& text, const units::piece_classes& classes, std::byte delimiter,
                                const measure_function& measure, std::uint32_t row_room = ~std::uint32_t{0});
 
-/// What differs from the pieces of a simple loop; empty: nothing.
+/// What differs from the pieces of a simple loop, of which those that the condition omits are joined; empty: nothing.
 std::string differences(const measured_pieces& found, const unit_text& text, const units::piece_classes& classes,
                         std::byte delimiter);
 

@@ -22,6 +22,8 @@ struct one_lane {
   GPUHIST_HOST_DEVICE std::uint32_t from(std::uint32_t value, unsigned) const { return value; }
   /// Bit i is set if it is true in lane i.
   GPUHIST_HOST_DEVICE std::uint32_t lanes_with(bool is) const { return is ? 1 : 0; }
+  /// What lanes have read and written before comes before what others read and write after it.
+  GPUHIST_HOST_DEVICE void synchronize() const {}
 };
 // NOLINTEND(readability-convert-member-functions-to-static)
 
@@ -63,6 +65,7 @@ struct warp_lanes {
     return __shfl_sync(all, value, static_cast<int>(lane));
   }
   __device__ std::uint32_t lanes_with(bool is) const { return __ballot_sync(all, is ? 1 : 0); }
+  __device__ void synchronize() const { __syncwarp(all); }
 
  private:
   static constexpr unsigned all = 0xffffffffU;

@@ -8,8 +8,14 @@
 //
 // Class 0 is the delimiter, which is only at the end of a piece. A class without a number of its own, which is the last
 // one, has the remaining bytes.
+//
+// With a condition, rows of units that are one piece each and for which it does not hold may be omitted. A run of such
+// units has one row, without bytes:
+//
+//     |0|      0       |  units  |  bytes  | 0 ...
 #pragma once
 
+#include "gpu/cuda/units/piece_condition.hpp"
 #include "gpu/tally.hpp"
 
 #include <algorithm>
@@ -31,6 +37,7 @@ struct piece_classes {
   std::array<std::uint8_t, 256> class_of{};
   unsigned classes = 1;   ///< at most max_classes
   unsigned counters = 4;  ///< numbers of a row: 4, 8 or 16
+  piece_condition condition{};
 
   /// The classes of `counted`, of which the delimiter is a class of its own. Nothing: these are too many.
   static std::optional<piece_classes> make(const partition& counted, std::byte delimiter);
@@ -43,7 +50,7 @@ struct piece_classes {
 /// Rows of pieces, in the order of the text. Borrows them.
 class piece_rows {
  public:
-  static constexpr unsigned end_flag = 1U << 15U;
+  static constexpr unsigned end_flag = piece_numbers::end_flag;
 
   /// `words`: whole rows.
   piece_rows(std::span<const std::uint32_t> words, const piece_classes& classes) : words_(words), classes_(&classes) {}
@@ -52,7 +59,12 @@ class piece_rows {
   [[nodiscard]] bool ends_unit(std::size_t piece) const { return (number(piece, 0) & end_flag) != 0; }
   [[nodiscard]] std::uint32_t bytes(std::size_t piece) const { return number(piece, 0) & (end_flag - 1); }
 
-  /// Finds the units that are one piece each, from a piece on that begins a unit, up to one that does not end its unit.
+  /// Whether the row is one of omitted units, and how many units and bytes these are.
+  [[nodiscard]] bool is_of_omitted(std::size_t piece) const { return number(piece, 0) == 0; }
+  [[nodiscard]] std::uint32_t omitted_units(std::size_t piece) const { return number(piece, 1); }
+  [[nodiscard]] std::uint32_t omitted_bytes(std::size_t piece) const { return number(piece, 2); }
+
+  /// Finds the units that are one piece each, from a piece on that begins a unit, up to a row that does not end a unit.
   /// Writes where they end, counted from the begin of the first one, plus `begin`. Returns their number, at most
   /// ends.size().
   [[nodiscard]] std::size_t find_single_units(std::size_t first, std::uint32_t begin,

@@ -1,5 +1,6 @@
 // Three kernels: the pieces of each tile are counted, the numbers of pieces before each tile are added up, and the rows
-// are written. The text is read twice, which costs less than rows that are not in the order of the text.
+// are written. The text is read twice, which costs less than rows that are not in the order of the text. With a
+// condition three more, for the steps of select_rows.hpp.
 //
 // The table of classes is in shared memory, a copy for each lane of a warp, so that look-ups have no bank conflicts:
 //
@@ -10,6 +11,7 @@
 #include "gpu/cuda/units/delimiter_search.hpp"
 #include "gpu/cuda/units/lanes.hpp"
 #include "gpu/cuda/units/measure.hpp"
+#include "gpu/cuda/units/select_rows.hpp"
 
 #include <cuda_runtime.h>
 
@@ -130,19 +132,63 @@ cudaError_t launch_measure(const unit_launch& launch, cudaStream_t stream) {
   }
 }
 
-// What `count` counts in each tile, and then before each tile.
-cudaError_t launch_counts(void (*count)(unit_launch), const unit_launch& launch, cudaStream_t stream) {
+template <unsigned Counters>
+__global__ void __launch_bounds__(count_threads) select_tiles(const unit_launch launch) {
+  const std::uint32_t tile = blockIdx.x * (count_threads / warp_threads) + threadIdx.x / warp_threads;
+  if (tile < tiles_in(launch.text_room)) select_tile<Counters>(warp_lanes(), launch, tile);
+}
+
+__global__ void __launch_bounds__(count_threads) move_tiles(const unit_launch launch) {
+  const std::uint32_t tile = blockIdx.x * (count_threads / warp_threads) + threadIdx.x / warp_threads;
+  if (tile < tiles_in(launch.text_room)) move_tile(warp_lanes(), launch, tile);
+}
+
+using tile_kernel = void (*)(unit_launch);
+
+// A warp for each tile.
+cudaError_t queue_tiles(tile_kernel kernel, const unit_launch& launch, cudaStream_t stream) {
   constexpr std::uint32_t warps = count_threads / warp_threads;
   const std::uint32_t blocks = (tiles_in(launch.text_room) + warps - 1) / warps;
-  const cudaError_t code = kernels::queue(count, {.blocks = blocks, .threads = count_threads}, stream, launch);
-  return code == cudaSuccess ? kernels::queue(sum_tiles, {.blocks = 1, .threads = sum_threads}, stream, launch) : code;
+  return kernels::queue(kernel, {.blocks = blocks, .threads = count_threads}, stream, launch);
+}
+
+cudaError_t queue_sums(const unit_launch& launch, cudaStream_t stream) {
+  return kernels::queue(sum_tiles, {.blocks = 1, .threads = sum_threads}, stream, launch);
+}
+
+tile_kernel select_kernel(unsigned counters) {
+  switch (counters) {
+    case 4:
+      return select_tiles<4>;
+    case 8:
+      return select_tiles<8>;
+    default:
+      return select_tiles<16>;
+  }
+}
+
+cudaError_t launch_selection(const unit_launch& launch, cudaStream_t stream) {
+  if (launch.selection.condition.size == 0) return cudaSuccess;
+  unit_launch rows = launch;
+  rows.tile_pieces = launch.selection.tile_rows;
+  rows.extent_pieces = launch.selection.extent_rows;
+  cudaError_t code = queue_tiles(select_kernel(launch.counters), launch, stream);
+  if (code == cudaSuccess) code = queue_sums(rows, stream);
+  return code == cudaSuccess ? queue_tiles(move_tiles, launch, stream) : code;
+}
+
+// What `count` counts in each tile, and then before each tile.
+cudaError_t launch_counts(tile_kernel count, const unit_launch& launch, cudaStream_t stream) {
+  const cudaError_t code = queue_tiles(count, launch, stream);
+  return code == cudaSuccess ? queue_sums(launch, stream) : code;
 }
 
 }  // namespace
 
 cudaError_t launch_units(const unit_launch& launch, cudaStream_t stream) {
-  const cudaError_t code = launch_counts(count_tiles, launch, stream);
-  return code == cudaSuccess ? launch_measure(launch, stream) : code;
+  cudaError_t code = launch_counts(count_tiles, launch, stream);
+  if (code == cudaSuccess) code = launch_measure(launch, stream);
+  return code == cudaSuccess ? launch_selection(launch, stream) : code;
 }
 
 cudaError_t launch_delimiter_counts(const unit_launch& launch, cudaStream_t stream) {

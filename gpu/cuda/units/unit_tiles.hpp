@@ -9,6 +9,7 @@
 #pragma once
 
 #include "gpu/cuda/kernels/extent_search.hpp"
+#include "gpu/cuda/units/piece_condition.hpp"
 #include "gpu/engine.hpp"
 #include "gpu/host_device.hpp"
 
@@ -21,6 +22,14 @@ inline constexpr std::uint32_t tile_bytes = std::uint32_t{16} << 10U;
 
 /// Bytes that a lane reads at once. Extents begin at multiples of it, and text can be read up to the next one.
 inline constexpr std::uint32_t lane_bytes = 32;
+
+/// Rows that are returned, instead of all. Without a condition, nothing is written.
+struct row_selection {
+  piece_condition condition{};           ///< the rows of units for which it does not hold may be omitted
+  std::uint32_t* tile_rows = nullptr;    ///< scratch memory: as tile_pieces
+  std::uint32_t* extent_rows = nullptr;  ///< written: as extent_pieces, of rows that are returned
+  std::uint32_t* rows = nullptr;         ///< written: rows that are returned; room for row_room, aligned to 32
+};
 
 /// One measurement. All pointers are of device memory, or all of host memory.
 struct unit_launch {
@@ -35,6 +44,7 @@ struct unit_launch {
   std::uint32_t* extent_pieces = nullptr;  ///< written: pieces before each extent, and in a last element of all
   std::uint32_t* rows = nullptr;           ///< written: as piece_classes.hpp, aligned to 32
   std::uint32_t row_room = 0;              ///< rows from there on are not written
+  row_selection selection{};
   int multiprocessors = 1;
 };
 

@@ -37,6 +37,7 @@ frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
       totals_(api, limits.parts * row_bytes),
       class_table_(api, sizeof(units::class_table)),
       extent_pieces_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)),
+      extent_rows_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)),
       compressed_(api, limits.compressed_bytes + limits.parts * quad_bytes),
       device_frames_(api, limits.frames * sizeof(encoded_frame)),
       device_blocks_(api, limits.blocks * sizeof(encoded_block)),
@@ -58,7 +59,9 @@ frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
       device_totals_(api, limits.parts * row_bytes),
       device_class_table_(api, sizeof(units::class_table)),
       tile_pieces_(api, (units::tiles_in(static_cast<std::uint32_t>(limits.text_bytes)) + 1) * sizeof(std::uint32_t)),
-      device_extent_pieces_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)) {
+      device_extent_pieces_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)),
+      tile_rows_(api, (units::tiles_in(static_cast<std::uint32_t>(limits.text_bytes)) + 1) * sizeof(std::uint32_t)),
+      device_extent_rows_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)) {
   jobs_.reserve(limits.parts);
   places_.reserve(limits.parts);
 }
@@ -112,10 +115,14 @@ void frame_batch::add(frame_job& job) noexcept {
   places_.push_back(at);
 }
 
-// Rows are written when the sequences have been executed, over the sequences: they have as much memory as the text.
+// Rows are written when the sequences have been executed, over the sequences, and those that are returned over the
+// literals: both have as much memory as the text.
 std::uint32_t frame_batch::row_room() const {
-  return static_cast<std::uint32_t>(sequence_room(limits_) * sizeof(sequence_entry) / classes()->bytes_of_row());
+  const std::uint64_t room = std::min(sequence_room(limits_) * sizeof(sequence_entry), literal_room(limits_));
+  return static_cast<std::uint32_t>(room / classes()->bytes_of_row());
 }
+
+bool frame_batch::selects_rows() const { return classes() != nullptr && classes()->condition.size > 0; }
 
 frame_launch frame_batch::launch(int multiprocessors) const {
   frame_launch made = {.batch = {.compressed = compressed_.as<std::uint32_t>(),
@@ -151,7 +158,14 @@ frame_launch frame_batch::launch(int multiprocessors) const {
                 .extent_pieces = device_extent_pieces_.as<std::uint32_t>(),
                 .rows = sequences_.as<std::uint32_t>(),
                 .row_room = row_room(),
+                .selection = {},
                 .multiprocessors = multiprocessors};
+  if (selects_rows()) {
+    made.units.selection = {.condition = classes()->condition,
+                            .tile_rows = tile_rows_.as<std::uint32_t>(),
+                            .extent_rows = device_extent_rows_.as<std::uint32_t>(),
+                            .rows = literals_.as<std::uint32_t>()};
+  }
   return made;
 }
 
@@ -201,8 +215,9 @@ void frame_batch::enqueue(const stream& on, int multiprocessors) {
     copy_to_host(last_bytes_.as<void>(), device_last_bytes_.as<void>(), parts_used_ * sizeof(std::uint32_t), on);
   }
   if (classes() == nullptr) return;
-  copy_to_host(extent_pieces_.as<void>(), device_extent_pieces_.as<void>(), (frames_used_ + 1) * sizeof(std::uint32_t),
-               on);
+  const std::size_t bytes = (frames_used_ + std::size_t{1}) * sizeof(std::uint32_t);
+  copy_to_host(extent_pieces_.as<void>(), device_extent_pieces_.as<void>(), bytes, on);
+  if (selects_rows()) copy_to_host(extent_rows_.as<void>(), device_extent_rows_.as<void>(), bytes, on);
 }
 
 bool frame_batch::take_row_memory(std::size_t index, bool waits) noexcept {
@@ -215,7 +230,7 @@ bool frame_batch::take_row_memory(std::size_t index, bool waits) noexcept {
 void frame_batch::enqueue_rows(std::size_t job, const stream& on) {
   const frame_job& to = *jobs_[job];
   const std::size_t row = to.units->bytes_of_row();
-  const std::byte* from = sequences_.as<std::byte>() + first_piece_of(job) * row;
+  const std::byte* from = (selects_rows() ? literals_ : sequences_).as<std::byte>() + first_row_of(job) * row;
   std::uint64_t rest = to.unit_pieces * row;
   for (const std::span<std::byte> part : to.unit_rows) {
     const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(rest, part.size()));
@@ -229,9 +244,12 @@ void frame_batch::write_results(const partition& counted) const noexcept {
   for (std::size_t i = 0; i < jobs_.size(); ++i) write_result(i, counted);
 }
 
-std::uint32_t frame_batch::first_piece_of(std::size_t job) const {
-  return extent_pieces_.as<std::uint32_t>()[places_[job].frame];
+// Before each frame, and in a last element of all.
+const std::uint32_t* frame_batch::returned_rows() const {
+  return (selects_rows() ? extent_rows_ : extent_pieces_).as<std::uint32_t>();
 }
+
+std::uint32_t frame_batch::first_row_of(std::size_t job) const { return returned_rows()[places_[job].frame]; }
 
 std::uint32_t frame_batch::end_of(std::size_t job) const { return groups_.as<group_range>()[job].frame_end; }
 
@@ -244,9 +262,8 @@ void frame_batch::write_result(std::size_t job, const partition& counted) const 
   if (!to.decoded) return;
   for (const decoded_frame& each : frames) to.text_bytes += each.text_bytes;
   if (to.units != nullptr) {
-    const std::uint32_t end = extent_pieces_.as<std::uint32_t>()[end_of(job)];
-    to.unit_pieces = end - first_piece_of(job);
-    to.decoded = end <= row_room();
+    to.unit_pieces = returned_rows()[end_of(job)] - first_row_of(job);
+    to.decoded = extent_pieces_.as<std::uint32_t>()[end_of(job)] <= row_room();
     if (!to.decoded) return;
   }
   const value_runs runs(counted);

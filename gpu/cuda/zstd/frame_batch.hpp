@@ -70,7 +70,9 @@ class frame_batch {
   [[nodiscard]] std::uint32_t cuts_used() const { return parts_used_ - static_cast<std::uint32_t>(jobs_.size()); }
   [[nodiscard]] const units::piece_classes* classes() const { return jobs_.front()->units; }
   [[nodiscard]] std::uint32_t row_room() const;
-  [[nodiscard]] std::uint32_t first_piece_of(std::size_t job) const;
+  [[nodiscard]] bool selects_rows() const;
+  [[nodiscard]] const std::uint32_t* returned_rows() const;
+  [[nodiscard]] std::uint32_t first_row_of(std::size_t job) const;
   void write_result(std::size_t job, const partition& counted) const noexcept;
 
   runtime& api_;
@@ -85,6 +87,7 @@ class frame_batch {
   pinned_memory totals_;
   pinned_memory class_table_;
   pinned_memory extent_pieces_;
+  pinned_memory extent_rows_;
   // of the device
   device_memory compressed_;
   device_memory device_frames_;
@@ -108,6 +111,8 @@ class frame_batch {
   device_memory device_class_table_;
   device_memory tile_pieces_;
   device_memory device_extent_pieces_;
+  device_memory tile_rows_;
+  device_memory device_extent_rows_;
 
   std::vector<frame_job*> jobs_;
   std::vector<place> places_;

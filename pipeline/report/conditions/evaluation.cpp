@@ -1,41 +1,21 @@
 #include "pipeline/report/conditions/evaluation.hpp"
 
+#include "gpu/formula_values.hpp"
+
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 namespace gpuhist::pipeline::gates {
 namespace {
 
+namespace values = gpu::formula_values;
 using operation = config::expression::operation;
 using std::size_t;
 
-// Without branches, so that loops over units are vectorized.
-double finite(double result) { return std::abs(result) <= std::numeric_limits<double>::max() ? result : unknown(); }
-
-double truth(double a, double b, bool holds) {
-  const double known = holds ? 1.0 : 0.0;
-  return is_unknown(a) | is_unknown(b) ? unknown() : known;
-}
-
-double inverse(double a) {
-  const double known = a == 0.0 ? 1.0 : 0.0;
-  return is_unknown(a) ? a : known;
-}
-
-double both(double a, double b) {
-  const double known = is_unknown(a) | is_unknown(b) ? unknown() : 1.0;
-  return (a == 0.0) | (b == 0.0) ? 0.0 : known;
-}
-
-double either(double a, double b) {
-  const double known = is_unknown(a) | is_unknown(b) ? unknown() : 0.0;
-  return (a == 1.0) | (b == 1.0) ? 1.0 : known;
-}
-
 template <class Function>
 void combine(const double* a, const double* b, double* result, size_t units, Function function) {
+#if !defined(__clang__)
 #pragma GCC ivdep
+#endif
   for (size_t i = 0; i < units; ++i) result[i] = function(a[i], b[i]);
 }
 
@@ -46,31 +26,31 @@ void apply(operation applied, const double* a, const double* b, double* result, 
     case operation::negate:
       return combine(a, a, result, units, [](double x, double) { return -x; });
     case operation::invert:
-      return combine(a, a, result, units, [](double x, double) { return inverse(x); });
+      return combine(a, a, result, units, [](double x, double) { return values::invert(x); });
     case operation::multiply:
-      return each([](double x, double y) { return finite(x * y); });
+      return each([](double x, double y) { return values::multiply(x, y); });
     case operation::divide:
-      return each([](double x, double y) { return finite(x / y); });
+      return each([](double x, double y) { return values::divide(x, y); });
     case operation::add:
-      return each([](double x, double y) { return finite(x + y); });
+      return each([](double x, double y) { return values::add(x, y); });
     case operation::subtract:
-      return each([](double x, double y) { return finite(x - y); });
+      return each([](double x, double y) { return values::subtract(x, y); });
     case operation::less:
-      return each([](double x, double y) { return truth(x, y, x < y); });
+      return each([](double x, double y) { return values::truth(x, y, x < y); });
     case operation::at_most:
-      return each([](double x, double y) { return truth(x, y, x <= y); });
+      return each([](double x, double y) { return values::truth(x, y, x <= y); });
     case operation::greater:
-      return each([](double x, double y) { return truth(x, y, x > y); });
+      return each([](double x, double y) { return values::truth(x, y, x > y); });
     case operation::at_least:
-      return each([](double x, double y) { return truth(x, y, x >= y); });
+      return each([](double x, double y) { return values::truth(x, y, x >= y); });
     case operation::equal:
-      return each([](double x, double y) { return truth(x, y, x == y); });
+      return each([](double x, double y) { return values::truth(x, y, x == y); });
     case operation::unequal:
-      return each([](double x, double y) { return truth(x, y, x != y); });
+      return each([](double x, double y) { return values::truth(x, y, x != y); });
     case operation::both:
-      return each(both);
+      return each([](double x, double y) { return values::both(x, y); });
     default:
-      return each(either);
+      return each([](double x, double y) { return values::either(x, y); });
   }
 }
 

@@ -123,7 +123,7 @@ std::size_t unit_batch::find_units(std::size_t from) {
       units_ += found;
       end = ends_[units_ - 1];
     }
-    if (!may_take()) break;
+    if (!may_take() || pieces_->is_of_omitted(at)) break;
     joined_unit joined{.unit = units_};
     const std::size_t after = add_unit(at, joined);
     if (!pieces_->ends_unit(after - 1)) break;

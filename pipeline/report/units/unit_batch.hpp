@@ -31,8 +31,8 @@ class unit_batch {
   /// of the first line. Returns the number of units; 0: no unit ends in the text.
   std::size_t fill(std::span<const std::byte> text, std::uint64_t first_line);
 
-  /// Takes complete units from pieces, from one that begins a unit. They stay valid until the next call. Returns the
-  /// number of pieces; 0: no unit ends in them.
+  /// Takes complete units from pieces, from one that begins a unit, up to a row of omitted units. They stay valid until
+  /// the next call. Returns the number of pieces; 0: no unit ends in them.
   std::size_t fill(const gpu::cuda::units::piece_rows& pieces, std::size_t from);
 
   /// Evaluates the formulas for all units. Precondition: there is one.

@@ -75,6 +75,9 @@ unit_meter::unit_meter(const unit_plan& planned, const gpu::partition& partition
   const bool needs_text = !planned.shape.divides_text() || planned.shape.bytes || planned.field || planned.filter ||
                           !rows_suffice_ || words_;
   if (!needs_text) pieces_ = unit_pieces::make(columns, partition, planned.shape.delimiter);
+  if (pieces_ && planned.where && !planned.top && !planned.distribution && planned.shape.are_lines()) {
+    pieces_->omit_unless(planned.where->typed(), formulas_.front().names);
+  }
 }
 
 unit_formula unit_meter::bind(const gates::formula* typed, gpu::host::unit_columns& columns) {

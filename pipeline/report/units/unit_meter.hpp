@@ -21,14 +21,6 @@
 
 namespace gpuhist::pipeline::units {
 
-/// The value of a name in a formula, from the row of a unit.
-struct name_source {
-  enum class kind : std::uint8_t { bytes, count, share };
-
-  kind type = kind::bytes;
-  std::size_t column = 0;  ///< of the row; not for bytes
-};
-
 /// A formula and where its names have their values.
 struct unit_formula {
   const gates::formula* formula = nullptr;

@@ -1,5 +1,6 @@
 #include "pipeline/report/units/unit_pieces.hpp"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -22,6 +23,68 @@ gpu::partition common_partition(const gpu::host::unit_columns& columns, const gp
   return made;
 }
 
+using gpu::cuda::units::condition_step;
+using gpu::cuda::units::piece_condition;
+
+condition_step::operation operation_of(config::expression::operation what) {
+  using typed = config::expression::operation;
+  using step = condition_step::operation;
+  switch (what) {
+    case typed::negate:
+      return step::negate;
+    case typed::multiply:
+      return step::multiply;
+    case typed::divide:
+      return step::divide;
+    case typed::add:
+      return step::add;
+    case typed::subtract:
+      return step::subtract;
+    case typed::less:
+      return step::less;
+    case typed::at_most:
+      return step::at_most;
+    case typed::greater:
+      return step::greater;
+    case typed::at_least:
+      return step::at_least;
+    case typed::equal:
+      return step::equal;
+    case typed::unequal:
+      return step::unequal;
+    case typed::invert:
+      return step::invert;
+    case typed::both:
+      return step::both;
+    case typed::either:
+      return step::either;
+    default:
+      return step::constant;
+  }
+}
+
+condition_step::operation operation_of(name_source::kind type) {
+  switch (type) {
+    case name_source::kind::count:
+      return condition_step::operation::count;
+    case name_source::kind::share:
+      return condition_step::operation::share;
+    default:
+      return condition_step::operation::bytes;
+  }
+}
+
+// The most operands on the stack.
+unsigned depth_of(std::span<const condition_step> steps) {
+  unsigned depth = 0;
+  unsigned deepest = 0;
+  for (const condition_step& each : steps) {
+    depth = depth + 1 - operands_of(each.what);
+    deepest = std::max(deepest, depth);
+  }
+  return deepest;
+}
+
 }  // namespace
 
 std::optional<unit_pieces> unit_pieces::make(const gpu::host::unit_columns& columns, const gpu::partition& partition,
@@ -40,6 +103,22 @@ std::optional<unit_pieces> unit_pieces::make(const gpu::host::unit_columns& colu
     }
   }
   return made;
+}
+
+void unit_pieces::omit_unless(const config::expression& condition, std::span<const name_source> names) {
+  piece_condition made;
+  if (condition.steps.size() > piece_condition::max_steps) return;
+  for (const config::expression::step& each : condition.steps) {
+    condition_step& to = made.steps[made.size++];
+    if (each.what == config::expression::operation::name) {
+      const name_source& name = names[each.reference];
+      to.what = operation_of(name.type);
+      if (name.type != name_source::kind::bytes) to.classes = classes_of(name.column);
+    } else {
+      to = {.what = operation_of(each.what), .constant = each.constant};
+    }
+  }
+  if (depth_of({made.steps, made.size}) <= piece_condition::max_operands) classes_.condition = made;
 }
 
 }  // namespace gpuhist::pipeline::units

@@ -2,6 +2,7 @@
 // the formulas of a plan have values, and how the counts of these classes become those of units.
 #pragma once
 
+#include "config/expression.hpp"
 #include "gpu/cuda/units/piece_classes.hpp"
 #include "gpu/host/unit_rows.hpp"
 #include "gpu/tally.hpp"
@@ -14,13 +15,25 @@
 
 namespace gpuhist::pipeline::units {
 
-/// Immutable. Any thread may use it.
+/// The value of a name in a formula, from the row of a unit.
+struct name_source {
+  enum class kind : std::uint8_t { bytes, count, share };
+
+  kind type = kind::bytes;
+  std::size_t column = 0;  ///< of the row; not for bytes
+};
+
+/// Immutable when it is set up. Any thread may use it.
 class unit_pieces {
  public:
   /// `columns`: of the rows of units, without words. `partition`: of the records of reported units. Nothing: the
   /// classes that all of them share are too many.
   static std::optional<unit_pieces> make(const gpu::host::unit_columns& columns, const gpu::partition& partition,
                                          std::byte delimiter);
+
+  /// Has the device omit the rows of units for which the condition does not hold, if it is short enough. `names`: one
+  /// for each reference. Precondition: units are lines, and only the condition needs their rows.
+  void omit_unless(const config::expression& condition, std::span<const name_source> names);
 
   [[nodiscard]] const gpu::cuda::units::piece_classes& classes() const { return classes_; }
 

@@ -84,6 +84,11 @@ std::size_t unit_reader::take_pieces(const gpu::cuda::units::piece_rows& pieces,
   if (in_head_) at += extend_head(pieces, at);
   if (place_.bytes > 0) at += extend_open(pieces, at);
   while (at < pieces.size() && !is_full() && (held_ || selected_ < max_selected)) {
+    if (pieces.is_of_omitted(at)) {
+      pass({.seen = pieces.omitted_units(at), .bytes = pieces.omitted_bytes(at)}, pieces.omitted_units(at));
+      ++at;
+      continue;
+    }
     const std::size_t taken = batch_.fill(pieces, at);
     if (taken > 0) {
       judge();
@@ -388,12 +393,15 @@ void unit_reader::keep() {
 
 // As judging each unit of a dull batch.
 void unit_reader::pass() {
-  const std::uint64_t bytes = batch_.end_of(batch_.size() - 1);
-  totals_.seen += batch_.size();
-  totals_.bytes += bytes;
-  place_.number += batch_.size();
-  place_.offset += bytes;
-  place_.line += batch_.newlines();
+  pass({.seen = batch_.size(), .bytes = batch_.end_of(batch_.size() - 1)}, batch_.newlines());
+}
+
+// Units that are neither selected nor ranked.
+void unit_reader::pass(const unit_totals& units, std::uint64_t newlines) {
+  totals_ += units;
+  place_.number += units.seen;
+  place_.offset += units.bytes;
+  place_.line += newlines;
 }
 
 void unit_reader::note(const judged_unit& found) {

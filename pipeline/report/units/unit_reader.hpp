@@ -108,6 +108,7 @@ class unit_reader final : public input_observer {
   [[nodiscard]] judged_unit judged_at(std::size_t unit) const;
   [[nodiscard]] bool is_dull() const;
   void pass();
+  void pass(const unit_totals& units, std::uint64_t newlines);
   void keep();
   [[nodiscard]] bool is_reported(const judged_unit& found);
   void report(const judged_unit& found, const counted_unit& unit);
