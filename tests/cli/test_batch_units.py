@@ -11,7 +11,7 @@ import sys
 import time
 import zlib
 
-from support import ENGINE, GPUHIST, PATIENCE, SANITIZED, Running, main, run, sampled, tar, text, zstd
+from support import ENGINE, GPUHIST, PATIENCE, SAMPLE, SANITIZED, Running, main, run, sampled, tar, text, zstd
 from test_batch import KILLS, BatchTest, run_batch
 from test_units import digits, split_lines, split_parts, unit_lines
 
@@ -296,7 +296,7 @@ class Killed(UnitJobTest):
     def test_a_signal_ends_the_run_and_the_next_one_continues(self):
         self.archives()
         # the thread sanitizer takes 50 s for 20 MB, and PATIENCE is 60 s
-        self.input("zz-large", text(5_000_000 if SANITIZED else 20_000_000, 77))
+        self.input("zz-large", text(5_000_000 if SANITIZED or SAMPLE else 20_000_000, 77))
         options = (*LINES, self.inputs, "-T", "1")
         with Running("batch", "--engine", ENGINE, *options, "--output-dir", self.out, engine=None) as running:
             units = self.out / ".gpuhist-batch" / "units"

@@ -389,7 +389,7 @@ class Failing(UnitTest):
         data = text(300_000, 8)
         units = split_lines(data)
         given_to = (("text", data), ("text", zstd(data)), ("raw", zstd(data)))
-        for (mode, given), is_named in sampled(itertools.product(given_to, (True, False)), 3):
+        for (mode, given), is_named in sampled(itertools.product(given_to, (True, False)), 2):
             name = self.file("given", given) if is_named else None
             report = self.folder / "report"
             options = (*JSONL, f"--pass-through={mode}", "-o", report, "--each", "line", "--where", "digit > 0.3")
@@ -428,7 +428,7 @@ class Failing(UnitTest):
         limit = ("--memory-limit", "64MiB", "-T", "16", "-q")
         all_units = ("--each", "line", "--where", "bytes > 0", "--format", "jsonl")
         filters = (("filter", "--keep-if", "bytes > 0"), ("filter", "--drop-if", "bytes > 0", "--result", "/dev/null"))
-        for path, options in sampled(itertools.product((plain, packed), (*filters, (*all_units, "-b", "bytes"))), 3):
+        for path, options in sampled(itertools.product((plain, packed), (*filters, (*all_units, "-b", "bytes"))), 2):
             with self.subTest(path=path, options=options):
                 self.assertLess(self.peak_of(*options, *limit, path), (64 + 30) << 10, (options, path))
 
