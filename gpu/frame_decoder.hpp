@@ -50,10 +50,11 @@ struct frame_job {
 
   bool measures_only = false;  ///< the same frames will be submitted again: frame_decoder_stats counts them then
 
-  bool decoded = false;  ///< result: all frames were decoded and verified, and the rows of all pieces, or those that
-                         ///< are returned were written
-  std::uint64_t text_bytes = 0;   ///< result, if all frames were decoded and verified
-  std::uint64_t unit_pieces = 0;  ///< result, if all frames were decoded and verified: the rows of all pieces
+  bool decoded = false;  ///< result: all frames were decoded and verified, and the rows that are returned were written
+  std::uint64_t text_bytes = 0;  ///< result, if all frames were decoded and verified
+  /// Result, if all frames were decoded and verified: the rows that are returned, or, if the decoder has no memory for
+  /// the rows of all pieces, the number of all pieces.
+  std::uint64_t unit_pieces = 0;
 
   /// Called exactly once, on a thread of the decoder or within submit(). The exception is null unless a device failed;
   /// then there is no result. Must not throw.

@@ -201,6 +201,22 @@ TEST_CASE("a condition that never holds leaves two rows of a tile, and one of th
   CHECK(rows.omitted_bytes(1) == 16'200);
 }
 
+TEST_CASE("an extent whose rows have room returns them, also if those of the next one in the same tile have none") {
+  random_engine random(10);  // NOLINT(*-msc51-cpp)
+  auto classes = random_classes(random, 5, line_feed);
+  classes.condition = random_condition(random, classes);
+  unit_text text;
+  text.add(random_bytes(random, 4000, 30, line_feed));
+  text.add(random_bytes(random, 4000, 30, line_feed));
+  auto all = classes;
+  all.condition.size = 0;
+  const std::uint32_t room = measure_pieces(text, all, line_feed, measure_on_host).extent_pieces.at(1);
+  const measured_pieces whole = measure_pieces(text, classes, line_feed, measure_on_host);
+  const measured_pieces first = measure_pieces(text, classes, line_feed, measure_on_host, room);
+  REQUIRE(first.extent_pieces == std::vector<std::uint32_t>{0, whole.extent_pieces.at(1), whole.extent_pieces.at(1)});
+  CHECK(std::ranges::equal(first.rows, std::span(whole.rows).first(first.rows.size())));
+}
+
 TEST_CASE("bytes between extents are not counted") {
   random_engine random(4);  // NOLINT(*-msc51-cpp)
   unit_text text;

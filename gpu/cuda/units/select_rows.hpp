@@ -115,17 +115,16 @@ template <unsigned Counters, class Lanes>
 GPUHIST_HOST_DEVICE void select_tile(const Lanes& lanes, const unit_launch& launch, std::uint32_t tile) {
   const std::uint32_t begin = launch.tile_pieces[tile];
   const std::uint32_t end = launch.tile_pieces[tile + 1];
-  const bool has_rows = end <= launch.row_room;
   const std::uint64_t end_of_tile = (std::uint64_t{tile} + 1) * tile_bytes;
   row_selector<Counters, Lanes> selector(lanes, launch);
   std::uint32_t first = begin;
   std::uint32_t to = begin;
   for_parts(launch, tile, [&](std::uint32_t index, bool begins, const tile_part& part) {
     if (begins && lanes.rank() == 0) launch.selection.extent_rows[index] = to - begin;
-    if (part.bytes == 0 || !has_rows) return;
+    if (part.bytes == 0) return;
     const bool is_last = index + 1 == launch.extent_count || launch.extents[index + 1].begin >= end_of_tile;
     const std::uint32_t after = is_last ? end : launch.extent_pieces[index + 1];
-    to = selector.select(first, after - first, to);
+    if (after <= launch.row_room) to = selector.select(first, after - first, to);
     first = after;
   });
   if (lanes.rank() == 0) launch.selection.tile_rows[tile] = to - begin;

@@ -43,7 +43,7 @@ struct unit_launch {
   std::uint32_t* tile_pieces = nullptr;    ///< scratch memory: tiles_in(text_room) + 1 elements
   std::uint32_t* extent_pieces = nullptr;  ///< written: pieces before each extent, and in a last element of all
   std::uint32_t* rows = nullptr;           ///< written: as piece_classes.hpp, aligned to 32
-  std::uint32_t row_room = 0;              ///< rows from there on are not written
+  std::uint32_t row_room = 0;  ///< rows from there on are not written; a part of a tile with such rows returns none
   row_selection selection{};
   int multiprocessors = 1;
 };

@@ -262,8 +262,10 @@ void frame_batch::write_result(std::size_t job, const partition& counted) const 
   if (!to.decoded) return;
   for (const decoded_frame& each : frames) to.text_bytes += each.text_bytes;
   if (to.units != nullptr) {
-    to.unit_pieces = returned_rows()[end_of(job)] - first_row_of(job);
-    to.decoded = extent_pieces_.as<std::uint32_t>()[end_of(job)] <= row_room();
+    const auto* const pieces = extent_pieces_.as<std::uint32_t>();
+    to.decoded = pieces[end_of(job)] <= row_room();
+    to.unit_pieces = to.decoded ? returned_rows()[end_of(job)] - first_row_of(job)
+                                : pieces[end_of(job)] - pieces[places_[job].frame];
     if (!to.decoded) return;
   }
   const value_runs runs(counted);

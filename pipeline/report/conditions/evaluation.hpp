@@ -26,8 +26,8 @@ class evaluation {
   explicit evaluation(const config::expression& typed, std::size_t room = max_units);
 
   /// `names[r][i]` is the value of reference r for unit i, or unknown(). Returns the values of the expression for
-  /// `units` units until the next call; if the expression is a name, those in `names`. Results that
-  /// are not finite are unknown.
+  /// `units` units until the next call; if the expression is a name, those in `names`. Results that are not finite are
+  /// unknown.
   std::span<const double> values(std::span<const double* const> names, std::size_t units);
 
  private:
