@@ -265,10 +265,10 @@ std::uint64_t unit_batch::newlines_of(std::size_t unit) const {
   return column ? rows_[unit * meter_.prepared().columns() + *column] : 1;
 }
 
-std::uint64_t unit_batch::newlines() const {
-  if (!meter_.newline_column()) return units_;
+std::uint64_t unit_batch::newlines(std::size_t first, std::size_t end) const {
+  if (!meter_.newline_column()) return end - first;
   std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < units_; ++i) sum += newlines_of(i);
+  for (std::size_t i = first; i < end; ++i) sum += newlines_of(i);
   return sum;
 }
 

@@ -54,8 +54,8 @@ class unit_batch {
 
   [[nodiscard]] std::uint64_t newlines_of(std::size_t unit) const;
 
-  /// Of all units.
-  [[nodiscard]] std::uint64_t newlines() const;
+  /// Of units one after the other.
+  [[nodiscard]] std::uint64_t newlines(std::size_t first, std::size_t end) const;
   [[nodiscard]] sequence_counts sequences_of(std::size_t unit) const;
 
   /// The values of a formula, by unit; empty: the plan has no such formula.

@@ -333,7 +333,7 @@ void unit_reader::reject_batch() {
   if (!run_.reports_rejected()) {
     totals_.unverified += batch_.size();
     totals_.unverified_bytes += batch_.end_of(batch_.size() - 1);
-    return pass();
+    return pass(0, batch_.size());
   }
   batch_.evaluate();  // for the values of the reported units
   for (std::size_t i = 0; i < batch_.size(); ++i) {
@@ -350,17 +350,23 @@ void unit_reader::judge() {
   if (meter_.plan().distribution) out_->add_values(batch_.of_distribution());
   if (meter_.plan().top) last_rank_ = out_->last_rank();
   if (kept_) keep();
-  if (is_dull()) return pass();
+  if (is_dull()) return pass(0, batch_.size());
+  std::size_t passed = 0;
   for (std::size_t i = 0; i < batch_.size(); ++i) {
-    place_.bytes = batch_.end_of(i) - batch_.begin_of(i);
     const judged_unit judged = judged_at(i);
+    const bool reports = is_reported(judged, place_.number + i - passed);
+    if (judged.holds != 1.0 && !reports) continue;
+    pass(passed, i);
+    passed = i + 1;
+    place_.bytes = batch_.end_of(i) - batch_.begin_of(i);
     note(judged);
-    if (is_reported(judged)) {
+    if (reports) {
       batch_.count(i, scratch_);
       report(judged, counted(scratch_, batch_.sequences_of(i), i));
     }
     advance(batch_.newlines_of(i));
   }
+  pass(passed, batch_.size());
 }
 
 unit_reader::judged_unit unit_reader::judged_at(std::size_t unit) const {
@@ -391,9 +397,10 @@ void unit_reader::keep() {
   if (held_) held_->note_kept(kept_->held_bytes());
 }
 
-// As judging each unit of a dull batch.
-void unit_reader::pass() {
-  pass({.seen = batch_.size(), .bytes = batch_.end_of(batch_.size() - 1)}, batch_.newlines());
+// Units of the batch.
+void unit_reader::pass(std::size_t first, std::size_t end) {
+  if (first == end) return;
+  pass({.seen = end - first, .bytes = batch_.end_of(end - 1) - batch_.begin_of(first)}, batch_.newlines(first, end));
 }
 
 // Units that are neither selected nor ranked.
@@ -412,10 +419,11 @@ void unit_reader::note(const judged_unit& found) {
   totals_.selected_bytes += place_.bytes;
 }
 
-bool unit_reader::is_reported(const judged_unit& found) {
+// `number`: of the unit.
+bool unit_reader::is_reported(const judged_unit& found, std::uint64_t number) const {
   if (run_.reports(found.holds)) return true;
   if (gates::is_unknown(found.ranked)) return false;
-  return !last_rank_ || rank{.value = found.ranked, .input = input_, .unit = place_.number}.precedes(*last_rank_);
+  return !last_rank_ || rank{.value = found.ranked, .input = input_, .unit = number}.precedes(*last_rank_);
 }
 
 void unit_reader::report(const judged_unit& found, const counted_unit& unit) {

@@ -107,10 +107,10 @@ class unit_reader final : public input_observer {
   void reject_batch();
   [[nodiscard]] judged_unit judged_at(std::size_t unit) const;
   [[nodiscard]] bool is_dull() const;
-  void pass();
+  void pass(std::size_t first, std::size_t end);
   void pass(const unit_totals& units, std::uint64_t newlines);
   void keep();
-  [[nodiscard]] bool is_reported(const judged_unit& found);
+  [[nodiscard]] bool is_reported(const judged_unit& found, std::uint64_t number) const;
   void report(const judged_unit& found, const counted_unit& unit);
   void note(const judged_unit& found);
   [[nodiscard]] counted_unit counted(const gpu::tally& counts, const sequence_counts& sequences,
