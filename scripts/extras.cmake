@@ -1,7 +1,7 @@
 # Packages that only tests and benchmarks need. If one is missing, tests or benchmarks are not built, and a message says
 # so. With -DGPUHIST_TESTS=ON (or -DBUILD_TESTING=ON) and -DGPUHIST_BENCHMARKS=ON they are required; with
-# -DGPUHIST_BENCHMARKS=OFF nothing of bench/ and tests/bench is built. In a parent project,
-# both are built only with these options of gpuhist.
+# -DGPUHIST_BENCHMARKS=OFF nothing of bench/ and tests/bench is built. In a parent project, both are built only with
+# these options of gpuhist.
 
 # gpuhist_wanted(RESULT OPTION...): the value of the first of these options that is defined. If none is: IF_FOUND for
 # the top-level project, else OFF.
