@@ -68,4 +68,58 @@ GPUHIST_HOST_DEVICE inline double either(double a, double b) {
   return a == 1.0 ? 1.0 : if_a_fails;
 }
 
+/// The operands that a step takes.
+template <class Operation>
+GPUHIST_HOST_DEVICE constexpr unsigned operands_of(Operation what) {
+  if (what < Operation::negate) return 0;
+  return what == Operation::negate || what == Operation::invert ? 1 : 2;
+}
+
+/// The most operands on the stack.
+template <class Steps>
+unsigned depth_of(const Steps& steps) {
+  unsigned depth = 0;
+  unsigned deepest = 0;
+  for (const auto& each : steps) {
+    depth = depth + 1 - operands_of(each.what);
+    if (depth > deepest) deepest = depth;
+  }
+  return deepest;
+}
+
+/// Calls `use` with the function of an operator, of two operands. That of one operand ignores the second.
+template <class Operation, class Use>
+GPUHIST_HOST_DEVICE inline auto with_operator(Operation what, Use use) {
+  switch (what) {
+    case Operation::negate:
+      return use([](double a, double) { return -a; });
+    case Operation::invert:
+      return use([](double a, double) { return invert(a); });
+    case Operation::multiply:
+      return use([](double a, double b) { return multiply(a, b); });
+    case Operation::divide:
+      return use([](double a, double b) { return divide(a, b); });
+    case Operation::add:
+      return use([](double a, double b) { return add(a, b); });
+    case Operation::subtract:
+      return use([](double a, double b) { return subtract(a, b); });
+    case Operation::less:
+      return use([](double a, double b) { return truth(a, b, a < b); });
+    case Operation::at_most:
+      return use([](double a, double b) { return truth(a, b, a <= b); });
+    case Operation::greater:
+      return use([](double a, double b) { return truth(a, b, a > b); });
+    case Operation::at_least:
+      return use([](double a, double b) { return truth(a, b, a >= b); });
+    case Operation::equal:
+      return use([](double a, double b) { return truth(a, b, a == b); });
+    case Operation::unequal:
+      return use([](double a, double b) { return truth(a, b, a != b); });
+    case Operation::both:
+      return use([](double a, double b) { return both(a, b); });
+    default:
+      return use([](double a, double b) { return either(a, b); });
+  }
+}
+
 }  // namespace gpuhist::gpu::formula_values

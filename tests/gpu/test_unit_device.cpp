@@ -49,7 +49,7 @@ void measure_on_device(const unit_launch& host) {
   device.selection.rows = returned.data();
   require(launch_units(device, nullptr));
   require(cudaDeviceSynchronize());
-  if (host.selection.condition.size > 0) {
+  if (host.selection.condition.exists()) {
     extent_rows.copy_to(host.selection.extent_rows, (host.extent_count + 1) * sizeof(std::uint32_t));
     returned.copy_to(host.selection.rows, row_words * sizeof(std::uint32_t));
   }

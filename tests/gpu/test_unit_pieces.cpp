@@ -89,7 +89,7 @@ void run_lane(const unit_launch& launch, const thread_lanes<Size>& lanes, std::b
   for (std::uint32_t tile = 0; tile < tiles; ++tile) count_pieces(lanes, launch, tile);
   sum_up(launch.tile_pieces, launch.extent_pieces);
   for (std::uint32_t tile = 0; tile < tiles; ++tile) measure_tile<Counters>(lanes, launch, bits_of, tile);
-  if (launch.selection.condition.size == 0) return;
+  if (!launch.selection.condition.exists()) return;
   between.arrive_and_wait();
   for (std::uint32_t tile = 0; tile < tiles; ++tile) select_tile<Counters>(lanes, launch, tile);
   sum_up(launch.selection.tile_rows, launch.selection.extent_rows);

@@ -2,12 +2,15 @@
 #include "pipeline/flow/decoding/block_reader.hpp"
 
 #include "async/event_loop.hpp"
+#include "async/task_group.hpp"
+#include "async/worker_pool.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/support/texts.hpp"
 
 #include <doctest/doctest.h>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -67,6 +70,16 @@ struct reading {
 };
 
 std::string text_of(const block& each) { return {reinterpret_cast<const char*>(each.bytes.data()), each.bytes.size()}; }
+
+async::task<std::string> all_text_of(block_reader& reader) {
+  std::string all;
+  for (;;) {
+    const block next = co_await reader.next();
+    if (next.error) std::rethrow_exception(next.error);
+    if (next.end) co_return all;
+    all += text_of(next);
+  }
+}
 
 struct workshop {
   test::temporary_folder folder;
@@ -234,4 +247,59 @@ TEST_CASE("the error of a source comes after the bytes that were read before it"
   REQUIRE(consumer.taken.size() == 2);
   CHECK(text_of(consumer.taken[0]) == "head");
   CHECK_THROWS_AS(std::rethrow_exception(consumer.taken[1].error), io::input_error);
+}
+
+TEST_CASE("blocks that several threads read are those of the file, in order, up to its end or the end of its part") {
+  std::mt19937 random(6);
+  async::worker_pool pool(4);
+  for (int round = 0; round < 300; ++round) {
+    workshop fixture;
+    const std::string text = numbered(random() % 5000);
+    const std::uint64_t begin = random() % 2 == 0 ? 0 : random() % (text.size() + 1);
+    const std::uint64_t end = random() % 2 == 0 ? text.size() + random() % 200 : begin + random() % 3000;
+    const auto source = std::make_shared<io::source>(fixture.file(text));
+    const auto blocks = std::make_shared<block_pool>(1 + random() % 300, random() % 8);
+    stage_clock clock;
+    const auto reader =
+        std::make_shared<block_reader>(blocks, 2, *source, clock, std::stop_token(), io::file_part{begin, end});
+    reader->read_farther_ahead();
+    block_reader::start(pool, reader, source, {});
+    const std::string received = async::run_blocking(pool, all_text_of(*reader));
+    CHECK(received == text.substr(begin, end - begin));
+    CHECK(clock.bytes == received.size());
+  }
+}
+
+TEST_CASE("of blocks that several threads read, those before an error come first, whatever was read after it") {
+  async::worker_pool pool(4);
+  workshop fixture;
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::string text = numbered(page);
+  // the second page lies after the end of the mapped file: the memory of this process, as a file, ends there in an
+  // error
+  const io::descriptor mapped(::open(fixture.folder.file("file", text).c_str(), O_RDONLY));
+  void* const memory = ::mmap(nullptr, 2 * page, PROT_READ, MAP_SHARED, mapped.get(), 0);
+  REQUIRE(memory != MAP_FAILED);
+  io::descriptor self(::open("/proc/self/mem", O_RDONLY));
+  REQUIRE(self.get() >= 0);
+  const auto source = std::make_shared<io::source>(
+      io::file_source(std::move(self), reinterpret_cast<std::uintptr_t>(memory), 2 * page));
+  stage_clock clock;
+  const auto reader = std::make_shared<block_reader>(std::make_shared<block_pool>(1000, 8), 2, *source, clock,
+                                                     std::stop_token(), io::file_part{0, 2 * page});
+  reader->read_farther_ahead();
+  block_reader::start(pool, reader, source, {});
+  std::string received;
+  const auto receive = [&]() -> async::task<> {
+    for (;;) {
+      const block next = co_await reader->next();
+      if (next.error) std::rethrow_exception(next.error);
+      if (next.end) co_return;
+      received += text_of(next);
+    }
+  };
+  CHECK_THROWS_AS(async::run_blocking(pool, receive()), io::input_error);
+  CHECK(received == text.substr(0, page / 1000 * 1000));
+  reader->wait_for_end();
+  ::munmap(memory, 2 * page);
 }

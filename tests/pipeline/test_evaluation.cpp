@@ -31,7 +31,7 @@ double truth_of(const std::string& typed, double x, double y) {
 }  // namespace
 
 TEST_CASE("truth values follow the complete tables of Kleene's logic") {
-  const double none = unknown();
+  const double none = unknown;
   struct row {
     double x, y, both, either;
   };
@@ -54,8 +54,8 @@ TEST_CASE("truth values follow the complete tables of Kleene's logic") {
 TEST_CASE("every comparison with an unknown number, and with one that is not finite, is unknown") {
   for (const std::string compared : {"<", "<=", ">", ">=", "==", "!="}) {
     CAPTURE(compared);
-    CHECK(is_unknown(truth_of("x " + compared + " y", unknown(), 1)));
-    CHECK(is_unknown(truth_of("x " + compared + " y", 1, unknown())));
+    CHECK(is_unknown(truth_of("x " + compared + " y", unknown, 1)));
+    CHECK(is_unknown(truth_of("x " + compared + " y", 1, unknown)));
     CHECK(is_unknown(truth_of("x / 0 " + compared + " y", 1, 1)));
     CHECK(is_unknown(truth_of("x * 1e308 * 1e308 " + compared + " y", 1, 1)));
   }
@@ -63,7 +63,7 @@ TEST_CASE("every comparison with an unknown number, and with one that is not fin
 
 TEST_CASE("the values of a batch are those of its units one by one, for every size of the batch") {
   std::mt19937 random(1);
-  const auto number = [&] { return random() % 5 == 0 ? unknown() : static_cast<double>(random() % 7) - 3; };
+  const auto number = [&] { return random() % 5 == 0 ? unknown : static_cast<double>(random() % 7) - 3; };
   const std::vector<expression> all = {
       gpuhist::config::parse_formula("a"), gpuhist::config::parse_formula("7"),
       gpuhist::config::parse_formula("-a * (b + c / (a - 2 * (b - c * (a + 1))))"),

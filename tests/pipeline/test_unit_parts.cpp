@@ -74,7 +74,7 @@ std::vector<std::uint32_t> rows_of(std::string_view text, const piece_classes& c
 std::vector<std::uint32_t> without_some(const std::vector<std::uint32_t>& rows, const piece_classes& classes,
                                         std::mt19937& random) {
   using gpuhist::gpu::cuda::units::piece_numbers;
-  if (classes.condition.size == 0) return rows;
+  if (!classes.condition.exists()) return rows;
   const std::size_t words = classes.words_of_row();
   std::vector<std::uint32_t> made;
   bool is_joining = false;
@@ -250,7 +250,7 @@ TEST_CASE("parts of which a device has omitted units give the selected units of 
       const unit_plan plan = plan_of(lines, condition);
       const std::string text = random_text(random, random() % 900, small_alphabet);
       measured_run run(plan, nullptr, classes);
-      REQUIRE(run.run().piece_classes()->condition.size > 0);
+      REQUIRE(run.run().piece_classes()->condition.exists());
       concurrent_parts parts(run, cut_at_random(text, random, 1 + random() % 200));
       parts.measure_some(random, 1 + random() % 40);
       const std::string kept = parts.read(random, 1 + random() % 30);
@@ -263,7 +263,7 @@ TEST_CASE("parts of which a device has omitted units give the selected units of 
 
 TEST_CASE("a device omits units if only a condition needs them, it is short, and units are lines") {
   const auto omits = [&](const unit_plan& plan) {
-    return measured_run(plan, nullptr, coarse()).run().piece_classes()->condition.size > 0;
+    return measured_run(plan, nullptr, coarse()).run().piece_classes()->condition.exists();
   };
   CHECK(omits(plan_of(lines, "digit > 0.3 && count(upper) == 0")));
   CHECK_FALSE(omits(plan_of(records('b'), "digit > 0.3")));

@@ -114,7 +114,7 @@ TEST_CASE("each bin of a distribution has the values from its lower bound on and
   }
   distribution all;
   all.add(values);
-  all.add(std::vector<double>(3, gates::unknown()));
+  all.add(std::vector<double>(3, gates::unknown));
   CHECK(all.known() == values.size());
   CHECK(all.unknown() == 3);
   CHECK(all.lowest() == std::ranges::min(values));

@@ -467,7 +467,7 @@ class fake_runtime final : public runtime {
       return;
     }
     const units::row_selection& selected = measured.selection;
-    if (selected.condition.size > 0 &&
+    if (selected.condition.exists() &&
         (!on_device(device, selected.tile_rows, (units::tiles_in(measured.text_room) + 1) * sizeof(std::uint32_t)) ||
          !on_device(device, selected.extent_rows, (frames + std::size_t{1}) * sizeof(std::uint32_t)) ||
          !on_device(device, selected.rows,

@@ -151,7 +151,7 @@ class shuffling_decoder final : public gpu::frame_decoder {
     std::vector<std::uint32_t> tiles(units::tiles_in(room) + 1);
     std::vector<std::uint32_t> pieces(extents.size() + 1);
     std::vector<std::uint32_t> rows(job.text_bytes * job.units->words_of_row());
-    const bool selects = job.units->condition.size > 0;
+    const bool selects = job.units->condition.exists();
     std::vector<std::uint32_t> tile_rows(tiles.size());
     std::vector<std::uint32_t> extent_rows(pieces.size());
     std::vector<std::uint32_t> selected(rows.size());

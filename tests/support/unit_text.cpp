@@ -115,7 +115,7 @@ std::vector<expected_piece> returned(const std::vector<expected_piece>& pieces,
   std::vector<expected_piece> found;
   for (const expected_piece& each : pieces) {
     const bool is_first = &each == pieces.data() || each.begins_tile;  // in its tile
-    if (condition.size == 0 || is_first || !each.ends_unit || simple_evaluation(each, condition).holds()) {
+    if (!condition.exists() || is_first || !each.ends_unit || simple_evaluation(each, condition).holds()) {
       found.push_back(each);
       continue;
     }
@@ -247,7 +247,7 @@ measured_pieces measure_pieces(const unit_text& text, const units::piece_classes
   measured_pieces made{.extent_pieces = std::vector<std::uint32_t>(text.extents().size() + 1)};
   const std::uint32_t room = std::min(row_room, text.room());  // a piece has a byte at least
   made.rows.resize(room * classes.words_of_row());
-  const bool selects = classes.condition.size > 0;
+  const bool selects = classes.condition.exists();
   std::vector<std::uint32_t> all_rows(selects ? made.rows.size() : 0);
   std::vector<std::uint32_t> tile_rows(selects ? tile_pieces.size() : 0);
   std::vector<std::uint32_t> all_pieces(selects ? made.extent_pieces.size() : 0);

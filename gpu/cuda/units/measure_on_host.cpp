@@ -22,7 +22,7 @@ void measure_tiles(const unit_launch& launch) {
   for (std::uint32_t tile = 0; tile < tiles_in(launch.text_room); ++tile) {
     measure_tile<Counters>(one_lane(), launch, bits_of, tile);
   }
-  if (launch.selection.condition.size == 0) return;
+  if (!launch.selection.condition.exists()) return;
   const std::uint32_t tiles = tiles_in(launch.text_room);
   for (std::uint32_t tile = 0; tile < tiles; ++tile) select_tile<Counters>(one_lane(), launch, tile);
   launch.selection.extent_rows[launch.extent_count] = sum_up({launch.selection.tile_rows, tiles + 1});

@@ -56,13 +56,13 @@ class piece_rows {
   piece_rows(std::span<const std::uint32_t> words, const piece_classes& classes) : words_(words), classes_(&classes) {}
 
   [[nodiscard]] std::size_t size() const { return words_.size() / classes_->words_of_row(); }
-  [[nodiscard]] bool ends_unit(std::size_t piece) const { return (number(piece, 0) & end_flag) != 0; }
-  [[nodiscard]] std::uint32_t bytes(std::size_t piece) const { return number(piece, 0) & (end_flag - 1); }
+  [[nodiscard]] bool ends_unit(std::size_t piece) const { return row(piece).ends_unit(); }
+  [[nodiscard]] std::uint32_t bytes(std::size_t piece) const { return row(piece).bytes(); }
 
   /// Whether the row is one of omitted units, and how many units and bytes these are.
-  [[nodiscard]] bool is_of_omitted(std::size_t piece) const { return number(piece, 0) == 0; }
-  [[nodiscard]] std::uint32_t omitted_units(std::size_t piece) const { return number(piece, 1); }
-  [[nodiscard]] std::uint32_t omitted_bytes(std::size_t piece) const { return number(piece, 2); }
+  [[nodiscard]] bool is_of_omitted(std::size_t piece) const { return row(piece).at(0) == 0; }
+  [[nodiscard]] std::uint32_t omitted_units(std::size_t piece) const { return row(piece).at(1); }
+  [[nodiscard]] std::uint32_t omitted_bytes(std::size_t piece) const { return row(piece).at(2); }
 
   /// Finds the units that are one piece each, from a piece on that begins a unit, up to a row that does not end a unit.
   /// Writes where they end, counted from the begin of the first one, plus `begin`. Returns their number, at most
@@ -84,7 +84,7 @@ class piece_rows {
     };
     add(0, ends_unit(piece) ? 1 : 0);
     const unsigned counted = std::min(classes_->classes, classes_->counters);
-    for (unsigned i = 1; i < counted; ++i) add(i, number(piece, i));
+    for (unsigned i = 1; i < counted; ++i) add(i, row(piece).at(i));
     if (classes_->classes > counted) to[counted] += static_cast<Counter>(rest);
   }
 
@@ -92,8 +92,8 @@ class piece_rows {
   template <unsigned Counters>
   void count_of(std::size_t first, std::uint32_t of_classes, std::span<std::uint32_t> to) const;
 
-  [[nodiscard]] std::uint32_t number(std::size_t piece, unsigned index) const {
-    return words_[piece * classes_->words_of_row() + index / 2] >> (16 * (index % 2)) & 0xffffU;
+  [[nodiscard]] piece_numbers row(std::size_t piece) const {
+    return {&words_[piece * classes_->words_of_row()], classes_->counters};
   }
 
   std::span<const std::uint32_t> words_;

@@ -8,7 +8,7 @@
 
 namespace gpuhist::gpu::cuda::units {
 
-/// A step in postfix order: takes its operands from a stack and leaves its value there.
+/// A step in postfix order (formula_values.hpp).
 struct condition_step {
   enum class operation : std::uint8_t {
     constant,
@@ -42,7 +42,9 @@ struct piece_condition {
   static constexpr unsigned max_operands = 8;  ///< on the stack
 
   condition_step steps[max_steps]{};
-  unsigned size = 0;  ///< steps; 0: there is no condition
+  unsigned size = 0;  ///< steps
+
+  GPUHIST_HOST_DEVICE bool exists() const { return size > 0; }
 };
 
 /// A row of a piece (piece_classes.hpp), as numbers.
@@ -70,60 +72,27 @@ struct piece_numbers {
 GPUHIST_HOST_DEVICE inline double value_of(const condition_step& step, const piece_numbers& row, double a, double b) {
   using operation = condition_step::operation;
   switch (step.what) {
+    case operation::constant:
+      return step.constant;
     case operation::bytes:
       return row.bytes();
     case operation::count:
       return row.count(step.classes);
     case operation::share:
       return formula_values::divide(row.count(step.classes), row.bytes());
-    case operation::negate:
-      return -a;
-    case operation::multiply:
-      return formula_values::multiply(a, b);
-    case operation::divide:
-      return formula_values::divide(a, b);
-    case operation::add:
-      return formula_values::add(a, b);
-    case operation::subtract:
-      return formula_values::subtract(a, b);
-    case operation::less:
-      return formula_values::truth(a, b, a < b);
-    case operation::at_most:
-      return formula_values::truth(a, b, a <= b);
-    case operation::greater:
-      return formula_values::truth(a, b, a > b);
-    case operation::at_least:
-      return formula_values::truth(a, b, a >= b);
-    case operation::equal:
-      return formula_values::truth(a, b, a == b);
-    case operation::unequal:
-      return formula_values::truth(a, b, a != b);
-    case operation::invert:
-      return formula_values::invert(a);
-    case operation::both:
-      return formula_values::both(a, b);
-    case operation::either:
-      return formula_values::either(a, b);
     default:
-      return step.constant;
+      return formula_values::with_operator(step.what, [a, b](auto function) { return function(a, b); });
   }
 }
 
-/// The operands that a step takes.
-GPUHIST_HOST_DEVICE inline unsigned operands_of(condition_step::operation what) {
-  using operation = condition_step::operation;
-  if (what <= operation::share) return 0;
-  return what == operation::negate || what == operation::invert ? 1 : 2;
-}
-
-/// Whether the value of the condition is 1 for a unit that is one piece. Precondition: row.ends_unit(), and there is a
-/// condition.
+/// Whether the value of the condition is 1 for a unit that is one piece. Precondition: row.ends_unit(), and the
+/// condition exists.
 GPUHIST_HOST_DEVICE inline bool holds(const piece_condition& condition, const piece_numbers& row) {
   double stack[piece_condition::max_operands];
   unsigned depth = 0;
   for (unsigned i = 0; i < condition.size; ++i) {
     const condition_step& step = condition.steps[i];
-    const unsigned operands = operands_of(step.what);
+    const unsigned operands = formula_values::operands_of(step.what);
     depth -= operands;
     stack[depth] = value_of(step, row, operands > 0 ? stack[depth] : 0, operands > 1 ? stack[depth + 1] : 0);
     ++depth;

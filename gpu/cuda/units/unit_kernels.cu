@@ -168,7 +168,7 @@ tile_kernel select_kernel(unsigned counters) {
 }
 
 cudaError_t launch_selection(const unit_launch& launch, cudaStream_t stream) {
-  if (launch.selection.condition.size == 0) return cudaSuccess;
+  if (!launch.selection.condition.exists()) return cudaSuccess;
   unit_launch rows = launch;
   rows.tile_pieces = launch.selection.tile_rows;
   rows.extent_pieces = launch.selection.extent_rows;

@@ -122,7 +122,7 @@ std::uint32_t frame_batch::row_room() const {
   return static_cast<std::uint32_t>(room / classes()->bytes_of_row());
 }
 
-bool frame_batch::selects_rows() const { return classes() != nullptr && classes()->condition.size > 0; }
+bool frame_batch::selects_rows() const { return classes() != nullptr && classes()->condition.exists(); }
 
 frame_launch frame_batch::launch(int multiprocessors) const {
   frame_launch made = {.batch = {.compressed = compressed_.as<std::uint32_t>(),

@@ -98,7 +98,7 @@ void block_reader::start(async::executor& on, std::shared_ptr<block_reader> read
                          std::vector<std::byte> head) {
   block_reader& started = *reader;
   // the consumer never waits for a reader that has ended, whatever the cause
-  async::spawn(on, started.fill(std::move(source), std::move(head)),
+  async::spawn(on, started.fill(on, std::move(source), std::move(head)),
                [reader = std::move(reader)](std::exception_ptr error) noexcept {
                  reader->filled_.end({.end = true, .error = std::move(error)});
                  reader->ended_ = true;
@@ -106,12 +106,89 @@ void block_reader::start(async::executor& on, std::shared_ptr<block_reader> read
                });
 }
 
-// Returns null after give_up().
-async::task<std::shared_ptr<std::byte>> block_reader::memory() {
-  async::semaphore::permit own = account_->own.try_acquire();
-  const bool extra = !own && may_take_extra_ && account_->pool->take_extra();
-  if (!own && !extra) own = co_await account_->own.acquire();
-  if (!own && !extra) co_return nullptr;
+// Consecutive blocks of a file that several threads read: each takes the next block that no other has taken. A helper
+// that begins late finds none, and does not use the file.
+class block_reader::concurrent_reads {
+ public:
+  static constexpr std::size_t most = 4;
+
+  concurrent_reads(const io::file_source& file, stage_clock& clock) : file_(file), clock_(clock) {}
+
+  /// `room`: not empty. Before help().
+  void add(std::shared_ptr<std::byte> memory, std::span<std::byte> room, std::uint64_t offset) {
+    reads_.push_back({.memory = std::move(memory), .room = room, .offset = offset});
+  }
+
+  [[nodiscard]] std::size_t size() const { return reads_.size(); }
+
+  /// Reads until no block is left to take. Thread-safe.
+  void help() noexcept {
+    for (std::size_t i = taken_++; i < reads_.size(); i = taken_++) {
+      read_one(reads_[i]);
+      done_.add(1);
+    }
+  }
+
+  /// Without memory for a helper there is none.
+  static void start_helper(async::executor& on, const std::shared_ptr<concurrent_reads>& all) noexcept {
+    const auto helper = [](std::shared_ptr<concurrent_reads> reads) -> async::task<> {
+      reads->help();
+      co_return;
+    };
+    try {
+      async::spawn(on, helper(all), [](const std::exception_ptr&) noexcept {});
+    } catch (const std::bad_alloc&) {
+      return;
+    }
+  }
+
+  /// Awaitable, after help(): completes when all blocks have been read. Only threads that read now are waited for.
+  [[nodiscard]] auto ended() noexcept { return done_.acquire(reads_.size()); }
+
+  /// Pushes the blocks in order, up to one that is not full: the file ended there. Returns the bytes. Throws the error
+  /// of the first read that failed, after the blocks before it were pushed.
+  std::size_t push_to(async::channel<block>& filled) {
+    std::size_t bytes = 0;
+    bool goes_on = true;
+    for (read& each : reads_) {
+      const std::shared_ptr<std::byte> memory = std::move(each.memory);  // a late helper keeps no block
+      if (!goes_on) continue;
+      if (each.error) std::rethrow_exception(each.error);
+      if (each.bytes > 0) filled.push(block{.memory = memory, .bytes = each.room.first(each.bytes)});
+      bytes += each.bytes;
+      goes_on = each.bytes == each.room.size();
+    }
+    return bytes;
+  }
+
+ private:
+  struct read {
+    std::shared_ptr<std::byte> memory{};
+    std::span<std::byte> room{};
+    std::uint64_t offset = 0;
+    std::size_t bytes = 0;
+    std::exception_ptr error{};
+  };
+
+  void read_one(read& of) noexcept {
+    const busy_time busy(clock_);
+    try {
+      of.bytes = file_.read_at(of.room, of.offset);
+    } catch (...) {
+      of.error = std::current_exception();
+    }
+    clock_.bytes += of.bytes;
+  }
+
+  const io::file_source& file_;
+  stage_clock& clock_;
+  std::vector<read> reads_;  // its size is constant from the first help() on
+  std::atomic<std::size_t> taken_{0};
+  async::semaphore done_{0};
+};
+
+std::shared_ptr<std::byte> block_reader::lend(async::semaphore::permit own) {
+  const bool extra = !own;
   std::shared_ptr<credit> permit;
   try {
     permit = std::make_shared<credit>(account_, std::move(own));
@@ -120,38 +197,75 @@ async::task<std::shared_ptr<std::byte>> block_reader::memory() {
     throw;
   }
   std::byte* const bytes = permit->take_memory();
-  co_return std::shared_ptr<std::byte>(std::move(permit), bytes);
+  return {std::move(permit), bytes};
 }
 
-async::task<> block_reader::fill(std::shared_ptr<io::source>, std::vector<std::byte> head) {
-  while (!stop_.stop_requested() && !given_up_) {
+// Null: all blocks are in use.
+std::shared_ptr<std::byte> block_reader::free_memory() {
+  async::semaphore::permit own = account_->own.try_acquire();
+  if (!own && !(may_take_extra_ && account_->pool->take_extra())) return nullptr;
+  return lend(std::move(own));
+}
+
+// Waits for a block. Returns null after give_up().
+async::task<std::shared_ptr<std::byte>> block_reader::memory() {
+  std::shared_ptr<std::byte> free = free_memory();
+  if (free) co_return free;
+  async::semaphore::permit own = co_await account_->own.acquire();
+  if (!own) co_return nullptr;
+  co_return lend(std::move(own));
+}
+
+async::task<> block_reader::fill(async::executor& on, std::shared_ptr<io::source>, std::vector<std::byte> head) {
+  for (std::span<const std::byte> rest = head; !rest.empty() && goes_on();) {
+    const std::shared_ptr<std::byte> target = co_await memory();
+    if (!target) co_return;
+    const std::size_t size = std::min(rest.size(), account_->pool->block_bytes());
+    std::ranges::copy(rest.first(size), target.get());
+    filled_.push(block{.memory = target, .bytes = {target.get(), size}});
+    rest = rest.subspan(size);
+  }
+  head = {};
+  const auto* const file = std::get_if<io::file_source>(&source_);
+  if (file != nullptr) co_await fill_from(*file, on);
+  if (file == nullptr) co_await fill_from(std::get<io::stream_source>(source_));
+}
+
+// Reads whole blocks.
+async::task<> block_reader::fill_from(const io::file_source& file, async::executor& on) {
+  while (goes_on() && offset_ < end_) {
+    const auto reads = std::make_shared<concurrent_reads>(file, clock_);
+    std::shared_ptr<std::byte> target = co_await memory();
+    std::uint64_t to = offset_;
+    while (target && goes_on()) {
+      const std::span room(target.get(), std::min<std::uint64_t>(account_->pool->block_bytes(), end_ - to));
+      reads->add(std::move(target), room, std::exchange(to, to + room.size()));
+      const bool adds = may_take_extra_ && reads->size() < concurrent_reads::most && to < end_;
+      target = adds ? free_memory() : nullptr;
+    }
+    if (reads->size() == 0) break;
+    for (std::size_t i = 1; i < reads->size(); ++i) concurrent_reads::start_helper(on, reads);
+    reads->help();
+    const async::semaphore::permit all = co_await reads->ended();
+    const std::size_t bytes = reads->push_to(filled_);
+    if (bytes == 0) break;
+    offset_ += bytes;
+  }
+}
+
+// Passes the bytes that are available, so that a slow stream is decoded without delay.
+async::task<> block_reader::fill_from(io::stream_source& stream) {
+  while (goes_on()) {
     const std::shared_ptr<std::byte> target = co_await memory();
     if (!target) break;
     const std::span<std::byte> room(target.get(), account_->pool->block_bytes());
-    std::size_t size = std::min(head.size(), room.size());
-    if (size != 0) {
-      std::copy_n(head.begin(), size, room.begin());
-      head.erase(head.begin(), head.begin() + static_cast<std::ptrdiff_t>(size));
-    } else {
-      size = co_await read_into(room);
-    }
+    const std::size_t size = co_await read_into(room, stream);
     if (size == 0) break;
     filled_.push(block{.memory = target, .bytes = room.first(size)});
   }
 }
 
-// Reads whole blocks of a file. Of a stream it reads the bytes that are available, so that a slow stream is decoded
-// without delay.
-async::task<std::size_t> block_reader::read_into(std::span<std::byte> out) {
-  if (const auto* file = std::get_if<io::file_source>(&source_)) {
-    const busy_time busy(clock_);
-    out = out.first(std::min<std::uint64_t>(out.size(), end_ - std::min(offset_, end_)));
-    const std::size_t read = out.empty() ? 0 : file->read_at(out, offset_);
-    offset_ += read;
-    clock_.bytes += read;
-    co_return read;
-  }
-  auto& stream = std::get<io::stream_source>(source_);
+async::task<std::size_t> block_reader::read_into(std::span<std::byte> out, io::stream_source& stream) {
   for (;;) {
     {
       const busy_time busy(clock_);

@@ -1,5 +1,11 @@
 // Reads compressed bytes ahead of their decoders, in blocks. One coroutine fills the blocks, one takes them, and any
 // number of decoders release them. Each reader has a few blocks of its own, and takes extra blocks while there are any.
+//
+// A file with several decoders is read by several threads, four consecutive blocks at a time:
+//
+//     fill()     memory for 4 | block 0         | block 2 ......| pushes 0 1 2 3 | memory for 4 ...
+//     helper                    | block 1 ....... | block 3 .. |
+//     helper, begins late                                         finds no block
 #pragma once
 
 #include "async/channel.hpp"
@@ -75,8 +81,9 @@ class block_reader {
                std::stop_token stop, const io::file_part& part = {});
 
   /// Starts to fill blocks, until the source ends, fails, or give_up() is called. `head`: bytes that were already read
-  /// from a stream; they come first. `on`: the executor of the source (any pool for files). Keeps the reader and
-  /// `source`, which the reader reads, alive until the end. Throws std::bad_alloc, and then nothing was started.
+  /// from a stream; they come first. `on`: the executor of the source (any pool for files, whose threads then read).
+  /// Keeps the reader and `source`, which the reader reads, alive until the end. Throws std::bad_alloc, and then
+  /// nothing was started.
   static void start(async::executor& on, std::shared_ptr<block_reader> reader, std::shared_ptr<io::source> source,
                     std::vector<std::byte> head);
 
@@ -86,7 +93,7 @@ class block_reader {
   /// The next block, if it has been read.
   std::optional<block> try_next() { return filled_.try_take(); }
 
-  /// Permits the use of extra blocks, because there are several decoders. Thread-safe.
+  /// Permits the use of extra blocks, and concurrent reads of a file, because there are several decoders. Thread-safe.
   void read_farther_ahead() { may_take_extra_ = true; }
 
   /// Takes up to `blocks` extra blocks for this reader alone, until all its blocks are released. Returns the number of
@@ -115,10 +122,16 @@ class block_reader {
   };
 
   class credit;
+  class concurrent_reads;
 
-  async::task<> fill(std::shared_ptr<io::source> kept_alive, std::vector<std::byte> head);
+  async::task<> fill(async::executor& on, std::shared_ptr<io::source> kept_alive, std::vector<std::byte> head);
+  async::task<> fill_from(const io::file_source& file, async::executor& on);
+  async::task<> fill_from(io::stream_source& stream);
+  async::task<std::size_t> read_into(std::span<std::byte> out, io::stream_source& stream);
   async::task<std::shared_ptr<std::byte>> memory();
-  async::task<std::size_t> read_into(std::span<std::byte> out);
+  std::shared_ptr<std::byte> free_memory();
+  std::shared_ptr<std::byte> lend(async::semaphore::permit own);
+  [[nodiscard]] bool goes_on() const { return !stop_.stop_requested() && !given_up_; }
 
   io::source& source_;
   stage_clock& clock_;

@@ -2,19 +2,16 @@
 #pragma once
 
 #include "config/expression.hpp"
+#include "gpu/formula_values.hpp"
 
-#include <cmath>
 #include <cstddef>
-#include <limits>
 #include <span>
 #include <vector>
 
 namespace gpuhist::pipeline::gates {
 
-/// A number that is not known: a comparison with it is unknown, too. A truth value is 1 or 0, by Kleene's logic:
-/// !unknown is unknown, false && unknown is false, true || unknown is true.
-[[nodiscard]] inline double unknown() { return std::numeric_limits<double>::quiet_NaN(); }
-[[nodiscard]] inline bool is_unknown(double value) { return std::isnan(value); }
+using gpu::formula_values::is_unknown;
+using gpu::formula_values::unknown;
 
 /// One thread at a time; keeps its buffers.
 class evaluation {
@@ -25,7 +22,7 @@ class evaluation {
   /// Borrows the expression. `room`: the most units of one call.
   explicit evaluation(const config::expression& typed, std::size_t room = max_units);
 
-  /// `names[r][i]` is the value of reference r for unit i, or unknown(). Returns the values of the expression for
+  /// `names[r][i]` is the value of reference r for unit i, or unknown. Returns the values of the expression for
   /// `units` units until the next call; if the expression is a name, those in `names`. Results that are not finite are
   /// unknown.
   std::span<const double> values(std::span<const double* const> names, std::size_t units);

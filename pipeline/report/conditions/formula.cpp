@@ -250,7 +250,7 @@ std::vector<std::optional<double>> formula::values_of_references(const watched_c
 
 std::optional<double> formula::value(const watched_counts& checked) const {
   std::vector<double> values;
-  for (const std::optional<double>& each : values_of_references(checked)) values.push_back(each.value_or(unknown()));
+  for (const std::optional<double>& each : values_of_references(checked)) values.push_back(each.value_or(unknown));
   std::vector<const double*> names;
   for (const double& each : values) names.push_back(&each);
   const double found = evaluation(typed_, 1).values(names, 1).front();

@@ -253,7 +253,7 @@ void unit_batch::forget_missing_values() {
     const std::span<double> values = std::span(single_values_).subspan(i * max_units, units_);
     if (values.data() != values_[i].data()) std::ranges::copy(values_[i].first(units_), values.begin());
     for (std::size_t unit = 0; unit < units_; ++unit) {
-      if (!fields_->has_value(unit)) values[unit] = gates::unknown();
+      if (!fields_->has_value(unit)) values[unit] = gates::unknown;
     }
     values_[i] = values;
   }

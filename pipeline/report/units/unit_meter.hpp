@@ -83,11 +83,11 @@ class unit_meter {
 
   /// The value of a formula for a unit; NaN: unknown.
   [[nodiscard]] double value(const gates::formula& of, const counted_unit& found) const {
-    return found.has_values() ? value(of, found.counts, found.sequences) : gates::unknown();
+    return found.has_values() ? value(of, found.counts, found.sequences) : gates::unknown;
   }
   [[nodiscard]] double value(const gates::formula& of, const gpu::tally& counts,
                              const sequence_counts& sequences) const {
-    return of.value(watched(counts, sequences)).value_or(gates::unknown());
+    return of.value(watched(counts, sequences)).value_or(gates::unknown);
   }
 
   /// The unit with the values of the names in a formula.

@@ -1,6 +1,5 @@
 #include "pipeline/report/units/unit_pieces.hpp"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -74,17 +73,6 @@ condition_step::operation operation_of(name_source::kind type) {
   }
 }
 
-// The most operands on the stack.
-unsigned depth_of(std::span<const condition_step> steps) {
-  unsigned depth = 0;
-  unsigned deepest = 0;
-  for (const condition_step& each : steps) {
-    depth = depth + 1 - operands_of(each.what);
-    deepest = std::max(deepest, depth);
-  }
-  return deepest;
-}
-
 }  // namespace
 
 std::optional<unit_pieces> unit_pieces::make(const gpu::host::unit_columns& columns, const gpu::partition& partition,
@@ -118,7 +106,8 @@ void unit_pieces::omit_unless(const config::expression& condition, std::span<con
       to = {.what = operation_of(each.what), .constant = each.constant};
     }
   }
-  if (depth_of({made.steps, made.size}) <= piece_condition::max_operands) classes_.condition = made;
+  const unsigned depth = gpu::formula_values::depth_of(std::span(made.steps).first(made.size));
+  if (depth <= piece_condition::max_operands) classes_.condition = made;
 }
 
 }  // namespace gpuhist::pipeline::units

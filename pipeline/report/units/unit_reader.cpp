@@ -371,7 +371,7 @@ void unit_reader::judge() {
 
 unit_reader::judged_unit unit_reader::judged_at(std::size_t unit) const {
   return {.holds = batch_.of_condition().empty() ? 0 : batch_.of_condition()[unit],
-          .ranked = batch_.of_ranking().empty() ? gates::unknown() : batch_.of_ranking()[unit]};
+          .ranked = batch_.of_ranking().empty() ? gates::unknown : batch_.of_ranking()[unit]};
 }
 
 // Whether no unit of the batch is selected or ranked: the usual case.
