@@ -110,7 +110,7 @@ void block_reader::start(async::executor& on, std::shared_ptr<block_reader> read
 // that begins late finds none, and does not use the file.
 class block_reader::concurrent_reads {
  public:
-  static constexpr std::size_t most = 4;
+  static constexpr std::size_t most = 8;
 
   concurrent_reads(const io::file_source& file, stage_clock& clock) : file_(file), clock_(clock) {}
 

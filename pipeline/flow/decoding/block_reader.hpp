@@ -1,11 +1,12 @@
 // Reads compressed bytes ahead of their decoders, in blocks. One coroutine fills the blocks, one takes them, and any
 // number of decoders release them. Each reader has a few blocks of its own, and takes extra blocks while there are any.
 //
-// A file with several decoders is read by several threads, four consecutive blocks at a time:
+// A file with several decoders is read by several threads, up to eight consecutive blocks at a time (docs/tuning.md,
+// "Archives that a device decodes"):
 //
-//     fill()     memory for 4 | block 0         | block 2 ......| pushes 0 1 2 3 | memory for 4 ...
-//     helper                    | block 1 ....... | block 3 .. |
-//     helper, begins late                                         finds no block
+//     fill()     memory for 8 | block 0 ...| block 2 ...| block 4 ... | pushes 0 to 7 | memory for 8 ...
+//     helper                   | block 1 ... | block 3 ...|  ... 7 |
+//     helper, begins late                                               finds no block
 #pragma once
 
 #include "async/channel.hpp"
