@@ -5,6 +5,7 @@
 
 #include "gpu/host_device.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -82,7 +83,7 @@ unsigned depth_of(const Steps& steps) {
   unsigned deepest = 0;
   for (const auto& each : steps) {
     depth = depth + 1 - operands_of(each.what);
-    if (depth > deepest) deepest = depth;
+    deepest = std::max(deepest, depth);
   }
   return deepest;
 }
