@@ -69,7 +69,7 @@ GPUHIST_HOST_DEVICE inline double either(double a, double b) {
   return a == 1.0 ? 1.0 : if_a_fails;
 }
 
-/// The operands that a step takes.
+/// The operands that a step takes. Steps without operands are named before `negate`.
 template <class Operation>
 GPUHIST_HOST_DEVICE constexpr unsigned operands_of(Operation what) {
   if (what < Operation::negate) return 0;

@@ -263,6 +263,7 @@ TEST_CASE("blocks that several threads read are those of the file, in order, up 
     const auto reader =
         std::make_shared<block_reader>(blocks, 2, *source, clock, std::stop_token(), io::file_part{begin, end});
     reader->read_farther_ahead();
+    reader->read_concurrently();
     block_reader::start(pool, reader, source, {});
     const std::string received = async::run_blocking(pool, all_text_of(*reader));
     CHECK(received == text.substr(begin, end - begin));
@@ -288,6 +289,7 @@ TEST_CASE("of blocks that several threads read, those before an error come first
   const auto reader = std::make_shared<block_reader>(std::make_shared<block_pool>(1000, 8), 2, *source, clock,
                                                      std::stop_token(), io::file_part{0, 2 * page});
   reader->read_farther_ahead();
+  reader->read_concurrently();
   block_reader::start(pool, reader, source, {});
   std::string received;
   const auto receive = [&]() -> async::task<> {
@@ -302,4 +304,36 @@ TEST_CASE("of blocks that several threads read, those before an error come first
   CHECK(received == text.substr(0, page / 1000 * 1000));
   reader->wait_for_end();
   ::munmap(memory, 2 * page);
+}
+
+TEST_CASE("a reader that is given up or stopped while several threads read passes a prefix, and ends") {
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    workshop fixture;
+    async::worker_pool pool(1 + random() % 4);
+    const std::string text = numbered(20'000);
+    const auto source = std::make_shared<io::source>(fixture.file(text));
+    stage_clock clock;
+    std::stop_source stop;
+    const auto reader =
+        std::make_shared<block_reader>(std::make_shared<block_pool>(100, 20), 4, *source, clock, stop.get_token());
+    reader->read_farther_ahead();
+    reader->read_concurrently();
+    block_reader::start(pool, reader, source, {});
+    std::size_t blocks = random() % 150;
+    std::string received;
+    const auto receive = [&]() -> async::task<> {
+      for (;;) {
+        const block next = co_await reader->next();
+        if (next.end) co_return;
+        received += text_of(next);
+        if (blocks-- > 0) continue;
+        if (round % 2 == 0) reader->give_up();
+        if (round % 2 == 1) stop.request_stop();
+      }
+    };
+    async::run_blocking(pool, receive());
+    reader->wait_for_end();
+    CHECK(received == text.substr(0, received.size()));
+  }
 }

@@ -8,7 +8,8 @@
 
 namespace gpuhist::gpu::cuda::units {
 
-/// A step in postfix order (formula_values.hpp).
+/// A step in postfix order: takes its operands from a stack and leaves its value there. Operators follow the steps
+/// without operands.
 struct condition_step {
   enum class operation : std::uint8_t {
     constant,

@@ -107,12 +107,12 @@ void block_reader::start(async::executor& on, std::shared_ptr<block_reader> read
 }
 
 // Consecutive blocks of a file that several threads read: each takes the next block that no other has taken. A helper
-// that begins late finds none, and does not use the file.
+// that begins late finds none, and uses neither the file nor the reader.
 class block_reader::concurrent_reads {
  public:
   static constexpr std::size_t most = 8;
 
-  concurrent_reads(const io::file_source& file, stage_clock& clock) : file_(file), clock_(clock) {}
+  concurrent_reads(const block_reader& of, const io::file_source& file) : reader_(of), file_(file) {}
 
   /// `room`: not empty. Before help().
   void add(std::shared_ptr<std::byte> memory, std::span<std::byte> room, std::uint64_t offset) {
@@ -129,7 +129,7 @@ class block_reader::concurrent_reads {
     }
   }
 
-  /// Without memory for a helper there is none.
+  /// If there is no memory for a helper, none is started.
   static void start_helper(async::executor& on, const std::shared_ptr<concurrent_reads>& all) noexcept {
     const auto helper = [](std::shared_ptr<concurrent_reads> reads) -> async::task<> {
       reads->help();
@@ -149,15 +149,17 @@ class block_reader::concurrent_reads {
   /// of the first read that failed, after the blocks before it were pushed.
   std::size_t push_to(async::channel<block>& filled) {
     std::size_t bytes = 0;
-    bool goes_on = true;
+    bool is_full = true;
+    std::exception_ptr error;
     for (read& each : reads_) {
       const std::shared_ptr<std::byte> memory = std::move(each.memory);  // a late helper keeps no block
-      if (!goes_on) continue;
-      if (each.error) std::rethrow_exception(each.error);
+      if (!is_full) continue;
+      error = each.error;
       if (each.bytes > 0) filled.push(block{.memory = memory, .bytes = each.room.first(each.bytes)});
       bytes += each.bytes;
-      goes_on = each.bytes == each.room.size();
+      is_full = each.bytes == each.room.size();
     }
+    if (error) std::rethrow_exception(error);
     return bytes;
   }
 
@@ -170,18 +172,20 @@ class block_reader::concurrent_reads {
     std::exception_ptr error{};
   };
 
+  // After a stop the block stays empty.
   void read_one(read& of) noexcept {
-    const busy_time busy(clock_);
+    if (!reader_.goes_on()) return;
+    const busy_time busy(reader_.clock_);
     try {
       of.bytes = file_.read_at(of.room, of.offset);
     } catch (...) {
       of.error = std::current_exception();
     }
-    clock_.bytes += of.bytes;
+    reader_.clock_.bytes += of.bytes;
   }
 
+  const block_reader& reader_;
   const io::file_source& file_;
-  stage_clock& clock_;
   std::vector<read> reads_;  // its size is constant from the first help() on
   std::atomic<std::size_t> taken_{0};
   async::semaphore done_{0};
@@ -225,22 +229,23 @@ async::task<> block_reader::fill(async::executor& on, std::shared_ptr<io::source
     filled_.push(block{.memory = target, .bytes = {target.get(), size}});
     rest = rest.subspan(size);
   }
-  head = {};
+  std::exchange(head, {});
   const auto* const file = std::get_if<io::file_source>(&source_);
   if (file != nullptr) co_await fill_from(*file, on);
   if (file == nullptr) co_await fill_from(std::get<io::stream_source>(source_));
 }
 
-// Reads whole blocks.
+// Reads whole blocks. The size of the file is not trusted: the first block of a batch is read wherever it ends.
 async::task<> block_reader::fill_from(const io::file_source& file, async::executor& on) {
+  const std::uint64_t expected_end = std::min(end_, file.size_hint());
   while (goes_on() && offset_ < end_) {
-    const auto reads = std::make_shared<concurrent_reads>(file, clock_);
+    const auto reads = std::make_shared<concurrent_reads>(*this, file);
     std::shared_ptr<std::byte> target = co_await memory();
     std::uint64_t to = offset_;
     while (target && goes_on()) {
       const std::span room(target.get(), std::min<std::uint64_t>(account_->pool->block_bytes(), end_ - to));
       reads->add(std::move(target), room, std::exchange(to, to + room.size()));
-      const bool adds = may_take_extra_ && reads->size() < concurrent_reads::most && to < end_;
+      const bool adds = reads_concurrently_ && reads->size() < concurrent_reads::most && to < expected_end;
       target = adds ? free_memory() : nullptr;
     }
     if (reads->size() == 0) break;

@@ -1,8 +1,8 @@
-// Reads compressed bytes ahead of their decoders, in blocks. One coroutine fills the blocks, one takes them, and any
+// Reads compressed bytes ahead of their decoders, in blocks. One coroutine reads the blocks, one takes them, and any
 // number of decoders release them. Each reader has a few blocks of its own, and takes extra blocks while there are any.
 //
-// A file with several decoders is read by several threads, up to eight consecutive blocks at a time (docs/tuning.md,
-// "Archives that a device decodes"):
+// A file for a device is read by several threads, up to eight consecutive blocks at a time (docs/tuning.md, "Archives
+// that a device decodes"):
 //
 //     fill()     memory for 8 | block 0 ...| block 2 ...| block 4 ... | pushes 0 to 7 | memory for 8 ...
 //     helper                   | block 1 ... | block 3 ...|  ... 7 |
@@ -81,6 +81,9 @@ class block_reader {
   block_reader(std::shared_ptr<block_pool> pool, std::size_t own, io::source& source, stage_clock& clock,
                std::stop_token stop, const io::file_part& part = {});
 
+  /// Several threads read a file, because its decoder is faster than one of them. Before start().
+  void read_concurrently() noexcept { reads_concurrently_ = true; }
+
   /// Starts to fill blocks, until the source ends, fails, or give_up() is called. `head`: bytes that were already read
   /// from a stream; they come first. `on`: the executor of the source (any pool for files, whose threads then read).
   /// Keeps the reader and `source`, which the reader reads, alive until the end. Throws std::bad_alloc, and then
@@ -94,7 +97,7 @@ class block_reader {
   /// The next block, if it has been read.
   std::optional<block> try_next() { return filled_.try_take(); }
 
-  /// Permits the use of extra blocks, and concurrent reads of a file, because there are several decoders. Thread-safe.
+  /// Permits the use of extra blocks, because there are several decoders. Thread-safe.
   void read_farther_ahead() { may_take_extra_ = true; }
 
   /// Takes up to `blocks` extra blocks for this reader alone, until all its blocks are released. Returns the number of
@@ -140,6 +143,7 @@ class block_reader {
   std::shared_ptr<account> account_;
   std::atomic<bool> may_take_extra_{false};
   std::atomic<bool> given_up_{false};
+  bool reads_concurrently_ = false;
   std::uint64_t offset_;     // of files
   const std::uint64_t end_;  // of files
   async::channel<block> filled_;
