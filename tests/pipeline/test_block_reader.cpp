@@ -71,13 +71,13 @@ struct reading {
 
 std::string text_of(const block& each) { return {reinterpret_cast<const char*>(each.bytes.data()), each.bytes.size()}; }
 
-async::task<std::string> all_text_of(block_reader& reader) {
-  std::string all;
+// Appends all blocks to `to`. Throws the error of the reader.
+async::task<> receive(block_reader& reader, std::string& to) {
   for (;;) {
     const block next = co_await reader.next();
     if (next.error) std::rethrow_exception(next.error);
-    if (next.end) co_return all;
-    all += text_of(next);
+    if (next.end) co_return;
+    to += text_of(next);
   }
 }
 
@@ -265,7 +265,8 @@ TEST_CASE("blocks that several threads read are those of the file, in order, up 
     reader->read_farther_ahead();
     reader->read_concurrently();
     block_reader::start(pool, reader, source, {});
-    const std::string received = async::run_blocking(pool, all_text_of(*reader));
+    std::string received;
+    async::run_blocking(pool, receive(*reader, received));
     CHECK(received == text.substr(begin, end - begin));
     CHECK(clock.bytes == received.size());
   }
@@ -292,15 +293,7 @@ TEST_CASE("of blocks that several threads read, those before an error come first
   reader->read_concurrently();
   block_reader::start(pool, reader, source, {});
   std::string received;
-  const auto receive = [&]() -> async::task<> {
-    for (;;) {
-      const block next = co_await reader->next();
-      if (next.error) std::rethrow_exception(next.error);
-      if (next.end) co_return;
-      received += text_of(next);
-    }
-  };
-  CHECK_THROWS_AS(async::run_blocking(pool, receive()), io::input_error);
+  CHECK_THROWS_AS(async::run_blocking(pool, receive(*reader, received)), io::input_error);
   CHECK(received == text.substr(0, page / 1000 * 1000));
   reader->wait_for_end();
   ::munmap(memory, 2 * page);
@@ -322,7 +315,7 @@ TEST_CASE("a reader that is given up or stopped while several threads read passe
     block_reader::start(pool, reader, source, {});
     std::size_t blocks = random() % 150;
     std::string received;
-    const auto receive = [&]() -> async::task<> {
+    const auto receive_and_end = [&]() -> async::task<> {
       for (;;) {
         const block next = co_await reader->next();
         if (next.end) co_return;
@@ -332,7 +325,7 @@ TEST_CASE("a reader that is given up or stopped while several threads read passe
         if (round % 2 == 1) stop.request_stop();
       }
     };
-    async::run_blocking(pool, receive());
+    async::run_blocking(pool, receive_and_end());
     reader->wait_for_end();
     CHECK(received == text.substr(0, received.size()));
   }
