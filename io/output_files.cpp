@@ -15,9 +15,12 @@ void output_files::set_output(const struct stat& file) {
   output_ = identity_of(file);
 }
 
-void output_files::set_temporary(const struct stat& file) {
+descriptor output_files::create_temporary(const std::function<descriptor()>& create) {
   const std::scoped_lock lock(mutex_);
-  temporary_ = identity_of(file);
+  descriptor created = create();
+  struct stat file{};
+  if (::fstat(created.get(), &file) == 0) temporary_ = identity_of(file);
+  return created;
 }
 
 void output_files::temporary_became_output() {

@@ -2,9 +2,12 @@
 // under any name.
 #pragma once
 
+#include "io/descriptor.hpp"
+
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -20,9 +23,12 @@ class output_files {
     temporary,  ///< replaces the output when it is complete
   };
 
-  /// Each call replaces the earlier value. A file that is not regular is never found.
+  /// Replaces the earlier value, as create_temporary() does. A file that is not regular is never found.
   void set_output(const struct stat& file);
-  void set_temporary(const struct stat& file);
+
+  /// Calls `create`, which creates the temporary file. Until it returns, the functions below wait, so no other thread
+  /// finds the file in a directory while it is unknown here. Throws what `create` throws.
+  descriptor create_temporary(const std::function<descriptor()>& create);
 
   /// The temporary file was renamed.
   void temporary_became_output();

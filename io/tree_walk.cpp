@@ -1,6 +1,7 @@
 #include "io/tree_walk.hpp"
 
 #include "io/long_path.hpp"
+#include "io/temporary_name.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -141,19 +142,23 @@ std::optional<tree_entry> tree_walk::visit(level& directory, char kind, const ch
 // Finds the kind if the directory did not state it, and follows links. An unknown kind is treated as a file: opening it
 // reports the error.
 char tree_walk::kind_of(level& directory, char kind, const char* name) {
+  const bool has_outputs = settings_.outputs && settings_.outputs->has_any();
   struct stat found{};
-  if (kind == kind_unknown) {
-    if (::fstatat(folder_of(directory).get(), name, &found, AT_SYMLINK_NOFOLLOW) != 0) return kind_file;
-    kind = kind_of_found(found);
-  }
+  const auto get_status = [&](int flags) { return ::fstatat(folder_of(directory).get(), name, &found, flags) == 0; };
   // the inode number in a directory is a hint: for a mounted file, and on some filesystems for every file, it differs
   // from stat()
-  if (kind == kind_output || (kind == kind_file && settings_.outputs && settings_.outputs->has_any())) {
-    if (::fstatat(folder_of(directory).get(), name, &found, AT_SYMLINK_NOFOLLOW) == 0) return kind_of_found(found);
-    return kind == kind_output ? kind_temporary : kind_file;  // a temporary file has its final name meanwhile
+  if (kind == kind_unknown || kind == kind_output || (kind == kind_file && has_outputs)) {
+    const bool is_temporary = has_outputs && is_temporary_name(name);
+    if (!get_status(AT_SYMLINK_NOFOLLOW)) {
+      const bool is_renamed = errno == ENOENT && (is_temporary || kind == kind_output);
+      return is_renamed ? kind_temporary : kind_file;
+    }
+    kind = kind_of_found(found);
+    // the file may have got its final name, and have been replaced there, after its status was read
+    if (is_temporary && !get_status(AT_SYMLINK_NOFOLLOW) && errno == ENOENT) return kind_temporary;
   }
   if (kind != kind_link || !settings_.follow_links) return kind;
-  if (::fstatat(folder_of(directory).get(), name, &found, 0) == 0) return kind_of_found(found);
+  if (get_status(0)) return kind_of_found(found);
   return errno == ENOENT || errno == ELOOP || errno == ENOTDIR ? kind_dangling : kind_file;
 }
 

@@ -1,5 +1,7 @@
 // Trees with names of every kind, loops, entries that are not files, unreadable directories, and great depth.
 #include "io/long_path.hpp"
+#include "io/output_files.hpp"
+#include "io/temporary_name.hpp"
 #include "io/tree_walk.hpp"
 #include "tests/support/socket_file.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -15,6 +17,7 @@
 #include <climits>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,7 +25,9 @@
 
 using gpuhist::io::open_below;
 using gpuhist::io::open_path;
+using gpuhist::io::output_files;
 using gpuhist::io::skip_cause;
+using gpuhist::io::temporary_name;
 using gpuhist::io::tree_entry;
 using gpuhist::io::tree_walk;
 using gpuhist::io::walk_settings;
@@ -236,6 +241,45 @@ TEST_CASE("a directory that cannot be read does not end the walk") {
   CHECK(missing->path == sample.path("b"));
   CHECK(missing->error == "No such file or directory");
   CHECK(walking.next()->path == sample.path("c/z"));
+  CHECK_FALSE(walking.next());
+}
+
+TEST_CASE(
+    "a temporary file that is renamed or removed while the tree is walked is no entry, and one that stays is a file") {
+  tree sample;
+  sample.file("!first");
+  sample.file("output");
+  struct stat file{};
+  REQUIRE(::stat(sample.path("output").c_str(), &file) == 0);
+  const auto outputs = std::make_shared<output_files>();
+  outputs->set_output(file);
+  const std::string removed = temporary_name("output");
+  const std::string left = temporary_name("output");
+  const std::string replacing = temporary_name("output");
+  sample.file(removed);
+  sample.file(left);
+  const auto create = [&] { return open_path(sample.path(replacing), O_WRONLY | O_CREAT | O_EXCL); };
+  REQUIRE(outputs->create_temporary(create));
+
+  tree_walk walking(sample.path(), {.filter = {}, .outputs = outputs});
+  CHECK(walking.next()->path == sample.path("!first"));
+  fs::remove(sample.path(removed));
+  for (int i = 0; i < 2; ++i) {  // the second time, the walk knows neither file
+    fs::rename(sample.path(replacing), sample.path("output"));
+    outputs->temporary_became_output();
+    REQUIRE(outputs->create_temporary(create));
+  }
+  fs::rename(sample.path(replacing), sample.path("output"));
+  outputs->temporary_became_output();
+
+  const auto stays = walking.next();
+  REQUIRE(stays);
+  CHECK(stays->type == tree_entry::kind::file);
+  CHECK(stays->path == sample.path(left));
+  const auto output = walking.next();
+  REQUIRE(output);
+  CHECK(output->cause == skip_cause::output);
+  CHECK(output->path == sample.path("output"));
   CHECK_FALSE(walking.next());
 }
 

@@ -1,8 +1,8 @@
 // Which outputs are complete in the folder, and what is in their way.
 #include "config/usage_error.hpp"
+#include "io/temporary_name.hpp"
 #include "pipeline/program/filter/output_folder.hpp"
 #include "pipeline/report/formats/report.hpp"
-#include "pipeline/report/output/temporary_file.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -102,9 +102,6 @@ class existing_files {
   std::vector<file_identity> identities_;  // of the inputs, sorted
 };
 
-// ".NAME.gpuhist-XXXXXX" -> "NAME"
-std::string replaced_by(const std::string& temporary) { return temporary.substr(1, temporary.rfind(".gpuhist-") - 1); }
-
 }  // namespace
 
 folder_work outputs_to_write(const fs::path& folder, std::vector<planned_output> all, const looked_up_inputs& found,
@@ -129,8 +126,8 @@ void remove_leftovers(const fs::path& folder, const std::vector<planned_output>&
   constexpr auto options = fs::directory_options::skip_permission_denied;
   for (fs::recursive_directory_iterator at(folder, options, error), end; !error && at != end; at.increment(error)) {
     const std::string last = at->path().filename().string();
-    if (!is_temporary_name(last) || at->path().lexically_normal() == kept.lexically_normal()) continue;
-    const fs::path replaced = at->path().parent_path() / replaced_by(last);
+    if (!io::is_temporary_name(last) || at->path().lexically_normal() == kept.lexically_normal()) continue;
+    const fs::path replaced = at->path().parent_path() / io::name_of_replaced(last);
     std::error_code ignored;
     if (paths.contains(replaced.lexically_normal().string())) fs::remove(at->path(), ignored);
   }

@@ -262,13 +262,12 @@ void destination::note_output() const {
 
 void destination::open_temporary() {
   try {
-    fd_ = temporary_.create_beside(final_path_);
+    fd_ = files_->create_temporary([&] { return temporary_.create_beside(final_path_); });
   } catch (const std::system_error& error) {
     fail(name_, error.code().value());
   }
-  struct stat file{};
-  if (::fstat(fd_.get(), &file) == 0) files_->set_temporary(file);
-  if (::stat(final_path_.c_str(), &file) == 0) copy_mode_and_owner(fd_.get(), file);
+  struct stat old{};
+  if (::stat(final_path_.c_str(), &old) == 0) copy_mode_and_owner(fd_.get(), old);
 }
 
 // Called before the first write: until then the old text may turn out to be an input.

@@ -1,5 +1,7 @@
 #include "pipeline/report/output/temporary_file.hpp"
 
+#include "io/temporary_name.hpp"
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -8,10 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <climits>
-#include <cstddef>
-#include <random>
 #include <string>
-#include <string_view>
 #include <system_error>
 
 namespace gpuhist::pipeline {
@@ -28,37 +27,16 @@ std::atomic<bool> is_reserved = false;  // a file is announced, or will be
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789";
-constexpr std::string_view mark = ".gpuhist-";
-constexpr std::size_t letters_of_name = 6;
-
-std::string random_letters(std::size_t count) {
-  std::random_device source;
-  std::uniform_int_distribution<std::size_t> any(0, letters.size() - 1);
-  std::string text;
-  for (std::size_t i = 0; i < count; ++i) text += letters[any(source)];
-  return text;
-}
-
 }  // namespace
 
 void remove_temporary_file() noexcept {
   if (is_announced) ::unlink(announced_path.data());
 }
 
-bool is_temporary_name(std::string_view last) {
-  if (!last.starts_with('.') || last.size() < 1 + mark.size() + letters_of_name) return false;
-  const std::string_view end = last.substr(last.size() - letters_of_name);
-  last.remove_suffix(letters_of_name);
-  return last.ends_with(mark) && end.find_first_not_of(letters) == std::string_view::npos;
-}
-
 // The name is announced before the file is created, so that a signal never leaves the file.
 io::descriptor temporary_file::create_beside(const fs::path& path) {
-  constexpr std::size_t longest = 255;
-  const std::string last = path.filename().string().substr(0, longest - 1 - mark.size() - letters_of_name);
   while (true) {
-    path_ = path.parent_path() / ("." + last + std::string(mark) + random_letters(letters_of_name));
+    path_ = path.parent_path() / io::temporary_name(path.filename().string());
     announced_ = announce();
     const int fd = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd >= 0) return io::descriptor(fd);

@@ -5,7 +5,6 @@
 #include "io/descriptor.hpp"
 
 #include <filesystem>
-#include <string_view>
 
 namespace gpuhist::pipeline {
 
@@ -36,9 +35,6 @@ class temporary_file {
   std::filesystem::path path_;
   bool announced_ = false;  // the signal handler removes this file
 };
-
-/// Whether the last component of a path is that of a temporary file of any process: ".NAME.gpuhist-XXXXXX".
-bool is_temporary_name(std::string_view last);
 
 /// Removes a temporary file of this process, if there is one, just before the process ends. Async-signal-safe, any
 /// thread.
