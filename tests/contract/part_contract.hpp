@@ -202,7 +202,7 @@ inline void check_parts_of_damaged(const decoder_maker& make, const part_decoder
   constexpr std::size_t small = 4096;
   const std::size_t size = sample.packed.size();
   const std::size_t bound = sample.plain.size() + (std::size_t{1} << 16U);
-  const std::size_t stride = campaign_size() == campaign::sample ? 13 : 1;
+  const auto stride = unless_sampled<std::size_t>(1, 31);
   const part_shape shape{.part_bytes = size / 4 + 1, .look_ahead = size, .threads = 1, .divide = divide};
   const std::size_t step = stride * (size <= small ? 1 : std::max<std::size_t>(1, size / places));
   for (std::size_t length = 0; length < size; length += step) {

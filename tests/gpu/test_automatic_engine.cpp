@@ -200,7 +200,7 @@ void count_with_failure(const std::shared_ptr<cuda::planned_failure>& plan, unsi
 TEST_CASE("whichever call of the runtime fails, all counts are exact, and a failed device is not called again") {
   constexpr cuda::result invalid_value = 1;
   constexpr cuda::result launch_failure = 719;
-  const unsigned step = test::campaign_size() == test::campaign::sample ? 7 : 1;
+  const unsigned step = test::unless_sampled(1U, 13U);
   for (const unsigned devices : {1U, 2U}) {
     for (const auto& [kind, code] : {std::pair{cuda::planned_failure::kind::once, invalid_value},
                                      {cuda::planned_failure::kind::sticky, launch_failure}}) {

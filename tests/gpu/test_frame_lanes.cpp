@@ -174,7 +174,7 @@ TEST_CASE("a text that is divided at numbers of bytes or lines has a row and a l
   std::mt19937 random(1);  // NOLINT(*-msc51-cpp): the same texts on every run
   machine of;
   const auto decoder = of.decoder(16 * mib);
-  for (unsigned round = 0; round < 60; ++round) {
+  for (unsigned round = 0; round < rounds; ++round) {
     CAPTURE(round);
     frame_group_list groups;
     frame_group_list damaged;
@@ -197,6 +197,7 @@ TEST_CASE("a text that is divided at numbers of bytes or lines has a row and a l
 TEST_CASE(
     "units are those of a simple loop, however little memory there is for their rows, and all of it is returned") {
   std::mt19937 random(1);  // NOLINT(*-msc51-cpp): the same texts on every run
+  const unsigned rounds = test::unless_sampled(60U, 15U);
   unsigned refusals = 0;
   unsigned decoded = 0;
   for (unsigned round = 0; round < 60; ++round) {
@@ -226,7 +227,7 @@ TEST_CASE(
     CHECK(of.seen->misuses() == std::vector<std::string>{});
   }
   CHECK(refusals > 0);
-  CHECK(decoded > 200);
+  CHECK(decoded > 3 * rounds);
 }
 
 TEST_CASE("a group whose rows never have memory is rejected, and not the groups that are decoded with it") {
@@ -294,6 +295,7 @@ TEST_CASE("a decoder that is destroyed without a job leaves nothing behind") {
 TEST_CASE("with any memory the limits and the memory that is used are within it, or it is refused") {
   for (const std::size_t of_device : {std::size_t{512}, std::size_t{300}, std::size_t{100}, std::size_t{70}}) {
     for (const std::uint64_t wanted : {64U, 128U, 512U}) {
+      if (test::unless_sampled(false, wanted == 128)) continue;
       CAPTURE(of_device);
       CAPTURE(wanted);
       const std::uint64_t allowed = std::min<std::uint64_t>(of_device, wanted) * mib;
@@ -395,10 +397,10 @@ outcome run_with(const std::shared_ptr<planned_failure>& plan, planned_failure::
   return result;
 }
 
-// Runs with every n until n is past the last call; a sample takes every seventh.
+// Runs with every n until n is past the last call; a sample takes every 23rd.
 unsigned for_every_call(planned_failure::kind kind, unsigned devices, void (*check)(const outcome&)) {
   const result code = kind == planned_failure::kind::once ? invalid_value : launch_failure;
-  const unsigned step = test::campaign_size() == test::campaign::sample ? 7 : 1;
+  const unsigned step = test::unless_sampled(1U, 23U);
   for (unsigned n = 1;; n += step) {
     CAPTURE(n);
     const outcome ended = run_with(std::make_shared<planned_failure>(n, kind, code), kind, devices);

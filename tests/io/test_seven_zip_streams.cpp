@@ -5,6 +5,7 @@
 #include "io/archive/archive_reader.hpp"
 #include "io/archive/seven_zip_decoder.hpp"
 #include "tests/support/byte_vectors.hpp"
+#include "tests/support/campaign.hpp"
 
 #include <doctest/doctest.h>
 #include <lzma.h>
@@ -326,7 +327,7 @@ TEST_CASE("7z streams: whatever a list states, its streams are within the file, 
   byte_vector packed;
   for (const stored& each : three) packed = test::joined(packed, vector_of(each.text));
   std::size_t accepted = 0;
-  for (int turn = 0; turn < 60'000; ++turn) {
+  for (int turn = 0; turn < test::unless_sampled(60'000, 10'000); ++turn) {
     byte_vector list = list_of(three, static_cast<unsigned>(random() % 9));
     for (auto changes = 1 + random() % 3; changes > 0 && !list.empty(); --changes) test::damage(list, random, 8);
     const byte_vector archive = archive_of(packed, list);

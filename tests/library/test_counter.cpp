@@ -48,7 +48,7 @@ void feed_in_parts(input& to, std::string_view text, manner how_fed, unsigned se
 }  // namespace
 
 TEST_CASE("a counter counts every byte of every input once, however it is cut and whichever threads feed it") {
-  const unsigned inputs = gpuhist::test::campaign_size() == gpuhist::test::campaign::sample ? 7 : 9;
+  const unsigned inputs = gpuhist::test::unless_sampled(9U, 7U);
   for (const manner each_manner : {manner::fed, manner::borrowed, manner::lent}) {
     CAPTURE(static_cast<int>(each_manner));
     std::vector<std::string> texts;

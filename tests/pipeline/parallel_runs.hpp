@@ -41,7 +41,7 @@ namespace gpuhist::test {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 inline constexpr std::uint32_t fewer = 8;
 #else
-inline const std::uint32_t fewer = campaign_size() == campaign::sample ? 4U : 1U;
+inline const std::uint32_t fewer = unless_sampled(1U, 4U);
 #endif
 
 using byte_counts = std::vector<std::uint64_t>;

@@ -201,7 +201,7 @@ constexpr unsigned usual_places = 5;
 constexpr unsigned usual_places = 12;
 #endif
 
-unsigned sampled_places() { return test::campaign_size() == test::campaign::sample ? 2 : usual_places; }
+unsigned sampled_places() { return test::unless_sampled(usual_places, 2U); }
 
 void check_run(const ended_run& ended, const device_scenario& tested, const std::vector<std::string>& names) {
   CAPTURE(ended.error);

@@ -266,7 +266,7 @@ TEST_CASE("fields may be in any order: folded case is recognized even after the 
 
 TEST_CASE("very many inputs are read from one line without being held in memory, and also from separate lines") {
   report written = sample("0", "abc\n");
-  const int inputs = gpuhist::test::campaign_size() == gpuhist::test::campaign::sample ? 300 : 3000;
+  const int inputs = gpuhist::test::unless_sampled(3000, 300);
   for (int i = 1; i < inputs; ++i)
     add_input(written, std::to_string(i) + std::string(400, 'x'), "x" + std::to_string(i));
   for (const renderer render : {gpuhist::pipeline::render_json, gpuhist::pipeline::render_jsonl}) {

@@ -23,11 +23,17 @@ inline campaign campaign_size() {
   return size == "sample" ? campaign::sample : size == "all" ? campaign::all : campaign::usual;
 }
 
+/// `usual`, or `in_sample` if only a sample is run.
+template <typename T>
+T unless_sampled(T usual, T in_sample) {
+  return campaign_size() == campaign::sample ? in_sample : usual;
+}
+
 /// The number of runs of a fuzz test: FUZZ_RUNS, or `usual`; a tenth of that in a sample.
 inline std::size_t fuzz_runs(std::size_t usual) {
   const std::string_view runs = environment("FUZZ_RUNS");
   if (!runs.empty()) return std::stoul(std::string(runs));
-  return campaign_size() == campaign::sample ? usual / 10 : usual;
+  return unless_sampled(usual, usual / 10);
 }
 
 /// `test`: a number of its own for each fuzz test.

@@ -195,7 +195,6 @@ planned_entries plan_entries(const plan& planned, const planning& how) {
     if (!own.empty() && absolute(each.name).starts_with(own)) continue;
     if (!names.insert(each.name).second) continue;
     manifest_entry entry = entry_of(each);
-    check_error(entry);
     if (entry.error.is_none() && entry.modified > newest) {
       made.too_young.push_back(std::move(entry.name));
     } else {
