@@ -325,7 +325,7 @@ class DryRun(PlanTest):
         self.assertEqual({each["format"]: each["sample"]["text_bytes"] for each in shown["formats"]}, expected)
         self.assertEqual((shown["estimate"]["text_bytes"], shown["gpu"]["pays"]), (290_000, "no"))
         self.assertGreater(shown["estimate"]["seconds"], 0)
-        self.assertIn("16 GiB", shown["gpu"]["reason"])
+        self.assertIn("less than the 8 GiB", shown["gpu"]["reason"])
 
     def test_many_inputs_are_estimated_from_some_of_them(self):
         for number in range(600):

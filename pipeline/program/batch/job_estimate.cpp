@@ -87,7 +87,7 @@ std::string size_text(double bytes) { return config::format_size(static_cast<std
 
 // The rules of README.md, "When does a GPU help?".
 gpu_advice advise(const std::vector<format_group>& groups, const job_estimate& estimated) {
-  constexpr double enough_text = 16.0 * (std::uint64_t{1} << 30U);
+  constexpr double enough_text = 8.0 * (std::uint64_t{1} << 30U);
   constexpr std::size_t enough_frames = 64;
   using enum gpu_advice::verdict;
   double of_many_frames = 0;
@@ -116,11 +116,11 @@ gpu_advice advise(const std::vector<format_group>& groups, const job_estimate& e
   if (estimated.text_bytes < enough_text) {
     return {.pays = no,
             .reason = "about " + size_text(estimated.text_bytes) +
-                      " of text is less than the 16 GiB from which the start of a GPU (0.4 s) pays"};
+                      " of text is less than the 8 GiB from which the start of a GPU (0.4 s) pays"};
   }
   return {.pays = no,
           .reason =
-              "less than 16 GiB of the text is in zstd archives of many frames; other text crosses the link, which "
+              "less than 8 GiB of the text is in zstd archives of many frames; other text crosses the link, which "
               "carries at most 54.5 GB/s (PCIe 5), after the cores have read and decoded it"};
 }
 
