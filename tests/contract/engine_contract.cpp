@@ -18,8 +18,7 @@ namespace gpuhist::gpu::contract {
 namespace {
 
 // more than a counter of 16 bits can count
-const std::size_t largest =
-    test::campaign_size() == test::campaign::sample ? 70'003 : (std::size_t{1} << 20U) + 3;  // NOLINT(cert-err58-cpp)
+const std::size_t largest = test::unless_sampled<std::size_t>((1U << 20U) + 3, 70'003);  // NOLINT(cert-err58-cpp)
 const std::array<std::size_t, 17> sizes{0, 1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 255, 4095, 4096, 4097, largest};
 
 /// All of them, or a few in a sample.

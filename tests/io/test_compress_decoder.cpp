@@ -169,7 +169,6 @@ TEST_CASE("compress: calls with empty spans have no effect, and a restarted deco
 TEST_CASE("compress: truncated input gives a prefix of the text, and an error if a partial code is not zero") {
   for (const decoder_sample& sample : samples()) {
     CAPTURE(sample.name);
-    std::size_t tried = 0;
     std::size_t reported = 0;
     const std::size_t step = sample.packed.size() > 100 ? unless_sampled(1U, 7U) : 1;
     for (std::size_t length = 0; length < sample.packed.size(); length += step) {
@@ -177,11 +176,10 @@ TEST_CASE("compress: truncated input gives a prefix of the text, and an error if
       CHECK(begin_alike(got.plain, sample.plain));
       CHECK(got.plain.size() <= sample.plain.size());
       CHECK_FALSE(got.failed);
-      ++tried;
       if (!got.missing.empty()) ++reported;
       if (length < 3) CHECK_FALSE(got.missing.empty());
     }
-    if (sample.packed.size() > 100) CHECK(reported * 2 > tried);
+    if (sample.packed.size() > 100) CHECK(reported * 2 * step > sample.packed.size());
   }
 }
 

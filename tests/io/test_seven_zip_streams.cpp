@@ -327,7 +327,8 @@ TEST_CASE("7z streams: whatever a list states, its streams are within the file, 
   byte_vector packed;
   for (const stored& each : three) packed = test::joined(packed, vector_of(each.text));
   std::size_t accepted = 0;
-  for (int turn = 0; turn < test::unless_sampled(60'000, 10'000); ++turn) {
+  const int turns = test::unless_sampled(60'000, 10'000);
+  for (int turn = 0; turn < turns; ++turn) {
     byte_vector list = list_of(three, static_cast<unsigned>(random() % 9));
     for (auto changes = 1 + random() % 3; changes > 0 && !list.empty(); --changes) test::damage(list, random, 8);
     const byte_vector archive = archive_of(packed, list);

@@ -87,7 +87,9 @@ std::string size_text(double bytes) { return config::format_size(static_cast<std
 
 // The rules of README.md, "When does a GPU help?".
 gpu_advice advise(const std::vector<format_group>& groups, const job_estimate& estimated) {
-  constexpr double enough_text = 8.0 * (std::uint64_t{1} << 30U);
+  constexpr double gib = std::uint64_t{1} << 30U;
+  constexpr double enough_text = 8 * gib;  // of many frames
+  constexpr double enough_of_one_frame = 16 * gib;
   constexpr std::size_t enough_frames = 64;
   using enum gpu_advice::verdict;
   double of_many_frames = 0;
@@ -106,7 +108,7 @@ gpu_advice advise(const std::vector<format_group>& groups, const job_estimate& e
                       " of the text is in zstd archives of many frames; a GPU decodes the frames, and only compressed "
                       "bytes cross the link"};
   }
-  if (of_one_frame >= enough_text && one_frame_inputs >= enough_frames) {
+  if (of_one_frame >= enough_of_one_frame && one_frame_inputs >= enough_frames) {
     return {
         .pays = perhaps,
         .reason = "about " + size_text(of_one_frame) +
@@ -115,13 +117,15 @@ gpu_advice advise(const std::vector<format_group>& groups, const job_estimate& e
   }
   if (estimated.text_bytes < enough_text) {
     return {.pays = no,
-            .reason = "about " + size_text(estimated.text_bytes) +
-                      " of text is less than the 8 GiB from which the start of a GPU (0.4 s) pays"};
+            .reason = "about " + size_text(estimated.text_bytes) + " of text is less than the " +
+                      size_text(enough_text) + " from which the start of a GPU (0.4 s) pays"};
   }
-  return {.pays = no,
-          .reason =
-              "less than 8 GiB of the text is in zstd archives of many frames; other text crosses the link, which "
-              "carries at most 54.5 GB/s (PCIe 5), after the cores have read and decoded it"};
+  return {
+      .pays = no,
+      .reason =
+          "less than " + size_text(enough_text) +
+          " of the text is in zstd archives of many frames; other text crosses the link, which carries at most 54.5 "
+          "GB/s (PCIe 5), after the cores have read and decoded it"};
 }
 
 void note_limit(job_estimate& to, const std::vector<format_group>& groups) {
