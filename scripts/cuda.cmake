@@ -4,7 +4,7 @@ if(GPUHIST_CUDA)
   include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
-    if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
       set(CMAKE_CUDA_ARCHITECTURES all-major) # machine code for each major architecture, and PTX of the last
     endif()
     set(CMAKE_CUDA_RUNTIME_LIBRARY Static)    # the program starts on machines without a driver
