@@ -52,6 +52,18 @@ std::uint64_t octal(std::string_view field) {
 
 }  // namespace
 
+bool has_tar_checksum(std::string_view header) {
+  int unsigned_sum = checksum_bytes * ' ';
+  int signed_sum = unsigned_sum;
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    if (i >= checksum_at && i < checksum_at + checksum_bytes) continue;
+    unsigned_sum += static_cast<unsigned char>(header[i]);
+    signed_sum += static_cast<signed char>(header[i]);
+  }
+  const auto stated = static_cast<int>(octal(header.substr(checksum_at, checksum_bytes)));
+  return stated == unsigned_sum || stated == signed_sum;
+}
+
 void tar_headers::begin(std::uint64_t at) {
   *this = {};
   at_ = header_at_ = at;
@@ -118,7 +130,7 @@ void tar_headers::take_block() {
     return fail("a single zero block, where a header or two zero blocks should be", header_at_ - block_bytes);
   }
   zero_bytes_ = 0;
-  if (!has_valid_checksum()) {
+  if (!has_tar_checksum(part_)) {
     phase_ = phase::lost;
     return;
   }
@@ -226,20 +238,6 @@ void tar_headers::take_pax_record(std::string_view key, std::string_view value) 
   std::uint64_t bytes = 0;
   std::from_chars(value.data(), value.data() + value.size(), bytes);
   pax_bytes_ = bytes;
-}
-
-// Whether the checksum field is the sum of the bytes of the header, with the field itself as spaces. Some old archives
-// sum signed bytes.
-bool tar_headers::has_valid_checksum() const {
-  int unsigned_sum = checksum_bytes * ' ';
-  int signed_sum = unsigned_sum;
-  for (std::size_t i = 0; i < part_.size(); ++i) {
-    if (i >= checksum_at && i < checksum_at + checksum_bytes) continue;
-    unsigned_sum += static_cast<unsigned char>(part_[i]);
-    signed_sum += static_cast<signed char>(part_[i]);
-  }
-  const auto stated = static_cast<int>(octal(std::string_view(part_).substr(checksum_at, checksum_bytes)));
-  return stated == unsigned_sum || stated == signed_sum;
 }
 
 // The size: octal digits, or base 256 if the first bit is set. Nothing if it is too large.

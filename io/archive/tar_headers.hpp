@@ -11,6 +11,10 @@
 
 namespace gpuhist::io {
 
+/// Whether the checksum field of a header of 512 bytes is the sum of its bytes, with the field itself as spaces. Some
+/// old archives sum signed bytes.
+bool has_tar_checksum(std::string_view header);
+
 /// Takes all bytes between the contents of two members: zero blocks, special headers (pax, long names, ACL, volume
 /// label) with their bodies, and the header of the next member.
 class tar_headers {
@@ -65,7 +69,6 @@ class tar_headers {
   void take_pax_records(std::string_view records);
   void take_pax_record(std::string_view key, std::string_view value);
   void fail(std::string cause, std::uint64_t at);
-  [[nodiscard]] bool has_valid_checksum() const;
   [[nodiscard]] std::optional<std::uint64_t> size_field() const;
 
   phase phase_ = phase::header;

@@ -118,8 +118,29 @@ class Tar(ArchiveTest):
                      ("x.tar.zst", zstd(archive)), ("x.tar.zst", zstd(archive, "--check")))
             for name, encoded in sampled(cases, 2):
                 with self.subTest(format=format, name=name):
-                    # a tar without "ustar" is recognised only by its name
-                    self.assert_read(name, encoded, members, pipe=format != "v7")
+                    self.assert_read(name, encoded, members)
+
+    def test_an_archive_of_the_tar_command_without_magic_is_recognised_by_its_first_header(self):
+        """A label, the second volume of several, and the format of 1979: GNU tar writes no "ustar" into these headers."""
+        root = self.tree({"a.log": noise(15_000), "b.log": text(70_000, 2)})
+
+        def made_by_tar(*options):
+            return subprocess.run(["tar", "-C", root, *options, "-cf", "-", "a.log", "b.log"], stdout=subprocess.PIPE,
+                                  check=True).stdout
+
+        for options in (("-V", "nightly-2026-11-27"), ("--format=v7",), ("--format=oldgnu", "-V", "x" * 90)):
+            archive = made_by_tar(*options)
+            self.assertEqual(archive[257:265], bytes(8))
+            for encoded in (archive, gzip.compress(archive), zstd(archive), lzma.compress(archive)):
+                with self.subTest(options=options, encoded=encoded[:4]):
+                    self.assert_read("backup", encoded, in_tar(archive))
+        volumes = [self.folder / name for name in ("first", "second")]
+        outputs = [argument for volume in volumes for argument in ("-f", volume)]
+        subprocess.run(["tar", "-C", root, "-M", "-L", "10", "-c", *outputs, "a.log"], check=True)
+        with open(volumes[1], "rb") as second:
+            for ended in (run(*JSON, volumes[1]), run(*JSON, stdin_bytes=second.read())):
+                self.assertEqual((ended.status, ended.result["bytes"]), (1, 0))
+                self.assertIn("is the rest of a file that begins in another volume", ended.stderr)
 
     def test_content_decides_the_format_if_the_name_does_not(self):
         archive = tar(FILES)
