@@ -79,7 +79,7 @@ void archive_reader::check_tar_member(int result) {
 
 // libarchive reads only the content of a sparse file that the map lists, and then continues within the member.
 void archive_reader::check_tar_content() {
-  const auto end = static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0));
+  const std::uint64_t end = consumed();
   if (end == tar_.content_end()) return;
   fail_archive("damaged tar archive: a member has content that the map of a sparse file does not list, at " +
                input_.place_of(end));
@@ -105,7 +105,7 @@ void archive_reader::fail_cpio() {
 void archive_reader::check_cpio_end() {
   if (at_cpio_entry_ && cpio_.front() != nullptr) cpio_.pop();
   if (cpio_.front() != nullptr || !cpio_.has_ended()) fail_cpio();
-  const auto end = static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0));
+  const std::uint64_t end = consumed();
   const void* unused = nullptr;
   while (on_read(archive_.get(), this, &unused) > 0) {
   }
@@ -121,11 +121,9 @@ void archive_reader::check_zip_end() {
       input_.seek(*size);
       return;
     }
-    const auto consumed = static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0));
-    keep_unconsumed();
-    in_buffer_ = 0;
-    rest_of_stream rest(unconsumed_, input_);
-    check_zip_stream(rest, consumed, walked_);
+    const std::uint64_t directory_at = zip_stream_->take_directory(headers_at_);
+    rest_of_stream rest(zip_stream_->bytes_from(directory_at), input_);
+    check_zip_stream(rest, directory_at, walked_, zip_stream_->members());
   } catch (...) {
     keep_error();
     throw;

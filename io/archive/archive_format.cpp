@@ -147,6 +147,8 @@ constexpr std::array archive_rows = {
     archive_row{archive_kind::tar, is_tar},
     archive_row{archive_kind::zip, [](head_bytes head) { return begins_with(head, "PK\x03\x04"); }},
     archive_row{archive_kind::zip, [](head_bytes head) { return begins_with(head, "PK\x05\x06"); }},
+    // the marker of an archive that was to be split, and has one part
+    archive_row{archive_kind::zip, [](head_bytes head) { return begins_with(head, "PK00PK\x03\x04"); }},
     archive_row{archive_kind::seven_zip, [](head_bytes head) { return begins_with(head, "7z\xBC\xAF\x27\x1C"); }},
     archive_row{archive_kind::cpio, [](head_bytes head) { return is_ascii_cpio(head, "070701", 110, is_hexadecimal); }},
     archive_row{archive_kind::cpio, [](head_bytes head) { return is_ascii_cpio(head, "070702", 110, is_hexadecimal); }},

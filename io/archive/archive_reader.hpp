@@ -6,7 +6,7 @@
 #include "io/archive/cpio_headers.hpp"
 #include "io/archive/decoded_members.hpp"
 #include "io/archive/tar_headers.hpp"
-#include "io/archive/zip_directory.hpp"
+#include "io/archive/zip_stream.hpp"
 #include "io/byte_reader.hpp"
 #include "io/failure_kind.hpp"
 #include "io/option_naming.hpp"
@@ -87,7 +87,7 @@ class archive_reader {
   void reset_member(archive_entry* entry);
   void check_name(archive_entry* entry);
   void skip_entry(archive_entry* entry, skipped_kind type, std::string_view kind, std::uint64_t bytes);
-  void keep_unconsumed();
+  [[nodiscard]] std::uint64_t consumed() const;
   void take_decoded();
   void decode_skipped();
   std::span<const std::byte> take_block();
@@ -104,6 +104,7 @@ class archive_reader {
   [[nodiscard]] std::string error_place() const;
   [[nodiscard]] std::string_view message_of_libarchive() const;
   [[nodiscard]] std::string error_text() const;
+  [[nodiscard]] failure_kind error_kind() const;
   void rethrow_callback_error();
   [[noreturn]] void fail_archive(const std::string& message, failure_kind kind = failure_kind::damaged);
   void keep_error();
@@ -113,6 +114,7 @@ class archive_reader {
   byte_reader& input_;
   decoded_members* const ahead_;  // null: none
   std::vector<std::byte> buffer_;
+  std::size_t in_buffer_ = 0;          // bytes of the last read
   std::uint64_t position_ = 0;         // offset in the archive of the next byte for libarchive
   std::uint64_t nonzero_end_ = 0;      // cpio: end of the last byte that is not zero
   std::exception_ptr callback_error_;  // caught by a callback: exceptions must not pass through C
@@ -141,8 +143,8 @@ class archive_reader {
 
   // For zip archives:
   std::vector<zip_walked> walked_;
-  std::vector<std::byte> unconsumed_;  // bytes before the buffer that libarchive did not consume (not seekable)
-  std::size_t in_buffer_ = 0;
+  std::optional<zip_stream> zip_stream_;  // of an archive that cannot seek
+  std::uint64_t headers_at_ = 0;          // libarchive searches for the next local header from here on
 
   // For the current member:
   bool ended_ = true;
@@ -159,6 +161,7 @@ class archive_reader {
   std::uint32_t crc_ = 0;  // zip: of the delivered bytes
   bool ends_early_ = false;
   std::string pending_error_;  // reported after the bytes before it are delivered
+  failure_kind pending_kind_ = failure_kind::damaged;
 };
 
 }  // namespace gpuhist::io

@@ -99,9 +99,6 @@ class zip_records {
   /// Reads the zip64 end record and its locator, if there are any, and the end record with its comment.
   [[nodiscard]] zip_end_record read_ends(byte_sequence& input) const;
 
-  /// The directory, or an end record, begins here.
-  void expect_directory(byte_sequence& input) const;
-
   /// Only zeros follow.
   void expect_nothing_more(byte_sequence& input) const;
 
