@@ -86,24 +86,27 @@ archive_reader::archive_reader(archive_kind kind, byte_reader& input, decoded_me
     : kind_(kind),
       input_(input),
       ahead_(ahead),
-      buffer_(ahead != nullptr && kind == archive_kind::zip ? buffer_bytes_ahead : buffer_bytes),
-      archive_(::archive_read_new()),
-      entry_(::archive_entry_new2(archive_.get())) {
-  if (!archive_ || !entry_) throw std::bad_alloc();
+      buffer_(ahead != nullptr && kind == archive_kind::zip ? buffer_bytes_ahead : buffer_bytes) {
   if (kind == archive_kind::seven_zip && !input.seekable_bytes()) {
     throw input_error("is a 7z archive, which can only be read from a file of its own, not from a pipe, with " +
                           std::string(option_name("--pass-through")) +
                           ", or from within another file: its list of members is at its end",
                       0, failure_kind::refused);
   }
-  choose_format(archive_.get(), kind);
+  if (kind == archive_kind::zip && !input.seekable_bytes()) zip_stream_.emplace();
+  make_handle();
+}
+
+void archive_reader::make_handle() {
+  entry_.reset();
+  archive_.reset(::archive_read_new());
+  if (!archive_) throw std::bad_alloc();
+  entry_.reset(::archive_entry_new2(archive_.get()));
+  if (!entry_) throw std::bad_alloc();
+  choose_format(archive_.get(), kind_);
   expect(::archive_read_set_callback_data(archive_.get(), this));
   expect(::archive_read_set_read_callback(archive_.get(), on_read));
-  if (input.seekable_bytes()) {
-    expect(::archive_read_set_seek_callback(archive_.get(), on_seek));
-  } else if (kind == archive_kind::zip) {
-    zip_stream_.emplace();
-  }
+  if (input_.seekable_bytes()) expect(::archive_read_set_seek_callback(archive_.get(), on_seek));
 }
 
 archive_reader::~archive_reader() = default;
@@ -128,13 +131,9 @@ std::ptrdiff_t archive_reader::on_read(archive* /*handle*/, void* self, const vo
     reader.in_buffer_ = 0;
     if (reader.in_tar_header_) reader.check_header_bytes();
     if (reader.any_entry_) reader.has_decoded_text_ = true;  // 7z: the list was read before the first entry
-    const std::size_t size = reader.in_buffer_ = reader.input_.read(reader.room_for_read());
+    const std::size_t size = reader.in_buffer_ = reader.read_some(reader.room_for_read());
     const auto read = std::span(reader.buffer_).first(size);
-    if (reader.kind_ == archive_kind::cpio) {
-      reader.cpio_.advance(read);
-      const auto last = std::ranges::find_if(read.rbegin(), read.rend(), [](std::byte b) { return b != std::byte{0}; });
-      if (last != read.rend()) reader.nonzero_end_ = reader.position_ + static_cast<std::uint64_t>(read.rend() - last);
-    }
+    if (reader.kind_ == archive_kind::cpio) reader.cpio_.advance(read);
     if (reader.kind_ == archive_kind::tar) reader.tar_.advance(reader.position_, read);
     if (reader.zip_stream_) reader.zip_stream_->advance(read, reader.consumed());
     reader.input_ended_ = size == 0;
@@ -154,6 +153,14 @@ std::span<std::byte> archive_reader::room_for_read() {
   return std::span(buffer_).first(buffer_.size() - static_cast<std::size_t>(position_ % buffer_.size()));
 }
 
+std::size_t archive_reader::read_some(std::span<std::byte> out) {
+  if (first_bytes_.empty()) return input_.read(out);
+  const std::size_t size = std::min(out.size(), first_bytes_.size());
+  std::copy_n(first_bytes_.begin(), size, out.begin());
+  first_bytes_.erase(first_bytes_.begin(), first_bytes_.begin() + static_cast<std::ptrdiff_t>(size));
+  return size;
+}
+
 // Limits the headers of a member: the map of a sparse file may compress to a thousandth of its size, and libarchive
 // needs ten times its size in memory.
 void archive_reader::check_header_bytes() const {
@@ -165,40 +172,43 @@ void archive_reader::check_header_bytes() const {
 
 // The bytes that libarchive has passed: headers, skipped bytes, and the data that was read.
 std::uint64_t archive_reader::consumed() const {
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, ::archive_filter_bytes(archive_.get(), 0)));
+  return handle_at_ + static_cast<std::uint64_t>(std::max<std::int64_t>(0, ::archive_filter_bytes(archive_.get(), 0)));
 }
 
 std::int64_t archive_reader::on_seek(archive* /*handle*/, void* self, std::int64_t offset, int whence) {
   auto& reader = *static_cast<archive_reader*>(self);
   const auto size = static_cast<std::int64_t>(*reader.input_.seekable_bytes());
-  const std::int64_t base = whence == SEEK_SET   ? 0
+  const auto begin = static_cast<std::int64_t>(reader.handle_at_);
+  const std::int64_t base = whence == SEEK_SET   ? begin
                             : whence == SEEK_END ? size
                                                  : static_cast<std::int64_t>(reader.position_);
   std::int64_t to = 0;
-  if (__builtin_add_overflow(base, offset, &to) || to < 0 || to > size) return ARCHIVE_FATAL;
+  if (__builtin_add_overflow(base, offset, &to) || to < begin || to > size) return ARCHIVE_FATAL;
   reader.input_.seek(static_cast<std::uint64_t>(to));
   // libarchive skips bytes of a member
   const auto target = static_cast<std::uint64_t>(to);
   if (reader.kind_ == archive_kind::cpio && target > reader.position_) reader.cpio_.skip(target - reader.position_);
   reader.position_ = static_cast<std::uint64_t>(to);
   reader.in_buffer_ = 0;
-  return to;
+  return to - begin;
 }
 
 std::optional<std::string> archive_reader::next() {
   if (broken_) std::rethrow_exception(broken_);
   const utf8_names names;
-  if (!std::exchange(opened_, true)) open();
   for (;;) {
+    if (!std::exchange(opened_, true)) open();
     skip_rest();
     archive_entry* const entry = entry_.get();  // libarchive does not check the allocation of its own entry
     in_tar_header_ = kind_ == archive_kind::tar;
+    if (lacks_padding_) fail_tar_without_end();
     headers_at_ = consumed();
     const int result = ::archive_read_next_header2(archive_.get(), entry);
     rethrow_callback_error();
     if (kind_ == archive_kind::tar && tar_has_ended(result)) return std::nullopt;
     if (result == ARCHIVE_EOF) {
       check_end();
+      if (kind_ == archive_kind::cpio && begins_again()) continue;
       return std::nullopt;
     }
     if (result != ARCHIVE_OK && result != ARCHIVE_WARN) {
@@ -242,7 +252,7 @@ void archive_reader::check_name(archive_entry* entry) {
 
 // Skips unread bytes of the member before the next header is read: tar_ needs the offset at which the headers begin.
 void archive_reader::skip_rest() {
-  if (!std::exchange(in_entry_, false)) return;
+  if (!std::exchange(in_entry_, false) || lacks_padding_) return;
   if (size_ > 0) ++texts_;
   ended_ = true;
   if (has_taken_text_ && !is_decoded_) decode_skipped();
@@ -414,12 +424,13 @@ std::span<const std::byte> archive_reader::take_block() {
     auto offset = static_cast<std::int64_t>(delivered_);
     const int result = ::archive_read_data_block(archive_.get(), &bytes, &size, &offset);
     rethrow_callback_error();
-    if (result == ARCHIVE_EOF) {
+    lacks_padding_ = result == ARCHIVE_FATAL && ends_in_padding();
+    if (result == ARCHIVE_EOF || lacks_padding_) {
       if (sparse_data_end_ && delivered_ < *sparse_data_end_) {
         fail_member("is a sparse file whose map lists data up to offset " + std::to_string(*sparse_data_end_) +
                     ", and the archive holds data up to offset " + std::to_string(delivered_) + " only");
       }
-      if (kind_ == archive_kind::tar) check_tar_content();
+      if (kind_ == archive_kind::tar && !lacks_padding_) check_tar_content();
       // no block follows the hole at the end of a sparse file
       if (sparse_data_end_ && size_ > delivered_) hole_bytes_ = size_ - delivered_;
       return {};

@@ -92,8 +92,8 @@ bool tar_headers::is_within_header() const {
   return phase_ != phase::header || dangling_.has_value() || !is_zero(part_);
 }
 
-void tar_headers::fail(std::string cause, std::uint64_t at) {
-  error_ = {.cause = std::move(cause), .at = at};
+void tar_headers::fail(std::string cause, std::uint64_t at, failure_kind kind) {
+  error_ = {.cause = std::move(cause), .at = at, .kind = kind};
   phase_ = phase::lost;
 }
 
@@ -125,10 +125,6 @@ void tar_headers::finish_part() {
 void tar_headers::take_block() {
   if (is_zero(part_)) return take_zero_block();
   header_at_ = at_ - block_bytes;
-  // a tar ends with at least two zero blocks; libarchive ignores a single one
-  if (zero_bytes_ == block_bytes) {
-    return fail("a single zero block, where a header or two zero blocks should be", header_at_ - block_bytes);
-  }
   zero_bytes_ = 0;
   if (!has_tar_checksum(part_)) {
     phase_ = phase::lost;
@@ -155,10 +151,10 @@ void tar_headers::take_special(char type) {
   type_ = type;
   if (type == 'V') return expect(phase::header, block_bytes);
   if (type != 'g') dangling_ = header_at_;
-  special_bytes_ = size_field().value_or(max_special_bytes + 1);
+  special_bytes_ = size_field().value_or(~std::uint64_t{0});
   if (special_bytes_ > max_special_bytes) {
-    phase_ = phase::lost;
-    return;
+    return fail("a pax header, or a long name, of more than 1 MiB, which is the limit", header_at_,
+                failure_kind::refused);
   }
   expect(phase::special, whole_blocks(special_bytes_));
 }

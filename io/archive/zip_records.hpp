@@ -61,6 +61,9 @@ class byte_sequence {
   /// The next bytes; fewer than `size` only at the end. Valid until the next call.
   std::span<const std::byte> ahead(std::size_t size);
 
+  /// The next bytes, as far as they were read. Valid until the next call of ahead().
+  [[nodiscard]] std::span<const std::byte> buffered() const { return std::span(buffer_).subspan(passed_); }
+
   void pass(std::size_t size) {
     passed_ += size;
     at_ += size;

@@ -590,21 +590,45 @@ class Damage(ArchiveTest):
             with self.subTest(padding=padding):
                 self.assert_read("x.tar", archive + bytes(padding), in_tar(archive))
 
-    def test_a_single_zero_block_before_a_member_is_damage(self):
+    def test_zero_blocks_before_a_member_are_passed_over_as_by_tar_ignore_zeros(self):
+        """Some devices write a single zero block between members; two or more are the end of an archive before another one."""
         a, b = (tar({name: data})[: 512 + -(-len(data) // 512) * 512] for name, data in self.SMALL.items())
-        for before, members in ((b"", ()), (a, ("a.log",)), (a + b, ("a.log", "b"))):
+        for before, members in ((b"", {}), (a, ("a.log",)), (a + b, ("a.log", "b"))):
             for zeros in (512, 1024, 1536):
                 archive = before + bytes(zeros) + tar({"c": text(300, 3)})
-                path = self.file("x.tar", archive)
-                for ended in (run(*JSON, path), run_fed([archive[:700], archive[700:1700], archive[1700:]], *JSON,
-                                                        "--input-format", "tar", "--label", str(path))):
-                    with self.subTest(members=members, zeros=zeros):
-                        is_complete = zeros > 512
-                        self.assertEqual((ended.status, ended.result["complete"]), (0 if is_complete else 1, is_complete), ended)
-                        counted = [each["name"].rsplit("/")[-1] for each in ended.result["inputs"] if each["complete"]]
-                        self.assertEqual(counted, [*members, *(["c"] if is_complete else [])])
-                        if not is_complete:
-                            self.assertRegex(ended.stderr, f"a single zero block, .*, at offset {len(before)}\n")
+                with self.subTest(members=members, zeros=zeros):
+                    listed = subprocess.run(["tar", "--ignore-zeros", "-tf", "-"], input=archive, stdout=subprocess.PIPE, check=True)
+                    self.assertEqual(listed.stdout.decode().split(), [*members, "c"])
+                    expected = [(name, {**self.SMALL, "c": text(300, 3)}[name]) for name in (*members, "c")]
+                    path = self.file("x.tar", archive)
+                    self.assert_members(run(*JSON, path), path, expected)
+                    fed = run_fed([archive[:700], archive[700:1700], archive[1700:]], *JSON, "--input-format", "tar", "--label", "stream")
+                    self.assert_members(fed, "stream", expected)
+
+    def test_a_last_member_that_lacks_only_its_padding_is_verified_and_its_archive_is_incomplete(self):
+        for last in ("b", "a.log"):
+            files = {"first": text(90, 3), last: self.SMALL[last]}
+            archive = tar(files)
+            end = 1024 + 512 + len(files[last])
+            for size in (end - 1, end, end + 1, -(-end // 512) * 512 - 1):
+                with self.subTest(last=last, size=size - end):
+                    for ended in (run(*JSON, self.file("x.tar", archive[:size])), run(*JSON, stdin_bytes=archive[:size])):
+                        self.assertEqual((ended.status, ended.result["complete"]), (1, False), ended)
+                        self.assertIn("ends early", ended.stderr)
+                        whole = files if size >= end else {"first": files["first"]}
+                        self.assert_counts(ended.result, b"".join(whole.values()))
+
+    def test_a_pax_header_of_up_to_one_mib_is_read_and_a_larger_one_is_refused(self):
+        for size, is_read in ((1000, True), (90_000, True), (1_200_000, False)):
+            records = [b"comment=" + b"x" * 80_000] * (size // 80_000) + [b"comment=" + b"x" * (size % 80_000)]
+            archive = tar({"a": text(700)})[:1536] + pax(*records) + tar({"b": text(60, 2)})
+            with self.subTest(size=size):
+                if is_read:
+                    self.assert_read("x.tar", archive, in_tar(archive))
+                    continue
+                for ended in (run(*JSON, self.file("x.tar", archive)), run(*JSON, stdin_bytes=archive)):
+                    self.assertEqual((ended.status, ended.result["bytes"], ended.result["inputs"][0]["error_kind"]), (1, 700, "refused"), ended)
+                    self.assertIn("more than 1 MiB, which is the limit, at offset 1536", ended.stderr)
 
     def test_other_data_after_the_end_is_reported(self):
         ended = run(*JSON, self.file("x.tar", tar(self.SMALL) + b"something else" * 100))
@@ -815,6 +839,15 @@ class Zip(ArchiveTest):
         for at in (22, stated.index(b"PK\1\2") + 24):
             stated[at : at + 4] = bytes(4)
         self.assert_damaged(bytes(stated), "does not match its entry|wrong size|lzma", a=700)
+
+    @NEEDS_7Z
+    def test_members_of_every_method_that_7z_writes_are_read(self):
+        root = self.tree({"a": text(3000), "b": noise(5000)})
+        for method in sampled(("PPMd", "xz", "LZMA", "BZip2", "Deflate", "Copy"), 3):
+            with self.subTest(method=method):
+                archive = root / f"{method}.zip"
+                subprocess.run(["7z", "a", "-bd", "-tzip", f"-mm={method}", archive, "a", "b"], cwd=root, stdout=subprocess.DEVNULL, check=True)
+                self.assert_read("x.zip", archive.read_bytes(), [("a", text(3000)), ("b", noise(5000))])
 
     @NEEDS_7Z
     def test_a_member_by_a_method_that_is_not_read_is_refused_with_a_command_that_reads_it(self):
@@ -1049,11 +1082,29 @@ class Cpio(ArchiveTest):
         self.assertIn("does not match its checksum", ended.stderr)
         self.assert_counts(ended.result, text(60, 2))
 
-    def test_a_second_archive_after_the_first_is_an_error(self):
+    def test_archives_in_sequence_are_read_as_one_with_any_zeros_between(self):
+        """An initial RAM disk: the oracle is what cpio lists in each of them."""
+        early = {"early/a": text(700), "early/b": noise(300_000)}
+        shutil.rmtree(self.folder / "tree", ignore_errors=True)
+        for first, second in sampled((("newc", "newc"), ("newc", "crc"), ("crc", "odc"), ("odc", "bin"), ("bin", "newc")), 2):
+            archives = [self.cpio(first, early), self.cpio(second)]
+            for zeros in sampled((0, 4, 512, 3000, 600_000), 2):
+                with self.subTest(first=first, second=second, zeros=zeros):
+                    archive = bytes(zeros).join([*archives, archives[0]])
+                    members = [*early.items(), *FILES.items(), *early.items()]
+                    self.assert_read("x.cpio", archive, members)
+                    self.assert_read("initrd", gzip.compress(archive), members)
+
+    def test_a_second_archive_that_is_damaged_or_cut_is_an_error_at_its_offset(self):
         archive = self.cpio("newc")
-        ended = run(*JSON, self.file("x.cpio", archive + archive))
+        for second in (archive[: len(archive) // 2], archive.replace(b"TRAILER!!!", b"TRAIL")):
+            ended = run(*JSON, self.file("x.cpio", archive + second))
+            self.assertEqual((ended.status, ended.result["complete"]), (1, False), ended)
+            self.assertGreaterEqual(int(re.search("at offset ([0-9]+)", ended.stderr).group(1)), len(archive))
+        ended = run(*JSON, self.file("x.cpio", archive + bytes(512) + gzip.compress(archive)))
         self.assertEqual(ended.status, 1, ended)
         self.assertIn("holds other data after its end", ended.stderr)
+        self.assert_counts(ended.result, b"".join(FILES.values()))
 
     def test_text_that_begins_like_cpio_is_text(self):
         for data in (b"0707011234 a telephone number\n", b"070707 another\n", b"\xc7q", b"q\xc7a va\n" * 20):
