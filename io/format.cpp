@@ -32,10 +32,15 @@ namespace gpuhist::io {
 namespace {
 
 /// The first bytes of a format. A byte of the input matches if it agrees with `bytes` in the bits of `mask`.
+///
+/// `letters`: text may begin with that many of the bytes. The bytes after them may be damaged, so others are accepted
+/// if one of the first detection_bytes is a control character. An intact stream always has one there: bzip2 the highest
+/// bits of a position in a block (byte 14, at most 6) or the begin of the end mark (0x17); lzip its version (0 or 1).
 struct magic_number {
   std::array<std::uint8_t, detection_bytes> bytes{};
   std::array<std::uint8_t, detection_bytes> mask{};
   std::size_t length = 0;
+  std::size_t letters = 0;  ///< 0: all bytes are required
 };
 
 struct format_row {
@@ -60,11 +65,11 @@ constexpr magic_number skippable_magic() {
   return result;
 }
 
-/// "BZh", a digit (the mask also admits six characters after '9') and the first bytes of a block's magic number: text
-/// may begin with "BZh9".
+/// "BZh", a digit (the mask also admits six characters after '9') and the first bytes of a block's magic number.
 constexpr magic_number bzip2_magic(std::initializer_list<std::uint8_t> block) {
   magic_number result = exactly({'B', 'Z', 'h', '0'});
   result.mask[3] = 0xF0;
+  result.letters = result.length;
   for (const std::uint8_t byte : block) {
     result.bytes[result.length] = byte;
     result.mask[result.length++] = 0xFF;
@@ -72,10 +77,11 @@ constexpr magic_number bzip2_magic(std::initializer_list<std::uint8_t> block) {
   return result;
 }
 
-/// "LZIP" and a version from 0 to 7: text may begin with "LZIP".
+/// "LZIP" and a version from 0 to 7.
 constexpr magic_number lzip_magic() {
   magic_number result = exactly({'L', 'Z', 'I', 'P', 0});
   result.mask[4] = 0xF8;
+  result.letters = 4;
   return result;
 }
 
@@ -206,8 +212,30 @@ bool agrees_with(std::span<const std::byte> head, const magic_number& magic) {
   return true;
 }
 
+// A control character that text does not have: text has those from \a to \r, and ESC.
+bool is_control(std::byte byte) {
+  const auto value = std::to_integer<unsigned>(byte);
+  return value < 0x20 && (value < 0x07 || value > 0x0D) && value != 0x1B;
+}
+
+/// Whether `head` begins with the letters of the magic number, as far as it goes.
+bool begins_with_letters(std::span<const std::byte> head, const magic_number& magic) {
+  return magic.letters != 0 && agrees_with(head.first(std::min(head.size(), magic.letters)), magic);
+}
+
+bool has_control(std::span<const std::byte> head) {
+  return std::ranges::any_of(head.first(std::min(head.size(), detection_bytes)), is_control);
+}
+
 bool begins_with(std::span<const std::byte> head, const magic_number& magic) {
-  return head.size() >= magic.length && agrees_with(head, magic);
+  const bool is_long_enough = head.size() >= magic.length || (magic.letters != 0 && head.size() > magic.letters);
+  if (is_long_enough && agrees_with(head, magic)) return true;
+  return head.size() > magic.letters && begins_with_letters(head, magic) && has_control(head);
+}
+
+bool may_still_begin_with(std::span<const std::byte> head, const magic_number& magic) {
+  if (head.size() < magic.length && agrees_with(head, magic)) return true;
+  return head.size() < detection_bytes && begins_with_letters(head, magic) && !begins_with(head, magic);
 }
 
 bool same_letters(std::string_view left, std::string_view right) {
@@ -284,9 +312,8 @@ const format& detect(std::span<const std::byte> head) {
 
 bool is_undecided(std::span<const std::byte> head) {
   const bool may_have_magic = std::ranges::any_of(table(), [head](const format_row& row) {
-    return std::ranges::any_of(row.magics, [head](const magic_number& magic) {
-      return head.size() < magic.length && agrees_with(head, magic);
-    });
+    return std::ranges::any_of(row.magics,
+                               [head](const magic_number& magic) { return may_still_begin_with(head, magic); });
   });
   return may_have_magic || (!head.empty() && looks_like_zlib(head, zlib_head_bytes) == zlib_verdict::perhaps);
 }

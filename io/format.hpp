@@ -37,7 +37,7 @@ struct format {
 };
 
 /// The number of leading bytes that detect() needs; fewer only if the input is shorter.
-inline constexpr std::size_t detection_bytes = 8;
+inline constexpr std::size_t detection_bytes = 16;
 
 /// The number of leading bytes that settle_format() needs to detect a zlib stream.
 inline constexpr std::size_t zlib_head_bytes = 512;

@@ -68,6 +68,12 @@ bool frame_decoder::may_begin(std::string_view magic) const {
   return std::ranges::equal(collected().first(known), std::as_bytes(std::span(magic)).first(known));
 }
 
+void frame_decoder::skip_padding(cursor& at) {
+  if (frames_ended_ == 0 || header_size_ != 0) return;
+  const auto end = std::ranges::find_if(at.in, [](std::byte byte) { return byte != std::byte{0}; });
+  take(at, static_cast<std::size_t>(end - at.in.begin()));
+}
+
 std::span<std::byte> frame_decoder::room(const cursor& at) {
   constexpr std::size_t max_at_once = std::size_t{1} << 30U;  // some libraries count in 32 bits
   if (at.out.empty()) return {&ahead_, 1};

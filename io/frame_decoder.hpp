@@ -69,6 +69,10 @@ class frame_decoder : public decoder {
   bool collect(cursor& at, std::size_t bytes);
   [[nodiscard]] std::span<const std::byte> collected() const { return std::span(header_).first(header_size_); }
   [[nodiscard]] bool may_begin(std::string_view magic) const;
+
+  /// Takes the zero bytes before a header, if a frame precedes them: tape blocks, `dd conv=sync` and bsdtar pad with
+  /// them.
+  void skip_padding(cursor& at);
   void drop_collected() { header_size_ = 0; }
 
   /// The room for the output of a library, at least one byte: without room, libraries do not check for the end of their

@@ -1,5 +1,6 @@
 // The checks of archive_reader that libarchive does not make: end marks, missing headers, and data after the end.
 #include "io/archive/archive_reader.hpp"
+#include "io/archive/zip_records.hpp"
 #include "io/input_error.hpp"
 
 #include <archive.h>
@@ -33,6 +34,9 @@ class rest_of_stream final : public byte_reader {
 
   [[nodiscard]] std::string place_of(std::uint64_t offset) const override { return input_.place_of(offset); }
 
+  // The unread bytes of those that libarchive has read ahead.
+  [[nodiscard]] std::span<const std::byte> first() const { return first_; }
+
  private:
   std::span<const std::byte> first_;
   byte_reader& input_;
@@ -60,14 +64,27 @@ void archive_reader::check_end() {
 // that do not fill a block as a truncated header.
 bool archive_reader::tar_has_ended(int result) {
   if (const auto& error = tar_.first_error()) {
-    fail_archive("damaged tar archive: " + error->cause + ", at " + input_.place_of(error->at));
+    fail_archive((error->kind == failure_kind::refused ? "has " : "damaged tar archive: ") + error->cause + ", at " +
+                     input_.place_of(error->at),
+                 error->kind);
   }
   if (result == ARCHIVE_OK || result == ARCHIVE_WARN) return false;
   if (tar_.has_end_mark()) return true;
   if (result != ARCHIVE_EOF && !input_ended_) return false;
-  fail_archive(std::string("ends early, ") +
-               (tar_.is_within_header() ? "within the header of a member" : "without the mark of a tar archive's end") +
-               ", at " + input_.place_of(position_));
+  if (!tar_.is_within_header()) fail_tar_without_end();
+  fail_archive("ends early, within the header of a member, at " + input_.place_of(position_));
+}
+
+// Whether libarchive misses only zeros after the content of the member.
+bool archive_reader::ends_in_padding() const {
+  const std::uint64_t end = sparse_data_end_.value_or(size_);
+  constexpr std::uint64_t block_bytes = 512;
+  return kind_ == archive_kind::tar && input_ended_ && delivered_ >= end && position_ < tar_.content_end() &&
+         tar_.content_end() - position_ < block_bytes;
+}
+
+void archive_reader::fail_tar_without_end() {
+  fail_archive("ends early, without the mark of a tar archive's end, at " + input_.place_of(position_));
 }
 
 void archive_reader::check_tar_member(int result) {
@@ -79,7 +96,7 @@ void archive_reader::check_tar_member(int result) {
 
 // libarchive reads only the content of a sparse file that the map lists, and then continues within the member.
 void archive_reader::check_tar_content() {
-  const auto end = static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0));
+  const std::uint64_t end = consumed();
   if (end == tar_.content_end()) return;
   fail_archive("damaged tar archive: a member has content that the map of a sparse file does not list, at " +
                input_.place_of(end));
@@ -101,17 +118,35 @@ void archive_reader::fail_cpio() {
                input_.place_of(cpio_.broken_at().value_or(position_)));
 }
 
-// Reads to the end of the input: another archive may follow the end of a cpio archive.
 void archive_reader::check_cpio_end() {
   if (at_cpio_entry_ && cpio_.front() != nullptr) cpio_.pop();
   if (cpio_.front() != nullptr || !cpio_.has_ended()) fail_cpio();
-  const auto end = static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0));
-  const void* unused = nullptr;
-  while (on_read(archive_.get(), this, &unused) > 0) {
+}
+
+// Whether another cpio archive follows the end, after any zeros, as in an initial RAM disk. libarchive ends at the end
+// of the first one: another handle reads it.
+bool archive_reader::begins_again() {
+  const std::uint64_t end = consumed();
+  const auto unread = std::span(buffer_).first(in_buffer_).last(static_cast<std::size_t>(position_ - end));
+  rest_of_stream rest(unread, input_);
+  byte_sequence following(rest, end);
+  for (auto ahead = following.ahead(archive_head_bytes);; ahead = following.ahead(archive_head_bytes)) {
+    if (ahead.empty()) return false;
+    const auto zeros = std::ranges::find_if(ahead, [](std::byte each) { return each != std::byte{0}; }) - ahead.begin();
+    if (zeros == 0) break;
+    following.pass(static_cast<std::size_t>(zeros));
   }
-  rethrow_callback_error();
-  if (nonzero_end_ > end)
+  if (detect_archive(following.ahead(archive_head_bytes)) != archive_kind::cpio) {
     fail_archive("holds other data after its end, which was not counted, at " + input_.place_of(end));
+  }
+  handle_at_ = position_ = following.at();
+  first_bytes_.assign(following.buffered().begin(), following.buffered().end());
+  first_bytes_.insert(first_bytes_.end(), rest.first().begin(), rest.first().end());
+  in_buffer_ = 0;
+  cpio_ = cpio_headers(handle_at_);
+  at_cpio_entry_ = opened_ = false;
+  make_handle();
+  return true;
 }
 
 void archive_reader::check_zip_end() {
@@ -121,11 +156,9 @@ void archive_reader::check_zip_end() {
       input_.seek(*size);
       return;
     }
-    const auto consumed = static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0));
-    keep_unconsumed();
-    in_buffer_ = 0;
-    rest_of_stream rest(unconsumed_, input_);
-    check_zip_stream(rest, consumed, walked_);
+    const std::uint64_t directory_at = zip_stream_->take_directory(headers_at_);
+    rest_of_stream rest(zip_stream_->bytes_from(directory_at), input_);
+    check_zip_stream(rest, directory_at, walked_, zip_stream_->members());
   } catch (...) {
     keep_error();
     throw;

@@ -1,13 +1,14 @@
 // The magic numbers of archives; if a magic number is too short, the whole first header is checked.
 #include "io/archive/archive_format.hpp"
 
+#include "io/archive/tar_headers.hpp"
 #include "io/input_error.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstdint>
 #include <string>
+#include <utility>
 
 namespace gpuhist::io {
 namespace {
@@ -22,7 +23,7 @@ verdict begins_with(head_bytes head, std::string_view magic) {
   return known == magic.size() ? verdict::yes : verdict::perhaps;
 }
 
-// ---- tar: "ustar" is at offset 257, so the fields before it are checked as well
+// ---- tar: "ustar" is at offset 257, if there is a magic, so the fields before it are checked as well
 
 constexpr std::size_t block_bytes = 512;
 constexpr std::size_t name_bytes = 100;
@@ -30,9 +31,10 @@ constexpr std::size_t checksum_at = 148;
 constexpr std::size_t checksum_bytes = 8;
 constexpr std::size_t magic_at = 257;
 
-bool is_octal_field(std::byte byte) {
-  const auto value = std::to_integer<unsigned char>(byte);
-  return value == 0 || value == ' ' || (value >= '0' && value <= '7');
+std::string_view text_of(head_bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
+bool could_be_octal(head_bytes field) {
+  return std::ranges::all_of(text_of(field), [](char c) { return c == '\0' || c == ' ' || (c >= '0' && c <= '7'); });
 }
 
 bool could_be_name(head_bytes name) {
@@ -43,44 +45,57 @@ bool could_be_name(head_bytes name) {
   return true;
 }
 
+bool is_zero(head_bytes bytes) {
+  return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
+}
+
 head_bytes part(head_bytes head, std::size_t begin, std::size_t size) {
   begin = std::min(begin, head.size());
   return head.subspan(begin, std::min(size, head.size() - begin));
 }
 
+// Spaces, octal digits, and then spaces or zeros; or a number of base 256.
+bool is_number_field(head_bytes field) {
+  std::string_view text = text_of(field);
+  if (text.starts_with('\x80')) return true;
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  text.remove_prefix(std::min(text.find_first_not_of("01234567"), text.size()));
+  return text.find_first_not_of(std::string_view(" \0", 2)) == std::string_view::npos;
+}
+
+// A text (a name, or the target of a link) and then only zeros.
+bool is_text_field(head_bytes field) {
+  const std::string_view text = text_of(field);
+  return could_be_name(field) && text.find_first_not_of('\0', std::min(text.find('\0'), text.size())) == text.npos;
+}
+
+// The header of an archive of the seventh edition of Unix, or a volume label or the rest of a file, for which GNU tar
+// writes no magic: all fields are valid, there are zeros in the place of the magic, and the checksum matches.
+verdict is_tar_without_magic(head_bytes head) {
+  constexpr std::size_t type_at = 156;
+  constexpr std::size_t link_at = 157;
+  constexpr std::string_view types = "01234567DKLMNSV";
+  constexpr std::array<std::pair<std::size_t, std::size_t>, 5> numbers{
+      {{100, 8}, {108, 8}, {116, 8}, {124, 12}, {136, 12}}};
+  const head_bytes type = part(head, type_at, 1);
+  const bool is_valid =
+      !head.empty() && head[0] != std::byte{0} && is_text_field(part(head, 0, name_bytes)) &&
+      is_text_field(part(head, link_at, name_bytes)) &&
+      std::ranges::all_of(numbers,
+                          [&](auto field) { return is_number_field(part(head, field.first, field.second)); }) &&
+      (is_zero(type) || types.find(text_of(type)) != std::string_view::npos) && is_zero(part(head, magic_at, 8));
+  if (!is_valid) return verdict::no;
+  if (head.size() < block_bytes) return verdict::perhaps;
+  return has_tar_checksum(text_of(head.first(block_bytes))) ? verdict::yes : verdict::no;
+}
+
 verdict is_tar(head_bytes head) {
   constexpr std::size_t mode_bytes = 8;
-  if (!could_be_name(part(head, 0, name_bytes)) ||
-      !std::ranges::all_of(part(head, name_bytes, mode_bytes), is_octal_field) ||
-      !std::ranges::all_of(part(head, checksum_at, checksum_bytes), is_octal_field)) {
+  if (!could_be_name(part(head, 0, name_bytes)) || !could_be_octal(part(head, name_bytes, mode_bytes)) ||
+      !could_be_octal(part(head, checksum_at, checksum_bytes))) {
     return verdict::no;
   }
-  return begins_with(head.subspan(std::min(head.size(), magic_at)), "ustar");
-}
-
-// Whether the checksum field holds the sum of the bytes of the header in octal digits, with the field itself as spaces.
-bool has_tar_checksum(head_bytes head) {
-  if (head.size() < block_bytes) return false;
-  std::uint32_t sum = checksum_bytes * ' ';
-  for (std::size_t i = 0; i < block_bytes; ++i) {
-    if (i < checksum_at || i >= checksum_at + checksum_bytes) sum += std::to_integer<std::uint32_t>(head[i]);
-  }
-  std::uint32_t stated = 0;
-  bool any = false;
-  for (const std::byte byte : part(head, checksum_at, checksum_bytes)) {
-    const auto digit = std::to_integer<unsigned char>(byte);
-    if (digit >= '0' && digit <= '7') {
-      stated = stated * 8 + (digit - '0');
-      any = true;
-    } else if (any) {
-      break;
-    }
-  }
-  return any && stated == sum;
-}
-
-bool is_tar_without_members(head_bytes head) {
-  return head.size() >= block_bytes && std::ranges::all_of(head, [](std::byte byte) { return byte == std::byte{0}; });
+  return std::max(begins_with(part(head, magic_at, 8), "ustar"), is_tar_without_magic(head));
 }
 
 // ---- cpio: its magic numbers of six digits or two bytes also occur in text, so more fields are checked
@@ -132,6 +147,8 @@ constexpr std::array archive_rows = {
     archive_row{archive_kind::tar, is_tar},
     archive_row{archive_kind::zip, [](head_bytes head) { return begins_with(head, "PK\x03\x04"); }},
     archive_row{archive_kind::zip, [](head_bytes head) { return begins_with(head, "PK\x05\x06"); }},
+    // the marker of an archive that was to be split, and has one part
+    archive_row{archive_kind::zip, [](head_bytes head) { return begins_with(head, "PK00PK\x03\x04"); }},
     archive_row{archive_kind::seven_zip, [](head_bytes head) { return begins_with(head, "7z\xBC\xAF\x27\x1C"); }},
     archive_row{archive_kind::cpio, [](head_bytes head) { return is_ascii_cpio(head, "070701", 110, is_hexadecimal); }},
     archive_row{archive_kind::cpio, [](head_bytes head) { return is_ascii_cpio(head, "070702", 110, is_hexadecimal); }},
@@ -216,8 +233,8 @@ archive_kind settle_archive(std::string_view name, std::span<const std::byte> he
   const archive_kind found = detect_archive(head);
   const archive_promise promised = promised_archive(name);
   if (promised.kind == archive_kind::none || promised.kind == found) return found;
-  if (promised.kind == archive_kind::tar && found == archive_kind::none &&
-      (has_tar_checksum(head) || is_tar_without_members(head))) {
+  if (promised.kind == archive_kind::tar && found == archive_kind::none && head.size() >= block_bytes &&
+      (has_tar_checksum(text_of(head.first(block_bytes))) || is_zero(head))) {
     return archive_kind::tar;
   }
   const std::string remedy = "rename it or give " + std::string(option_name("--input-format"));

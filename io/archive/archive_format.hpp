@@ -35,8 +35,8 @@ struct archive_promise {
 archive_promise promised_archive(std::string_view name);
 
 /// Decides which archive the decompressed content is: by its head, compared with the name. The name also admits content
-/// that is not certain by itself (a tar archive older than "ustar", or without members). Throws input_error if the
-/// content does not match the name.
+/// that is not certain by itself (a tar archive with an unusual first header, or without members). Throws input_error
+/// if the content does not match the name.
 archive_kind settle_archive(std::string_view name, std::span<const std::byte> head,
                             option_naming option_name = as_typed);
 

@@ -26,6 +26,7 @@ constexpr std::size_t buffer_bytes = std::size_t{256} << 10U;
 constexpr std::size_t buffer_bytes_ahead = std::size_t{64} << 10U;  // most members are skipped after their headers
 // Including long names and the map of a sparse file.
 constexpr std::uint64_t max_tar_header_bytes = std::uint64_t{16} << 20U;
+constexpr std::string_view no_room_for_lzma = "lzma unknown error 10";  // LZMA_BUF_ERROR
 constexpr std::string_view encrypted = "is encrypted, and gpuhist takes no passwords: extract it first";
 
 // libarchive converts names that are stored in UTF-8 or UTF-16 to the locale of the thread. This locale makes it UTF-8.
@@ -48,6 +49,11 @@ class utf8_names {
 // Setting up libarchive fails only if memory is exhausted.
 void expect(int result) {
   if (result == ARCHIVE_FATAL) throw std::bad_alloc();
+}
+
+bool is_other_method(std::string_view message) {
+  return message.find("codec") != std::string_view::npos || message.starts_with("Unsupported filter") ||
+         message.starts_with("Unsupported ZIP compression method");
 }
 
 void choose_format(archive* reader, archive_kind kind) {
@@ -80,20 +86,27 @@ archive_reader::archive_reader(archive_kind kind, byte_reader& input, decoded_me
     : kind_(kind),
       input_(input),
       ahead_(ahead),
-      buffer_(ahead != nullptr && kind == archive_kind::zip ? buffer_bytes_ahead : buffer_bytes),
-      archive_(::archive_read_new()),
-      entry_(::archive_entry_new2(archive_.get())) {
-  if (!archive_ || !entry_) throw std::bad_alloc();
+      buffer_(ahead != nullptr && kind == archive_kind::zip ? buffer_bytes_ahead : buffer_bytes) {
   if (kind == archive_kind::seven_zip && !input.seekable_bytes()) {
     throw input_error("is a 7z archive, which can only be read from a file of its own, not from a pipe, with " +
                           std::string(option_name("--pass-through")) +
                           ", or from within another file: its list of members is at its end",
                       0, failure_kind::refused);
   }
-  choose_format(archive_.get(), kind);
+  if (kind == archive_kind::zip && !input.seekable_bytes()) zip_stream_.emplace();
+  make_handle();
+}
+
+void archive_reader::make_handle() {
+  entry_.reset();
+  archive_.reset(::archive_read_new());
+  if (!archive_) throw std::bad_alloc();
+  entry_.reset(::archive_entry_new2(archive_.get()));
+  if (!entry_) throw std::bad_alloc();
+  choose_format(archive_.get(), kind_);
   expect(::archive_read_set_callback_data(archive_.get(), this));
   expect(::archive_read_set_read_callback(archive_.get(), on_read));
-  if (input.seekable_bytes()) expect(::archive_read_set_seek_callback(archive_.get(), on_seek));
+  if (input_.seekable_bytes()) expect(::archive_read_set_seek_callback(archive_.get(), on_seek));
 }
 
 archive_reader::~archive_reader() = default;
@@ -115,18 +128,14 @@ void archive_reader::open() {
 std::ptrdiff_t archive_reader::on_read(archive* /*handle*/, void* self, const void** out) {
   auto& reader = *static_cast<archive_reader*>(self);
   try {
-    if (reader.kind_ == archive_kind::zip && !reader.input_.seekable_bytes()) reader.keep_unconsumed();
     reader.in_buffer_ = 0;
     if (reader.in_tar_header_) reader.check_header_bytes();
     if (reader.any_entry_) reader.has_decoded_text_ = true;  // 7z: the list was read before the first entry
-    const std::size_t size = reader.in_buffer_ = reader.input_.read(reader.room_for_read());
+    const std::size_t size = reader.in_buffer_ = reader.read_some(reader.room_for_read());
     const auto read = std::span(reader.buffer_).first(size);
-    if (reader.kind_ == archive_kind::cpio) {
-      reader.cpio_.advance(read);
-      const auto last = std::ranges::find_if(read.rbegin(), read.rend(), [](std::byte b) { return b != std::byte{0}; });
-      if (last != read.rend()) reader.nonzero_end_ = reader.position_ + static_cast<std::uint64_t>(read.rend() - last);
-    }
+    if (reader.kind_ == archive_kind::cpio) reader.cpio_.advance(read);
     if (reader.kind_ == archive_kind::tar) reader.tar_.advance(reader.position_, read);
+    if (reader.zip_stream_) reader.zip_stream_->advance(read, reader.consumed());
     reader.input_ended_ = size == 0;
     reader.position_ += size;
     *out = reader.buffer_.data();
@@ -144,6 +153,14 @@ std::span<std::byte> archive_reader::room_for_read() {
   return std::span(buffer_).first(buffer_.size() - static_cast<std::size_t>(position_ % buffer_.size()));
 }
 
+std::size_t archive_reader::read_some(std::span<std::byte> out) {
+  if (first_bytes_.empty()) return input_.read(out);
+  const std::size_t size = std::min(out.size(), first_bytes_.size());
+  std::copy_n(first_bytes_.begin(), size, out.begin());
+  first_bytes_.erase(first_bytes_.begin(), first_bytes_.begin() + static_cast<std::ptrdiff_t>(size));
+  return size;
+}
+
 // Limits the headers of a member: the map of a sparse file may compress to a thousandth of its size, and libarchive
 // needs ten times its size in memory.
 void archive_reader::check_header_bytes() const {
@@ -153,54 +170,54 @@ void archive_reader::check_header_bytes() const {
                     0, failure_kind::refused);
 }
 
-// Keeps the bytes that libarchive has read ahead: the directory of a zip stream begins in them.
-void archive_reader::keep_unconsumed() {
-  const auto consumed =
-      static_cast<std::uint64_t>(std::max<std::int64_t>(0, ::archive_filter_bytes(archive_.get(), 0)));
-  unconsumed_.insert(unconsumed_.end(), buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(in_buffer_));
-  const std::uint64_t begin = position_ - unconsumed_.size();
-  const std::uint64_t dropped = std::min<std::uint64_t>(consumed - std::min(consumed, begin), unconsumed_.size());
-  unconsumed_.erase(unconsumed_.begin(), unconsumed_.begin() + static_cast<std::ptrdiff_t>(dropped));
+// The bytes that libarchive has passed: headers, skipped bytes, and the data that was read.
+std::uint64_t archive_reader::consumed() const {
+  return handle_at_ + static_cast<std::uint64_t>(std::max<std::int64_t>(0, ::archive_filter_bytes(archive_.get(), 0)));
 }
 
 std::int64_t archive_reader::on_seek(archive* /*handle*/, void* self, std::int64_t offset, int whence) {
   auto& reader = *static_cast<archive_reader*>(self);
   const auto size = static_cast<std::int64_t>(*reader.input_.seekable_bytes());
-  const std::int64_t base = whence == SEEK_SET   ? 0
+  const auto begin = static_cast<std::int64_t>(reader.handle_at_);
+  const std::int64_t base = whence == SEEK_SET   ? begin
                             : whence == SEEK_END ? size
                                                  : static_cast<std::int64_t>(reader.position_);
   std::int64_t to = 0;
-  if (__builtin_add_overflow(base, offset, &to) || to < 0 || to > size) return ARCHIVE_FATAL;
+  if (__builtin_add_overflow(base, offset, &to) || to < begin || to > size) return ARCHIVE_FATAL;
   reader.input_.seek(static_cast<std::uint64_t>(to));
   // libarchive skips bytes of a member
   const auto target = static_cast<std::uint64_t>(to);
   if (reader.kind_ == archive_kind::cpio && target > reader.position_) reader.cpio_.skip(target - reader.position_);
   reader.position_ = static_cast<std::uint64_t>(to);
   reader.in_buffer_ = 0;
-  return to;
+  return to - begin;
 }
 
 std::optional<std::string> archive_reader::next() {
   if (broken_) std::rethrow_exception(broken_);
   const utf8_names names;
-  if (!std::exchange(opened_, true)) open();
   for (;;) {
+    if (!std::exchange(opened_, true)) open();
     skip_rest();
     archive_entry* const entry = entry_.get();  // libarchive does not check the allocation of its own entry
     in_tar_header_ = kind_ == archive_kind::tar;
+    if (lacks_padding_) fail_tar_without_end();
+    headers_at_ = consumed();
     const int result = ::archive_read_next_header2(archive_.get(), entry);
     rethrow_callback_error();
     if (kind_ == archive_kind::tar && tar_has_ended(result)) return std::nullopt;
     if (result == ARCHIVE_EOF) {
       check_end();
+      if (kind_ == archive_kind::cpio && begins_again()) continue;
       return std::nullopt;
     }
     if (result != ARCHIVE_OK && result != ARCHIVE_WARN) {
       if (result == ARCHIVE_FAILED && fails_alone(entry)) return path_of(entry);
-      fail_archive(error_text());
+      fail_archive(error_text(), error_kind());
     }
     if (kind_ == archive_kind::tar) check_tar_member(result);
     if (kind_ == archive_kind::cpio) check_cpio_entry(entry);
+    if (zip_stream_ && !zip_stream_->take_header(headers_at_)) fail_archive("cannot be followed, at " + error_place());
     check_name(entry);
     if (begins_member(entry)) return path_of(entry);
   }
@@ -218,6 +235,7 @@ bool archive_reader::fails_alone(archive_entry* entry) {
   } else {
     const bool is_link = ::archive_entry_filetype(entry) == AE_IFLNK;
     refusal_ = (is_link ? "is a symbolic link whose target cannot be read: " : "") + error_text();
+    refusal_kind_ = error_kind();
   }
   return true;
 }
@@ -234,7 +252,7 @@ void archive_reader::check_name(archive_entry* entry) {
 
 // Skips unread bytes of the member before the next header is read: tar_ needs the offset at which the headers begin.
 void archive_reader::skip_rest() {
-  if (!std::exchange(in_entry_, false)) return;
+  if (!std::exchange(in_entry_, false) || lacks_padding_) return;
   if (size_ > 0) ++texts_;
   ended_ = true;
   if (has_taken_text_ && !is_decoded_) decode_skipped();
@@ -242,7 +260,7 @@ void archive_reader::skip_rest() {
   rethrow_callback_error();
   if (result == ARCHIVE_FATAL) fail_archive(error_text());
   if (kind_ != archive_kind::tar) return;
-  tar_.begin(static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0)));
+  tar_.begin(consumed());
   tar_.advance(position_ - in_buffer_, std::span(buffer_).first(in_buffer_));
 }
 
@@ -336,7 +354,7 @@ std::span<const std::byte> archive_reader::read() {
       }
       return std::exchange(block_, {});
     }
-    if (!pending_error_.empty()) fail_member(std::exchange(pending_error_, {}));
+    if (!pending_error_.empty()) fail_member(std::exchange(pending_error_, {}), pending_kind_);
     if (is_decoded_ || (take_block().empty() && hole_bytes_ == 0 && pending_error_.empty())) {
       ended_ = true;
       end_member();
@@ -374,8 +392,7 @@ std::span<const std::byte> archive_reader::take_hole() {
 void archive_reader::take_decoded() {
   const bool is_of_7z = kind_ == archive_kind::seven_zip;
   if (!size_is_known_ || size_ == 0 || (is_of_7z && has_decoded_text_)) return;
-  const auto text = ahead_->take(is_of_7z ? seven_zip_key(texts_, path_of(entry_.get()))
-                                          : static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0)));
+  const auto text = ahead_->take(is_of_7z ? seven_zip_key(texts_, path_of(entry_.get())) : consumed());
   if (!text || text->bytes.size() != size_) return;
   block_ = text->bytes;
   crc_ = text->crc;
@@ -395,7 +412,7 @@ void archive_reader::decode_skipped() {
     result = ::archive_read_data_block(archive_.get(), &bytes, &size, &offset);
   }
   rethrow_callback_error();
-  if (result != ARCHIVE_EOF) fail_archive(error_text());
+  if (result != ARCHIVE_EOF) fail_archive(error_text(), error_kind());
 }
 
 // Reads the next block into block_, hole_bytes_ and pending_error_; returns an empty span if there is none.
@@ -407,20 +424,26 @@ std::span<const std::byte> archive_reader::take_block() {
     auto offset = static_cast<std::int64_t>(delivered_);
     const int result = ::archive_read_data_block(archive_.get(), &bytes, &size, &offset);
     rethrow_callback_error();
-    if (result == ARCHIVE_EOF) {
+    lacks_padding_ = result == ARCHIVE_FATAL && ends_in_padding();
+    if (result == ARCHIVE_EOF || lacks_padding_) {
       if (sparse_data_end_ && delivered_ < *sparse_data_end_) {
         fail_member("is a sparse file whose map lists data up to offset " + std::to_string(*sparse_data_end_) +
                     ", and the archive holds data up to offset " + std::to_string(delivered_) + " only");
       }
-      if (kind_ == archive_kind::tar) check_tar_content();
+      if (kind_ == archive_kind::tar && !lacks_padding_) check_tar_content();
       // no block follows the hole at the end of a sparse file
       if (sparse_data_end_ && size_ > delivered_) hole_bytes_ = size_ - delivered_;
       return {};
     }
     // the next member of a zip archive can still be read
-    if (result != ARCHIVE_OK && result != ARCHIVE_WARN && kind_ != archive_kind::zip) fail_archive(error_text());
+    if (result != ARCHIVE_OK && result != ARCHIVE_WARN && kind_ != archive_kind::zip) {
+      fail_archive(error_text(), error_kind());
+    }
     if (result != ARCHIVE_OK) {
+      // libarchive offers the decoder of LZMA no room for the text of an empty member
+      if (size_is_known_ && size_ == 0 && message_of_libarchive() == no_room_for_lzma) return {};
       pending_error_ = error_text();
+      pending_kind_ = error_kind();
       ends_early_ = input_ended_ && is_short(message_of_libarchive());
     }
     if (result == ARCHIVE_FATAL) size = 0;  // otherwise a checksum failed, which is reported with the last block
@@ -440,20 +463,23 @@ std::string_view archive_reader::message_of_libarchive() const {
   return message != nullptr ? message : "";
 }
 
+failure_kind archive_reader::error_kind() const {
+  return is_other_method(message_of_libarchive()) ? failure_kind::refused : failure_kind::damaged;
+}
+
 std::string archive_reader::error_text() const {
   const std::string_view words = message_of_libarchive();
-  const bool needs_length = kind_ == archive_kind::zip && !input_.seekable_bytes() && !size_is_known_ &&
-                            (words.starts_with("Truncated bzip2") || words.starts_with("Truncated lzma"));
-  const bool other_method = words.find("codec") != std::string_view::npos || words.starts_with("Unsupported filter");
+  const bool needs_length =
+      kind_ == archive_kind::zip && !input_.seekable_bytes() && !size_is_known_ &&
+      (words.starts_with("Truncated bzip2") || words.starts_with("Truncated lzma") || words == no_room_for_lzma);
   return clause_of(words, input_ended_ && !needs_length) + ", at " + error_place() +
-         (other_method ? "; gpuhist does not support this method: try 7z x -so FILE | gpuhist" : "") +
+         (is_other_method(words) ? "; gpuhist does not support this method: try 7z x -so FILE | gpuhist" : "") +
          (needs_length ? "; the archive states the length after the member: give it as a file of its own" : "");
 }
 
 // For tar the offset of the header, and for zip that of the data: libarchive has read further.
 std::string archive_reader::error_place() const {
-  const auto consumed = static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0));
-  const std::uint64_t read = kind_ == archive_kind::zip ? std::min(position_, consumed) : position_;
+  const std::uint64_t read = kind_ == archive_kind::zip ? std::min(position_, consumed()) : position_;
   return input_.place_of(in_tar_header_ ? tar_.header_at() : read);
 }
 

@@ -6,7 +6,7 @@
 #include "io/archive/cpio_headers.hpp"
 #include "io/archive/decoded_members.hpp"
 #include "io/archive/tar_headers.hpp"
-#include "io/archive/zip_directory.hpp"
+#include "io/archive/zip_stream.hpp"
 #include "io/byte_reader.hpp"
 #include "io/failure_kind.hpp"
 #include "io/option_naming.hpp"
@@ -74,10 +74,12 @@ class archive_reader {
     void operator()(archive_entry* entry) const;
   };
 
+  void make_handle();
   void open();
   static std::ptrdiff_t on_read(archive* /*handle*/, void* self, const void** out);
   static std::int64_t on_seek(archive* /*handle*/, void* self, std::int64_t offset, int whence);
   [[nodiscard]] std::span<std::byte> room_for_read();
+  std::size_t read_some(std::span<std::byte> out);
   void check_header_bytes() const;
   void skip_rest();
   [[nodiscard]] bool begins_member(archive_entry* entry);
@@ -87,7 +89,7 @@ class archive_reader {
   void reset_member(archive_entry* entry);
   void check_name(archive_entry* entry);
   void skip_entry(archive_entry* entry, skipped_kind type, std::string_view kind, std::uint64_t bytes);
-  void keep_unconsumed();
+  [[nodiscard]] std::uint64_t consumed() const;
   void take_decoded();
   void decode_skipped();
   std::span<const std::byte> take_block();
@@ -97,13 +99,17 @@ class archive_reader {
   [[nodiscard]] bool tar_has_ended(int result);
   void check_tar_member(int result);
   void check_tar_content();
+  [[nodiscard]] bool ends_in_padding() const;
+  [[noreturn]] void fail_tar_without_end();
   void check_cpio_end();
+  [[nodiscard]] bool begins_again();
   void check_cpio_entry(archive_entry* entry);
   [[noreturn]] void fail_cpio();
   void check_zip_end();
   [[nodiscard]] std::string error_place() const;
   [[nodiscard]] std::string_view message_of_libarchive() const;
   [[nodiscard]] std::string error_text() const;
+  [[nodiscard]] failure_kind error_kind() const;
   void rethrow_callback_error();
   [[noreturn]] void fail_archive(const std::string& message, failure_kind kind = failure_kind::damaged);
   void keep_error();
@@ -113,8 +119,8 @@ class archive_reader {
   byte_reader& input_;
   decoded_members* const ahead_;  // null: none
   std::vector<std::byte> buffer_;
+  std::size_t in_buffer_ = 0;          // bytes of the last read
   std::uint64_t position_ = 0;         // offset in the archive of the next byte for libarchive
-  std::uint64_t nonzero_end_ = 0;      // cpio: end of the last byte that is not zero
   std::exception_ptr callback_error_;  // caught by a callback: exceptions must not pass through C
   std::exception_ptr broken_;
   std::unique_ptr<archive, deleter> archive_;
@@ -129,9 +135,13 @@ class archive_reader {
   tar_headers tar_;
   bool in_tar_header_ = false;  // libarchive is reading the headers of a member
   bool input_ended_ = false;    // tar: the input has ended
+  bool lacks_padding_ = false;  // the input has ended within the padding of the last member
 
+  // For cpio archives:
   cpio_headers cpio_;
-  bool at_cpio_entry_ = false;  // cpio: the front of cpio_ is the current entry
+  bool at_cpio_entry_ = false;          // the front of cpio_ is the current entry
+  std::uint64_t handle_at_ = 0;         // offset at which the archive of this handle of libarchive begins
+  std::vector<std::byte> first_bytes_;  // that were read before the handle was made
 
   // For 7z archives:
   std::uint64_t list_bytes_ = 0;   // size of the list of members
@@ -141,8 +151,8 @@ class archive_reader {
 
   // For zip archives:
   std::vector<zip_walked> walked_;
-  std::vector<std::byte> unconsumed_;  // bytes before the buffer that libarchive did not consume (not seekable)
-  std::size_t in_buffer_ = 0;
+  std::optional<zip_stream> zip_stream_;  // of an archive that cannot seek
+  std::uint64_t headers_at_ = 0;          // libarchive searches for the next local header from here on
 
   // For the current member:
   bool ended_ = true;
@@ -159,6 +169,7 @@ class archive_reader {
   std::uint32_t crc_ = 0;  // zip: of the delivered bytes
   bool ends_early_ = false;
   std::string pending_error_;  // reported after the bytes before it are delivered
+  failure_kind pending_kind_ = failure_kind::damaged;
 };
 
 }  // namespace gpuhist::io

@@ -21,6 +21,9 @@ class cpio_headers {
     std::uint32_t sum = 0;                    ///< sum of the bytes so far
   };
 
+  /// `at`: offset at which the archive begins.
+  explicit cpio_headers(std::uint64_t at = 0) : at_(at), header_at_(at) {}
+
   void advance(std::span<const std::byte> bytes);
 
   /// Skips bytes that were not read; all of them are within a member.
@@ -52,8 +55,8 @@ class cpio_headers {
 
   phase phase_ = phase::magic;
   kind kind_ = kind::newc;
-  std::uint64_t at_ = 0;         // offset in the archive
-  std::uint64_t header_at_ = 0;  // of the current entry
+  std::uint64_t at_;             // offset in the input
+  std::uint64_t header_at_;      // of the current entry
   std::uint64_t remaining_ = 2;  // missing bytes of the current part
   std::string part_;             // magic, header and name
   std::uint64_t name_bytes_ = 0;

@@ -52,6 +52,18 @@ std::uint64_t octal(std::string_view field) {
 
 }  // namespace
 
+bool has_tar_checksum(std::string_view header) {
+  int unsigned_sum = checksum_bytes * ' ';
+  int signed_sum = unsigned_sum;
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    if (i >= checksum_at && i < checksum_at + checksum_bytes) continue;
+    unsigned_sum += static_cast<unsigned char>(header[i]);
+    signed_sum += static_cast<signed char>(header[i]);
+  }
+  const auto stated = static_cast<int>(octal(header.substr(checksum_at, checksum_bytes)));
+  return stated == unsigned_sum || stated == signed_sum;
+}
+
 void tar_headers::begin(std::uint64_t at) {
   *this = {};
   at_ = header_at_ = at;
@@ -80,8 +92,8 @@ bool tar_headers::is_within_header() const {
   return phase_ != phase::header || dangling_.has_value() || !is_zero(part_);
 }
 
-void tar_headers::fail(std::string cause, std::uint64_t at) {
-  error_ = {.cause = std::move(cause), .at = at};
+void tar_headers::fail(std::string cause, std::uint64_t at, failure_kind kind) {
+  error_ = {.cause = std::move(cause), .at = at, .kind = kind};
   phase_ = phase::lost;
 }
 
@@ -113,12 +125,8 @@ void tar_headers::finish_part() {
 void tar_headers::take_block() {
   if (is_zero(part_)) return take_zero_block();
   header_at_ = at_ - block_bytes;
-  // a tar ends with at least two zero blocks; libarchive ignores a single one
-  if (zero_bytes_ == block_bytes) {
-    return fail("a single zero block, where a header or two zero blocks should be", header_at_ - block_bytes);
-  }
   zero_bytes_ = 0;
-  if (!has_valid_checksum()) {
+  if (!has_tar_checksum(part_)) {
     phase_ = phase::lost;
     return;
   }
@@ -143,10 +151,10 @@ void tar_headers::take_special(char type) {
   type_ = type;
   if (type == 'V') return expect(phase::header, block_bytes);
   if (type != 'g') dangling_ = header_at_;
-  special_bytes_ = size_field().value_or(max_special_bytes + 1);
+  special_bytes_ = size_field().value_or(~std::uint64_t{0});
   if (special_bytes_ > max_special_bytes) {
-    phase_ = phase::lost;
-    return;
+    return fail("a pax header, or a long name, of more than 1 MiB, which is the limit", header_at_,
+                failure_kind::refused);
   }
   expect(phase::special, whole_blocks(special_bytes_));
 }
@@ -226,20 +234,6 @@ void tar_headers::take_pax_record(std::string_view key, std::string_view value) 
   std::uint64_t bytes = 0;
   std::from_chars(value.data(), value.data() + value.size(), bytes);
   pax_bytes_ = bytes;
-}
-
-// Whether the checksum field is the sum of the bytes of the header, with the field itself as spaces. Some old archives
-// sum signed bytes.
-bool tar_headers::has_valid_checksum() const {
-  int unsigned_sum = checksum_bytes * ' ';
-  int signed_sum = unsigned_sum;
-  for (std::size_t i = 0; i < part_.size(); ++i) {
-    if (i >= checksum_at && i < checksum_at + checksum_bytes) continue;
-    unsigned_sum += static_cast<unsigned char>(part_[i]);
-    signed_sum += static_cast<signed char>(part_[i]);
-  }
-  const auto stated = static_cast<int>(octal(std::string_view(part_).substr(checksum_at, checksum_bytes)));
-  return stated == unsigned_sum || stated == signed_sum;
 }
 
 // The size: octal digits, or base 256 if the first bit is set. Nothing if it is too large.

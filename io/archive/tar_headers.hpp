@@ -2,6 +2,8 @@
 // archive, accepts an archive that ends after a header, and keeps only its last warning.
 #pragma once
 
+#include "io/failure_kind.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -11,6 +13,10 @@
 
 namespace gpuhist::io {
 
+/// Whether the checksum field of a header of 512 bytes is the sum of its bytes, with the field itself as spaces. Some
+/// old archives sum signed bytes.
+bool has_tar_checksum(std::string_view header);
+
 /// Takes all bytes between the contents of two members: zero blocks, special headers (pax, long names, ACL, volume
 /// label) with their bodies, and the header of the next member.
 class tar_headers {
@@ -18,6 +24,7 @@ class tar_headers {
   struct error {
     std::string cause;
     std::uint64_t at = 0;
+    failure_kind kind = failure_kind::damaged;
   };
 
   /// To be called when the content of a member has ended: headers begin at this offset.
@@ -64,8 +71,7 @@ class tar_headers {
   void take_member();
   void take_pax_records(std::string_view records);
   void take_pax_record(std::string_view key, std::string_view value);
-  void fail(std::string cause, std::uint64_t at);
-  [[nodiscard]] bool has_valid_checksum() const;
+  void fail(std::string cause, std::uint64_t at, failure_kind kind = failure_kind::damaged);
   [[nodiscard]] std::optional<std::uint64_t> size_field() const;
 
   phase phase_ = phase::header;

@@ -157,7 +157,8 @@ void zip_records::read_zip64_sizes(zip_entry& entry, bytes_view extra, std::uint
   constexpr std::size_t field_head = 4;
   constexpr unsigned zip64 = 1;
   while (extra.size() >= field_head) {
-    const std::size_t size = std::min(extra.size() - field_head, static_cast<std::size_t>(zip_number(extra, 2, 2)));
+    const std::size_t size = zip_number(extra, 2, 2);
+    if (size > extra.size() - field_head) fail("an entry of its directory has an extra field without an end", at);
     bytes_view field = extra.subspan(field_head, size);
     const bool is_zip64 = zip_number(extra, 0, 2) == zip64;
     extra = extra.subspan(field_head + size);
@@ -221,16 +222,6 @@ void zip_records::expect_nothing_more(byte_sequence& input) const {
     }
     input.pass(rest.size());
   }
-}
-
-// The walk stops where the next header would be.
-void zip_records::expect_directory(byte_sequence& input) const {
-  const bytes_view next = input.ahead(entry_magic.size());
-  if (next.empty()) fail("it ends early, without a directory", input.at());
-  for (const std::string_view magic : {entry_magic, end_magic, end64_magic}) {
-    if (has_magic(next, magic)) return;
-  }
-  fail("other data is where its directory should begin", input.at());
 }
 
 }  // namespace gpuhist::io

@@ -61,6 +61,9 @@ class byte_sequence {
   /// The next bytes; fewer than `size` only at the end. Valid until the next call.
   std::span<const std::byte> ahead(std::size_t size);
 
+  /// The next bytes, as far as they were read. Valid until the next call of ahead().
+  [[nodiscard]] std::span<const std::byte> buffered() const { return std::span(buffer_).subspan(passed_); }
+
   void pass(std::size_t size) {
     passed_ += size;
     at_ += size;
@@ -98,9 +101,6 @@ class zip_records {
 
   /// Reads the zip64 end record and its locator, if there are any, and the end record with its comment.
   [[nodiscard]] zip_end_record read_ends(byte_sequence& input) const;
-
-  /// The directory, or an end record, begins here.
-  void expect_directory(byte_sequence& input) const;
 
   /// Only zeros follow.
   void expect_nothing_more(byte_sequence& input) const;

@@ -106,6 +106,7 @@ void bzip2_decoder::free_memory() noexcept {
 
 frame_decoder::step_result bzip2_decoder::read_header(cursor& at) {
   constexpr std::size_t header_bytes = 4;
+  skip_padding(at);
   while (collected().size() < header_bytes) {
     if (!collect(at, collected().size() + 1)) return fill_status::needs_input;
     if (!may_begin(bzip2_magic)) return refuse_magic();

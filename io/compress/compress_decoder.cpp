@@ -78,11 +78,11 @@ class compress_decoder final : public frame_decoder {
   std::size_t spelled_ = 0;  // bytes of the table's `spelled` to deliver
 };
 
-// The input may end between two codes, followed by zero bits up to the next whole byte.
+// The input may end between two codes, followed by zero bits: up to the next whole byte, or in zero bytes of padding.
 bool compress_decoder::in_frame() const {
   if (phase_ != phase::codes) return phase_ == phase::window || !collected().empty();
   if (spelled_ > 0) return true;
-  return padding_ == 0 && (bit_count_ >= byte_bits || bits_ != 0);
+  return padding_ == 0 && bits_ != 0;
 }
 
 frame_decoder::step_result compress_decoder::step(cursor& at) {

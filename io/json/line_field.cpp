@@ -62,12 +62,19 @@ std::optional<unsigned> code_unit(std::string_view text) {
 bool is_high(unsigned unit) { return unit >= 0xd800 && unit < 0xdc00; }
 bool is_low(unsigned unit) { return unit >= 0xdc00 && unit < 0xe000; }
 
+// The names of numbers that JSON does not have.
+constexpr std::array<std::string_view, 2> not_numbers{"NaN", "Infinity"};
+
 // A copy of a line that the parser accepts if the line is JSON: with 0 for each number, because it rejects numbers that
 // no double can hold, and with another character for each escape of half a surrogate pair.
 class rewritten_line {
  public:
+  // Whether NaN and Infinity are numbers, too.
+  enum class dialect { json, with_not_numbers };
+
   // `replacement`: an escape of six bytes.
-  rewritten_line(std::string_view line, std::string_view replacement) : line_(line), replacement_(replacement) {
+  rewritten_line(std::string_view line, std::string_view replacement, dialect accepted = dialect::json)
+      : line_(line), replacement_(replacement), accepted_(accepted) {
     made_.reserve(line.size() + line_field::padding);
     while (at_ < line_.size()) {
       line_[at_] == '"' ? copy_string() : copy_other();
@@ -107,17 +114,28 @@ class rewritten_line {
   }
 
   void copy_other() {
-    const std::size_t end = std::min(line_.find_first_of("\"-0123456789", at_), line_.size());
+    const std::size_t end = std::min(line_.find_first_of("\"-0123456789NI", at_), line_.size());
     copy(end - at_);
     if (at_ == line_.size() || line_[at_] == '"') return;
+    if (line_[at_] == 'N' || line_[at_] == 'I') return copy_word();
     const std::size_t length = std::min(line_.find_first_not_of("+-.0123456789Ee", at_), line_.size()) - at_;
     if (!is_number(line_.substr(at_, length))) return copy(length);
     made_ += '0';
     at_ += length;
   }
 
+  void copy_word() {
+    const std::string_view rest = line_.substr(at_);
+    const auto* const found =
+        std::ranges::find_if(not_numbers, [rest](std::string_view name) { return rest.starts_with(name); });
+    if (accepted_ == dialect::json || found == not_numbers.end()) return copy(1);
+    made_ += '0';
+    at_ += found->size();
+  }
+
   std::string_view line_;
   std::string_view replacement_;
+  dialect accepted_;
   std::string made_;
   std::size_t at_ = 0;
 };
@@ -187,6 +205,15 @@ struct line_field::parser {
     return error == simdjson::SUCCESS ? field_of(root, name) : outcome{.fault = fault_of(error)};
   }
 
+  // What makes a line that is not JSON malformed.
+  field_fault fault_in_malformed(std::string_view line) {
+    const auto is_in_line = [line](std::string_view name) { return line.find(name) != std::string_view::npos; };
+    if (std::ranges::none_of(not_numbers, is_in_line)) return field_fault::not_json;
+    dom::element root;
+    const rewritten_line made(line, "\\ufffd", rewritten_line::dialect::with_not_numbers);
+    return parse(made.text(), root) == simdjson::SUCCESS ? field_fault::not_a_number : field_fault::not_json;
+  }
+
   // If the line was rewritten in two ways, only values with half a surrogate pair differ.
   outcome find_rewritten(std::string_view line, std::string_view name) {
     const outcome first = find(rewritten_line(line, "\\ufffd"), name);
@@ -206,6 +233,12 @@ line_field::line_field(line_field&&) noexcept = default;
 line_field& line_field::operator=(line_field&&) noexcept = default;
 
 line_field::outcome line_field::read(const input& from) {
+  outcome found = find(from);
+  if (found.fault == field_fault::not_json) found.fault = parser_->fault_in_malformed(from.line);
+  return found;
+}
+
+line_field::outcome line_field::find(const input& from) {
   if (from.line.size() > max_bytes_) return {.fault = field_fault::too_long};
   if (from.line.find_first_not_of(white_space) == std::string_view::npos) return {.fault = field_fault::blank};
   if (from.line.starts_with(byte_order_mark)) return {.fault = field_fault::byte_order_mark};
@@ -234,6 +267,8 @@ std::string describe(field_fault fault, std::size_t max_bytes) {
       return "begins with a byte order mark";
     case field_fault::not_json:
       return "malformed JSON";
+    case field_fault::not_a_number:
+      return "malformed JSON: NaN or Infinity, which JSON does not have; write null";
     case field_fault::too_deep:
       return "nested deeper than " + std::to_string(line_field::max_depth);
     case field_fault::too_long:

@@ -17,8 +17,9 @@ enum class field_fault : std::uint8_t {
   not_utf8,         ///< bytes of the line
   byte_order_mark,  ///< at its beginning
   not_json,
-  too_deep,  ///< more than line_field::max_depth
-  too_long,  ///< more bytes than the limit
+  not_a_number,  ///< NaN or Infinity, as Python's json and DuckDB write them; the line is JSON otherwise
+  too_deep,      ///< more than line_field::max_depth
+  too_long,      ///< more bytes than the limit
   not_object,
   missing,  ///< the object has no such field
   not_string,
@@ -64,12 +65,14 @@ class line_field {
  private:
   struct parser;
 
+  outcome find(const input& from);
+
   std::string name_;
   std::size_t max_bytes_;
   std::unique_ptr<parser> parser_;
 };
 
-/// "malformed JSON"; of `too_long`, "longer than 16 MiB". Not of `none`.
+/// The cause, as messages state it: "malformed JSON"; of `too_long`, "longer than 16 MiB". Not of `none`.
 std::string describe(field_fault fault, std::size_t max_bytes);
 
 }  // namespace gpuhist::io

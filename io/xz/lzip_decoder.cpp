@@ -91,6 +91,7 @@ class lzip_decoder final : public headed_decoder {
 };
 
 frame_decoder::step_result lzip_decoder::read_header(cursor& at) {
+  skip_padding(at);
   while (collected().size() < lzip_header_bytes) {
     if (!collect(at, collected().size() + 1)) return fill_status::needs_input;
     if (!may_begin(lzip_magic)) return refuse_magic();

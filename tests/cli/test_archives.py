@@ -8,6 +8,7 @@ import json
 import lzma
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -118,8 +119,29 @@ class Tar(ArchiveTest):
                      ("x.tar.zst", zstd(archive)), ("x.tar.zst", zstd(archive, "--check")))
             for name, encoded in sampled(cases, 2):
                 with self.subTest(format=format, name=name):
-                    # a tar without "ustar" is recognised only by its name
-                    self.assert_read(name, encoded, members, pipe=format != "v7")
+                    self.assert_read(name, encoded, members)
+
+    def test_an_archive_of_the_tar_command_without_magic_is_recognised_by_its_first_header(self):
+        """A label, the second volume of several, and the format of 1979: GNU tar writes no "ustar" into these headers."""
+        root = self.tree({"a.log": noise(15_000), "b.log": text(70_000, 2)})
+
+        def made_by_tar(*options):
+            return subprocess.run(["tar", "-C", root, *options, "-cf", "-", "a.log", "b.log"], stdout=subprocess.PIPE,
+                                  check=True).stdout
+
+        for options in (("-V", "nightly-2026-11-27"), ("--format=v7",), ("--format=oldgnu", "-V", "x" * 90)):
+            archive = made_by_tar(*options)
+            self.assertEqual(archive[257:265], bytes(8))
+            for encoded in (archive, gzip.compress(archive), zstd(archive), lzma.compress(archive)):
+                with self.subTest(options=options, encoded=encoded[:4]):
+                    self.assert_read("backup", encoded, in_tar(archive))
+        volumes = [self.folder / name for name in ("first", "second")]
+        outputs = [argument for volume in volumes for argument in ("-f", volume)]
+        subprocess.run(["tar", "-C", root, "-M", "-L", "10", "-c", *outputs, "a.log"], check=True)
+        with open(volumes[1], "rb") as second:
+            for ended in (run(*JSON, volumes[1]), run(*JSON, stdin_bytes=second.read())):
+                self.assertEqual((ended.status, ended.result["bytes"]), (1, 0))
+                self.assertIn("is the rest of a file that begins in another volume", ended.stderr)
 
     def test_content_decides_the_format_if_the_name_does_not(self):
         archive = tar(FILES)
@@ -568,21 +590,45 @@ class Damage(ArchiveTest):
             with self.subTest(padding=padding):
                 self.assert_read("x.tar", archive + bytes(padding), in_tar(archive))
 
-    def test_a_single_zero_block_before_a_member_is_damage(self):
+    def test_zero_blocks_before_a_member_are_passed_over_as_by_tar_ignore_zeros(self):
+        """Some devices write a single zero block between members; two or more are the end of an archive before another one."""
         a, b = (tar({name: data})[: 512 + -(-len(data) // 512) * 512] for name, data in self.SMALL.items())
-        for before, members in ((b"", ()), (a, ("a.log",)), (a + b, ("a.log", "b"))):
+        for before, members in ((b"", {}), (a, ("a.log",)), (a + b, ("a.log", "b"))):
             for zeros in (512, 1024, 1536):
                 archive = before + bytes(zeros) + tar({"c": text(300, 3)})
-                path = self.file("x.tar", archive)
-                for ended in (run(*JSON, path), run_fed([archive[:700], archive[700:1700], archive[1700:]], *JSON,
-                                                        "--input-format", "tar", "--label", str(path))):
-                    with self.subTest(members=members, zeros=zeros):
-                        is_complete = zeros > 512
-                        self.assertEqual((ended.status, ended.result["complete"]), (0 if is_complete else 1, is_complete), ended)
-                        counted = [each["name"].rsplit("/")[-1] for each in ended.result["inputs"] if each["complete"]]
-                        self.assertEqual(counted, [*members, *(["c"] if is_complete else [])])
-                        if not is_complete:
-                            self.assertRegex(ended.stderr, f"a single zero block, .*, at offset {len(before)}\n")
+                with self.subTest(members=members, zeros=zeros):
+                    listed = subprocess.run(["tar", "--ignore-zeros", "-tf", "-"], input=archive, stdout=subprocess.PIPE, check=True)
+                    self.assertEqual(listed.stdout.decode().split(), [*members, "c"])
+                    expected = [(name, {**self.SMALL, "c": text(300, 3)}[name]) for name in (*members, "c")]
+                    path = self.file("x.tar", archive)
+                    self.assert_members(run(*JSON, path), path, expected)
+                    fed = run_fed([archive[:700], archive[700:1700], archive[1700:]], *JSON, "--input-format", "tar", "--label", "stream")
+                    self.assert_members(fed, "stream", expected)
+
+    def test_a_last_member_that_lacks_only_its_padding_is_verified_and_its_archive_is_incomplete(self):
+        for last in ("b", "a.log"):
+            files = {"first": text(90, 3), last: self.SMALL[last]}
+            archive = tar(files)
+            end = 1024 + 512 + len(files[last])
+            for size in (end - 1, end, end + 1, -(-end // 512) * 512 - 1):
+                with self.subTest(last=last, size=size - end):
+                    for ended in (run(*JSON, self.file("x.tar", archive[:size])), run(*JSON, stdin_bytes=archive[:size])):
+                        self.assertEqual((ended.status, ended.result["complete"]), (1, False), ended)
+                        self.assertIn("ends early", ended.stderr)
+                        whole = files if size >= end else {"first": files["first"]}
+                        self.assert_counts(ended.result, b"".join(whole.values()))
+
+    def test_a_pax_header_of_up_to_one_mib_is_read_and_a_larger_one_is_refused(self):
+        for size, is_read in ((1000, True), (90_000, True), (1_200_000, False)):
+            records = [b"comment=" + b"x" * 80_000] * (size // 80_000) + [b"comment=" + b"x" * (size % 80_000)]
+            archive = tar({"a": text(700)})[:1536] + pax(*records) + tar({"b": text(60, 2)})
+            with self.subTest(size=size):
+                if is_read:
+                    self.assert_read("x.tar", archive, in_tar(archive))
+                    continue
+                for ended in (run(*JSON, self.file("x.tar", archive)), run(*JSON, stdin_bytes=archive)):
+                    self.assertEqual((ended.status, ended.result["bytes"], ended.result["inputs"][0]["error_kind"]), (1, 700, "refused"), ended)
+                    self.assertIn("more than 1 MiB, which is the limit, at offset 1536", ended.stderr)
 
     def test_other_data_after_the_end_is_reported(self):
         ended = run(*JSON, self.file("x.tar", tar(self.SMALL) + b"something else" * 100))
@@ -714,11 +760,105 @@ class Zip(ArchiveTest):
                 damaged = bytearray(archive)
                 damaged[at] ^= 1
                 for ended in (run(*JSON, self.file("x.zip", bytes(damaged))), run(*JSON, stdin_bytes=bytes(damaged))):
-                    if at == directory + 42 and ended.result["complete"]:
-                        self.assert_counts(ended.result, text(700) + text(60, 2))  # a stream hides positions of headers
-                        continue
                     self.assertEqual(ended.status, 1, ended)
                     self.assertRegex(ended.stderr, words)
+
+    def archives_of_real_tools(self):
+        """By Python (with and without lengths after the members), zip, 7z and bsdtar."""
+        root = self.tree({"a": text(700), "b": text(60, 2), "empty": b""})
+        made = {"zipfile": zipped({"a": text(700), "b": text(60, 2)}), "zipfile > pipe": zipped_to_pipe({"a": text(700), "b": text(60, 2)})}
+        commands = {"zip": ["zip", "-q", "-", "a", "b"], "zip -fd": ["zip", "-q", "-fd", "x.zip", "a", "b", "empty"],
+                    "zip -0": ["zip", "-q", "-0", "x.zip", "a", "b"], "7z": ["7z", "a", "-bd", "-tzip", "x.zip", "a", "b", "empty"],
+                    "bsdtar": ["bsdtar", "--format", "zip", "-cf", "-", "a", "b", "empty"]}
+        for name, command in commands.items():
+            if shutil.which(command[0]):
+                (root / "x.zip").unlink(missing_ok=True)
+                written = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, check=True).stdout
+                made[name] = (root / "x.zip").read_bytes() if (root / "x.zip").exists() else written
+        return made
+
+    def test_what_a_file_is_refused_for_is_refused_from_a_pipe_too(self):
+        """Every byte of local headers, descriptors and directory differs in turn, or there is a gap: libarchive skips gaps of
+        a stream, and never compares it with the directory."""
+        for name, archive in self.archives_of_real_tools().items():
+            self.assert_read("x.zip", archive, in_zip(archive))
+            directory = archive.index(b"PK\1\2")
+            with zipfile.ZipFile(io.BytesIO(archive)) as opened:
+                members = opened.infolist()
+            changed = []
+            for each in members:
+                at = each.header_offset
+                fields = 30 + sum(int.from_bytes(archive[at + k : at + k + 2], "little") for k in (26, 28))
+                end = at + fields + each.compress_size
+                following = 16 if each.flag_bits & 8 else 0
+                changed += [(place, archive[:place] + bytes([archive[place] ^ bit]) + archive[place + 1 :])
+                            for place in (*range(at, at + fields), *range(end, end + following)) for bit in (1, 0x40)]
+                changed += [(at, archive[:at] + b"\1" * size + archive[at:]) for size in (1, 12, 40) if at > 0]
+            changed += [(place, archive[:place] + bytes([archive[place] ^ bit]) + archive[place + 1 :])
+                        for place in range(directory, directory + 46 + len(members[0].filename)) for bit in (1, 0x40)]
+            for place, data in sampled(changed, 3):
+                with self.subTest(tool=name, place=place):
+                    as_file, as_pipe = run(*JSON, "--input-format", "zip", self.file("x.zip", data)), run(*JSON, "--input-format", "zip", stdin_bytes=data)
+                    if as_file.result["complete"]:  # unused fields
+                        continue
+                    self.assertEqual((as_pipe.status, as_pipe.result["complete"]), (1, False), (as_file.stderr, as_pipe))
+
+    def test_a_member_whose_sizes_method_or_name_differ_from_the_directory_is_damage_and_so_is_a_gap(self):
+        for archive in (zipped({"a": text(700), "b": text(60, 2)}, zipfile.ZIP_STORED), zipped_to_pipe({"a": text(700), "b": text(60, 2)})):
+            directory, second = archive.index(b"PK\1\2"), archive.index(b"PK\3\4", 4)
+            cases = {directory + 10: "methods|cannot be|compress", directory + 20: "sizes|belong to no member|overlap|compressed size",
+                     directory + 24: "sizes|belong to no member|does not match its entry|wrong size", directory + 46: "names"}
+            for at, words in cases.items():
+                with self.subTest(at=at - directory):
+                    self.assert_damaged(archive[:at] + bytes([archive[at] ^ 1]) + archive[at + 1 :], words, a=700, b=60, both=760)
+            wide = archive[:second] + b"gap!" + archive[second:]
+            end = wide.index(b"PK\5\6")
+            entry = wide.index(b"PK\1\2", directory + 8)
+            moved = bytearray(wide)
+            moved[end + 16 : end + 20] = (directory + 4).to_bytes(4, "little")
+            moved[entry + 42 : entry + 46] = (second + 4).to_bytes(4, "little")
+            self.assert_damaged(bytes(moved), "4 bytes belong to no member|20 bytes belong to no member", a=700, b=60, both=760)
+
+    def test_a_zip_that_begins_with_the_marker_of_a_single_part_is_read(self):
+        """Offsets count the marker, or do not."""
+        archive = zipped({"a": text(700)})
+        directory, end = archive.index(b"PK\1\2"), archive.index(b"PK\5\6")
+        counted = bytearray(b"PK00" + archive)
+        counted[4 + end + 16 : 4 + end + 20] = (directory + 4).to_bytes(4, "little")
+        counted[4 + directory + 42 : 4 + directory + 46] = (4).to_bytes(4, "little")
+        for data in (b"PK00" + archive, bytes(counted)):
+            for name in ("x.zip", "x"):
+                self.assert_read(name, data, in_zip(archive))
+
+    def test_an_empty_member_is_empty_whatever_its_method(self):
+        for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+            with self.subTest(method=method):
+                archive = zipped({"a": text(700), "empty": b"", "b": text(60, 2), "last": b""}, method)
+                self.assert_read("x.zip", archive, in_zip(archive))
+        stated = bytearray(zipped({"a": text(700)}, zipfile.ZIP_LZMA))  # as empty, but it has a text
+        for at in (22, stated.index(b"PK\1\2") + 24):
+            stated[at : at + 4] = bytes(4)
+        self.assert_damaged(bytes(stated), "does not match its entry|wrong size|lzma", a=700)
+
+    @NEEDS_7Z
+    def test_members_of_every_method_that_7z_writes_are_read(self):
+        root = self.tree({"a": text(3000), "b": noise(5000)})
+        for method in sampled(("PPMd", "xz", "LZMA", "BZip2", "Deflate", "Copy"), 3):
+            with self.subTest(method=method):
+                archive = root / f"{method}.zip"
+                subprocess.run(["7z", "a", "-bd", "-tzip", f"-mm={method}", archive, "a", "b"], cwd=root, stdout=subprocess.DEVNULL, check=True)
+                self.assert_read("x.zip", archive.read_bytes(), [("a", text(3000)), ("b", noise(5000))])
+
+    @NEEDS_7Z
+    def test_a_member_by_a_method_that_is_not_read_is_refused_with_a_command_that_reads_it(self):
+        root = self.tree({"a.log": text(3000), "b.log": text(60, 2)})
+        for kind, options in (("zip", ("-tzip", "-mm=Deflate64")), ("7z", ("-m0=Deflate64",))):
+            archive = self.folder / f"x.{kind}"
+            subprocess.run(["7z", "a", "-bd", *options, archive, "a.log", "b.log"], cwd=root, stdout=subprocess.DEVNULL, check=True)
+            ended = run(*JSON, archive)
+            self.assertEqual((ended.status, ended.result["inputs"][0]["error_kind"]), (1, "refused"))
+            command = re.search("try (7z x -so) FILE", ended.stderr).group(1).split()
+            self.assert_counted(run(*JSON, stdin_bytes=subprocess.run([*command, archive], stdout=subprocess.PIPE).stdout), text(3000) + text(60, 2))
 
     def test_members_that_the_directory_does_not_list_and_entries_that_share_a_local_header_are_damage(self):
         archive = zipped({"a": text(700)})
@@ -942,11 +1082,29 @@ class Cpio(ArchiveTest):
         self.assertIn("does not match its checksum", ended.stderr)
         self.assert_counts(ended.result, text(60, 2))
 
-    def test_a_second_archive_after_the_first_is_an_error(self):
+    def test_archives_in_sequence_are_read_as_one_with_any_zeros_between(self):
+        """An initial RAM disk: the oracle is what cpio lists in each of them."""
+        early = {"early/a": text(700), "early/b": noise(300_000)}
+        shutil.rmtree(self.folder / "tree", ignore_errors=True)
+        for first, second in sampled((("newc", "newc"), ("newc", "crc"), ("crc", "odc"), ("odc", "bin"), ("bin", "newc")), 2):
+            archives = [self.cpio(first, early), self.cpio(second)]
+            for zeros in sampled((0, 4, 512, 3000, 600_000), 2):
+                with self.subTest(first=first, second=second, zeros=zeros):
+                    archive = bytes(zeros).join([*archives, archives[0]])
+                    members = [*early.items(), *FILES.items(), *early.items()]
+                    self.assert_read("x.cpio", archive, members)
+                    self.assert_read("initrd", gzip.compress(archive), members)
+
+    def test_a_second_archive_that_is_damaged_or_cut_is_an_error_at_its_offset(self):
         archive = self.cpio("newc")
-        ended = run(*JSON, self.file("x.cpio", archive + archive))
+        for second in (archive[: len(archive) // 2], archive.replace(b"TRAILER!!!", b"TRAIL")):
+            ended = run(*JSON, self.file("x.cpio", archive + second))
+            self.assertEqual((ended.status, ended.result["complete"]), (1, False), ended)
+            self.assertGreaterEqual(int(re.search("at offset ([0-9]+)", ended.stderr).group(1)), len(archive))
+        ended = run(*JSON, self.file("x.cpio", archive + bytes(512) + gzip.compress(archive)))
         self.assertEqual(ended.status, 1, ended)
         self.assertIn("holds other data after its end", ended.stderr)
+        self.assert_counts(ended.result, b"".join(FILES.values()))
 
     def test_text_that_begins_like_cpio_is_text(self):
         for data in (b"0707011234 a telephone number\n", b"070707 another\n", b"\xc7q", b"q\xc7a va\n" * 20):

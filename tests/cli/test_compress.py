@@ -48,6 +48,18 @@ class Compress(CommandTest):
             self.assert_counted(ended, inner * 2)
             self.assertEqual([each["bytes"] for each in ended.result["inputs"]], [len(inner)] * 2)
 
+    def test_zero_padding_after_the_codes_is_read_as_gzip_reads_it(self):
+        for data in (text(3000), text(400_000)):
+            encoded = compressed(data)
+            for zeros in sampled((*range(1, 20), 100, 511, 10_240, 200_000), 5):
+                expected = decoded_by_gzip(encoded + bytes(zeros))
+                self.assertEqual(expected, data + bytes(len(expected) - len(data)))
+                with self.subTest(zeros=zeros):
+                    self.assert_read(encoded + bytes(zeros), expected)
+        archive = compressed(tar({"a.log": text(30_000)}))
+        for zeros in (1, 7, 512, 10_240):
+            self.assert_counted(run(*JSON, stdin_bytes=archive + bytes(zeros)), text(30_000))
+
     def test_a_file_named_z_must_be_in_the_format(self):
         ended = run(*JSON, self.file("data.Z", text(100)))
         self.assertEqual(ended.status, 1)

@@ -24,7 +24,7 @@ RECORD = ".gpuhist-filter.jsonl"
 
 def units_of(frames, hurt, unit="line"):
     """(bytes, whether all of its text is intact) of each unit. Every damaged frame was decoded as a whole; the gap after
-    it ends a unit."""
+    it ends a unit, and cuts the line or record after it."""
     made, current, intact = [], b"", True
 
     def end():
@@ -44,6 +44,7 @@ def units_of(frames, hurt, unit="line"):
         if number in hurt:
             intact = False
             end()
+            intact = isinstance(unit, int)
     end()
     return made
 
@@ -167,6 +168,15 @@ class Standard(DamageTest):
                 else:
                     self.assert_salvaged(ended, expected)
 
+    def test_both_halves_of_a_line_that_damage_cuts_are_dropped(self):
+        first, damaged, last = b"one\ntwo, be", b"gin to e", b"nd\nthree\n"
+        for tool, suffix in (("zstd", "zst"), ("gzip", "gz"), ("bzip2", "bz2"), ("lzip", "lz")):
+            whole = [subprocess.run([tool, "-c"], input=each, stdout=subprocess.PIPE, check=True).stdout for each in (first, damaged, last)]
+            encoded = whole[0] + hurt_at(whole[1], len(whole[1]) - 8) + whole[2]
+            for stdin_bytes, inputs in ((encoded, ()), (None, (self.file("a." + suffix, encoded),))):
+                with self.subTest(tool=tool, inputs=inputs):
+                    self.assert_salvaged(filtered("--skip-damage", *ALL, *inputs, stdin_bytes=stdin_bytes), b"one\nthree\n")
+
     def test_a_line_that_is_cut_by_the_end_of_a_truncated_input_is_dropped(self):
         frames = [b"one\ntwo\nthr", b"ee\nfour\n"]
         encoded = b"".join(map(zstd, frames))
@@ -250,7 +260,7 @@ class Reports(DamageTest):
 
 class Held(DamageTest):
     def test_text_is_held_until_its_frame_is_verified(self):
-        frames = [b"one\n", b"two\n" * 50_000, b"three\n"]
+        frames = [b"one\n", b"two\n" * 50_000, b"three\nfour\n"]
         encoded = [zstd(each) for each in frames]
         with Running("filter", "--skip-damage", *ALL, engine=None, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
             running.process.stdin.write(encoded[0] + encoded[1][:-2])
@@ -258,7 +268,7 @@ class Held(DamageTest):
             self.assertEqual(running.process.stdout.readline(), b"one\n")
             running.process.stdin.write(encoded[1][-2:-1] + bytes([encoded[1][-1] ^ 1]) + encoded[2])
             running.process.stdin.close()
-            self.assertEqual(running.process.stdout.read(), b"three\n")
+            self.assertEqual(running.process.stdout.read(), b"four\n")
             self.assertEqual(running.process.wait(), 1)
 
     def test_long_frames_are_spilled_and_a_full_disk_ends_the_run(self):

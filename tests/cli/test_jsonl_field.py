@@ -62,13 +62,16 @@ def placed(data, field="text"):
 
 # ---- data ------------------------------------------------------------------------------------------------------------
 
+NOT_A_NUMBER = "malformed JSON: NaN or Infinity, which JSON does not have; write null"
 FAULTS = {
     b"not JSON": "malformed JSON",
     b'{"text":"x"} {}': "malformed JSON",
     b'{"text":"x",}': "malformed JSON",
     b'{"text":"tab\there"}': "malformed JSON",
     b'{"text":"\\x"}': "malformed JSON",
-    b'{"text":"x","n":NaN}': "malformed JSON",
+    b'{"text":"x","n":NaN,}': "malformed JSON",
+    json.dumps({"text": "x", "n": float("nan")}).encode(): NOT_A_NUMBER,
+    json.dumps({"n": [1e400, -float("inf"), 1.5], "text": "\ud800"}).encode(): NOT_A_NUMBER,
     b'{"text":"x","n":01e999}': "malformed JSON",
     b'{"text":"a\0b"}': "malformed JSON",
     b"\xef\xbb\xbf" + b'{"text":"x"}': "begins with a byte order mark",
@@ -92,6 +95,7 @@ GOOD = [
     b'{"text":"last\\n77\\n","id":1e999,"big":[-123456789012345678901234567890]}',
     b'{"other":"\\ud800","text":"\\ud83d\\ude0012"}',
     b'{"a":' + b"[" * 900 + b"]" * 900 + b',"text":"999"}',
+    b'{"text":"NaN Infinity","Infinity":"1","n":null}',
     b'{"t\\u0065xt":"\\u0031\\u00e9\\u0000"}',
 ]
 

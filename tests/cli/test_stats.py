@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from support import CommandTest, Running, feed, main, run, run_fed, text, unread, wait_until, zstd
+from support import CommandTest, Running, feed, main, noise, run, run_fed, text, unread, wait_until, zstd
 
 JSON = ("--format", "json", "--stats")
 MIB = 1 << 20
@@ -63,8 +63,23 @@ class Facts(CommandTest):
         stats = self.stats(self.file("a.zst", zstd(text(1000)) + zstd(text(2000))))
         self.assertEqual(
             stats["decompression"],
-            "2 frames, up to 1 decoder at once; 1 input in one piece: a single frame, or too short to split",
+            "2 frames, up to 1 decoder at once; 1 input in one piece: its frames are too short to split it",
         )
+
+    def test_the_statistics_call_an_input_a_single_frame_only_if_it_has_one_frame(self):
+        writers = {"lzip": "members found by their headers and trailers", "zstd": "frames found by the sizes of their blocks"}
+        for tool, manner in writers.items():
+            long, short = (subprocess.run([tool, "-c"], input=each, stdout=subprocess.PIPE, check=True).stdout
+                           for each in (noise(400_000), text(1000)))
+            for content, frames, expected in (
+                (long, 1, "in one piece: a single frame"),
+                (short * 3, 3, "in one piece: its frames are too short to split it"),
+                (long * 2, 2, f"split: {manner}"),
+                (long * 3, 3, f"split: {manner}"),
+            ):
+                with self.subTest(tool=tool, expected=expected):
+                    words = f"^{frames} frames?, up to [123] decoders? at once; 1 input {expected}$"
+                    self.assertRegex(self.stats(self.file("a", content))["decompression"], words)
 
     def test_the_statistics_name_the_reason_if_windows_or_pass_through_keep_frames_in_order(self):
         data = text(400_000)

@@ -306,6 +306,32 @@ class Formats(CommandTest):
                     self.assert_counts(ended.result, data)
                     self.assertIn("is not a multiple of four bytes", reported["error"])
 
+    def test_zero_padding_of_bzip2_and_lzip_is_skipped(self):
+        data = text(40_000)
+        for kind in ("bzip2", "lzip"):
+            encoded = written(kind, data)
+            for zeros in sampled((1, 2, 3, 4, 5, 511, 10_240, 300_000), 3):
+                with self.subTest(kind=kind, zeros=zeros):
+                    self.assertEqual(unpacked(encoded + bytes(zeros), *READERS[kind]), data)
+                    self.assert_format_counted(kind, encoded + bytes(zeros), data)
+                    self.assert_format_counted(kind, (encoded + bytes(zeros)) * 3, data * 3)
+                    ended, reported = self.run_damaged(kind, encoded + bytes(zeros) + b"x")
+                    self.assert_counts(ended.result, data)
+                    self.assertIn(f"trailing data that is not {kind} where", reported["error"])
+                    self.assertIn(f"at compressed offset {len(encoded) + zeros}, ", reported["error"])
+            padded = packed(encoded, "dd", "bs=16k", "conv=sync", "iflag=fullblock", "status=none")
+            self.assert_format_counted(kind, padded, data)
+
+    def test_an_archive_that_bsdtar_pads_on_a_pipe_is_read(self):
+        data = text(40_000)
+        self.file("a.log", data)
+        for option in ("--bzip2", "--lzip", "--compress", "--gzip", "--xz"):
+            archive = packed(b"", "bsdtar", option, "-C", self.folder, "-cf", "-", "a.log")
+            self.assertTrue(archive.endswith(bytes(100)))
+            for ended in (run(*JSON, stdin_bytes=archive), run(*JSON, self.file("a.tar", archive))):
+                with self.subTest(option=option):
+                    self.assert_counted(ended, data)
+
     def test_truncated_frames_are_never_counted_and_a_block_of_xz_only_as_a_whole(self):
         data = text(2000)
         for kind in WRITERS:
@@ -361,6 +387,34 @@ class Formats(CommandTest):
                         self.assertEqual((ended.status, ended.result["bytes"]), (1, 0), ended)
                     elif ended.status == 0:
                         self.assert_counts(ended.result, expected)
+
+    def test_a_damaged_stream_that_begins_as_its_format_is_refused_on_a_pipe(self):
+        data = text(3000)
+        streams = {
+            "bzip2": [packed(data, "bzip2", "-c"), *map(bz2.compress, (b"", noise(5000)))],
+            "lzip": [packed(data, "lzip", "-c"), packed(b"", "lzip", "-c")],
+        }
+        for kind, encoded in ((kind, encoded) for kind in streams for encoded in streams[kind]):
+            for at in sampled(range(4, min(16, len(encoded))), 3):
+                for value in {0, ord("A"), encoded[at] ^ 1, encoded[at] ^ 0x80} - {encoded[at]}:
+                    damaged = encoded[:at] + bytes([value]) + encoded[at + 1 :]
+                    expected = unpacked(damaged, *READERS[kind])
+                    ended = run(*JSON, stdin_bytes=damaged)
+                    with self.subTest(kind=kind, encoded=encoded[:10], at=at, value=value):
+                        self.assertEqual(ended.result["inputs"][0]["format"], kind)
+                        if ended.status == 0:  # in a bit that the format ignores
+                            self.assert_counted(ended, expected)
+                        else:
+                            self.assertEqual(ended.status, 1)
+            for length in (6, 9, 13):
+                with self.subTest(kind=kind, encoded=encoded[:10], length=length):
+                    self.assertEqual(run(*JSON, stdin_bytes=encoded[:length]).status, 1)
+
+    def test_text_that_begins_with_the_letters_of_a_format_is_counted(self):
+        for data in (b"BZh9", b"BZh9 is not a format", b"BZh9\t\033[0m" + text(5000), b"LZIP", b"LZIP\nis a format",
+                     "LZIP für die Übung".encode("latin-1")):
+            with self.subTest(data=data[:20]):
+                self.assert_counted(run(*JSON, stdin_bytes=data), data)
 
     def test_skip_damage_resumes_at_the_next_frame(self):
         parts = [text(5000, seed) for seed in range(5)]

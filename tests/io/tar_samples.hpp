@@ -11,6 +11,17 @@
 
 namespace gpuhist::test {
 
+/// The header block with a valid checksum.
+inline std::string with_checksum(std::string block) {
+  block.replace(148, 8, "        ");
+  const unsigned sum = std::accumulate(block.begin(), block.end(), 0U, [](unsigned total, char each) {
+    return total + static_cast<unsigned char>(each);
+  });
+  char text[8];
+  std::snprintf(text, sizeof text, "%06o", sum);
+  return block.replace(148, 7, text, 7);
+}
+
 /// A header block: `type` is '0' for files, '1' hard links, '2' symbolic links, '5' directories. Without `magic` it is
 /// a header of the seventh edition of Unix.
 inline std::string tar_header(std::string_view name, std::size_t size, char type = '0', bool magic = true) {
@@ -27,15 +38,10 @@ inline std::string tar_header(std::string_view name, std::size_t size, char type
   put(116, "0000000");
   put(124, octal(size, 11));
   put(136, "00000000000");
-  put(148, "        ");
   block[156] = type;
   if (type == '1' || type == '2') put(157, "a");  // target of the link
   if (magic) put(257, std::string_view("ustar\00000", 8));
-  const unsigned sum = std::accumulate(block.begin(), block.end(), 0U, [](unsigned total, char each) {
-    return total + static_cast<unsigned char>(each);
-  });
-  put(148, octal(sum, 6) + '\0');
-  return block;
+  return with_checksum(block);
 }
 
 /// A member: header, bytes and padding.

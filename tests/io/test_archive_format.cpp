@@ -7,7 +7,9 @@
 
 #include <doctest/doctest.h>
 
+#include <random>
 #include <string>
+#include <string_view>
 
 using namespace gpuhist::io;
 using namespace gpuhist::test;
@@ -27,6 +29,21 @@ std::string refusal(std::string_view name, std::string_view head) {
 
 const std::string newc_header = "070701" + std::string(104, '0');
 
+// As GNU tar writes them: no magic, and fields of zeros where a label or the rest of a file has no value.
+std::string volume_label() {
+  return with_checksum(std::string("nightly").append(149, '\0') + "V" + std::string(355, '\0'));
+}
+
+std::string rest_of_file() {
+  std::string block = volume_label();
+  block.replace(124, 11, "00000001274");  // bytes of this volume
+  block[156] = 'M';
+  block.replace(369, 11, "00000024000");  // bytes of the volumes before
+  return with_checksum(block);
+}
+
+std::string old_header() { return tar_header("logs/a.log", 700, '\0', false); }
+
 }  // namespace
 
 TEST_CASE("archives are found by content") {
@@ -41,6 +58,49 @@ TEST_CASE("archives are found by content") {
   binary +=
       std::string(4, '\0') + std::string("\xA4\x81", 2) + std::string(12, '\0') + std::string("\2\0\0\0\0\0a\0", 8);
   CHECK(kind_of(binary) == archive_kind::cpio);
+}
+
+TEST_CASE("a tar header without magic is found by its checksum") {
+  CHECK(kind_of(old_header()) == archive_kind::tar);
+  CHECK(kind_of(tar_header("link", 0, '2', false)) == archive_kind::tar);
+  CHECK(kind_of(volume_label()) == archive_kind::tar);
+  CHECK(kind_of(rest_of_file()) == archive_kind::tar);
+  std::string spaced = old_header();  // as some old programs write numbers
+  spaced.replace(100, 8, std::string("   644 \0", 8));
+  spaced.replace(124, 12, "       1274 ");
+  CHECK(kind_of(with_checksum(spaced)) == archive_kind::tar);
+  CHECK(kind_of(with_checksum(std::string(100, 'n') + old_header().substr(100))) == archive_kind::tar);
+}
+
+TEST_CASE("a header without magic in which any byte differs is not tar") {
+  for (const std::string& header : {old_header(), volume_label(), rest_of_file()}) {
+    for (std::size_t at = 0; at < header.size(); ++at) {
+      if (at >= 148 && at < 156) continue;  // the checksum has several forms
+      for (const int change : {1, 0x10, 0x20, 0x80, 0xFF}) {
+        std::string other = header;
+        other[at] = static_cast<char>(other[at] ^ change);
+        CHECK_MESSAGE(kind_of(other) == archive_kind::none, at, ' ', change);
+      }
+    }
+  }
+}
+
+TEST_CASE("a valid checksum does not make tar of text, numbers, or records of a fixed size") {
+  std::mt19937 random(44);
+  for (const std::string_view letters :
+       {std::string_view("01234567"), std::string_view("01234567 "), std::string_view("01234567 \0", 10),
+        std::string_view("abc \n"), std::string_view("\0\1", 2), std::string_view("0\0", 2)}) {
+    for (int i = 0; i < 2000; ++i) {
+      std::string block(512, ' ');
+      for (char& each : block) each = letters[random() % letters.size()];
+      CHECK_MESSAGE(kind_of(with_checksum(block)) == archive_kind::none, letters);
+    }
+  }
+  for (std::size_t record = 1; record <= 128; ++record) {  // zeros between fields, as in a core file or a database
+    std::string block(512, '\0');
+    for (std::size_t at = 0; at < block.size(); at += record) block[at] = static_cast<char>('0' + at % 8);
+    CHECK_MESSAGE(kind_of(with_checksum(block)) == archive_kind::none, record);
+  }
 }
 
 TEST_CASE("text is never an archive") {
@@ -59,8 +119,9 @@ TEST_CASE("one line of text decides, and more bytes do not change a decision") {
   CHECK_FALSE(is_undecided_archive(bytes_of("hello\n")));
   CHECK_FALSE(is_undecided_archive(bytes_of("\n")));
   CHECK_FALSE(is_undecided_archive(bytes_of(std::string(108, 'x'))));
-  for (const std::string& whole : {tar_header("a", 1), newc_header, std::string("PK\3\4"), std::string(600, '\0'),
-                                   std::string("PK then text that goes on and on\n"), std::string(512, '0')}) {
+  for (const std::string& whole :
+       {tar_header("a", 1), old_header(), volume_label(), rest_of_file(), newc_header, std::string("PK\3\4"),
+        std::string(600, '\0'), std::string("PK then text that goes on and on\n"), std::string(512, '0')}) {
     for (std::size_t size = 0; size <= whole.size(); ++size) {
       const auto head = bytes_of(whole).first(size);
       if (!is_undecided_archive(head)) CHECK(detect_archive(head) == kind_of(whole));
@@ -82,13 +143,12 @@ TEST_CASE("a suffix promises an archive, with or without compression") {
 }
 
 TEST_CASE("a name admits content that is not certain by itself, and refuses other content") {
-  const std::string old_tar = tar_header("a", 1, '0', false);
-  CHECK(kind_of(old_tar) == archive_kind::none);
-  CHECK(settle_archive("a.tar", bytes_of(old_tar)) == archive_kind::tar);
-  CHECK(settle_archive("a", bytes_of(old_tar)) == archive_kind::none);
+  const std::string odd_tar = tar_header("a\nb", 1, '0', false);  // a name that looks like lines of text
+  CHECK(settle_archive("a.tar", bytes_of(odd_tar)) == archive_kind::tar);
+  CHECK(settle_archive("a", bytes_of(odd_tar)) == archive_kind::none);
   CHECK(settle_archive("a.tar", bytes_of(tar_end())) == archive_kind::tar);
   CHECK(settle_archive("a", bytes_of(tar_end())) == archive_kind::none);
-  std::string damaged = old_tar;
+  std::string damaged = odd_tar;
   damaged[0] = 'b';
   CHECK(refusal("a.tar", damaged).starts_with("is named .tar but does not hold a tar archive"));
   CHECK(refusal("a.tar.gz", "").starts_with("is named .tar but is empty"));

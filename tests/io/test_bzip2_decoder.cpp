@@ -88,8 +88,7 @@ TEST_CASE("bzip2: input that is not bzip2 and data after the last stream have di
   CHECK(error_of(vector_of("BZh0")) ==
         "stream 1 is damaged (its header has an invalid block size) at compressed offset 4, decompressed offset 0");
   const byte_vector stream = bzip2_stream_of(sample_text(10));
-  for (const std::string_view junk :
-       {std::string_view("junk"), std::string_view("BZ junk"), std::string_view("\0", 1)}) {
+  for (const std::string_view junk : {std::string_view("junk"), std::string_view("BZ junk"), std::string_view("\1")}) {
     CHECK(error_of(joined(stream, vector_of(junk))) ==
           "trailing data that is not bzip2 where stream 2 would begin, at compressed offset " +
               std::to_string(stream.size()) + ", decompressed offset 10");

@@ -53,9 +53,30 @@ TEST_CASE("formats are found by content") {
 }
 
 TEST_CASE("content without a complete magic number is raw, even if it begins like one") {
-  for (const std::string_view text : {"", "a", "BZh", "BZh9 is ", "BZh91AX&", "\x28\xB5\x2F", "\x60\x2A\x4D\x18", "xz",
-                                      "7zXZ", "LZIP", "LZIP is", "LZIP\n", "\x89LZO"}) {
+  for (const std::string_view text :
+       {"", "a", "BZh", "BZh9 is ", "BZh91AX&", "BZh9\n\033[0m is text", "\x28\xB5\x2F", "\x60\x2A\x4D\x18", "xz",
+        "7zXZ", "LZIP", "LZIP is", "LZIP\n", "LZIP f\xFCr Text", "\x89LZO"}) {
     CHECK_MESSAGE(detect(bytes_of(text)).name == "raw", text);
+  }
+}
+
+TEST_CASE(
+    "whatever byte of their head is damaged or missing, bzip2 and lzip are recognised by the letters they begin with") {
+  // as bzip2 -9, bzip2 < /dev/null and lzip write them
+  constexpr std::string_view bzip2_stream("BZh91AY&SY\x94\xC5\x9A\x33\x00\x00", 16);
+  constexpr std::string_view empty_bzip2_stream("BZh9\x17\x72\x45\x38\x50\x90\x00\x00\x00\x00", 14);
+  constexpr std::string_view lzip_member("LZIP\x01\x0C\x00\x30\xC8\x41\x20\x6F\x6E\x65\x20\x74", 16);
+  for (const std::string_view whole : {bzip2_stream, empty_bzip2_stream, lzip_member}) {
+    const std::string_view name = detect(bytes_of(whole)).name;
+    CHECK(name == (whole.starts_with("BZh") ? "bzip2" : "lzip"));
+    for (std::size_t at = 4; at < whole.size(); ++at) {
+      for (int value = 0; value < 256; ++value) {
+        std::string damaged(whole);
+        damaged[at] = static_cast<char>(value);
+        CHECK_MESSAGE(detect(bytes_of(damaged)).name == name, "byte ", at, " is ", value);
+      }
+      if (at > 4) CHECK_MESSAGE(detect(bytes_of(whole.substr(0, at))).name == name, at, " bytes");
+    }
   }
 }
 
@@ -131,7 +152,9 @@ TEST_CASE("only readable formats can be forced") {
 TEST_CASE("more bytes do not change a decision, and only a partial magic number is undecided") {
   for (const std::string_view full :
        {zstd_head, skippable_head, gzip_head, bzip2_head, xz_head, lz4_head, legacy_lz4_head, lzip_head, lzop_head,
-        std::string_view("BZh9 is text"), std::string_view("LZIP is text")}) {
+        std::string_view("BZh9 is text"), std::string_view("LZIP is text"),
+        std::string_view("LZIP is text of more bytes"), std::string_view("BZh9 has a late control character \1"),
+        std::string_view("BZh9 has one: \1"), std::string_view("BZh91AY is a number")}) {
     for (std::size_t length = 0; length <= full.size(); ++length) {
       const auto head = bytes_of(full.substr(0, length));
       if (!is_undecided(head)) CHECK(&detect(head) == &detect(bytes_of(full)));

@@ -135,12 +135,22 @@ TEST_CASE("numbers that no double can hold are values of other fields") {
       CHECK(fault_in("{\"text\":\"x\",\"b\":" + (before + number) + ",\"c\":1e999}") == field_fault::not_json);
     }
   }
-  for (const char* number : {"01", "-", "1.", ".5", "1e", "1e+", "--1", "1e--5", "+1", "-01", "0x10", "1.e5", "NaN",
-                             "Infinity", "-Infinity"}) {
+  for (const char* number : {"01", "-", "1.", ".5", "1e", "1e+", "--1", "1e--5", "+1", "-01", "0x10", "1.e5", "NaN0",
+                             "0NaN", "--Infinity", "+Infinity", "nan", "inf", "Infinite"}) {
     CAPTURE(number);
     CHECK(fault_in("{\"text\":\"x\",\"b\":"s + number + "}") == field_fault::not_json);
     CHECK(fault_in("{\"text\":\"x\",\"a\":1e999,\"b\":"s + number + "}") == field_fault::not_json);
   }
+}
+
+TEST_CASE("NaN and Infinity are named as the fault of a line that is JSON otherwise, and are text in strings") {
+  for (const char* number : {"NaN", "Infinity", "-Infinity", "[1,NaN,1e999]", R"({"a":[-Infinity,"\ud800"]})"}) {
+    CAPTURE(number);
+    CHECK(fault_in("{\"text\":\"x\",\"b\":"s + number + "}") == field_fault::not_a_number);
+    CHECK(fault_in("{\"text\":"s + number + ",\"a\":1e999}") == field_fault::not_a_number);
+    CHECK(fault_in("{\"text\":\"x\",\"b\":"s + number + ",}") == field_fault::not_json);
+  }
+  CHECK(value_in(R"({"NaN":1e999,"text":"NaN, Infinity","b":[]})") == "NaN, Infinity");
 }
 
 TEST_CASE("half a surrogate pair is a fault of the value, and ignored in other fields") {

@@ -113,8 +113,7 @@ TEST_CASE("lzip: input that is not lzip and data after the last member have diff
   CHECK(error_of(make_lzip, vector_of("plain text")) ==
         "is not lzip data: there is no lzip magic number at its start, at compressed offset 0, decompressed offset 0");
   const byte_vector member = lzip_member_of(sample_text(10));
-  for (const std::string_view junk :
-       {std::string_view("junk"), std::string_view("LZ junk"), std::string_view("\0", 1)}) {
+  for (const std::string_view junk : {std::string_view("junk"), std::string_view("LZ junk"), std::string_view("\1")}) {
     CHECK(error_of(make_lzip, joined(member, vector_of(junk))) ==
           "trailing data that is not lzip where member 2 would begin, at compressed offset " +
               std::to_string(member.size()) + ", decompressed offset 10");

@@ -88,12 +88,10 @@ TEST_CASE("two zero blocks are an end mark, and so is one zero block at the end 
   CHECK_FALSE(after(zero_block + zero_block.substr(1)).has_end_mark());
 }
 
-TEST_CASE("an archive may follow the two zero blocks of another one, but not a single zero block") {
-  CHECK(after(zero_block + zero_block + tar_header("b", 0)).has_member());
-  const tar_headers headers = after(zero_block + tar_header("b", 0));
-  CHECK_FALSE(headers.has_member());
-  REQUIRE(headers.first_error());
-  CHECK(headers.first_error()->at == 0);  // the zero block
+TEST_CASE("a member may follow any number of zero blocks") {
+  for (const std::string& zeros : {zero_block, zero_block + zero_block, zero_block + zero_block + zero_block}) {
+    CHECK(after(zeros + tar_header("b", 0)).has_member());
+  }
 }
 
 TEST_CASE("input that ends within a header, or before the member of a special header, is not the end of an archive") {

@@ -47,6 +47,7 @@ class damage_oracle {
       if (!each.is_damaged) continue;
       verified_ = false;
       end();
+      verified_ = false;  // the begin of the next unit is missing
     }
     end();
     return std::move(made_);

@@ -76,6 +76,7 @@ struct compressed_inputs::compressed_input {
   std::uint64_t text_bytes = 0;         // of retired groups, up to the one that ends the input
   std::uint64_t compressed_bytes = 0;   // up to the end of these groups
   bool has_ended = false;               // a retired group ends the input, or must be decoded again
+  std::uint64_t frames = 0;             // of these groups, if the host decoded them
   std::uint64_t groups = 0;
   bool on_device = false;           // a device may decode its groups
   std::uint64_t device_groups = 0;  // collected for a device

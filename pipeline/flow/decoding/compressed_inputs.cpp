@@ -22,8 +22,9 @@ std::string compressed_inputs::manner_of(const compressed_input& input) const {
   }
   if (input.device_groups > 0) return "on the device, in groups of frames";
   if (input.in_parts) return "in parts that several threads decode";
-  if (input.groups > 1 && (input.divider->frames() > 1 || splitter.is_lost())) return "split: " + manner;
-  return "in one piece: " + (splitter.is_lost() ? manner : "a single frame, or too short to split");
+  if (input.groups > 1 && (input.frames > 1 || splitter.is_lost())) return "split: " + manner;
+  if (splitter.is_lost()) return "in one piece: " + manner;
+  return input.frames > 1 ? "in one piece: its frames are too short to split it" : "in one piece: a single frame";
 }
 
 compressed_inputs::compressed_inputs(const settings& options, const executors& executor_set, decode_contexts& contexts,
@@ -324,6 +325,7 @@ void compressed_inputs::retire_oldest(compressed_input& input) {
     return;
   }
   input.text_bytes += oldest->end.text_bytes;
+  input.frames += oldest->frames_ended - std::min(oldest->frames_ended, oldest->start.frames);
   input.compressed_bytes = oldest->end.compressed_bytes.value_or(input.compressed_bytes);
   input.has_ended = oldest->end.failure != nullptr;
 }

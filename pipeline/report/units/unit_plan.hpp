@@ -36,8 +36,8 @@ struct filtering {
   };
 
   kept units = kept::selected;
-  /// Text is observed when it has been verified or found damaged, and units with damaged text, or before or at a gap
-  /// that cuts them, are not kept.
+  /// Text is observed when it has been verified or found damaged, and units with damaged text are not kept: neither
+  /// what was decoded of them, nor the line or record that a gap cuts, before it and after it.
   bool drops_unverified = false;
   std::size_t in_memory = std::size_t{16} << 20U;  ///< bytes of a unit that is not complete; more are spilled
   spill_folder spilled_to{};

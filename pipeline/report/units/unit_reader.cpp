@@ -54,11 +54,11 @@ std::size_t unit_reader::take_until(std::span<const std::byte> text, bool verifi
   verified_ = verified;
   selected_ = 0;
   if (in_head_) text = text.subspan(extend_head(text));
-  if (place_.bytes > 0) {
+  if (has_open()) {
     const std::size_t rest = rest_of_open(text);
     extend_open(text.first(rest));
     text = text.subspan(rest);
-    if (open_is_complete()) close_open();
+    if (place_.bytes > 0 && open_is_complete()) close_open();
   }
   const auto is_enough = [&] {
     return selected_ >= most.selected || (kept_ && kept_->ready_bytes() >= most.kept_bytes);
@@ -105,6 +105,7 @@ void unit_reader::note_gap() {
   has_gaps_ = true;
   if (std::exchange(in_head_, false)) gap_after_head_ = true;
   cut_open();
+  if (drops_unverified() && !meter_.plan().shape.bytes) open_is_verified_ = false;
   flush();
 }
 
@@ -258,7 +259,7 @@ void unit_reader::extend_open(const part_of_unit& part) {
 // Text of the open unit may be missing.
 void unit_reader::cut_open() {
   if (place_.bytes == 0) return;
-  if (kept_ && meter_.plan().filter->drops_unverified) open_is_verified_ = false;
+  if (drops_unverified()) open_is_verified_ = false;
   close_open();
 }
 
@@ -319,8 +320,10 @@ void unit_reader::advance(std::uint64_t newlines) {
   place_.bytes = 0;
 }
 
+bool unit_reader::drops_unverified() const { return kept_ && meter_.plan().filter->drops_unverified; }
+
 // Whether units with such text are dropped, whatever the condition.
-bool unit_reader::rejects(bool verified) const { return kept_ && meter_.plan().filter->drops_unverified && !verified; }
+bool unit_reader::rejects(bool verified) const { return drops_unverified() && !verified; }
 
 void unit_reader::reject(const counted_unit& found) {
   run_.reject(found, *out_);

@@ -54,8 +54,8 @@ class unit_reader final : public input_observer {
   /// Precondition: unit_meter::pieces().
   std::size_t take_pieces(const gpu::cuda::units::piece_rows& pieces, std::size_t from, bool verified) override;
 
-  /// The open unit ends here, and the next text begins a unit. The rest of the open unit may be missing, so
-  /// filtering::drops_unverified drops it.
+  /// The open unit ends here, and the next text begins a unit. The rest of the open unit may be missing, and the begin
+  /// of the next line or record, so filtering::drops_unverified drops both.
   void note_gap() override;
   void end(ending how) override;
   void follow(std::unique_ptr<input_observer> earlier) override;
@@ -91,6 +91,7 @@ class unit_reader final : public input_observer {
   std::size_t extend_head(std::span<const std::byte> text);
   std::size_t extend_head(const gpu::cuda::units::piece_rows& pieces, std::size_t from);
   void continue_unit_of(unit_reader& earlier);
+  [[nodiscard]] bool has_open() const { return place_.bytes > 0 || !open_is_verified_; }
   [[nodiscard]] std::size_t rest_of_open(std::span<const std::byte> text) const;
   void extend_open(std::span<const std::byte> text);
   std::size_t extend_open(const gpu::cuda::units::piece_rows& pieces, std::size_t from);
@@ -101,6 +102,7 @@ class unit_reader final : public input_observer {
   void cut_open();
   void count_open(std::span<const std::byte> text, bool in_word);
   void count_open_value();
+  [[nodiscard]] bool drops_unverified() const;
   [[nodiscard]] bool rejects(bool verified) const;
   void judge();
   void reject(const counted_unit& found);
@@ -135,9 +137,9 @@ class unit_reader final : public input_observer {
   bool verified_ = false;  // the text that was passed last
   bool has_gaps_ = false;
 
-  unit_place place_{};  // of the open unit, or of the next one
-  bool open_is_verified_ = true;
-  gpu::tally open_;  // the counts of the open unit, by byte value
+  unit_place place_{};            // of the open unit, or of the next one
+  bool open_is_verified_ = true;  // false without text of the unit: its begin is missing
+  gpu::tally open_;               // the counts of the open unit, by byte value
   std::uint64_t open_words_ = 0;
   std::byte last_{};  // byte of the open unit
   gpu::host::utf8_meter open_utf8_{gpu::host::utf8_detail::code_points};
