@@ -294,12 +294,11 @@ std::string about_presets() {
   std::string text = wrapped(
       "A preset is the part of rules that others published for the quality of text corpora which counts of bytes, "
       "words and lines can express: buckets, and a condition that holds for a unit (a file, a line, a record) that "
-      "these rules remove. The rules that are not covered remove more.",
+      "these rules remove.",
       0);
   for (const preset& each : preset_table()) {
     text += "\n" + std::string(each.name) + ": " + std::string(each.summary) + "\n";
-    text += wrapped("From: " + std::string(each.source), 2);
-    text += wrapped("Covers: " + std::string(each.covers), 2);
+    text += wrapped("From: " + std::string(each.source) + ": " + std::string(each.covers), 2);
     for (const std::string_view definition : each.schemes) text += wrapped(definition, 2);
     text += wrapped("Removed if: " + std::string(each.drop_if), 2);
   }

@@ -1,6 +1,5 @@
 #include "config/size.hpp"
 
-#include "config/number_text.hpp"
 #include "config/quote.hpp"
 #include "config/usage_error.hpp"
 
@@ -92,7 +91,7 @@ std::chrono::milliseconds parse_duration(std::string_view text) {
 }
 
 std::string format_size(std::uint64_t bytes) {
-  if (bytes < 1024) return number_of(bytes, "byte");
+  if (bytes < 1024) return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
   constexpr std::array<std::string_view, 6> names = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   std::size_t unit = 0;
   double value = static_cast<double>(bytes) / 1024;

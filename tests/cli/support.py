@@ -336,16 +336,18 @@ class Running:
         return Ended(status, *streams)
 
 
-_WRONG_PLURAL = re.compile(r"(?<![\w.,/-])1 (?:[a-z]+ )?(?:bytes|lines|inputs|outputs|files|units|threads|frames|members|windows|results|slots|chunks|records|parts|times|pieces|groups|decoders|streams|classes|cores)\b(?!\.)")
+_NOUNS = ("byte", "line", "input", "output", "file", "unit", "thread", "frame", "member", "window", "result", "slot", "chunk", "record", "part",
+          "time", "piece", "group", "decoder", "stream", "core")  # fmt: skip
+_WRONG_PLURAL = re.compile(rf"(?<![\w.,/-])1 (?:more |new )?(?:{'|'.join(_NOUNS)})s\b(?!\.)")
 
 
 class Ended:
     def __init__(self, status, stdout, stderr):
-        wrong = _WRONG_PLURAL.search(stderr)  # of every message that a suite provokes
-        assert wrong is None, f"{wrong.group()!r} in a message: {stderr}"
         self.status = status
         self.stdout = stdout
         self.stderr = stderr.decode("utf-8", "backslashreplace")
+        wrong = _WRONG_PLURAL.search(self.stderr)  # of every message that a suite provokes
+        assert wrong is None, f"{wrong.group()!r} in a message: {self.stderr}"
 
     @property
     def documents(self):

@@ -200,7 +200,7 @@ class Usage(CommandTest):
             listed = re.search(r"names are (.*?), measures", ended)[1].split(", ")
             self.assertEqual(["words" in listed, "share" in listed, "mostly" in listed], [False, True, option == "--columns"])
             for name in listed:
-                status = run(*TABLE, "--utf8", option, name, self.paths[0], self.paths[1]).status
+                status = run(*TABLE, "--utf8", option, name, self.file("a", b"abc")).status
                 self.assertEqual(status, 0, (option, name))
         self.assertIn("did you mean mostly?", self.refused("--columns", "mosty"))
         self.assertIn("names are bytes, lines, words, malformed, measures", self.refused("--each", "line", "--where", "qqqqqq > 1"))

@@ -82,7 +82,7 @@ class Report(CommandTest):
         paths = [self.file("a", text(5_000)), self.file("b.zst", zstd(text(7_000, 2)))]
         for number, options in enumerate(([], ["-b", "letters,utf8"], ["--byte-counts"], ["--ignore-case", "-b", "alphabet"])):
             job = self.folder / f"job-{number}"
-            self.assertEqual(run("batch", *options, *paths, "--output-dir", job).status, 0)
+            self.assertEqual(run("batch", *options, *paths, "--output-dir", job, engine=None).status, 0)
             for name in FORMATS:
                 with self.subTest(options=options, format=name):
                     direct, shown = run(*options, "--format", name, *paths), report("--format", name, job)
@@ -466,7 +466,7 @@ class AlternatingRuns(CommandTest):
         ended = report("--format", "json", *ALL_SCHEMES, stdin_bytes=b"".join(all_lines[1][:1] + all_lines[0][1:] + all_lines[1][1:]))
         self.assertEqual(ended.status, 1)
         self.assert_counts(ended.result, b"".join(data[1]))
-        self.assertIn(f'standard input:3: "input_count" is 2, but there are 1 lines of inputs of run "{name}" before it', ended.stderr)
+        self.assertIn(f'standard input:3: "input_count" is 2, but there is 1 line of inputs of run "{name}" before it', ended.stderr)
         ended = report("--format", "json", *ALL_SCHEMES, stdin_bytes=b"".join(all_lines[0][:-1] + all_lines[1]))
         self.assertEqual(ended.status, 1)
         self.assert_counts(ended.result, b"".join(data[1]))

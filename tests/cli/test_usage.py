@@ -1,6 +1,7 @@
 """An invalid call is refused with a message that shows the valid forms. An input that cannot be read is named, and the
 others are counted."""
 
+import json
 import os
 import unittest
 
@@ -150,14 +151,16 @@ class InputsThatCannotBeRead(CommandTest):
         for scheme, command in commands.items():
             url = f"{scheme}://example.com/a.log"
             words = (f"{url}: No such file or directory: URLs are not read", command, "| gpuhist")
-            for arguments in ([url], ["filter", "--drop-if", "digit > 1", url], ["report", url], ["batch", url, "--output-dir", "out"],
+            for arguments in ([url], ["filter", "--drop-if", "digit > 1", url], ["report", url], ["batch", url, "--output-dir", f"out-{scheme}"],
                               ["repack", url, "-o", "x.zst"], ["--baseline", url, "--measures", "jsd", "-"]):  # fmt: skip
                 with self.subTest(arguments=arguments):
                     ended = run(*arguments, stdin_bytes=b"", engine=None, cwd=self.folder)
                     self.assertNotEqual(ended.status, 0)
-                    printed = ended.stderr + (self.folder / "out" / "files.jsonl").read_text() if arguments[0] == "batch" else ended.stderr
+                    if arguments[0] == "batch":
+                        [failed] = map(json.loads, (self.folder / f"out-{scheme}" / "errors.jsonl").read_text().splitlines())
+                        ended.stderr += f"{failed['name']}: {failed['error']}"
                     for word in words:
-                        self.assertIn(word, printed)
+                        self.assertIn(word, ended.stderr)
         (self.folder / "http:" / "a").mkdir(parents=True)
         self.file("http:/a/b.log", b"hello\n")
         self.assert_counted(run(*JSON, "http://a/b.log", cwd=self.folder), b"hello\n")
