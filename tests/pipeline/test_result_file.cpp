@@ -310,7 +310,9 @@ TEST_CASE("a file without results and an absent file are reported with one error
         std::vector<std::string>{" contains no result, only lines of other kinds" + remedy});
   CHECK(read(folder / "none").faults == std::vector<std::string>{(folder / "none") + ": No such file or directory"});
   CHECK(read(folder / "").faults ==
-        std::vector<std::string>{(folder / "") + ": not a result of gpuhist (it is a directory, without the total.json of a finished job)" + remedy});
+        std::vector<std::string>{
+            (folder / "") + ": not a result of gpuhist (it is a directory, without the total.json of a finished job)" +
+            remedy});
 }
 
 TEST_CASE("a torn result names its line, and of many damaged lines ten are reported and the others counted") {
