@@ -292,9 +292,9 @@ std::string about_damage() {
 
 std::string about_presets() {
   std::string text = wrapped(
-      "A preset is the part of rules that others published for the quality of text corpora which counts of bytes, "
-      "words and lines can express: buckets, and a condition that holds for a unit (a file, a line, a record) that "
-      "these rules remove.",
+      "A preset is the part of published rules for the quality of text corpora that counts of bytes, words and lines "
+      "can "
+      "express: buckets, and a condition that holds for a unit (a file, a line, a record) that the rules remove.",
       0);
   for (const preset& each : preset_table()) {
     text += "\n" + std::string(each.name) + ": " + std::string(each.summary) + "\n";

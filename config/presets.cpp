@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 2> nemo_schemes = {
 constexpr std::array presets = {
     preset{.name = "fineweb",
            .summary = "line feeds a word; texts of one short line or without marks",
-           .source = "datatrove, FineWebQualityFilter (Penedo et al. 2024)",
+           .source = "datatrove, FineWebQualityFilter (Penedo 2024)",
            .covers = "1 of 4 rules, parts of 2",
            .schemes = fineweb_schemes,
            .drop_if = "words == 0 || bytes < 31 || count(fineweb.mark) == 0 || lines / words > 0.3"},

@@ -469,7 +469,7 @@ class Usage(FilterTest):
                                (("--keep-if", "digit > 1", "--preset", "nemo"), both),
                                (("--drop-if", "digit > 1", "--each", "input"), "--each: units of a filter are lines, records or parts"),
                                (("--drop-if", "digit > 1", "--delimiter", ","), "--delimiter: requires --each record"),
-                               (("--preset", "gofer"), '--preset: there is no "gofer"; known are fineweb, gopher, nemo; did you mean gopher?'),
+                               (("--preset", "gophr"), '--preset: there is no "gophr"; known are fineweb, gopher, nemo; did you mean gopher?'),
                                (("--preset", "xxxxxx"), "known are fineweb, gopher, nemo")):  # fmt: skip
             with self.subTest(typed=typed):
                 self.assert_usage_error(filtered(*typed, path), message)
