@@ -19,17 +19,17 @@ namespace {
 
 using words = std::vector<std::string>;
 
-/// The option that was probably meant. Dashes are ignored: "-buckets" and "--buckets" are the same mistake.
+/// The option that was probably meant. Dashes are ignored: "-buckets" and "--buckets" are the same mistake. So is
+/// "no-", which would make short names more alike.
 std::optional<std::string> likely_option(std::string_view typed) {
-  words known;
-  for (const option_row& row : option_table()) {
-    known.emplace_back(row.key());
-    if (row.is_setting()) known.push_back("no-" + std::string(row.key()));
-  }
-  const std::vector<std::string_view> names(known.begin(), known.end());
   typed.remove_prefix(std::min(typed.find_first_not_of('-'), typed.size()));
-  const auto meant = likely_name(typed, names);
-  return meant ? std::optional("--" + std::string(*meant)) : std::nullopt;
+  const std::string_view prefix = typed.substr(0, typed.starts_with("no-") ? 3 : 0);
+  std::vector<std::string_view> names;
+  for (const option_row& row : option_table()) {
+    if (prefix.empty() || row.is_setting()) names.push_back(row.key());
+  }
+  const auto meant = likely_name(typed.substr(prefix.size()), names);
+  return meant ? std::optional("--" + std::string(prefix) + std::string(*meant)) : std::nullopt;
 }
 
 [[noreturn]] void refuse_unknown(std::string_view argument) {
@@ -118,14 +118,26 @@ std::string in_sequence(const words& names) {
   return made;
 }
 
-void check_taken(command selected, const setting& entry) {
+bool takes(const command_row& taker, const option_row& row) {
+  return find_option(row.long_name(), taker.kind)->taken_by(taker.kind);
+}
+
+void check_taken(command selected, const setting& entry, const words& inputs) {
   if (entry.row->taken_by(selected)) return;
   words takers;
   for (const command_row& each : command_table()) {
-    if (find_option(entry.row->long_name(), each.kind)->taken_by(each.kind)) takers.push_back(each.full_name());
+    if (takes(each, *entry.row)) takers.push_back(each.full_name());
   }
-  throw usage_error(std::string(entry.row->long_name()) + ": not an option of " + row_of(selected).full_name() +
-                    ", but of " + in_sequence(takers) + "; see gpuhist --help " + std::string(row_of(selected).name));
+  const std::string message = std::string(entry.row->long_name()) + ": not an option of " +
+                              row_of(selected).full_name() + ", but of " + in_sequence(takers);
+  for (const std::string& each : inputs) {
+    const command_row* const named = selected == command::count ? find_command(each) : nullptr;
+    if (named == nullptr || !takes(*named, *entry.row)) continue;
+    throw usage_error(message + "; a command is the first argument: " + named->full_name() + " " +
+                      std::string(named->usage));
+  }
+  const std::string_view name = row_of(selected).name;
+  throw usage_error(message + "; see gpuhist --help " + std::string(name.empty() ? "count" : name));
 }
 
 /// The --help in the arguments, with its topic: the argument after it, whatever that is.
@@ -163,7 +175,7 @@ class splitter {
       // "-qh"; help_in has found all others
       if (entry.row->key() == "help") entry.value = row_of(selected).name;
       check_no_option_as_value(arguments, entry);
-      check_taken(selected, entry);
+      check_taken(selected, entry, result.inputs);
       result.typed.push_back(std::move(entry));
     }
     return result;

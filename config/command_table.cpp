@@ -18,11 +18,13 @@ constexpr std::array rows = {
                 .name = "report",
                 .usage = "[OPTIONS] [RESULT...]",
                 .help = "shows saved counts in other buckets",
-                .detail = "Shows results by other schemes, or in another format; the text itself is not needed. The "
-                          "results must be written as json or jsonl, with the counts of all 256 byte values: "
-                          "count with --byte-counts, or with the scheme bytes. Several results are added up. No "
-                          "RESULT, or '-': standard input. A damaged result is reported, the others are shown, and the "
-                          "exit status is 1.",
+                .detail =
+                    "Shows results by other schemes, or in another format; the text itself is not needed. A RESULT is "
+                    "a file that was written as json or jsonl, with the counts of all 256 byte values: "
+                    "count with --byte-counts, or with the scheme bytes. Or it is the folder of a finished job, "
+                    "which is also shown by its own schemes without these counts. Several results are added up. No "
+                    "RESULT, or '-': standard input. A damaged result is reported, the others are shown, and the "
+                    "exit status is 1.",
                 .example = "gpuhist report --buckets letters,utf8 --format csv counts.json"},
     command_row{.kind = command::devices,
                 .name = "devices",

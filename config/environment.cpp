@@ -12,15 +12,17 @@
 namespace gpuhist::config {
 namespace {
 
+constexpr std::string_view prefix = "GPUHIST_";
+
 [[noreturn]] void refuse_unknown(const std::string& name) {
   std::vector<std::string> known;
   for (const option_row& row : option_table()) {
-    if (row.is_setting()) known.push_back(row.variable());
+    if (row.is_setting()) known.push_back(row.variable().substr(prefix.size()));
   }
   const std::vector<std::string_view> names(known.begin(), known.end());
-  const auto meant = likely_name(name, names);
+  const auto meant = likely_name(std::string_view(name).substr(prefix.size()), names);
   throw usage_error(on_one_line(name) + ": no option has this variable name; " +
-                    (meant ? "did you mean " + std::string(*meant) + "?"
+                    (meant ? "did you mean " + std::string(prefix) + std::string(*meant) + "?"
                            : "the names are those of the options, as GPUHIST_CHUNK_SIZE; unset it"));
 }
 
@@ -37,7 +39,7 @@ std::string flag_value(const std::string& name, const std::string& typed) {
 settings settings_of_environment(std::span<const std::string> environment) {
   settings found;
   for (const std::string& each : environment) {
-    if (!each.starts_with("GPUHIST_")) continue;
+    if (!each.starts_with(prefix)) continue;
     const std::size_t sign = std::min(each.find('='), each.size());
     const std::string name = each.substr(0, sign);
     const std::string value = sign == each.size() ? "" : each.substr(sign + 1);

@@ -85,7 +85,7 @@ constexpr std::array window_fields = {
     entry{"index", "number of the window, from 0"},
     entry{"source, last_source", "inputs of its first and last text"},
     entry{"first_offset, end_offset", "its range of bytes (end_offset excluded)"},
-    entry{"start_time, end_time", "when its text arrived, UTC"},
+    entry{"start_time, end_time", "when its text arrived (not a time in the text), UTC"},
     entry{"closed_by", "full, end (of the input) or error"},
     entry{"complete", "false: text is missing, and error names the cause"},
     entry{"verified", "false: a line of kind verdict follows"},
@@ -292,12 +292,13 @@ std::string about_damage() {
 
 std::string about_presets() {
   std::string text = wrapped(
-      "A preset is a rule that others published for the quality of text corpora, as far as bytes, words and lines can "
-      "express it: buckets, and a condition that holds for a unit (a file, a line, a record) that the rule removes.",
+      "A preset is the part of published rules for the quality of text corpora that counts of bytes, words and lines "
+      "can "
+      "express: buckets, and a condition that holds for a unit (a file, a line, a record) that the rules remove.",
       0);
   for (const preset& each : preset_table()) {
     text += "\n" + std::string(each.name) + ": " + std::string(each.summary) + "\n";
-    text += wrapped("From: " + std::string(each.source), 2);
+    text += wrapped("From: " + std::string(each.source) + ": " + std::string(each.covers), 2);
     for (const std::string_view definition : each.schemes) text += wrapped(definition, 2);
     text += wrapped("Removed if: " + std::string(each.drop_if), 2);
   }

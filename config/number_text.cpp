@@ -12,6 +12,10 @@ std::string grouped(std::uint64_t number) {
   return digits;
 }
 
+std::string number_of(std::uint64_t number, std::string_view noun) {
+  return grouped(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
+}
+
 std::string fixed(double value, int decimals) {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), "%.*f", decimals, value);

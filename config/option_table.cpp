@@ -188,7 +188,7 @@ constexpr std::array rows = {
         "number of malformed sequences, their bytes, the offset and line of the first one (of an input), and the "
         "number of code points, by script. Unverified text is included. Conditions and formulas (--fail-if, "
         "--alert-if, --columns, --sort, --each input) may contain 'malformed'; for lines, records and parts of "
-        "--each they may also without --utf8. Frames of one input are decoded in sequence, by the cores. Cannot "
+        "--each they may also without --utf8. Frames of one input are decoded at the same time, by the cores. Cannot "
         "be combined with --follow.",
         "gpuhist --utf8 --fail-if 'malformed > 0' *.txt", turn<&options::utf8>},
     option_row{counting, "--count-unverified", "", value_kind::flag, "", counting_runs | batch_runs, rare,
@@ -250,9 +250,9 @@ constexpr std::array rows = {
         "Divides the text into units and measures each: 'line' (with its line feed), 'record' (ends with --delimiter), "
         "a size such as 4KiB (parts of this size), 'input', or 'window' (of --window). No unit spans two inputs. "
         "--where selects units, --top N:FORMULA lists those with the highest values, --distribution-of counts units by "
-        "their values. The totals stay those of all bytes. Lines, records and parts are measured by the CPU, also with "
-        "--engine cuda, and the frames of an input are then decoded in sequence. Fields and examples: gpuhist --help "
-        "units. Default: none.",
+        "their values. The totals stay those of all bytes. Lines and records of several frames of an input are "
+        "measured at the same time, parts of a size in sequence. Fields and examples: gpuhist --help units. Default: "
+        "none.",
         "gpuhist --each line --where 'digit > 0.5' access.log", [](options& o, value v) { o.each = parse_unit(v); }},
     option_row{measuring, "--delimiter", "BYTE", value_kind::text, "", text_runs | batch_runs, rare,
                "with --each record: the byte that ends a record",
@@ -271,13 +271,14 @@ constexpr std::array rows = {
         [](options& o, value v) { o.condition_of_units = parse_text(v, "give a condition such as 'digit > 0.5'"); }},
     option_row{
         measuring, "--preset", "NAME", value_kind::list, "fineweb gopher nemo", text_runs | batch_runs, rare,
-        "published rules: fineweb, gopher, nemo (repeatable)",
-        "Adds the buckets and the condition of a published rule for the quality of text: fineweb (line feeds), gopher "
-        "(words, their mean length, hash signs) or nemo (shares of characters), see gpuhist --help presets. The units "
-        "of --each for which "
-        "the condition holds, those that the rule would remove, are selected as by --where; "
-        "'gpuhist filter' drops them. Several presets, or a preset and a condition: units for which one of them holds. "
-        "Default: none.",
+        "parts of published rules: fineweb, gopher, nemo",
+        "Adds the buckets and the condition of a part of the published rules for the quality of text, as far as counts "
+        "of bytes, words and lines can express them: fineweb (1 of 4 rules, and parts of 2), gopher (3 of 8 quality "
+        "rules) or nemo (4 of 17 filters), see gpuhist --help presets. The units of --each for which the condition "
+        "holds, those that these rules would remove, are selected as by --where; "
+        "'gpuhist filter' drops them. May be repeated. Several presets, or a preset and a condition: units for which "
+        "one of "
+        "them holds. Default: none.",
         "gpuhist --each record --preset gopher documents.bin", [](options& o, value v) { add_names(o.presets, v); }},
     option_row{
         measuring, "--jsonl-field", "FIELD", value_kind::text, "", text_runs | batch_runs, rare,
@@ -310,8 +311,8 @@ constexpr std::array rows = {
                "Sets the format of the result. table: for people; json: one object; jsonl: a line per input, when it "
                "is finished, then the result; csv: the columns kind, input, scheme, bucket, count, share (an error of "
                "an input is a row); "
-               "prometheus: metrics for the textfile collector of node_exporter. Default: table, or jsonl with "
-               "--window.",
+               "prometheus: metrics for the textfile collector of node_exporter. Default: the format that the suffix "
+               "of --output names (.json, .jsonl or .ndjson, .csv, .prom); otherwise table, or jsonl with --window.",
                "gpuhist --format json access.log",
                [](options& o, value v) { o.format = parse_text(v, "give table, json, jsonl, csv or prometheus"); }},
     option_row{
@@ -321,7 +322,9 @@ constexpr std::array rows = {
         "failed; if the run is killed, or cannot write, the old file stays. With --format jsonl, --window or "
         "--snapshot-every it is written in place during the run. A device, a FIFO or fd:N (a descriptor "
         "that the caller opened) is written in place. '-' is "
-        "standard output, the default. 'gpuhist repack' writes its archive to FILE, which must be a regular file.",
+        "standard output, the default. Without --format, the suffix of FILE chooses the format: .json, .jsonl or "
+        ".ndjson, .csv, .prom; those of other formats (.html, .gz, ...) are refused; all others get the default. "
+        "'gpuhist repack' writes its archive to FILE, which must be a regular file.",
         "gpuhist --format csv --output counts.csv access.log",
         [](options& o, value v) { o.output = parse_destination(v); }},
     option_row{output, "--append", "", value_kind::flag, "", with_buckets, rare, "append to the file of --output",
@@ -382,8 +385,9 @@ constexpr std::array rows = {
         output, "--window", "EXTENT", value_kind::interval, "", counting_runs | batch_runs, rare,
         "a line per window: 64MiB of text, 10s, 100000lines",
         "Writes a line of JSON with the counts of each window of the text. Windows follow each other, or overlap "
-        "with --step. A window is a number of bytes (64MiB), a number of lines (100000lines), or a time (10s). A "
-        "window of time holds the text that arrived in it, and is also written if none arrived; one of the "
+        "with --step. A window is a number of bytes (64MiB), a number of lines (100000lines), or a time (10s): the "
+        "time of arrival, not one that the text contains. A window of time holds the text that arrived in it, and is "
+        "also written if none arrived; one of the "
         "inputs must be a stream or followed. Windows continue from one input to the next, unless --per-input is "
         "given. A line is written as soon as its text is counted, before the result. Compressed text is reported "
         "before its verification; a verdict follows. Its frames are decoded in sequence. The format is "

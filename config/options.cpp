@@ -64,6 +64,18 @@ struct job_operands {
   std::vector<std::string> inputs;
 };
 
+// "job.tml" would be counted as an input.
+void check_no_misnamed_job(const std::string& first) {
+  constexpr std::array<std::string_view, 1> suffixes = {"toml"};
+  const std::size_t dot = first.rfind('.');
+  if (dot == std::string::npos) return;
+  std::string suffix = first.substr(dot + 1);
+  std::ranges::transform(suffix, suffix.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
+  if (!nearest_name(suffix, suffixes)) return;
+  throw usage_error("gpuhist batch: " + on_one_line(first) +
+                    " is no job file, because its name does not end in .toml; correct the name, or rename the file");
+}
+
 job_operands job_operands_of(std::vector<std::string> typed) {
   job_operands made;
   made.plans_only = !typed.empty() && typed.front() == "plan";
@@ -71,6 +83,8 @@ job_operands job_operands_of(std::vector<std::string> typed) {
   if (!typed.empty() && typed.front().ends_with(".toml")) {
     made.job = typed.front();
     typed.erase(typed.begin());
+  } else if (!typed.empty()) {
+    check_no_misnamed_job(typed.front());
   }
   made.inputs = std::move(typed);
   return made;

@@ -24,12 +24,14 @@ constexpr std::array<std::string_view, 2> nemo_schemes = {
 constexpr std::array presets = {
     preset{.name = "fineweb",
            .summary = "line feeds a word; texts of one short line or without marks",
-           .source = "datatrove, FineWebQualityFilter (Penedo et al. 2024): a small part",
+           .source = "datatrove, FineWebQualityFilter (Penedo 2024)",
+           .covers = "1 of 4 rules, parts of 2",
            .schemes = fineweb_schemes,
            .drop_if = "words == 0 || bytes < 31 || count(fineweb.mark) == 0 || lines / words > 0.3"},
     preset{.name = "gopher",
            .summary = "number of words, mean length of words, hash signs a word",
            .source = "Rae et al. 2021, Scaling Language Models (Gopher), appendix A.1.1, Quality Filtering",
+           .covers = "3 of 8 rules, none of the 13 for repetition",
            .schemes = gopher_schemes,
            .drop_if = "words < 50 || words > 100000 || "
                       "(bytes - count(gopher.space) - count(gopher.continuation)) / words < 3 || "
@@ -38,6 +40,7 @@ constexpr std::array presets = {
     preset{.name = "nemo",
            .summary = "shares of non-alphanumeric characters, digits, white space, parentheses",
            .source = "NVIDIA NeMo Curator: NonAlphaNumericFilter, NumbersFilter, WhiteSpaceFilter, ParenthesesFilter",
+           .covers = "4 of the 17 filters for strings",
            .schemes = nemo_schemes,
            .drop_if =
                "bytes == count(nemo-utf8.continuation) || "

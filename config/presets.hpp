@@ -1,4 +1,4 @@
-// Presets: named rules that others published for the quality of text corpora, as buckets and a condition.
+// Presets: named parts of rules that others published for the quality of text corpora, as buckets and a condition.
 #pragma once
 
 #include <span>
@@ -11,6 +11,7 @@ struct preset {
   std::string_view name;                      ///< "nemo"
   std::string_view summary;                   ///< one clause: what is checked
   std::string_view source;                    ///< the publication or project, and its names for the rules
+  std::string_view covers;                    ///< how many of the rules of the source it has
   std::span<const std::string_view> schemes;  ///< definitions, as --buckets takes them
   std::string_view drop_if;                   ///< a condition; it holds for a unit that the rule would remove
 };

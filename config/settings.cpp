@@ -53,7 +53,7 @@ options resolve(command selected, std::span<const settings> levels) {
       if (!each->origin.empty()) result.origins.emplace(row.long_name(), each->origin);
     }
   }
-  if (result.buckets.empty() && selected != command::merge) result.buckets = {"classes"};
+  if (result.buckets.empty() && selected != command::merge && selected != command::report) result.buckets = {"classes"};
   return result;
 }
 

@@ -10,20 +10,30 @@ namespace gpuhist::config {
 namespace {
 
 constexpr std::size_t farthest = 2;
+constexpr std::size_t letters_per_edit = 3;
 constexpr std::size_t shortest_beginning = 3;
+
+// One edit for three letters of the mean length: two short words that share a few letters are different words.
+std::size_t allowed_edits(std::string_view typed, std::string_view name) {
+  return std::min(farthest, (typed.size() + name.size()) / (2 * letters_per_edit));
+}
 
 }  // namespace
 
 std::size_t edit_distance(std::string_view from, std::string_view to) {
+  std::vector<std::size_t> before_above(to.size() + 1);
   std::vector<std::size_t> above(to.size() + 1);
   std::vector<std::size_t> row(to.size() + 1);
   std::iota(above.begin(), above.end(), std::size_t{0});
   for (std::size_t i = 0; i < from.size(); ++i) {
     row[0] = i + 1;
     for (std::size_t j = 0; j < to.size(); ++j) {
-      const std::size_t replaced = above[j] + (from[i] == to[j] ? 0 : 1);
-      row[j + 1] = std::min({replaced, above[j + 1] + 1, row[j] + 1});
+      const std::size_t replacement = from[i] == to[j] ? 0 : i == 0 && j == 0 ? 2 : 1;
+      row[j + 1] = std::min({above[j] + replacement, above[j + 1] + 1, row[j] + 1});
+      const bool is_swapped = i > 0 && j > 0 && from[i] == to[j - 1] && from[i - 1] == to[j];
+      if (is_swapped) row[j + 1] = std::min(row[j + 1], before_above[j - 1] + 1);
     }
+    std::swap(before_above, above);
     std::swap(above, row);
   }
   return above.back();
@@ -36,8 +46,7 @@ std::optional<std::string_view> nearest_name(std::string_view typed, std::span<c
     // too different in length; this also bounds the time for very long input
     if (typed.size() > name.size() + farthest || name.size() > typed.size() + farthest) continue;
     const std::size_t distance = edit_distance(typed, name);
-    const bool has_common_letter = distance < std::min(typed.size(), name.size());
-    if (distance < best_distance && has_common_letter) {
+    if (distance < best_distance && distance <= allowed_edits(typed, name)) {
       best = name;
       best_distance = distance;
     }

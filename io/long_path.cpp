@@ -2,9 +2,12 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <cstddef>
+#include <system_error>
 
 namespace gpuhist::io {
 namespace {
@@ -16,7 +19,28 @@ descriptor open_at(int folder, const char* name, int flags) {
   }
 }
 
+struct url_reader {
+  std::string_view scheme;
+  std::string_view command;  // writes the content to standard output
+};
+
+constexpr std::array url_readers = {
+    url_reader{"http://", "curl -sSfL URL"},       url_reader{"https://", "curl -sSfL URL"},
+    url_reader{"ftp://", "curl -sSf URL"},         url_reader{"s3://", "aws s3 cp URL -"},
+    url_reader{"gs://", "gcloud storage cat URL"}, url_reader{"hdfs://", "hdfs dfs -cat URL"},
+};
+
 }  // namespace
+
+std::string open_error_text(std::string_view path, int error) {
+  const std::string text = std::system_category().message(error);
+  if (error != ENOENT) return text;
+  const auto* const reader =
+      std::ranges::find_if(url_readers, [&](const url_reader& each) { return path.starts_with(each.scheme); });
+  if (reader == url_readers.end()) return text;
+  return text + ": URLs are not read; pipe the content (" + std::string(reader->command) +
+         " | gpuhist), or download it";
+}
 
 descriptor open_below(const descriptor& folder, const char* name, int flags) {
   return open_at(folder.get(), name, flags);

@@ -1,9 +1,11 @@
-// Opens paths of any length: the kernel accepts at most PATH_MAX bytes at once.
+// Opens paths of any length: the kernel accepts at most PATH_MAX bytes at once. States why a path cannot be
+// opened.
 #pragma once
 
 #include "io/descriptor.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace gpuhist::io {
 
@@ -12,5 +14,8 @@ descriptor open_path(const std::string& path, int flags);
 
 /// openat(2) with the same flags and result.
 descriptor open_below(const descriptor& folder, const char* name, int flags);
+
+/// Why a path cannot be opened, by errno. A URL that is no path gets the remedy.
+std::string open_error_text(std::string_view path, int error);
 
 }  // namespace gpuhist::io

@@ -29,7 +29,10 @@ std::optional<descriptor> borrow(const std::string& path) {
 
 descriptor open_by_name(const std::string& path) {
   struct stat status{};
-  if (::stat(path.c_str(), &status) != 0) throw_errno();
+  if (::stat(path.c_str(), &status) != 0) {
+    const int error = errno;
+    throw input_error(open_error_text(path, error), 0, kind_of_errno(error));
+  }
   if (S_ISDIR(status.st_mode)) throw input_error("is a directory", 0);
   if (S_ISSOCK(status.st_mode)) {
     throw input_error(

@@ -6,6 +6,7 @@
 #include "io/archive/seven_zip_start.hpp"
 #include "io/archive/seven_zip_streams.hpp"
 #include "io/input_error.hpp"
+#include "io/size_text.hpp"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -245,7 +246,7 @@ void archive_reader::check_name(archive_entry* entry) {
   constexpr std::size_t longest = std::size_t{64} << 10U;
   const std::size_t size = path_of(entry).size();
   if (size <= longest) return;
-  fail_archive("has a member with a name of " + std::to_string(size) + " bytes, more than the limit of " +
+  fail_archive("has a member with a name of " + bytes_text(size) + ", more than the limit of " +
                    std::to_string(longest) + ", at " + error_place(),
                failure_kind::refused);
 }
@@ -295,7 +296,7 @@ bool archive_reader::begins_member(archive_entry* entry) {
       skip_entry(entry, kind_of(type), kind_name(type), bytes);
       return false;
     }
-    refusal_ = "is a " + std::string(kind_name(type)) + " by its header, but has " + std::to_string(bytes) + " bytes";
+    refusal_ = "is a " + std::string(kind_name(type)) + " by its header, but has " + bytes_text(bytes);
   } else if (size_ == 0 && (::archive_entry_hardlink(entry) != nullptr || has_bytes_in_later_link(entry))) {
     skip_entry(entry, skipped_kind::link, "hard link", 0);
     return false;
@@ -366,8 +367,7 @@ std::span<const std::byte> archive_reader::read() {
 // Verifies the length: libarchive checks only the lower 32 bits for zip.
 void archive_reader::end_member() {
   if (size_is_known_ && delivered_ != size_) {
-    fail_member("has " + std::to_string(delivered_) + " bytes, but the archive states " + std::to_string(size_) +
-                " bytes");
+    fail_member("has " + bytes_text(delivered_) + ", but the archive states " + bytes_text(size_));
   }
   if (kind_ == archive_kind::cpio) {
     const cpio_headers::entry& here = *cpio_.front();

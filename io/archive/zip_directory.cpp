@@ -1,6 +1,7 @@
 #include "io/archive/zip_directory.hpp"
 
 #include "io/archive/zip_records.hpp"
+#include "io/size_text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -123,8 +124,8 @@ void zip_check::compare_with_walk() {
     records_.fail(std::to_string(count) + " entries of its directory share one local header", shared->header_at);
   }
   if (directory_.entries.size() != walked_.size()) {
-    records_.fail(std::to_string(walked_.size()) + " members were found, and its directory lists " +
-                      std::to_string(directory_.entries.size()),
+    records_.fail(std::to_string(walked_.size()) + (walked_.size() == 1 ? " member was" : " members were") +
+                      " found, and its directory lists " + std::to_string(directory_.entries.size()),
                   directory_at_);
   }
   for (std::size_t i = 0; i < directory_.entries.size(); ++i) compare_entry(directory_.entries[i], walked_[i]);
@@ -133,7 +134,7 @@ void zip_check::compare_with_walk() {
 void zip_check::compare_entry(const zip_entry& entry, const zip_walked& found) const {
   const bool is_link = entry.type == type_of_links;
   if (found.type == zip_walked::kind::not_a_file && entry.bytes > 0 && !is_link) {
-    records_.fail("a member that is not a file has " + std::to_string(entry.bytes) + " bytes", entry.header_at);
+    records_.fail("a member that is not a file has " + bytes_text(entry.bytes), entry.header_at);
   }
   if (found.type != zip_walked::kind::text) return;
   if (is_link) {
@@ -147,8 +148,8 @@ void zip_check::compare_entry(const zip_entry& entry, const zip_walked& found) c
     records_.fail("its directory states that a member with bytes is not a file", entry.header_at);
   }
   if (found.bytes == entry.bytes && found.crc == entry.crc) return;
-  records_.fail("a member does not match its entry in the directory, which states " + std::to_string(entry.bytes) +
-                    " bytes or another checksum",
+  records_.fail("a member does not match its entry in the directory, which states " + bytes_text(entry.bytes) +
+                    " or another checksum",
                 entry.header_at);
 }
 
@@ -168,7 +169,9 @@ void zip_check::check_local_headers(std::uint64_t shift) {
     if (end == next) continue;
     if (is_file_) read_tail(local, next, next - end);
     if (is_descriptor(entry, local, next - end) || (is_last && is_signing_block(local, next - end))) continue;
-    records_.fail(std::to_string(next - end) + " bytes belong to no member that its directory lists", end);
+    records_.fail(
+        bytes_text(next - end) + (next - end == 1 ? " belongs" : " belong") + " to no member that its directory lists",
+        end);
   }
   if (directory_.entries.empty()) check_front(directory_at_);
 }
@@ -177,7 +180,9 @@ void zip_check::check_local_headers(std::uint64_t shift) {
 void zip_check::check_front(std::uint64_t size) {
   std::array<std::byte, zip_local_magic.size()> head{};
   if (size == 0 || records_.read_at(0, head) < head.size() || !has_magic(head, zip_local_magic)) return;
-  records_.fail(std::to_string(size) + " bytes in front belong to no member that its directory lists", 0);
+  records_.fail(
+      bytes_text(size) + " in front" + (size == 1 ? " belongs" : " belong") + " to no member that its directory lists",
+      0);
 }
 
 zip_local zip_check::local_header(std::size_t number, std::uint64_t at) {

@@ -1,5 +1,6 @@
 #include "pipeline/flow/feeder.hpp"
 
+#include "config/number_text.hpp"
 #include "config/size.hpp"
 #include "pipeline/counts/input_failure.hpp"
 #include "pipeline/flow/decoding/stream_cancel.hpp"
@@ -381,7 +382,7 @@ void feeder::note_manner(const io::source& source, bool is_raw) {
     manner += ", straight into the slots";
   } else if (stream == nullptr) {
     manner += " in ranges of " + config::format_size(plan_.buffers.chunk_bytes) + " by " +
-              std::to_string(plan_.readers) + (plan_.readers == 1 ? " thread" : " threads");
+              config::number_of(plan_.readers, "thread");
     notes_.files_in_parallel = true;
   } else {
     manner += ", straight into the slots";

@@ -36,11 +36,18 @@ void check_needs(const gates::formula& resolved, const std::string& text, const 
   }
 }
 
+gates::formula_wording wording_of(const formula_context& known) {
+  gates::formula_wording made{.option_name = known.names.naming(), .names = known.columns};
+  if (known.has_words) made.names.emplace_back("words");
+  made.names.emplace_back("malformed");
+  return made;
+}
+
 template <class Formula>
 Formula resolved(const std::string& option, const std::string& text, const formula_context& known,
                  config::expression (*parse)(std::string_view, std::span<const config::scheme>)) {
   try {
-    Formula made(parse(text, known.schemes), known.schemes, known.names.naming());
+    Formula made(parse(text, known.schemes), known.schemes, wording_of(known));
     check_needs(made, text, known);
     return made;
   } catch (const config::usage_error& error) {

@@ -9,6 +9,8 @@
 
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace gpuhist::pipeline {
 
@@ -18,8 +20,9 @@ struct formula_context {
   const measures::measuring& measuring;
   const option_names& names;
   bool has_pairs = false;
-  bool has_words = false;      ///< the number of words of units is counted
-  bool has_malformed = false;  ///< the number of malformed UTF-8 sequences is counted: --utf8, or of units
+  bool has_words = false;                   ///< the number of words of units is counted
+  bool has_malformed = false;               ///< the number of malformed UTF-8 sequences is counted: --utf8, or of units
+  std::vector<std::string_view> columns{};  ///< names that are no formulas; for messages
 };
 
 /// The value of `option`. Throws config::usage_error for unknown names, and for measures that need a baseline or pairs

@@ -1,5 +1,6 @@
 #include "pipeline/library/resolve_units.hpp"
 
+#include "config/number_text.hpp"
 #include "config/size.hpp"
 #include "config/usage_error.hpp"
 #include "config/utf8.hpp"
@@ -99,7 +100,7 @@ void check_memory(const counting_options& options, const option_names& names) {
   constexpr std::uint64_t share_of_memory = 4;
   const std::uint64_t limit = memory_limit_of(options);
   if (options.units->top * bytes_of_unit <= limit / share_of_memory) return;
-  throw config::usage_error(names.where("--top") + ": " + std::to_string(options.units->top) + " units may need " +
+  throw config::usage_error(names.where("--top") + ": " + config::number_of(options.units->top, "unit") + " may need " +
                             config::format_size(options.units->top * bytes_of_unit) + " of memory; give at most " +
                             std::to_string(limit / share_of_memory / bytes_of_unit) + ", or a higher " +
                             names.name("--memory-limit"));

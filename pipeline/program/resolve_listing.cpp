@@ -54,7 +54,7 @@ bool shows_inputs(const config::options& typed, const report_format& format) {
   if (format.name != "table") {
     if (option.empty()) return false;
     throw config::usage_error(option + ": is only for --format table; format " + std::string(format.name) +
-                              " contains all inputs in their order: leave the option out");
+                              " contains all inputs in their order: leave the option out, or give --format table");
   }
   if (typed.totals_only && !option.empty()) {
     throw config::usage_error(option + ": " + typed.where("--totals-only") +
@@ -73,14 +73,16 @@ input_listing resolve_listing(const config::options& typed, const counting_optio
   const option_names names = names_of(typed);
   const std::vector<config::scheme> schemes = resolve_schemes(counting, names);
   const measures::measuring measuring = resolve_measuring(counting, names);
-  const formula_context known{.schemes = schemes,
-                              .measuring = measuring,
-                              .names = names,
-                              .has_pairs = counting.pairs,
-                              .has_malformed = has_malformed};
+  formula_context known{.schemes = schemes,
+                        .measuring = measuring,
+                        .names = names,
+                        .has_pairs = counting.pairs,
+                        .has_malformed = has_malformed,
+                        .columns = {"share", "mostly"}};
   for (const std::string& each : typed.columns) {
     made.columns.push_back(resolve_column(typed.where("--columns"), trimmed(each), known));
   }
+  known.columns = {"share"};
   if (typed.sort) made.order = resolve_order(typed.where("--sort"), trimmed(*typed.sort), known);
   return made;
 }

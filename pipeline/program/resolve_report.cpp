@@ -3,6 +3,9 @@
 #include "config/usage_error.hpp"
 #include "pipeline/library/resolve.hpp"
 
+#include <algorithm>
+#include <array>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,11 +21,64 @@ bool is_live(const config::options& typed, const report_format& format) {
   return has_lines || writes_snapshots(typed, format);
 }
 
+// What the suffix of a file name promises. Other suffixes promise nothing.
+struct suffix_row {
+  std::string_view suffix;
+  std::string_view format;  // empty: none of the formats
+};
+
+constexpr std::array suffix_table = {
+    suffix_row{".json", "json"},
+    suffix_row{".jsonl", "jsonl"},
+    suffix_row{".ndjson", "jsonl"},
+    suffix_row{".csv", "csv"},
+    suffix_row{".prom", "prometheus"},
+    suffix_row{".html", ""},
+    suffix_row{".htm", ""},
+    suffix_row{".tsv", ""},
+    suffix_row{".xml", ""},
+    suffix_row{".yaml", ""},
+    suffix_row{".yml", ""},
+    suffix_row{".toml", ""},
+    suffix_row{".parquet", ""},
+    suffix_row{".xlsx", ""},
+    suffix_row{".pdf", ""},
+    suffix_row{".svg", ""},
+    suffix_row{".png", ""},
+    suffix_row{".gz", ""},
+    suffix_row{".zst", ""},
+    suffix_row{".xz", ""},
+    suffix_row{".bz2", ""},
+    suffix_row{".zip", ""},
+};
+
+const suffix_row* suffix_of_output(const config::options& typed) {
+  if (typed.format || !typed.output) return nullptr;
+  std::string suffix = std::filesystem::path(*typed.output).extension().string();
+  std::ranges::transform(suffix, suffix.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
+  const auto* const found = std::ranges::find(suffix_table, suffix, &suffix_row::suffix);
+  return found == suffix_table.end() ? nullptr : found;
+}
+
+// The option that chose the format.
+std::string format_option(const config::options& typed) {
+  return typed.where(suffix_of_output(typed) != nullptr ? "--output" : "--format");
+}
+
 }  // namespace
 
+std::string format_name_of(const config::options& typed) {
+  const suffix_row* const promised = suffix_of_output(typed);
+  if (promised == nullptr) return typed.format.value_or(typed.window ? "jsonl" : "table");
+  if (!promised->format.empty()) return std::string(promised->format);
+  throw config::usage_error(typed.where("--output") + ": there is no format " +
+                            std::string(promised->suffix.substr(1)) + " for " + printable(*typed.output) +
+                            "; end the name in .json, .jsonl, .csv, .prom or .txt, or give --format, which has "
+                            "precedence");
+}
+
 const report_format* resolve_report_format(const config::options& typed) {
-  const std::string default_name = typed.window ? "jsonl" : "table";
-  const std::string typed_name = typed.format.value_or(default_name);
+  const std::string typed_name = format_name_of(typed);
   const bool has_lines = typed.window || selects_units(typed);  // besides the result
   const std::string name = has_lines && typed_name == "json" ? "jsonl" : typed_name;
   if (const report_format* found = find_report_format(name)) return found;
@@ -33,14 +89,13 @@ const report_format* resolve_report_format(const config::options& typed) {
 
 void check_format_of_windows(const config::options& typed, const report_format& format) {
   if (!typed.window || format.name == "jsonl") return;
-  throw config::usage_error(typed.where("--format") + ": " + std::string(format.name) +
-                            " cannot hold the windows of --window, which are lines of JSON; give --format jsonl, or "
-                            "no --format");
+  throw config::usage_error(format_option(typed) + ": " + std::string(format.name) +
+                            " cannot hold the windows of --window, which are lines of JSON; give --format jsonl");
 }
 
 void check_format_of_units(const config::options& typed, const report_format& format) {
   if (!selects_units(typed) || format.unit_lines != nullptr) return;
-  throw config::usage_error(typed.where("--format") + ": " + std::string(format.name) +
+  throw config::usage_error(format_option(typed) + ": " + std::string(format.name) +
                             " cannot hold the units that --where selects; give --format table or jsonl");
 }
 

@@ -5,11 +5,18 @@
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/output/destination.hpp"
 
+#include <string>
+
 namespace gpuhist::pipeline {
 
 // All throw config::usage_error.
 
-/// Default: table. With windows: jsonl, also instead of json, because windows are lines.
+/// The name of --format, or else the format that the suffix of --output promises: .json, .jsonl or .ndjson, .csv,
+/// .prom. Suffixes of other formats (.html) are refused; all others, and none, promise nothing. Default: table; with
+/// windows jsonl.
+std::string format_name_of(const config::options& typed);
+
+/// That of format_name_of. With windows or units: jsonl instead of json, because they are lines.
 const report_format* resolve_report_format(const config::options& typed);
 
 /// Refuses windows in a format without lines for them.

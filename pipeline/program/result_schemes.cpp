@@ -89,8 +89,7 @@ std::vector<scheme_names> schemes_in(const std::string& path) {
   return found;
 }
 
-std::vector<config::scheme> common_schemes(const std::vector<scheme_names>& results,
-                                           const std::vector<std::string>& typed) {
+shared_schemes common_schemes(const std::vector<scheme_names>& results, const std::vector<std::string>& typed) {
   const bool have_byte_counts = std::ranges::all_of(results, &scheme_names::has_byte_counts);
   const auto other =
       std::ranges::find_if(results, [&](const scheme_names& each) { return !are_equal(each, results.front()); });
@@ -110,7 +109,9 @@ std::vector<config::scheme> common_schemes(const std::vector<scheme_names>& resu
       names.push_back(each);
     }
   }
-  return config::make_schemes(names, ignore_case);
+  return {.schemes = config::make_schemes(names, ignore_case),
+          .have_byte_counts = have_byte_counts && !results.empty(),
+          .ignore_case = ignore_case};
 }
 
 }  // namespace gpuhist::pipeline

@@ -27,9 +27,15 @@ struct scheme_names {
 /// if the file cannot be read.
 std::vector<scheme_names> schemes_in(const std::string& path);
 
+/// How the sum of results is divided.
+struct shared_schemes {
+  std::vector<config::scheme> schemes;
+  bool have_byte_counts = false;  ///< all results; not if there is none
+  bool ignore_case = false;
+};
+
 /// The schemes by which the sum of the results is reported: those in `typed`, or if it is empty those of all results.
 /// Throws config::usage_error that names two results whose schemes differ, or a scheme whose definition is not known.
-std::vector<config::scheme> common_schemes(const std::vector<scheme_names>& results,
-                                           const std::vector<std::string>& typed);
+shared_schemes common_schemes(const std::vector<scheme_names>& results, const std::vector<std::string>& typed);
 
 }  // namespace gpuhist::pipeline

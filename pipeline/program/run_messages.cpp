@@ -18,6 +18,8 @@
 namespace gpuhist::pipeline {
 namespace {
 
+std::string were(std::uint64_t number) { return number == 1 ? " was" : " were"; }
+
 // Failures of --pass-through, which are not in the report.
 void complain_of_output(const file_outcome& finished, std::string_view output, passed_text passed) {
   if (finished.pass_through_error) {
@@ -25,11 +27,12 @@ void complain_of_output(const file_outcome& finished, std::string_view output, p
              std::system_category().message(finished.pass_through_error->error) + " at offset " +
              std::to_string(finished.pass_through_error->offset));
   } else if (finished.not_passed_through > 0 && passed == passed_text::kept) {
-    complain("the last " + grouped(finished.not_passed_through) + " bytes of the kept text were not written to " +
-             std::string(output));
+    complain("the last " + number_of(finished.not_passed_through, "byte") + " of the kept text" +
+             were(finished.not_passed_through) + " not written to " + std::string(output));
   } else if (finished.not_passed_through > 0) {
-    complain(std::string(output) + " takes nothing: the last " + grouped(finished.not_passed_through) +
-             " bytes that were counted were not passed through");
+    complain(std::string(output) + " takes nothing: the last " + number_of(finished.not_passed_through, "byte") +
+             " that" + were(finished.not_passed_through) + " counted" + were(finished.not_passed_through) +
+             " not passed through");
   }
 }
 
@@ -41,7 +44,7 @@ void complain_of_inputs(const file_outcome& finished) {
     failed.add(each);
   }
   failed.finish();
-  if (unread > 1) complain("and " + std::to_string(unread - 1) + " more inputs were not read");
+  if (unread > 1) complain("and " + number_of(unread - 1, "more input") + were(unread - 1) + " not read");
   if (!finished.result.error().empty()) complain(printable(finished.result.error()));
   if (!finished.warning.empty()) complain("warning: " + printable(finished.warning));
 }
@@ -51,8 +54,8 @@ void print_skipped(const skipped_names& names) {
   if (names.kind == io::skipped_kind::directory && names.bytes == 0) return;
   const bool several = names.count > 1;
   complain("skipped " + (several ? grouped(names.count) + " times a " : "a ") + names.cause +
-           (names.bytes > 0 ? " (" + grouped(names.bytes) + " bytes)" : "") + (several ? ", the first one: " : ": ") +
-           printable(names.first));
+           (names.bytes > 0 ? " (" + number_of(names.bytes, "byte") + ")" : "") +
+           (several ? ", the first one: " : ": ") + printable(names.first));
 }
 
 void print_empty_trees(const plan& planned, const skipped_inputs& empty) {

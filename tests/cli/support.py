@@ -336,11 +336,18 @@ class Running:
         return Ended(status, *streams)
 
 
+_NOUNS = ("byte", "line", "input", "output", "file", "unit", "thread", "frame", "member", "window", "result", "slot", "chunk", "record", "part",
+          "time", "piece", "group", "decoder", "stream", "core")  # fmt: skip
+_WRONG_PLURAL = re.compile(rf"(?<![\w.,/-])1 (?:more |new )?(?:{'|'.join(_NOUNS)})s\b(?!\.)")
+
+
 class Ended:
     def __init__(self, status, stdout, stderr):
         self.status = status
         self.stdout = stdout
         self.stderr = stderr.decode("utf-8", "backslashreplace")
+        wrong = _WRONG_PLURAL.search(self.stderr)  # of every message that a suite provokes
+        assert wrong is None, f"{wrong.group()!r} in a message: {self.stderr}"
 
     @property
     def documents(self):

@@ -357,6 +357,8 @@ class Outputs(FilterTest):
                     self.assertEqual((ended.status, ended.stdout), (1, b""), ended)
                     self.assertIn(f"{name}: ", ended.stderr)
                     self.assertIn(f"{out} was not written, because the text is not complete", ended.stderr)
+                    self.assertIn(f"gpuhist: {out} would have kept ", ended.stderr)
+                    self.assertNotIn("gpuhist: kept", ended.stderr)
                     self.assertEqual(out.read_bytes() if out.exists() else None, old)
                     self.assertEqual([each for each in os.listdir(self.folder) if "tmp" in each or "out." in each], [])
                 out.unlink(missing_ok=True)
@@ -467,7 +469,7 @@ class Usage(FilterTest):
                                (("--keep-if", "digit > 1", "--preset", "nemo"), both),
                                (("--drop-if", "digit > 1", "--each", "input"), "--each: units of a filter are lines, records or parts"),
                                (("--drop-if", "digit > 1", "--delimiter", ","), "--delimiter: requires --each record"),
-                               (("--preset", "gofer"), '--preset: there is no "gofer"; known are fineweb, gopher, nemo; did you mean gopher?'),
+                               (("--preset", "gophr"), '--preset: there is no "gophr"; known are fineweb, gopher, nemo; did you mean gopher?'),
                                (("--preset", "xxxxxx"), "known are fineweb, gopher, nemo")):  # fmt: skip
             with self.subTest(typed=typed):
                 self.assert_usage_error(filtered(*typed, path), message)

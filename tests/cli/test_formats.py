@@ -6,7 +6,7 @@ import re
 import stat
 import subprocess
 
-from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, CommandTest, Running, feed, file_size_limit, main, oracle, run, run_fed, text, unread, wait_until
+from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, CommandTest, Running, feed, file_size_limit, main, oracle, run, run_fed, text, unread, wait_until, without_run
 
 JSON = ("--format", "json", *ALL_SCHEMES)
 
@@ -188,6 +188,38 @@ class Destinations(CommandTest):
             with self.subTest(wishes=wishes):
                 self.assert_usage_error(run_fed([b""], *wishes), word)
         self.assertFalse(to.exists())
+
+    def test_the_suffix_of_the_output_chooses_the_format_unless_an_option_does(self):
+        path = self.file("a", b"hello\n")
+        job = self.file("settings.toml", b'format = "csv"\n')
+        formats = {".json": "json", ".JSON": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".prom": "prometheus",
+                   ".txt": "table", ".log": "table", "": "table", ".json.old": "table"}  # fmt: skip
+        for suffix, format in formats.items():
+            with self.subTest(suffix=suffix):
+                to = self.folder / f"to{suffix}"
+                expected = {name: without_run(run("--format", name, path).stdout) for name in (format, "table", "csv")}
+                self.assertEqual(run("-o", to, path).status, 0)
+                self.assertEqual(without_run(to.read_bytes()), expected[format])
+                self.assertEqual(run("-o", to, "--format", "table", path).status, 0)
+                self.assertEqual(to.read_bytes(), expected["table"])
+                self.assertEqual(run("-o", to, "--config", job, path).status, 0)
+                self.assertEqual(to.read_bytes(), expected["csv"])
+        self.assertEqual(run("--window", "2B", "-o", self.folder / "w.json", path).status, 0)
+        self.assertEqual(json.loads((self.folder / "w.json").read_text().splitlines()[0])["kind"], "window")
+
+    def test_a_suffix_of_another_format_is_refused_with_the_formats_that_exist(self):
+        path = self.file("a", b"hello\n")
+        result = self.file("a.result", run("--byte-counts", *JSON, path).stdout)
+        for suffix in (".html", ".HTML", ".tsv", ".parquet", ".yaml", ".gz", ".zst"):
+            to = self.folder / f"report{suffix}"
+            for command in ([path], ["report", result], ["devices"]):
+                with self.subTest(suffix=suffix, command=command):
+                    ended = run(*command, "-o", to, engine=None)
+                    self.assert_usage_error(ended, f"--output: there is no format {suffix[1:].lower()} for {to}", "--format")
+                    self.assertFalse(to.exists())
+            self.assertEqual(run("--format", "csv", "-o", to, path).status, 0)
+        self.assert_usage_error(run("--window", "2B", "-o", self.folder / "w.csv", path), "--output: csv cannot hold the windows")
+        self.assert_usage_error(run("--columns", "bytes", "-o", self.folder / "w.csv", path), "give --format table")
 
     def test_output_may_be_a_descriptor_number(self):
         reading, writing = os.pipe()

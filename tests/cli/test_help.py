@@ -239,7 +239,7 @@ class OtherShells(CommandTest):
                 self.assertRegex(script, rf"'\*{re.escape(each)}[+=]?\[")
 
     def test_an_unknown_shell_is_refused(self):
-        self.assert_usage_error(run("--generate", "tcsh", engine=None), "did you mean")
+        self.assert_usage_error(run("--generate", "zhs", engine=None), "did you mean zsh?")
 
 
 if __name__ == "__main__":

@@ -194,6 +194,17 @@ class Usage(CommandTest):
         self.assertIn("--sort: mostly is not a number", self.refused("--sort", "mostly"))
         self.assertIn("--top: \"x\" is not a whole number; give 1 to 4294967295, or all", self.refused("--top", "x"))
 
+    def test_every_name_that_a_message_lists_is_accepted(self):
+        for option in ("--columns", "--sort"):
+            ended = self.refused(option, "qqqqqq")
+            listed = re.search(r"names are (.*?), measures", ended)[1].split(", ")
+            self.assertEqual(["words" in listed, "share" in listed, "mostly" in listed], [False, True, option == "--columns"])
+            for name in listed:
+                status = run(*TABLE, "--utf8", option, name, self.file("a", b"abc")).status
+                self.assertEqual(status, 0, (option, name))
+        self.assertIn("did you mean mostly?", self.refused("--columns", "mosty"))
+        self.assertIn("names are bytes, lines, words, malformed, measures", self.refused("--each", "line", "--where", "qqqqqq > 1"))
+
     def test_formats_for_programs_refuse_it(self):
         for format in ("json", "jsonl", "csv", "prometheus"):
             for option in (("--columns", "bytes"), ("--sort", "bytes"), ("--top", "3")):

@@ -77,6 +77,26 @@ class Report(CommandTest):
         self.assertNotIn(cause, again.stderr)
         self.assertEqual(again.stdout.decode().splitlines()[-1], f"{line}: {cause}")
 
+    def test_the_folder_of_a_job_is_shown_as_a_run_over_its_inputs(self):
+        """By the schemes of the job, with and without byte counts; by others only with them."""
+        paths = [self.file("a", text(5_000)), self.file("b.zst", zstd(text(7_000, 2)))]
+        for number, options in enumerate(([], ["-b", "letters,utf8"], ["--byte-counts"], ["--ignore-case", "-b", "alphabet"])):
+            job = self.folder / f"job-{number}"
+            self.assertEqual(run("batch", *options, *paths, "--output-dir", job, engine=None).status, 0)
+            for name in FORMATS:
+                with self.subTest(options=options, format=name):
+                    direct, shown = run(*options, "--format", name, *paths), report("--format", name, job)
+                    expected = in_order_of(paths, comparable(direct)) if name == "jsonl" else comparable(direct)
+                    if name in ("json", "jsonl"):  # as of any report
+                        expected = re.sub(rb'"byte_counts":\[[^]]*\],?', b"", expected).replace(b",}", b"}")
+                    self.assertEqual(comparable(shown), expected)
+                    self.assertEqual((shown.status, shown.stderr), (0, ""))
+            other = report("-b", "classes,letters", "--format", "json", job)
+            if "--byte-counts" in options:
+                self.assertEqual(other.result["buckets"], run("-b", "classes,letters", "--format", "json", *paths).result["buckets"])
+            else:
+                self.assertEqual(other.status, 1, other)
+
     def test_several_results_are_added(self):
         paths = [self.file(f"{seed}", text(10_000, seed)) for seed in range(4)]
         result = [self.file(f"{seed}.json", run(*KEEP, path).stdout) for seed, path in enumerate(paths)]
@@ -146,7 +166,7 @@ class Report(CommandTest):
         lines = text(5_000) + b"\n" * 3 + b'{"level":"info"}\n'
         cases = {"text": (lines, ""), "binary": (noise(50_000), ""), "empty": (b"", " (it is empty)")}
         paths = [(self.file(name, content), hint) for name, (content, hint) in cases.items()]
-        for path, hint in [*paths, (self.folder, " (it is a directory)")]:
+        for path, hint in [*paths, (self.folder, " (it is a directory, without the total.json of a finished job)")]:
             with self.subTest(path=path):
                 ended = report(path)
                 self.assertEqual((ended.status, ended.stdout), (1, b""))
@@ -162,7 +182,7 @@ class Report(CommandTest):
         self.assertEqual(len(messages), 11, messages)
         for at, line in enumerate(messages[:10], 2):
             self.assertTrue(line.startswith(f"gpuhist: {path}:{at}: "), line)
-        self.assertEqual(messages[10], f"gpuhist: {path}: damage in 15 more lines")
+        self.assertEqual(messages[10], f"gpuhist: {path}: errors in 15 more lines")
 
     def test_the_report_of_an_incomplete_result_is_incomplete(self):
         result = run(*KEEP, self.file("data", b"hello"), self.folder / "absent")
@@ -446,7 +466,7 @@ class AlternatingRuns(CommandTest):
         ended = report("--format", "json", *ALL_SCHEMES, stdin_bytes=b"".join(all_lines[1][:1] + all_lines[0][1:] + all_lines[1][1:]))
         self.assertEqual(ended.status, 1)
         self.assert_counts(ended.result, b"".join(data[1]))
-        self.assertIn(f'standard input:3: "input_count" is 2, but there are 1 lines of inputs of run "{name}" before it', ended.stderr)
+        self.assertIn(f'standard input:3: "input_count" is 2, but there is 1 line of inputs of run "{name}" before it', ended.stderr)
         ended = report("--format", "json", *ALL_SCHEMES, stdin_bytes=b"".join(all_lines[0][:-1] + all_lines[1]))
         self.assertEqual(ended.status, 1)
         self.assert_counts(ended.result, b"".join(data[1]))

@@ -1,6 +1,7 @@
 """An invalid call is refused with a message that shows the valid forms. An input that cannot be read is named, and the
 others are counted."""
 
+import json
 import os
 import unittest
 
@@ -94,6 +95,24 @@ class Usage(CommandTest):
 
 
 class Commands(CommandTest):
+    def test_a_command_that_is_not_first_is_named_if_it_has_the_option(self):
+        path = self.file("a", b"hello\n")
+        for option, command in ((("--drop-if", "digit > 1"), "filter"), (("--level", "3"), "repack"), (("--new-only",), "batch")):
+            ended = run("-q", command, *option, path, engine=None)
+            self.assert_usage_error(ended, f"{option[0]}: not an option of gpuhist", f"a command is the first argument: gpuhist {command} [OPTIONS]")
+        self.assert_usage_error(run("--drop-if", "digit > 1", path, engine=None), "see gpuhist --help count")
+
+    def test_a_job_file_with_a_misspelled_suffix_is_no_input(self):
+        for name in ("job.tml", "job.tolm", "job.TOML", "job.toml~"):
+            self.file(name, b'inputs = ["a"]\n')
+            for options in ((), ("--output-dir", "out")):
+                ended = run("batch", name, *options, engine=None, cwd=self.folder)
+                self.assert_usage_error(ended, f"{name} is no job file, because its name does not end in .toml")
+                self.assertFalse((self.folder / "out").exists())
+        self.file("job.yaml", b"")
+        ended = run("batch", "job.yaml", engine=None, cwd=self.folder)
+        self.assert_usage_error(ended, "there is no folder for the results", "job.yaml is taken as an input")
+
     def test_a_misspelled_command_suggests_the_right_one(self):
         for arguments in (["devcies"], ["--format", "json", "devices"]):
             ended = run(*arguments, engine=None, cwd=self.folder)
@@ -126,6 +145,25 @@ class InputsThatCannotBeRead(CommandTest):
 
     def test_a_missing_file_is_named(self):
         self.assert_named_and_the_rest_counted(self.folder / "absent", "No such file or directory")
+
+    def test_a_url_is_not_read_and_the_message_has_a_command_that_reads_it(self):
+        commands = {"http": "curl", "https": "curl", "ftp": "curl", "s3": "aws s3 cp", "gs": "gcloud", "hdfs": "hdfs dfs"}
+        for scheme, command in commands.items():
+            url = f"{scheme}://example.com/a.log"
+            words = (f"{url}: No such file or directory: URLs are not read", command, "| gpuhist")
+            for arguments in ([url], ["filter", "--drop-if", "digit > 1", url], ["report", url], ["batch", url, "--output-dir", f"out-{scheme}"],
+                              ["repack", url, "-o", "x.zst"], ["--baseline", url, "--measures", "jsd", "-"]):  # fmt: skip
+                with self.subTest(arguments=arguments):
+                    ended = run(*arguments, stdin_bytes=b"", engine=None, cwd=self.folder)
+                    self.assertNotEqual(ended.status, 0)
+                    if arguments[0] == "batch":
+                        [failed] = map(json.loads, (self.folder / f"out-{scheme}" / "errors.jsonl").read_text().splitlines())
+                        ended.stderr += f"{failed['name']}: {failed['error']}"
+                    for word in words:
+                        self.assertIn(word, ended.stderr)
+        (self.folder / "http:" / "a").mkdir(parents=True)
+        self.file("http:/a/b.log", b"hello\n")
+        self.assert_counted(run(*JSON, "http://a/b.log", cwd=self.folder), b"hello\n")
 
     def test_a_directory_is_named(self):
         (self.folder / "directory").mkdir()

@@ -307,6 +307,8 @@ TEST_CASE("an unknown option is an error that suggests the nearest one") {
   CHECK(error_of({"--no-help"}) == "--no-help: unknown option; --help is not a setting, so it has no --no- form");
   const std::string help = "see gpuhist --help (a file with this name is given after --)";
   CHECK(error_of({"--nothing-like-it"}) == "--nothing-like-it: unknown option; " + help);
+  CHECK(error_of({"--plot"}) == "--plot: unknown option; " + help);
+  CHECK(error_of({"--no-plot"}) == "--no-plot: unknown option; " + help);
   CHECK(error_of({"-x"}) == "-x: unknown option; " + help);
   CHECK(error_of({"-5"}) == "-5: unknown option; " + help);
   CHECK(error_of({"--a\nb"}) == "--a\\x0ab: unknown option; " + help);

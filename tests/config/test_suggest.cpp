@@ -1,4 +1,5 @@
 // Suggestions: only similar names are suggested.
+#include "config/option_table.hpp"
 #include "config/quote.hpp"
 #include "config/suggest.hpp"
 
@@ -14,13 +15,16 @@ using gpuhist::config::likely_name;
 using gpuhist::config::nearest_name;
 using gpuhist::config::quote;
 
-TEST_CASE("the edit distance counts insertions, removals and replacements") {
+TEST_CASE("the edit distance counts insertions, removals, replacements and swaps; the first letter counts twice") {
   CHECK(edit_distance("", "") == 0);
   CHECK(edit_distance("", "abc") == 3);
   CHECK(edit_distance("abc", "") == 3);
-  CHECK(edit_distance("kitten", "sitting") == 3);
+  CHECK(edit_distance("kitten", "sitting") == 4);
   CHECK(edit_distance("letters", "leters") == 1);
   CHECK(edit_distance("flaw", "lawn") == 2);
+  CHECK(edit_distance("lettres", "letters") == 1);
+  CHECK(edit_distance("tpo", "top") == 1);
+  CHECK(edit_distance("match", "watch") == 2);
 }
 
 TEST_CASE("a name is suggested up to two edits away, the nearest one first") {
@@ -46,7 +50,57 @@ TEST_CASE("a name is suggested for its first three or more letters, if it is the
   CHECK(likely_name("out", near) == "output");  // although "sort" is nearer
   const std::vector<std::string_view> common{"sort", "output-dir", "output", "outline"};
   CHECK(likely_name("outp", common) == "output");
-  CHECK(likely_name("out", common) == "sort");  // "outline" does not begin with "output"
+  CHECK_FALSE(likely_name("out", common));  // "outline" does not begin with "output"
+}
+
+TEST_CASE("a misspelled option is recognised, and a word that is none is not taken for one") {
+  std::vector<std::string_view> names;
+  for (const gpuhist::config::option_row& row : gpuhist::config::option_table()) names.push_back(row.key());
+  struct misspelling {
+    std::string_view typed;
+    std::string_view meant;
+  };
+  constexpr std::array misspellings = {
+      misspelling{"lable", "label"},
+      misspelling{"sotr", "sort"},
+      misspelling{"stpe", "step"},
+      misspelling{"tpo", "top"},
+      misspelling{"wach", "watch"},
+      misspelling{"wehre", "where"},
+      misspelling{"mesures", "measures"},
+      misspelling{"colums", "columns"},
+      misspelling{"bukcets", "buckets"},
+      misspelling{"fomat", "format"},
+      misspelling{"ouput", "output"},
+      misspelling{"thred", "threads"},
+      misspelling{"engin", "engine"},
+      misspelling{"quite", "quiet"},
+      misspelling{"recrusive", "recursive"},
+      misspelling{"verison", "version"},
+      misspelling{"folow", "follow"},
+      misspelling{"chunksize", "chunk-size"},
+      misspelling{"skip-damge", "skip-damage"},
+      misspelling{"alter-if", "alert-if"},
+      misspelling{"slot", "slots"},
+      misspelling{"widnow", "window"},
+      misspelling{"nuckets", "buckets"},
+      misspelling{"pars", "pairs"},
+      misspelling{"drop_if", "drop-if"},
+      misspelling{"byte-count", "byte-counts"},
+      misspelling{"utf-8", "utf8"},
+  };
+  for (const misspelling& each : misspellings) {
+    CAPTURE(each.typed);
+    CHECK(likely_name(each.typed, names) == each.meant);
+  }
+  constexpr std::array<std::string_view, 30> others = {
+      "plot",  "plots", "grep",  "table", "head",  "tail",   "list",   "match",   "search", "color",
+      "chart", "print", "plain", "start", "stack", "slice",  "lines",  "words",   "test",   "date",
+      "graph", "jobs",  "limit", "width", "depth", "delete", "sample", "summary", "http",   "select"};
+  for (const std::string_view each : others) {
+    CAPTURE(each);
+    CHECK_FALSE(likely_name(each, names));
+  }
 }
 
 TEST_CASE("two short names without a common letter are not similar") {

@@ -130,14 +130,17 @@ TEST_CASE("bytes that are passed through are read once, in order: giving files b
         "a run without --pass-through: forwarded input is read once, in order, by one thread");
 }
 
-TEST_CASE("counting on the host needs more threads while there are cores, then a GPU, or fewer buckets") {
+TEST_CASE(
+    "counting on the host needs more threads while there are cores, then fewer buckets, and a GPU for much text") {
   run_stats stats = run_of({reading_files(0.2), counting(1.7)});
   CHECK(judge(stats).limited_by == "count: busy 85 % of the time on 2 threads; the pool of 2 threads 95 %");
-  CHECK(judge(stats).would_help == "a GPU (--engine cuda), or more cores");
+  CHECK(judge(stats).would_help == "more cores");
   stats.counting.kernel = "tables";
   stats.counted_classes = 256;
-  CHECK(judge(stats).would_help ==
-        "a GPU (--engine cuda), or schemes with fewer buckets: 256 classes are too many for SIMD comparisons");
+  const std::string fewer = "schemes with fewer buckets: 256 classes are too many for SIMD comparisons";
+  CHECK(judge(stats).would_help == fewer);
+  stats.bytes = std::uint64_t{32} << 30U;
+  CHECK(judge(stats).would_help == "a GPU (--engine cuda), or " + fewer);
   stats.cores = 4;
   CHECK(judge(stats).would_help == "more --threads (4 cores)");
 }

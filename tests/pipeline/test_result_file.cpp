@@ -310,7 +310,9 @@ TEST_CASE("a file without results and an absent file are reported with one error
         std::vector<std::string>{" contains no result, only lines of other kinds" + remedy});
   CHECK(read(folder / "none").faults == std::vector<std::string>{(folder / "none") + ": No such file or directory"});
   CHECK(read(folder / "").faults ==
-        std::vector<std::string>{(folder / "") + ": not a result of gpuhist (it is a directory)" + remedy});
+        std::vector<std::string>{
+            (folder / "") + ": not a result of gpuhist (it is a directory, without the total.json of a finished job)" +
+            remedy});
 }
 
 TEST_CASE("a torn result names its line, and of many damaged lines ten are reported and the others counted") {
@@ -325,5 +327,5 @@ TEST_CASE("a torn result names its line, and of many damaged lines ten are repor
   REQUIRE(read_back.faults.size() == 11);
   CHECK(read_back.faults[0].starts_with("2: "));
   CHECK(read_back.faults[9].starts_with("11: "));
-  CHECK(read_back.faults[10] == " damage in 2 more lines");
+  CHECK(read_back.faults[10] == " errors in 2 more lines");
 }

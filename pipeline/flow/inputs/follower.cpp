@@ -1,5 +1,6 @@
 #include "pipeline/flow/inputs/follower.hpp"
 
+#include "config/number_text.hpp"
 #include "io/format.hpp"
 #include "pipeline/counts/input_failure.hpp"
 
@@ -182,8 +183,8 @@ void follower::note_missed(followed& file) {
     return;
   }
   if (file.arrivals <= file.seen) return;
-  report_(file.reader.path() + ": was replaced " + std::to_string(file.arrivals - file.seen) +
-          " more times than gpuhist could read: bytes of the files in between may be missing from the counts");
+  report_(file.reader.path() + ": was replaced " + config::number_of(file.arrivals - file.seen, "more time") +
+          " than gpuhist could read: bytes of the files in between may be missing from the counts");
   file.seen = file.arrivals;
 }
 
@@ -193,8 +194,9 @@ void follower::note(followed& file, io::name_change change) {
   if (change == io::name_change::vanished)
     report_(file.reader.path() + ": was removed or renamed: waiting for a new file");
   if (change == io::name_change::truncated) {
-    report_(file.reader.path() + ": was truncated after " + std::to_string(file.reader.position()) +
-            " bytes were counted: bytes written after these and before the truncation may be missing from the counts");
+    report_(file.reader.path() + ": was truncated after " + config::number_of(file.reader.position(), "byte") +
+            (file.reader.position() == 1 ? " was" : " were") +
+            " counted: bytes written after these and before the truncation may be missing from the counts");
   }
 }
 

@@ -13,7 +13,7 @@ namespace gpuhist::pipeline {
 namespace {
 
 using config::fixed;
-using config::grouped;
+using config::number_of;
 
 constexpr double majority_of_time = 0.5;
 
@@ -21,9 +21,11 @@ constexpr double majority_of_time = 0.5;
 constexpr std::uint64_t small_input = std::uint64_t{64} * 1024;
 constexpr std::uint64_t many_inputs = 16;
 
-std::string percent(double share) { return std::to_string(std::lround(std::clamp(share, 0.0, 1.0) * 100)) + " %"; }
+// One link carries less than the cores count, unless they count by tables; then this much text pays for the start of a
+// device.
+constexpr std::uint64_t enough_for_device = std::uint64_t{32} << 30U;
 
-std::string threads_of(unsigned number) { return std::to_string(number) + (number == 1 ? " thread" : " threads"); }
+std::string percent(double share) { return std::to_string(std::lround(std::clamp(share, 0.0, 1.0) * 100)) + " %"; }
 
 bool starts_with(const stage_stats& stage, std::string_view name) { return stage.name.starts_with(name); }
 
@@ -84,7 +86,7 @@ std::optional<verdict> slow_source(const run_stats& stats) {
 std::optional<verdict> many_small_inputs(const run_stats& stats) {
   if (stats.inputs < many_inputs || stats.bytes / stats.inputs >= small_input) return std::nullopt;
   if (pool_share(stats) > majority_of_time) return std::nullopt;
-  return verdict{"opening inputs: " + grouped(stats.inputs) + " inputs of " +
+  return verdict{"opening inputs: " + number_of(stats.inputs, "input") + " of " +
                      config::format_size(stats.bytes / stats.inputs) + " on average are opened, read and closed",
                  "fewer and larger inputs, for example by `cat`"};
 }
@@ -105,7 +107,7 @@ std::string help_for_decompression(const run_stats& stats, const stage_stats& de
     return "an archive of independent frames (as pzstd writes them), or more archives in one run: one frame is decoded "
            "by one thread";
   }
-  if (stats.threads < stats.cores) return "more --threads (" + std::to_string(stats.cores) + " cores)";
+  if (stats.threads < stats.cores) return "more --threads (" + number_of(stats.cores, "core") + ")";
   return "more or faster cores for decompression";
 }
 
@@ -117,18 +119,17 @@ std::string help_for_reading(const run_stats& stats, const stage_stats& reading)
     return "a faster disk: " + percent(static_cast<double>(stats.disk_bytes) / static_cast<double>(reading.bytes)) +
            " of the bytes came from it, not from the page cache";
   }
-  if (stats.threads < stats.cores) return "more --threads (" + std::to_string(stats.cores) + " cores)";
+  if (stats.threads < stats.cores) return "more --threads (" + number_of(stats.cores, "core") + ")";
   return "more cores: the bytes came from the page cache at the speed of its memory";
 }
 
 std::string help_for_counting(const run_stats& stats, const stage_stats& counting) {
   if (!counting.on_pool) return "more devices (--devices)";
-  if (stats.threads < stats.cores) return "more --threads (" + std::to_string(stats.cores) + " cores)";
-  if (stats.counting.kernel.starts_with("tables")) {
-    return "a GPU (--engine cuda), or schemes with fewer buckets: " + std::to_string(stats.counted_classes) +
-           " classes are too many for SIMD comparisons";
-  }
-  return "a GPU (--engine cuda), or more cores";
+  if (stats.threads < stats.cores) return "more --threads (" + number_of(stats.cores, "core") + ")";
+  if (!stats.counting.kernel.starts_with("tables")) return "more cores";
+  return (stats.bytes < enough_for_device ? "" : "a GPU (--engine cuda), or ") +
+         std::string("schemes with fewer buckets: ") + std::to_string(stats.counted_classes) +
+         " classes are too many for SIMD comparisons";
 }
 
 std::string help_for(const run_stats& stats, const stage_stats& stage) {
@@ -144,9 +145,10 @@ std::string described(const run_stats& stats, const stage_stats& stage) {
   const double own = busy_share(stage, stats.seconds);
   std::string words = stage.name + ": busy " + percent(own) + " of the time";
   if (starts_with(stage, "copy")) words = "the link: copies were in flight " + percent(own) + " of the time";
-  if (stage.workers > 1) words += " on " + threads_of(stage.workers);
+  if (stage.workers > 1) words += " on " + number_of(stage.workers, "thread");
   const double pool = pool_share(stats);
-  if (stage.on_pool && pool > own + 0.05) words += "; the pool of " + threads_of(stats.threads) + " " + percent(pool);
+  if (stage.on_pool && pool > own + 0.05)
+    words += "; the pool of " + number_of(stats.threads, "thread") + " " + percent(pool);
   return words;
 }
 

@@ -8,7 +8,7 @@
 namespace gpuhist::pipeline {
 namespace {
 
-using config::grouped;
+using config::number_of;
 
 // Inputs of a device are read by any thread, so that it gets many frames at once.
 void add_reading(run_stats& stats, const feed_notes& fed) {
@@ -81,17 +81,13 @@ void add_counting(run_stats& stats) {
   add_device(stats, *counting.timeline, shared ? "count on device" : "count");
 }
 
-std::string plural(std::uint64_t number, const std::string& noun) {
-  return grouped(number) + " " + noun + (number == 1 ? "" : "s");
-}
-
 // How parallel decoding was, from many frames at once to one frame after the other, and why.
 std::string decompression_of(const feed_notes& fed) {
   if (fed.compressed_inputs == 0) return "not compressed";
   std::string words =
-      plural(fed.frames, "frame") + ", up to " + plural(fed.decompress.max_in_flight, "decoder") + " at once";
+      number_of(fed.frames, "frame") + ", up to " + number_of(fed.decompress.max_in_flight, "decoder") + " at once";
   for (const input_manner& each : fed.decoding) {
-    words += "; " + plural(each.inputs, "input");
+    words += "; " + number_of(each.inputs, "input");
     words += " " + each.description;
   }
   return words;

@@ -16,8 +16,6 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-std::string inputs_text(std::uint64_t number) { return grouped(number) + (number == 1 ? " input" : " inputs"); }
-
 // "6 of 8 inputs: many frames, ..."; of a single manner without numbers.
 std::string manners_text(const format_group& group) {
   std::string text;
@@ -36,8 +34,8 @@ std::string groups_text(const dry_run& shown) {
   for (const format_group& each : shown.groups) width = std::max(width, each.format.size());
   std::string text;
   for (const format_group& each : shown.groups) {
-    text += "  " + each.format + std::string(width - each.format.size() + 2, ' ') + inputs_text(each.inputs) + ", " +
-            config::format_size(each.bytes) + ": " + manners_text(each) + "\n";
+    text += "  " + each.format + std::string(width - each.format.size() + 2, ' ') + number_of(each.inputs, "input") +
+            ", " + config::format_size(each.bytes) + ": " + manners_text(each) + "\n";
   }
   return text;
 }
@@ -54,8 +52,7 @@ std::string estimate_text(const dry_run& shown) {
   if (sampled == 0) return "estimate   none: there is nothing to read\n";
   const std::uint64_t from_disk = std::min(sampled, sampled_bytes(estimated, &format_sample::disk_bytes));
   std::string text = "estimate   from a sample of " + config::format_size(sampled) + ", counted by " +
-                     std::to_string(shown.threads) + (shown.threads == 1 ? " thread" : " threads") + " in " +
-                     fixed(estimated.sample_seconds, 1) + " s; " +
+                     number_of(shown.threads, "thread") + " in " + fixed(estimated.sample_seconds, 1) + " s; " +
                      std::to_string((sampled - from_disk) * 100 / sampled) + " % of it was in the page cache\n";
   text += "  time     about " + for_people(estimated.seconds) + "\n";
   text += "  text     about " + config::format_size(static_cast<std::uint64_t>(estimated.text_bytes)) + "\n";
@@ -88,7 +85,7 @@ json group_as_json(const format_group& group, const format_estimate& estimated) 
 }  // namespace
 
 std::string text_of_dry_run(const dry_run& shown) {
-  std::string text = "inputs     " + grouped(shown.inputs) + ", " + grouped(shown.bytes) + " bytes\n";
+  std::string text = "inputs     " + grouped(shown.inputs) + ", " + number_of(shown.bytes, "byte") + "\n";
   if (shown.counted > 0) text += "counted    " + grouped(shown.counted) + " of them by an earlier run\n";
   text += groups_text(shown) + estimate_text(shown);
   text += "manifest   " + shown.planned.identity +

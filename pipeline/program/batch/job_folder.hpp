@@ -26,6 +26,10 @@ class job_folder {
   [[nodiscard]] std::filesystem::path manifest_file() const;
   [[nodiscard]] std::filesystem::path lock_file() const { return state_ / "lock"; }
   [[nodiscard]] std::filesystem::path journal_file() const { return state_ / "state"; }
+  /// The results of a finished job: a line for each input, and the totals.
+  [[nodiscard]] std::filesystem::path inputs_file() const { return path_ / "files.jsonl"; }
+  [[nodiscard]] std::filesystem::path totals_file() const { return path_ / "total.json"; }
+
   [[nodiscard]] std::filesystem::path runs_file() const { return state_ / "runs.jsonl"; }
 
   [[nodiscard]] std::filesystem::path lines_file(lines_of which) const;

@@ -4,6 +4,7 @@
 #include "config/usage_error.hpp"
 #include "gpu/row_layout.hpp"
 #include "io/input_error.hpp"
+#include "io/long_path.hpp"
 #include "io/source.hpp"
 #include "io/zstd/zstd_split_points.hpp"
 #include "pipeline/library/look_up_inputs.hpp"
@@ -66,7 +67,7 @@ void check_error(const manifest_entry& entry) {
 }
 
 void set_unreadable(manifest_entry& entry) {
-  entry.error = {.kind = io::kind_of_errno(errno), .text = std::system_category().message(errno)};
+  entry.error = {.kind = io::kind_of_errno(errno), .text = io::open_error_text(entry.name, errno)};
 }
 
 // Without fingerprint.

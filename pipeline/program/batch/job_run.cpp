@@ -197,8 +197,8 @@ bool job_run::has_failed() {
     const double most =
         limit->is_percentage ? limit->amount / 100 * static_cast<double>(job_.chosen.size()) : limit->amount;
     if (static_cast<double>(failed) > most) {
-      stop_reason_ = "stopped, because " + grouped(failed) + " of " + grouped(job_.chosen.size()) +
-                     " inputs failed, more than --max-errors allows";
+      stop_reason_ = "stopped, because " + grouped(failed) + " of " + number_of(job_.chosen.size(), "input") +
+                     " failed, more than --max-errors allows";
     }
   }
   return !stop_reason_.empty();
@@ -227,7 +227,7 @@ file_events job_run::events() {
 std::string job_run::progress_text(const gpuhist::progress& now) const {
   const double seconds = now.elapsed.count();
   const double rate = seconds > 0 ? static_cast<double>(now.source_bytes) / seconds : 0;
-  std::string text = grouped(job_.ledger.finished()) + " of " + grouped(job_.chosen.size()) + " inputs, " +
+  std::string text = grouped(job_.ledger.finished()) + " of " + number_of(job_.chosen.size(), "input") + ", " +
                      grouped(job_.ledger.failed()) + " failed, " + config::format_size(now.source_bytes) + " of " +
                      config::format_size(bytes_);
   if (bytes_ > 0) {

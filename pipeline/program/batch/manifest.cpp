@@ -93,7 +93,7 @@ manifest_entry entry_from(const json& line) {
 void check_header(const json& line, std::size_t entries) {
   if (line.at("schema") != manifest_schema) throw std::runtime_error("not a manifest of this version");
   if (line.at("inputs").get<std::size_t>() != entries) {
-    throw std::runtime_error("the manifest has " + std::to_string(entries) + " inputs instead of " +
+    throw std::runtime_error("the manifest has " + number_of(entries, "input") + " instead of " +
                              std::to_string(line.at("inputs").get<std::size_t>()));
   }
 }
@@ -232,7 +232,7 @@ std::optional<file_facts> facts_of(const std::string& path, config::fingerprint_
 
 std::string difference(const manifest_entry& planned, const file_facts& now, bool trusts_names) {
   if (planned.size != now.size) {
-    return "its size is " + grouped(now.size) + " bytes, and was " + grouped(planned.size) +
+    return "its size is " + number_of(now.size, "byte") + ", and was " + grouped(planned.size) +
            " when the job was planned";
   }
   if (!trusts_names && planned.modified != now.modified) {

@@ -84,9 +84,10 @@ void check_options(const config::options& typed) {
   refuse(typed.dry_run && is_format_typed && *typed.format != "table" && *typed.format != "json", typed, "--format",
          "--dry-run has the formats table and json");
   if (!typed.plans_only && !typed.output_dir) {
+    const bool has_job = !typed.job.empty() || typed.inputs.empty();
     throw config::usage_error(
-        "gpuhist batch: there is no folder for the results; give --output-dir, or the key "
-        "output-dir in the job file");
+        "gpuhist batch: there is no folder for the results; give --output-dir, or the key output-dir in the job file" +
+        (has_job ? "" : "; " + printable(typed.inputs.front()) + " is taken as an input (job files end in .toml)"));
   }
 }
 
@@ -105,7 +106,7 @@ planned_entries look_up(const config::options& typed, const fs::path& folder, co
                              .earlier = earlier});
   const std::size_t young = made.too_young.size();
   if (young > 0 && !typed.quiet) {
-    complain(grouped(young) + (young == 1 ? " file is" : " files are") + " left out, because of " +
+    complain(number_of(young, "file") + (young == 1 ? " is" : " are") + " left out, because of " +
              typed.where("--min-age"));
   }
   return made;
@@ -200,10 +201,6 @@ ending write_manifest(const config::options& typed, const io::open_descriptors& 
     if (has_failed(each)) complain(printable(each.name) + ": " + each.error.text);
   }
   return {.exit_status = std::ranges::any_of(entries, has_failed) ? ending::input_failed : ending::counted_all};
-}
-
-std::string number_of(std::size_t number, std::string_view noun) {
-  return grouped(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
 }
 
 // What --new-only has found.
@@ -322,8 +319,8 @@ class batch_job {
 
   // "out: 2 of 5 inputs were counted by an earlier run, and the beginning of 1 more"
   [[nodiscard]] std::string found_text(const job_ledger& ledger, std::size_t inputs) const {
-    std::string text = name() + ": " + grouped(ledger.finished()) + " of " + grouped(inputs) +
-                       " inputs were counted by an earlier run";
+    std::string text = name() + ": " + grouped(ledger.finished()) + " of " + number_of(inputs, "input") +
+                       (ledger.finished() == 1 ? " was" : " were") + " counted by an earlier run";
     if (ledger.begun() > 0) text += ", and the beginning of " + grouped(ledger.begun()) + " more";
     return text;
   }
@@ -360,15 +357,15 @@ class batch_job {
       return end;
     }
     if (missing > 0) {
-      complain(name() + ": " + grouped(missing) + " of " + grouped(chosen.size()) +
-               " inputs are not counted; run the same command again to continue");
+      complain(name() + ": " + grouped(missing) + " of " + number_of(chosen.size(), "input") +
+               (missing == 1 ? " is" : " are") + " not counted; run the same command again to continue");
     } else if (shard_.count > 0) {
       folder_.publish();
     } else {
       write_outputs(folder_.path(), planned, inputs, ledger, recorded(units), description_of(finished));
     }
     if (!typed_.quiet && missing == 0) {
-      complain(name() + ": " + grouped(chosen.size()) + " inputs, " + grouped(ledger.failed()) + " failed");
+      complain(name() + ": " + number_of(chosen.size(), "input") + ", " + grouped(ledger.failed()) + " failed");
     }
     const int signal = kept_stop_signal::received();
     const bool has_failed = missing > 0 || ledger.failed() > 0;

@@ -5,6 +5,7 @@
 #include "gpu/kernel_names.hpp"
 #include "pipeline/counts/partitioning.hpp"
 #include "pipeline/program/commands/commands.hpp"
+#include "pipeline/program/resolve_report.hpp"
 #include "pipeline/report/formats/devices_report.hpp"
 #include "pipeline/report/output/destination.hpp"
 #include "pipeline/report/output/terminal.hpp"
@@ -33,10 +34,10 @@ void check(const config::options& typed) {
   if (!typed.inputs.empty()) {
     throw config::usage_error("devices: takes no FILE, but was given " + config::quote(typed.inputs.front()));
   }
-  const std::string format = typed.format.value_or("table");
+  const std::string format = format_name_of(typed);
   if (format != "table" && format != "json") {
-    throw config::usage_error(typed.where("--format") + ": the list of devices has no format " + config::quote(format) +
-                              "; give table or json");
+    throw config::usage_error(typed.where(typed.format ? "--format" : "--output") +
+                              ": the list of devices has no format " + config::quote(format) + "; give table or json");
   }
 }
 
@@ -48,7 +49,7 @@ ending list_devices(const config::options& typed, const io::open_descriptors& op
   const render_target target = target_for(output);
   const devices_report listed{
       .found = gpu::take_inventory(), .schemes = kernels_of_schemes(), .verbose = typed.verbose};
-  output.write(typed.format == "json" ? render_devices_json(listed) : render_devices_table(listed, target));
+  output.write(format_name_of(typed) == "json" ? render_devices_json(listed) : render_devices_table(listed, target));
   output.commit();
   return {};
 }

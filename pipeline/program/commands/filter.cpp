@@ -88,8 +88,9 @@ ending filter_into_one(const config::options& typed, const io::open_descriptors&
   const finished_run finished = file_run(planned, events, {}, hooks_of_filter(dropped.get(), screen)).run();
   const std::string name = planned.output ? printable(*planned.output) : "standard output";
   try {
-    return conclude_filter(planned, finished, name, dropped.get(),
-                           [&] { return publish(planned, finished, name, text); });
+    return conclude_filter(
+        planned, finished, name, dropped.get(), [&] { return publish(planned, finished, name, text); },
+        [&] { return text.pending_path().empty() ? "" : name + " would have "; });
   } catch (...) {
     if (finished.end_at_once) throw unclean_end(std::current_exception());
     throw;

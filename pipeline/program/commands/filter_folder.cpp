@@ -95,7 +95,7 @@ looked_up_inputs remaining_inputs(const looked_up_inputs& found, std::vector<pla
 
 // "clean: 12 outputs, 3 more were complete; "
 std::string text_of(const config::options& typed, std::size_t written, std::size_t complete) {
-  std::string text = printable(*typed.output_dir) + ": " + grouped(written) + (written == 1 ? " output" : " outputs");
+  std::string text = printable(*typed.output_dir) + ": " + number_of(written, "output");
   if (complete > 0) text += ", " + grouped(complete) + " more " + (complete == 1 ? "was" : "were") + " complete";
   return text + "; ";
 }

@@ -20,7 +20,7 @@ namespace gpuhist::pipeline {
 namespace {
 
 std::string units_text(std::uint64_t number, std::uint64_t bytes) {
-  return grouped(number) + " (" + grouped(bytes) + " bytes)";
+  return grouped(number) + " (" + number_of(bytes, "byte") + ")";
 }
 
 // "kept 9,990 (1,020,304 bytes) of 10,000 (1,024,000 bytes), each line"

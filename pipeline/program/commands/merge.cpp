@@ -206,8 +206,8 @@ ending merge(const config::options& typed, const io::open_descriptors& open_desc
   write_outputs(folder, planned, inputs, ledger, recorded,
                 {.header = header_of(job), .began = began, .missing_shards = missing, .runs = runs});
   if (!typed.quiet) {
-    complain(printable(folder.string()) + ": " + grouped(ledger.finished()) + " of " + grouped(inputs.entries.size()) +
-             " inputs, " + grouped(ledger.failed()) + " failed");
+    complain(printable(folder.string()) + ": " + grouped(ledger.finished()) + " of " +
+             number_of(inputs.entries.size(), "input") + ", " + grouped(ledger.failed()) + " failed");
   }
   const bool is_complete = missing.empty() && ledger.failed() == 0;
   return {.exit_status = is_complete ? ending::counted_all : ending::input_failed};

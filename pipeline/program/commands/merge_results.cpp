@@ -46,12 +46,12 @@ void refuse_option(bool is_given, const config::options& typed, std::string_view
 // The file with the totals of an operand.
 std::string totals_of(const std::string& operand) {
   if (!is_folder(operand)) return operand;
-  const fs::path total = fs::path(operand) / "total.json";
+  const job_folder job(operand);
   std::error_code ignored;
-  if (fs::exists(total, ignored)) return total.string();
-  throw std::runtime_error(printable(operand) + ": has no results (total.json); " +
-                           (job_folder(operand).parts().empty() ? "run gpuhist batch to the end"
-                                                                : "merge its parts first: gpuhist merge DIR"));
+  if (fs::exists(job.totals_file(), ignored)) return job.totals_file().string();
+  throw std::runtime_error(
+      printable(operand) + ": has no results (total.json); " +
+      (job.parts().empty() ? "run gpuhist batch to the end" : "merge its parts first: gpuhist merge DIR"));
 }
 
 std::vector<scheme_names> read_schemes(const std::vector<std::string>& operands) {
@@ -80,7 +80,7 @@ class input_names {
         complain(printable(each.name) + ": is in " + parts[first->second].name + " and in " + parts[part].name);
       }
     }
-    if (duplicates > listed) complain("... and " + grouped(duplicates - listed) + " more inputs");
+    if (duplicates > listed) complain("... and " + number_of(duplicates - listed, "more input"));
     return duplicates > 0;
   }
 
@@ -98,7 +98,7 @@ merged_results add_all(const std::vector<std::string>& operands, const wanted_co
   result_sum sum(wanted, temporary_folder());
   for (const std::string& each : operands) {
     if (is_folder(each)) {
-      sum.add_lines_of({(fs::path(each) / "files.jsonl").string(), totals_of(each)});
+      sum.add_lines_of({job_folder(each).inputs_file().string(), totals_of(each)});
     } else {
       sum.add_file(each);
     }
@@ -145,9 +145,7 @@ ending merge_results(const config::options& typed, const io::open_descriptors& o
                 "is for the parts of a job; the sum of results is written to --output");
   refuse_option(typed.partial, typed, "--partial", "is for the parts of a job; the sum has what the results contain");
   const std::vector<scheme_names> found = read_schemes(typed.inputs);
-  const std::vector<config::scheme> schemes = common_schemes(found, typed.buckets);
-  const bool have_byte_counts = !found.empty() && std::ranges::all_of(found, &scheme_names::has_byte_counts);
-  const bool ignore_case = !found.empty() && found.front().ignore_case;
+  const auto [schemes, have_byte_counts, ignore_case] = common_schemes(found, typed.buckets);
   const gpu::partition counted = have_byte_counts ? gpu::partition::identity() : coarsest_partition(schemes);
   const bucket_counts by_bucket(counted, schemes);
   wanted_counts wanted(ignore_case ? letter_case::ignored : letter_case::exact);

@@ -1,5 +1,6 @@
 // `gpuhist repack [FILE...] -o OUT`: options -> plan -> archive.
 #include "pipeline/program/repack/repack.hpp"
+#include "config/number_text.hpp"
 #include "config/size.hpp"
 #include "pipeline/program/commands/commands.hpp"
 #include "pipeline/report/formats/report.hpp"
@@ -27,7 +28,7 @@ std::string summary_of(const repacked& archive) {
     const double share = static_cast<double>(archive.output_bytes) / static_cast<double>(archive.text_bytes);
     text += " (" + decimal("%.1f", 100 * share) + " %)";
   }
-  text += ", " + std::to_string(archive.frames) + (archive.frames == 1 ? " frame" : " frames") + ", verified; ";
+  text += ", " + config::number_of(archive.frames, "frame") + ", verified; ";
   return text + config::format_size(archive.input_bytes) + " read in " + decimal("%.3g", archive.seconds) + " s";
 }
 

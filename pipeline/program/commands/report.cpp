@@ -1,4 +1,5 @@
-// `gpuhist report RESULT...`: shows earlier results by any scheme, in any format.
+// `gpuhist report RESULT...`: shows earlier results by any scheme, in any format. The result of a job is also shown by
+// the schemes of the job, which need no byte counts.
 #include "pipeline/report/formats/report.hpp"
 #include "config/usage_error.hpp"
 #include "pipeline/counts/partitioning.hpp"
@@ -6,12 +7,15 @@
 #include "pipeline/library/resolve.hpp"
 #include "pipeline/library/resolve_measuring.hpp"
 #include "pipeline/library/resolve_watch.hpp"
+#include "pipeline/program/batch/job_folder.hpp"
 #include "pipeline/program/commands/commands.hpp"
 #include "pipeline/program/resolve_listing.hpp"
 #include "pipeline/program/resolve_report.hpp"
+#include "pipeline/program/result_schemes.hpp"
 #include "pipeline/program/temporary_folder.hpp"
 #include "pipeline/program/typed_options.hpp"
 #include "pipeline/report/conditions/report_units.hpp"
+#include "pipeline/report/formats/bucket_counts.hpp"
 #include "pipeline/report/formats/input_table.hpp"
 #include "pipeline/report/formats/report_alert.hpp"
 #include "pipeline/report/formats/result_file.hpp"
@@ -20,20 +24,68 @@
 #include "pipeline/report/output/messages.hpp"
 #include "pipeline/report/output/terminal.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <functional>
+#include <iterator>
+#include <memory>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 namespace gpuhist::pipeline {
 namespace {
 
-result_sum read_results(const config::options& typed, const std::vector<config::scheme>& schemes) {
-  result_sum sum({typed.ignore_case ? letter_case::ignored : letter_case::exact,
-                  typed.pairs ? schemes : std::vector<config::scheme>()},
-                 temporary_folder());
+namespace fs = std::filesystem;
+
+// Whether the operand is the folder of a finished job.
+bool is_job(const std::string& operand) {
+  std::error_code ignored;
+  return fs::is_regular_file(job_folder(operand).totals_file(), ignored);
+}
+
+// Without --buckets: those of the jobs among the operands, or `classes`.
+config::options with_own_schemes(config::options typed) {
+  if (!typed.buckets.empty()) return typed;
+  std::vector<scheme_names> found;
+  for (const std::string& each : typed.inputs) {
+    if (is_job(each)) std::ranges::move(schemes_in(job_folder(each).totals_file().string()), std::back_inserter(found));
+  }
+  const shared_schemes shared = common_schemes(found, {});
+  for (const config::scheme& each : shared.schemes) typed.buckets.push_back(each.name);
+  if (typed.buckets.empty()) typed.buckets = {"classes"};
+  typed.ignore_case = typed.ignore_case || shared.ignore_case;
+  return typed;
+}
+
+// Null if the counts of all byte values are needed, or there are.
+std::unique_ptr<bucket_counts> counts_by_bucket(const config::options& typed,
+                                                const std::vector<config::scheme>& schemes) {
+  const auto lacks_byte_counts = [](const std::string& operand) {
+    return is_job(operand) &&
+           !std::ranges::all_of(schemes_in(job_folder(operand).totals_file().string()), &scheme_names::has_byte_counts);
+  };
+  if (std::ranges::none_of(typed.inputs, lacks_byte_counts)) return nullptr;
+  return std::make_unique<bucket_counts>(coarsest_partition(schemes), schemes);
+}
+
+result_sum read_results(const config::options& typed, const std::vector<config::scheme>& schemes,
+                        const bucket_counts* by_bucket) {
+  wanted_counts wanted(typed.ignore_case ? letter_case::ignored : letter_case::exact,
+                       typed.pairs ? schemes : std::vector<config::scheme>());
+  wanted.by_bucket = by_bucket;
+  result_sum sum(std::move(wanted), temporary_folder());
   const std::vector<std::string> standard_input = {"-"};
-  for (const std::string& path : typed.inputs.empty() ? standard_input : typed.inputs) sum.add_file(path);
+  for (const std::string& each : typed.inputs.empty() ? standard_input : typed.inputs) {
+    if (is_job(each)) {
+      const job_folder job(each);
+      sum.add_lines_of({job.inputs_file().string(), job.totals_file().string()});
+    } else {
+      sum.add_file(each);
+    }
+  }
   for (const std::string& error : sum.errors()) complain(error);
   return sum;
 }
@@ -55,8 +107,9 @@ bool watch_all(const report& shown, const gates::watch_list& conditions,
 
 }  // namespace
 
-ending report_results(const config::options& typed, const io::open_descriptors& open_descriptors) {
-  refuse_units(typed);
+ending report_results(const config::options& given, const io::open_descriptors& open_descriptors) {
+  refuse_units(given);
+  const config::options typed = with_own_schemes(given);
   const report_format& format = *resolve_report_format(typed);
   const option_names names = names_of(typed);
   const writing manner = resolve_writing(typed, format);
@@ -69,7 +122,10 @@ ending report_results(const config::options& typed, const io::open_descriptors& 
       {.schemes = schemes, .measuring = measuring, .names = names, .has_pairs = counting.pairs, .has_malformed = true});
   const input_listing listing = resolve_listing(typed, counting, true, format);
   if (!warning.empty()) complain("warning: " + warning);
-  result_sum sum = read_results(typed, schemes);
+  const bool by_byte =
+      typed.pairs || !measuring.asked.empty() || watched.needs_byte_counts() || listing.needs_byte_counts();
+  const std::unique_ptr<bucket_counts> by_bucket = by_byte ? nullptr : counts_by_bucket(typed, schemes);
+  result_sum sum = read_results(typed, schemes, by_bucket.get());
   if (sum.results() == 0) return {.exit_status = ending::input_failed};  // the old output stays
   report shown = sum.take();
   if (!typed.pairs) {

@@ -32,8 +32,8 @@ constexpr std::string_view malformed_name = "malformed";
 /// Resolves names.
 class formula::resolver {
  public:
-  resolver(const expression& typed, std::span<const config::scheme> schemes, io::option_naming option_name)
-      : typed_(typed), schemes_(schemes), option_name_(option_name) {}
+  resolver(const expression& typed, std::span<const config::scheme> schemes, const formula_wording& wording)
+      : typed_(typed), schemes_(schemes), wording_(wording) {}
 
   [[nodiscard]] meaning resolve(const reference& name) const {
     if (name.parts.size() == 1 && name.as == reference::form::plain) {
@@ -108,8 +108,9 @@ class formula::resolver {
     if (const auto meant = config::likely_name(wanted, views)) {
       message += "; did you mean " + std::string(*meant) + "?";
     } else {
-      message += "; names are bytes, lines, words, malformed, measures (" + std::string(option_name_("--measures")) +
-                 ") and the buckets of";
+      message += "; names are bytes, lines";
+      for (const std::string_view each : wording_.names) message += ", " + std::string(each);
+      message += ", measures (" + std::string(wording_.option_name("--measures")) + ") and the buckets of";
       for (const config::scheme& each : schemes_) message += (&each == schemes_.data() ? " " : ", ") + each.name;
       message += "; other names are quoted, as in \"a b\"";
     }
@@ -120,8 +121,8 @@ class formula::resolver {
   [[nodiscard]] std::vector<std::string> known_names(const reference& unknown) const {
     std::vector<std::string> known;
     if (unknown.parts.size() == 1 && unknown.as == reference::form::plain) {
-      known = {"bytes", "lines", std::string(words_name), std::string(malformed_name),
-               std::string(conditional_entropy_name)};
+      known = {"bytes", "lines", std::string(conditional_entropy_name)};
+      known.insert(known.end(), wording_.names.begin(), wording_.names.end());
       for (const measures::measure& each : measures::all_measures()) known.emplace_back(each.name);
     }
     for (const config::scheme& each : schemes_) {
@@ -137,7 +138,7 @@ class formula::resolver {
 
   const expression& typed_;
   std::span<const config::scheme> schemes_;
-  io::option_naming option_name_;
+  const formula_wording& wording_;
 };
 
 namespace {
@@ -181,9 +182,9 @@ std::optional<double> known(double result) { return std::isfinite(result) ? std:
 
 }  // namespace
 
-formula::formula(expression typed, std::span<const config::scheme> schemes, io::option_naming option_name)
+formula::formula(expression typed, std::span<const config::scheme> schemes, const formula_wording& wording)
     : typed_(std::move(typed)) {
-  const resolver names(typed_, schemes, option_name);
+  const resolver names(typed_, schemes, wording);
   for (const reference& each : typed_.references) {
     meanings_.push_back(names.resolve(each));
     meanings_.back().values = values_in(meanings_.back().bytes);

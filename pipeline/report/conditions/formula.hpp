@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gpuhist::pipeline::gates {
@@ -46,14 +47,19 @@ struct meaning {
   std::vector<std::uint8_t> values{};  ///< the same, in ascending order
 };
 
+/// What messages about unknown names say.
+struct formula_wording {
+  io::option_naming option_name = io::as_typed;                  ///< how messages name options
+  std::vector<std::string_view> names = {"words", "malformed"};  ///< that are possible, besides those of every formula
+};
+
 /// Immutable: any thread may use it. Memory and time are proportional to its steps; no recursion.
 class formula {
  public:
   /// Names are `bytes`, `lines`, `words`, `malformed`, the measures, `conditional_entropy`, and the buckets of
   /// `schemes`; a bucket may be called `malformed` or `conditional_entropy`. Throws config::usage_error, with the text
-  /// and a caret, if a name is unknown or belongs to several buckets. `option_name`: how messages name options.
-  formula(config::expression typed, std::span<const config::scheme> schemes,
-          io::option_naming option_name = io::as_typed);
+  /// and a caret, if a name is unknown or belongs to several buckets.
+  formula(config::expression typed, std::span<const config::scheme> schemes, const formula_wording& wording = {});
 
   /// As typed.
   [[nodiscard]] const std::string& text() const { return typed_.text; }

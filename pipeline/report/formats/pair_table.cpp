@@ -146,13 +146,13 @@ std::string pair_lines(const scheme_view& view, const gpu::tally& counts, const 
   if (!view.has_pairs()) return "";
   const pair_matrix pairs = view.fold_pairs(counts);
   const heat_map map(view, pairs, target);
-  const std::string title = grouped(measures::pairs_in(pairs)) + " pairs, " + printable(view.scheme.name);
+  const std::string title = number_of(measures::pairs_in(pairs), "pair") + ", " + printable(view.scheme.name);
   std::string text = cut_to(title, std::max<std::size_t>(target.width, 3)) + "\n";
   const measures::finding bits = measures::conditional_entropy(pairs);
   if (!bits.value) return text + "\n";
   text += "conditional entropy " + measure_text(*bits.value) + " bits\n";
-  const std::string legend = std::string("first byte in lines, second in columns") +
-                             (map.has_numbers() ? ", in % of the line" : ", shades by % of the line");
+  const std::string legend = std::string("first byte in rows, second in columns") +
+                             (map.has_numbers() ? ", in % of the row" : ", shades by % of the row");
   if (columns(legend) <= target.width) text += legend + "\n";
   return text + map.text() + surprising_lines(view, pairs, target) + "\n";
 }

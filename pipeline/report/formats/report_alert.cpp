@@ -62,7 +62,7 @@ std::string alert_line(const gates::firing& fired, std::string_view run) {
 std::string place_of(const gates::firing& fired) {
   std::string text = fired.type == unit::kind::total ? "the totals" : printable(fired.source);
   if (fired.type == unit::kind::window) text += ", window " + std::to_string(fired.window);
-  if (fired.type == unit::kind::total) return text + ", " + std::to_string(fired.end) + " bytes";
+  if (fired.type == unit::kind::total) return text + ", " + number_of(fired.end, "byte");
   return text + ", bytes " + std::to_string(fired.begin) + " to " + std::to_string(fired.end) + lines_text(fired.lines);
 }
 

@@ -24,10 +24,6 @@ std::string line(const std::string& label, const std::string& text) {
   return padded + text + "\n";
 }
 
-std::string plural(std::uint64_t number, const std::string& noun) {
-  return grouped(number) + " " + noun + (number == 1 ? "" : "s");
-}
-
 std::string percent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
 
 std::string engine_lines(const run_stats& stats) {
@@ -36,15 +32,15 @@ std::string engine_lines(const run_stats& stats) {
   if (!counting.device.empty()) engine += " on " + printable(counting.device);
   if (!stats.engine_reason.empty()) engine += " (" + printable(stats.engine_reason) + ")";
   const std::string worker = stats.engine == "cuda" ? "stream" : stats.engine == "host" ? "thread" : "worker";
-  return line("engine", engine) + line("kernel", counting.kernel + ", " + plural(counting.workers, worker) +
+  return line("engine", engine) + line("kernel", counting.kernel + ", " + number_of(counting.workers, worker) +
                                                      ", ready after " + fixed(counting.startup_seconds, 3) + " s");
 }
 
 std::string partition_line(const run_stats& stats) {
   std::string schemes;
   for (const std::string& each : stats.schemes) schemes += (schemes.empty() ? "" : ", ") + printable(each);
-  std::string text =
-      grouped(stats.classes) + (stats.classes == 1 ? " class" : " classes") + " of the 256 byte values for " + schemes;
+  std::string text = grouped(stats.classes) + (stats.classes == 1 ? " class of" : " classes of") +
+                     " the 256 byte values for " + schemes;
   if (stats.counted_classes != stats.classes) text += ", folded from " + grouped(stats.counted_classes);
   return line("partition", text);
 }
@@ -52,7 +48,7 @@ std::string partition_line(const run_stats& stats) {
 std::string reading_lines(const run_stats& stats) {
   std::string text;
   for (const input_manner& each : stats.reading) {
-    text += line(text.empty() ? "inputs" : "", plural(each.inputs, "input") + ": " + each.description);
+    text += line(text.empty() ? "inputs" : "", number_of(each.inputs, "input") + ": " + each.description);
   }
   if (stats.max_in_flight > 1) text += line("", "up to " + grouped(stats.max_in_flight) + " reads at once");
   return text + line("decompress", stats.decompression);
@@ -61,10 +57,10 @@ std::string reading_lines(const run_stats& stats) {
 std::string device_decoding_line(const run_stats& stats) {
   const gpu::frame_decoder_stats& decoded = stats.counting.decoded;
   if (decoded.lanes == 0) return "";
-  std::string text = plural(decoded.frames, "frame") + ", " + plural(decoded.text_bytes, "byte") + " of text from " +
-                     plural(decoded.compressed_bytes, "byte") + " over the link";
+  std::string text = number_of(decoded.frames, "frame") + ", " + number_of(decoded.text_bytes, "byte") +
+                     " of text from " + number_of(decoded.compressed_bytes, "byte") + " over the link";
   if (decoded.rejected_groups > 0) {
-    text += "; " + plural(decoded.rejected_groups, "group") + " of frames rejected, and decoded on the host";
+    text += "; " + number_of(decoded.rejected_groups, "group") + " of frames rejected, and decoded on the host";
   }
   return line("on device", text);
 }
@@ -110,10 +106,10 @@ std::string timeline_line(const gpu::device_timeline& timeline) {
 }
 
 std::string flow_lines(const run_stats& stats) {
-  return line("text", plural(stats.bytes, "byte") + " in " + fixed(stats.seconds, 3) +
+  return line("text", number_of(stats.bytes, "byte") + " in " + fixed(stats.seconds, 3) +
                           " s = " + fixed(rate(stats.bytes, stats.seconds) / 1e9, 2) + " GB/s") +
-         line("chunks", plural(stats.chunks, "chunk") + " through " + plural(stats.slots, "slot") + " of " +
-                            config::format_size(stats.slot_bytes) + ", " + plural(stats.threads, "thread") +
+         line("chunks", number_of(stats.chunks, "chunk") + " through " + number_of(stats.slots, "slot") + " of " +
+                            config::format_size(stats.slot_bytes) + ", " + number_of(stats.threads, "thread") +
                             (stats.threads < stats.threads_planned
                                  ? " (" + std::to_string(stats.threads_planned) + " were planned)"
                                  : ""));

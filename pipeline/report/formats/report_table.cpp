@@ -95,7 +95,7 @@ std::string skipped_line(const report& content, const text_table& frame) {
   std::string causes;
   for (const skipped_names& each : content.skipped) {
     causes += (causes.empty() ? "" : ", ") + printable(cause_of(each)) + ": " + grouped(each.count);
-    if (each.bytes > 0) causes += " of " + grouped(each.bytes) + " bytes";
+    if (each.bytes > 0) causes += " of " + number_of(each.bytes, "byte");
   }
   return frame.line(skipped_row(content)) + " (" + causes + ")\n";
 }
@@ -105,7 +105,7 @@ std::string totals_lines(const report& content, const std::vector<table_row>& to
   for (const table_row& each : totals) text += frame.line(each) + "\n";
   if (totals.size() > 2) {
     const std::uint64_t lines = lines_in(content.unverified, content.partition);
-    text.insert(text.size() - 1, " (" + grouped(lines) + (lines == 1 ? " line)" : " lines)"));
+    text.insert(text.size() - 1, " (" + number_of(lines, "line") + ")");
   }
   if (content.counted_unverified) text += "The counts include unverified text (--count-unverified).\n";
   return text;
@@ -141,7 +141,7 @@ void write_failures(const report& content, const render_target& target, const te
 std::string snapshot_line(const report& content, const gpu::tally& counts) {
   const std::string unverified =
       content.unverified.bytes() == 0 ? "" : ", " + grouped(content.unverified.bytes()) + " of them not yet verified";
-  return "snapshot " + fixed(content.elapsed_seconds, 1) + " s: " + grouped(counts.bytes()) + " bytes" + unverified;
+  return "snapshot " + fixed(content.elapsed_seconds, 1) + " s: " + number_of(counts.bytes(), "byte") + unverified;
 }
 
 bucket_tables tables_of(const report& content, const gpu::tally& counts) {

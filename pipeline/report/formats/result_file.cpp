@@ -1,7 +1,9 @@
 #include "pipeline/report/formats/result_file.hpp"
 
+#include "config/number_text.hpp"
 #include "config/quote.hpp"
 #include "io/descriptor.hpp"
+#include "io/long_path.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -99,9 +101,10 @@ void result_sum::add_opened(const std::string& path, position& at, const std::fu
     document_reader documents(opened.get());
     add(documents);
   } catch (const std::system_error& error) {
-    if (error.code() == std::errc::is_a_directory) return add_foreign_file(at, errors_before, " (it is a directory)");
+    if (error.code() == std::errc::is_a_directory)
+      return add_foreign_file(at, errors_before, " (it is a directory, without the total.json of a finished job)");
     at.line = 0;
-    add_error(at, error.code().message());
+    add_error(at, io::open_error_text(path, error.code().value()));
   }
 }
 
@@ -266,8 +269,9 @@ void result_sum::check_input_count(std::size_t count, std::size_t found, positio
   const std::string_view hint =
       "; lines without \"run\" cannot be separated if lines of several runs alternate: keep each run in a file of its "
       "own, or count again with this version";
-  throw result_damage("\"input_count\" is " + std::to_string(count) + ", but there are " + std::to_string(found) +
-                      " lines of inputs" + (is_named ? " of run " + config::quote(at.run) : "") + " before it" +
+  throw result_damage("\"input_count\" is " + std::to_string(count) + ", but " +
+                      std::string(found == 1 ? "there is " : "there are ") + config::number_of(found, "line") +
+                      " of inputs" + (is_named ? " of run " + config::quote(at.run) : "") + " before it" +
                       std::string(!is_named && at.mixed ? hint : ""));
 }
 
@@ -275,13 +279,13 @@ void result_sum::finish(position& at) {
   at.line = 0;
   if (at.damaged_lines > max_damaged_lines) {
     const std::size_t others = at.damaged_lines - max_damaged_lines;
-    add_error(at, "damage in " + std::to_string(others) + (others == 1 ? " more line" : " more lines"));
+    add_error(at, "errors in " + config::number_of(others, "more line"));
   }
   const std::size_t errors_before = errors_.size();
   const auto report_missing_result = [&](const run_lines& each, const std::string& of_run) {
     if (each.inputs.size() == 0) return;
-    add_error(
-        at, "ends with " + std::to_string(each.inputs.size()) + " lines of inputs" + of_run + ", without their result");
+    add_error(at, "ends with " + config::number_of(each.inputs.size(), "line") + " of inputs" + of_run +
+                      ", without their result");
   };
   report_missing_result(at.without_name, "");
   for (const auto& [name, each] : at.runs) {

@@ -15,6 +15,7 @@ namespace gpuhist::pipeline {
 using config::fixed;
 using config::grouped;
 using config::is_utf8;
+using config::number_of;
 using config::utf8_sequence;
 
 /// Columns on a terminal: two for a wide East Asian character, none for a combining one, by wcwidth() if the locale of

@@ -104,8 +104,14 @@ std::string distribution_lines(const units::unit_result& found, const render_tar
   if (values.known() > 0) {
     text += "lowest " + measure_text(values.lowest()) + ", highest " + measure_text(values.highest()) + "\n";
   }
-  if (values.unknown() > 0) text += grouped(values.unknown()) + " units have no value\n";
+  if (values.unknown() > 0)
+    text += number_of(values.unknown(), "unit") + (values.unknown() == 1 ? " has no value\n" : " have no value\n");
   return text + "\n";
+}
+
+void append_bytes(std::string& to, std::uint64_t number) {
+  append_number(to, number);
+  to += number == 1 ? " byte" : " bytes";
 }
 
 class unit_text_form final : public units::unit_renderer {
@@ -123,12 +129,10 @@ class unit_text_form final : public units::unit_renderer {
 
   void add_end(const units::unit_record& found, std::string& to) const override {
     to += ", ";
-    append_number(to, found.place.bytes);
-    to += " bytes";
+    append_bytes(to, found.place.bytes);
     if (found.field) {
       to += ", field ";
-      append_number(to, found.field->bytes.value_or(0));
-      to += " bytes";
+      append_bytes(to, found.field->bytes.value_or(0));
     }
     for (const gates::named_value& each : found.values) {
       to += ", " + printable(each.name) + " " + (each.value ? measure_text(*each.value) : "unknown");

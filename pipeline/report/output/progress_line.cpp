@@ -12,7 +12,7 @@ namespace gpuhist::pipeline {
 namespace {
 
 using config::fixed;
-using config::grouped;
+using config::number_of;
 
 constexpr std::array<std::string_view, 7> units = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
 
@@ -113,11 +113,10 @@ std::string progress_line(const progress_view& view, std::size_t width) {
 }
 
 std::string status_line(const run_progress& now) {
-  const auto count = [](std::uint64_t bytes) { return grouped(bytes) + (bytes == 1 ? " byte" : " bytes"); };
   const double rate = now.seconds > 0 ? static_cast<double>(now.text_bytes) / now.seconds : 0;
-  return count(now.text_bytes) + " counted, " + count(now.source_bytes) + " read, " +
+  return number_of(now.text_bytes, "byte") + " counted, " + number_of(now.source_bytes, "byte") + " read, " +
          fixed(now.seconds, now.seconds < 10 ? 2 : 1) + " s, " +
-         grouped(static_cast<std::uint64_t>(std::llround(rate))) + " bytes/s";
+         number_of(static_cast<std::uint64_t>(std::llround(rate)), "byte") + "/s";
 }
 
 std::string for_people(double seconds) {
