@@ -342,7 +342,8 @@ constexpr std::array rows = {
         "archives with members are refused. An existing output is an error without --resume or --force. Default: one "
         "stream to --output. 'gpuhist batch': DIR has the state of the job and its results: files.jsonl (a line per "
         "input), errors.jsonl, total.json, job.json, with --where units.jsonl, with --window windows.jsonl; it must be "
-        "given. 'gpuhist merge': the results of all shards are "
+        "given. Files with these names that are no results of the job are an error. 'gpuhist merge': the results of "
+        "all shards are "
         "written there; default: the first folder.",
         "gpuhist filter -r --drop-if 'digit > 0.5' --output-dir clean logs",
         [](options& o, value v) { o.output_dir = parse_text(v, "give the path of a folder"); }},
@@ -532,9 +533,10 @@ constexpr std::array rows = {
         filtering, "--resume", "", value_kind::flag, "", filtering_runs, rare,
         "with --output-dir: skip inputs that are complete",
         "Skips the inputs whose output is complete in --output-dir, according to DIR/.gpuhist-filter.jsonl: the "
-        "size and the time of modification of input and output are those of the list, and the text was filtered "
-        "with the same options. All others are filtered, and replace outputs of earlier runs. Temporary files of "
-        "a run that was killed are removed. Outputs of other options are an error without --force.",
+        "size and the time of modification of input and output, and the fingerprint of the input, are those of the "
+        "list, "
+        "and the text was filtered with the same options. All others are filtered, and replace outputs of earlier "
+        "runs. Outputs of other options are an error without --force.",
         "gpuhist filter -r --preset nemo --output-dir b --resume a", turn<&options::resume>},
 
     option_row{
@@ -548,7 +550,8 @@ constexpr std::array rows = {
         "is "
         "that of all inputs. A missing FILE is created. Inputs are recognized by their names; changes of a file that "
         "was "
-        "counted are not noticed. Cannot be combined with --output, --append, --each, --window, --pairs, --follow, "
+        "counted are not noticed. FILE is locked until the run ends. Cannot be combined with --output, --append, "
+        "--each, --window, --pairs, --follow, "
         "--pass-through and --snapshot-every, nor with standard input. Only on the command line.",
         "gpuhist --resume counts.jsonl -r /srv/logs",
         [](options& o, value v) { o.resumed_file = parse_text(v, "give the path of a jsonl result"); }},
@@ -671,12 +674,12 @@ constexpr std::array rows = {
                "files that no run of gpuhist wrote, and outputs of other options.",
                "gpuhist repack --force access.zst -o access.zst", turn<&options::force>},
 
-    option_row{general, "--config", "FILE", value_kind::file, "", every_command, common,
-               "take options from a TOML file",
-               "Reads options from a TOML file. Its keys are the long names without their dashes, as in buckets = "
-               "[\"letters\", \"bytes\"], chunk-size = \"8MiB\", stats = true. The environment and the command line "
-               "have precedence. No file is read unless --config or GPUHIST_CONFIG names it.",
-               "gpuhist --config job.toml access.log", [](options&, value v) { parse_text(v, "give a path"); }},
+    option_row{
+        general, "--config", "FILE", value_kind::file, "", every_command, common, "take options from a TOML file",
+        "Reads options from a TOML file. Its keys are the long names without their dashes, as in buckets = "
+        "[\"letters\", \"bytes\"], chunk-size = \"8MiB\", stats = true. The environment and the command line "
+        "have precedence. No file is read unless --config or GPUHIST_CONFIG names it.",
+        "gpuhist --config job.toml access.log", [](options& o, value v) { o.config = parse_text(v, "give a path"); }},
     option_row{general, "-h,--help", "[TOPIC]", value_kind::inquiry, "", every_command, common,
                "this text, or about an option, a command, 'all'",
                "Prints the short help, or the help on TOPIC: an option, with or without its dashes; a command; one of "

@@ -2,11 +2,13 @@
 #include "io/source.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <limits>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -32,7 +34,10 @@ std::size_t file_source::read_at(std::span<std::byte> out, std::uint64_t offset)
     if (here < offset || start_ > last_offset || here > last_offset - start_)
       return filled;  // beyond the largest file offset
     const ssize_t got = ::pread(fd_.get(), out.data() + filled, out.size() - filled, static_cast<off_t>(start_ + here));
-    if (got == 0) return filled;
+    if (got == 0) {
+      check_end(here);
+      return filled;
+    }
     if (got > 0) {
       filled += static_cast<std::size_t>(got);
     } else if (errno != EINTR) {
@@ -40,6 +45,17 @@ std::size_t file_source::read_at(std::span<std::byte> out, std::uint64_t offset)
     }
   }
   return filled;
+}
+
+// The size of some files is wrong (in /sys, for example), but it does not change while they are read.
+void file_source::check_end(std::uint64_t end) const {
+  struct stat now{};
+  if (end >= size_hint_ || ::fstat(fd_.get(), &now) != 0 || !S_ISREG(now.st_mode)) return;
+  const auto size = static_cast<std::uint64_t>(now.st_size);
+  if (size >= start_ + size_hint_) return;
+  throw input_error("it was truncated while it was read: it had " + std::to_string(start_ + size_hint_) +
+                        " bytes, and has " + std::to_string(size),
+                    end);
 }
 
 void file_source::leave_offset_at(std::uint64_t offset) const noexcept {

@@ -1,5 +1,5 @@
-// The regular files that this process writes reports to, by device and inode. None of them is an input of the same run,
-// under any name.
+// The regular files that this process writes, and the folders that it keeps, by device and inode. None of them is an
+// input of the same run, under any name.
 #pragma once
 
 #include "io/descriptor.hpp"
@@ -25,6 +25,18 @@ class output_files {
 
   /// Replaces the earlier value, as create_temporary() does. A file that is not regular is never found.
   void set_output(const struct stat& file);
+
+  /// Another output. Call it before other threads use this object.
+  void add(const struct stat& file);
+
+  /// A folder of the process: nothing in it is an input. Call it before other threads use this object.
+  void add_folder(const struct stat& folder);
+
+  /// Whether add_folder() had this folder.
+  [[nodiscard]] bool has_folder(const struct stat& folder) const;
+
+  /// Whether there is a folder of the process.
+  [[nodiscard]] bool has_folders() const;
 
   /// Calls `create`, which creates the temporary file. Until it returns, the functions below wait, so no other thread
   /// finds the file in a directory while it is unknown here. Throws what `create` throws.
@@ -53,10 +65,13 @@ class output_files {
   };
 
   static std::optional<identity> identity_of(const struct stat& file);
+  [[nodiscard]] bool is_other(const identity& file) const;
 
   mutable std::mutex mutex_;
   std::optional<identity> output_;
   std::optional<identity> temporary_;
+  std::vector<identity> others_;  // besides output_
+  std::vector<identity> folders_;
   std::vector<std::shared_ptr<const output_files>> included_;
 };
 

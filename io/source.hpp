@@ -35,7 +35,8 @@ class file_source {
   file_source(descriptor fd, std::uint64_t start, std::uint64_t size_hint);
 
   /// Fills `out` from `offset` (counted from `start`) until it is full or the file ends; returns the bytes read, fewer
-  /// than out.size() only at the end of the file. Thread-safe. Throws input_error with the offset of the error.
+  /// than out.size() only at the end of the file. Thread-safe. Throws input_error with the offset of the error, also if
+  /// the file has become shorter since it was opened.
   std::size_t read_at(std::span<std::byte> out, std::uint64_t offset) const;
 
   /// The bytes between `start` and the end, according to fstat: a hint for planning reads, wrong for growing files and
@@ -52,6 +53,8 @@ class file_source {
   [[nodiscard]] descriptor release() && { return std::move(fd_); }
 
  private:
+  void check_end(std::uint64_t end) const;
+
   descriptor fd_;
   std::uint64_t start_;
   std::uint64_t size_hint_;

@@ -1,7 +1,7 @@
 #include "io/temporary_name.hpp"
 
 #include <cstddef>
-#include <random>
+#include <string>
 
 namespace gpuhist::io {
 namespace {
@@ -10,21 +10,15 @@ constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789";
 constexpr std::string_view mark = ".gpuhist-";
 constexpr std::size_t letters_of_name = 6;
 constexpr std::size_t end_bytes = mark.size() + letters_of_name;
-constexpr std::size_t longest = 255;  // of a name, in every filesystem of Linux
-
-std::string random_letters() {
-  std::random_device source;
-  std::uniform_int_distribution<std::size_t> any(0, letters.size() - 1);
-  std::string text;
-  for (std::size_t i = 0; i < letters_of_name; ++i) text += letters[any(source)];
-  return text;
-}
+constexpr unsigned number_of_names = 1'000'000;  // as many as the digits permit
+constexpr std::size_t longest = 255;             // of a name, in every filesystem of Linux
 
 }  // namespace
 
-std::string temporary_name(std::string last) {
+std::string temporary_name(std::string last, unsigned number) {
   if (last.size() > longest - 1 - end_bytes) last.resize(longest - 1 - end_bytes);
-  return "." + last + std::string(mark) + random_letters();
+  const std::string digits = std::to_string(number % number_of_names);
+  return "." + last + std::string(mark) + std::string(letters_of_name - digits.size(), '0') + digits;
 }
 
 bool is_temporary_name(std::string_view last) {

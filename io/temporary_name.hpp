@@ -1,4 +1,4 @@
-// The names of the temporary files that replace outputs when they are complete: ".NAME.gpuhist-XXXXXX", beside NAME.
+// The names of the temporary files that replace outputs when they are complete: ".NAME.gpuhist-000000", beside NAME.
 #pragma once
 
 #include <string>
@@ -6,9 +6,10 @@
 
 namespace gpuhist::io {
 
-/// A new random name for the temporary file of an output. `last`: the last component of the path of the output. A long
-/// one is shortened, so that the result has at most 255 bytes.
-std::string temporary_name(std::string last);
+/// A name for the temporary file of an output. `last`: the last component of the path of the output. A long one is
+/// shortened, so that the result has at most 255 bytes. `number`: of the names of that output. They are the same for
+/// every process, so that a run finds the files that killed runs left.
+std::string temporary_name(std::string last, unsigned number);
 
 /// Whether the last component of a path is that of a temporary file of any process.
 bool is_temporary_name(std::string_view last);

@@ -181,6 +181,7 @@ std::optional<tree_entry> tree_walk::enter(descriptor folder) {
   level fresh{.folder = std::move(folder)};
   struct stat found{};
   if (::fstat(fresh.folder.get(), &found) != 0) return failed(errno);
+  if (settings_.outputs && settings_.outputs->has_folder(found)) return std::nullopt;
   if (is_being_walked(found.st_dev, found.st_ino)) return skipped(skip_cause::loop);
   fresh.device = found.st_dev;
   fresh.inode = found.st_ino;

@@ -51,7 +51,7 @@ struct tree_entry {
 struct walk_settings {
   path_filter filter;
   bool follow_links = false;  ///< links below the root are followed, except to a directory on the current path
-  /// Files that this process writes: an output is skipped, its temporary file is ignored. Null: none.
+  /// What this process writes: an output is skipped, its temporary file and folders are ignored. Null: nothing.
   std::shared_ptr<const output_files> outputs{};
 };
 

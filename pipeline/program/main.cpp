@@ -8,6 +8,7 @@
 #include "pipeline/flow/stop_signals.hpp"
 #include "pipeline/library/file_run.hpp"
 #include "pipeline/program/commands/commands.hpp"
+#include "pipeline/program/file_guard.hpp"
 #include "pipeline/program/memory_reserve.hpp"
 #include "pipeline/report/output/destination.hpp"
 #include "pipeline/report/output/messages.hpp"
@@ -72,6 +73,7 @@ ending run(int argc, const char* const* argv, const io::open_descriptors& open_d
     return {};
   }
   const auto& typed = std::get<config::options>(parsed);
+  pipeline::refuse_to_write_what_is_read(typed);
   switch (typed.what) {
     case config::command::report:
       return pipeline::report_results(typed, open_descriptors);

@@ -173,16 +173,38 @@ bool resumed_result::take(const std::string& name) {
   return true;
 }
 
-void resumed_result::rewrite() const {
-  std::error_code ignored;
-  if (!std::filesystem::exists(path_, ignored)) return;
+bool resumed_result::has_duplicates() const {
+  return std::ranges::any_of(names_, [](const auto& each) { return each.second > 1; });
+}
+
+void resumed_result::refuse_duplicates(const looked_up_inputs& inputs) const {
+  std::unordered_map<std::string_view, std::uint32_t> given;
+  for (const listed_input& each : inputs.inputs) ++given[each.name];
+  for (const auto& [name, lines] : names_) {
+    const auto found = given.find(name);
+    if (lines <= 1 || (found != given.end() && found->second >= lines)) continue;
+    throw std::runtime_error(printable(path_) + ": cannot be resumed: it has " + std::to_string(lines) + " lines of " +
+                             printable(name) + ", which is given " +
+                             std::to_string(found == given.end() ? 0 : found->second) +
+                             " times; remove the others, or give another file");
+  }
+}
+
+void resumed_result::rewrite() {
   destination to(path_, writing::whole);
   to.write([&](const text_sink& out) {
     for_each_line(path_, [&](const std::string& line) {
-      if (is_kept(nlohmann::json::parse(line))) out(line + "\n");
+      if (!is_kept(nlohmann::json::parse(line))) return;
+      out(line + "\n");
+      rewritten_bytes_ += line.size() + 1;
     });
   });
   to.commit();
+}
+
+void resumed_result::refuse_other_lines() const {
+  if (std::filesystem::file_size(path_) == rewritten_bytes_) return;
+  throw std::runtime_error(printable(path_) + ": another run has continued this file meanwhile; run again");
 }
 
 }  // namespace gpuhist::pipeline

@@ -28,8 +28,17 @@ class resumed_result {
   /// Reads the file. A missing file holds no inputs. Throws std::runtime_error that names the line, std::system_error.
   resumed_result(std::string path, const plan& planned);
 
+  /// Whether several lines are of inputs with the same name: the input was named as often, or two runs counted it.
+  [[nodiscard]] bool has_duplicates() const;
+
+  /// Throws std::runtime_error if the file has more lines of a name than there are inputs of that name.
+  void refuse_duplicates(const looked_up_inputs& inputs) const;
+
   /// Replaces the file by one that has only the lines of complete inputs. Throws destination_error.
-  void rewrite() const;
+  void rewrite();
+
+  /// Throws std::runtime_error if the file is not as rewrite() has left it.
+  void refuse_other_lines() const;
 
   /// Whether an input of this name was counted. Each line of the file is found once.
   [[nodiscard]] bool take(const std::string& name);
@@ -52,6 +61,7 @@ class resumed_result {
   std::shared_ptr<finished_inputs> finished_;
   run_counts counts_;
   std::size_t number_ = 0;
+  std::uint64_t rewritten_bytes_ = 0;
   std::string run_;
   std::unordered_map<std::string, std::uint32_t> names_;  // of complete inputs, with their lines
 };

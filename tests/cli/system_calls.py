@@ -48,6 +48,8 @@ def calls_in(text, folder):
 
 
 def paths_of(arguments, folder):
-    names = re.findall(r'"([^"]*)"', re.sub(r"AT_FDCWD<[^>]*>", "", arguments))
+    arguments = re.sub(r"AT_FDCWD<[^>]*>", "", arguments)
+    arguments = re.sub(r'\d+<([^>]*)>, "([^"/][^"]*)"', r'"\1/\2"', arguments)  # a name in an open folder
+    names = re.findall(r'"([^"]*)"', arguments)
     names = [each for each in names if each] or re.findall(r"^\d+<([^>]*)>", arguments)
     return [os.path.normpath(os.path.join(folder, each)) for each in names]

@@ -251,12 +251,12 @@ class NewOnly(PlanTest):
                     state.mkdir()
                     for name, content in {**before, **files}.items():
                         (state / name).write_bytes(content)
-                    for name in ("files.jsonl", "errors.jsonl", "total.json"):
+                    for name in ("files.jsonl", "errors.jsonl", "total.json", "job.json"):
                         (self.out / name).unlink()
                     self.assertIn(b"inputs     ", self.batch(self.inputs, "--dry-run").stdout)
                     self.batch(self.inputs, *arguments, status=1)
                     self.assertEqual(self.results(), new if arguments else expected)
-                    self.assertEqual(sorted(each.name for each in state.iterdir()), ["lock", "manifest.jsonl", "runs.jsonl", "state"])
+                    self.assertEqual(sorted(each.name for each in state.iterdir()), ["lock", "manifest.jsonl", "results", "runs.jsonl", "state"])
 
     def test_a_night_that_is_killed_at_any_moment_ends_as_a_new_job(self):
         self.archives()

@@ -149,6 +149,7 @@ class Outputs(FolderTest):
         by_name = {each["name"]: each for each in self.record()}
         self.assertEqual(sorted(by_name), ["a", "b"])
         line, now, made = by_name["a"], (self.inputs / "a").stat(), (self.out / "a").stat()
+        self.assertRegex(line["input"].pop("fingerprint"), "^[0-9a-f]{32}$")
         self.assertEqual(line["input"], {"bytes": 9, "modified": now.st_mtime_ns})
         self.assertEqual(line["output"], {"bytes": 3, "modified": made.st_mtime_ns})
         self.assertEqual((line["kept"], line["dropped"]), ({"units": 1, "bytes": 3}, {"units": 2, "bytes": 6}))
@@ -427,17 +428,17 @@ class Resume(FolderTest):
             self.write(name, content)
         self.assert_success(self.tree())
         # killed after the line was written: the file still has its temporary name
-        (self.out / "a").rename(self.out / ".a.gpuhist-abc123")
+        (self.out / "a").rename(self.out / ".a.gpuhist-000000")
         # killed while the line was written
         record = (self.out / RECORD).read_bytes().splitlines(keepends=True)
         (self.out / "b").unlink()
         (self.out / RECORD).write_bytes(b"".join(each for each in record if b'"name":"b"' not in each) + record[0][:50])
-        (self.out / ".other.gpuhist-abc123").write_bytes(b"not of these inputs")
+        (self.out / ".other.gpuhist-000000").write_bytes(b"not of these inputs")
         ended = self.tree("--resume")
         self.assert_success(ended)
         self.assertIn("2 outputs, 1 more was complete", ended.stderr)
         self.assert_files({**{name: kept(content) for name, content in contents.items()},
-                           ".other.gpuhist-abc123": b"not of these inputs"})  # fmt: skip
+                           ".other.gpuhist-000000": b"not of these inputs"})  # fmt: skip
         self.assertIn("0 outputs, 3 more were complete", self.tree("--resume").stderr)
 
     def test_a_killed_replacement_leaves_an_output_that_is_filtered_again(self):

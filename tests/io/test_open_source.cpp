@@ -36,6 +36,28 @@ class opening : public source_fixture {
 
 }  // namespace
 
+TEST_CASE_FIXTURE(opening, "a file that has become shorter since it was opened is an error at its end, one that grew is none") {
+  const temporary_folder folder;
+  const std::string path = folder / "file";
+  std::ofstream(path) << std::string(1000, 'x');
+  const io::source opened = open(path);
+  const auto& file = std::get<io::file_source>(opened);
+  std::filesystem::resize_file(path, 2000);
+  CHECK(text_at(file, 4000, 0).size() == 2000);
+  for (const std::size_t size : {999U, 500U, 0U}) {
+    std::filesystem::resize_file(path, size);
+    CAPTURE(size);
+    try {
+      (void)text_at(file, 4000, 0);
+      FAIL("no error");
+    } catch (const io::input_error& error) {
+      CHECK(error.offset() == size);
+      CHECK(std::string(error.what()).starts_with("it was truncated while it was read: it had 1000 bytes, and has "));
+    }
+    CHECK(text_at(file, size, 0).size() == size);  // what is left can be read
+  }
+}
+
 TEST_CASE_FIXTURE(opening, "a file is read at any offset up to its end") {
   const temporary_folder folder;
   const io::source source = open(folder.file("f", "0123456789"));

@@ -253,9 +253,9 @@ TEST_CASE(
   REQUIRE(::stat(sample.path("output").c_str(), &file) == 0);
   const auto outputs = std::make_shared<output_files>();
   outputs->set_output(file);
-  const std::string removed = temporary_name("output");
-  const std::string left = temporary_name("output");
-  const std::string replacing = temporary_name("output");
+  const std::string removed = temporary_name("output", 0);
+  const std::string left = temporary_name("output", 1);
+  const std::string replacing = temporary_name("output", 2);
   sample.file(removed);
   sample.file(left);
   const auto create = [&] { return open_path(sample.path(replacing), O_WRONLY | O_CREAT | O_EXCL); };

@@ -368,11 +368,16 @@ FAULTY(stat, -1, int, fstatat64, (int folder, const char* path, void* found, int
 FAULTY(access, -1, int, access, (const char* path, int mode), (path, mode))
 FAULTY(access, -1, int, faccessat, (int folder, const char* path, int mode, int flags), (folder, path, mode, flags))
 FAULTY(rename, -1, int, rename, (const char* from, const char* to), (from, to))
+FAULTY(rename, -1, int, renameat, (int from_folder, const char* from, int to_folder, const char* to),
+       (from_folder, from, to_folder, to))
 FAULTY(rename, -1, int, renameat2, (int from_folder, const char* from, int to_folder, const char* to, unsigned flags),
        (from_folder, from, to_folder, to, flags))
 FAULTY(link, -1, int, link, (const char* from, const char* to), (from, to))
+FAULTY(link, -1, int, linkat, (int from_folder, const char* from, int to_folder, const char* to, int flags),
+       (from_folder, from, to_folder, to, flags))
 FAULTY(link, -1, ssize_t, readlink, (const char* path, char* to, std::size_t size), (path, to, size))
 FAULTY(unlink, -1, int, unlink, (const char* path), (path))
+FAULTY(unlink, -1, int, unlinkat, (int folder, const char* path, int flags), (folder, path, flags))
 FAULTY(owner, -1, int, fchmod, (int fd, unsigned mode), (fd, mode))
 FAULTY(owner, -1, int, fchown, (int fd, unsigned user, unsigned group), (fd, user, group))
 FAULTY(directory, nullptr, void*, opendir, (const char* path), (path))

@@ -31,6 +31,16 @@ input_failure stopped_before(const std::string& event) {
                             "; give another --output, or remove it from the inputs");
 }
 
+// Whether the file or folder is a folder of this process, or in one.
+bool is_kept_by_process(const std::string& name, const struct stat& found, const run_plan& plan) {
+  if (!plan.outputs || !plan.outputs->has_folders()) return false;
+  if (S_ISDIR(found.st_mode)) return plan.outputs->has_folder(found);
+  const std::size_t slash = name.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : name.substr(0, slash + 1);
+  struct stat around{};
+  return ::stat(folder.c_str(), &around) == 0 && plan.outputs->has_folder(around);
+}
+
 bool is_output(const std::string& input, const run_plan& plan) {
   struct stat found{};
   const int result = input == "-" ? ::fstat(STDIN_FILENO, &found) : ::stat(input.c_str(), &found);
@@ -124,6 +134,7 @@ std::optional<listed_input> input_list::look_up(std::string name) {
     throw_output_is_input(input.name, plan_);
   }
   if (is_standard_input) return input;
+  if (is_kept_by_process(input.name, found, plan_)) throw_output_is_input(input.name, plan_);
   input.regular = S_ISREG(found.st_mode);
   input.size = static_cast<std::uint64_t>(found.st_size);
   if (!S_ISDIR(found.st_mode)) return input;

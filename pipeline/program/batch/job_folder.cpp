@@ -1,9 +1,12 @@
 #include "pipeline/program/batch/job_folder.hpp"
 
+#include "io/own_files.hpp"
 #include "io/synchronize.hpp"
+#include "pipeline/program/batch/result_files.hpp"
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/output/destination.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -62,7 +65,28 @@ fs::path job_folder::lines_of_part(const fs::path& part, lines_of which) {
   return part.string() + "." + name_of(which);
 }
 
+std::shared_ptr<const io::output_files> job_folder::own_files() const {
+  auto made = std::make_shared<io::output_files>();
+  struct stat found{};
+  for (const fs::path& each : {path_ / ".gpuhist-batch", state_, path_ / "parts"}) {
+    if (::stat(each.c_str(), &found) == 0) made->add_folder(found);
+  }
+  for (const char* const each : names_of_results) {
+    if (::stat((path_ / each).c_str(), &found) == 0) made->add(found);
+  }
+  return made;
+}
+
+void job_folder::require_own() const {
+  for (const fs::path& each : {path_ / ".gpuhist-batch", state_, path_ / "parts"}) io::require_folder(each);
+  for (const fs::path& each : {manifest_file(), results_file(), lock_file(), journal_file(), runs_file(),
+                               lines_file(lines_of::units), lines_file(lines_of::windows)}) {
+    io::require_regular(each);
+  }
+}
+
 void job_folder::create() const {
+  require_own();
   create_folder(state_);
   if (shard_.count > 0) create_folder(path_ / "parts");
 }
@@ -113,6 +137,7 @@ std::vector<fs::path> job_folder::parts() const {
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     const fs::path extension = at->path().extension();
+    io::require_regular(at->path());
     if (extension != ".units" && extension != ".windows") found.push_back(at->path());
   }
   const bool is_absent = error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory;

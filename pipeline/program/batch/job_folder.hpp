@@ -2,9 +2,11 @@
 #pragma once
 
 #include "config/options.hpp"
+#include "io/output_files.hpp"
 #include "pipeline/program/batch/manifest.hpp"
 
 #include <filesystem>
+#include <memory>
 #include <vector>
 
 namespace gpuhist::pipeline {
@@ -13,7 +15,7 @@ namespace gpuhist::pipeline {
 enum class lines_of { units, windows };
 
 /// The paths below a folder:
-///   .gpuhist-batch/manifest.jsonl
+///   .gpuhist-batch/manifest.jsonl, .gpuhist-batch/results: the hashes of the results (result_files)
 ///   .gpuhist-batch/lock, state and runs.jsonl, for shards in .gpuhist-batch/3-of-8
 ///   beside a state: units and windows, the lines that its records name
 ///   parts/3-of-8, parts/3-of-8.units, parts/3-of-8.windows: the published state of a shard, and its lines
@@ -33,11 +35,18 @@ class job_folder {
   [[nodiscard]] std::filesystem::path runs_file() const { return state_ / "runs.jsonl"; }
 
   [[nodiscard]] std::filesystem::path lines_file(lines_of which) const;
+  [[nodiscard]] std::filesystem::path results_file() const { return path_ / ".gpuhist-batch" / "results"; }
+
+  /// The state, the parts and the results that exist: none of them is an input of the job.
+  [[nodiscard]] std::shared_ptr<const io::output_files> own_files() const;
+
+  /// Throws std::runtime_error if a link, a FIFO or the like is in the place of a folder or file of the state.
+  void require_own() const;
 
   /// The lines of a published state.
   [[nodiscard]] static std::filesystem::path lines_of_part(const std::filesystem::path& part, lines_of which);
 
-  /// Creates the folders, whose names are then on disk. Throws destination_error.
+  /// Creates the folders, whose names are then on disk. Throws destination_error, and as require_own().
   void create() const;
 
   /// Writes the manifest, if the folder has none; it appears as a whole. Throws std::runtime_error if it has another
@@ -48,7 +57,8 @@ class job_folder {
   /// changes. Throws destination_error. Precondition: the state is on disk.
   void publish() const;
 
-  /// The published states, in the order of their names. Throws std::system_error.
+  /// The published states, in the order of their names. Throws std::system_error, and std::runtime_error if there is
+  /// something else than files.
   [[nodiscard]] std::vector<std::filesystem::path> parts() const;
 
  private:

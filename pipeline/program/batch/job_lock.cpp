@@ -45,7 +45,7 @@ bool lock_whole(int file, int command) {
 }
 
 job_lock::job_lock(const std::filesystem::path& file, const std::function<void(const std::string&)>& wait)
-    : file_(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666)) {
+    : file_(::open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0666)) {
   if (!file_) fail("cannot write ", file);
   if (!lock_whole(file_.get(), F_OFD_SETLK)) {
     if (errno != EAGAIN && errno != EACCES) fail("cannot lock ", file);

@@ -1,7 +1,6 @@
 #include "pipeline/program/batch/job_outputs.hpp"
 
 #include "pipeline/report/formats/report_json_parts.hpp"
-#include "pipeline/report/output/destination.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -14,9 +13,9 @@ namespace {
 using json = nlohmann::ordered_json;
 
 // A line for each report; `is_wanted` selects them.
-void write_lines(const std::filesystem::path& path, const report& frame, const manifest& inputs,
+void write_lines(result_files& to, const char* name, const report& frame, const manifest& inputs,
                  const job_ledger& ledger, bool (*is_wanted)(const input_report&)) {
-  write_result(path, [&](const text_sink& out) {
+  to.write(name, [&](const text_sink& out) {
     for (std::size_t i = 0; i < inputs.entries.size(); ++i) {
       ledger.for_each_report(i, [&](const input_report& each) {
         if (is_wanted(each)) out(input_json_line(frame, {}, each));
@@ -31,22 +30,21 @@ report report_of(const plan& planned, run_counts counts) {
 
 }  // namespace
 
-void write_outputs(const std::filesystem::path& folder, const plan& planned, const manifest& inputs,
-                   const job_ledger& ledger, const recorded_units& units, const job_description& job) {
+void write_outputs(result_files& to, const plan& planned, const manifest& inputs, const job_ledger& ledger,
+                   const recorded_units& units, const job_description& job) {
   run_counts none;
   none.partition = planned.partition;
   const report frame = report_of(planned, std::move(none));
-  write_lines(folder / "files.jsonl", frame, inputs, ledger, [](const input_report&) { return true; });
-  write_lines(folder / "errors.jsonl", frame, inputs, ledger, [](const input_report& each) { return !each.complete; });
+  write_lines(to, "files.jsonl", frame, inputs, ledger, [](const input_report&) { return true; });
+  write_lines(to, "errors.jsonl", frame, inputs, ledger, [](const input_report& each) { return !each.complete; });
   run_counts sum = ledger.counts();
   sum.complete = sum.complete && ledger.finished() == inputs.entries.size();
   report total = report_of(planned, std::move(sum));
-  total.units = write_unit_outputs(folder, planned, inputs.entries.size(), ledger, units);
-  write_result(folder / "job.json",
-               [&](const text_sink& out) { out(as_line(job_as_json(inputs, ledger, job, total.complete))); });
+  total.units = write_unit_outputs(to, planned, inputs.entries.size(), ledger, units);
+  to.write("job.json", [&](const text_sink& out) { out(as_line(job_as_json(inputs, ledger, job, total.complete))); });
   json line = totals_as_json(total, {});
   line["input_count"] = ledger.reports();
-  write_result(folder / "total.json", [&](const text_sink& out) { out(as_line(line)); });
+  to.write("total.json", [&](const text_sink& out) { out(as_line(line)); });
 }
 
 }  // namespace gpuhist::pipeline

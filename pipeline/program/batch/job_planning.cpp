@@ -13,6 +13,7 @@
 #include "pipeline/report/formats/report.hpp"
 
 #include <glob.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -52,6 +53,11 @@ std::vector<std::string> matches_of(const std::string& pattern) {
                             "inputs: cannot read the folders of " + config::quote(pattern));
   }
   return {found.gl_pathv, found.gl_pathv + found.gl_pathc};
+}
+
+bool is_of_job(const std::string& name, const io::output_files& own) {
+  struct stat found{};
+  return ::stat(name.c_str(), &found) == 0 && (own.find(found) || own.has_folder(found));
 }
 
 std::int64_t nanoseconds_now() {
@@ -157,7 +163,7 @@ std::shared_ptr<const input_prefix> beginning_of(const manifest_entry& entry, co
 
 }  // namespace
 
-config::options options_of_job(const config::options& typed) {
+config::options options_of_job(const config::options& typed, const io::output_files& own) {
   config::options made = typed;
   made.inputs.clear();
   for (const std::string& each : typed.inputs) {
@@ -166,7 +172,9 @@ config::options options_of_job(const config::options& typed) {
       made.inputs.push_back(each);
       continue;
     }
-    for (std::string& match : matches_of(each)) made.inputs.push_back(std::move(match));
+    for (std::string& match : matches_of(each)) {
+      if (!is_of_job(match, own)) made.inputs.push_back(std::move(match));
+    }
   }
   if (made.inputs.empty() && !made.files_from) {
     throw config::usage_error(
@@ -184,16 +192,11 @@ gpu::tally no_text_of(const counting_plan& planned) {
 }
 
 planned_entries plan_entries(const plan& planned, const planning& how) {
-  const auto absolute = [](const std::filesystem::path& path) {
-    return std::filesystem::absolute(path).lexically_normal().string();
-  };
-  const std::string own = how.folder.empty() ? std::string() : absolute(how.folder / "");
   const std::int64_t newest = how.min_age ? nanoseconds_now() - std::chrono::nanoseconds(*how.min_age).count()
                                           : std::numeric_limits<std::int64_t>::max();
   planned_entries made;
   std::unordered_set<std::string> names;
   for (const listed_input& each : look_up_inputs(planned).inputs) {
-    if (!own.empty() && absolute(each.name).starts_with(own)) continue;
     if (!names.insert(each.name).second) continue;
     manifest_entry entry = entry_of(each);
     if (entry.error.is_none() && entry.modified > newest) {

@@ -14,9 +14,10 @@
 
 namespace gpuhist::pipeline {
 
-/// The options of the runs of a job: patterns among the inputs are expanded, directories are walked, and nothing is
-/// written by the run itself. Throws config::usage_error: there are no inputs, standard input, a pattern without match.
-config::options options_of_job(const config::options& typed);
+/// The options of the runs of a job: patterns among the inputs are expanded, except to files of the job itself (`own`),
+/// directories are walked, and nothing is written by the run itself. Throws config::usage_error: there are no inputs,
+/// standard input, a pattern without match.
+config::options options_of_job(const config::options& typed, const io::output_files& own);
 
 /// A tally of no text, for the counts of the plan.
 gpu::tally no_text_of(const counting_plan& planned);
@@ -28,7 +29,6 @@ struct planned_entries {
 
 /// How the inputs of a manifest are looked up.
 struct planning {
-  std::filesystem::path folder{};  ///< of the job; its files are no inputs; empty: there is none
   std::optional<std::chrono::milliseconds> min_age{};
   config::fingerprint_kind fingerprint = config::fingerprint_kind::ends;
   std::optional<std::uint64_t> split_bytes{};  ///< finds where larger files can be divided; nothing: does not

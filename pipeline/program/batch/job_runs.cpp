@@ -1,5 +1,6 @@
 #include "pipeline/program/batch/job_runs.hpp"
 
+#include "io/own_files.hpp"
 #include "pipeline/report/formats/report_json_parts.hpp"
 #include "pipeline/report/output/destination.hpp"
 
@@ -59,6 +60,7 @@ void note_end(const std::filesystem::path& file, const job_run_times& run) {
 
 std::vector<job_run_times> read_runs(const std::filesystem::path& file) {
   std::vector<job_run_times> runs;
+  io::require_regular(file);
   std::ifstream lines(file);
   for (std::string line; std::getline(lines, line);) {
     try {

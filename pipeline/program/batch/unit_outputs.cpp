@@ -2,7 +2,6 @@
 
 #include "pipeline/library/event_publisher.hpp"
 #include "pipeline/library/unit_reports.hpp"
-#include "pipeline/report/output/destination.hpp"
 
 #include <functional>
 #include <memory>
@@ -10,12 +9,6 @@
 #include <utility>
 
 namespace gpuhist::pipeline {
-
-void write_result(const std::filesystem::path& path, const std::function<void(const text_sink&)>& pieces) {
-  destination to(path.string(), writing::whole);
-  to.write(pieces);
-  to.commit();
-}
 
 namespace {
 
@@ -37,10 +30,10 @@ class line_readers {
   std::vector<std::unique_ptr<line_reader>> open_;
 };
 
-void write_recorded(const std::filesystem::path& path, std::size_t entries, const recorded_units& found,
+void write_recorded(result_files& to, const char* name, std::size_t entries, const recorded_units& found,
                     std::filesystem::path line_files::* which, line_extents input_units::* lines) {
   line_readers from(found.files, which);
-  write_result(path, [&](const text_sink& out) {
+  to.write(name, [&](const text_sink& out) {
     for (std::size_t entry = 0; entry < entries; ++entry) {
       found.ledger.for_each(
           entry, [&](const input_units& recorded, std::uint32_t source) { from.copy(recorded.*lines, source, out); });
@@ -63,22 +56,20 @@ units::unit_result measure_inputs(const plan& planned, std::size_t entries, cons
 
 }  // namespace
 
-std::optional<units::unit_result> write_unit_outputs(const std::filesystem::path& folder, const plan& planned,
-                                                     std::size_t entries, const job_ledger& inputs,
-                                                     const recorded_units& found) {
-  const std::filesystem::path units = folder / "units.jsonl";
+std::optional<units::unit_result> write_unit_outputs(result_files& to, const plan& planned, std::size_t entries,
+                                                     const job_ledger& inputs, const recorded_units& found) {
   std::optional<units::unit_result> made;
   if (planned.windows) {
-    write_recorded(folder / "windows.jsonl", entries, found, &line_files::windows, &input_units::window_lines);
+    write_recorded(to, "windows.jsonl", entries, found, &line_files::windows, &input_units::window_lines);
   }
   if (!planned.units) return made;
   const bool selects = planned.units->where.has_value();
   if (reads_units(planned)) {
-    if (selects) write_recorded(units, entries, found, &line_files::units, &input_units::unit_lines);
+    if (selects) write_recorded(to, "units.jsonl", entries, found, &line_files::units, &input_units::unit_lines);
     return found.ledger.result();
   }
   if (!selects) return measure_inputs(planned, entries, inputs, [](std::string_view) {});
-  write_result(units, [&](const text_sink& out) { made = measure_inputs(planned, entries, inputs, out); });
+  to.write("units.jsonl", [&](const text_sink& out) { made = measure_inputs(planned, entries, inputs, out); });
   return made;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "pipeline/program/batch/job_ledger.hpp"
+#include "pipeline/program/batch/result_files.hpp"
 #include "pipeline/program/batch/unit_ledger.hpp"
 #include "pipeline/program/plan.hpp"
 #include "pipeline/report/units/unit_result.hpp"
@@ -26,14 +27,10 @@ struct recorded_units {
   std::vector<line_files> files;  ///< by source
 };
 
-/// Writes a file of the results under a temporary name that is renamed. Throws destination_error.
-void write_result(const std::filesystem::path& path, const std::function<void(const text_sink&)>& pieces);
-
 /// Writes the files that the plan asks for, each under a temporary name that is renamed; in the order of the manifest.
 /// Returns what total.json has of the units; nothing: the plan has none. Throws destination_error, std::system_error,
 /// and std::runtime_error if recorded lines are damaged.
-std::optional<units::unit_result> write_unit_outputs(const std::filesystem::path& folder, const plan& planned,
-                                                     std::size_t entries, const job_ledger& inputs,
-                                                     const recorded_units& found);
+std::optional<units::unit_result> write_unit_outputs(result_files& to, const plan& planned, std::size_t entries,
+                                                     const job_ledger& inputs, const recorded_units& found);
 
 }  // namespace gpuhist::pipeline

@@ -23,6 +23,7 @@
 #include "pipeline/program/batch/job_shards.hpp"
 #include "pipeline/program/batch/job_unit_options.hpp"
 #include "pipeline/program/batch/job_units.hpp"
+#include "pipeline/program/batch/result_files.hpp"
 #include "pipeline/program/commands/commands.hpp"
 #include "pipeline/program/run_messages.hpp"
 #include "pipeline/report/formats/text.hpp"
@@ -36,6 +37,7 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
@@ -95,12 +97,17 @@ config::fingerprint_kind kind_of(const config::options& typed) {
   return typed.fingerprint.value_or(config::fingerprint_kind::ends);
 }
 
-// Looks up the inputs, and reports files that --min-age leaves out. `earlier`: the manifest that is extended, or null.
-planned_entries look_up(const config::options& typed, const fs::path& folder, const manifest* earlier) {
-  const plan planned = make_plan(options_of_job(typed));
+using own_files = std::shared_ptr<const io::output_files>;
+
+// Looks up the inputs, and reports files that --min-age leaves out. `own`: files that are no inputs, which
+// `output_name` describes. `earlier`: the manifest that is extended, or null.
+planned_entries look_up(const config::options& typed, const own_files& own, const std::string& output_name,
+                        const manifest* earlier) {
+  plan planned = make_plan(options_of_job(typed, *own));
+  planned.output_name = output_name;
+  set_outputs(planned, own);
   planned_entries made =
-      plan_entries(planned, {.folder = folder,
-                             .min_age = typed.min_age,
+      plan_entries(planned, {.min_age = typed.min_age,
                              .fingerprint = earlier != nullptr ? earlier->fingerprint : kind_of(typed),
                              .split_bytes = typed.plans_only ? std::optional(typed.split_size) : std::nullopt,
                              .earlier = earlier});
@@ -112,6 +119,10 @@ planned_entries look_up(const config::options& typed, const fs::path& folder, co
   return made;
 }
 
+planned_entries look_up(const config::options& typed, const job_folder& folder, const manifest* earlier) {
+  return look_up(typed, folder.own_files(), "a file of the job in " + printable(folder.path().string()), earlier);
+}
+
 // The manifest of a job.
 struct found_manifest {
   manifest content;
@@ -120,7 +131,7 @@ struct found_manifest {
 
 found_manifest new_manifest(const config::options& typed, const job_folder& folder) {
   found_manifest made;
-  made.content.entries = look_up(typed, folder.path(), nullptr).entries;
+  made.content.entries = look_up(typed, folder, nullptr).entries;
   made.content.fingerprint = kind_of(typed);
   made.new_text = text_of_manifest(made.content.entries, made.content.fingerprint);
   made.content.identity = identity_of_text(made.new_text);
@@ -192,8 +203,12 @@ const std::vector<std::size_t>& chosen_of(const job_division& division, config::
 }
 
 ending write_manifest(const config::options& typed, const io::open_descriptors& open_descriptors) {
-  const std::vector<manifest_entry> entries = look_up(typed, typed.output_dir.value_or(""), nullptr).entries;
   destination to(typed.output, writing::whole, open_descriptors);
+  const auto own = std::make_shared<io::output_files>();
+  own->include(to.files());
+  if (typed.output_dir) own->include(job_folder(*typed.output_dir).own_files());
+  const std::string name = typed.output ? "the output " + printable(*typed.output) : "standard output";
+  const std::vector<manifest_entry> entries = look_up(typed, own, name, nullptr).entries;
   to.write(text_of_manifest(entries, kind_of(typed)));
   to.commit();
   const auto has_failed = [](const manifest_entry& each) { return !each.error.is_none(); };
@@ -224,13 +239,14 @@ ending print_plan(const config::options& typed, config::shard_choice shard) {
   config::options of_sample = typed;
   if (typed.engine == "auto") of_sample.engine = "host";  // a sample is too short for the start of a device
   const plan planned = plan_of_run(of_sample);
+  folder.require_own();
   job_division division = divide(typed, find_manifest(typed, folder).content, shard);
   manifest inputs = std::move(division.pieces);
   std::vector<entry_progress> progress = read_progress(folder, planned, typed, inputs, shard);
   std::error_code ignored;
   if (typed.new_only && fs::exists(manifest_file_of(folder), ignored)) {
     const manifest_extension changes =
-        extend(inputs, [&](std::size_t entry) { return progress[entry]; }, look_up(typed, folder.path(), &inputs),
+        extend(inputs, [&](std::size_t entry) { return progress[entry]; }, look_up(typed, folder, &inputs),
                {.trusts_names = typed.trust_names, .drops_missing = typed.drop_missing});
     print_changes(typed, changes);
     progress = progress_after(changes, progress);
@@ -260,8 +276,10 @@ class batch_job {
   // Whatever happens, a later run continues from what this one has recorded.
   ending run() {
     const plan planned = plan_of_run(typed_);
+    if (shard_.count == 0) results_.emplace(folder_);  // a folder with files of the user stays as it is
     folder_.create();
     const job_lock lock(folder_.lock_file(), waiting());
+    if (shard_.count == 0) results_.emplace(folder_);  // those of another run, which had the lock
     if (shard_.count == 0) settle_extension(folder_);
     const job_division division = divide(typed_, manifest_of_run(planned), shard_);
     const manifest& inputs = division.pieces;
@@ -296,7 +314,7 @@ class batch_job {
     if (!found.new_text.empty()) folder_.keep_manifest(found.new_text);
     if (!typed_.new_only || !found.new_text.empty()) return std::move(found.content);
     extended_job extended =
-        extend_job(folder_, planned, typed_, found.content, look_up(typed_, folder_.path(), &found.content));
+        extend_job(folder_, planned, typed_, found.content, look_up(typed_, folder_, &found.content));
     print_changes(typed_, extended.changes);
     return std::move(extended.inputs);
   }
@@ -362,7 +380,7 @@ class batch_job {
     } else if (shard_.count > 0) {
       folder_.publish();
     } else {
-      write_outputs(folder_.path(), planned, inputs, ledger, recorded(units), description_of(finished));
+      write_outputs(*results_, planned, inputs, ledger, recorded(units), description_of(finished));
     }
     if (!typed_.quiet && missing == 0) {
       complain(name() + ": " + number_of(chosen.size(), "input") + ", " + grouped(ledger.failed()) + " failed");
@@ -390,6 +408,7 @@ class batch_job {
   const config::shard_choice shard_;
   const job_folder folder_;
   const std::string began_;
+  std::optional<result_files> results_;  // not of a shard
   std::string header_;
 };
 

@@ -2,6 +2,7 @@
 #include "pipeline/flow/stop_signals.hpp"
 #include "pipeline/library/alerts.hpp"
 #include "pipeline/library/file_run.hpp"
+#include "pipeline/library/look_up_inputs.hpp"
 #include "pipeline/library/results.hpp"
 #include "pipeline/library/window.hpp"
 #include "pipeline/program/commands/commands.hpp"
@@ -29,6 +30,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -172,12 +174,29 @@ ending conclude(const plan& planned, const finished_run& finished, destination& 
   return {.exit_status = exit_status_of(finished.outcome.status), .signal = signal, .at_once = finished.end_at_once};
 }
 
-// Null without --resume. The file has only the lines of complete inputs then, and the run leaves these inputs out.
-std::shared_ptr<resumed_result> resume(const config::options& typed, plan& planned) {
+// The output. That of --resume is locked until the end: two runs would both count what is missing.
+std::unique_ptr<destination> open_output(const plan& planned, const config::options& typed) {
+  auto made = std::make_unique<destination>(planned.output, planned.manner, planned.descriptors);
+  if (!typed.resumed_file || (made->lock_until_end() && made->has_name())) return made;
+  throw std::runtime_error(printable(*planned.output) +
+                           ": another run continues this file; wait for its end, or give another --resume FILE");
+}
+
+// Null without --resume. The run leaves out the inputs that the result has. `output`: the file, which is replaced by
+// one that has only the lines of complete inputs.
+std::shared_ptr<resumed_result> resume(const config::options& typed, plan& planned,
+                                       std::unique_ptr<destination>& output) {
   if (!typed.resumed_file) return nullptr;
   auto earlier = std::make_shared<resumed_result>(*typed.resumed_file, planned);
-  earlier->rewrite();
+  if (earlier->has_duplicates()) {
+    planned.looked_up = std::make_shared<const looked_up_inputs>(look_up_inputs(planned));
+    earlier->refuse_duplicates(*planned.looked_up);
+  }
   planned.is_counted = [earlier](const std::string& name) { return earlier->take(name); };
+  earlier->rewrite();
+  output = open_output(planned, typed);
+  earlier->refuse_other_lines();  // of a run that had the lock in between
+  set_outputs(planned, output->files());
   return earlier;
 }
 
@@ -191,10 +210,11 @@ std::string name_of_run(const plan& planned, const resumed_result* earlier) {
 ending count(const config::options& typed, const io::open_descriptors& open_descriptors) {
   plan planned = make_plan(typed.resumed_file ? options_of_resumed_run(typed) : typed);
   refuse_new_output_as_input(planned);
-  const std::shared_ptr<resumed_result> earlier = resume(typed, planned);
-  destination output(planned.output, planned.manner, open_descriptors);
   planned.descriptors = open_descriptors;
-  set_outputs(planned, output.files());
+  std::unique_ptr<destination> opened = open_output(planned, typed);
+  set_outputs(planned, opened->files());
+  const std::shared_ptr<resumed_result> earlier = resume(typed, planned, opened);
+  destination& output = *opened;
   const kept_stop_signal stop_signal;  // after the destination: opening a FIFO waits for its reader
   if (!planned.measuring.warning.empty()) complain("warning: " + planned.measuring.warning);
   locale_is_utf8();  // keeps its result; not thread-safe, so before threads start

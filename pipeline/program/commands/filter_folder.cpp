@@ -121,9 +121,6 @@ class folder_filter {
     // another process may have written before the lock was taken
     const earlier_outputs earlier = read_record(folder, options);
     if (!earlier.empty()) work = plan_work(typed_, planned_, found, earlier);
-    if (typed_.resume || typed_.force) {
-      remove_leftovers(folder, work.outputs, dropped_ ? dropped_->file.pending_path() : fs::path());
-    }
     folder_record record(folder, options);
     const auto remaining = std::make_shared<looked_up_inputs>(remaining_inputs(found, work.outputs));
     planned_.looked_up = remaining;

@@ -2,6 +2,7 @@
 // (merge_results).
 #include "config/usage_error.hpp"
 #include "io/descriptor.hpp"
+#include "io/own_files.hpp"
 #include "pipeline/program/batch/job_folder.hpp"
 #include "pipeline/program/batch/job_identity.hpp"
 #include "pipeline/program/batch/job_journal.hpp"
@@ -9,6 +10,7 @@
 #include "pipeline/program/batch/job_outputs.hpp"
 #include "pipeline/program/batch/job_pieces.hpp"
 #include "pipeline/program/batch/job_planning.hpp"
+#include "pipeline/program/batch/result_files.hpp"
 #include "pipeline/program/batch/unit_ledger.hpp"
 #include "pipeline/program/batch/unit_outputs.hpp"
 #include "pipeline/program/commands/commands.hpp"
@@ -117,6 +119,7 @@ manifest manifest_of(const std::vector<std::string>& folders, const std::string&
   for (const std::string& each : folders) {
     std::error_code ignored;
     const fs::path path = job_folder(each).manifest_file();
+    io::require_regular(path);
     if (!fs::exists(path, ignored)) continue;
     manifest found = read_manifest(path.string());
     if (found.identity == identity) return found;
@@ -182,6 +185,8 @@ ending merge(const config::options& typed, const io::open_descriptors& open_desc
              (is_wrong ? "; remove the wrong parts" : "; run these shards, or give --partial"));
     return {.exit_status = ending::input_failed};
   }
+  const fs::path folder = typed.output_dir.value_or(typed.inputs.front());
+  result_files to{job_folder(folder)};  // before the parts are added
   job_identity job = parts.front().identity;
   const manifest inputs = manifest_of(typed.inputs, job.manifest);
   config::options options = job.options;
@@ -201,9 +206,8 @@ ending merge(const config::options& typed, const io::open_descriptors& open_desc
   join_pieces(division, pieces, ledger);
   const std::vector<job_run_times> runs = runs_of(typed.inputs, parts);
   job.shard.number = 0;
-  const fs::path folder = typed.output_dir.value_or(typed.inputs.front());
   job_folder(folder).create();
-  write_outputs(folder, planned, inputs, ledger, recorded,
+  write_outputs(to, planned, inputs, ledger, recorded,
                 {.header = header_of(job), .began = began, .missing_shards = missing, .runs = runs});
   if (!typed.quiet) {
     complain(printable(folder.string()) + ": " + grouped(ledger.finished()) + " of " +

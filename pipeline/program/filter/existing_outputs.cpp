@@ -1,6 +1,5 @@
 // Which outputs are complete in the folder, and what is in their way.
 #include "config/usage_error.hpp"
-#include "io/temporary_name.hpp"
 #include "pipeline/program/filter/output_folder.hpp"
 #include "pipeline/report/formats/report.hpp"
 
@@ -40,12 +39,13 @@ class existing_files {
       : folder_(folder), found_(found), earlier_(earlier), existing_(existing) {}
 
   /// The line of the output if it is complete, else null. Throws if it may not be written.
-  [[nodiscard]] const earlier_output* find(const planned_output& output) {
+  [[nodiscard]] const earlier_output* find(planned_output& output) {
     const fs::path path = folder_ / output.name;
     struct stat now{};
     if (::lstat(path.c_str(), &now) != 0) return nullptr;  // a link could lead to a file outside the folder
     if (!S_ISREG(now.st_mode)) refuse(path, "is not a regular file; remove it, or give another folder");
     refuse_input(path, now);
+    output.replaced = state_of(now);
     if (existing_.are_resumed) return resumed(output, path, now);
     if (!existing_.are_replaced) {
       refuse(path, "exists; give --resume to skip what is complete, --force to replace the files, or another folder");
@@ -117,20 +117,6 @@ folder_work outputs_to_write(const fs::path& folder, std::vector<planned_output>
     }
   }
   return made;
-}
-
-void remove_leftovers(const fs::path& folder, const std::vector<planned_output>& outputs, const fs::path& kept) {
-  std::unordered_set<std::string> paths;
-  for (const planned_output& each : outputs) paths.insert((folder / each.name).lexically_normal().string());
-  std::error_code error;
-  constexpr auto options = fs::directory_options::skip_permission_denied;
-  for (fs::recursive_directory_iterator at(folder, options, error), end; !error && at != end; at.increment(error)) {
-    const std::string last = at->path().filename().string();
-    if (!io::is_temporary_name(last) || at->path().lexically_normal() == kept.lexically_normal()) continue;
-    const fs::path replaced = at->path().parent_path() / io::name_of_replaced(last);
-    std::error_code ignored;
-    if (paths.contains(replaced.lexically_normal().string())) fs::remove(at->path(), ignored);
-  }
 }
 
 folder_lock::folder_lock(const fs::path& folder) {

@@ -1,9 +1,12 @@
 #include "pipeline/program/filter/folder_record.hpp"
 
+#include "io/own_files.hpp"
 #include "pipeline/report/formats/report_json_parts.hpp"
 #include "pipeline/report/formats/text.hpp"
 
 #include <nlohmann/json.hpp>
+
+#include <fcntl.h>
 
 #include <cerrno>
 #include <fstream>
@@ -18,10 +21,16 @@ using json = nlohmann::ordered_json;
 
 constexpr const char* schema = "gpuhist.filter/1";
 
-json as_json(const file_state& state) { return {{"bytes", state.bytes}, {"modified", state.modified}}; }
+json as_json(const file_state& state) {
+  json out{{"bytes", state.bytes}, {"modified", state.modified}};
+  if (!state.fingerprint.empty()) out["fingerprint"] = state.fingerprint;
+  return out;
+}
 
 file_state state_from(const json& object) {
-  return {.bytes = object.at("bytes").get<std::uint64_t>(), .modified = object.at("modified").get<std::int64_t>()};
+  return {.bytes = object.at("bytes").get<std::uint64_t>(),
+          .modified = object.at("modified").get<std::int64_t>(),
+          .fingerprint = object.value("fingerprint", std::string())};
 }
 
 json as_json(const recorded_output& line, const std::string& options) {
@@ -87,6 +96,7 @@ std::string options_of_output(const config::options& typed, const plan& planned)
 earlier_outputs read_record(const std::filesystem::path& folder, const std::string& options) {
   earlier_outputs found;
   const std::filesystem::path path = folder / record_name;
+  io::require_regular(path);
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return found;
   std::ifstream file(path);
@@ -99,8 +109,14 @@ earlier_outputs read_record(const std::filesystem::path& folder, const std::stri
   return found;
 }
 
+io::descriptor open_output_folder(const std::filesystem::path& folder) {
+  io::descriptor opened(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (opened) return opened;
+  throw destination_error(errno, std::system_category(), "cannot write " + printable(folder.string()));
+}
+
 folder_record::folder_record(const std::filesystem::path& folder, std::string options)
-    : options_(std::move(options)), file_((folder / record_name).string(), writing::append) {}
+    : options_(std::move(options)), file_(open_output_folder(folder), folder / record_name, writing::append) {}
 
 void folder_record::add(const recorded_output& line) {
   const std::string text = as_line(as_json(line, options_));

@@ -44,6 +44,9 @@ std::string options_of_output(const config::options& typed, const plan& planned)
 /// output is filtered again. Throws std::runtime_error if the file cannot be read.
 earlier_outputs read_record(const std::filesystem::path& folder, const std::string& options);
 
+/// Opens a folder, for the names in it. Throws destination_error.
+io::descriptor open_output_folder(const std::filesystem::path& folder);
+
 /// Appends lines. Thread-safe.
 class folder_record {
  public:

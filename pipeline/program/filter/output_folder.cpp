@@ -1,7 +1,10 @@
 #include "pipeline/program/filter/output_folder.hpp"
 
+#include "io/own_files.hpp"
 #include "pipeline/program/filter/text_encoder.hpp"
 #include "pipeline/report/formats/report.hpp"
+
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <optional>
@@ -19,10 +22,20 @@ bool is_for_all_outputs(const std::error_code& cause) {
   return cause == std::errc::no_space_on_device || cause.value() == EDQUOT || cause == std::errc::read_only_file_system;
 }
 
-void create_folder_of(const fs::path& file) {
-  std::error_code error;
-  fs::create_directories(file.parent_path(), error);
-  if (error) throw destination_error(error, "cannot create the folder " + printable(file.parent_path().string()));
+constexpr const char* appeared =
+    ": another process wrote it during this run, and it is not replaced; move it, and run again with --resume";
+
+// "out/a", and whether a link is the cause. errno stays.
+std::string folder_text(const fs::path& root, const fs::path& below) {
+  const int cause = errno;
+  bool has_link = false;
+  std::error_code ignored;
+  for (fs::path each = below; !each.empty(); each = each.parent_path()) {
+    has_link = has_link || fs::is_symlink(fs::symlink_status(root / each, ignored));
+  }
+  const std::string text = printable((root / below).string());
+  errno = cause;
+  return has_link ? text + ", because links below --output-dir are not followed" : text;
 }
 
 }  // namespace
@@ -59,15 +72,20 @@ class output_folder::outlet final : public units::kept_outlet {
       encoder_.reset();
       file_.reset();
       if (is_for_all_outputs(error.code())) throw;
-      folder_.note_end(output_, error.what());
+      const bool has_appeared = error.code() == std::errc::file_exists;
+      folder_.note_end(output_, error.what() + std::string(has_appeared ? appeared : ""));
     }
   }
 
   void open() {
     if (encoder_) return;
     const fs::path path = folder_.folder_ / output_.name;
-    create_folder_of(path);
-    file_.emplace(path.string(), writing::whole);
+    const fs::path below = fs::path(output_.name).parent_path();
+    io::descriptor in = io::create_folders(folder_.root_, below);
+    if (!in)
+      throw destination_error(errno, std::system_category(),
+                              "cannot create the folder " + folder_text(folder_.folder_, below));
+    file_.emplace(std::move(in), path, output_.replaced ? writing::whole : writing::once);
     encoder_ = make_text_encoder(output_.compression, [this](std::string_view bytes) {
       if (!bytes.empty()) file_->write(bytes);
     });
@@ -83,10 +101,19 @@ class output_folder::outlet final : public units::kept_outlet {
                          .dropped = found.units.seen - kept.seen,
                          .dropped_bytes = found.units.bytes - kept.bytes,
                          .lacks_damaged_text = found.has_gaps});
+    refuse_change();
     file_->commit();
     encoder_.reset();
     file_.reset();
     folder_.note_end(output_, {});
+  }
+
+  // Of the file that is to be replaced, by another process meanwhile.
+  void refuse_change() const {
+    struct stat now{};
+    const fs::path path = folder_.folder_ / output_.name;
+    if (!output_.replaced || ::lstat(path.c_str(), &now) != 0 || state_of(now) == *output_.replaced) return;
+    throw destination_error(EEXIST, std::system_category(), "cannot write " + printable(path.string()));
   }
 
   output_folder& folder_;
@@ -98,7 +125,11 @@ class output_folder::outlet final : public units::kept_outlet {
 
 output_folder::output_folder(fs::path folder, std::vector<planned_output> outputs, const looked_up_inputs& found,
                              folder_record& record, units::filtering::kept kept)
-    : folder_(std::move(folder)), outputs_(std::move(outputs)), record_(record), kept_(kept) {
+    : folder_(std::move(folder)),
+      root_(open_output_folder(folder_)),
+      outputs_(std::move(outputs)),
+      record_(record),
+      kept_(kept) {
   for (const planned_output& each : outputs_) by_input_.emplace(found.inputs[each.input].name, &each);
 }
 

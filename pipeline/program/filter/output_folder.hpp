@@ -3,7 +3,8 @@
 //     temporary file: text -> fsync -> line in the list -> rename
 //
 // The line has the size and the time of modification of the file, so it is valid only once the file has its name. A
-// process that is killed at any time leaves only complete files under final names.
+// process that is killed at any time leaves only complete files under final names. Outputs are opened beneath the
+// folder, where no link is followed. Those that did not exist replace nothing.
 #pragma once
 
 #include "pipeline/program/filter/folder_record.hpp"
@@ -45,11 +46,6 @@ folder_work outputs_to_write(const std::filesystem::path& folder, std::vector<pl
                              const looked_up_inputs& found, const earlier_outputs& earlier,
                              const existing_outputs& existing);
 
-/// Removes the temporary files of runs that were killed, of these outputs only, except the file `kept`. Precondition:
-/// no other process writes to the folder.
-void remove_leftovers(const std::filesystem::path& folder, const std::vector<planned_output>& outputs,
-                      const std::filesystem::path& kept);
-
 /// While it exists, no other `gpuhist filter` writes to the folder, on filesystems that have locks.
 class folder_lock {
  public:
@@ -86,6 +82,7 @@ class output_folder final : public units::kept_outlets {
   void note_end(const planned_output& output, const std::string& failure);
 
   const std::filesystem::path folder_;
+  const io::descriptor root_;  // outputs are opened beneath it
   const std::vector<planned_output> outputs_;
   folder_record& record_;
   const units::filtering::kept kept_;

@@ -5,6 +5,8 @@
 #include "io/descriptor.hpp"
 #include "io/format.hpp"
 #include "io/input_error.hpp"
+#include "pipeline/program/batch/manifest.hpp"
+#include "pipeline/program/batch/parallel_work.hpp"
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/output/destination.hpp"
 
@@ -76,6 +78,13 @@ file_state checked_state(const config::options& typed, const listed_input& input
     refuse(typed, printable(input.name) + " is not a regular file; give files, or --output for the text of a stream");
   }
   return state_of(now);
+}
+
+// Empty if it cannot be read, which the run reports.
+std::string fingerprint_of(const std::string& input, const file_state& state) {
+  using enum config::fingerprint_kind;
+  const std::optional<file_facts> facts = facts_of(input, has_fingerprint(state.bytes, ends) ? ends : full);
+  return facts ? facts->fingerprint : std::string();
 }
 
 std::string_view below_root(const listed_input& input) {
@@ -195,6 +204,9 @@ std::vector<planned_output> plan_outputs(const config::options& typed, const pla
     names.add(outputs.back());
   }
   names.check_folders();
+  in_parallel(outputs.size(), planned.threads, [&](std::size_t i) {
+    outputs[i].input_state.fingerprint = fingerprint_of(found.inputs[outputs[i].input].name, outputs[i].input_state);
+  });
   return outputs;
 }
 

@@ -65,10 +65,10 @@ fs::path follow_links(fs::path path, const std::string& name) {
 
 /// Renames a file; fails with EEXIST if `to` exists. Filesystems without RENAME_NOREPLACE, such as NFS, have hard
 /// links.
-bool rename_to_new(const fs::path& from, const fs::path& to) {
-  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+bool rename_to_new(int folder, const char* from, const char* to) {
+  if (::renameat2(folder, from, folder, to, RENAME_NOREPLACE) == 0) return true;
   if (errno != EINVAL && errno != ENOSYS) return false;
-  return ::link(from.c_str(), to.c_str()) == 0 && ::unlink(from.c_str()) == 0;
+  return ::linkat(folder, from, folder, to, 0) == 0 && ::unlinkat(folder, from, 0) == 0;
 }
 
 /// Gives the new file the mode of the old one and, if permitted, its owner.
@@ -210,17 +210,34 @@ destination::destination(const std::optional<std::string>& name, writing mode, c
     return;
   }
   if (path.empty()) fail(name_, ENOENT);
+  open(path);
+}
+
+destination::destination(io::descriptor folder, const fs::path& path, writing mode)
+    : name_(path.string()), mode_(mode), folder_(std::move(folder)) {
+  open(path);
+}
+
+// The path, or its last component if the folder is open.
+const char* destination::name_in_folder(const fs::path& path) const {
+  if (!folder_) return path.c_str();
+  const std::string& text = path.native();
+  return text.c_str() + text.rfind('/') + 1;  // npos + 1 is 0
+}
+
+void destination::open(const fs::path& path) {
   struct stat old{};
-  const bool exists = ::stat(path.c_str(), &old) == 0;
+  const bool exists = ::fstatat(folder_.get(), name_in_folder(path), &old, folder_ ? AT_SYMLINK_NOFOLLOW : 0) == 0;
   if (!exists && errno != ENOENT) fail(name_, errno);
-  if (exists && mode == writing::once) fail(name_, EEXIST);
+  const bool is_foreign = folder_ && exists && !S_ISREG(old.st_mode);
+  if (is_foreign || (exists && mode_ == writing::once)) fail(name_, EEXIST);
   const bool regular = !exists || S_ISREG(old.st_mode);
-  if (!regular || mode == writing::live || mode == writing::append) {
+  if (!regular || mode_ == writing::live || mode_ == writing::append) {
     open_in_place(path, regular);
     return;
   }
   // rename() does not check the permissions of the file that it replaces
-  if (exists && ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) fail(name_, errno);
+  if (exists && ::faccessat(folder_.get(), name_in_folder(path), W_OK, AT_EACCESS) != 0) fail(name_, errno);
   final_path_ = path;
   if (exists) files_->set_output(old);
   open_temporary();
@@ -242,9 +259,11 @@ void destination::open_in_place(const fs::path& path, bool regular) {
     if (appends) readable_ = open_to_read(fd_.get());
     return;
   }
-  const int flags = O_CLOEXEC | O_NOCTTY | (regular ? O_CREAT : 0) | (appends ? O_APPEND : 0);
+  const int flags =
+      O_CLOEXEC | O_NOCTTY | (regular ? O_CREAT : 0) | (appends ? O_APPEND : 0) | (folder_ ? O_NOFOLLOW : 0);
   const auto open_for = [&](int access) {
-    return io::descriptor(uninterrupted([&] { return ::open(path.c_str(), access | flags, 0666); }));
+    const auto call = [&] { return ::openat(folder_.get(), name_in_folder(path), access | flags, 0666); };
+    return io::descriptor(uninterrupted(call));
   };
   if (appends) fd_ = open_for(O_RDWR);  // to read its last byte
   if (!fd_) fd_ = open_for(O_WRONLY);   // not readable
@@ -262,12 +281,12 @@ void destination::note_output() const {
 
 void destination::open_temporary() {
   try {
-    fd_ = files_->create_temporary([&] { return temporary_.create_beside(final_path_); });
+    fd_ = files_->create_temporary([&] { return temporary_.create_beside(final_path_, folder_); });
   } catch (const std::system_error& error) {
     fail(name_, error.code().value());
   }
   struct stat old{};
-  if (::stat(final_path_.c_str(), &old) == 0) copy_mode_and_owner(fd_.get(), old);
+  if (::fstatat(folder_.get(), name_in_folder(final_path_), &old, 0) == 0) copy_mode_and_owner(fd_.get(), old);
 }
 
 // Called before the first write: until then the old text may turn out to be an input.
@@ -295,7 +314,7 @@ void destination::write(const std::function<void(const text_sink&)>& pieces) {
 
 bool destination::try_write(const std::function<void(const text_sink&)>& pieces) {
   prepare();
-  if (!lock_command_) {
+  if (!lock_command_ || is_locked_) {
     write_record(pieces);
     return true;
   }
@@ -303,6 +322,22 @@ bool destination::try_write(const std::function<void(const text_sink&)>& pieces)
   if (lock.is_denied()) return false;
   write_record(pieces);
   return true;
+}
+
+bool destination::lock_until_end() {
+  if (!lock_command_) return true;
+  struct flock whole{};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  is_locked_ = uninterrupted([&] { return ::fcntl(fd_.get(), *lock_command_, &whole); }) == 0;
+  return is_locked_ || (errno != EAGAIN && errno != EACCES);
+}
+
+bool destination::has_name() const {
+  struct stat open{};
+  struct stat named{};
+  return ::fstat(fd_.get(), &open) == 0 && ::stat(name_.c_str(), &named) == 0 && open.st_dev == named.st_dev &&
+         open.st_ino == named.st_ino;
 }
 
 int destination::descriptor() {
@@ -369,9 +404,10 @@ void destination::cut_off(std::uint64_t size_before, std::uint64_t written) {
 }
 
 void destination::appear() {
-  const fs::path& temporary = temporary_.path();
-  const bool renamed = mode_ == writing::once ? rename_to_new(temporary, final_path_)
-                                              : ::rename(temporary.c_str(), final_path_.c_str()) == 0;
+  const char* const from = name_in_folder(temporary_.path());
+  const char* const to = name_in_folder(final_path_);
+  const bool renamed = mode_ == writing::once ? rename_to_new(folder_.get(), from, to)
+                                              : ::renameat(folder_.get(), from, folder_.get(), to) == 0;
   if (!renamed) fail(name_, errno);
   temporary_.release();
   files_->temporary_became_output();

@@ -11,6 +11,7 @@
 #include "pipeline/report/output/temporary_file.hpp"
 #include "pipeline/report/output/terminal_size.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <chrono>
@@ -46,6 +47,10 @@ class destination {
   /// written in place. `inherited`: the descriptors that may be named. An old file is unchanged until the first
   /// write(). Throws destination_error; config::usage_error for writing::replacing without a regular file.
   destination(const std::optional<std::string>& name, writing mode, const io::open_descriptors& inherited = {});
+
+  /// `path`: a regular file in the open folder `folder`; no link is followed. With writing::whole, once and append.
+  /// Throws destination_error.
+  destination(io::descriptor folder, const std::filesystem::path& path, writing mode);
   destination(const destination&) = delete;
   destination& operator=(const destination&) = delete;
   ~destination();  ///< without commit(): a temporary file is removed, the old file stays
@@ -65,7 +70,13 @@ class destination {
   [[nodiscard]] bool try_write(const std::function<void(const text_sink&)>& pieces);
 
   /// Whether try_write() may return false.
-  [[nodiscard]] bool has_lock() const { return lock_command_.has_value(); }
+  [[nodiscard]] bool has_lock() const { return lock_command_.has_value() && !is_locked_; }
+
+  /// Locks a file that is appended to until this object is destroyed. False: another process has the lock.
+  [[nodiscard]] bool lock_until_end();
+
+  /// Whether its name is still that of this file: no other process has replaced it. With writing::append.
+  [[nodiscard]] bool has_name() const;
 
   /// Throws the destination_error of a file that another process keeps locked for too long.
   [[noreturn]] void fail_locked() const;
@@ -90,6 +101,8 @@ class destination {
   [[nodiscard]] std::optional<terminal_size> terminal() const;
 
  private:
+  void open(const std::filesystem::path& path);
+  [[nodiscard]] const char* name_in_folder(const std::filesystem::path& path) const;
   void open_in_place(const std::filesystem::path& path, bool regular);
   void open_temporary();
   void prepare();
@@ -105,9 +118,11 @@ class destination {
   bool fresh_ = true;
   bool holds_old_text_ = false;      // removed by the first write
   std::optional<int> lock_command_;  // of fcntl, for a file that other processes may append to
+  bool is_locked_ = false;           // for all records
   std::optional<std::chrono::steady_clock::time_point> lock_wait_ends_;  // set after a stop signal, for all records
   io::descriptor fd_;
   io::descriptor readable_;           // for an inherited file that is appended to; otherwise fd_ is read
+  io::descriptor folder_{AT_FDCWD};   // where names are looked up
   std::filesystem::path final_path_;  // empty: written in place
   temporary_file temporary_;
   std::shared_ptr<io::output_files> files_ = std::make_shared<io::output_files>();

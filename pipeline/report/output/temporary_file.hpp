@@ -16,9 +16,10 @@ class temporary_file {
   temporary_file& operator=(const temporary_file&) = delete;
   ~temporary_file() { remove(); }
 
-  /// Creates a file in the folder of `path`, open for writing, with the mode that the umask gives to a new file.
-  /// Precondition: path() is empty. Throws std::system_error.
-  io::descriptor create_beside(const std::filesystem::path& path);
+  /// Creates a file in the folder of `path`, open for writing, with the mode that the umask gives to a new file, and
+  /// locks it until it is closed. Removes those of the same output that killed runs left: no process has locked them.
+  /// `folder`: that of `path`; empty: it is looked up. Precondition: path() is empty. Throws std::system_error.
+  io::descriptor create_beside(const std::filesystem::path& path, const io::descriptor& folder);
 
   /// Keeps the file, which was renamed.
   void release() noexcept;
@@ -29,6 +30,7 @@ class temporary_file {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
  private:
+  io::descriptor create(int folder, const std::filesystem::path& path, unsigned number);
   bool announce() noexcept;
   void withdraw() noexcept;
 
