@@ -493,12 +493,13 @@ constexpr std::array rows = {
                "derived from threads and streams, within --memory-limit.",
                "gpuhist --slots 32 access.log",
                [](options& o, value v) { o.slots = parse_number(v, {.min = 2, .max = 65536}); }},
-    option_row{tuning, "--memory-limit", "SIZE", value_kind::size, "", reading_runs | batch_runs, common,
-               "of the whole process (default: 1GiB, or less)",
-               "Limits the memory of the whole process, whatever the size of the inputs. Default: 1GiB, or three "
-               "quarters of the limit of the control group (cgroup) if that is less.",
-               "gpuhist --memory-limit 256MiB *.log.zst",
-               [](options& o, value v) { o.memory_limit = parse_memory_limit(v); }},
+    option_row{
+        tuning, "--memory-limit", "SIZE", value_kind::size, "", reading_runs | batch_runs, common,
+        "of the whole process (default: 1GiB, or less)",
+        "Limits the memory of the whole process, whatever the size of the inputs. none: no limit, for archives "
+        "with large windows (zstd --long=31). Default: 1GiB, or three quarters of the limit of the control group "
+        "(cgroup) if that is less; --no-memory-limit restores it, and lifts no limit.",
+        "gpuhist --memory-limit 256MiB *.log.zst", [](options& o, value v) { o.memory_limit = parse_memory_limit(v); }},
 
     option_row{filtering, "--keep-if", "CONDITION", value_kind::text, "", filtering_runs, rare,
                "write the units for which it holds",

@@ -72,8 +72,9 @@ std::uint64_t parse_chunk_size(const std::string& typed) {
 }
 
 std::uint64_t parse_memory_limit(const std::string& typed) {
+  if (typed == "none") return no_memory_limit;
   const std::uint64_t size = parse_size(typed);
-  if (size == 0) throw usage_error(typed + " is not a valid limit; give a size such as 512MiB or 2GiB");
+  if (size == 0) throw usage_error(typed + " is not a valid limit; give a size such as 512MiB or 2GiB, or none");
   return size;
 }
 

@@ -26,7 +26,7 @@ std::string parse_text(const std::string& typed, std::string_view right);
 /// 1 byte to 1 GiB.
 std::uint64_t parse_chunk_size(const std::string& typed);
 
-/// At least one byte.
+/// At least one byte; no_memory_limit for "none".
 std::uint64_t parse_memory_limit(const std::string& typed);
 
 /// A size of at least one byte.

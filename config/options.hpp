@@ -130,7 +130,7 @@ struct options {
   std::optional<std::uint64_t> device_memory;          ///< bytes for decoding on each device, at least 64 MiB
   std::optional<std::uint64_t> chunk_size;             ///< bytes, 1 to 1 GiB
   std::optional<unsigned> slots;                       ///< 2 to 65536
-  std::optional<std::uint64_t> memory_limit;           ///< bytes; nothing: see --help memory-limit
+  std::optional<std::uint64_t> memory_limit;           ///< bytes, or no_memory_limit; nothing: see --help memory-limit
   std::uint64_t frame_size = std::uint64_t{8} << 20U;  ///< repack: bytes of text a frame, 1 to 1 GiB
   std::string label = "(standard input)";              ///< name of standard input in the result
   std::optional<std::string> format;                   ///< table, json, jsonl, csv, prometheus; nothing: the default

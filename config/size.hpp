@@ -10,6 +10,9 @@
 
 namespace gpuhist::config {
 
+/// A memory limit that nothing reaches: --memory-limit none.
+inline constexpr std::uint64_t no_memory_limit = std::uint64_t{1} << 62U;
+
 /// "65536", "64K" = "64KiB", "16MiB", "1GB" (decimal), in any case. Throws usage_error that shows the good forms;
 /// also for a size above 2^63.
 std::uint64_t parse_size(std::string_view text);

@@ -27,9 +27,18 @@ struct frame_opening {
   std::string_view reason{};  ///< with `none`: the cause, a clause
 };
 
-/// `Format` has: `blocks`, the type; `max_header_bytes`; `open`, which makes a frame_opening from the first bytes of a
-/// frame; and `nothing_after`, the clause for damaged blocks. With `part_context`, which makes the context of the block
-/// that begins, or null if no part_decoder can begin with it, parts of frames are reported.
+/// For formats whose first frame states nothing about the others. Otherwise as zstd_head_reader.
+struct no_head {
+  void begin(std::span<const std::byte> /*first_bytes*/) {}
+  void add(std::span<const std::byte> /*bytes*/) {}
+  // NOLINTNEXTLINE(readability-convert-member-functions-to-static): as zstd_head_reader
+  [[nodiscard]] std::shared_ptr<const frame_context> end() { return nullptr; }
+};
+
+/// `Format` has: `blocks`, the type; `head`, the type of what collects a skippable frame at the start;
+/// `max_header_bytes`; `open`, which makes a frame_opening from the first bytes of a frame; and `nothing_after`, the
+/// clause for damaged blocks. With `part_context`, which makes the context of the block that begins, or null if no
+/// part_decoder can begin with it, parts of frames are reported.
 template <typename Format>
 class block_splitter final : public splitter {
  public:
@@ -37,6 +46,11 @@ class block_splitter final : public splitter {
 
   /// Parts have at least `part_bytes` bytes, except the last of a frame.
   explicit block_splitter(std::size_t part_bytes) : part_bytes_(part_bytes) {}
+
+  void begin_at(const decode_start& start) override {
+    context_ = head_ = start.context;
+    is_first_ = start.compressed_bytes == 0;
+  }
 
   split_step advance(std::span<const std::byte> bytes) override {
     std::size_t taken = 0;
@@ -73,6 +87,7 @@ class block_splitter final : public splitter {
     if (found.type == opening::kind::needs_more) return;
     if (found.type == opening::kind::none) return lose(found.reason);
     skippable_ = found.type == opening::kind::skippable;
+    if (is_first_ && skippable_) head_reader_.begin(std::span(header_).first(header_size_));
     skip_remaining_ = found.skip_bytes;
     blocks_ = found.blocks;
     bytes_of_part_ = 0;
@@ -84,6 +99,7 @@ class block_splitter final : public splitter {
     if (phase_ == phase::skipping) {
       taken = static_cast<std::size_t>(std::min<std::uint64_t>(skip_remaining_, bytes.size()));
       skip_remaining_ -= taken;
+      if (is_first_) head_reader_.add(bytes.first(taken));
     } else if (phase_ == phase::blocks) {
       taken = std::min(blocks_.remaining(), bytes.size());
       blocks_.advance(bytes.first(taken));
@@ -99,7 +115,8 @@ class block_splitter final : public splitter {
     if (ends) {
       phase_ = phase::header;
       header_size_ = 0;
-      context_ = nullptr;
+      if (std::exchange(is_first_, false)) head_ = head_reader_.end();
+      context_ = head_;
     }
     return ends;
   }
@@ -129,6 +146,9 @@ class block_splitter final : public splitter {
   std::size_t part_bytes_ = 0;
   std::size_t bytes_of_part_ = 0;  // since the last end, in blocks
   std::shared_ptr<const frame_context> context_{};
+  typename Format::head head_reader_{};
+  std::shared_ptr<const frame_context> head_{};  // of all frames after the first one; null: nothing is stated
+  bool is_first_ = true;                         // the first frame is open
   bool skippable_ = false;
   std::string_view lost_reason_{};
 };

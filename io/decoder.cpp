@@ -2,7 +2,20 @@
 
 #include "io/size_text.hpp"
 
+#include <algorithm>
+
 namespace gpuhist::io {
+
+namespace {
+
+constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
+
+}  // namespace
+
+std::uint64_t memory_besides_windows::limit_for(std::uint64_t window_bytes) const {
+  const std::uint64_t of_host = bytes + share * window_bytes;
+  return of_host + std::min(of_host, of_devices);
+}
 
 std::string window_refusal(std::uint64_t needed, const decoder_limits& limits) {
   const std::string name(limits.option_name("--memory-limit"));
@@ -11,9 +24,12 @@ std::string window_refusal(std::uint64_t needed, const decoder_limits& limits) {
     return clause + size_text(limits.largest_bytes) + " that a decoder within an archive can use, whatever the " +
            name + "; extract it first,";
   }
-  clause += size_text(limits.window_bytes) + " left of " + name + "; give a ";
-  if (limits.largest_bytes != ~std::uint64_t{0}) return clause + "higher " + name + ",";
-  return clause + name + " at least " + size_text(needed - limits.window_bytes) + " larger,";
+  const std::uint64_t left = limits.window_bytes < mib ? limits.window_bytes : limits.window_bytes / mib * mib;
+  const std::string enough = std::to_string((limits.besides.limit_for(needed) + mib - 1) / mib) + "MiB";
+  clause += size_text(left) + " left of " + name + "; give ";
+  const bool is_command = name.starts_with("--");
+  return clause + (is_command ? name + " " + enough + " or more, or " + name + " none,"
+                              : "a " + name + " of at least " + enough + ",");
 }
 
 }  // namespace gpuhist::io

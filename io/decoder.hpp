@@ -40,6 +40,9 @@ class frame_context {
   frame_context(const frame_context&) = delete;
   frame_context& operator=(const frame_context&) = delete;
   virtual ~frame_context() = default;
+
+  /// Whether a later run over the same file finds it again (format::read_head).
+  [[nodiscard]] virtual bool is_in_file() const { return false; }
 };
 
 /// Where a decoder begins in its input: between two frames. The number of text bytes before it need not be known while
@@ -48,6 +51,9 @@ struct decode_start {
   std::uint64_t frames = 0;                                ///< frames before it; skippable ones are not counted
   std::uint64_t compressed_bytes = 0;                      ///< bytes before it
   std::shared_ptr<const frame_context> context = nullptr;  ///< null: of a start where an input of its own may begin
+
+  /// Whether the input may end here, and a later run may continue here.
+  [[nodiscard]] bool is_complete() const { return context == nullptr || context->is_in_file(); }
 };
 
 /// Decodes the frames of one compressed input in order. Used by one thread at a time; any thread.
@@ -70,6 +76,9 @@ class decoder {
 
   /// Starts again at `start`, in this or another input. Allocated memory is reused.
   virtual void restart(const decode_start& start) = 0;
+
+  /// What the head of the input states about all frames after it: for a restart in this input. Null: nothing.
+  [[nodiscard]] virtual std::shared_ptr<const frame_context> head() const { return nullptr; }
 
   /// After `needs_window`: the window size of the new frame, at most decoder_limits::window_bytes.
   [[nodiscard]] virtual std::uint64_t window_wanted() const { return 0; }
@@ -110,6 +119,16 @@ class decoder {
   [[nodiscard]] virtual std::uint64_t produced_total() const = 0;
 };
 
+/// The memory of a run besides the windows of its decoders, if the memory limit is so high that it reduces nothing.
+struct memory_besides_windows {
+  std::uint64_t bytes = 0;
+  std::uint64_t of_devices = 0;  ///< in addition; at most half of the memory limit
+  std::uint64_t share = 1;       ///< a window may have this part of the memory for windows: 4: a quarter
+
+  /// A memory limit with which a window may have so many bytes.
+  [[nodiscard]] std::uint64_t limit_for(std::uint64_t window_bytes) const;
+};
+
 /// Limits of what a decoder may allocate, and its zstd dictionary.
 struct decoder_limits {
   std::uint64_t window_bytes = 128U << 20U;  ///< a frame that needs a larger window is refused before it is allocated
@@ -117,6 +136,7 @@ struct decoder_limits {
   std::shared_ptr<const zstd_dictionary> dictionary = nullptr;  ///< for zstd frames; null: none
   std::uint64_t largest_bytes = ~std::uint64_t{0};  ///< upper bound of `window_bytes` under every memory limit
   option_naming option_name = as_typed;             ///< how messages name options
+  memory_besides_windows besides{};                 ///< for messages
 };
 
 /// The clause for a window that is refused: cause and remedy.

@@ -4,6 +4,7 @@
 #include "io/bzip2/bzip2_decoder.hpp"
 #include "io/bzip2/bzip2_parts.hpp"
 #include "io/compress/compress_decoder.hpp"
+#include "io/frame_magic.hpp"
 #include "io/gzip/deflate_part_decoder.hpp"
 #include "io/gzip/gzip_decoder.hpp"
 #include "io/gzip/gzip_splitter.hpp"
@@ -19,6 +20,7 @@
 #include "io/xz/xz_parts.hpp"
 #include "io/xz/xz_splitter.hpp"
 #include "io/zstd/zstd_decoder.hpp"
+#include "io/zstd/zstd_head.hpp"
 #include "io/zstd/zstd_splitter.hpp"
 
 #include <algorithm>
@@ -114,6 +116,7 @@ std::vector<format_row> compressed_formats() {
               .readable = true,
               .make_decoder = make_zstd_decoder,
               .make_splitter = make_zstd_splitter,
+              .read_head = read_zstd_head,
               .frame_magic = "\x28\xB5\x2F\xFD"},
              {exactly({0x28, 0xB5, 0x2F, 0xFD}), skippable_magic()}, {".zst", ".zstd", ".tzst"}),
       row_of({.name = "gzip",
@@ -279,6 +282,25 @@ const format* matching_format(const promise& promised, std::span<const std::byte
   return !head.empty() && detect(head).name == "raw" ? without_magic : nullptr;
 }
 
+// Of the skippable frames that the head begins with, as far as their sizes are known: they may be more than it has.
+std::size_t skipped_bytes(std::span<const std::byte> head) {
+  std::uint64_t at = 0;
+  while (at < head.size() && head.size() - at >= magic_bytes && may_begin_skippable(head.subspan(at))) {
+    at += skippable_header_bytes + skippable_bytes(head.subspan(at)).value_or(0);
+  }
+  return at;
+}
+
+// The format with skippable frames whose own frame follows those of the head. Null: there are none, or it is not known.
+const format* format_after_skippable(std::span<const std::byte> head) {
+  const std::size_t at = skipped_bytes(head);
+  if (at == 0 || at + magic_bytes > head.size()) return nullptr;
+  const auto next = head.subspan(at);
+  const auto found =
+      std::ranges::find_if(table(), [&](const format_row& row) { return matches(row, head) && matches(row, next); });
+  return found == table().end() ? nullptr : &found->shown;
+}
+
 // Includes formats without a magic number.
 const format& detect_all(std::span<const std::byte> head) {
   const format& found = detect(head);
@@ -303,7 +325,13 @@ const format& detect_all(std::span<const std::byte> head) {
 
 }  // namespace
 
+std::size_t skippable_head_bytes(std::span<const std::byte> head) {
+  const std::size_t wanted = skipped_bytes(head) + magic_bytes;
+  return wanted > magic_bytes && wanted <= max_skipped_bytes ? wanted : 0;
+}
+
 const format& detect(std::span<const std::byte> head) {
+  if (const format* const found = format_after_skippable(head)) return *found;
   for (const format_row& row : table()) {
     if (matches(row, head)) return row.shown;
   }
@@ -315,7 +343,8 @@ bool is_undecided(std::span<const std::byte> head) {
     return std::ranges::any_of(row.magics,
                                [head](const magic_number& magic) { return may_still_begin_with(head, magic); });
   });
-  return may_have_magic || (!head.empty() && looks_like_zlib(head, zlib_head_bytes) == zlib_verdict::perhaps);
+  return may_have_magic || head.size() < skippable_head_bytes(head) ||
+         (!head.empty() && looks_like_zlib(head, zlib_head_bytes) == zlib_verdict::perhaps);
 }
 
 const format* promised_by(std::string_view name) {

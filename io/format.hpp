@@ -32,15 +32,23 @@ struct format {
   /// As `parts`, for the input in a file, as the end of the file describes it; null: it does not. Moves the position of
   /// the file, which can seek. A description that is damaged or missing is no error. Throws std::bad_alloc.
   part_format (*read_parts)(byte_reader& file) = nullptr;
+  /// What the head of a file states about frames that are decoded from somewhere else on; null: no format states any.
+  std::shared_ptr<const frame_context> (*read_head)(byte_reader& file) = nullptr;
   std::string_view frame_magic{};  ///< by which frames are searched after damage; empty: they are not searched
   archive_kind archive = archive_kind::none;  ///< detected by io/archive/archive_format.hpp, not by detect()
 };
 
-/// The number of leading bytes that detect() needs; fewer only if the input is shorter.
+/// The number of leading bytes that detect() needs; fewer only if the input is shorter. See skippable_head_bytes().
 inline constexpr std::size_t detection_bytes = 16;
 
 /// The number of leading bytes that settle_format() needs to detect a zlib stream.
 inline constexpr std::size_t zlib_head_bytes = 512;
+
+/// zstd and lz4 share skippable frames: the first frame of another kind decides, if it begins within so many bytes.
+inline constexpr std::size_t max_skipped_bytes = std::size_t{5} << 20U;
+
+/// The number of leading bytes that decide the format of an input that begins with `head`. 0: more do not help.
+std::size_t skippable_head_bytes(std::span<const std::byte> head);
 
 /// The format by content. Never null: content without a known magic number is "raw".
 const format& detect(std::span<const std::byte> head);

@@ -33,6 +33,9 @@ class splitter {
   splitter& operator=(const splitter&) = delete;
   virtual ~splitter() = default;
 
+  /// Begins at `start`, not at the start of the input. Before the first advance().
+  virtual void begin_at(const decode_start& /*start*/) {}
+
   /// Takes the next bytes of the input: up to the end of the open frame or of a part of it, or all.
   virtual split_step advance(std::span<const std::byte> bytes) = 0;
 

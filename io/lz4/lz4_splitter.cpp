@@ -9,6 +9,7 @@ namespace {
 
 struct lz4_frames {
   using blocks = lz4_blocks;
+  using head = no_head;
   using opening = frame_opening<blocks>;
   static constexpr std::size_t max_header_bytes = lz4_max_header_bytes;
   static constexpr std::string_view nothing_after = "no frame can be found after data that is not an lz4 frame";

@@ -6,6 +6,7 @@
 #include "io/zstd/zstd_blocks.hpp"
 #include "io/zstd/zstd_dictionary.hpp"
 #include "io/zstd/zstd_frame.hpp"
+#include "io/zstd/zstd_head.hpp"
 
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -33,6 +34,7 @@ class zstd_decoder final : public decoder {
 
   fill_result fill(std::span<const std::byte> in, std::span<std::byte> out) override;
   void restart(const decode_start& start) override;
+  [[nodiscard]] std::shared_ptr<const frame_context> head() const override { return head_; }
   [[nodiscard]] std::uint64_t window_wanted() const override { return wanted_; }
   void grant_window(std::uint64_t bytes) override;
   [[nodiscard]] std::string fault(std::uint64_t text_before) const override;
@@ -64,6 +66,8 @@ class zstd_decoder final : public decoder {
   step_result check_frame(const zstd_frame_header& header);
   step_result begin_frame(cursor& at);
   void make_context();
+  [[nodiscard]] const zstd_dictionary* dictionary_for(std::uint32_t id) const;
+  void use_dictionary(const zstd_dictionary* chosen);
   step_result skip(cursor& at);
   step_result decode(cursor& at);
   step_result decode_part(cursor& at, std::size_t part);
@@ -92,6 +96,10 @@ class zstd_decoder final : public decoder {
   held held_ = held::nothing;
   std::uint64_t skip_remaining_ = 0;
 
+  zstd_head_reader head_reader_;
+  std::shared_ptr<const zstd_head> head_;        // null: the first frame states nothing
+  const zstd_dictionary* dictionary_ = nullptr;  // that the context uses
+
   bool output_is_stable_ = false;  // the current setting of the context
   std::optional<std::size_t>
       room_in_place_;  // the frame is decoded into `out` directly: the remaining bytes of its content size
@@ -116,7 +124,21 @@ void zstd_decoder::make_context() {
   ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, log);
   largest_window_ = std::uint64_t{1} << static_cast<unsigned>(log);
   output_is_stable_ = false;
-  if (limits_.dictionary) ZSTD_DCtx_refDDict(context_.get(), limits_.dictionary->get());
+  dictionary_ = nullptr;
+}
+
+// A frame that names no dictionary may have been compressed with one nevertheless.
+const zstd_dictionary* zstd_decoder::dictionary_for(std::uint32_t id) const {
+  for (const zstd_dictionary* const each : {head_ ? head_->dictionary().get() : nullptr, limits_.dictionary.get()}) {
+    if (each != nullptr && (id == 0 || each->id() == id)) return each;
+  }
+  return nullptr;
+}
+
+void zstd_decoder::use_dictionary(const zstd_dictionary* chosen) {
+  if (chosen == dictionary_) return;
+  ZSTD_DCtx_refDDict(context_.get(), chosen != nullptr ? chosen->get() : nullptr);
+  dictionary_ = chosen;
 }
 
 fill_result zstd_decoder::fill(std::span<const std::byte> in, std::span<std::byte> out) {
@@ -129,6 +151,9 @@ fill_result zstd_decoder::fill(std::span<const std::byte> in, std::span<std::byt
 
 void zstd_decoder::restart(const decode_start& start) {
   ZSTD_DCtx_reset(context_.get(), ZSTD_reset_session_only);
+  use_dictionary(nullptr);  // that of another input may be freed
+  head_ = std::dynamic_pointer_cast<const zstd_head>(start.context);
+  head_reader_ = {};
   phase_ = phase::header;
   header_size_ = 0;
   held_ = held::nothing;
@@ -200,6 +225,7 @@ void zstd_decoder::choose_output(const cursor& at, std::size_t header_start, con
 zstd_decoder::step_result zstd_decoder::check_frame(const zstd_frame_header& header) {
   if (header.skippable) {
     skip_remaining_ = header.skip_bytes;
+    if (consumed_ == header_size_) head_reader_.begin(std::span(header_).first(header_size_));
     phase_ = phase::skipping;
     return std::nullopt;
   }
@@ -207,7 +233,7 @@ zstd_decoder::step_result zstd_decoder::check_frame(const zstd_frame_header& hea
   wanted_ = std::min(header.window_bytes, header.content_bytes.value_or(header.window_bytes));
   if (header.window_bytes > largest_window_) return refuse_window(header.window_bytes);
   if (wanted_ > limits_.window_bytes) return refuse_window(wanted_);
-  if (header.dictionary_id != 0 && (!limits_.dictionary || limits_.dictionary->id() != header.dictionary_id)) {
+  if (header.dictionary_id != 0 && dictionary_for(header.dictionary_id) == nullptr) {
     return refuse_dictionary(header.dictionary_id);
   }
   frame_ = header;
@@ -220,6 +246,7 @@ zstd_decoder::step_result zstd_decoder::begin_frame(cursor& at) {
     room_in_place_.reset();  // the next call gets another output span
     return fill_status::needs_window;
   }
+  use_dictionary(dictionary_for(frame_.dictionary_id));
   if (room_in_place_.has_value() != output_is_stable_) {
     const std::size_t code = ZSTD_DCtx_setParameter(context_.get(), stable_output, room_in_place_ ? 1 : 0);
     if (ZSTD_isError(code) == 0) output_is_stable_ = room_in_place_.has_value();
@@ -245,9 +272,11 @@ void zstd_decoder::grant_window(std::uint64_t bytes) {
 zstd_decoder::step_result zstd_decoder::skip(cursor& at) {
   const std::size_t here = at.in.size() - at.consumed;
   const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(skip_remaining_, here));
+  head_reader_.add(at.in.subspan(at.consumed, bytes));
   take(at, bytes);
   skip_remaining_ -= bytes;
   if (skip_remaining_ != 0) return fill_status::needs_input;
+  if (auto found = head_reader_.end()) head_ = std::move(found);
   phase_ = phase::header;
   header_size_ = 0;
   return std::nullopt;
@@ -317,6 +346,11 @@ fill_status zstd_decoder::refuse_window(std::uint64_t needed) {
 
 fill_status zstd_decoder::refuse_dictionary(std::uint32_t id) {
   std::string clause = frame_name() + " needs dictionary " + std::to_string(id);
+  if (head_ && !head_->fault().empty()) {
+    clause += ", and that of the first frame " + std::string(head_->fault());
+  } else if (head_) {
+    clause += ", and the first frame holds dictionary " + std::to_string(head_->dictionary()->id());
+  }
   if (!limits_.dictionary) {
     const std::string_view option = limits_.option_name("--zstd-dictionary");
     return fail(clause + "; give the file that holds it with " + std::string(option) + ",");

@@ -1,7 +1,11 @@
 #include "io/zstd/zstd_dictionary.hpp"
 
+#include "io/zstd/zstd_frame.hpp"
+#include "io/zstd/zstd_head.hpp"
+
 #include <zstd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <new>
@@ -15,6 +19,14 @@ namespace {
 
 constexpr std::size_t max_bytes = std::size_t{512} << 20U;
 constexpr std::size_t min_bytes = 8;  // zstd treats fewer bytes as no dictionary
+
+// `content`: of the first frame of a .warc.zst file, and bytes after it.
+std::shared_ptr<const zstd_dictionary> dictionary_in_archive(const std::string& path,
+                                                             std::span<const std::byte> content, std::uint64_t bytes) {
+  const zstd_head head(content.first(std::min<std::uint64_t>(bytes, content.size())), path);
+  if (head.dictionary()) return head.dictionary();
+  throw std::invalid_argument("is not a zstd dictionary: its first frame holds none that is whole and valid");
+}
 
 }  // namespace
 
@@ -32,12 +44,17 @@ std::shared_ptr<const zstd_dictionary> load_zstd_dictionary(const std::string& p
   std::ifstream file(path, std::ios::binary);
   std::vector<char> content;
   std::vector<char> part(std::size_t{1} << 16U);
+  zstd_frame_header head;
   while (file.read(part.data(), static_cast<std::streamsize>(part.size())) || file.gcount() > 0) {
     content.insert(content.end(), part.begin(), part.begin() + file.gcount());
     if (content.size() > max_bytes) throw std::invalid_argument("is not a zstd dictionary: it has more than 512 MiB");
+    head = parse_zstd_header(std::as_bytes(std::span<const char>(content))).header;
+    if (head.may_hold_dictionary && content.size() >= head.header_bytes + head.skip_bytes) break;
   }
-  if (!file.eof()) throw std::system_error(errno != 0 ? errno : EIO, std::generic_category());
-  return std::make_shared<const zstd_dictionary>(path, std::as_bytes(std::span<const char>(content)));
+  if (!file && !file.eof()) throw std::system_error(errno != 0 ? errno : EIO, std::generic_category());
+  const auto bytes = std::as_bytes(std::span<const char>(content));
+  return head.may_hold_dictionary ? dictionary_in_archive(path, bytes.subspan(head.header_bytes), head.skip_bytes)
+                                  : std::make_shared<const zstd_dictionary>(path, bytes);
 }
 
 }  // namespace gpuhist::io

@@ -36,7 +36,8 @@ class zstd_dictionary {
   std::uint32_t id_ = 0;
 };
 
-/// Loads a dictionary from a file of at most 512 MiB. Throws std::system_error, std::invalid_argument, std::bad_alloc.
+/// Loads a dictionary from a file of at most 512 MiB, or from the first frame of a .warc.zst file. Throws
+/// std::system_error, std::invalid_argument, std::bad_alloc.
 std::shared_ptr<const zstd_dictionary> load_zstd_dictionary(const std::string& path);
 
 }  // namespace gpuhist::io

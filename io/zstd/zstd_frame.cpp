@@ -14,6 +14,7 @@ namespace gpuhist::io {
 namespace {
 
 constexpr std::uint32_t zstd_magic = 0xFD2FB528U;
+constexpr std::uint32_t skippable_dictionary_magic = 0x184D2A5DU;
 
 /// RFC 8878, 3.1.1.1.2: 10 to 41 bits, in steps of an eighth.
 std::uint64_t window_size(std::byte descriptor) {
@@ -28,6 +29,7 @@ zstd_header_result parse_skippable(std::span<const std::byte> bytes) {
   zstd_frame_header header;
   header.skippable = true;
   header.skip_bytes = *length;
+  header.may_hold_dictionary = may_begin(bytes, skippable_dictionary_magic);
   header.header_bytes = skippable_header_bytes;
   return {.status = header_status::complete, .header = header};
 }

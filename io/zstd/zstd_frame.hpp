@@ -14,8 +14,9 @@ inline constexpr std::size_t zstd_max_header_bytes = 18;
 
 struct zstd_frame_header {
   bool skippable = false;
-  std::uint64_t skip_bytes = 0;  ///< length of the content of a skippable frame
-  std::size_t header_bytes = 0;  ///< length of the header, magic number included
+  std::uint64_t skip_bytes = 0;      ///< length of the content of a skippable frame
+  bool may_hold_dictionary = false;  ///< skippable, with the magic number of the first frame of .warc.zst
+  std::size_t header_bytes = 0;      ///< length of the header, magic number included
   std::uint64_t window_bytes = 0;
   std::optional<std::uint64_t> content_bytes;
   std::uint32_t dictionary_id = 0;  ///< 0: none

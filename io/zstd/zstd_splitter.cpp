@@ -3,12 +3,14 @@
 #include "io/block_splitter.hpp"
 #include "io/zstd/zstd_blocks.hpp"
 #include "io/zstd/zstd_frame.hpp"
+#include "io/zstd/zstd_head.hpp"
 
 namespace gpuhist::io {
 namespace {
 
 struct zstd_frames {
   using blocks = zstd_blocks;
+  using head = zstd_head_reader;
   using opening = frame_opening<blocks>;
   static constexpr std::size_t max_header_bytes = zstd_max_header_bytes;
   static constexpr std::string_view nothing_after = "no frame can be found after data that is not a zstd frame";

@@ -112,7 +112,7 @@ fed_inputs::fed_inputs(const feed_parts& parts, std::function<void()> begun)
       begun_(std::move(begun)),
       taps_(make_taps()),
       text_(parts, taps_.get()),
-      decoder_memory_(parts.plan.buffers.window_limit) {}
+      decoder_memory_(parts.plan.buffers.window_limit, parts.plan.buffers.besides_windows) {}
 
 fed_inputs::~fed_inputs() = default;
 

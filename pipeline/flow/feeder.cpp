@@ -51,7 +51,8 @@ decode_contexts::sizes contexts_of(const run_plan& plan, const text_taps& taps) 
   const bool is_one_more = has_reserve && has_slot_for_reserve(plan.buffers);
   return {.number = plan.buffers.decoders + (is_one_more ? 1U : 0U),
           .reserved = has_reserve ? 1U : 0U,
-          .window_bytes = plan.buffers.window_limit};
+          .window_bytes = plan.buffers.window_limit,
+          .besides = plan.buffers.besides_windows};
 }
 
 spill_folder folder_of_held_text(const run_plan& plan) {
@@ -68,6 +69,8 @@ archive_limits limits_of_archives(const run_plan& plan, text_taps* text_to) {
   constexpr std::uint64_t share_of_memory = 4;
   const buffer_plan& buffers = plan.buffers;
   const std::uint64_t window = std::min(usual_window, buffers.window_limit / (share_of_memory * buffers.decoders));
+  io::memory_besides_windows besides = buffers.besides_windows;
+  besides.share = share_of_memory * plan.threads;
   const std::uint64_t bytes_of_member =
       std::uint64_t{8} * sizeof(std::uint64_t) * plan.partition.classes + archive_limits::bytes_of_name;
   return {.max_text = plan.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),
@@ -76,7 +79,8 @@ archive_limits limits_of_archives(const run_plan& plan, text_taps* text_to) {
                             .granted_bytes = window,
                             .dictionary = plan.dictionary,
                             .largest_bytes = usual_window,
-                            .option_name = plan.option_name},
+                            .option_name = plan.option_name,
+                            .besides = besides},
           .threads = plan.threads,
           .text_to = text_to};
 }

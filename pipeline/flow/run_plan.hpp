@@ -49,8 +49,9 @@ struct buffer_plan {
   std::uint64_t min_device_bytes = 0;    ///< fewest bytes of a file that a device decodes
   std::uint64_t memory_limit = 0;        ///< bytes of the whole process
   std::uint64_t window_limit = 0;        ///< bytes of the memory limit for the windows of decoders
-  std::size_t pipe_bytes = 0;            ///< capacity to which pipes are enlarged
-  std::size_t held_bytes = 0;            ///< of text without a verdict that a decoder holds in memory; more are spilled
+  io::memory_besides_windows besides_windows{};
+  std::size_t pipe_bytes = 0;  ///< capacity to which pipes are enlarged
+  std::size_t held_bytes = 0;  ///< of text without a verdict that a decoder holds in memory; more are spilled
 };
 
 struct run_plan {

@@ -40,6 +40,7 @@ counting_plan make_fed_plan(const counting_options& options) {
   const std::uint64_t rows = more * buffers.slots * planned.partition.classes * sizeof(std::uint32_t);
   if (planned.pairs || rows > buffers.window_limit / 2) return planned;  // rows of pairs are large
   buffers.window_limit -= rows;
+  buffers.besides_windows.bytes += rows;
   buffers.max_extents += static_cast<std::uint32_t>(more);
   return planned;
 }

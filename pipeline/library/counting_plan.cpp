@@ -381,6 +381,33 @@ void plan_device_decoding(const file_options& file, counting_plan& planned) {
   }
 }
 
+void divide_memory(std::uint64_t limit, const file_options& options, const option_names& names,
+                   counting_plan& planned) {
+  planned.buffers.memory_limit = limit;
+  plan_decoders(options, planned);
+  plan_held_text(planned);
+  plan_units(planned);
+  plan_device_decoding(options, planned);
+  fit_into(limit, options, names, planned);
+  // fit_into may have reduced the slots
+  planned.buffers.decoders = std::min(planned.buffers.decoders, planned.buffers.slots - 1);
+}
+
+// For messages: with a higher limit the buffers grow to what they have without one.
+io::memory_besides_windows besides_windows(const file_options& options, const option_names& names,
+                                           counting_plan& planned) {
+  constexpr std::uint64_t plenty = std::uint64_t{1} << 50U;
+  constexpr std::uint64_t own_window = 8 * mib;  // of a decoder, at most (decode_contexts)
+  const buffer_plan before = planned.buffers;
+  const auto units = planned.units;
+  divide_memory(plenty, options, names, planned);
+  const buffer_plan made = std::exchange(planned.buffers, before);
+  planned.units = units;
+  const std::uint64_t of_devices = std::uint64_t{made.device_slots} * made.device_slot_bytes + bytes_for_rows(made);
+  const std::uint64_t of_windows = made.window_limit - (made.decoders + 1) * own_window;
+  return {.bytes = plenty - of_windows - of_devices, .of_devices = of_devices};
+}
+
 void size_buffers(const file_options& options, const option_names& names, counting_plan& planned) {
   constexpr std::uint64_t default_memory_limit = 1024 * mib;
   constexpr std::uint64_t max_chunk = 1024 * mib;
@@ -393,15 +420,11 @@ void size_buffers(const file_options& options, const option_names& names, counti
   buffers.copy_bytes = static_cast<std::uint32_t>(std::max<std::uint64_t>(copy_bytes(planned), buffers.chunk_bytes));
   planned.readers = default_readers(planned);
   buffers.slots = options.slots > 0 ? options.slots : default_slots(planned);
-  buffers.memory_limit = options.counting.memory_limit > 0 ? options.counting.memory_limit : default_memory_limit;
   buffers.max_extents = max_extents(planned);
-  plan_decoders(options, planned);
-  plan_held_text(planned);
-  plan_units(planned);
-  plan_device_decoding(options, planned);
   buffers.pipe_bytes = mib;
-  fit_into(buffers.memory_limit, options, names, planned);
-  buffers.decoders = std::min(buffers.decoders, buffers.slots - 1);  // fit_into may have reduced the slots
+  buffers.besides_windows = besides_windows(options, names, planned);
+  const std::uint64_t limit = options.counting.memory_limit;
+  divide_memory(limit > 0 ? limit : default_memory_limit, options, names, planned);
 }
 
 void resolve_pass_through(const file_options& options, counting_plan& planned) {

@@ -7,7 +7,7 @@ import shutil
 import struct
 import subprocess
 
-from support import ALL_SCHEMES, CommandTest, counts_of, main, noise, oracle, run, sampled, tar, text
+from support import ALL_SCHEMES, CommandTest, counts_of, main, noise, oracle, run, sampled, tar, text, zstd
 
 JSON = ("--format", "json", *ALL_SCHEMES)
 
@@ -286,6 +286,22 @@ class Formats(CommandTest):
             path = self.file("data.lz4", encoded)
             self.assert_counted(run(*JSON, path), data * times)
             self.assert_counted(run(*JSON, "--input-format", "lz4", stdin_bytes=encoded), data * times)
+
+    def test_skippable_frames_before_lz4_frames_are_passed_without_the_help_of_a_name(self):
+        data = text(50_000)
+        skipped = [struct.pack("<II", 0x184D2A50 + kind, size) + bytes(size) for kind, size in ((0, 0), (3, 4), (15, 600), (7, 300_000), (5, 4_000_000))]
+        for head in (*skipped, b"".join(skipped)):
+            for options in (("-1",), ("-l",)):
+                encoded = packed(data, "lz4", "-zcq", *options)
+                whole = head + encoded
+                for ended in (run(*JSON, stdin_bytes=whole), run(*JSON, self.file("a", whole)), run(*JSON, self.file("a.lz4", whole))):
+                    with self.subTest(head=len(head), options=options):
+                        self.assert_decoded(ended, data, "lz4", len(whole))
+            inner = tar({"a.log": data})
+            self.assert_counted(run(*JSON, stdin_bytes=head + packed(inner, "lz4", "-zcq")), data)
+            self.assert_counted(run(*JSON, self.file("a.tar", tar({"member": head + packed(data, "lz4", "-zcq")}))), data)
+            for ended in (run(*JSON, stdin_bytes=head + zstd(data)), run(*JSON, self.file("b", head + zstd(data)))):
+                self.assert_decoded(ended, data, "zstd", len(head + zstd(data)))
 
     def test_a_legacy_frame_of_many_blocks_is_read(self):
         data = noise(9_000_000) + text(500_000)

@@ -2,11 +2,13 @@
 
 import json
 import random
+import re
+import shutil
 import struct
 import subprocess
 import unittest
 
-from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, SANITIZED, CommandTest, main, noise, run, run_byte_by_byte, text, zstd
+from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, SANITIZED, CommandTest, main, noise, run, run_byte_by_byte, tar, text, zstd
 
 JSON = ("--format", "json", *ALL_SCHEMES)
 
@@ -113,9 +115,35 @@ class Archives(CommandTest):
         ended = run(*JSON, "--memory-limit", "96MiB", self.file("wide.zst", encoded), self.file("data", b"hello"))
         self.assertEqual(ended.status, 1, ended)
         self.assertIn("wide.zst", ended.stderr)
-        self.assertIn("--memory-limit", ended.stderr)
+        self.assertRegex(ended.stderr, r"give --memory-limit \d+MiB or more, or --memory-limit none, at compressed offset 6")
         self.assertIs(ended.result["complete"], False)
         self.assert_counts(ended.result, b"hello")
+
+    def test_the_memory_limit_that_a_message_names_is_sufficient(self):
+        data = text(100_000)
+        path = self.file("RC.zst", subprocess.run(["zstd", "-q", "--long=31", "-c"], input=data, stdout=subprocess.PIPE, check=True).stdout)
+        out = self.folder / "out"
+        for command in (
+            ("-T", "1"), ("-T", "4"), ("-T", "64"), ("-T", "4", "--slots", "300"), ("-T", "3", "--pairs"), ("-T", "4", "--byte-counts", "--window", "64KiB"),
+            ("-T", "4", "--each", "line", "--where", "bytes > 9000"), ("-T", "2", "--memory-limit", "256MiB"),
+            ("filter", "--keep-if", "bytes > 0", "-T", "2"), ("filter", "--skip-damage", "--keep-if", "bytes > 0", "-T", "4"),
+            ("filter", "--keep-if", "bytes > 0", "-T", "4", "--output-dir", out, "--compress", "zstd:19"), ("repack", "-T", "4", "-o", self.folder / "repacked"),
+        ):
+            with self.subTest(command=command):
+                engine = None if command[0] in ("filter", "repack") else ENGINE
+                refused = run(*command, path, engine=engine)
+                self.assertEqual(refused.status, 1)
+                (named,) = re.findall(r"give --memory-limit (\d+MiB) or more, or --memory-limit none,", refused.stderr)
+                limited = [each for each in command if each not in ("--memory-limit", "256MiB")]
+                for limit in (named, "none"):
+                    ended = run(*limited, "--memory-limit", limit, path, engine=engine)
+                    self.assertEqual(ended.status, 0, ended)
+                    for each in (out, self.folder / "repacked"):
+                        shutil.rmtree(each) if each.is_dir() else each.unlink(missing_ok=True)
+        for options in ((), ("--no-memory-limit",), ("--memory-limit", "none", "--no-memory-limit")):
+            self.assertEqual(run(*options, path).status, 1)
+        self.assert_counted(run(*JSON, "--no-memory-limit", "--memory-limit", "none", path), data)
+        self.assertIn("without a limit", run("--stats", "--memory-limit", "none", path).stderr)
 
     def test_large_windows_wait_for_each_other_under_the_memory_limit(self):
         data = text(3_000_000)
@@ -163,9 +191,84 @@ class Dictionaries(CommandTest):
         self.assertEqual(ended.status, 1, ended)
         self.assertIn(f"frame 1 needs dictionary 4660, but {self.dictionaries[1]} holds dictionary 77", ended.stderr)
 
+    def own(self, payload):
+        return skippable(payload, 0xD)
+
+    def test_the_dictionary_in_the_first_frame_is_that_of_all_frames_after_it(self):
+        dictionary = self.dictionaries[0]
+        records = [self.folder / f"sample{number}" for number in range(200)]
+        data = b"".join(each.read_bytes() for each in records)
+        long = text(600_000)
+        frames = {
+            options: subprocess.run(["zstd", "-q", "-c", "-D", dictionary, *options, *records], stdout=subprocess.PIPE, check=True).stdout
+            for options in ((), ("--no-check",), ("--no-dictID",), ("-19",))
+        }
+        for options, encoded in frames.items():
+            for payload in (dictionary.read_bytes(), zstd(dictionary.read_bytes()), zstd(dictionary.read_bytes(), "--no-content-size")):
+                whole = self.own(payload) + encoded + skippable(b"more") + zstd(long, "-D", str(dictionary), *options)
+                path = self.file("a.warc.zst", whole)
+                self.assertEqual(subprocess.run(["zstd", "-dc", "-D", dictionary, path], stdout=subprocess.PIPE, check=True).stdout, data + long)
+                for threads in ("1", "3"):
+                    for arguments in ((path,), ("--chunk-size", "999", path), ("--zstd-dictionary", path, path), ("--zstd-dictionary", self.dictionaries[1], path)):
+                        with self.subTest(options=options, arguments=arguments, threads=threads):
+                            self.assert_counted(run(*JSON, "-T", threads, *arguments), data + long)
+                    self.assert_counted(run(*JSON, "-T", threads, stdin_bytes=whole), data + long)
+                    filtered = run("filter", "--keep-if", "bytes > 0", "-T", threads, path, engine=None)
+                    self.assertEqual((filtered.status, filtered.stdout == data + long), (0, True))
+        archive = self.file("a.tar", tar({"a.warc.zst": whole, "b.zst": whole}))
+        self.assert_counted(run(*JSON, archive), (data + long) * 2)
+        in_frames = self.file("a.tar.zst", self.own(payload) + b"".join(zstd(tar({"a": long})[at : at + 50_000], "-D", str(dictionary)) for at in range(0, 610_000, 50_000)))
+        self.assert_counted(run(*JSON, "-T", "3", in_frames), long)
+        repacked = self.folder / "repacked.zst"
+        self.assertEqual(run("repack", "-o", repacked, path, engine=None).status, 0)
+        self.assertEqual(subprocess.run(["zstd", "-dcq", repacked], stdout=subprocess.PIPE, check=True).stdout, data + long)
+        short = self.own(dictionary.read_bytes()) + zstd(text(3000), "-D", str(dictionary))
+        self.assert_counted(run_byte_by_byte(short, *JSON), text(3000))
+
+    def test_damage_among_frames_with_the_dictionary_of_the_first_frame_loses_only_its_frame(self):
+        dictionary = self.dictionaries[0]
+        parts = [text(100_000, number) for number in range(6)]
+        frames = [zstd(each, "-D", str(dictionary), "--check") for each in parts]
+        for hurt in ({0}, {2}, {5}, {1, 2}):
+            for at in (-1, 5):  # the checksum, or the header
+                damaged = [self.flipped(each, at) if number in hurt else each for number, each in enumerate(frames)]
+                whole = self.own(dictionary.read_bytes()) + b"".join(damaged)
+                expected = b"".join(each for number, each in enumerate(parts) if number not in hurt)
+                for threads in ("1", "3"):
+                    with self.subTest(hurt=hurt, at=at, threads=threads):
+                        for ended in (run(*JSON, "--skip-damage", "-T", threads, self.file("a.zst", whole)), run(*JSON, "--skip-damage", "-T", threads, stdin_bytes=whole)):
+                            self.assertEqual(ended.status, 1)
+                            self.assert_counts(ended.result, expected)
+
+    def flipped(self, encoded, at):
+        changed = bytearray(encoded)
+        changed[at] ^= 0x80
+        return bytes(changed)
+
+    def test_a_first_frame_without_a_usable_dictionary_is_named_if_frames_need_one(self):
+        dictionary, data = self.dictionaries[0].read_bytes(), text(20_000)
+        encoded = zstd(data, "-D", str(self.dictionaries[0]))
+        packed = zstd(dictionary, "--check")
+        for payload, cause in (
+            (dictionary[:40], "frame 1 needs dictionary 4660, and that of the first frame is damaged; give the file"),
+            (self.flipped(packed, -1), "frame 1 needs dictionary 4660, and that of the first frame is damaged; give the file"),
+            (bytes(5_000_000), "frame 1 needs dictionary 4660, and that of the first frame is larger than 4 MiB; give the file"),
+            (zstd(bytes(5_000_000)), "frame 1 needs dictionary 4660, and that of the first frame is larger than 4 MiB; give the file"),
+            (self.dictionaries[1].read_bytes(), "frame 1 needs dictionary 4660, and the first frame holds dictionary 77; give the file"),
+            (b"something else", "frame 1 needs dictionary 4660; give the file"),
+        ):
+            with self.subTest(cause=cause):
+                path = self.file("a.zst", self.own(payload) + encoded)
+                ended = run(*JSON, path)
+                self.assertEqual(ended.status, 1)
+                self.assertIn(cause, ended.stderr)
+                self.assert_counted(run(*JSON, "--zstd-dictionary", self.dictionaries[0], path), data)
+                self.assert_counted(run(*JSON, self.file("b.zst", self.own(payload) + zstd(data))), data)
+
     def test_a_file_that_is_not_a_dictionary_is_a_usage_error(self):
         cut = self.file("cut.dict", self.dictionaries[0].read_bytes()[:40])
-        for path, why in ((self.folder / "none", "No such file"), (self.folder, "Is a directory"), (cut, "damaged")):
+        without = self.file("a.warc.zst", self.own(b"none") + zstd(b"text"))
+        for path, why in ((self.folder / "none", "No such file"), (self.folder, "Is a directory"), (cut, "damaged"), (without, "first frame holds none")):
             ended = run(*JSON, "--zstd-dictionary", path, stdin_bytes=b"text")
             self.assertEqual(ended.status, 2, ended)
             self.assertIn("--zstd-dictionary", ended.stderr)

@@ -1,7 +1,11 @@
 // Samples for the tests of zstd.
 #include "tests/io/zstd_samples.hpp"
 
+#include <zdict.h>
+
+#include <algorithm>
 #include <string_view>
+#include <vector>
 
 namespace gpuhist::test {
 
@@ -11,6 +15,9 @@ byte_vector zstd_frame_of(std::span<const std::byte> plain, const zstd_settings&
   ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, settings.checksum ? 1 : 0);
   ZSTD_CCtx_setParameter(context.get(), ZSTD_c_contentSizeFlag, settings.content_size ? 1 : 0);
   if (settings.window_log != 0) ZSTD_CCtx_setParameter(context.get(), ZSTD_c_windowLog, settings.window_log);
+  if (!settings.dictionary.empty()) {
+    ZSTD_CCtx_loadDictionary(context.get(), settings.dictionary.data(), settings.dictionary.size());
+  }
   if (settings.content_size) ZSTD_CCtx_setPledgedSrcSize(context.get(), plain.size());
   byte_vector packed(ZSTD_compressBound(plain.size()) + 64);
   ZSTD_inBuffer in{plain.data(), plain.size(), 0};
@@ -21,6 +28,22 @@ byte_vector zstd_frame_of(std::span<const std::byte> plain, const zstd_settings&
   REQUIRE(ZSTD_compressStream2(context.get(), &out, &in, ZSTD_e_end) == 0);
   packed.resize(out.pos);
   return packed;
+}
+
+const byte_vector& trained_dictionary() {
+  static const byte_vector made = [] {
+    constexpr std::size_t number = 200;
+    constexpr std::size_t bytes = 1000;
+    const byte_vector samples = sample_text(number * bytes);
+    const std::vector<std::size_t> sizes(number, bytes);
+    byte_vector dictionary(8000);
+    const std::size_t size = ZDICT_trainFromBuffer(dictionary.data(), dictionary.size(), samples.data(), sizes.data(),
+                                                   static_cast<unsigned>(sizes.size()));
+    REQUIRE_FALSE(ZDICT_isError(size));
+    dictionary.resize(size);
+    return dictionary;
+  }();
+  return made;
 }
 
 byte_vector skippable_frame(std::size_t length, unsigned kind) {
@@ -59,6 +82,14 @@ byte_vector sample_text(std::size_t length, std::uint32_t seed) {
 
 zstd_sample_builder& zstd_sample_builder::frame(const byte_vector& plain, const zstd_settings& settings) {
   sample_.add_frame(plain, zstd_frame_of(plain, settings));
+  return *this;
+}
+
+zstd_sample_builder& zstd_sample_builder::first_frame(const byte_vector& dictionary) {
+  constexpr unsigned kind = 13;
+  byte_vector frame = skippable_frame(dictionary.size(), kind);
+  std::ranges::copy(dictionary, frame.end() - static_cast<std::ptrdiff_t>(dictionary.size()));
+  sample_.add_skippable(frame);
   return *this;
 }
 

@@ -14,7 +14,11 @@ struct zstd_settings {
   bool checksum = true;
   bool content_size = true;
   int window_log = 0;  ///< 0: chosen by zstd
+  std::span<const std::byte> dictionary{};
 };
+
+/// As `zstd --train` makes it from sample_text().
+const byte_vector& trained_dictionary();
 
 /// One frame that holds `plain`.
 byte_vector zstd_frame_of(std::span<const std::byte> plain, const zstd_settings& settings = {});
@@ -33,6 +37,9 @@ class zstd_sample_builder {
   explicit zstd_sample_builder(std::string name) { sample_.name = std::move(name); }
   zstd_sample_builder& frame(const byte_vector& plain, const zstd_settings& settings = {});
   zstd_sample_builder& skippable(std::size_t length, unsigned kind = 0);
+
+  /// The first frame of a .warc.zst file: a dictionary as it is, or compressed.
+  zstd_sample_builder& first_frame(const byte_vector& dictionary);
   decoder_sample build() { return std::move(sample_); }
 
  private:

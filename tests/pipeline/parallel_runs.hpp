@@ -140,15 +140,23 @@ inline pipeline::plan random_plan(dice& random, std::vector<std::string> inputs,
 /// Frames of various sizes, among them those of about one chunk, empty frames, and skippable frames between them.
 inline decoder_sample random_archive(dice& random, std::uint32_t chunk_bytes, std::uint32_t max_frames) {
   zstd_sample_builder builder("random");
-  builder.frame({});
+  const bool has_dictionary = random(0, 4) == 0;
+  const byte_vector& dictionary = trained_dictionary();
+  if (has_dictionary) {
+    builder.first_frame(random(0, 1) == 0 ? dictionary : zstd_frame_of(dictionary));
+  } else {
+    builder.frame({});
+  }
   for (std::uint32_t remaining = random(0, max_frames); remaining > 0; --remaining) {
     const std::uint32_t size =
         random.one_of({0U, 1U, chunk_bytes - 1, chunk_bytes, chunk_bytes + 1, random(0, 9 * chunk_bytes)});
-    builder.frame(random(0, 3) == 0 ? noise(size, random()) : sample_text(size, random()),
-                  {.level = 1,
-                   .checksum = random(0, 3) != 0,
-                   .content_size = random(0, 1) == 0,
-                   .window_log = random.one_of({10, 13, 15})});
+    builder.frame(
+        random(0, 3) == 0 ? noise(size, random()) : sample_text(size, random()),
+        {.level = 1,
+         .checksum = random(0, 3) != 0,
+         .content_size = random(0, 1) == 0,
+         .window_log = random.one_of({10, 13, 15}),
+         .dictionary = has_dictionary ? std::span<const std::byte>(dictionary) : std::span<const std::byte>()});
     if (random(0, 5) == 0) builder.skippable(random(0, 50), random(0, 15));
   }
   return builder.build();

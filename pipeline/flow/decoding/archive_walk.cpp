@@ -76,7 +76,11 @@ void archive_walk::run(input_id input, const std::string& name, io::byte_reader&
 void archive_walk::count(const content& item) {
   attempt(item, [&] {
     const bool is_forced = item.depth == 0 && forced_;
-    const auto head = item.bytes.peek(io::zlib_head_bytes);
+    auto head = item.bytes.peek(io::zlib_head_bytes);
+    for (std::size_t size = 0; size < head.size() && head.size() < io::skippable_head_bytes(head);) {
+      size = head.size();
+      head = item.bytes.peek(io::skippable_head_bytes(head));
+    }
     const io::format* const found = settled(item.bytes, [&] {
       return &io::settle_format(is_forced ? std::string() : item.path, head, nullptr, context_.limits().option_name);
     });

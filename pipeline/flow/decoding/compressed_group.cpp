@@ -281,7 +281,7 @@ void compressed_inputs::end_skipping(group& task, std::uint64_t at) {
   task.lost.reset();
   task.search.reset();
   task.frame_begin = at;
-  task.decoder->restart({.frames = task.frames_ended, .compressed_bytes = at});
+  task.decoder->restart({.frames = task.frames_ended, .compressed_bytes = at, .context = task.decoder->head()});
 }
 
 // While the splitter knows the ends of frames, the rest of the group is skipped. Otherwise decoding resumes at every

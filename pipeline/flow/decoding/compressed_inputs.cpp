@@ -1,5 +1,6 @@
 #include "pipeline/flow/decoding/compressed_inputs.hpp"
 
+#include "pipeline/flow/decoding/archive_bytes.hpp"
 #include "pipeline/flow/decoding/compressed_group.hpp"
 
 #include <algorithm>
@@ -119,6 +120,10 @@ bool compressed_inputs::may_use_device(const compressed_input& input) const {
 
 async::task<> compressed_inputs::split(compressed_input& input, std::vector<std::byte> head) {
   const bool is_stream = std::holds_alternative<io::stream_source>(*input.source);
+  if (input.start.compressed_bytes > 0 && !input.start.context && input.format.read_head != nullptr) {
+    source_bytes file(std::get<io::file_source>(*input.source), notes_, stop_);
+    input.start.context = input.format.read_head(file);
+  }
   input.on_device = !input.is_decoded_again && may_use_device(input);
   // in groups of one frame, one of which begins at decode_from
   const std::size_t group_bytes = input.is_decoded_again ? 1 : options_.group_bytes;
@@ -146,7 +151,7 @@ async::task<> compressed_inputs::end_input(compressed_input& input, block last) 
   last.end = true;
   if (const auto held = input.divider->rest()) co_await push(input, *held);
   const io::decode_start& end = input.divider->start();
-  if (!input.current && (input.groups == 0 || last.error || stopped || end.context))
+  if (!input.current && (input.groups == 0 || last.error || stopped || !end.is_complete()))
     co_await begin_group(input, end, {});
   if (input.current) {
     input.current->ends_input = true;
@@ -236,7 +241,7 @@ async::task<> compressed_inputs::begin_group(compressed_input& input, const io::
     retire_oldest(input);
   }
   const auto task = std::make_shared<group>(input);
-  if (input.on_device && !begin.empty()) {
+  if (input.on_device && !begin.empty() && !start.context) {
     auto staged = co_await begin_staging(input, begin);
     if (staged) {
       task->staged.emplace(std::move(*staged));
@@ -308,7 +313,7 @@ void compressed_inputs::spawn(const group_pointer& task) {
 // The divider knows where the next group begins.
 void compressed_inputs::end_blocks(compressed_input& input) {
   const io::decode_start& next = input.divider->start();
-  if (!next.context) input.current->frames_at_end = next.frames;
+  if (next.is_complete()) input.current->frames_at_end = next.frames;
   input.current->blocks.end({.end = true});
   input.current->may_request_window.set();
   input.current.reset();

@@ -119,6 +119,7 @@ class decode_contexts {
     std::size_t number = 1;
     std::size_t reserved = 0;        ///< of them, for acquire_reserved(); less than all
     std::uint64_t window_bytes = 0;  ///< memory for the windows of all contexts
+    io::memory_besides_windows besides{};
   };
 
   /// Each context has a part of the memory for windows of its own, which is enough for most archives. Contexts that

@@ -37,9 +37,10 @@ void fed_decoder::feed(std::span<const std::byte> stored) {
   if (has_ended_) return;
   parts_.notes.read.bytes += stored.size();
   if (is_settled_) return take(stored);
-  const std::size_t taken = std::min(stored.size(), io::zlib_head_bytes - head_.size());
+  const std::size_t wanted = std::max(io::zlib_head_bytes, io::skippable_head_bytes(head_));
+  const std::size_t taken = std::min(stored.size(), wanted - head_.size());
   head_.insert(head_.end(), stored.begin(), stored.begin() + static_cast<std::ptrdiff_t>(taken));
-  if (settings_.format == nullptr && head_.size() < io::zlib_head_bytes && io::is_undecided(head_)) return;
+  if (settings_.format == nullptr && head_.size() < wanted && io::is_undecided(head_)) return;
   settle();
   take(stored.subspan(taken));
 }
@@ -68,8 +69,10 @@ void fed_decoder::begin(const io::format& found) {
   own_memory_ = parts_.memory.free.try_acquire(own);
   if (!own_memory_) return end(no_room(own, parts_.memory, parts_.option_name));
   buffer_ = std::make_unique_for_overwrite<std::byte[]>(buffer_bytes);
-  auto made = found.make_decoder(
-      {.window_bytes = parts_.memory.bytes - own, .granted_bytes = own, .option_name = parts_.option_name});
+  auto made = found.make_decoder({.window_bytes = parts_.memory.bytes - own,
+                                  .granted_bytes = own,
+                                  .option_name = parts_.option_name,
+                                  .besides = parts_.memory.besides});
   made->restart({});
   group_ = parts_.counts.open_group(input_);
   decoder_ = std::move(made);

@@ -20,9 +20,11 @@ namespace gpuhist::pipeline {
 
 /// Memory for the windows and buffers of all decoders of a run.
 struct decoder_memory {
-  explicit decoder_memory(std::uint64_t limit) : bytes(limit), free(limit) {}
+  explicit decoder_memory(std::uint64_t limit, const io::memory_besides_windows& of_run = {})
+      : bytes(limit), besides(of_run), free(limit) {}
 
   const std::uint64_t bytes;
+  const io::memory_besides_windows besides;
   async::semaphore free;  ///< bytes
 };
 

@@ -30,7 +30,9 @@ class frame_divider {
   /// `group_bytes`: the fewest compressed bytes of a group, except the last. `start`: where the first block begins,
   /// between two frames.
   frame_divider(std::unique_ptr<io::splitter> splitter, std::size_t group_bytes, const io::decode_start& start = {})
-      : splitter_(std::move(splitter)), group_bytes_(group_bytes), start_(start), frames_(start.frames) {}
+      : splitter_(std::move(splitter)), group_bytes_(group_bytes), start_(start), frames_(start.frames) {
+    splitter_->begin_at(start);
+  }
 
   struct piece {
     block bytes{};             ///< block::lost if the splitter is lost

@@ -13,7 +13,11 @@ head_reader::head_reader(const run_plan& plan, const executors& executor_set, de
 async::task<head_reader::bytes> head_reader::first_bytes(io::source& source) {
   const bool is_file = std::holds_alternative<io::file_source>(source);
   async::executor& on = is_file ? executors_.pool : static_cast<async::executor&>(executors_.streams);
-  co_return co_await async::run_on(on, read_first(source));
+  bytes head = co_await async::run_on(on, read_first(source));
+  while (head.size() < io::skippable_head_bytes(head)) {
+    if (co_await read_more(source, head) == 0) break;
+  }
+  co_return head;
 }
 
 // The decoder is kept for the next input of the format: making one costs more than decoding a head.

@@ -34,23 +34,31 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::uint64_t threads_of(const config::options& typed) {
+  return resolve_threads(typed.threads.value_or(0), names_of(typed));
+}
+
+std::uint64_t memory_of_encoder_of(const config::options& typed) {
+  return memory_of_encoder(typed.compress.value_or(config::output_compression{}));
+}
+
 // Each thread filters one input at a time. Encoders get up to half of the memory limit, the run gets the rest.
 config::options with_room_for_encoders(config::options typed) {
-  const std::uint64_t of_thread = memory_of_encoder(typed.compress.value_or(config::output_compression{}));
+  const std::uint64_t of_thread = memory_of_encoder_of(typed);
   const std::uint64_t limit = typed.memory_limit ? *typed.memory_limit : default_memory_limit();
   if (of_thread > limit / 2) {
     throw config::usage_error(typed.where("--memory-limit") + ": compressing an output needs " +
                               config::format_size(of_thread) + ", more than half of the limit of " +
                               config::format_size(limit) + "; give a lower level in --compress, or a higher limit");
   }
-  const std::uint64_t threads = resolve_threads(typed.threads.value_or(0), names_of(typed));
-  typed.threads = static_cast<unsigned>(std::min(threads, limit / 2 / of_thread));
+  typed.threads = static_cast<unsigned>(std::min(threads_of(typed), limit / 2 / of_thread));
   typed.memory_limit = limit - *typed.threads * of_thread;
   return typed;
 }
 
 plan make_folder_plan(const config::options& typed) {
   plan made = make_plan(with_room_for_encoders(typed));
+  made.buffers.besides_windows.bytes += threads_of(typed) * memory_of_encoder_of(typed);
   made.passes_through = config::pass_through_mode::nothing;
   made.archives_refused = "is an archive, and its members have no outputs in " + typed.where("--output-dir") +
                           "; extract it and give its files, or give --output for the text of all members";

@@ -61,6 +61,7 @@ void fit_into(std::uint64_t limit, const config::options& typed, repack_plan& pl
                               "; give a smaller --frame-size, a lower --level or a higher --memory-limit");
   }
   const std::uint64_t half = std::max(limit / 2, process_allowance) - process_allowance;
+  planned.decoding.besides.bytes = process_allowance + planned.threads * thread_bytes;
   planned.threads = static_cast<unsigned>(std::clamp<std::uint64_t>(half / thread_bytes, 1, planned.threads));
   planned.decoding.window_bytes = limit - process_allowance - planned.threads * thread_bytes;
 }

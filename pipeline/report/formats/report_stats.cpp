@@ -75,8 +75,11 @@ std::string slots_line(const run_stats& stats, const render_target& target) {
 }
 
 std::string memory_line(const run_stats& stats) {
-  return line("memory", config::format_size(stats.peak_memory) + " at most, of a limit of " +
-                            config::format_size(stats.memory_limit));
+  // part of the limit may be set aside for encoders
+  const bool is_limited = stats.memory_limit < config::no_memory_limit / 2;
+  const std::string peak = config::format_size(stats.peak_memory) + " at most, ";
+  return line("memory",
+              peak + (is_limited ? "of a limit of " + config::format_size(stats.memory_limit) : "without a limit"));
 }
 
 std::string stage_lines(const run_stats& stats, const render_target& target) {
