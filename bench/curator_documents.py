@@ -13,6 +13,7 @@ ACCENTED = "éèàüöñçåøß"
 CYRILLIC = "оеаинтсрвлкмдпуяыьгзбчйхжшюцщэф"
 GREEK = "αοιετσνηυρπκμλωδγχθφβξζψ"
 CHINESE = "的一是不了人我在有他这为之大来以个中上们到说国和地也子时道出而要于就下得可你年生"
+JAPANESE = "のにをはがでとてもしたいなるこれそんあきかくけさすせつ日本語文人東京山川"
 THAI = "กขคงจชซญดตถทธนบปผพฟมยรลวสหอ"
 DIGITS_BEYOND_ASCII = "٠١٢٣٤٥٦٧٨٩०१२३४५६७८९０１２３"
 SPACE_BEYOND_ASCII = "\u00a0\u3000\u2009\u2028\u0085\x1c\x1f"
@@ -117,6 +118,23 @@ class Writer:
             words.insert(self.chosen.randrange(len(words)), self.chosen.choice("-=_*.#!~…") * self.chosen.randint(3, 120))
         return " ".join(words)
 
+    def apart(self):
+        """Sentences between blank lines, with few words between blanks and many parts for a tokenizer: marks, U+00A0
+        between words, or Japanese."""
+        def words(number):
+            return [self.chosen.choice(self.vocabulary) for _ in range(number)]
+
+        def sentence(kind):
+            if kind == "marks":
+                first, second, third, verb = words(4)
+                return f"{first.title()}, {second.title()}, and {third.title()} {verb} {self.chosen.choice(COMMON)}."
+            if kind == "spaces":
+                return "\u00a0".join(words(4)) + " " + " ".join(words(self.chosen.randint(1, 4))) + "."
+            return "、".join(self.word(JAPANESE, self.chosen.randint(8, 16)) for _ in range(self.chosen.randint(2, 4))) + "。"
+
+        kind = self.chosen.choice(("marks", "spaces", "japanese"))
+        return self.chosen.choice(("\n", "\n\n", "\n\n")).join(sentence(kind) for _ in range(self.chosen.randint(8, 40)))
+
     KINDS = ((prose, 30), (sprinkled, 24), (words_of_mean_length, 8), (with_words_of_signs, 8), (code, 5), (table, 5), (listed, 6),
              (other_script, 8), (short, 2), (run_of_marks, 4))  # fmt: skip
 
@@ -127,11 +145,11 @@ class Writer:
 
 def write_documents(path, number, seed=11):
     """Writes `number` documents, every second one with escapes for all characters beyond ASCII. The first two have
-    100,000 and 100,001 words."""
-    writer = Writer(seed)
+    100,000 and 100,001 words. One for 20 more follows, in which sentences are apart()."""
+    writer, other = Writer(seed), Writer(seed + 1)
     long = [" ".join(writer.chosen.choices(writer.by_length[5], k=words)) + "." for words in (100_000, 100_001)]
     with open(path, "w", encoding="utf-8") as out:
-        for at in range(number):
-            text = long[at] if at < len(long) else writer.text()
+        for at in range(number + number // 20):
+            text = long[at] if at < len(long) else writer.text() if at < number else other.apart()
             document = {"id": at, "url": f"https://example.org/{at % 97}/{at}", "text": text, "source": "generated"}
             out.write(json.dumps(document, ensure_ascii=at % 2 == 0) + "\n")

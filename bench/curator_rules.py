@@ -20,6 +20,8 @@ OTHER_SPACE = re.compile(r"[^\S \t\n\v\f\r]")  # white space that gpuhist does n
 
 OTHER_WHITE_SPACE = "white space other than space \\t \\n \\v \\f \\r does not divide words"
 TOKENS = "words are divided at white space only, not by the tokenizer"
+PARTS = "a word has one part, and two more for each sign, instead of those that the tokenizer finds"
+SIGN = re.compile(r"[!-/:-@[-`{-~]|[^\x00-\x7f]")
 
 
 def as_letters(pattern, text):
@@ -165,11 +167,11 @@ def datatrove_fineweb():
         absent = tuple(each for each in off if each in causes)
         if absent not in parts:
             parts[absent] = from_package.FineWebQualityFilter(**{name: value for each in absent for name, value in off[each].items()})
-        words = (lambda text, _: text.split()) if TOKENS in causes else divided
-        with unittest.mock.patch.object(from_package, "split_into_words", words):
+        parts_of = (lambda text, _: [""] * (len(text.split()) + 2 * len(SIGN.findall(text)))) if PARTS in causes else divided
+        with unittest.mock.patch.object(from_package, "split_into_words", parts_of):
             return parts[absent].filter(Document(text=text, id="")) is True
 
-    return Rule("fineweb", "datatrove", "FineWebQualityFilter", keeps, keeps_without, (ends, short, duplicates, OTHER_WHITE_SPACE, TOKENS))
+    return Rule("fineweb", "datatrove", "FineWebQualityFilter", keeps, keeps_without, (ends, short, duplicates, OTHER_WHITE_SPACE, PARTS))
 
 
 RULES = {  # preset, distribution: how the rule is made

@@ -604,7 +604,8 @@ constexpr std::array rows = {
         "add what is new or has grown since the last run",
         "Looks up the inputs again and adds them to the manifest of the folder: new ones are counted, and so are "
         "those that have grown and those that failed and have changed, as a whole. All others keep their counts, "
-        "also if they disappeared. An input that changed without growing is an error of that input; the counts "
+        "also if they disappeared, or have another name: a log that was rotated is counted once. An input that changed "
+        "without growing is an error of that input; the counts "
         "of its earlier content stay. The results are those of all inputs. Not with --shard.",
         "gpuhist batch job.toml --new-only --min-age 10m", turn<&options::new_only>},
     option_row{

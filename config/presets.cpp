@@ -9,7 +9,9 @@ namespace {
 // The rules count characters: bytes of UTF-8 without continuation bytes. So the text need not be decoded.
 
 // A mark can end a line of FineWeb's rule. Beyond ASCII there are many: any byte of such a character may be of one.
-constexpr std::array<std::string_view, 1> fineweb_schemes = {R"(fineweb:mark=.?!\x80-\xff)"};
+// A tokenizer may divide a word before and after each sign: of ASCII, or a character beyond it (its first byte).
+constexpr std::array<std::string_view, 2> fineweb_schemes = {
+    R"(fineweb:mark=.?!\x80-\xff)", R"(fineweb-tokens:sign=\x21-\x2f\x3a-\x40\x5b-\x60\x7b-\x7e\xc0-\xff)"};
 
 // `space` is the white space between words: all other bytes belong to words.
 constexpr std::array<std::string_view, 1> gopher_schemes = {
@@ -23,11 +25,12 @@ constexpr std::array<std::string_view, 2> nemo_schemes = {
 // Quotients of whole numbers, as in the sources: a value at the threshold is kept in both.
 constexpr std::array presets = {
     preset{.name = "fineweb",
-           .summary = "line feeds a word; texts of one short line or without marks",
+.summary = "line feeds a word or sign; texts of one short line or without marks",
            .source = "datatrove, FineWebQualityFilter (Penedo 2024)",
            .covers = "1 of 4 rules, parts of 2",
            .schemes = fineweb_schemes,
-           .drop_if = "words == 0 || bytes < 31 || count(fineweb.mark) == 0 || lines / words > 0.3"},
+           .drop_if = "words == 0 || bytes < 31 || count(fineweb.mark) == 0 || "
+                      "lines / (words + 2 * count(fineweb-tokens.sign)) > 0.3"},
     preset{.name = "gopher",
            .summary = "number of words, mean length of words, hash signs a word",
            .source = "Rae et al. 2021, Scaling Language Models (Gopher), appendix A.1.1, Quality Filtering",

@@ -7,6 +7,7 @@ import os
 import random
 import re
 import signal
+import string
 import subprocess
 
 from support import PATIENCE, SANITIZED, CommandTest, Running, feed, file_size_limit, main, noise, run, tar, text, unread, wait_until, zstd
@@ -60,7 +61,8 @@ def nemo_removes(unit):
 
 def fineweb_removes(unit):
     marks = counted(unit, b".?!" + bytes(range(128, 256)))
-    return not words(unit) or len(unit) <= 30 or not marks or 10 * unit.count(b"\n") > 3 * words(unit)
+    signs = counted(unit, string.punctuation.encode() + bytes(range(0xC0, 256)))
+    return not words(unit) or len(unit) <= 30 or not marks or 10 * unit.count(b"\n") > 3 * (words(unit) + 2 * signs)
 
 
 # ---- data ------------------------------------------------------------------------------------------------------------

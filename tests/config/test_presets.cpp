@@ -77,6 +77,9 @@ bool holds(const expression& condition, std::string_view text, const std::vector
       case operation::add:
         apply(std::plus<>());
         break;
+      case operation::multiply:
+        apply(std::multiplies<>());
+        break;
       case operation::subtract:
         apply(std::minus<>());
         break;
@@ -132,12 +135,18 @@ bool dropped_by_gopher(std::string_view text) {
          count_of(text, "#") * 10 > words.size();
 }
 
-/// The rules of `fineweb` with whole numbers: more than 3 line feeds for 10 words, and a text of one short line or
-/// without a byte that a mark at the end of a line has.
+/// The rules of `fineweb` with whole numbers: more than 3 line feeds for 10 words or parts of words, two more for each
+/// sign; and a text of one short line or without a byte that a mark at the end of a line has.
 bool dropped_by_fineweb(std::string_view text) {
   const bool has_mark = std::ranges::any_of(text, [](char c) { return c == '.' || c == '?' || c == '!' || c < 0; });
   const std::size_t number = words_of(text).size();
-  return number == 0 || text.size() <= 30 || !has_mark || count_of(text, "\n") * 10 > number * 3;
+  const auto signs = std::ranges::count_if(text, [](char c) {
+    const auto value = static_cast<unsigned char>(c);
+    return value >= 0xc0 ||
+           (value > ' ' && value < 0x7f && (letters + std::string(digits)).find(c) == std::string::npos);
+  });
+  const std::size_t parts = number + (2 * static_cast<std::size_t>(signs));
+  return number == 0 || text.size() <= 30 || !has_mark || count_of(text, "\n") * 10 > parts * 3;
 }
 
 /// As many words as given, each of this length, the last ones replaced.
@@ -254,6 +263,10 @@ TEST_CASE("fineweb keeps a text at each limit, and removes one beyond it") {
   REQUIRE(count_of(line, "\n") == 1);
   CHECK_FALSE(dropped_by("fineweb", line + "\n\n"));
   CHECK(dropped_by("fineweb", line + "\n\n\n"));
+  for (const std::string_view sign : {",", "'", "_", "\xc2\xa0", "\xe3\x80\x82"}) {  // 4.2 line feeds, not 3.6
+    CHECK_FALSE(dropped_by("fineweb", line + std::string(sign) + "\n\n\n"));
+    CHECK(dropped_by("fineweb", line + std::string(sign) + "\n\n\n\n"));
+  }
   CHECK(dropped_by("fineweb", std::string(29, 'x') + "."));
   CHECK_FALSE(dropped_by("fineweb", std::string(30, 'x') + "."));
   for (const std::string_view mark : {".", "?", "!", "\xe3\x80\x82"})

@@ -64,13 +64,14 @@ std::string manifest_of_state(const job_folder& folder) {
 // Copies the results of entries that stay to a journal with the numbers of the new manifest.
 class journal_copy {
  public:
-  journal_copy(const job_folder& folder, const std::vector<extended_entry>& entries, std::size_t old_entries,
+  journal_copy(const job_folder& folder, const std::vector<extended_entry>& entries, const manifest& old,
                const plan& planned)
       : from_(::open(folder.journal_file().c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)),
         path_(folder.journal_file()),
         entries_(entries),
-        new_number_(old_entries),
-        is_finished_(old_entries),
+        old_(old),
+        new_number_(old.entries.size()),
+        is_finished_(old.entries.size()),
         planned_(planned) {
     if (!from_) cannot_replace(path_, errno);
     for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -106,8 +107,14 @@ class journal_copy {
       is_finished_[known->entry] = true;
       mark(*known, entries_[*number]);
     }
+    rename(known->report.name, old_.entries[known->entry].name, entries_[*number].entry.name);
     known->entry = *number;
     return known;
+  }
+
+  // The name of an input, or of a member, which begins with that of its archive.
+  static void rename(std::string& name, const std::string& before, const std::string& now) {
+    if (before != now && name.starts_with(before)) name.replace(0, before.size(), now);
   }
 
   static bool ends_entry(job_record::kind type) {
@@ -135,6 +142,7 @@ class journal_copy {
   io::descriptor from_;
   fs::path path_;
   const std::vector<extended_entry>& entries_;
+  const manifest& old_;
   std::vector<std::optional<std::size_t>> new_number_;  // by the old one
   std::vector<bool> is_finished_;                       // by the old number
   const plan& planned_;
@@ -203,7 +211,7 @@ extended_job extend_job(const job_folder& folder, const plan& planned, const con
   made.inputs = manifest_after(made.changes, old.fingerprint);
   if (made.inputs.identity != old.identity) {
     write_next_manifest(folder, text_of_manifest(made.inputs.entries, old.fingerprint));
-    journal_copy(folder, made.changes.entries, old.entries.size(), planned)
+    journal_copy(folder, made.changes.entries, old, planned)
         .write(header_of(identity_of(typed, made.inputs.identity, {})));
     replace(folder.journal_file());  // from here on, the new manifest is that of the job
     replace(folder.manifest_file());

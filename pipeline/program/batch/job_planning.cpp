@@ -107,24 +107,69 @@ void add_fingerprint(manifest_entry& entry, config::fingerprint_kind kind) {
   entry.fingerprint = facts->fingerprint;
 }
 
-// An entry of the earlier manifest that has the same size and time has the same fingerprint.
-void add_fingerprints(std::vector<manifest_entry>& entries, const planning& how, unsigned threads) {
-  std::unordered_map<std::string_view, const manifest_entry*> known;
-  if (how.earlier != nullptr) {
-    for (const manifest_entry& each : how.earlier->entries) known.emplace(each.name, &each);
+// The entries of the earlier manifest whose files have the same size and time.
+class unchanged_files {
+ public:
+  explicit unchanged_files(const manifest* earlier) {
+    if (earlier == nullptr) return;
+    for (const manifest_entry& each : earlier->entries) known_.emplace(each.name, &each);
   }
+
+  // Null: the file is new or has changed.
+  [[nodiscard]] const manifest_entry* find(const manifest_entry& now) const {
+    const auto found = known_.find(now.name);
+    if (found == known_.end() || !found->second->error.is_none()) return nullptr;
+    return found->second->size == now.size && found->second->modified == now.modified ? found->second : nullptr;
+  }
+
+ private:
+  std::unordered_map<std::string_view, const manifest_entry*> known_;
+};
+
+void add_fingerprints(std::vector<manifest_entry>& entries, const planning& how, unsigned threads) {
+  const unchanged_files earlier(how.earlier);
   std::vector<manifest_entry*> to_be_read;
   for (manifest_entry& each : entries) {
     if (!each.error.is_none() || !has_fingerprint(each.size, how.fingerprint)) continue;
-    const auto found = known.find(each.name);
-    if (found != known.end() && found->second->error.is_none() && found->second->size == each.size &&
-        found->second->modified == each.modified) {
-      each.fingerprint = found->second->fingerprint;
+    const manifest_entry* const before = earlier.find(each);
+    if (before == nullptr) {
+      to_be_read.push_back(&each);
+    } else {
+      each.fingerprint = before->fingerprint;
+    }
+  }
+  in_parallel(to_be_read.size(), threads, [&](std::size_t i) { add_fingerprint(*to_be_read[i], how.fingerprint); });
+}
+
+moving_rules moving_rules_of(const plan& planned, const planning& how) {
+  return {.forced_format = planned.forced_format,
+          .limits = {.window_bytes = planned.buffers.window_limit, .dictionary = planned.dictionary},
+          .trusts_names = how.trusts_names};
+}
+
+// An error of reading is found again by the run.
+void add_log(manifest_entry& entry, const moving_rules& rules) {
+  try {
+    entry.log = io::log_file(entry.name, entry.follow_links, rules.forced_format, rules.limits).identity(entry.size);
+  } catch (const io::input_error&) {
+    entry.log.reset();
+  }
+}
+
+void add_logs(std::vector<manifest_entry>& entries, const plan& planned, const planning& how) {
+  const unchanged_files earlier(how.earlier);
+  const moving_rules rules = moving_rules_of(planned, how);
+  std::vector<manifest_entry*> to_be_read;
+  for (manifest_entry& each : entries) {
+    if (!each.error.is_none()) continue;
+    const manifest_entry* const before = earlier.find(each);
+    if (before != nullptr && before->log) {
+      each.log = before->log;
     } else {
       to_be_read.push_back(&each);
     }
   }
-  in_parallel(to_be_read.size(), threads, [&](std::size_t i) { add_fingerprint(*to_be_read[i], how.fingerprint); });
+  in_parallel(to_be_read.size(), planned.threads, [&](std::size_t i) { add_log(*to_be_read[i], rules); });
 }
 
 // An error of reading is found again by the run.
@@ -207,6 +252,8 @@ planned_entries plan_entries(const plan& planned, const planning& how) {
   }
   add_fingerprints(made.entries, how, planned.threads);
   for (const manifest_entry& each : made.entries) check_error(each);
+  if (how.knows_logs) add_logs(made.entries, planned, how);
+  if (how.earlier != nullptr) made.logs = find_logs(*how.earlier, made.entries, moving_rules_of(planned, how));
   if (how.split_bytes) {
     in_parallel(made.entries.size(), planned.threads,
                 [&](std::size_t i) { add_splits(made.entries[i], planned, *how.split_bytes); });

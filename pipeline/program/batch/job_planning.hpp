@@ -3,6 +3,7 @@
 
 #include "config/options.hpp"
 #include "pipeline/program/batch/manifest.hpp"
+#include "pipeline/program/batch/moved_logs.hpp"
 #include "pipeline/program/plan.hpp"
 
 #include <chrono>
@@ -25,6 +26,7 @@ gpu::tally no_text_of(const counting_plan& planned);
 struct planned_entries {
   std::vector<manifest_entry> entries;  ///< each name once
   std::vector<std::string> too_young;   ///< files that --min-age leaves out
+  known_logs logs{};                    ///< with an earlier manifest: where its logs are now
 };
 
 /// How the inputs of a manifest are looked up.
@@ -33,6 +35,8 @@ struct planning {
   config::fingerprint_kind fingerprint = config::fingerprint_kind::ends;
   std::optional<std::uint64_t> split_bytes{};  ///< finds where larger files can be divided; nothing: does not
   const manifest* earlier = nullptr;  ///< files of the same size and time have its fingerprints; null: there is none
+  bool knows_logs = false;            ///< entries say how their logs are known again; small files are opened, too
+  bool trusts_names = false;          ///< with `earlier`: times are not compared
 };
 
 /// Looks up the inputs. Reads files for their fingerprints, several at once. Throws std::system_error if a thread

@@ -27,6 +27,34 @@ using json = nlohmann::ordered_json;
 constexpr std::size_t end_bytes = std::size_t{64} << 10U;
 constexpr std::uint64_t smallest_with_fingerprint = std::uint64_t{1} << 20U;
 
+json log_as_json(const io::log_identity& log) {
+  json out{{"plain", log.is_plain}, {"head", base64(log.head)}};
+  if (!log.tail.empty()) out["tail"] = base64(log.tail);
+  if (log.born != 0) {
+    out["inode"] = log.inode;
+    out["born"] = log.born;
+  }
+  return out;
+}
+
+std::string log_hash_from(const json& text) {
+  constexpr std::size_t hash_bytes = 16;
+  std::optional<std::string> hash = from_base64(text.get<std::string>());
+  if (!hash || hash->size() != hash_bytes) throw std::runtime_error("the hash of a log is not one");
+  return *std::move(hash);
+}
+
+// `bytes`: the size of the file.
+io::log_identity log_from(const json& object, std::uint64_t bytes) {
+  const auto tail = object.find("tail");
+  return {.bytes = bytes,
+          .is_plain = object.at("plain").get<bool>(),
+          .head = log_hash_from(object.at("head")),
+          .tail = tail != object.end() ? log_hash_from(*tail) : std::string(),
+          .inode = object.value("inode", std::uint64_t{0}),
+          .born = object.value("born", std::int64_t{0})};
+}
+
 json entry_as_json(const manifest_entry& entry) {
   json out{{"kind", "input"}, {"name", entry.name}};
   if (!is_utf8(entry.name)) out["name_base64"] = base64(entry.name);
@@ -40,6 +68,7 @@ json entry_as_json(const manifest_entry& entry) {
   if (!entry.fingerprint.empty()) out["fingerprint"] = entry.fingerprint;
   if (!entry.follow_links) out["follow_links"] = false;
   if (entry.has_changed) out["has_changed"] = true;
+  if (entry.log) out["log"] = log_as_json(*entry.log);
   if (entry.splits.empty()) return out;
   out["format"] = entry.split_format;
   for (const io::split_point& each : entry.splits) {
@@ -82,6 +111,7 @@ manifest_entry entry_from(const json& line) {
   made.fingerprint = line.value("fingerprint", std::string());
   made.follow_links = line.value("follow_links", true);
   made.has_changed = line.value("has_changed", false);
+  if (const auto log = line.find("log"); log != line.end()) made.log = log_from(*log, made.size);
   if (const auto splits = line.find("splits"); splits != line.end()) {
     made.split_format = line.at("format").get<std::string>();
     for (const json& each : *splits) made.splits.push_back(split_from(each));
@@ -200,6 +230,10 @@ manifest manifest_from(const std::string& text, const std::string& path) {
 
 manifest read_manifest(const std::string& path) { return manifest_from(text_of_manifest_file(path), path); }
 
+file_facts facts_in(const manifest_entry& entry) {
+  return {.size = entry.size, .modified = entry.modified, .fingerprint = entry.fingerprint};
+}
+
 std::optional<file_facts> size_and_time_of(const std::string& path) {
   struct stat found{};
   if (::stat(path.c_str(), &found) != 0) return std::nullopt;
@@ -231,6 +265,7 @@ std::optional<file_facts> facts_of(const std::string& path, config::fingerprint_
 }
 
 std::string difference(const manifest_entry& planned, const file_facts& now, bool trusts_names) {
+  if (planned.size == 0 && now.size == 0) return {};  // an empty file has no other content
   if (planned.size != now.size) {
     return "its size is " + number_of(now.size, "byte") + ", and was " + grouped(planned.size) +
            " when the job was planned";

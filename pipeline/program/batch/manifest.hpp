@@ -3,6 +3,7 @@
 #pragma once
 
 #include "config/options.hpp"
+#include "io/log_identity.hpp"
 #include "io/zstd/zstd_split_points.hpp"
 #include "pipeline/counts/input_failure.hpp"
 
@@ -29,7 +30,8 @@ struct manifest_entry {
   std::string fingerprint{};  ///< as fingerprint_kind says; empty: nothing is compared
   bool follow_links = true;   ///< as listed_input
   bool has_changed = false;   ///< it was counted, and its content was replaced by another one that has not more bytes
-  input_failure error{};      ///< why it cannot be read
+  std::optional<io::log_identity> log{};  ///< how it is known again under another name; nothing: it is not
+  input_failure error{};                  ///< why it cannot be read
   std::vector<io::split_point> splits{};  ///< where it can be divided
   std::string split_format{};             ///< with `splits`: the format of the file
   std::optional<input_piece> piece{};     ///< only this part is counted; nothing: all of it
@@ -76,6 +78,8 @@ struct file_facts {
   bool is_regular = true;
   std::string fingerprint{};
 };
+
+file_facts facts_in(const manifest_entry& entry);
 
 /// Size and time, without a fingerprint. Nothing if it cannot be read; errno is set then.
 std::optional<file_facts> size_and_time_of(const std::string& path);

@@ -1,5 +1,8 @@
 #include "pipeline/program/batch/manifest_extension.hpp"
 
+#include "io/archive/archive_format.hpp"
+#include "io/format.hpp"
+
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -8,8 +11,10 @@
 namespace gpuhist::pipeline {
 namespace {
 
-file_facts facts_in(const manifest_entry& entry) {
-  return {.size = entry.size, .modified = entry.modified, .fingerprint = entry.fingerprint};
+// A name alone may decide how a file is read.
+bool promise_the_same(const std::string& name, const std::string& other) {
+  return io::promised_by(name) == io::promised_by(other) &&
+         io::promised_archive(name).kind == io::promised_archive(other).kind;
 }
 
 class extending {
@@ -21,10 +26,17 @@ class extending {
   }
 
   manifest_extension run(planned_entries found) {
+    has_file_.resize(old_.entries.size());
+    is_rotated_out_ = found.logs.is_rotated_out;
+    for (const std::optional<std::size_t>& each : found.logs.log_of) {
+      if (each) has_file_[*each] = true;
+    }
+    for (const manifest_entry& each : found.entries) names_.insert(each.name);
+    for (const manifest_entry& each : old_.entries) names_.insert(each.name);
     place_missing(found);
     append(after_[0]);
     for (std::size_t i = 0; i < found.entries.size(); ++i) {
-      take(std::move(found.entries[i]));
+      take(std::move(found.entries[i]), found.logs.log_of[i]);
       append(after_[i + 1]);
     }
     return std::move(made_);
@@ -41,6 +53,8 @@ class extending {
     for (std::size_t i = 0; i < old_.entries.size(); ++i) {
       if (const auto at = places.find(old_.entries[i].name); at != places.end()) {
         place = at->second;
+      } else if (has_file_[i]) {
+        continue;  // under another name
       } else if (too_young.contains(old_.entries[i].name)) {
         if (progress_of_(i) != entry_progress::open) after_[place].push_back(i);  // else it is left out as a new one
       } else if (rules_.drops_missing) {
@@ -61,10 +75,25 @@ class extending {
     made_.entries.push_back({.entry = entry, .kept_from = number});
   }
 
-  void take(manifest_entry now) {
+  // `log`: the entry whose log the file has.
+  void take(manifest_entry now, std::optional<std::size_t> log) {
     const auto known = number_of_.find(now.name);
-    if (known == number_of_.end()) return add(std::move(now), made_.added);
+    if (known == number_of_.end()) return take_other(std::move(now), log);
     const std::size_t number = known->second;
+    const bool has_moved = has_file_[number] && log != number;
+    const bool has_disappeared = !has_file_[number] && (log || is_rotated_out_[number]);
+    if (has_disappeared) retire(number);
+    if (has_moved || has_disappeared) return take_other(std::move(now), log);
+    take_known(std::move(now), number);
+  }
+
+  // A new name, or one that is of another log now.
+  void take_other(manifest_entry now, std::optional<std::size_t> log) {
+    if (log) return take_renamed(std::move(now), *log);
+    add(std::move(now), made_.added);
+  }
+
+  void take_known(manifest_entry now, std::size_t number) {
     const manifest_entry& before = old_.entries[number];
     if (!now.error.is_none()) return take_unreadable(number);
     if (!before.error.is_none()) return add(std::move(now), made_.retried);
@@ -74,12 +103,43 @@ class extending {
       return add(std::move(now), made_.retried);
     }
     const std::string change = change_of(before, now);
-    if (change.empty() && !before.has_changed) return keep(number);
+    if (change.empty() && !before.has_changed) {
+      keep(number);
+      if (!before.log) made_.entries.back().entry.log = now.log;  // the manifest is of an earlier version
+      return;
+    }
     if (change.empty()) return add(std::move(now), made_.retried);
     if (now.size > before.size) return add(std::move(now), made_.grown);
+    const bool has_same_ends = before.log && now.log && now.log->has_content_of(*before.log);
+    if (has_same_ends && now.fingerprint == before.fingerprint) return add(std::move(now), made_.retried);
     keep(number);
     made_.entries.back().entry.has_changed = true;
     made_.entries.back().change = change;
+  }
+
+  void take_renamed(manifest_entry now, std::size_t number) {
+    const manifest_entry& before = old_.entries[number];
+    const bool was_counted = progress_of_(number) == entry_progress::complete && !before.has_changed;
+    if (!was_counted) return add(std::move(now), made_.retried);
+    if (!change_of(before, now).empty()) return add(std::move(now), made_.grown);
+    if (!promise_the_same(before.name, now.name)) return add(std::move(now), made_.retried);
+    ++made_.renamed;
+    made_.entries.push_back({.entry = std::move(now), .kept_from = number});
+  }
+
+  // Its file disappeared, and its name is that of another log.
+  void retire(std::size_t number) {
+    if (rules_.drops_missing) {
+      ++made_.dropped;
+      return;
+    }
+    const bool has_counts = progress_of_(number) != entry_progress::open && old_.entries[number].size > 0;
+    if (!has_counts) return;
+    ++made_.missing;
+    keep(number);
+    manifest_entry& kept = made_.entries.back().entry;
+    const std::string name = kept.name;
+    for (std::size_t i = 1; !names_.insert(kept.name).second; ++i) kept.name = name + ".~" + std::to_string(i) + "~";
   }
 
   void add(manifest_entry now, std::size_t& counter) {
@@ -108,6 +168,9 @@ class extending {
   const std::function<entry_progress(std::size_t)>& progress_of_;
   const extension_rules rules_;
   std::unordered_map<std::string_view, std::size_t> number_of_;
+  std::unordered_set<std::string> names_;        // of the old manifest and the new one
+  std::vector<bool> has_file_;                   // by old number: a file has its log
+  std::vector<bool> is_rotated_out_;             // by old number
   std::vector<std::vector<std::size_t>> after_;  // old entries to be placed before the first found one, after it, ...
   manifest_extension made_;
 };

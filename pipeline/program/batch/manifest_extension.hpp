@@ -27,6 +27,7 @@ struct manifest_extension {
   std::vector<extended_entry> entries;  ///< in the order of a new plan; those that disappeared follow their neighbours
   std::size_t added = 0;                ///< new inputs
   std::size_t grown = 0;                ///< counted again, because they have more bytes
+  std::size_t renamed = 0;              ///< that have another name now and keep their counts
   std::size_t retried = 0;              ///< read again, because they failed or were not finished, and have changed
   std::size_t missing = 0;              ///< that disappeared and keep their counts
   std::size_t dropped = 0;              ///< that disappeared and are removed
@@ -46,8 +47,11 @@ std::vector<entry_progress> progress_after(const manifest_extension& changes,
 
 /// Compares a manifest with the inputs that are found now. `progress_of`: of an entry of `old`. An entry that was
 /// counted keeps its results if its size, time of modification and fingerprint are the same (with fingerprints of the
-/// whole content: its size and fingerprint). With more bytes it is counted again; otherwise it keeps the results of its
-/// earlier content, as an error.
+/// whole content: its size and fingerprint). With more bytes, or the same size and the same ends, it is counted again;
+/// otherwise it keeps the results of its
+/// earlier content, as an error. An entry whose log has another
+/// name now (planned_entries::logs) gets this name. If its log disappeared and its name is that of another log, it is
+/// kept as "NAME.~1~", or with another number.
 manifest_extension extend(const manifest& old, const std::function<entry_progress(std::size_t)>& progress_of,
                           planned_entries found, const extension_rules& rules);
 

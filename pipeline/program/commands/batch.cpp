@@ -110,7 +110,9 @@ planned_entries look_up(const config::options& typed, const own_files& own, cons
       plan_entries(planned, {.min_age = typed.min_age,
                              .fingerprint = earlier != nullptr ? earlier->fingerprint : kind_of(typed),
                              .split_bytes = typed.plans_only ? std::optional(typed.split_size) : std::nullopt,
-                             .earlier = earlier});
+                             .earlier = earlier,
+                             .knows_logs = !typed.plans_only,
+                             .trusts_names = typed.trust_names});
   const std::size_t young = made.too_young.size();
   if (young > 0 && !typed.quiet) {
     complain(number_of(young, "file") + (young == 1 ? " is" : " are") + " left out, because of " +
@@ -227,6 +229,7 @@ void print_changes(const config::options& typed, const manifest_extension& chang
   if (typed.quiet) return;
   std::string text = printable(*typed.output_dir) + ": " + number_of(changes.added, "new input");
   if (changes.grown > 0) text += ", " + grouped(changes.grown) + " with more bytes";
+  if (changes.renamed > 0) text += ", " + grouped(changes.renamed) + " renamed";
   if (changes.retried > 0) text += ", " + grouped(changes.retried) + " to be read again";
   if (changes.missing > 0) text += ", " + grouped(changes.missing) + " disappeared (their counts stay)";
   if (changes.dropped > 0) text += ", " + grouped(changes.dropped) + " disappeared and dropped";

@@ -1,0 +1,288 @@
+#include "pipeline/program/batch/moved_logs.hpp"
+
+#include "io/input_error.hpp"
+#include "io/log_identity.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+using numbers = std::vector<std::size_t>;
+
+constexpr std::size_t most_candidates = 64;  // files that are compared with one entry, of those that may be it
+
+std::string_view base_of(std::string_view name) { return name.substr(name.rfind('/') + 1); }
+
+// "app.log.2" of "app.log.2.gz"
+std::string_view without_compression(std::string_view base) {
+  const io::format* const promised = io::promised_by(base);
+  return promised == nullptr || promised->make_decoder == nullptr ? base : base.substr(0, base.rfind('.'));
+}
+
+// "app.log" and 2 of "app.log.2"; nothing: there is no number
+std::optional<std::pair<std::string_view, std::uint64_t>> numbered(std::string_view base) {
+  constexpr std::size_t most_digits = 9;
+  const std::size_t dot = base.rfind('.');
+  const std::string_view digits = dot == std::string_view::npos ? std::string_view() : base.substr(dot + 1);
+  if (digits.empty() || digits.size() > most_digits) return std::nullopt;
+  if (digits.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
+  return std::pair(base.substr(0, dot), std::stoull(std::string(digits)));
+}
+
+// Whether a log named `before` may be `now` after a rotation: app.log -> app.log.1, app.log-20260102.gz; and if it was
+// compressed then: app.log.1 -> app.log.2.gz.
+bool may_be_rotated(std::string_view before, std::string_view now, bool is_compressed_then) {
+  if (now.size() > before.size() && now.starts_with(before)) {
+    return std::string_view(".-_").find(now[before.size()]) != std::string_view::npos;
+  }
+  if (!is_compressed_then) return false;
+  const auto first = numbered(before);
+  const auto second = numbered(without_compression(now));
+  return first && second && first->first == second->first && first->second < second->second;
+}
+
+// The log of which a name is a rotated one: "/var/log/app.log" of "/var/log/app.log.2.gz"; otherwise the name.
+std::string family_of(const std::string& name) {
+  const auto number = numbered(without_compression(name));
+  return number ? std::string(number->first) : name;
+}
+
+class moves {
+ public:
+  moves(const manifest& old, const std::vector<manifest_entry>& found, const moving_rules& rules)
+      : old_(old), found_(found), rules_(rules), log_in_(found.size()), is_placed_(old.entries.size()) {
+    for (std::size_t i = 0; i < old.entries.size(); ++i) number_of_.emplace(old.entries[i].name, i);
+  }
+
+  known_logs run() {
+    place_unchanged();
+    for (std::size_t i = 0; i < found_.size(); ++i) {
+      if (!log_in_[i] && found_[i].log) files_.push_back(i);
+    }
+    for (std::size_t i = 0; i < is_placed_.size(); ++i) {
+      if (!is_placed_[i] && old_.entries[i].error.is_none()) entries_.push_back(i);
+    }
+    // a longer text is part of fewer files
+    std::ranges::stable_sort(entries_, std::greater(), [&](std::size_t each) { return old_.entries[each].size; });
+    place_same_inodes();
+    place_same_contents();
+    place_rotated();
+    find_rotated_families();
+    place_same_names();
+    place_distinctive();
+    known_logs made{.log_of = std::move(log_in_), .is_rotated_out = std::vector<bool>(old_.entries.size())};
+    for (const std::size_t each : entries_) {
+      made.is_rotated_out[each] = !is_placed_[each] && is_rotated(old_.entries[each].name);
+    }
+    return made;
+  }
+
+ private:
+  [[nodiscard]] std::optional<std::size_t> entry_named_as(std::size_t file) const {
+    const auto known = number_of_.find(found_[file].name);
+    return known == number_of_.end() ? std::nullopt : std::optional(known->second);
+  }
+
+  void place(std::size_t entry, std::size_t file) {
+    log_in_[file] = entry;
+    is_placed_[entry] = true;
+  }
+
+  [[nodiscard]] bool are_open(std::size_t entry, std::size_t file) const {
+    return !is_placed_[entry] && !log_in_[file];
+  }
+
+  [[nodiscard]] bool continues(std::size_t file, std::size_t entry) const {
+    const manifest_entry& before = old_.entries[entry];
+    if (!before.log) return false;
+    return with_file(file, [&](const io::log_file& opened) { return opened.continues(*before.log); });
+  }
+
+  // The result of `use`, or an empty one: the file cannot be read.
+  template <typename Use>
+  auto with_file(std::size_t file, const Use& use) const -> decltype(use(std::declval<const io::log_file&>())) {
+    const manifest_entry& now = found_[file];
+    try {
+      return use(io::log_file(now.name, now.follow_links, rules_.forced_format, rules_.limits));
+    } catch (const io::input_error&) {
+      return {};
+    }
+  }
+
+  void place_unchanged() {
+    const bool trusts_names = rules_.trusts_names || old_.fingerprint == config::fingerprint_kind::full;
+    for (std::size_t i = 0; i < found_.size(); ++i) {
+      const std::optional<std::size_t> entry = entry_named_as(i);
+      if (!entry || !old_.entries[*entry].error.is_none() || !found_[i].error.is_none()) continue;
+      if (found_[i].size == 0 && found_[i].modified != old_.entries[*entry].modified) continue;  // perhaps another file
+      if (difference(old_.entries[*entry], facts_in(found_[i]), trusts_names).empty()) place(*entry, i);
+    }
+  }
+
+  void place_same_inodes() {
+    std::multimap<std::pair<std::uint64_t, std::int64_t>, std::size_t> entries;
+    for (const std::size_t each : entries_) {
+      const auto& log = old_.entries[each].log;
+      if (log && log->born != 0) entries.emplace(std::pair(log->inode, log->born), each);
+    }
+    for (const std::size_t file : files_) {
+      const auto [first, last] = entries.equal_range(std::pair(found_[file].log->inode, found_[file].log->born));
+      for (auto each = first; each != last; ++each) {  // several: hard links
+        if (are_open(each->second, file) && continues(file, each->second)) place(each->second, file);
+      }
+    }
+  }
+
+  void place_same_contents() {
+    const auto key_of = [&](const manifest_entry& entry) {
+      return std::pair(entry.size, rules_.trusts_names ? 0 : entry.modified);
+    };
+    std::map<std::pair<std::uint64_t, std::int64_t>, numbers> entries;
+    for (const std::size_t each : entries_) {
+      if (!is_placed_[each]) entries[key_of(old_.entries[each])].push_back(each);
+    }
+    for (const std::size_t file : files_) {
+      const auto same = log_in_[file] ? entries.end() : entries.find(key_of(found_[file]));
+      if (same == entries.end()) continue;
+      numbers& all = same->second;
+      const auto some = all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), most_candidates));
+      const auto equal = std::find_if(all.begin(), some, [&](std::size_t each) { return has_content_of(file, each); });
+      if (equal == some) continue;
+      place(*equal, file);
+      std::swap(*equal, all.back());
+      all.pop_back();
+    }
+  }
+
+  // Precondition: they have the same size. A manifest of an earlier version has no logs; then the times are the same.
+  [[nodiscard]] bool has_content_of(std::size_t file, std::size_t entry) const {
+    const manifest_entry& before = old_.entries[entry];
+    if (before.fingerprint != found_[file].fingerprint) return false;
+    return before.log ? found_[file].log->has_content_of(*before.log) : !rules_.trusts_names;
+  }
+
+  // A rotation gives all numbered names of a log to other contents.
+  void find_rotated_families() {
+    for (const std::size_t file : files_) {
+      if (!log_in_[file]) continue;
+      const std::string& before = old_.entries[*log_in_[file]].name;
+      const std::string family = family_of(found_[file].name);
+      if (before != found_[file].name && family_of(before) == family) rotated_families_.insert(family);
+    }
+  }
+
+  [[nodiscard]] bool is_rotated(const std::string& name) const {
+    const std::string family = family_of(name);
+    return family != name && rotated_families_.contains(family);
+  }
+
+  void place_same_names() {
+    for (const std::size_t file : files_) {
+      if (is_rotated(found_[file].name)) continue;
+      const std::optional<std::size_t> entry = entry_named_as(file);
+      if (entry && are_open(*entry, file) && continues(file, *entry)) place(*entry, file);
+    }
+  }
+
+  // Of logs with the same content, the older one has the longer name, and the higher number.
+  void place_rotated() {
+    numbers oldest_first = entries_;
+    std::ranges::stable_sort(oldest_first, std::greater(),
+                             [&](std::size_t each) { return base_of(old_.entries[each].name).size(); });
+    std::vector<std::pair<std::string_view, std::size_t>> names;
+    for (const std::size_t file : files_) {
+      if (!log_in_[file]) names.emplace_back(base_of(found_[file].name), file);
+    }
+    std::ranges::sort(names);
+    for (const std::size_t entry : oldest_first) {
+      const std::string_view base = base_of(old_.entries[entry].name);
+      const auto number = numbered(base);
+      const std::string_view stem = number ? number->first : base;
+      const auto first = std::ranges::lower_bound(names, std::pair(stem, std::size_t{0}));
+      auto each = std::find_if(first, names.end(), [&](const auto& name) { return !name.first.starts_with(stem); });
+      for (std::size_t tried = 0; tried < most_candidates && each != first;) {
+        --each;
+        if (!are_open(entry, each->second) || !may_be_rotated(entry, each->second)) continue;
+        ++tried;
+        if (continues(each->second, entry)) place(entry, each->second);
+      }
+    }
+  }
+
+  [[nodiscard]] bool may_be_rotated(std::size_t entry, std::size_t file) const {
+    const auto& before = old_.entries[entry];
+    const bool is_compressed_then = before.log && before.log->is_plain && !found_[file].log->is_plain;
+    return pipeline::may_be_rotated(base_of(before.name), base_of(found_[file].name), is_compressed_then);
+  }
+
+  void place_distinctive() {
+    numbers entries;
+    for (const std::size_t each : entries_) {
+      const manifest_entry& entry = old_.entries[each];
+      if (is_placed_[each] || is_rotated(entry.name)) continue;  // the latter was rotated out
+      if (entry.log && entry.size >= io::log_edge_bytes) entries.push_back(each);
+    }
+    if (entries.empty()) return;
+    const bool has_plain =
+        std::ranges::any_of(entries, [&](std::size_t each) { return old_.entries[each].log->is_plain; });
+    const std::multimap<std::string, std::size_t> heads = heads_of_files(has_plain);
+    for (const std::size_t entry : entries) {
+      numbers same;
+      const auto [first, last] = heads.equal_range(old_.entries[entry].log->head);
+      std::size_t tried = 0;
+      for (auto each = first; each != last && same.size() < 2 && tried < most_candidates; ++each, ++tried) {
+        if (continues(each->second, entry)) same.push_back(each->second);
+      }
+      if (same.size() == 1 && !log_in_[same.front()] && !continues_another(same.front(), entry)) {
+        place(entry, same.front());
+      }
+    }
+  }
+
+  [[nodiscard]] bool continues_another(std::size_t file, std::size_t entry) const {
+    const std::string& head = old_.entries[entry].log->head;
+    return std::ranges::any_of(entries_, [&](std::size_t each) {
+      const auto& log = old_.entries[each].log;
+      return each != entry && log && log->head == head && continues(file, each);
+    });
+  }
+
+  // By the hash of the first bytes that are stored; `decodes`: also by that of the text of compressed files.
+  [[nodiscard]] std::multimap<std::string, std::size_t> heads_of_files(bool decodes) const {
+    std::multimap<std::string, std::size_t> made;
+    for (const std::size_t file : files_) {
+      const io::log_identity& log = *found_[file].log;
+      if (log.bytes >= io::log_edge_bytes) made.emplace(log.head, file);
+      if (log.is_plain || !decodes) continue;
+      const std::string head = with_file(file, [](const io::log_file& opened) { return opened.text_head(); });
+      if (!head.empty()) made.emplace(head, file);
+    }
+    return made;
+  }
+
+  const manifest& old_;
+  const std::vector<manifest_entry>& found_;
+  const moving_rules& rules_;
+  std::unordered_map<std::string_view, std::size_t> number_of_;  // of entries, by name
+  std::unordered_set<std::string> rotated_families_;
+  numbers files_;                                   // that are new or have changed
+  numbers entries_;                                 // whose file has changed or was not found
+  std::vector<std::optional<std::size_t>> log_in_;  // by file: its entry
+  std::vector<bool> is_placed_;                     // by entry: it has a file
+};
+
+}  // namespace
+
+known_logs find_logs(const manifest& old, const std::vector<manifest_entry>& found, const moving_rules& rules) {
+  return moves(old, found, rules).run();
+}
+
+}  // namespace gpuhist::pipeline
