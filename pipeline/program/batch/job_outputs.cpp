@@ -44,9 +44,10 @@ void write_outputs(const std::filesystem::path& folder, const plan& planned, con
   total.units = write_unit_outputs(folder, planned, inputs.entries.size(), ledger, units);
   write_result(folder / "job.json",
                [&](const text_sink& out) { out(as_line(job_as_json(inputs, ledger, job, total.complete))); });
-  json line = totals_as_json(total, {});
-  line["input_count"] = ledger.reports();
-  write_result(folder / "total.json", [&](const text_sink& out) { out(as_line(line)); });
+  object_text line;
+  add_totals(line.members, total, {});
+  line.members.add_number("input_count", std::uint64_t{ledger.reports()});
+  write_result(folder / "total.json", [&](const text_sink& out) { out(line.take() + "\n"); });
 }
 
 }  // namespace gpuhist::pipeline
