@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 2> nemo_schemes = {
 // Quotients of whole numbers, as in the sources: a value at the threshold is kept in both.
 constexpr std::array presets = {
     preset{.name = "fineweb",
-.summary = "line feeds a word or sign; texts of one short line or without marks",
+           .summary = "line feeds a word or sign; texts of one short line or without marks",
            .source = "datatrove, FineWebQualityFilter (Penedo 2024)",
            .covers = "1 of 4 rules, parts of 2",
            .schemes = fineweb_schemes,

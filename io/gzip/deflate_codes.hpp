@@ -14,6 +14,21 @@ inline constexpr std::size_t max_literal_codes = 286;
 inline constexpr std::size_t max_distance_codes = 30;
 inline constexpr unsigned max_code_bits = 15;
 
+/// The order in which the lengths of the precode are stored (RFC 1951, 3.2.7), and the lengths and distances by code.
+inline constexpr std::array<std::uint8_t, 19> precode_order{16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
+                                                            11, 4,  12, 3, 13, 2, 14, 1, 15};
+
+/// Code 284 has lengths up to 258, too, as all decoders accept.
+inline constexpr std::array<std::uint16_t, 29> length_bases{
+    3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
+inline constexpr std::array<std::uint8_t, 29> length_extras{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
+                                                            2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
+inline constexpr std::array<std::uint16_t, 30> distance_bases{
+    1,   2,   3,   4,   5,   7,    9,    13,   17,   25,   33,   49,   65,    97,    129,
+    193, 257, 385, 513, 769, 1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577};
+inline constexpr std::array<std::uint8_t, 30> distance_extras{0, 0, 0, 0, 1, 1, 2, 2,  3,  3,  4,  4,  5,  5,  6,
+                                                              6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13};
+
 /// The lengths of the codes of one block, in bits; 0: the code does not occur.
 struct deflate_lengths {
   std::array<std::uint8_t, max_literal_codes + max_distance_codes> all{};  ///< first literals, then distances

@@ -9,6 +9,9 @@
 #include "io/gzip/deflate_takeover.hpp"
 #include "io/gzip/gzip_header.hpp"
 #include "io/gzip/isal_blocks.hpp"
+#include "io/gzip/short_member.hpp"
+
+#include <isa-l/crc.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -59,6 +62,7 @@ class gzip_decoder final : public decoder {
   step_result read_header(cursor& at);
   step_result begin_blocks(cursor& at);
   step_result take_ahead(cursor& at);
+  bool take_short(cursor& at);
   bool stop_between_blocks();
   step_result inflate(cursor& at);
   step_result flush(cursor& at);
@@ -80,8 +84,10 @@ class gzip_decoder final : public decoder {
   deflate_takeover ahead_;
   std::uint64_t block_ = 0;        // with phase::between_blocks: the position, in bits of the input
   std::vector<std::byte> window_;  // before it: text of the member, at most 32 KiB
-  std::byte last_byte_{};          // of the input that was consumed
-  std::uint32_t crc_ = 0;          // of the text of the member, except what ISA-L decoded since its begin
+  short_member short_;
+  bool is_after_short_ = true;  // the member before had a short text, so this one may have
+  std::byte last_byte_{};       // of the input that was consumed
+  std::uint32_t crc_ = 0;       // of the text of the member, except what ISA-L decoded since its begin
   std::uint64_t trailer_ = 0;
   unsigned trailer_size_ = 0;        // bytes of the trailer so far
   std::uint64_t members_ended_ = 0;  // in the input
@@ -107,6 +113,7 @@ void gzip_decoder::restart(const decode_start& start) {
   members_ended_ = start.frames;
   consumed_ = start.compressed_bytes;
   produced_ = 0;
+  is_after_short_ = true;
   error_.clear();
 }
 
@@ -167,10 +174,26 @@ gzip_decoder::step_result gzip_decoder::begin_blocks(cursor& at) {
   }
   if (at.consumed == at.in.size()) return fill_status::needs_input;  // with more input, blocks may be offered
   ahead_.pass((block_ + 7) / 8);
+  if (is_after_short_ && take_short(at)) return std::nullopt;
   inflate_.begin(
       {.bits_before = static_cast<unsigned>(block_ % 8), .first = last_byte_, .window = window_, .crc = crc_});
   phase_ = phase::text;
   return std::nullopt;
+}
+
+/// Whether the whole text of the member was decoded.
+bool gzip_decoder::take_short(cursor& at) {
+  if (block_ != 8 * consumed_ || produced_ != text_begin_) return false;  // a later block
+  const auto out = at.out.subspan(at.produced);
+  const auto found = short_.decode(at.in.subspan(at.consumed), out);
+  if (!found) return false;
+  take(at, found->in);
+  write(at, found->out);
+  crc_ = crc32_gzip_refl(0, reinterpret_cast<const unsigned char*>(out.data()), found->out);
+  trailer_ = 0;
+  trailer_size_ = 0;
+  phase_ = phase::trailer;
+  return true;
 }
 
 /// Whether ISA-L, which consumed all its input, is before a block that can be taken over.
@@ -266,6 +289,7 @@ gzip_decoder::step_result gzip_decoder::end_member() {
     return fail(member_name() + " is damaged (its text does not have the length that its trailer states)");
   }
   ++members_ended_;
+  is_after_short_ = produced_ - text_begin_ <= short_member::most_text;
   header_ = {};
   phase_ = phase::header;
   return fill_status::frame_verified;

@@ -34,7 +34,8 @@ std::size_t gzip_header::advance(std::span<const std::byte> bytes) {
 }
 
 void gzip_header::take(std::uint8_t byte) {
-  if (field_ != field::checksum) crc_ = crc32_gzip_refl(crc_, &byte, 1);
+  const bool is_covered = field_ != field::fixed && field_ != field::checksum && (flags() & has_checksum) != 0;
+  if (is_covered) crc_ = crc32_gzip_refl(crc_, &byte, 1);
   switch (field_) {
     case field::fixed:
       return take_fixed(byte);
@@ -59,7 +60,9 @@ void gzip_header::take_fixed(std::uint8_t byte) {
   if (field_bytes_ < magic.size() && byte != magic[field_bytes_]) status_ = gzip_header_status::not_gzip;
   if (field_bytes_ == 2 && byte != deflate) status_ = gzip_header_status::unknown_method;
   if (field_bytes_ == 3 && (byte & reserved) != 0) status_ = gzip_header_status::reserved_flags;
-  if (++field_bytes_ == fixed_.size()) enter_next();
+  if (++field_bytes_ < fixed_.size()) return;
+  if ((flags() & has_checksum) != 0) crc_ = crc32_gzip_refl(0, fixed_.data(), fixed_.size());
+  enter_next();
 }
 
 void gzip_header::take_extra(std::uint8_t byte) {

@@ -57,7 +57,7 @@ class gzip_header {
   unsigned subfield_bytes_ = 0;
   std::uint32_t subfield_remaining_ = 0;
   std::optional<std::size_t> bgzf_bytes_;
-  std::uint32_t crc_ = 0;  // of all bytes before the checksum
+  std::uint32_t crc_ = 0;  // of all bytes before the checksum, if there is one
 };
 
 }  // namespace gpuhist::io

@@ -46,7 +46,7 @@ struct group_end {
 class frame_group {
  public:
   /// `rows` outlives the group.
-  explicit frame_group(const row_folding& rows);
+  explicit frame_group(const row_folding& rows) : rows_(&rows) {}
 
   /// Appends the row of `bytes` bytes, which follow the text of earlier calls. Bytes of frame 0 are verified.
   void merge(const text_owner& owner, std::uint64_t bytes, std::span<const std::uint32_t> row);
@@ -91,6 +91,12 @@ class frame_group {
   /// Counts of damaged frames and of frames without a verdict.
   [[nodiscard]] gpu::tally unverified() const;
 
+  /// Its text, if all of it is in one frame without a verdict and the group is not closed.
+  [[nodiscard]] std::optional<gpu::tally> waiting_text() const;
+
+  /// As if this text had been merged, in frame 1. Precondition: nothing was merged.
+  void restore(gpu::tally text);
+
  private:
   struct open_frame {
     frame_id id = 0;
@@ -103,10 +109,10 @@ class frame_group {
 
   open_frame& find_or_add(const text_owner& owner);
   void note_losses(std::uint64_t lost_before);
-  void settle(const open_frame& frame);
+  void settle(open_frame& frame);
 
   const row_folding* rows_;
-  text_tally verified_;
+  text_tally verified_;            // without counts until the first verified text, as damaged_
   std::uint64_t lost_before_ = 0;  // the last text in verified_
   gpu::tally damaged_;
   std::vector<open_frame> frames_;  // few: those with chunks that are still counted

@@ -43,6 +43,33 @@ input_counts::input_counts(const input_prefix& counted, const row_folding& rows)
   if (failed_by_loss_) failure_ = {.kind = failure_kind::damaged, .text = lost_.front().cause};
 }
 
+input_counts::input_counts(input_report waiting, const row_folding& rows)
+    : rows_(&rows), name_(std::move(waiting.name)), format_(std::move(waiting.format)), utf8_(waiting.utf8) {
+  group(open_group())->restore(std::move(waiting.verified));
+}
+
+std::optional<input_report> input_counts::waiting_report(std::uint64_t bytes) const {
+  const bool is_only_group = front_ == 1 && groups_.size() == 1 && !dropping_ && merged_ + dropped_ == 0;
+  if (!is_only_group || expected_ || !failure_.is_none() || groups_.front().merged_bytes() != bytes) return {};
+  std::optional<gpu::tally> text = groups_.front().waiting_text();
+  if (!text) return {};
+  return input_report{.name = name_,
+                      .format = format_,
+                      .compressed_bytes = {},
+                      .complete = true,
+                      .error = {},
+                      .verified = *std::move(text),
+                      .unverified = rows_->no_text(),
+                      .utf8 = utf8_};
+}
+
+std::size_t input_counts::held_bytes() const {
+  constexpr std::size_t of_allocations = 1024;  // the nodes of groups_, of its frames and of the map of inputs
+  const std::size_t counters = rows_->classes() + rows_->pair_columns();
+  return sizeof(input_counts) + of_allocations + name_.capacity() + format_.capacity() +
+         sizeof(std::uint64_t) * counters;
+}
+
 bool input_counts::is_complete() const {
   return expected_ == merged_ && groups_.empty() && failure_.is_none() && unverified_.bytes() == 0;
 }

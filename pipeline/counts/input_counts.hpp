@@ -41,6 +41,16 @@ class input_counts {
   /// Of an input of which a prefix was counted before.
   input_counts(const input_prefix& counted, const row_folding& rows);
 
+  /// Of an input whose text waits for a verdict, as waiting_report() returned it.
+  input_counts(input_report waiting, const row_folding& rows);
+
+  /// If all text of the input, `bytes` bytes, is merged in one frame, which has no verdict: the report that follows if
+  /// the frame is verified.
+  [[nodiscard]] std::optional<input_report> waiting_report(std::uint64_t bytes) const;
+
+  /// Bytes of memory, with the counts of one frame.
+  [[nodiscard]] std::size_t held_bytes() const;
+
   [[nodiscard]] const std::string& name() const { return name_; }
 
   /// No more text will be added to the counts, and all text that was passed on is merged or dropped.

@@ -3,6 +3,8 @@
 
 #include "pipeline/counts/packed_numbers.hpp"
 
+#include <utility>
+
 namespace gpuhist::pipeline {
 namespace {
 
@@ -41,6 +43,11 @@ unsigned bits_of(const input_report& input) {
 void count_unverified(input_report& input) {
   input.verified += input.unverified;
   input.counted_unverified = input.unverified.bytes() > 0;
+}
+
+void set_unverified(input_report& input) {
+  std::swap(input.verified, input.unverified);
+  input.complete = false;
 }
 
 std::string packed_report(const input_report& input) {

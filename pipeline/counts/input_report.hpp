@@ -50,6 +50,9 @@ struct input_report {
 /// --count-unverified: adds the unverified counts to the verified ones and sets counted_unverified.
 void count_unverified(input_report& input);
 
+/// Reverses the verdict that a report assumes (input_counts::waiting_report()): its text is not verified.
+void set_unverified(input_report& input);
+
 /// The whole report in few bytes. Classes that do not occur take none.
 std::string packed_report(const input_report& input);
 

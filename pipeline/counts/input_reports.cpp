@@ -9,6 +9,7 @@ input_report input_reports::operator[](std::size_t number) const {
   } else {
     const entry& each = rest_.at(number - finished_);
     found = each.held ? *each.held : spilled_->at(each.at);
+    if (each.waits) set_unverified(found);
   }
   if (counts_unverified_) pipeline::count_unverified(found);
   return found;

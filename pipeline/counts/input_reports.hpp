@@ -57,8 +57,8 @@ class input_reports {
     rest_.push_back({.held = std::make_shared<const input_report>(std::move(next))});
   }
 
-  /// A spilled report that is not appended yet.
-  void push_back(finished_inputs::location next) { rest_.push_back({.at = next}); }
+  /// A spilled report that is not appended yet. `waits`: it assumes a verdict that is not known (set_unverified).
+  void push_back(finished_inputs::location next, bool waits) { rest_.push_back({.at = next, .waits = waits}); }
 
   [[nodiscard]] std::size_t size() const { return finished_ + rest_.size(); }
   [[nodiscard]] bool empty() const { return size() == 0; }
@@ -78,6 +78,7 @@ class input_reports {
  private:
   struct entry {
     finished_inputs::location at = 0;
+    bool waits = false;
     std::shared_ptr<const input_report> held{};  // null: spilled
   };
 

@@ -7,6 +7,7 @@ namespace gpuhist::pipeline {
 namespace {
 
 constexpr std::size_t finished_in_memory = std::size_t{1} << 20U;  // bytes
+constexpr std::size_t pages_in_memory = std::size_t{64} << 10U;    // bytes
 
 }  // namespace
 
@@ -16,7 +17,8 @@ rolling_counts::rolling_counts(const gpu::partition& counted, const gpu::row_lay
       rows_(counted, rows),
       verified_(rows_.no_text()),
       unverified_(rows_.no_text()),
-      finished_(std::make_shared<finished_inputs>(counted.classes, finished_in_memory, spilled_to)) {
+      finished_(std::make_shared<finished_inputs>(counted.classes, finished_in_memory, spilled_to)),
+      member_pages_(pages_in_memory, spilled_to) {
   for (std::string& name : input_names) open_input(std::move(name));
 }
 
@@ -50,13 +52,13 @@ input_id rolling_counts::open_input(const input_prefix& counted) {
 
 // Under the lock.
 input_id rolling_counts::add(std::unique_ptr<input_counts> opened) {
-  inputs_.push_back({.open = std::move(opened)});
-  return static_cast<input_id>(before_ + inputs_.size() - 1);
+  inputs_[next_].open = std::move(opened);
+  return next_++;
 }
 
 std::size_t rolling_counts::inputs() const {
   const std::scoped_lock lock(mutex_);
-  return before_ + inputs_.size();
+  return next_;
 }
 
 std::size_t rolling_counts::inputs_in_order() const {
@@ -69,9 +71,38 @@ input_report rolling_counts::input_in_order(std::size_t number) const {
   return finished_->at(finished_->location_of(number));
 }
 
-// Null if the input is spilled.
-input_counts* rolling_counts::find_open(input_id input) const {
-  return input < before_ ? nullptr : inputs_[input - before_].open.get();
+// Null if the input is finished.
+input_counts* rolling_counts::find_open(input_id input) {
+  const auto found = inputs_.find(input);
+  if (found != inputs_.end()) return found->second.open.get();
+  return with_spilled_members_.empty() ? nullptr : restore(input);
+}
+
+// Nothing: it does not wait, or is in memory.
+std::optional<rolling_counts::member_place> rolling_counts::find_waiting(input_id input) const {
+  for (const input_id archive : with_spilled_members_) {
+    if (const auto found = entry(archive).members->find_waiting(input)) return member_place{archive, *found};
+  }
+  return std::nullopt;
+}
+
+input_counts* rolling_counts::restore(input_id input) {
+  const auto place = find_waiting(input);
+  if (!place) return nullptr;
+  archive_members& members = *entry(place->archive).members;
+  input_report report = finished_->at(members.location_of(place->position));
+  const std::uint64_t bytes = report.verified.bytes();
+  auto open = std::make_unique<input_counts>(std::move(report), rows_);
+  const std::size_t held = open->held_bytes();
+  input_entry& restored = inputs_[input];
+  restored = {.open = std::move(open),
+              .archive = place->archive,
+              .member = place->position,
+              .held_bytes = held,
+              .waiting_bytes = bytes};
+  members.set_open(place->position);
+  member_bytes_ += held;
+  return restored.open.get();
 }
 
 // The stop is requested without the lock, because its callbacks may call this object.
@@ -96,54 +127,92 @@ std::exception_ptr rolling_counts::failure() const {
 // Called after a merge, a verdict or the end of an input or group. A failure here loses no counts: they stay in memory,
 // but the memory for more of them is missing.
 void rolling_counts::settle(input_id input) noexcept {
-  input_counts* const counted = find_open(input);
-  if (counted == nullptr || failure_) return;
+  const auto found = inputs_.find(input);
+  if (found == inputs_.end() || !found->second.open || failure_) return;
+  const input_entry& settled = found->second;
   try {
-    counted->commit_groups(verified_, unverified_);
-    spill_if_finished(input);
+    settled.open->commit_groups(verified_, unverified_);
+    if (settled.open->is_finished()) return spill_finished(input);
+    if (settled.open->merged_bytes() != settled.waiting_bytes) return;
+    waiting_in_memory_.push_back(input);
+    spill_waiting();
   } catch (...) {
     failure_ = std::current_exception();
     stop_is_due_ = true;
   }
 }
 
-void rolling_counts::spill_if_finished(input_id input) {
-  const input_counts& counted = *find_open(input);
-  if (!counted.is_finished()) return;
-  const input_report report = counted.report();
+void rolling_counts::spill_finished(input_id input) {
   input_entry& spilled = entry(input);
+  const input_report report = spilled.open->report();
+  end_wait(spilled);
   if (completed_ && io::is_cut_short(report.error_kind)) {
-    if (auto prefix = counted.prefix()) interrupted_.push_back(*std::move(prefix));
+    if (auto prefix = spilled.open->prefix()) interrupted_.push_back(*std::move(prefix));
   }
   spilled.at = finished_->spill(report);
   spilled.has_failed = report.error_kind != failure_kind::none;
   spilled.open.reset();
   all_complete_ = all_complete_ && report.complete;
   add_utf8(utf8_, report.utf8);
-  if (spilled.archive) --entry(*spilled.archive).open_members;
+  input_entry& whole = spilled.archive ? entry(*spilled.archive) : spilled;
+  if (spilled.archive) {
+    member_bytes_ -= spilled.held_bytes;
+    whole.members->finish(spilled.member, spilled.at);
+  }
   if (completed_) note_completion(input);
+  if (whole.members && whole.is_finished()) whole.members->spill_rest();
+  if (spilled.archive) inputs_.erase(input);
   append_finished();
+}
+
+// The members that wait longest, until the others fit into memory.
+void rolling_counts::spill_waiting() {
+  for (; member_bytes_ > max_waiting_bytes_ && !waiting_in_memory_.empty(); waiting_in_memory_.pop_front()) {
+    const auto found = inputs_.find(waiting_in_memory_.front());
+    if (found == inputs_.end() || !found->second.waiting_bytes) continue;
+    const input_entry& waiting = found->second;
+    const auto report = waiting.open->waiting_report(*waiting.waiting_bytes);
+    if (!report || !waiting.archive) continue;  // the text of the archive itself is not spilled
+    with_spilled_members_.insert(*waiting.archive);
+    entry(*waiting.archive).members->set_waiting(waiting.member, finished_->spill(*report));
+    member_bytes_ -= waiting.held_bytes;
+    inputs_.erase(found);
+  }
+}
+
+void rolling_counts::await_verdict(input_id member, std::uint64_t bytes) {
+  const stopping_lock locked(*this);
+  const auto found = inputs_.find(member);
+  if (found == inputs_.end() || found->second.waiting_bytes) return;  // it waits already, for another layer
+  found->second.waiting_bytes = bytes;
+  ++waiting_;
+  settle(member);
+}
+
+std::size_t rolling_counts::waiting_members() const {
+  const std::scoped_lock lock(mutex_);
+  return waiting_;
 }
 
 // An archive is completed after its members: by its own end, or by that of the last member.
 void rolling_counts::note_completion(input_id input) {
   const input_entry& finished = entry(input);
   if (!finished.archive) {
-    if (finished.open_members == 0) append_completion(input);
+    if (finished.is_finished()) append_completion(input);
     return;
   }
   append_completion(input);
-  const input_entry& archive = entry(*finished.archive);
-  if (!archive.open && archive.open_members == 0) append_completion(*finished.archive);
+  if (entry(*finished.archive).is_finished()) append_completion(*finished.archive);
 }
 
 void rolling_counts::append_completion(input_id input) {
   input_entry& completed = entry(input);
-  completed_->append({.at = completed.at,
-                      .archive_name_bytes = completed.archive_name_bytes,
-                      .member = completed.member,
-                      .input = input,
-                      .is_omitted = completed.is_represented_by_members && !completed.has_failed});
+  completed_->append(
+      {.at = completed.at,
+       .archive_name_bytes = completed.archive ? entry(*completed.archive).members->archive_name_bytes() : 0,
+       .member = completed.member,
+       .input = input,
+       .is_omitted = completed.is_omitted()});
   completed.is_completed = true;
 }
 
@@ -156,12 +225,21 @@ completed_input rolling_counts::completed_input_at(std::size_t number) const {
 std::vector<input_report> rolling_counts::incomplete_inputs() const {
   const std::scoped_lock lock(mutex_);
   std::vector<input_report> all;
-  for (const input_entry& each : inputs_) {
+  for (const auto& [input, each] : inputs_) {
     if (each.archive) continue;
     add_incomplete(each, all);
-    for (const input_id member : each.members) add_incomplete(entry(member), all);
+    if (each.members)
+      each.members->for_each([&](const archive_members::member& member) { add_incomplete(member, all); });
   }
   return all;
+}
+
+void rolling_counts::add_incomplete(const archive_members::member& member, std::vector<input_report>& to) const {
+  if (member.is == archive_members::state::waiting) {
+    set_unverified(to.emplace_back(finished_->at(member.at)));
+  } else if (const auto found = inputs_.find(member.input); found != inputs_.end()) {
+    add_incomplete(found->second, to);
+  }
 }
 
 void rolling_counts::add_incomplete(const input_entry& each, std::vector<input_report>& to) const {
@@ -175,30 +253,34 @@ void rolling_counts::add_incomplete(const input_entry& each, std::vector<input_r
 // Archives are read in parallel, so members of several archives are opened in any order. An archive finishes after its
 // members, which are appended with it. If appending fails, the next finished input tries it again.
 void rolling_counts::append_finished() {
-  for (; !inputs_.empty() && !inputs_.front().open && inputs_.front().open_members == 0; ++before_) {
-    const input_entry& front = inputs_.front();
-    appending_.clear();
-    if (!front.archive) {
-      if (!front.is_represented_by_members || front.has_failed) appending_.push_back(front.at);
-      for (const input_id member : front.members) appending_.push_back(entry(member).at);
+  while (!inputs_.empty() && inputs_.begin()->second.is_finished()) {
+    input_entry& front = inputs_.begin()->second;
+    if (!front.is_appended && !front.is_omitted()) {
+      finished_->append(front.at);
+      ++appended_;
     }
-    finished_->append(appending_);
-    appended_ += appending_.size();
-    inputs_.pop_front();
+    front.is_appended = true;
+    if (front.members) front.members->append_to(*finished_, appended_);
+    with_spilled_members_.erase(inputs_.begin()->first);
+    inputs_.erase(inputs_.begin());
   }
 }
 
 input_id rolling_counts::open_member(std::string name, input_id archive) {
-  const input_id member = open_input(std::move(name));
+  auto opened = std::make_unique<input_counts>(std::move(name), rows_);
+  const std::size_t held = opened->held_bytes();
   const std::scoped_lock lock(mutex_);
-  input_entry& opened = entry(member);
-  opened.archive = archive;
-  opened.member = static_cast<std::uint32_t>(entry(archive).members.size());
-  const input_counts* const counted = find_open(archive);
-  opened.archive_name_bytes =
-      static_cast<std::uint32_t>(counted != nullptr ? counted->name().size() : spilled(archive).name.size());
-  entry(archive).members.push_back(member);
-  ++entry(archive).open_members;
+  input_entry& whole = entry(archive);
+  if (!whole.members) {
+    const std::string archive_name = whole.open ? whole.open->name() : spilled(archive).name;
+    whole.members = std::make_unique<archive_members>(member_pages_, static_cast<std::uint32_t>(archive_name.size()));
+  }
+  const input_id member = add(std::move(opened));
+  input_entry& added = entry(member);
+  added.archive = archive;
+  added.member = whole.members->add(member);
+  added.held_bytes = held;
+  member_bytes_ += held;
   return member;
 }
 
@@ -209,20 +291,28 @@ void rolling_counts::represent_by_members(input_id archive) {
 
 std::string rolling_counts::name_of(input_id input) const {
   const std::scoped_lock lock(mutex_);
-  const input_counts* const counted = find_open(input);
-  return counted != nullptr ? counted->name() : spilled(input).name;
+  const auto found = inputs_.find(input);
+  return found != inputs_.end() && found->second.open ? found->second.open->name() : spilled(input).name;
 }
 
 std::uint64_t rolling_counts::order_of(input_id input) const {
   constexpr unsigned bits_of_member = 32;
   const std::scoped_lock lock(mutex_);
-  return (std::uint64_t{entry(input).archive.value_or(input)} << bits_of_member) | input;
+  const auto found = inputs_.find(input);
+  const auto waiting = found == inputs_.end() ? find_waiting(input) : std::nullopt;
+  const input_id archive = waiting ? waiting->archive : entry(input).archive.value_or(input);
+  return (std::uint64_t{archive} << bits_of_member) | input;
 }
 
 // Inputs before the first unfinished one are found by their number in reports, which equals the input's number only
-// without archives. With archives the callers ask only for inputs whose text is missing, which are open.
+// without archives. With archives the callers ask only for inputs that are not finished.
 input_report rolling_counts::spilled(input_id input) const {
-  return finished_->at(input < before_ ? finished_->location_of(input) : entry(input).at);
+  const auto found = inputs_.find(input);
+  if (found != inputs_.end()) return finished_->at(found->second.at);
+  if (const auto waiting = find_waiting(input)) {
+    return finished_->at(entry(waiting->archive).members->location_of(waiting->position));
+  }
+  return finished_->at(finished_->location_of(input));
 }
 
 group_id rolling_counts::open_group(input_id input) {
@@ -290,7 +380,7 @@ void rolling_counts::drop_segment(const segment& dropped, const std::string& cau
 }
 
 // Null if the group is not counted.
-frame_group* rolling_counts::find_group(const text_owner& owner) const {
+frame_group* rolling_counts::find_group(const text_owner& owner) {
   input_counts* const input = find_open(owner.input);
   return input == nullptr ? nullptr : input->group(owner.group);
 }
@@ -311,6 +401,18 @@ void rolling_counts::close_group(input_id input, group_id group, group_end end) 
   }
   counted.close_group(group, std::move(end));
   settle(input);
+}
+
+// Members no longer wait in about the order in which they began to.
+void rolling_counts::end_wait(input_entry& ended) {
+  if (!ended.waiting_bytes) return;
+  ended.waiting_bytes.reset();
+  --waiting_;
+  const auto waits = [this](input_id input) {
+    const auto found = inputs_.find(input);
+    return found != inputs_.end() && found->second.waiting_bytes;
+  };
+  while (!waiting_in_memory_.empty() && !waits(waiting_in_memory_.front())) waiting_in_memory_.pop_front();
 }
 
 void rolling_counts::discard_groups(input_id input, group_id first) {
@@ -355,8 +457,8 @@ void rolling_counts::fail(input_id input, std::uint64_t bytes, const input_failu
 std::vector<input_prefix> rolling_counts::prefixes() const {
   const std::scoped_lock lock(mutex_);
   std::vector<input_prefix> found = interrupted_;
-  for (const input_entry& each : inputs_) {
-    if (!each.open || each.archive || !each.members.empty() || each.is_represented_by_members) continue;
+  for (const auto& [input, each] : inputs_) {
+    if (!each.open || each.archive || each.members || each.is_represented_by_members) continue;
     if (auto prefix = each.open->prefix()) found.push_back(*std::move(prefix));
   }
   return found;
@@ -364,7 +466,8 @@ std::vector<input_prefix> rolling_counts::prefixes() const {
 
 std::uint64_t rolling_counts::merged_bytes(input_id input) const {
   const std::scoped_lock lock(mutex_);
-  if (const input_counts* const counted = find_open(input)) return counted->merged_bytes();
+  const auto found = inputs_.find(input);
+  if (found != inputs_.end() && found->second.open) return found->second.open->merged_bytes();
   const input_report report = spilled(input);
   return report.verified.bytes() + report.unverified.bytes();
 }
@@ -383,17 +486,28 @@ run_counts rolling_counts::counts() const {
   out.utf8 = utf8_;
   out.complete = all_complete_ && !failure_;
   out.inputs = {finished_, appended_};
-  for (const input_entry& each : inputs_) {
+  for (const auto& [input, each] : inputs_) {
     if (each.archive) continue;
-    write_input(each, out);
-    for (const input_id member : each.members) write_input(entry(member), out);
+    if (!each.is_appended) add_input(each, out);
+    if (each.members) each.members->for_each([&](const archive_members::member& member) { add_member(member, out); });
   }
   return out;
 }
 
-void rolling_counts::write_input(const input_entry& from, run_counts& out) {
+void rolling_counts::add_member(const archive_members::member& from, run_counts& out) const {
+  using enum archive_members::state;
+  if (from.is == open) return add_input(entry(from.input), out);
+  out.inputs.push_back(from.at, from.is == waiting);
+  if (from.is == finished) return;
+  const input_report report = finished_->at(from.at);
+  out.unverified += report.verified;
+  out.complete = false;
+  add_utf8(out.utf8, report.utf8);
+}
+
+void rolling_counts::add_input(const input_entry& from, run_counts& out) {
   if (!from.open) {
-    if (!from.is_represented_by_members || from.has_failed) out.inputs.push_back(from.at);
+    if (!from.is_omitted()) out.inputs.push_back(from.at, false);
     return;
   }
   input_report report = from.open->report();

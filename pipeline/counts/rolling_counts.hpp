@@ -6,6 +6,7 @@
 #pragma once
 
 #include "gpu/tally.hpp"
+#include "pipeline/counts/archive_members.hpp"
 #include "pipeline/counts/completed_inputs.hpp"
 #include "pipeline/counts/finished_inputs.hpp"
 #include "pipeline/counts/frame_group.hpp"
@@ -19,9 +20,12 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <limits>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -37,6 +41,9 @@ struct merged_part {
 };
 
 /// All members are thread-safe. A member that throws, for lack of memory, has changed nothing.
+///
+/// Members of archives whose text waits for a verdict are spilled, too, if they take more memory than permitted
+/// (limit_waiting). Any call for such a member restores its counts.
 ///
 /// If the report of a finished input cannot be spilled, or counts of a group cannot be committed, they stay in memory
 /// and a stop of the run is requested. Memory is bounded by the inputs that were begun until then. failure() returns
@@ -54,6 +61,9 @@ class rolling_counts {
 
   /// Records the order in which inputs are finished. Must be called before any other member.
   void record_completions();
+
+  /// Counts of members that wait for a verdict may take this memory. Must be called before any other member.
+  void limit_waiting(std::uint64_t bytes) { max_waiting_bytes_ = bytes; }
 
   /// Null without add_windows().
   [[nodiscard]] rolling_windows* windows() const { return windows_.get(); }
@@ -75,6 +85,13 @@ class rolling_counts {
 
   /// Adds an input that is a member of an archive. In reports it follows the archive and its earlier members.
   input_id open_member(std::string name, input_id archive);
+
+  /// All text of this member, `bytes` bytes, was passed on to be merged, as one frame of one group, and waits for the
+  /// verdict.
+  void await_verdict(input_id member, std::uint64_t bytes);
+
+  /// The number of members that await a verdict.
+  [[nodiscard]] std::size_t waiting_members() const;
 
   /// Reports omit this archive, unless it failed; its members represent it.
   void represent_by_members(input_id archive);
@@ -168,16 +185,25 @@ class rolling_counts {
  private:
   // An open input, or the position of its spilled report.
   struct input_entry {
-    std::unique_ptr<input_counts> open;  // null: spilled
-    finished_inputs::location at = 0;    // if it is spilled
-    std::optional<input_id> archive{};   // of a member: it follows this archive in reports
-    std::vector<input_id> members{};     // of an archive, in their order
-    std::size_t open_members = 0;
-    std::uint32_t archive_name_bytes = 0;    // of a member
-    std::uint32_t member = 0;                // its position in the archive
-    bool is_completed = false;               // with record_completions()
-    bool is_represented_by_members = false;  // of an archive: reports omit it unless it failed
-    bool has_failed = false;                 // if it is spilled
+    std::unique_ptr<input_counts> open;            // null: spilled
+    finished_inputs::location at = 0;              // if it is spilled
+    std::optional<input_id> archive{};             // of a member: it follows this archive in reports
+    std::uint32_t member = 0;                      // its position in the archive
+    std::size_t held_bytes = 0;                    // of a member that is open
+    std::optional<std::uint64_t> waiting_bytes{};  // of a member: all of its text, which waits for a verdict
+    std::unique_ptr<archive_members> members{};    // of an archive that has any
+    bool is_completed = false;                     // with record_completions()
+    bool is_represented_by_members = false;        // of an archive: reports omit it unless it failed
+    bool has_failed = false;                       // if it is spilled
+    bool is_appended = false;                      // to the order of the inputs; its members may not be
+
+    [[nodiscard]] bool is_finished() const { return !open && (!members || members->unfinished() == 0); }
+    [[nodiscard]] bool is_omitted() const { return is_represented_by_members && !has_failed; }
+  };
+
+  struct member_place {
+    input_id archive = 0;
+    std::uint32_t position = 0;
   };
 
   // Holds the lock. After unlocking it requests the stop that a failure under the lock made necessary.
@@ -194,21 +220,27 @@ class rolling_counts {
   };
 
   input_id add(std::unique_ptr<input_counts> opened);
-  [[nodiscard]] input_counts* find_open(input_id input) const;
-  [[nodiscard]] input_entry& entry(input_id input) { return inputs_[input - before_]; }
-  [[nodiscard]] const input_entry& entry(input_id input) const { return inputs_[input - before_]; }
+  [[nodiscard]] input_counts* find_open(input_id input);
+  [[nodiscard]] std::optional<member_place> find_waiting(input_id input) const;
+  [[nodiscard]] input_counts* restore(input_id input);
+  [[nodiscard]] input_entry& entry(input_id input) { return inputs_.at(input); }
+  [[nodiscard]] const input_entry& entry(input_id input) const { return inputs_.at(input); }
   [[nodiscard]] input_report spilled(input_id input) const;
+  void spill_waiting();
+  void end_wait(input_entry& ended);
   void merge_segment(const segment& merged, std::span<const std::uint32_t> row);
   void merge_in_windows(const segment& merged, std::span<const std::uint32_t> row, input_counts* input);
   void settle(input_id input) noexcept;
-  void spill_if_finished(input_id input);
+  void spill_finished(input_id input);
   void append_finished();
   void note_completion(input_id input);
   void append_completion(input_id input);
   void add_incomplete(const input_entry& each, std::vector<input_report>& to) const;
-  static void write_input(const input_entry& from, run_counts& out);
+  void add_incomplete(const archive_members::member& member, std::vector<input_report>& to) const;
+  void add_member(const archive_members::member& from, run_counts& out) const;
+  static void add_input(const input_entry& from, run_counts& out);
   void drop_segment(const segment& dropped, const std::string& cause);
-  [[nodiscard]] frame_group* find_group(const text_owner& owner) const;
+  [[nodiscard]] frame_group* find_group(const text_owner& owner);
 
   const gpu::partition counted_;
   const row_folding rows_;
@@ -218,12 +250,17 @@ class rolling_counts {
   gpu::tally unverified_;            // of damaged frames
   std::optional<utf8_report> utf8_;  // of spilled inputs
   std::uint64_t merged_ = 0;
-  std::deque<input_entry> inputs_;  // from the first unfinished input on
-  std::size_t before_ = 0;          // the number of inputs before it
-  std::size_t appended_ = 0;        // reports of these inputs, without the omitted archives
-  bool all_complete_ = true;        // all spilled inputs are complete
+  std::map<input_id, input_entry> inputs_;  // from the first unfinished input on, without finished and spilled members
+  input_id next_ = 0;
+  std::size_t appended_ = 0;  // reports of the inputs before inputs_, without the omitted archives
+  bool all_complete_ = true;  // all spilled inputs are complete
   std::shared_ptr<finished_inputs> finished_;
-  std::vector<finished_inputs::location> appending_;
+  spilled_bytes member_pages_;               // of archive_members
+  std::set<input_id> with_spilled_members_;  // archives with members that wait and are spilled
+  std::deque<input_id> waiting_in_memory_;   // members, in the order in which they began to wait; some no longer wait
+  std::size_t waiting_ = 0;                  // members
+  std::uint64_t member_bytes_ = 0;           // of the counts of members in memory
+  std::uint64_t max_waiting_bytes_ = std::numeric_limits<std::uint64_t>::max();
   std::unique_ptr<completed_inputs> completed_;  // null without record_completions()
   std::vector<input_prefix> interrupted_;        // of spilled inputs that a stop has ended
   std::exception_ptr failure_;

@@ -30,6 +30,8 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
+constexpr std::uint64_t share_of_waiting = 8;  // of the memory limit, for counts of members that wait for a verdict
+
 // One run. The calling thread runs the event loop, which reads streams, watches signals and writes snapshots. The pool
 // reads files, decodes and, for the host engine, counts. Neither blocks on the other.
 //
@@ -128,6 +130,7 @@ void driver::prepare() {
   gpu::engine& engine = *engine_.taken;
   counts_ =
       std::make_unique<rolling_counts>(plan_.partition, engine.layout(), std::vector<std::string>{}, plan_.spilled_to);
+  counts_->limit_waiting(plan_.buffers.memory_limit / share_of_waiting);
   if (hooks_.inputs_completed) counts_->record_completions();
   if (plan_.windows) counts_->add_windows(*plan_.windows, [this] { notifier_.note_windows_changed(); });
   collector_ = std::make_unique<collector>(*ring_, engine, *counts_, stop_, [this] {

@@ -63,7 +63,7 @@ spill_folder folder_of_held_text(const run_plan& plan) {
 // Only beside the lanes of a device, which free slots without the pool, fewer threads read plain files than there are.
 bool is_beside_lanes(const run_plan& plan) { return plan.readers < plan.threads; }
 
-// Decoders of members have their own window memory, and each member has an entry in the result.
+// Decoders of members have their own window memory. Members that wait for a verdict may take a quarter of all memory.
 archive_limits limits_of_archives(const run_plan& plan, text_taps* text_to) {
   constexpr std::uint64_t usual_window = std::uint64_t{8} << 20U;
   constexpr std::uint64_t share_of_memory = 4;
@@ -71,10 +71,8 @@ archive_limits limits_of_archives(const run_plan& plan, text_taps* text_to) {
   const std::uint64_t window = std::min(usual_window, buffers.window_limit / (share_of_memory * buffers.decoders));
   io::memory_besides_windows besides = buffers.besides_windows;
   besides.share = share_of_memory * plan.threads;
-  const std::uint64_t bytes_of_member =
-      std::uint64_t{8} * sizeof(std::uint64_t) * plan.partition.classes + archive_limits::bytes_of_name;
   return {.max_text = plan.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),
-          .max_members = static_cast<std::int64_t>(buffers.memory_limit / 2 / bytes_of_member),
+          .max_waiting = buffers.memory_limit / share_of_memory / bytes_of_waiting_member,
           .inner_decoder = {.window_bytes = window,
                             .granted_bytes = window,
                             .dictionary = plan.dictionary,

@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
+#include <limits>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -235,4 +238,154 @@ TEST_CASE("an input that fails again after its end keeps its length, and text up
   CHECK(tested.snapshot().inputs[0].error == "reading failed");
   CHECK(tested.snapshot().inputs[0].error_kind == failure_kind::unreadable);
   CHECK(tested.snapshot().verified.counts == tally_counts{1, 2});
+}
+
+namespace {
+
+// Two archives whose members wait for verdicts, counted with little memory for members that wait and with much.
+class waiting_members {
+ public:
+  explicit waiting_members(unsigned seed) : random_(seed) {
+    spilling_.counts.limit_waiting(0);
+    for (counted* each : both()) each->counts.record_completions();
+  }
+
+  void step() {
+    const unsigned choice = random_() % 8;
+    if (choice < 3 || members_.empty()) return open();
+    advance(choice);
+  }
+
+  void end() {
+    while (!members_.empty()) advance(random_() % 8);
+    for (counted* each : both()) {
+      for (const input_id archive : {0U, 1U}) each->counts.finish(archive, 0);
+    }
+  }
+
+  void check() const {
+    const run_counts a = in_memory_.snapshot();
+    const run_counts b = spilling_.snapshot();
+    CHECK(a.verified == b.verified);
+    CHECK(a.unverified == b.unverified);
+    CHECK(a.complete == b.complete);
+    CHECK(reports_of(a.inputs) == reports_of(b.inputs));
+    CHECK(in_memory_.counts.incomplete_inputs() == spilling_.counts.incomplete_inputs());
+    CHECK(in_memory_.counts.completed() == spilling_.counts.completed());
+    CHECK(in_memory_.counts.waiting_members() == spilling_.counts.waiting_members());
+    CHECK(in_memory_.counts.inputs_in_order() == spilling_.counts.inputs_in_order());
+  }
+
+  [[nodiscard]] const rolling_counts& spilling() const { return spilling_.counts; }
+  [[nodiscard]] std::size_t opened() const { return opened_; }
+
+ private:
+  struct member {
+    input_id input = 0;
+    std::uint32_t bytes = 0;
+    std::uint32_t merged = 0;
+    bool waits = false;
+  };
+
+  static std::vector<input_report> reports_of(const input_reports& all) {
+    std::vector<input_report> reports;
+    for (const input_report& each : all) reports.push_back(each);
+    return reports;
+  }
+
+  void advance(unsigned choice) {
+    std::swap(members_[random_() % members_.size()], members_.back());
+    member& last = members_.back();
+    if (last.merged < last.bytes) return merge(last);
+    if (!last.waits) return wait(last);
+    if (choice == 7) return fail(last);
+    end(last);
+  }
+
+  std::vector<counted*> both() { return {&in_memory_, &spilling_}; }
+
+  void open() {
+    const input_id archive = random_() % 2;
+    member made{.bytes = static_cast<std::uint32_t>(random_() % 3 * (random_() % 50))};
+    for (counted* each : both()) {
+      made.input = each->counts.open_member((archive == 0 ? "a/" : "b/") + std::to_string(opened_), archive);
+      each->counts.represent_by_members(archive);
+      each->counts.open_group(made.input);
+    }
+    ++opened_;
+    members_.push_back(made);
+  }
+
+  // Chunks may be counted after the member has begun to wait.
+  void merge(member& each) {
+    if (!each.waits && random_() % 4 == 0) return wait(each);
+    const auto bytes = static_cast<std::uint32_t>(1 + random_() % (each.bytes - each.merged));
+    for (counted* to : both()) to->merge({.input = each.input, .group = 1, .frame = 1}, bytes / 3, bytes - bytes / 3);
+    each.merged += bytes;
+  }
+
+  void wait(member& each) {
+    each.waits = true;
+    for (counted* to : both()) to->counts.await_verdict(each.input, each.bytes);
+  }
+
+  void fail(const member& each) {
+    for (counted* to : both()) to->counts.fail(each.input, 0, unreadable("its padding is missing"));
+  }
+
+  void end(const member& each) {
+    const bool verified = random_() % 3 != 0;
+    const auto failure = [](std::uint64_t) { return unreadable("its frame is damaged"); };
+    for (counted* to : both()) {
+      if (verified && each.bytes > 0)
+        to->counts.conclude({.input = each.input, .group = 1, .frame = 1}, each.bytes, true);
+      to->counts.close_group(each.input, 1, {.text_bytes = each.bytes});
+      if (!verified) to->counts.fail(each.input, 0, failure(0));
+      to->counts.finish(each.input, each.bytes);
+    }
+    members_.pop_back();
+  }
+
+  std::mt19937 random_;
+  counted in_memory_;
+  counted spilling_;
+  std::vector<member> members_;
+  std::size_t opened_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("members that wait for a verdict have the same counts whether they are in memory or spilled") {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    CAPTURE(seed);
+    waiting_members tested(seed);
+    for (unsigned i = 0; i < 60; ++i) {
+      tested.step();
+      tested.check();
+    }
+    tested.end();
+    tested.check();
+    CHECK(tested.spilling().waiting_members() == 0);
+    CHECK(tested.spilling().inputs_in_order() == tested.opened());
+  }
+}
+
+TEST_CASE("the reports of thousands of members are in the order in which the members were opened") {
+  waiting_members tested(1);
+  for (unsigned i = 0; i < 12'000; ++i) {
+    tested.step();
+    if (i % 5000 == 4999) tested.check();
+  }
+  tested.end();
+  tested.check();
+  CHECK(tested.spilling().inputs_in_order() == tested.opened());
+  std::vector<int> last{-1, -1};
+  std::size_t archive = 0;
+  for (std::size_t i = 0; i < tested.opened(); ++i) {
+    const std::string name = tested.spilling().input_in_order(i).name;
+    if (name.starts_with("b/")) archive = 1;
+    CHECK(name.starts_with(archive == 0 ? "a/" : "b/"));
+    CHECK(std::stoi(name.substr(2)) > last[archive]);
+    last[archive] = std::stoi(name.substr(2));
+  }
 }

@@ -62,6 +62,7 @@ void verdict_gate::verified() {
 void verdict_gate::submit(const member_text& member) {
   if (!settled_) {
     waiting_.push_back(member);
+    counts_.await_verdict(member.input, member.bytes);
   } else if (below_ != nullptr) {
     below_->submit(member);
   } else {

@@ -40,10 +40,13 @@ struct member_text {
   std::uint64_t held_at = 0;  ///< held_members::member::begin
 };
 
+/// Bytes of memory for a member that waits: in its gate and in archive_members. Its counts may be spilled.
+inline constexpr std::size_t bytes_of_waiting_member = 96;
+
 /// The verdicts of one layer. A submitted member waits for the next verdict of this layer, and then for those of the
 /// layers below. Members that still wait when the gate is destroyed stay unverified: because the run was interrupted if
 /// note_interruption() was called, else because of damage. If memory for that report cannot be allocated, the counts
-/// note a failure. Memory: 24 bytes for each waiting member.
+/// note a failure.
 class verdict_gate {
  public:
   /// The gate at the bottom, where bytes need no verification. `held`: gets the verdicts; null: text is not held.
@@ -60,6 +63,11 @@ class verdict_gate {
 
   /// All bytes that were read so far are verified.
   void verified();
+
+  /// Whether a member that is submitted now waits, for this layer or one below.
+  [[nodiscard]] bool has_pending_verdict() const {
+    return !settled_ || (below_ != nullptr && below_->has_pending_verdict());
+  }
 
   /// The run ended early: there will be no further verdict.
   void note_interruption() { interrupted_ = true; }

@@ -18,7 +18,6 @@ archive_inputs::archive_inputs(settings options, const executors& executor_set, 
       notes_(notes),
       stop_(std::move(stop)),
       blocks_(std::make_shared<block_pool>(options_.block_bytes, 0)),
-      members_left_(options_.limits.max_members),
       failures_(failures),
       thread_permits_(contexts.size()),
       threads_(contexts.size()) {
@@ -82,7 +81,7 @@ void archive_inputs::work(task archive) noexcept {
 
 void archive_inputs::walk(task& archive) {
   const piece_in_flight counted(notes_.decompress);
-  archive_walk walk(options_.limits, members_left_, *archive.context, executors_.pool, counts_, notes_, stop_);
+  archive_walk walk(options_.limits, *archive.context, executors_.pool, counts_, notes_, stop_);
   walk_source(archive, walk);
   const std::scoped_lock lock(mutex_);
   for (const skipped_names& each : walk.skipped()) add_skipped(skipped_, each);

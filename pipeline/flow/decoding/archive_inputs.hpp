@@ -13,7 +13,6 @@
 #include "pipeline/flow/decoding/decode_contexts.hpp"
 #include "pipeline/flow/statistics/feed_notes.hpp"
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -82,7 +81,6 @@ class archive_inputs {
   feed_notes& notes_;
   const std::stop_token stop_;
   const std::shared_ptr<block_pool> blocks_;
-  std::atomic<std::int64_t> members_left_;
   async::first_failure& failures_;
   async::semaphore thread_permits_;  // one for each number in free_
   mutable std::mutex mutex_;

@@ -36,16 +36,9 @@ auto settled(const peeking_bytes& head, Settle settle) {
 
 }  // namespace
 
-archive_walk::archive_walk(const archive_limits& limits, std::atomic<std::int64_t>& members_left,
-                           decode_context& context, async::executor& pool, rolling_counts& counts, feed_notes& notes,
-                           std::stop_token stop)
-    : limits_(limits),
-      members_left_(members_left),
-      context_(context),
-      pool_(pool),
-      counts_(counts),
-      notes_(notes),
-      stop_(std::move(stop)) {
+archive_walk::archive_walk(const archive_limits& limits, decode_context& context, async::executor& pool,
+                           rolling_counts& counts, feed_notes& notes, std::stop_token stop)
+    : limits_(limits), context_(context), pool_(pool), counts_(counts), notes_(notes), stop_(std::move(stop)) {
   constexpr std::size_t buffer_bytes = std::size_t{64} << 10U;
   buffer_.resize(buffer_bytes);
   context_.cut.set_chunking({});  // the previous user may have changed it
@@ -183,12 +176,12 @@ void archive_walk::note_skipped(const content& archive, const io::archive_reader
 }
 
 void archive_walk::count_member(const content& archive, io::archive_reader& reader, const std::string& path) {
-  // a long name counts as several members
   const std::string name = archive.name + "/" + path;
-  const auto room = static_cast<std::int64_t>(1 + name.size() / archive_limits::bytes_of_name);
-  if (members_left_.fetch_sub(room) < room) {
+  if (archive.below.has_pending_verdict() && counts_.waiting_members() >= limits_.max_waiting) {
     given_up_ = true;
-    throw io::input_error("holds more members than fit into the result under the memory limit; give a higher " +
+    throw io::input_error("more than " + std::to_string(limits_.max_waiting) +
+                              " members wait until the frame around them is verified, which the memory limit does not "
+                              "permit; give a higher " +
                               std::string(context_.limits().option_name("--memory-limit")),
                           0, failure_kind::refused);
   }

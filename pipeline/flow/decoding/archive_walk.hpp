@@ -13,7 +13,6 @@
 #include "pipeline/flow/statistics/feed_notes.hpp"
 #include "pipeline/flow/text_taps.hpp"
 
-#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -27,10 +26,8 @@ namespace gpuhist::pipeline {
 
 /// Limits that all walks of a run share.
 struct archive_limits {
-  static constexpr std::size_t bytes_of_name = 512;  ///< a member with a longer name counts as several members
-
   std::uint64_t max_text = ~std::uint64_t{0};  ///< bytes of text of all members of one archive
-  std::int64_t max_members = 1;                ///< of all archives of the run; each is in the result
+  std::uint64_t max_waiting = 1;               ///< members of all archives of the run that await a verdict
   io::decoder_limits inner_decoder{};          ///< for compressed members
   unsigned threads = 1;                        ///< of the pool
   text_taps* text_to = nullptr;                ///< receives the text of each member, in order; null: none does
@@ -39,9 +36,8 @@ struct archive_limits {
 /// One archive. Blocks its thread while it waits for bytes or slots.
 class archive_walk {
  public:
-  /// `members_left`: the rest of archive_limits::max_members, shared by all walks.
-  archive_walk(const archive_limits& limits, std::atomic<std::int64_t>& members_left, decode_context& context,
-               async::executor& pool, rolling_counts& counts, feed_notes& notes, std::stop_token stop);
+  archive_walk(const archive_limits& limits, decode_context& context, async::executor& pool, rolling_counts& counts,
+               feed_notes& notes, std::stop_token stop);
 
   /// Counts the content of `bytes`. `name`: of the archive, in the result. `forced`: the kind of archive; nothing:
   /// detected by content. `file`: the file that `bytes` reads; null: a stream. Errors of an input are noted in the
@@ -89,7 +85,6 @@ class archive_walk {
   [[nodiscard]] std::uint64_t max_decoded() const;
 
   const archive_limits& limits_;
-  std::atomic<std::int64_t>& members_left_;
   decode_context& context_;
   async::executor& pool_;
   rolling_counts& counts_;

@@ -42,9 +42,10 @@ void write_outputs(result_files& to, const plan& planned, const manifest& inputs
   report total = report_of(planned, std::move(sum));
   total.units = write_unit_outputs(to, planned, inputs.entries.size(), ledger, units);
   to.write("job.json", [&](const text_sink& out) { out(as_line(job_as_json(inputs, ledger, job, total.complete))); });
-  json line = totals_as_json(total, {});
-  line["input_count"] = ledger.reports();
-  to.write("total.json", [&](const text_sink& out) { out(as_line(line)); });
+  object_text line;
+  add_totals(line.members, total, {});
+  line.members.add_number("input_count", std::uint64_t{ledger.reports()});
+  to.write("total.json", [&](const text_sink& out) { out(line.take() + "\n"); });
 }
 
 }  // namespace gpuhist::pipeline

@@ -36,27 +36,26 @@ std::string lines_text(const std::optional<line_range>& lines) {
 }  // namespace
 
 std::string alert_line(const gates::firing& fired, std::string_view run) {
-  json out = beginning_of("alert", run);
-  out["option"] = fired.effect == gates::gate::kind::fail ? "--fail-if" : "--alert-if";
-  out["condition"] = fired.condition;
-  out["of"] = name_of(fired.type);
-  if (fired.type != unit::kind::total) {
-    out["name"] = fired.source;
-    if (!is_utf8(fired.source)) out["name_base64"] = base64(fired.source);
-  }
-  if (fired.type == unit::kind::window) out["window"] = fired.window;
-  out["begin"] = fired.begin;
-  out["end"] = fired.end;
+  object_text line;
+  member_writer& out = line.members;
+  add_beginning(out, "alert", run);
+  out.add_text("option", fired.effect == gates::gate::kind::fail ? "--fail-if" : "--alert-if");
+  out.add_text("condition", fired.condition);
+  out.add_text("of", name_of(fired.type));
+  if (fired.type != unit::kind::total) add_name(out, fired.source);
+  if (fired.type == unit::kind::window) out.add_number("window", fired.window);
+  out.add_number("begin", fired.begin);
+  out.add_number("end", fired.end);
   if (fired.lines) {
-    out["first_line"] = fired.lines->first;
-    out["end_line"] = fired.lines->last;
+    out.add_number("first_line", fired.lines->first);
+    out.add_number("end_line", fired.lines->last);
   }
   json values = json::object();
   for (const gates::named_value& each : fired.values) {
     values[each.name] = each.value ? json_number(*each.value) : json(nullptr);
   }
-  out["values"] = std::move(values);
-  return as_line(out);
+  out.add_json("values", values);
+  return line.take() + "\n";
 }
 
 std::string place_of(const gates::firing& fired) {

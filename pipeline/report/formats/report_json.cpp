@@ -6,9 +6,12 @@ namespace gpuhist::pipeline {
 
 void render_json(const report& content, const render_target& /*target*/, const text_sink& out) {
   if (content.type == report::kind::snapshot) return write_snapshot(content, {}, out);
-  nlohmann::ordered_json after = nlohmann::ordered_json::object();
-  if (content.stats) after["stats"] = stats_as_json(*content.stats);
-  write_with_inputs(totals_as_json(content, {}), content, input_as_json, after, out);
+  object_text before;
+  add_totals(before.members, content, {});
+  out(before.text);
+  write_inputs(content, input_text, out);
+  if (content.stats) out(R"(,"stats":)" + text_of(stats_as_json(*content.stats)));
+  out("}\n");
 }
 
 }  // namespace gpuhist::pipeline

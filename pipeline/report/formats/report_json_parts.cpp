@@ -5,7 +5,8 @@
 #include "pipeline/report/formats/unit_json.hpp"
 #include "pipeline/report/measures/pair_measures.hpp"
 
-#include <cmath>
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -17,23 +18,24 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-json buckets_of(const report& content, const gpu::tally& counts) {
-  json all = json::object();
+void add_buckets(member_writer& to, const report& content, const gpu::tally& counts) {
+  to.open("buckets");
   for (const scheme_view& view : content.schemes) {
-    json scheme = json::object();
+    to.open(view.scheme.name);
     const std::vector<std::uint64_t> folded = view.fold(counts);
-    for (std::size_t i = 0; i < folded.size(); ++i) scheme[view.scheme.buckets[i]] = folded[i];
-    all[view.scheme.name] = std::move(scheme);
+    for (std::size_t i = 0; i < folded.size(); ++i) to.add_number(view.scheme.buckets[i], folded[i]);
+    to.close();
   }
-  return all;
+  to.close();
 }
 
-json byte_counts_of(const report& content, const gpu::tally& counts) {
-  json all = json::array();
-  for (const std::uint8_t byte_class : content.partition.class_of) {
-    all.push_back(counts.counts.empty() ? 0 : counts.counts[byte_class]);
+void add_byte_counts(member_writer& to, const report& content, const gpu::tally& counts) {
+  std::array<std::uint64_t, 256> all{};
+  if (!counts.counts.empty()) {
+    std::ranges::transform(content.partition.class_of, all.begin(),
+                           [&](std::uint8_t byte_class) { return counts.counts[byte_class]; });
   }
-  return all;
+  to.add_numbers("byte_counts", all);
 }
 
 json surprising_as_json(const scheme_view& view, const pair_matrix& pairs) {
@@ -65,17 +67,20 @@ json pairs_as_json(const scheme_view& view, const gpu::tally& counts) {
 
 }  // namespace
 
-std::string text_of(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
-
-void add_counts(json& to, const report& content, const gpu::tally& counts) {
-  to["lines"] = lines_in(counts, content.partition);
-  to["buckets"] = buckets_of(content, counts);
-  if (content.byte_counts && content.type == report::kind::result) to["byte_counts"] = byte_counts_of(content, counts);
-  json pairs = json::object();  // not by to["pairs"][...]: a null that fails to become an object cannot be destroyed
+void add_counts(member_writer& to, const report& content, const gpu::tally& counts) {
+  to.add_number("lines", lines_in(counts, content.partition));
+  add_buckets(to, content, counts);
+  if (content.byte_counts && content.type == report::kind::result) add_byte_counts(to, content, counts);
+  json pairs = json::object();  // not by pairs[...][...]: a null that fails to become an object cannot be destroyed
   for (const scheme_view& view : content.schemes) {
     if (view.has_pairs()) pairs[view.scheme.name] = pairs_as_json(view, counts);
   }
-  if (!pairs.empty()) to["pairs"] = std::move(pairs);
+  if (!pairs.empty()) to.add_json("pairs", pairs);
+}
+
+void add_name(member_writer& to, const std::string& name) {
+  to.add_text("name", name);
+  if (!is_utf8(name)) to.add_text("name_base64", base64(name));
 }
 
 namespace {
@@ -93,12 +98,12 @@ json measurement_as_json(const measures::measurement& measured) {
   return out;
 }
 
-void add_measures(json& to, const report& content, const gpu::tally& counts) {
+void add_measures(member_writer& to, const report& content, const gpu::tally& counts) {
   if (content.measuring.asked.empty()) return;
-  to["measures"] = measures_as_json(measurements_of(content, counts));
+  to.add_json("measures", measures_as_json(measurements_of(content, counts)));
 }
 
-void add_utf8_report(json& to, const std::optional<utf8_report>& found) {
+void add_utf8_report(member_writer& to, const std::optional<utf8_report>& found) {
   if (!found) return;
   json out = {{"malformed", found->counts.malformed},
               {"malformed_bytes", found->counts.malformed_bytes},
@@ -110,28 +115,24 @@ void add_utf8_report(json& to, const std::optional<utf8_report>& found) {
     scripts[std::string(gpu::host::script_names()[i])] = found->counts.scripts[i];
   }
   out["scripts"] = std::move(scripts);
-  to["utf8"] = std::move(out);
+  to.add_json("utf8", out);
 }
 
-json counts_of(const report& content, const gpu::tally& counts) {
-  json out = {{"bytes", counts.bytes()}};
-  add_counts(out, content, counts);
-  return out;
+void add_all_counts(member_writer& to, std::string_view name, const report& content, const gpu::tally& counts) {
+  to.open(name);
+  to.add_number("bytes", counts.bytes());
+  add_counts(to, content, counts);
+  to.close();
 }
 
-json named(const std::string& name) {
-  json out = {{"name", name}};
-  if (!is_utf8(name)) out["name_base64"] = base64(name);
-  return out;
-}
-
-json prefix_of(const report& /*content*/, const input_report& input) {
-  json out = named(input.name);
-  out["format"] = input.format;
-  out["prefix_bytes"] = input.verified.bytes() + input.unverified.bytes();
-  out["bytes"] = input.verified.bytes();
-  out["provisional_bytes"] = input.unverified.bytes();
-  return out;
+std::string prefix_text(const report& /*content*/, const input_report& input) {
+  object_text out;
+  add_name(out.members, input.name);
+  out.members.add_text("format", input.format);
+  out.members.add_number("prefix_bytes", input.verified.bytes() + input.unverified.bytes());
+  out.members.add_number("bytes", input.verified.bytes());
+  out.members.add_number("provisional_bytes", input.unverified.bytes());
+  return out.take();
 }
 
 json lost_as_json(const input_report& input) {
@@ -160,34 +161,26 @@ json skipped_bytes_as_json(const report& content) {
   return all;
 }
 
-json start_of(const report& content, std::string_view kind, std::string_view run) {
-  json out = beginning_of(kind, run);
+void add_start(member_writer& to, const report& content, std::string_view kind, std::string_view run) {
+  add_beginning(to, kind, run);
   if (content.type == report::kind::result) {
-    out["complete"] = content.complete;
+    to.add_flag("complete", content.complete);
   } else {
-    out["elapsed_seconds"] = content.elapsed_seconds;
+    to.add_json("elapsed_seconds", content.elapsed_seconds);
   }
-  if (content.ignore_case) out["ignore_case"] = true;
-  out["bytes"] = content.verified.bytes();
-  add_counts(out, content, content.verified);
-  add_measures(out, content, content.verified);
-  add_utf8_report(out, content.utf8);
-  return out;
+  if (content.ignore_case) to.add_flag("ignore_case", true);
+  to.add_number("bytes", content.verified.bytes());
+  add_counts(to, content, content.verified);
+  add_measures(to, content, content.verified);
+  add_utf8_report(to, content.utf8);
 }
 
 }  // namespace
 
-json beginning_of(std::string_view kind, std::string_view run) {
-  json out = {{"kind", kind}, {"schema", result_schema}};
-  if (!run.empty()) out["run"] = run;
-  return out;
-}
-
-// Whole numbers have no fraction: 3 instead of 3.0.
-json json_number(double value) {
-  constexpr double exact_below = 9007199254740992.0;  // 2^53
-  if (std::trunc(value) == value && std::abs(value) < exact_below) return static_cast<std::int64_t>(value);
-  return value;
+void add_beginning(member_writer& to, std::string_view kind, std::string_view run) {
+  to.add_text("kind", kind);
+  to.add_text("schema", result_schema);
+  if (!run.empty()) to.add_text("run", run);
 }
 
 json measures_as_json(const std::vector<measures::measurement>& measurements) {
@@ -197,59 +190,62 @@ json measures_as_json(const std::vector<measures::measurement>& measurements) {
   return out;
 }
 
-json totals_as_json(const report& content, std::string_view run) {
-  json out = start_of(content, "result", run);
-  if (content.unverified.bytes() > 0) out["unverified"] = counts_of(content, content.unverified);
-  if (content.counted_unverified) out["counted_unverified"] = true;
-  if (content.units) out["units"] = units_as_json(content, *content.units);
+void add_totals(member_writer& to, const report& content, std::string_view run) {
+  add_start(to, content, "result", run);
+  if (content.unverified.bytes() > 0) add_all_counts(to, "unverified", content, content.unverified);
+  if (content.counted_unverified) to.add_flag("counted_unverified", true);
+  if (content.units) to.add_json("units", units_as_json(content, *content.units));
   if (const std::uint64_t skipped = skipped_in_all(content); skipped > 0) {
-    out["skipped"] = skipped;
-    out["skipped_by_cause"] = skipped_as_json(content);
-    if (json bytes = skipped_bytes_as_json(content); !bytes.empty()) out["skipped_bytes_by_cause"] = std::move(bytes);
+    to.add_number("skipped", skipped);
+    to.add_json("skipped_by_cause", skipped_as_json(content));
+    if (const json bytes = skipped_bytes_as_json(content); !bytes.empty()) to.add_json("skipped_bytes_by_cause", bytes);
   }
-  return out;
 }
 
-json input_as_json(const report& content, const input_report& input) {
-  json out = named(input.name);
-  out["format"] = input.format;
-  out["bytes"] = input.verified.bytes();
-  if (input.compressed_bytes) out["compressed_bytes"] = *input.compressed_bytes;
-  out["complete"] = input.complete;
-  if (!input.error.empty()) out["error"] = input.error;
-  if (input.error_kind != failure_kind::none) out["error_kind"] = io::name_of(input.error_kind);
+void add_input(member_writer& to, const report& content, const input_report& input) {
+  add_name(to, input.name);
+  to.add_text("format", input.format);
+  to.add_number("bytes", input.verified.bytes());
+  if (input.compressed_bytes) to.add_number("compressed_bytes", *input.compressed_bytes);
+  to.add_flag("complete", input.complete);
+  if (!input.error.empty()) to.add_text("error", input.error);
+  if (input.error_kind != failure_kind::none) to.add_text("error_kind", io::name_of(input.error_kind));
   if (input.number_of_lost_ranges > 0) {
-    out["lost_stretches"] = input.number_of_lost_ranges;
-    out["lost"] = lost_as_json(input);
+    to.add_number("lost_stretches", input.number_of_lost_ranges);
+    to.add_json("lost", lost_as_json(input));
   }
-  add_counts(out, content, input.verified);
-  add_measures(out, content, input.verified);
-  add_utf8_report(out, input.utf8);
-  if (input.unverified.bytes() > 0) out["unverified"] = counts_of(content, input.unverified);
-  if (input.counted_unverified) out["counted_unverified"] = true;
-  return out;
+  add_counts(to, content, input.verified);
+  add_measures(to, content, input.verified);
+  add_utf8_report(to, input.utf8);
+  if (input.unverified.bytes() > 0) add_all_counts(to, "unverified", content, input.unverified);
+  if (input.counted_unverified) to.add_flag("counted_unverified", true);
 }
 
-void write_with_inputs(const json& before, const report& content,
-                       json (*input_to_json)(const report&, const input_report&), const json& after,
-                       const text_sink& out) {
-  std::string open = text_of(before);
-  open.pop_back();  // the closing brace
-  out(open + R"(,"inputs":[)");
-  bool first = true;
-  for (const input_report& each : content.inputs) {
-    out((std::exchange(first, false) ? "" : ",") + text_of(input_to_json(content, each)));
-  }
-  const std::string rest = text_of(after);
-  out((after.empty() ? "]" : "],") + rest.substr(1) + "\n");
-}
-
-void write_snapshot(const report& content, std::string_view run, const text_sink& out) {
-  json before = start_of(content, "snapshot", run);
-  before["provisional"] = counts_of(content, content.unverified);
-  write_with_inputs(before, content, prefix_of, json::object(), out);
+std::string input_text(const report& content, const input_report& input) {
+  object_text out;
+  add_input(out.members, content, input);
+  return out.take();
 }
 
 std::string as_line(const json& object) { return text_of(object) + "\n"; }
+
+void write_inputs(const report& content, std::string (*text_of_input)(const report&, const input_report&),
+                  const text_sink& out) {
+  out(R"(,"inputs":[)");
+  bool first = true;
+  for (const input_report& each : content.inputs) {
+    out((std::exchange(first, false) ? "" : ",") + text_of_input(content, each));
+  }
+  out("]");
+}
+
+void write_snapshot(const report& content, std::string_view run, const text_sink& out) {
+  object_text before;
+  add_start(before.members, content, "snapshot", run);
+  add_all_counts(before.members, "provisional", content, content.unverified);
+  out(before.text);
+  write_inputs(content, prefix_text, out);
+  out("}\n");
+}
 
 }  // namespace gpuhist::pipeline

@@ -7,23 +7,23 @@
 namespace gpuhist::pipeline {
 namespace {
 
-using json = nlohmann::ordered_json;
-
-json last_line_of(const report& content, std::string_view run) {
-  json out = totals_as_json(content, run);
-  out["input_count"] = content.earlier_inputs + content.inputs.size();
-  if (content.stats) out["stats"] = stats_as_json(*content.stats);
-  return out;
+std::string last_line_of(const report& content, std::string_view run) {
+  object_text out;
+  add_totals(out.members, content, run);
+  out.members.add_number("input_count", std::uint64_t{content.earlier_inputs + content.inputs.size()});
+  if (content.stats) out.members.add_json("stats", stats_as_json(*content.stats));
+  return out.take() + "\n";
 }
 
 }  // namespace
 
 // A line may be read alone, so it has every field that its counts depend on.
 std::string input_json_line(const report& frame, std::string_view run, const input_report& input) {
-  json out = beginning_of("input", run);
-  if (frame.ignore_case) out["ignore_case"] = true;
-  out.update(input_as_json(frame, input));
-  return as_line(out);
+  object_text out;
+  add_beginning(out.members, "input", run);
+  if (frame.ignore_case) out.members.add_flag("ignore_case", true);
+  add_input(out.members, frame, input);
+  return out.take() + "\n";
 }
 
 void render_jsonl(const report& content, const render_target& target, const text_sink& out) {
@@ -31,7 +31,7 @@ void render_jsonl(const report& content, const render_target& target, const text
   if (!target.inputs_are_written) {
     for (const input_report& each : content.inputs) out(input_json_line(content, target.run, each));
   }
-  out(as_line(last_line_of(content, target.run)));
+  out(last_line_of(content, target.run));
 }
 
 }  // namespace gpuhist::pipeline

@@ -18,114 +18,6 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-// Writes the members of an object without making a value of it: millions of units may be selected.
-class member_writer {
- public:
-  /// Where the members are in their object.
-  enum class position { first, later };
-
-  /// Appends to `to`.
-  member_writer(std::string& to, position from) : text_(to), needs_comma_(from == position::later) {}
-
-  void add_text(std::string_view name, std::string_view value) {
-    begin(name);
-    quote(value);
-  }
-  void add_number(std::string_view name, std::uint64_t value) {
-    begin(name);
-    append_number(text_, value);
-  }
-  void add_number(std::string_view name, double value);
-  void add_flag(std::string_view name, bool value) { add_value(name, value ? "true" : "false"); }
-  void add_json(std::string_view name, const json& value) { add_value(name, text_of(value)); }
-
-  void open(std::string_view name) {
-    add_value(name, "{");
-    needs_comma_ = false;
-  }
-  void close() {
-    text_ += '}';
-    needs_comma_ = true;
-  }
-
-  /// Adds the members of an object.
-  void add_members(const json& object) {
-    for (const auto& [name, value] : object.items()) add_json(name, value);
-  }
-
- private:
-  void add_value(std::string_view name, std::string_view value) {
-    begin(name);
-    text_ += value;
-  }
-
-  // Most names are short and plain: they are appended in one step.
-  void begin(std::string_view name) {
-    std::array<char, 64> member{};
-    const std::string_view comma = needs_comma_ ? "," : "";
-    needs_comma_ = true;
-    if (name.size() + 4 > member.size() || !is_plain(name)) {
-      text_ += comma;
-      quote(name);
-      text_ += ':';
-      return;
-    }
-    char* end = std::ranges::copy(comma, member.data()).out;
-    *end++ = '"';
-    end = std::ranges::copy(name, end).out;
-    *end++ = '"';
-    *end++ = ':';
-    text_.append(member.data(), end);
-  }
-
-  [[nodiscard]] static bool is_plain(std::string_view text) {
-    return std::ranges::all_of(text,
-                               [](char each) { return each >= ' ' && each < '\x7f' && each != '"' && each != '\\'; });
-  }
-
-  void quote(std::string_view text) {
-    if (!is_plain(text)) {
-      text_ += text_of(json(std::string(text)));
-      return;
-    }
-    text_ += '"';
-    text_ += text;
-    text_ += '"';
-  }
-
-  std::string& text_;
-  bool needs_comma_;
-};
-
-void member_writer::add_number(std::string_view name, double value) {
-  const json number = json_number(value);
-  if (!number.is_number_integer() || value < 0) return add_json(name, number);
-  add_number(name, static_cast<std::uint64_t>(value));
-}
-
-// Whether counts are only those of lines and buckets.
-bool has_only_buckets(const report& frame) {
-  return (!frame.byte_counts || frame.type != report::kind::result) &&
-         std::ranges::none_of(frame.schemes, [](const scheme_view& view) { return view.has_pairs(); });
-}
-
-void add_buckets(member_writer& to, const report& frame, const gpu::tally& counts) {
-  to.add_number("lines", lines_in(counts, frame.partition));
-  to.open("buckets");
-  for (const scheme_view& view : frame.schemes) {
-    to.open(view.scheme.name);
-    const std::vector<std::uint64_t> folded = view.fold(counts);
-    for (std::size_t i = 0; i < folded.size(); ++i) to.add_number(view.scheme.buckets[i], folded[i]);
-    to.close();
-  }
-  to.close();
-}
-
-void add_name(member_writer& to, const std::string& input) {
-  to.add_text("name", input);
-  if (!is_utf8(input)) to.add_text("name_base64", base64(input));
-}
-
 // Follows other members.
 void append_place(std::string& to, const units::unit_place& place) {
   to += R"(,"unit":)";
@@ -153,13 +45,7 @@ void add_measured(member_writer& to, const report& frame, const units::unit_reco
     return;
   }
   if (found.field) to.add_number("field_bytes", *found.field->bytes);
-  if (has_only_buckets(frame)) {
-    add_buckets(to, frame, found.counts);
-  } else {
-    json counts = json::object();
-    add_counts(counts, frame, found.counts);
-    to.add_members(counts);
-  }
+  add_counts(to, frame, found.counts);
   if (frame.measuring.asked.empty()) return;
   to.add_json("measures",
               measures_as_json(measures::take_measures(frame.measuring, measures::counts_of(found.counts))));

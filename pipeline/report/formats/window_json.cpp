@@ -10,12 +10,10 @@
 namespace gpuhist::pipeline {
 namespace {
 
-using json = nlohmann::ordered_json;
-
-void add_source(json& to, const std::string& key, const source_name& name) {
+void add_source(member_writer& to, const std::string& key, const source_name& name) {
   if (!name) return;
-  to[key] = *name;
-  if (!is_utf8(*name)) to[key + "_base64"] = base64(*name);
+  to.add_text(key, *name);
+  if (!is_utf8(*name)) to.add_text(key + "_base64", base64(*name));
 }
 
 }  // namespace
@@ -37,37 +35,40 @@ std::string iso_8601(window_time time) {
 std::string window_line(const report& frame, std::string_view run, const closed_window& window,
                         const measures::byte_counts* baseline) {
   const window_head& head = window.head;
-  json out = beginning_of("window", run);
-  out["index"] = head.index;
+  object_text line;
+  member_writer& out = line.members;
+  add_beginning(out, "window", run);
+  out.add_number("index", head.index);
   add_source(out, "source", head.source);
   add_source(out, "last_source", head.last_source);
-  out["first_offset"] = head.first_offset;
-  out["end_offset"] = head.end_offset;
+  out.add_number("first_offset", head.first_offset);
+  out.add_number("end_offset", head.end_offset);
   if (!run.empty()) {
-    out["start_time"] = iso_8601(head.start);
-    out["end_time"] = iso_8601(head.end);
+    out.add_text("start_time", iso_8601(head.start));
+    out.add_text("end_time", iso_8601(head.end));
   }
-  out["closed_by"] = name_of(head.end_reason);
-  out["complete"] = head.end_reason != window_end::error;
-  if (!head.error.empty()) out["error"] = head.error;
-  out["verified"] = head.verified;
-  if (frame.ignore_case) out["ignore_case"] = true;
-  out["bytes"] = window.counts.bytes();
+  out.add_text("closed_by", name_of(head.end_reason));
+  out.add_flag("complete", head.end_reason != window_end::error);
+  if (!head.error.empty()) out.add_text("error", head.error);
+  out.add_flag("verified", head.verified);
+  if (frame.ignore_case) out.add_flag("ignore_case", true);
+  out.add_number("bytes", window.counts.bytes());
   add_counts(out, frame, window.counts);
   if (!frame.measuring.asked.empty()) {
-    out["measures"] =
-        measures_as_json(measures::take_measures(frame.measuring, measures::counts_of(window.counts), baseline));
+    out.add_json("measures", measures_as_json(measures::take_measures(frame.measuring,
+                                                                      measures::counts_of(window.counts), baseline)));
   }
-  return as_line(out);
+  return line.take() + "\n";
 }
 
 std::string verdict_line(std::string_view run, const window_verdict& verdict, const source_name& source) {
-  json out = beginning_of("verdict", run);
-  add_source(out, "source", source);
-  out["first_index"] = verdict.first;
-  out["last_index"] = verdict.last;
-  out["verified"] = verdict.verified;
-  return as_line(out);
+  object_text out;
+  add_beginning(out.members, "verdict", run);
+  add_source(out.members, "source", source);
+  out.members.add_number("first_index", verdict.first);
+  out.members.add_number("last_index", verdict.last);
+  out.members.add_flag("verified", verdict.verified);
+  return out.take() + "\n";
 }
 
 }  // namespace gpuhist::pipeline
