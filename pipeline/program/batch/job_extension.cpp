@@ -2,6 +2,7 @@
 
 #include "io/descriptor.hpp"
 #include "io/destination_error.hpp"
+#include "pipeline/program/batch/input_units.hpp"
 #include "pipeline/program/batch/job_identity.hpp"
 #include "pipeline/program/batch/job_journal.hpp"
 #include "pipeline/program/batch/job_ledger.hpp"
@@ -82,7 +83,7 @@ class journal_copy {
     job_journal to(successor_of(path_), job, [](std::string_view) {});
     std::uint64_t records = 0;
     read_journal(
-        from_.get(), [](const std::string&) {},
+        from_.get(), path_, [](const std::string&) {},
         [&](std::string_view record) {
           const std::optional<job_record> copied = copy_of(record);
           if (!copied) return;
@@ -94,8 +95,8 @@ class journal_copy {
 
  private:
   std::optional<job_record> copy_of(std::string_view record) {
-    std::optional<job_record> known = unpacked_record(record, planned_.partition.classes);
-    if (!known || known->entry >= new_number_.size() || is_finished_[known->entry]) return std::nullopt;
+    std::optional<job_record> known = unpacked_record(record, no_text_of(planned_));
+    if (known->entry >= new_number_.size() || is_finished_[known->entry]) return std::nullopt;
     const std::optional<std::size_t> number = new_number_[known->entry];
     if (!number) return std::nullopt;
     const bool is_member = known->type == job_record::kind::member;
@@ -139,8 +140,10 @@ class journal_copy {
   std::string format_;  // of the last member
 };
 
+// Records of units do not count here: a job with units is not extended.
 std::function<void(std::string_view)> adding_to(job_ledger& ledger) {
   return [&](std::string_view record) {
+    if (is_sync_record(record) || is_input_units(record)) return;
     if (const auto known = ledger.open_record(record)) ledger.add(*known);
   };
 }
@@ -174,7 +177,7 @@ std::vector<entry_progress> read_progress(const job_folder& folder, const plan& 
   const auto check = [&](const std::string& header) {
     refuse_other_job(folder.journal_file().string(), header, identity_of(planned, typed, inputs.identity, shard));
   };
-  read_journal(file.get(), check, adding_to(ledger));
+  read_journal(file.get(), folder.journal_file(), check, adding_to(ledger));
   for (std::size_t i = 0; i < made.size(); ++i) made[i] = progress_in(ledger, i);
   return made;
 }

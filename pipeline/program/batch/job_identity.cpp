@@ -21,6 +21,7 @@ namespace {
 using json = nlohmann::ordered_json;
 
 constexpr const char* state_schema = "gpuhist.state/3";
+constexpr unsigned most_shards = 100'000;  // as --shard has
 
 // What is no option, in messages.
 constexpr std::array names_of_counts = {
@@ -176,6 +177,8 @@ std::optional<job_identity> identity_in(std::string_view header) {
         .shard = {.number = line.at("shard").at(0).get<unsigned>(), .count = line.at("shard").at(1).get<unsigned>()},
         .counts = line.at("counts"),
         .given = {}};
+    const auto& [number, count] = made.shard;
+    if (count > most_shards || number > count || (number == 0) != (count == 0)) return std::nullopt;
     for (const auto& [key, values] : line.at("options").items()) {
       for (const json& each : values) made.given[key].push_back(text_in(each));
     }

@@ -2,6 +2,7 @@
 
 #include "io/destination_error.hpp"
 #include "io/write_at.hpp"
+#include "pipeline/counts/packed_numbers.hpp"
 #include "pipeline/program/batch/checksum.hpp"
 #include "pipeline/program/batch/job_lock.hpp"
 #include "pipeline/program/batch/record_head.hpp"
@@ -80,7 +81,8 @@ constexpr std::size_t longest_header = std::size_t{1} << 20U;
 
 std::string header_in(int file) { return std::string(record_input(file).take_line(longest_header).value_or("")); }
 
-journal_content read_journal(int file, const std::function<void(const std::string&)>& begin,
+journal_content read_journal(int file, const std::filesystem::path& path,
+                             const std::function<void(const std::string&)>& begin,
                              const std::function<void(std::string_view)>& use) {
   record_input from(file);
   journal_content made;
@@ -94,7 +96,12 @@ journal_content read_journal(int file, const std::function<void(const std::strin
     if (size > longest_record) break;
     const auto record = from.take(size);
     if (!record || checksum_of(*record, seed + made.records) != checksum) break;
-    use(*record);
+    try {
+      use(*record);
+    } catch (const unpack_error& damage) {
+      throw std::runtime_error(printable(path.string()) + ": is damaged: record " + std::to_string(made.records + 1) +
+                               ": " + damage.what() + "; remove this file, and run the job or the shard again");
+    }
     made.end += record_head_bytes + size;
     ++made.records;
   }
@@ -121,7 +128,7 @@ void job_journal::create(const std::string& header) const {
 
 void job_journal::read(const job_identity& job, const std::function<void(std::string_view)>& use) {
   const auto check = [&](const std::string& found) { refuse_other_job(path_.string(), found, job); };
-  journal_content content = read_journal(file_.get(), check, use);
+  journal_content content = read_journal(file_.get(), path_, check, use);
   header_ = std::move(content.header);
   seed_ = checksum_of(header_);
   end_ = content.end;

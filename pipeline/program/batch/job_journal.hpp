@@ -22,8 +22,10 @@ struct journal_content {
 };
 
 /// Reads the header, passes it to `begin`, then each valid record to `use`. Throws std::system_error if the file cannot
-/// be read. A file without a header has an empty one.
-journal_content read_journal(int file, const std::function<void(const std::string&)>& begin,
+/// be read, and std::runtime_error if `use` throws unpack_error: a record with a valid checksum is none of the job.
+/// `path`: for messages. A file without a header has an empty one.
+journal_content read_journal(int file, const std::filesystem::path& path,
+                             const std::function<void(const std::string&)>& begin,
                              const std::function<void(std::string_view)>& use);
 
 /// The header alone.

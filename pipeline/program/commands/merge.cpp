@@ -2,6 +2,8 @@
 // (merge_results).
 #include "config/usage_error.hpp"
 #include "io/descriptor.hpp"
+#include "pipeline/counts/packed_numbers.hpp"
+#include "pipeline/program/batch/input_units.hpp"
 #include "pipeline/program/batch/job_folder.hpp"
 #include "pipeline/program/batch/job_identity.hpp"
 #include "pipeline/program/batch/job_journal.hpp"
@@ -9,6 +11,7 @@
 #include "pipeline/program/batch/job_outputs.hpp"
 #include "pipeline/program/batch/job_pieces.hpp"
 #include "pipeline/program/batch/job_planning.hpp"
+#include "pipeline/program/batch/record_head.hpp"
 #include "pipeline/program/batch/unit_ledger.hpp"
 #include "pipeline/program/batch/unit_outputs.hpp"
 #include "pipeline/program/commands/commands.hpp"
@@ -152,7 +155,7 @@ plan plan_of_merge(const job_part& part) {
 }
 
 // Every entry of the part must have a result.
-void add_part(const job_part& part, std::uint32_t number, const job_division& division, std::size_t classes,
+void add_part(const job_part& part, std::uint32_t number, const job_division& division, const gpu::tally& no_text,
               merged_ledgers to) {
   const std::vector<std::size_t>& entries = division.of_shard[part.identity.shard.number - 1];
   const auto is_piece = [&](std::size_t each) { return division.pieces.entries[each].piece.has_value(); };
@@ -161,14 +164,17 @@ void add_part(const job_part& part, std::uint32_t number, const job_division& di
   };
   const io::descriptor file = open_part(part.path);
   read_journal(
-      file.get(), [](const std::string&) {},
+      file.get(), part.path, [](const std::string&) {},
       [&](std::string_view record) {
+        const auto head = fixed_in<record_head>(record);
+        const bool is_of_shard = head && std::ranges::binary_search(entries, head->entry);
+        if (!is_of_shard && !is_sync_record(record)) throw unpack_error("its input is not one of this shard");
         if (to.units.add(record, number)) return;
-        auto known = unpacked_record(record, classes);
-        if (!known || !std::ranges::binary_search(entries, known->entry) || is_finished(known->entry)) return;
-        if (is_piece(known->entry)) return to.pieces.add(*known);
-        known->entry = division.entry_of[known->entry];
-        add_record(*known, to.whole, to.units);
+        job_record known = unpacked_record(record, no_text);
+        if (is_finished(known.entry)) return;
+        if (is_piece(known.entry)) return to.pieces.add(known);
+        known.entry = division.entry_of[known.entry];
+        add_record(known, to.whole, to.units);
       });
   if (std::ranges::all_of(entries, is_finished)) return;
   throw std::runtime_error(printable(part.path.string()) +
@@ -199,7 +205,7 @@ ending merge(const config::options& typed, const io::open_descriptors& open_desc
   const job_division division = divide(inputs, job.shard.count, may_divide(planned));
   job_ledger pieces(division.pieces.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
   for (const job_part& each : parts) {
-    add_part(each, static_cast<std::uint32_t>(recorded.files.size()), division, planned.partition.classes,
+    add_part(each, static_cast<std::uint32_t>(recorded.files.size()), division, no_text_of(planned),
              {.whole = ledger, .pieces = pieces, .units = units});
     recorded.files.push_back({.units = job_folder::lines_of_part(each.path, lines_of::units),
                               .windows = job_folder::lines_of_part(each.path, lines_of::windows)});
