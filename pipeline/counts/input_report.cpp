@@ -13,6 +13,8 @@ constexpr unsigned counted_unverified_bit = 2;
 constexpr unsigned compressed_bit = 4;
 constexpr unsigned utf8_bit = 8;
 constexpr unsigned malformed_bit = 16;
+constexpr unsigned all_bits = 31;
+constexpr std::size_t shortest_range = 5;  // bytes of a packed lost_range
 
 void pack_utf8(packer& out, const utf8_report& found) {
   out.number(found.counts.malformed).number(found.counts.malformed_bytes).number(found.counts.code_points);
@@ -69,21 +71,24 @@ std::string packed_report(const input_report& input) {
 }
 
 input_report unpacked_report(std::string_view text, std::size_t classes) {
-  unpacker in(text);
+  return unpacked_report(unpacker(text), classes);
+}
+
+input_report unpacked_report(unpacker in, std::size_t classes) {
   input_report made;
   made.name = in.text();
   made.format = in.text();
   made.error = in.text();
-  const std::uint64_t bits = in.number();
+  const std::uint64_t bits = in.at_most(all_bits);
   made.complete = (bits & complete_bit) != 0;
   made.counted_unverified = (bits & counted_unverified_bit) != 0;
-  made.error_kind = static_cast<failure_kind>(in.number());
-  made.error_origin = static_cast<failure_origin>(in.number());
+  made.error_kind = in.choice(failure_kind::unknown);
+  made.error_origin = in.choice(failure_origin::archive_after_end);
   if ((bits & compressed_bit) != 0) made.compressed_bytes = in.number();
   made.verified = in.tally(classes);
   made.unverified = in.tally(classes);
   made.number_of_lost_ranges = in.number();
-  made.lost_ranges.resize(in.number());
+  made.lost_ranges.resize(in.elements(shortest_range));
   for (lost_range& each : made.lost_ranges) {
     each.compressed_begin = in.number();
     each.compressed_end = in.number();
@@ -92,6 +97,7 @@ input_report unpacked_report(std::string_view text, std::size_t classes) {
     each.cause = in.text();
   }
   if ((bits & utf8_bit) != 0) made.utf8 = unpack_utf8(in, (bits & malformed_bit) != 0);
+  in.finish();
   return made;
 }
 

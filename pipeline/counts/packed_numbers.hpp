@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -51,23 +52,52 @@ class packer {
   std::string out_;
 };
 
-/// Reads what a packer has appended, in the same order. Precondition of all members: there is as much.
+/// The bytes are not what a packer has appended: they were damaged or crafted.
+struct unpack_error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Reads what a packer has appended, in the same order. Any bytes may be read: all members throw unpack_error if there
+/// are too few, or if a number is outside its limits. Nothing is allocated that is larger than the bytes account for.
 class unpacker {
  public:
-  explicit unpacker(std::string_view from) : rest_(from) {}
+  static constexpr std::size_t any_pairs = ~std::size_t{0};
+
+  /// `pairs`: columns of the tallies that have pairs. Any number: only for bytes that this process has packed.
+  explicit unpacker(std::string_view from, std::size_t pairs = any_pairs) : rest_(from), pairs_(pairs) {}
 
   std::uint64_t number() {
+    constexpr unsigned last_shift = 63;
     std::uint64_t value = 0;
-    for (unsigned shift = 0;; shift += 7) {
+    for (unsigned shift = 0; shift <= last_shift; shift += 7) {
+      if (rest_.empty()) throw unpack_error("it ends early");
       const auto byte = static_cast<unsigned char>(rest_.front());
       rest_.remove_prefix(1);
+      if (shift == last_shift && byte > 1) break;
       value |= std::uint64_t{byte & 0x7fU} << shift;
       if (byte < 0x80U) return value;
     }
+    throw unpack_error("a number has more than 64 bits");
+  }
+
+  /// A number up to `limit`.
+  std::uint64_t at_most(std::uint64_t limit) {
+    const std::uint64_t value = number();
+    if (value > limit) throw unpack_error("a number is too large");
+    return value;
+  }
+
+  /// The number of elements that follow. `bytes`: of the shortest one.
+  std::size_t elements(std::size_t bytes) { return at_most(rest_.size() / bytes); }
+
+  /// An enumerator. `last`: the one with the highest value.
+  template <typename Enumeration>
+  Enumeration choice(Enumeration last) {
+    return static_cast<Enumeration>(at_most(static_cast<std::uint64_t>(last)));
   }
 
   std::string text() {
-    const std::size_t length = number();
+    const std::size_t length = elements(1);
     std::string value(rest_.substr(0, length));
     rest_.remove_prefix(length);
     return value;
@@ -76,21 +106,37 @@ class unpacker {
   gpu::tally tally(std::size_t classes) {
     gpu::tally value(classes);
     counters(value.counts);
-    value.pairs.resize(number());
+    constexpr std::uint64_t most_pairs = std::uint64_t{1} << 20U;
+    const std::uint64_t pairs = at_most(most_pairs);
+    if (pairs_ != any_pairs && pairs != 0 && pairs != pairs_) throw unpack_error("it has another number of pairs");
+    value.pairs.resize(pairs);
     counters(value.pairs);
     return value;
+  }
+
+  /// There must be no more bytes.
+  void finish() const {
+    if (!rest_.empty()) throw unpack_error("it has too many bytes");
   }
 
  private:
   void counters(std::vector<std::uint64_t>& values) {
     std::size_t next = 0;
-    for (std::uint64_t remaining = number(); remaining > 0; --remaining) {
-      next += number();
+    for (std::size_t remaining = at_most(values.size()); remaining > 0; --remaining) {
+      const std::uint64_t skipped = number();
+      if (skipped >= values.size() - next) throw unpack_error("it has another number of classes");
+      next += skipped;
       values[next++] = number();
     }
   }
 
   std::string_view rest_;
+  std::size_t pairs_;
 };
+
+struct input_report;
+
+/// Reads a packed_report() that may have been damaged or crafted. `classes`: of the tallies. Throws unpack_error.
+input_report unpacked_report(unpacker in, std::size_t classes);
 
 }  // namespace gpuhist::pipeline

@@ -227,6 +227,36 @@ class Manifest(BatchTest):
             to.write_bytes(content)
             self.assertIn("manifest.jsonl", self.batch("--manifest", to, status=1).stderr)
 
+    def test_a_manifest_that_contradicts_itself_is_refused(self):
+        self.input("a", text(3_000))
+        self.input("b", text(2_000))
+        to = self.plan("--split-size", "1000", self.inputs)
+        header, a, b = to.read_bytes().splitlines(keepends=True)
+        splits = b'"splits":[[1000,0,1000],[2000,0,2000]]'
+        self.assertIn(splits, a)
+        self.assertEqual(self.batch("--manifest", to).status, 0)
+        for lines, cause in (
+            ((a, a), "twice"),
+            ((a.replace(b'/a"', b'/a\\u0000x"'), b), "zero byte"),
+            ((a.replace(b'"name":"', b'"name_base64":"?","name":"'), b), "not base64"),
+            ((a.replace(b'"size":3000', b'"size":-1'), b), "0 to 2^63 - 1"),
+            ((a.replace(b'"size":3000', b'"size":18446744073709551615'), b), "0 to 2^63 - 1"),
+            ((a.replace(b'"size":3000', b'"size":9223372036854775807'), b), "more than 2^63 bytes"),
+            ((a.replace(splits, b'"splits":[[1000,0,5]]'), b), "contradict each other"),
+            ((a.replace(splits, b'"splits":[[2000,0,2000],[1000,0,1000]]'), b), "contradict each other"),
+            ((a.replace(splits, b'"splits":[[3000,0,3000]]'), b), "contradict each other"),
+            ((a.replace(b'"raw"', b'"zstd"'), b), "contradict each other"),
+            ((a.replace(b'"raw"', b'"gzip"'), b), "cannot be divided"),
+            ((a, b'{"name":"' + b"x" * (17 << 20)), "more than 16 MiB"),
+        ):
+            with self.subTest(cause=cause):
+                to.write_bytes(header + b"".join(lines))
+                out = self.folder / "refused"
+                ended = self.batch("--manifest", to, out=out, status=1)
+                self.assertIn("manifest.jsonl", ended.stderr)
+                self.assertIn(cause, ended.stderr)
+                self.assertFalse((out / "total.json").exists())
+
     def test_a_dry_run_writes_nothing(self):
         self.input("a.log", b"abc")
         ended = self.batch(self.inputs, "--dry-run")
@@ -457,6 +487,17 @@ class Shards(BatchTest):
         foreign = self.folder / "foreign"
         self.shard(3, 5, out=foreign)
         self.assertIn("is of another job", self.merge(self.out, foreign).stderr)
+
+    def test_a_part_of_another_job_is_refused_before_anything_is_counted(self):
+        for number in (1, 2):
+            self.shard(number, 2)
+        shutil.rmtree(self.out / ".gpuhist-batch")
+        before = {path.name: path.read_bytes() for path in (self.out / "parts").iterdir()}
+        ended = self.batch("--manifest", self.manifest, "--shard", "1/2", "--buckets", "letters", status=1)
+        self.assertIn("parts/1-of-2: this state is of another job", ended.stderr)
+        self.assertIn('--buckets: not given, instead of ["letters"]', ended.stderr)
+        self.assertFalse((self.out / ".gpuhist-batch" / "1-of-2" / "runs.jsonl").exists())
+        self.assertEqual({path.name: path.read_bytes() for path in (self.out / "parts").iterdir()}, before)
 
     def test_a_damaged_part_is_named(self):
         for number in (1, 2):

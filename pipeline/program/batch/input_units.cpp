@@ -4,6 +4,8 @@
 #include "pipeline/program/batch/record_head.hpp"
 
 #include <bit>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -12,6 +14,7 @@ namespace {
 
 constexpr std::uint32_t type_of_units = 100;
 constexpr std::uint32_t type_of_sync = 101;
+constexpr std::uint16_t last_bin = 0x7fff;  // of 15 bits (distribution.hpp)
 
 std::uint32_t type_of(std::string_view record) {
   const auto head = fixed_in<record_head>(record);
@@ -19,7 +22,12 @@ std::uint32_t type_of(std::string_view record) {
 }
 
 std::uint64_t bits_of(double value) { return std::bit_cast<std::uint64_t>(value); }
-double double_in(unpacker& in) { return std::bit_cast<double>(in.number()); }
+
+double double_in(unpacker& in) {
+  const auto value = std::bit_cast<double>(in.number());
+  if (std::isnan(value)) throw unpack_error("a value is not a number");
+  return value;
+}
 
 void pack(packer& out, const line_extents& lines) {
   out.number(lines.all.size()).number(lines.checksum);
@@ -27,12 +35,13 @@ void pack(packer& out, const line_extents& lines) {
 }
 
 line_extents unpack_lines(unpacker& in) {
+  constexpr std::uint64_t last = std::numeric_limits<std::int64_t>::max();
   line_extents made;
-  made.all.resize(in.number());
+  made.all.resize(in.elements(2));
   made.checksum = in.number();
   for (line_extents::extent& each : made.all) {
-    each.offset = in.number();
-    each.bytes = in.number();
+    each.offset = in.at_most(last);
+    each.bytes = in.at_most(last - each.offset);
   }
   return made;
 }
@@ -61,9 +70,9 @@ void pack(packer& out, const units::distribution& values) {
 
 units::distribution unpack_distribution(unpacker& in) {
   units::distribution::parts parts;
-  parts.bins.resize(in.number());
+  parts.bins.resize(in.elements(2));
   for (auto& [bin, units] : parts.bins) {
-    bin = static_cast<std::uint16_t>(in.number());
+    bin = static_cast<std::uint16_t>(in.at_most(last_bin));
     units = in.number();
   }
   parts.unknown = in.number();
@@ -84,7 +93,7 @@ void pack(packer& out, const std::optional<units::measured_field>& field) {
 }
 
 std::optional<units::measured_field> unpack_field(unpacker& in) {
-  switch (in.number()) {
+  switch (in.at_most(2)) {
     case 1:
       return units::measured_field{.bytes = {}, .cause = in.text()};
     case 2:
@@ -118,7 +127,7 @@ units::ranked_record unpack_ranked(unpacker& in, std::size_t classes) {
   unit.place.bytes = in.number();
   unit.verified = in.number() != 0;
   unit.counts = in.tally(classes);
-  unit.values.resize(in.number());
+  unit.values.resize(in.elements(2));
   for (gates::named_value& each : unit.values) {
     each.name = in.text();
     if (in.number() != 0) each.value = double_in(in);
@@ -142,17 +151,18 @@ std::string packed_input_units(const input_units& record) {
 
 bool is_input_units(std::string_view record) { return type_of(record) == type_of_units; }
 
-input_units unpacked_input_units(std::string_view record, std::size_t classes) {
+input_units unpacked_input_units(std::string_view record, const gpu::tally& no_text) {
   const record_head head = fixed_in<record_head>(record).value();
-  unpacker in(record.substr(sizeof head));
+  unpacker in(record.substr(sizeof head), no_text.pairs.size());
   input_units made{.of = {.entry = head.entry, .part = head.part}};
   made.unit_lines = unpack_lines(in);
   made.window_lines = unpack_lines(in);
   made.totals = unpack_totals(in);
   made.values = unpack_distribution(in);
-  for (std::uint64_t remaining = in.number(); remaining > 0; --remaining) {
-    made.best.push_back(unpack_ranked(in, classes));
+  for (std::size_t remaining = in.elements(1); remaining > 0; --remaining) {
+    made.best.push_back(unpack_ranked(in, no_text.counts.size()));
   }
+  in.finish();
   return made;
 }
 

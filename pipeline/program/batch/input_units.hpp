@@ -36,8 +36,8 @@ std::string packed_input_units(const input_units& record);
 /// Whether a record of the journal is one. All others are those of job_ledger.
 [[nodiscard]] bool is_input_units(std::string_view record);
 
-/// Precondition: is_input_units(). `classes`: of the tallies.
-input_units unpacked_input_units(std::string_view record, std::size_t classes);
+/// Precondition: is_input_units(). `no_text`: a tally of the job. Throws unpack_error.
+input_units unpacked_input_units(std::string_view record, const gpu::tally& no_text);
 
 /// A record that follows when the lines of all records before it are on disk.
 std::string packed_sync_record();

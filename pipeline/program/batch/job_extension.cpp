@@ -2,6 +2,7 @@
 
 #include "io/descriptor.hpp"
 #include "io/destination_error.hpp"
+#include "pipeline/program/batch/input_units.hpp"
 #include "pipeline/program/batch/job_identity.hpp"
 #include "pipeline/program/batch/job_journal.hpp"
 #include "pipeline/program/batch/job_ledger.hpp"
@@ -55,9 +56,7 @@ void remove_successor(const fs::path& file) {
 std::string manifest_of_state(const job_folder& folder) {
   const io::descriptor file(::open(folder.journal_file().c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (!file) return {};
-  std::string header;
-  read_journal(file.get(), [&](const std::string& found) { header = found; }, [](std::string_view) {});
-  const std::optional<job_identity> identity = identity_in(header);
+  const std::optional<job_identity> identity = identity_in(header_in(file.get()));
   return identity ? identity->manifest : std::string();
 }
 
@@ -79,13 +78,13 @@ class journal_copy {
     }
   }
 
-  void write(const std::string& header) {
+  void write(const job_identity& job) {
     constexpr std::uint64_t written_together = 64;
     remove_successor(path_);
-    job_journal to(successor_of(path_), header, [](std::string_view) {});
+    job_journal to(successor_of(path_), job, [](std::string_view) {});
     std::uint64_t records = 0;
     read_journal(
-        from_.get(), [](const std::string&) {},
+        from_.get(), path_, [](const std::string&) {},
         [&](std::string_view record) {
           const std::optional<job_record> copied = copy_of(record);
           if (!copied) return;
@@ -97,8 +96,8 @@ class journal_copy {
 
  private:
   std::optional<job_record> copy_of(std::string_view record) {
-    std::optional<job_record> known = unpacked_record(record, planned_.partition.classes);
-    if (!known || known->entry >= new_number_.size() || is_finished_[known->entry]) return std::nullopt;
+    std::optional<job_record> known = unpacked_record(record, no_text_of(planned_));
+    if (known->entry >= new_number_.size() || is_finished_[known->entry]) return std::nullopt;
     const std::optional<std::size_t> number = new_number_[known->entry];
     if (!number) return std::nullopt;
     const bool is_member = known->type == job_record::kind::member;
@@ -149,8 +148,10 @@ class journal_copy {
   std::string format_;  // of the last member
 };
 
+// Records of units do not count here: a job with units is not extended.
 std::function<void(std::string_view)> adding_to(job_ledger& ledger) {
   return [&](std::string_view record) {
+    if (is_sync_record(record) || is_input_units(record)) return;
     if (const auto known = ledger.open_record(record)) ledger.add(*known);
   };
 }
@@ -182,12 +183,9 @@ std::vector<entry_progress> read_progress(const job_folder& folder, const plan& 
   if (!file) return made;
   job_ledger ledger(inputs.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
   const auto check = [&](const std::string& header) {
-    if (header == header_of(identity_of(typed, inputs.identity, shard))) return;
-    throw std::runtime_error(
-        printable(folder.journal_file().string()) +
-        ": this state is of another job; give the options of the first run, or another --output-dir");
+    refuse_other_job(folder.journal_file().string(), header, identity_of(planned, typed, inputs.identity, shard));
   };
-  read_journal(file.get(), check, adding_to(ledger));
+  read_journal(file.get(), folder.journal_file(), check, adding_to(ledger));
   for (std::size_t i = 0; i < made.size(); ++i) made[i] = progress_in(ledger, i);
   return made;
 }
@@ -201,9 +199,9 @@ void settle_extension(const job_folder& folder) {
 extended_job extend_job(const job_folder& folder, const plan& planned, const config::options& typed,
                         const manifest& old, planned_entries found) {
   job_ledger ledger(old.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
-  const job_identity identity = identity_of(typed, old.identity, {});
+  const job_identity identity = identity_of(planned, typed, old.identity, {});
   // refuses the state of another job, and removes what follows the valid records
-  const job_journal checked(folder.journal_file(), header_of(identity), adding_to(ledger));
+  const job_journal checked(folder.journal_file(), identity, adding_to(ledger));
   const auto progress_of = [&](std::size_t entry) { return progress_in(ledger, entry); };
   extended_job made;
   made.changes = extend(old, progress_of, std::move(found),
@@ -212,7 +210,7 @@ extended_job extend_job(const job_folder& folder, const plan& planned, const con
   if (made.inputs.identity != old.identity) {
     write_next_manifest(folder, text_of_manifest(made.inputs.entries, old.fingerprint));
     journal_copy(folder, made.changes.entries, old, planned)
-        .write(header_of(identity_of(typed, made.inputs.identity, {})));
+        .write(identity_of(planned, typed, made.inputs.identity, {}));
     replace(folder.journal_file());  // from here on, the new manifest is that of the job
     replace(folder.manifest_file());
   }

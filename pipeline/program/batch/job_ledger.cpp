@@ -1,9 +1,10 @@
 #include "pipeline/program/batch/job_ledger.hpp"
 
+#include "pipeline/counts/packed_numbers.hpp"
 #include "pipeline/program/batch/record_head.hpp"
 
+#include <algorithm>
 #include <array>
-#include <limits>
 #include <utility>
 
 namespace gpuhist::pipeline {
@@ -31,10 +32,14 @@ std::string packed_prefix(const job_record& record) {
   return fixed_bytes(head);
 }
 
-// Returns the number of bytes that it took; 0: they are not of a prefix.
-std::size_t unpack_prefix(std::string_view bytes, job_record& to) {
+// Returns the number of bytes that it took. `pairs`: columns of tallies.
+std::size_t unpack_prefix(std::string_view bytes, std::size_t pairs, job_record& to) {
   const auto head = fixed_in<prefix_head>(bytes);
-  if (!head) return 0;
+  if (!head) throw unpack_error("it ends early");
+  const auto is_class = [&](std::uint8_t edge) { return (edge + std::size_t{1}) * (edge + std::size_t{1}) <= pairs; };
+  for (const auto& [bit, edge] : {std::pair{has_first, head->edges[0]}, {has_last, head->edges[1]}}) {
+    if ((head->edges[2] & bit) != 0 && !is_class(edge)) throw unpack_error("it has another number of pairs");
+  }
   to.frames = head->frames;
   to.text_before = head->text_before;
   to.edges.is_empty = (head->edges[2] & is_empty) != 0;
@@ -44,7 +49,6 @@ std::size_t unpack_prefix(std::string_view bytes, job_record& to) {
 }
 
 constexpr std::size_t spilled_after = std::size_t{1} << 20U;  // bytes
-constexpr finished_inputs::location no_location = std::numeric_limits<finished_inputs::location>::max();
 
 }  // namespace
 
@@ -56,18 +60,17 @@ std::string packed_record(const job_record& record) {
   return bytes;
 }
 
-std::optional<job_record> unpacked_record(std::string_view bytes, std::size_t classes) {
+job_record unpacked_record(std::string_view bytes, const gpu::tally& no_text) {
   const auto head = fixed_in<record_head>(bytes);
-  if (!head || head->type > static_cast<std::uint32_t>(job_record::kind::prefix)) return std::nullopt;
+  if (!head) throw unpack_error("it ends early");
+  if (head->type > static_cast<std::uint32_t>(job_record::kind::prefix)) throw unpack_error("its kind is unknown");
   job_record made{
       .type = static_cast<job_record::kind>(head->type), .entry = head->entry, .member = head->part, .report = {}};
   bytes.remove_prefix(sizeof *head);
-  if (made.type == job_record::kind::prefix) {
-    const std::size_t taken = unpack_prefix(bytes, made);
-    if (taken == 0) return std::nullopt;
-    bytes.remove_prefix(taken);
+  if (made.type == job_record::kind::prefix) bytes.remove_prefix(unpack_prefix(bytes, no_text.pairs.size(), made));
+  if (made.type != job_record::kind::members) {
+    made.report = unpacked_report(unpacker(bytes, no_text.pairs.size()), no_text.counts.size());
   }
-  if (made.type != job_record::kind::members) made.report = unpacked_report(bytes, classes);
   return made;
 }
 
@@ -77,12 +80,13 @@ job_ledger::job_ledger(std::size_t entries, const gpu::partition& counted, const
       reports_of_inputs_(std::make_shared<finished_inputs>(counted.classes, spilled_after, spilled_to)) {
   sum_.complete = true;
   sum_.partition = counted;
-  sum_.verified = sum_.unverified = no_text;
+  sum_.verified = sum_.unverified = no_text_ = no_text;
 }
 
 std::optional<job_record> job_ledger::open_record(std::string_view bytes) const {
-  std::optional<job_record> known = unpacked_record(bytes, sum_.partition.classes);
-  if (known && (known->entry >= entries_.size() || is_finished(known->entry))) known.reset();
+  job_record known = unpacked_record(bytes, no_text_);
+  if (known.entry >= entries_.size()) throw unpack_error("its input is not in the manifest");
+  if (is_finished(known.entry)) return std::nullopt;
   return known;
 }
 
@@ -95,9 +99,7 @@ void job_ledger::add(const job_record& record) {
     return;
   }
   if (record.type != job_record::kind::member) return finish(record);
-  std::vector<finished_inputs::location>& members = members_[record.entry];
-  if (members.size() <= record.member) members.resize(std::size_t{record.member} + 1, no_location);
-  members[record.member] = reports_of_inputs_->spill(record.report);
+  members_[record.entry].emplace_back(record.member, reports_of_inputs_->spill(record.report));
 }
 
 void job_ledger::finish(const job_record& record) {
@@ -111,10 +113,8 @@ void job_ledger::finish(const job_record& record) {
     count(record.report, entry.at, is_complete);
   }
   if (const auto found = members_.find(record.entry); found != members_.end()) {
-    std::erase(found->second, no_location);
-    for (const finished_inputs::location each : found->second) {
-      count(reports_of_inputs_->at(each), each, is_complete);
-    }
+    keep_last(found->second);
+    for (const auto& [member, at] : found->second) count(reports_of_inputs_->at(at), at, is_complete);
   }
   prefixes_.erase(record.entry);
   entry.state = is_complete ? progress::complete : progress::failed;
@@ -148,7 +148,7 @@ void job_ledger::for_each_report(std::size_t entry, const std::function<void(con
   if (entries_[entry].has_report) use(reports_of_inputs_->at(entries_[entry].at));
   const auto found = members_.find(entry);
   if (found == members_.end()) return;
-  for (const finished_inputs::location each : found->second) use(reports_of_inputs_->at(each));
+  for (const auto& [member, at] : found->second) use(reports_of_inputs_->at(at));
 }
 
 run_counts job_ledger::counts() const {

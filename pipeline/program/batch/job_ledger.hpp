@@ -9,6 +9,7 @@
 #include "pipeline/counts/run_counts.hpp"
 #include "pipeline/counts/spilled_bytes.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,6 +18,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace gpuhist::pipeline {
@@ -41,18 +43,29 @@ struct job_record {
   std::uint64_t text_before = 0;
 };
 
-/// The record as bytes, and back. `classes`: of the tallies. Nothing: the bytes are of another version.
+/// The record as bytes, and back. `no_text`: a tally of the job. Throws unpack_error: no record of the job has these
+/// bytes.
 std::string packed_record(const job_record& record);
-std::optional<job_record> unpacked_record(std::string_view bytes, std::size_t classes);
+job_record unpacked_record(std::string_view bytes, const gpu::tally& no_text);
 
-/// One thread. Memory: 16 bytes for each entry, 8 for each member of an archive; reports are in a temporary file.
+/// Sorts members by their position; of equal ones the last remains: an archive that one run did not finish was read
+/// again by a later one.
+template <typename Value>
+void keep_last(std::vector<std::pair<std::uint32_t, Value>>& members) {
+  const auto by_position = [](const auto& each) { return each.first; };
+  std::ranges::reverse(members);
+  std::ranges::stable_sort(members, {}, by_position);
+  const auto replaced = std::ranges::unique(members, {}, by_position);
+  members.erase(replaced.begin(), replaced.end());
+}
+
+/// One thread. Memory: 16 bytes for each entry and each member of an archive; reports are in a temporary file.
 class job_ledger {
  public:
   job_ledger(std::size_t entries, const gpu::partition& counted, const gpu::tally& no_text,
              const spill_folder& spilled_to);
 
-  /// The record with these bytes, to be added; nothing: its entry is finished or not in the manifest, or the bytes are
-  /// of another version.
+  /// The record with these bytes, to be added; nothing: its entry is finished. Throws unpack_error.
   [[nodiscard]] std::optional<job_record> open_record(std::string_view bytes) const;
 
   /// Precondition: its entry is not finished.
@@ -97,9 +110,11 @@ class job_ledger {
   void count(const input_report& report, finished_inputs::location at, bool& is_complete);
 
   std::vector<entry_state> entries_;
-  std::unordered_map<std::size_t, std::vector<finished_inputs::location>> members_;  // by entry
-  std::unordered_map<std::size_t, prefix_state> prefixes_;                           // by entry
+  // by entry: positions in the archive, and reports; of equal positions the last one counts
+  std::unordered_map<std::size_t, std::vector<std::pair<std::uint32_t, finished_inputs::location>>> members_;
+  std::unordered_map<std::size_t, prefix_state> prefixes_;  // by entry
   std::shared_ptr<finished_inputs> reports_of_inputs_;
+  gpu::tally no_text_;
   run_counts sum_;
   std::size_t reports_ = 0;
   std::size_t finished_ = 0;

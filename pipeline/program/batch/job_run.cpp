@@ -55,7 +55,14 @@ job_run::job_run(plan planned, const job_parts& job, console& screen)
   for (std::size_t i = 0; i < remaining.size(); ++i) {
     const auto counted = job_.ledger.prefix_of(remaining[i]);
     if (!counted) continue;
-    const auto& piece = job_.inputs.entries[remaining[i]].piece;
+    const manifest_entry& entry = job_.inputs.entries[remaining[i]];
+    const auto& piece = entry.piece;
+    const std::uint64_t stored = counted->stored_bytes();
+    // a prefix that is not one of the input is not used
+    if (counted->counted.name != entry.name || stored < (piece ? piece->begin.stored_bytes : 0) ||
+        stored > (piece ? piece->end.value_or(entry.size) : entry.size)) {
+      continue;
+    }
     inputs->inputs[i].counted = counted;
     recorded_to_[remaining[i]] = counted->stored_bytes();
     bytes_ -= std::min(bytes_, counted->stored_bytes() - (piece ? piece->begin.stored_bytes : 0));

@@ -5,6 +5,7 @@
 #include "pipeline/program/batch/checksum.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,6 +35,12 @@ void synchronize_folder(const std::filesystem::path& path) {
     const int ignored = ::fsync(folder.get());  // not every file system can
 }
 
+[[noreturn]] void refuse_damage(const std::filesystem::path& path) {
+  throw std::runtime_error(printable(path.string()) +
+                           ": is damaged: lines of an input differ from those that were recorded; remove the state of "
+                           "the job (.gpuhist-batch), or this part, and run it again");
+}
+
 }  // namespace
 
 std::uint64_t line_extents::end() const {
@@ -46,7 +53,10 @@ line_spool::line_spool(std::filesystem::path path, std::uint64_t end) : path_(st
   constexpr mode_t permissions = 0666;
   if (end_ == 0) ::unlink(path_.c_str());
   file_ = io::descriptor(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, permissions));
-  if (!file_ || ::ftruncate(file_.get(), static_cast<off_t>(end_)) != 0) fail();
+  struct stat found{};
+  if (!file_ || ::fstat(file_.get(), &found) != 0) fail();
+  if (static_cast<std::uint64_t>(found.st_size) < end_) refuse_damage(path_);
+  if (::ftruncate(file_.get(), static_cast<off_t>(end_)) != 0) fail();
   synchronize_folder(path_.parent_path());
 }
 
@@ -113,7 +123,10 @@ line_reader::line_reader(std::filesystem::path path)
 
 // Fewer bytes at the end of the file.
 std::string line_reader::read(const line_extents::extent& from) const {
-  std::string bytes(from.bytes, '\0');
+  struct stat found{};
+  if (::fstat(file_.get(), &found) != 0) found.st_size = 0;
+  const auto size = static_cast<std::uint64_t>(found.st_size);
+  std::string bytes(std::min(from.bytes, size - std::min(size, from.offset)), '\0');
   std::size_t filled = 0;
   while (filled < bytes.size()) {
     const ssize_t got =
@@ -140,10 +153,7 @@ void line_reader::copy(const line_extents& lines, const text_sink& out) const {
     checksum = checksum_of(text, checksum);
     out(text);
   }
-  if (checksum == lines.checksum) return;
-  throw std::runtime_error(printable(path_.string()) +
-                           ": is damaged: lines of an input differ from those that were recorded; remove the state of "
-                           "the job (.gpuhist-batch), or this part, and run it again");
+  if (checksum != lines.checksum) refuse_damage(path_);
 }
 
 }  // namespace gpuhist::pipeline

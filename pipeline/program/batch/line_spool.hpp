@@ -38,7 +38,8 @@ struct line_extents {
 /// destination_error.
 class line_spool {
  public:
-  /// Opens the file, or creates it. Bytes from `end` on are removed. If `end` is 0, the file is a new one: a published
+  /// Opens the file, or creates it. Throws std::runtime_error if it has fewer than `end` bytes; those from `end` on are
+  /// removed. If `end` is 0, the file is a new one: a published
   /// part may be a link to the old one.
   line_spool(std::filesystem::path path, std::uint64_t end);
 

@@ -14,9 +14,11 @@
 
 #include <cerrno>
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
+#include <unordered_set>
 #include <utility>
 
 namespace gpuhist::pipeline {
@@ -79,34 +81,66 @@ json entry_as_json(const manifest_entry& entry) {
   return out;
 }
 
+// Negative numbers and those that no file can have are refused.
+std::uint64_t size_in(const json& value) {
+  constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most) {
+    throw std::runtime_error("a number is not one from 0 to 2^63 - 1");
+  }
+  return value.get<std::uint64_t>();
+}
+
 io::split_point split_from(const json& point) {
-  io::split_point made{.stored_bytes = point.at(0).get<std::uint64_t>(), .frames = point.at(1).get<std::uint64_t>()};
-  if (point.size() > 2) made.text_bytes = point.at(2).get<std::uint64_t>();
+  io::split_point made{.stored_bytes = size_in(point.at(0)), .frames = size_in(point.at(1))};
+  if (point.size() > 2) made.text_bytes = size_in(point.at(2));
   return made;
 }
 
+// The offsets of plain text are those of the file; those of frames ascend together.
+bool follows(const io::split_point& next, const io::split_point& last, bool is_plain, bool is_first) {
+  if (next.stored_bytes <= last.stored_bytes) return false;
+  if (is_plain) return next.frames == 0 && next.text_bytes.value_or(next.stored_bytes) == next.stored_bytes;
+  const bool know_both = next.text_bytes && last.text_bytes;
+  return next.frames > last.frames && (is_first || next.text_bytes.has_value() == last.text_bytes.has_value()) &&
+         (!know_both || *next.text_bytes >= *last.text_bytes);
+}
+
 void check_splits(const manifest_entry& entry) {
-  std::uint64_t last = 0;
+  const bool is_plain = entry.split_format == "raw";
+  if (!is_plain && entry.split_format != "zstd") throw std::runtime_error("a format cannot be divided");
+  io::split_point last{.text_bytes = 0};
   for (const io::split_point& each : entry.splits) {
-    if (each.stored_bytes <= last || each.stored_bytes >= entry.size) {
-      throw std::runtime_error("the places at which an input can be divided are not in order");
+    if (!follows(each, last, is_plain, &each == &entry.splits.front()) || each.stored_bytes >= entry.size) {
+      throw std::runtime_error("the places at which an input can be divided contradict each other");
     }
-    last = each.stored_bytes;
+    last = each;
   }
+}
+
+std::string name_in(const json& line) {
+  auto made = line.at("name").get<std::string>();
+  if (const auto raw = line.find("name_base64"); raw != line.end()) {
+    const std::optional<std::string> bytes = from_base64(raw->get<std::string>());
+    if (!bytes) throw std::runtime_error("a name is not base64");
+    made = *bytes;
+  }
+  if (made.empty() || made.find('\0') != std::string::npos) {
+    throw std::runtime_error("a name is empty, or has a zero byte, which no name of a file has");
+  }
+  return made;
 }
 
 manifest_entry entry_from(const json& line) {
   manifest_entry made;
-  made.name = line.at("name").get<std::string>();
-  if (const auto raw = line.find("name_base64"); raw != line.end()) {
-    made.name = from_base64(raw->get<std::string>()).value_or(made.name);
-  }
+  made.name = name_in(line);
   if (const auto error = line.find("error"); error != line.end()) {
     made.error.text = error->get<std::string>();
     made.error.kind = io::failure_kind_named(line.at("error_kind").get<std::string>()).value_or(failure_kind::unknown);
+    if (made.error.is_none()) made.error.kind = failure_kind::unknown;
     return made;
   }
-  made.size = line.at("size").get<std::uint64_t>();
+  made.size = size_in(line.at("size"));
+  if (!line.at("modified").is_number_integer()) throw std::runtime_error("a time is not a whole number");
   made.modified = line.at("modified").get<std::int64_t>();
   made.fingerprint = line.value("fingerprint", std::string());
   made.follow_links = line.value("follow_links", true);
@@ -120,9 +154,20 @@ manifest_entry entry_from(const json& line) {
   return made;
 }
 
+// A job counts each name once, and adds the sizes.
+void check_entries(const std::vector<manifest_entry>& entries) {
+  std::unordered_set<std::string_view> names(entries.size());
+  std::uint64_t bytes = 0;
+  for (const manifest_entry& each : entries) {
+    if (!names.insert(each.name).second) throw std::runtime_error("has the input " + printable(each.name) + " twice");
+    bytes += each.size;
+    if (bytes > std::numeric_limits<std::int64_t>::max()) throw std::runtime_error("has more than 2^63 bytes");
+  }
+}
+
 void check_header(const json& line, std::size_t entries) {
   if (line.at("schema") != manifest_schema) throw std::runtime_error("not a manifest of this version");
-  if (line.at("inputs").get<std::size_t>() != entries) {
+  if (size_in(line.at("inputs")) != entries) {
     throw std::runtime_error("the manifest has " + number_of(entries, "input") + " instead of " +
                              std::to_string(line.at("inputs").get<std::size_t>()));
   }
@@ -191,15 +236,29 @@ std::string text_of_manifest(const std::vector<manifest_entry>& entries, config:
 
 std::string identity_of_text(const std::string& text) { return hash_text(text); }
 
+// A file that is no manifest may have lines of any length.
 std::string text_of_manifest_file(const std::string& path) {
-  const std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  if (file) content << file.rdbuf();
-  if (!file || !content) {
+  constexpr std::size_t longest_line = std::size_t{16} << 20U;
+  constexpr std::size_t block = std::size_t{1} << 20U;
+  std::ifstream file(path, std::ios::binary);
+  const auto fail = [&] {
     throw std::runtime_error("cannot read the manifest " + printable(path) + ": " +
                              std::generic_category().message(errno));
+  };
+  if (!file) fail();
+  std::string text;
+  for (std::size_t line = 0, had = 0; file; had = text.size()) {
+    text.resize(had + block);
+    file.read(text.data() + had, static_cast<std::streamsize>(block));
+    text.resize(had + static_cast<std::size_t>(file.gcount()));
+    const std::size_t end = std::string_view(text).substr(had).rfind('\n');
+    if (end != std::string::npos) line = had + end + 1;
+    if (text.size() - line > longest_line) {
+      throw std::runtime_error(printable(path) + ": a line has more than 16 MiB; this is no manifest");
+    }
   }
-  return std::move(content).str();
+  if (file.bad()) fail();
+  return text;
 }
 
 manifest manifest_from(const std::string& text, const std::string& path) {
@@ -219,11 +278,13 @@ manifest manifest_from(const std::string& text, const std::string& path) {
     if (number == 0) throw std::runtime_error("the manifest is empty");
     check_header(header, made.entries.size());
     made.fingerprint = kind_in(header);
+    check_entries(made.entries);
   } catch (const json::exception&) {
     throw std::runtime_error(printable(path) + ":" + std::to_string(number) +
                              ": not a line of a manifest; make it again with gpuhist batch plan");
   } catch (const std::runtime_error& damage) {
-    throw std::runtime_error(printable(path) + ": " + damage.what() + "; make it again with gpuhist batch plan");
+    throw std::runtime_error(printable(path) + ":" + std::to_string(number) + ": " + damage.what() +
+                             "; make it again with gpuhist batch plan");
   }
   return made;
 }

@@ -1,5 +1,8 @@
 #include "pipeline/program/batch/unit_ledger.hpp"
 
+#include "pipeline/counts/packed_numbers.hpp"
+#include "pipeline/program/batch/job_planning.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -25,6 +28,7 @@ bool reads_units(const counting_plan& planned) {
 
 unit_ledger::unit_ledger(std::size_t entries, const plan& planned)
     : planned_(planned),
+      no_text_(no_text_of(planned)),
       is_used_(reads_units(planned) || planned.windows),
       records_(records_in_memory, planned.spilled_to),
       inputs_(is_used_ ? entries : 0),
@@ -35,7 +39,7 @@ unit_ledger::unit_ledger(std::size_t entries, const plan& planned)
 bool unit_ledger::add(std::string_view record, std::uint32_t source) {
   if (is_sync_record(record)) return true;
   if (!is_input_units(record)) return false;
-  keep(record, unpacked_input_units(record, planned_.partition.classes), source);
+  keep(record, unpacked_input_units(record, no_text_), source);
   return true;
 }
 
@@ -49,16 +53,15 @@ void unit_ledger::keep(std::string_view record, const input_units& content, std:
     end_of_windows_ = std::max(end_of_windows_, content.window_lines.end());
   }
   const auto [entry, part] = content.of;
-  if (is_finished_.at(entry)) return;
+  if (entry >= is_finished_.size()) throw unpack_error("its input is not in the manifest, or has no units");
+  if (is_finished_[entry]) return;
   const location kept{
       .offset = records_.append(record), .bytes = static_cast<std::uint32_t>(record.size()), .source = source};
   if (part == 0) {
     inputs_[entry] = kept;
     return;
   }
-  std::vector<location>& members = members_[entry];
-  if (members.size() < part) members.resize(part);
-  members[part - 1] = kept;
+  members_[entry].emplace_back(part, kept);
 }
 
 void unit_ledger::finish(std::uint64_t entry) {
@@ -67,7 +70,8 @@ void unit_ledger::finish(std::uint64_t entry) {
   sum_up(inputs_[entry]);
   const auto members = members_.find(entry);
   if (members == members_.end()) return;
-  for (const location& each : members->second) sum_up(each);
+  keep_last(members->second);
+  for (const auto& [part, at] : members->second) sum_up(at);
 }
 
 void unit_ledger::refuse(std::uint64_t entry) {
@@ -86,7 +90,7 @@ void unit_ledger::sum_up(const location& found) {
 }
 
 input_units unit_ledger::at(const location& from) const {
-  return unpacked_input_units(records_.read(from.offset, from.bytes), planned_.partition.classes);
+  return unpacked_input_units(records_.read(from.offset, from.bytes), no_text_);
 }
 
 void unit_ledger::for_each(std::uint64_t entry,
@@ -95,9 +99,7 @@ void unit_ledger::for_each(std::uint64_t entry,
   if (inputs_[entry].bytes > 0) use(at(inputs_[entry]), inputs_[entry].source);
   const auto members = members_.find(entry);
   if (members == members_.end()) return;
-  for (const location& each : members->second) {
-    if (each.bytes > 0) use(at(each), each.source);
-  }
+  for (const auto& [part, kept] : members->second) use(at(kept), kept.source);
 }
 
 }  // namespace gpuhist::pipeline

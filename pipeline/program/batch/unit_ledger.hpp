@@ -20,7 +20,7 @@
 
 namespace gpuhist::pipeline {
 
-/// One thread. Memory: 16 bytes for each input of the manifest and for each member of an archive, and the units of the
+/// One thread. Memory: 16 bytes for each input of the manifest, 24 for each member of an archive, and the units of the
 /// ranking; the rest is in a temporary file.
 class unit_ledger {
  public:
@@ -32,6 +32,7 @@ class unit_ledger {
 
   /// Takes a record of the journal if it is one of units; replaces an earlier one of the same input or member, which
   /// was not finished. `source`: the journal that has it. Returns whether it is one, or a record of synchronization.
+  /// Throws unpack_error.
   bool add(std::string_view record, std::uint32_t source = 0);
   void add(const input_units& record, std::uint32_t source = 0);
 
@@ -64,12 +65,14 @@ class unit_ledger {
   [[nodiscard]] input_units at(const location& from) const;
 
   const plan& planned_;
+  const gpu::tally no_text_;
   const bool is_used_;
   spilled_bytes records_;
-  std::vector<location> inputs_;                                      // by entry; empty if not used
-  std::unordered_map<std::uint64_t, std::vector<location>> members_;  // by entry, then by position
-  std::vector<bool> is_finished_;                                     // by entry
-  std::optional<units::unit_findings> sum_;                           // nothing: no units are recorded
+  std::vector<location> inputs_;  // by entry; empty if not used
+  // by entry: positions in the archive, and records; of equal positions the last one counts
+  std::unordered_map<std::uint64_t, std::vector<std::pair<std::uint32_t, location>>> members_;
+  std::vector<bool> is_finished_;            // by entry
+  std::optional<units::unit_findings> sum_;  // nothing: no units are recorded
   std::uint64_t end_of_units_ = 0;
   std::uint64_t end_of_windows_ = 0;
 };
