@@ -104,12 +104,14 @@ constexpr std::array rows = {
           o.input_format =
               parse_text(v, "give auto, raw, zstd, gzip, xz, lzma, lzip, bzip2, lz4, compress, tar, zip, 7z or cpio");
         }},
-    option_row{inputs, "--zstd-dictionary", "FILE", value_kind::file, "", reading_runs | batch_runs, rare,
-               "dictionary of the zstd archives",
-               "Decompresses zstd archives with this dictionary ('zstd -D', 'zstd --train'). Frames name their "
-               "dictionary by a number; a frame that needs another dictionary is an error of its input. Default: none.",
-               "gpuhist --zstd-dictionary logs.dict small/*.zst",
-               [](options& o, value v) { o.zstd_dictionary = parse_text(v, "give the path of a dictionary"); }},
+    option_row{
+        inputs, "--zstd-dictionary", "FILE", value_kind::file, "", reading_runs | batch_runs, rare,
+        "dictionary of the zstd archives",
+        "Decompresses zstd archives with this dictionary ('zstd -D', 'zstd --train'), or with that in the first "
+        "frame of this .warc.zst file. Frames name their dictionary by a number; a frame that needs another one is "
+        "an error of its input. A .warc.zst file with its own dictionary needs no option. Default: none.",
+        "gpuhist --zstd-dictionary logs.dict small/*.zst",
+        [](options& o, value v) { o.zstd_dictionary = parse_text(v, "give the path of a dictionary"); }},
     option_row{
         inputs, "--max-output", "SIZE", value_kind::size, "", text_runs | batch_runs, rare,
         "stop at archives that decompress to more",

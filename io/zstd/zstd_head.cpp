@@ -3,6 +3,7 @@
 #include "io/frame_magic.hpp"
 
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
 #include <array>
@@ -23,7 +24,10 @@ bool begins_with(std::span<const std::byte> bytes, std::uint32_t magic) {
 }  // namespace
 
 zstd_head::zstd_head(std::span<const std::byte> content, std::string name) {
-  if (begins_with(content, dictionary_magic)) return set(content, std::move(name));
+  if (begins_with(content, dictionary_magic)) {
+    set(content, std::move(name));
+    return;
+  }
   if (!begins_with(content, zstd_magic)) return;
   const unsigned long long stated = ::ZSTD_getFrameContentSize(content.data(), content.size());
   if (stated == ZSTD_CONTENTSIZE_ERROR) {
@@ -33,7 +37,7 @@ zstd_head::zstd_head(std::span<const std::byte> content, std::string name) {
   std::vector<std::byte> text(std::min<unsigned long long>(stated, max_bytes));  // the size may be unknown: the largest
   const std::size_t size = ::ZSTD_decompress(text.data(), text.size(), content.data(), content.size());
   if (::ZSTD_isError(size) != 0) {
-    fault_ = stated > max_bytes ? too_large : damaged;
+    fault_ = ::ZSTD_getErrorCode(size) == ZSTD_error_dstSize_tooSmall ? too_large : damaged;
     return;
   }
   const auto unpacked = std::span(text).first(size);

@@ -1,5 +1,6 @@
 """zstd: the text in all kinds of archives and frames is counted exactly."""
 
+import itertools
 import json
 import random
 import re
@@ -119,6 +120,11 @@ class Archives(CommandTest):
         self.assertIs(ended.result["complete"], False)
         self.assert_counts(ended.result, b"hello")
 
+    def run_anew(self, *arguments, engine):
+        shutil.rmtree(self.folder / "out", ignore_errors=True)
+        (self.folder / "repacked").unlink(missing_ok=True)
+        return run(*arguments, engine=engine)
+
     def test_the_memory_limit_that_a_message_names_is_sufficient(self):
         data = text(100_000)
         path = self.file("RC.zst", subprocess.run(["zstd", "-q", "--long=31", "-c"], input=data, stdout=subprocess.PIPE, check=True).stdout)
@@ -131,15 +137,13 @@ class Archives(CommandTest):
         ):
             with self.subTest(command=command):
                 engine = None if command[0] in ("filter", "repack") else ENGINE
-                refused = run(*command, path, engine=engine)
+                refused = self.run_anew(*command, path, engine=engine)
                 self.assertEqual(refused.status, 1)
                 (named,) = re.findall(r"give --memory-limit (\d+MiB) or more, or --memory-limit none,", refused.stderr)
                 limited = [each for each in command if each not in ("--memory-limit", "256MiB")]
                 for limit in (named, "none"):
-                    ended = run(*limited, "--memory-limit", limit, path, engine=engine)
+                    ended = self.run_anew(*limited, "--memory-limit", limit, path, engine=engine)
                     self.assertEqual(ended.status, 0, ended)
-                    for each in (out, self.folder / "repacked"):
-                        shutil.rmtree(each) if each.is_dir() else each.unlink(missing_ok=True)
         for options in ((), ("--no-memory-limit",), ("--memory-limit", "none", "--no-memory-limit")):
             self.assertEqual(run(*options, path).status, 1)
         self.assert_counted(run(*JSON, "--no-memory-limit", "--memory-limit", "none", path), data)
@@ -203,18 +207,18 @@ class Dictionaries(CommandTest):
             options: subprocess.run(["zstd", "-q", "-c", "-D", dictionary, *options, *records], stdout=subprocess.PIPE, check=True).stdout
             for options in ((), ("--no-check",), ("--no-dictID",), ("-19",))
         }
-        for options, encoded in frames.items():
-            for payload in (dictionary.read_bytes(), zstd(dictionary.read_bytes()), zstd(dictionary.read_bytes(), "--no-content-size")):
-                whole = self.own(payload) + encoded + skippable(b"more") + zstd(long, "-D", str(dictionary), *options)
-                path = self.file("a.warc.zst", whole)
-                self.assertEqual(subprocess.run(["zstd", "-dc", "-D", dictionary, path], stdout=subprocess.PIPE, check=True).stdout, data + long)
-                for threads in ("1", "3"):
-                    for arguments in ((path,), ("--chunk-size", "999", path), ("--zstd-dictionary", path, path), ("--zstd-dictionary", self.dictionaries[1], path)):
-                        with self.subTest(options=options, arguments=arguments, threads=threads):
-                            self.assert_counted(run(*JSON, "-T", threads, *arguments), data + long)
-                    self.assert_counted(run(*JSON, "-T", threads, stdin_bytes=whole), data + long)
-                    filtered = run("filter", "--keep-if", "bytes > 0", "-T", threads, path, engine=None)
-                    self.assertEqual((filtered.status, filtered.stdout == data + long), (0, True))
+        payloads = (dictionary.read_bytes(), zstd(dictionary.read_bytes()), subprocess.run(["zstd", "-q", "-c", dictionary], stdout=subprocess.PIPE, check=True).stdout)
+        for (options, encoded), payload in zip(frames.items(), itertools.cycle(payloads)):
+            whole = self.own(payload) + encoded + skippable(b"more") + zstd(long, "-D", str(dictionary), *options)
+            path = self.file("a.warc.zst", whole)
+            self.assertEqual(subprocess.run(["zstd", "-dc", "-D", dictionary, path], stdout=subprocess.PIPE, check=True).stdout, data + long)
+            for threads in ("1", "3"):
+                for arguments in ((path,), ("--chunk-size", "999", path), ("--zstd-dictionary", path, path), ("--zstd-dictionary", self.dictionaries[1], path)):
+                    with self.subTest(options=options, arguments=arguments, threads=threads):
+                        self.assert_counted(run(*JSON, "-T", threads, *arguments), data + long)
+                self.assert_counted(run(*JSON, "-T", threads, stdin_bytes=whole), data + long)
+                filtered = run("filter", "--keep-if", "bytes > 0", "-T", threads, path, engine=None)
+                self.assertEqual((filtered.status, filtered.stdout == data + long), (0, True))
         archive = self.file("a.tar", tar({"a.warc.zst": whole, "b.zst": whole}))
         self.assert_counted(run(*JSON, archive), (data + long) * 2)
         in_frames = self.file("a.tar.zst", self.own(payload) + b"".join(zstd(tar({"a": long})[at : at + 50_000], "-D", str(dictionary)) for at in range(0, 610_000, 50_000)))
@@ -230,7 +234,7 @@ class Dictionaries(CommandTest):
         parts = [text(100_000, number) for number in range(6)]
         frames = [zstd(each, "-D", str(dictionary), "--check") for each in parts]
         for hurt in ({0}, {2}, {5}, {1, 2}):
-            for at in (-1, 5):  # the checksum, or the header
+            for at in (-1, 5, 9):  # the checksum, the window, the size of a block
                 damaged = [self.flipped(each, at) if number in hurt else each for number, each in enumerate(frames)]
                 whole = self.own(dictionary.read_bytes()) + b"".join(damaged)
                 expected = b"".join(each for number, each in enumerate(parts) if number not in hurt)

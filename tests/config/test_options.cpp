@@ -1,5 +1,6 @@
 // The command line: good and bad values of every option, and the difference between options and inputs.
 #include "config/options.hpp"
+#include "config/size.hpp"
 #include "config/usage_error.hpp"
 #include "tests/support/usage_errors.hpp"
 
@@ -81,6 +82,7 @@ TEST_CASE("every option has its effect, in each of its spellings") {
   CHECK(typed({"--slots", "2"}).slots == 2U);
   CHECK(typed({"--slots", "65536"}).slots == 65536U);
   CHECK(typed({"--memory-limit", "2GB"}).memory_limit == 2000000000U);
+  CHECK(typed({"--memory-limit", "none"}).memory_limit == gpuhist::config::no_memory_limit);
   CHECK(typed({"--label", "a b"}).label == "a b");
   CHECK(typed({"--format", "json"}).format == "json");
   CHECK(typed({"-o", "x"}).output == "x");
@@ -199,7 +201,7 @@ TEST_CASE("the error of a bad value is one line with the option, the error and t
       {{"--chunk-size", "4Q"}, "--chunk-size: \"4Q\" is not a size; good forms are 65536, 64K (= 64KiB), 16MiB, 1GB"},
       {{"--memory-limit", "lots"},
        "--memory-limit: \"lots\" is not a size; good forms are 65536, 64K (= 64KiB), 16MiB, 1GB"},
-      {{"--memory-limit", "0"}, "--memory-limit: 0 is not a valid limit; give a size such as 512MiB or 2GiB"},
+      {{"--memory-limit", "0"}, "--memory-limit: 0 is not a valid limit; give a size such as 512MiB or 2GiB, or none"},
       {{"-b", "letters,,bytes"},
        "--buckets: a name is missing in \"letters,,bytes\"; give names separated by commas, as letters,bytes"},
       {{"-b", ""}, "--buckets: a name is missing in \"\"; give names separated by commas, as letters,bytes"},
