@@ -194,6 +194,9 @@ struct options {
   bool force = false;            ///< replace the file at --output (repack), the outputs in --output-dir (filter)
   bool resume = false;           ///< filter: inputs whose output in output_dir is complete are skipped
 
+  /// The values of each option that was given, in their order, as typed, by its key ("buckets").
+  std::map<std::string, std::vector<std::string>, std::less<>> given;
+
   /// The place of each option that was not given on the command line: "--threads" -> "GPUHIST_THREADS", "job.toml:3:
   /// threads".
   std::map<std::string, std::string, std::less<>> origins;

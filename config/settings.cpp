@@ -50,6 +50,7 @@ options resolve(command selected, std::span<const settings> levels) {
     if (level == nullptr) continue;
     for (const setting* const each : values_in(*level, row)) {
       apply(*each, result);
+      if (row.is_setting() && !each->unset) result.given[std::string(row.key())].push_back(each->value);
       if (!each->origin.empty()) result.origins.emplace(row.long_name(), each->origin);
     }
   }

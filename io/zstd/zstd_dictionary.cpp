@@ -1,5 +1,7 @@
 #include "io/zstd/zstd_dictionary.hpp"
 
+#define XXH_INLINE_ALL  // no library has to be linked
+#include <xxhash.h>
 #include <zstd.h>
 
 #include <cerrno>
@@ -25,6 +27,7 @@ zstd_dictionary::zstd_dictionary(std::string name, std::span<const std::byte> co
   prepared_.reset(ZSTD_createDDict(content.data(), content.size()));
   if (prepared_ == nullptr) throw std::invalid_argument("is a damaged zstd dictionary");
   id_ = ZSTD_getDictID_fromDDict(prepared_.get());
+  content_hash_ = XXH3_64bits(content.data(), content.size());
 }
 
 std::shared_ptr<const zstd_dictionary> load_zstd_dictionary(const std::string& path) {

@@ -24,6 +24,9 @@ class zstd_dictionary {
   /// The ID by which frames refer to it; 0 for raw content, to which they cannot refer.
   [[nodiscard]] std::uint32_t id() const { return id_; }
 
+  /// XXH3 of the content.
+  [[nodiscard]] std::uint64_t content_hash() const { return content_hash_; }
+
   [[nodiscard]] const ZSTD_DDict_s* get() const { return prepared_.get(); }
 
  private:
@@ -34,6 +37,7 @@ class zstd_dictionary {
   std::string name_;
   std::unique_ptr<ZSTD_DDict_s, deleter> prepared_;
   std::uint32_t id_ = 0;
+  std::uint64_t content_hash_ = 0;
 };
 
 /// Loads a dictionary from a file of at most 512 MiB. Throws std::system_error, std::invalid_argument, std::bad_alloc.

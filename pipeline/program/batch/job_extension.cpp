@@ -55,9 +55,7 @@ void remove_successor(const fs::path& file) {
 std::string manifest_of_state(const job_folder& folder) {
   const io::descriptor file(::open(folder.journal_file().c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (!file) return {};
-  std::string header;
-  read_journal(file.get(), [&](const std::string& found) { header = found; }, [](std::string_view) {});
-  const std::optional<job_identity> identity = identity_in(header);
+  const std::optional<job_identity> identity = identity_in(header_in(file.get()));
   return identity ? identity->manifest : std::string();
 }
 
@@ -78,10 +76,10 @@ class journal_copy {
     }
   }
 
-  void write(const std::string& header) {
+  void write(const job_identity& job) {
     constexpr std::uint64_t written_together = 64;
     remove_successor(path_);
-    job_journal to(successor_of(path_), header, [](std::string_view) {});
+    job_journal to(successor_of(path_), job, [](std::string_view) {});
     std::uint64_t records = 0;
     read_journal(
         from_.get(), [](const std::string&) {},
@@ -174,10 +172,7 @@ std::vector<entry_progress> read_progress(const job_folder& folder, const plan& 
   if (!file) return made;
   job_ledger ledger(inputs.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
   const auto check = [&](const std::string& header) {
-    if (header == header_of(identity_of(typed, inputs.identity, shard))) return;
-    throw std::runtime_error(
-        printable(folder.journal_file().string()) +
-        ": this state is of another job; give the options of the first run, or another --output-dir");
+    refuse_other_job(folder.journal_file().string(), header, identity_of(planned, typed, inputs.identity, shard));
   };
   read_journal(file.get(), check, adding_to(ledger));
   for (std::size_t i = 0; i < made.size(); ++i) made[i] = progress_in(ledger, i);
@@ -193,9 +188,9 @@ void settle_extension(const job_folder& folder) {
 extended_job extend_job(const job_folder& folder, const plan& planned, const config::options& typed,
                         const manifest& old, planned_entries found) {
   job_ledger ledger(old.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
-  const job_identity identity = identity_of(typed, old.identity, {});
+  const job_identity identity = identity_of(planned, typed, old.identity, {});
   // refuses the state of another job, and removes what follows the valid records
-  const job_journal checked(folder.journal_file(), header_of(identity), adding_to(ledger));
+  const job_journal checked(folder.journal_file(), identity, adding_to(ledger));
   const auto progress_of = [&](std::size_t entry) { return progress_in(ledger, entry); };
   extended_job made;
   made.changes = extend(old, progress_of, std::move(found),
@@ -204,7 +199,7 @@ extended_job extend_job(const job_folder& folder, const plan& planned, const con
   if (made.inputs.identity != old.identity) {
     write_next_manifest(folder, text_of_manifest(made.inputs.entries, old.fingerprint));
     journal_copy(folder, made.changes.entries, old.entries.size(), planned)
-        .write(header_of(identity_of(typed, made.inputs.identity, {})));
+        .write(identity_of(planned, typed, made.inputs.identity, {}));
     replace(folder.journal_file());  // from here on, the new manifest is that of the job
     replace(folder.manifest_file());
   }

@@ -1,9 +1,12 @@
 #include "pipeline/program/batch/job_folder.hpp"
 
+#include "io/descriptor.hpp"
 #include "io/synchronize.hpp"
+#include "pipeline/program/batch/job_journal.hpp"
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/output/destination.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -96,8 +99,17 @@ void job_folder::publish_lines(const fs::path& part, lines_of which) const {
   }
 }
 
+fs::path job_folder::part_file() const { return path_ / "parts" / name_of_shard(shard_); }
+
+void job_folder::refuse_other_part(const job_identity& job) const {
+  const io::descriptor file(::open(part_file().c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (!file && errno == ENOENT) return;
+  if (!file) throw std::system_error(errno, std::system_category(), "cannot read " + printable(part_file().string()));
+  refuse_other_job(part_file().string(), header_in(file.get()), job);
+}
+
 void job_folder::publish() const {
-  const fs::path part = path_ / "parts" / name_of_shard(shard_);
+  const fs::path part = part_file();
   std::error_code ignored;
   if (!fs::exists(part, ignored)) {
     publish_lines(part, lines_of::units);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "config/options.hpp"
+#include "pipeline/program/batch/job_identity.hpp"
 #include "pipeline/program/batch/manifest.hpp"
 
 #include <filesystem>
@@ -40,6 +41,9 @@ class job_folder {
   /// one, destination_error.
   void keep_manifest(const std::string& text) const;
 
+  /// Throws std::runtime_error if the published state of this shard is of another job.
+  void refuse_other_part(const job_identity& job) const;
+
   /// Publishes the state of the shard by a link, whose name is then on disk. If it was published before, nothing
   /// changes. Throws destination_error. Precondition: the state is on disk.
   void publish() const;
@@ -48,6 +52,7 @@ class job_folder {
   [[nodiscard]] std::vector<std::filesystem::path> parts() const;
 
  private:
+  [[nodiscard]] std::filesystem::path part_file() const;
   void publish_lines(const std::filesystem::path& part, lines_of which) const;
 
   std::filesystem::path path_;

@@ -1,149 +1,245 @@
 #include "pipeline/program/batch/job_identity.hpp"
 
+#include "config/settings.hpp"
+#include "config/usage_error.hpp"
+#include "pipeline/program/batch/checksum.hpp"
+#include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/formats/report_json_parts.hpp"
-
-#include <nlohmann/json.hpp>
+#include "pipeline/report/formats/text.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <exception>
+#include <set>
 #include <stdexcept>
-#include <string>
 #include <utility>
-#include <variant>
-#include <vector>
 
 namespace gpuhist::pipeline {
 namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr const char* state_schema = "gpuhist.state/2";
+constexpr const char* state_schema = "gpuhist.state/3";
 
-constexpr std::array names_of_measures = {"bytes", "lines", "milliseconds"};
-constexpr std::array names_of_units = {"line", "record", "bytes", "input", "window"};
+// What is no option, in messages.
+constexpr std::array names_of_counts = {
+    std::pair{"manifest", "the manifest"},
+    std::pair{"shard", "the shard"},
+    std::pair{"classes", "the classes of byte values (their number, hash)"},
+    std::pair{"pair-classes", "the classes of pairs (their number, hash)"},
+    std::pair{"line-limit", "--memory-limit, which determines the longest line of --jsonl-field, in bytes"},
+};
 
-// Only those that are given: jobs without units have the headers that they had before there were units.
-void add_units(json& out, const config::options& from) {
-  const auto extent = [](const config::window_extent& typed) {
-    return json{names_of_measures.at(static_cast<std::size_t>(typed.unit)), typed.amount};
-  };
-  if (from.each) out["each"] = {names_of_units.at(static_cast<std::size_t>(from.each->type)), from.each->bytes};
-  if (from.delimiter) out["delimiter"] = static_cast<unsigned char>(*from.delimiter);
-  if (from.condition_of_units) out["where"] = *from.condition_of_units;
-  if (!from.presets.empty()) out["preset"] = from.presets;
-  if (from.top_units) out["top"] = {from.top_units->number, from.top_units->by};
-  if (from.distribution_of) out["distribution-of"] = *from.distribution_of;
-  if (from.jsonl_field) out["jsonl-field"] = *from.jsonl_field;
-  if (from.window) out["window"] = extent(*from.window);
-  if (from.step) out["step"] = extent(*from.step);
-  if (from.per_input) out["per-input"] = true;
-  if (from.baseline && std::holds_alternative<config::previous_windows>(*from.baseline)) {
-    out["previous-windows"] = std::get<config::previous_windows>(*from.baseline).number;
-  }
+// Needed for reading, but not for adding what was read.
+constexpr std::array of_reading = {"zstd-dictionary", "line-limit", "trust-names"};
+
+// Options that do not determine counts, of groups with others that do. (A needless one would only lengthen messages.)
+constexpr std::array<std::string_view, 10> other_options = {"files-from",      "null",   "include", "exclude",
+                                                            "follow-symlinks", "format", "output",  "output-dir",
+                                                            "progress",        "quiet"};
+
+bool is_recorded(std::string_view key) {
+  constexpr std::array<std::string_view, 4> groups = {"Inputs", "Counting", "Measures", "Output"};
+  const auto is_in = [](const auto& all, std::string_view name) { return std::ranges::find(all, name) != all.end(); };
+  const config::option_row* const row = config::find_option("--" + std::string(key), config::command::batch);
+  return row != nullptr && is_in(groups, row->group) && !is_in(other_options, key);
 }
 
-template <std::size_t Number>
-std::size_t position_of(const std::string& name, const std::array<const char*, Number>& names) {
-  const auto found = std::ranges::find(names, name);
-  if (found == names.end()) throw std::invalid_argument("a name of another version");
-  return static_cast<std::size_t>(found - names.begin());
+// Raw bytes, as in the definition of a bucket, are kept.
+json text_as_json(const std::string& text) { return is_utf8(text) ? json(text) : json{{"base64", base64(text)}}; }
+
+std::string text_in(const json& from) {
+  return from.is_string() ? from.get<std::string>() : from_base64(from.at("base64").get<std::string>()).value();
 }
 
-config::window_extent extent_in(const json& from) {
-  using measure = config::window_extent::measure;
-  return {.unit = static_cast<measure>(position_of(from.at(0).get<std::string>(), names_of_measures)),
-          .amount = from.at(1).get<std::uint64_t>()};
+template <typename Classes>
+json classes_as_json(const Classes& counted) {
+  return {counted.classes,
+          hash_text({reinterpret_cast<const char*>(counted.class_of.data()), counted.class_of.size()})};
 }
 
-void take_units(const json& from, config::options& to) {
-  if (from.contains("each")) {
-    using kind = config::unit_extent::kind;
-    to.each = {.type = static_cast<kind>(position_of(from["each"].at(0).get<std::string>(), names_of_units)),
-               .bytes = from["each"].at(1).get<std::uint64_t>()};
+// Names and members of buckets, also of those that a preset defines.
+json schemes_as_json(const std::vector<scheme_view>& schemes) {
+  json made = json::array();
+  for (const scheme_view& each : schemes) {
+    std::string content;
+    for (const std::string& bucket : each.scheme.buckets) content += bucket + '\0';
+    for (const std::uint16_t bucket : each.scheme.bucket_of) content += std::to_string(bucket) + ' ';
+    made.push_back({text_as_json(each.scheme.name), hash_text(content)});
   }
-  if (from.contains("delimiter")) to.delimiter = static_cast<char>(from["delimiter"].get<unsigned char>());
-  if (from.contains("where")) to.condition_of_units = from["where"].get<std::string>();
-  if (from.contains("preset")) to.presets = from["preset"].get<std::vector<std::string>>();
-  if (from.contains("top")) {
-    to.top_units = {.number = from["top"].at(0).get<unsigned>(), .by = from["top"].at(1).get<std::string>()};
-  }
-  if (from.contains("distribution-of")) to.distribution_of = from["distribution-of"].get<std::string>();
-  if (from.contains("jsonl-field")) to.jsonl_field = from["jsonl-field"].get<std::string>();
-  if (from.contains("window")) to.window = extent_in(from["window"]);
-  if (from.contains("step")) to.step = extent_in(from["step"]);
-  to.per_input = from.contains("per-input");
-  if (from.contains("previous-windows")) {
-    to.baseline = config::previous_windows{.number = from["previous-windows"].get<unsigned>()};
-  }
-}
-
-json options_as_json(const config::options& from) {
-  json out{{"buckets", from.buckets},
-           {"ignore-case", from.ignore_case},
-           {"byte-counts", from.byte_counts},
-           {"pairs", from.pairs},
-           {"utf8", from.utf8},
-           {"measures", from.measures},
-           {"count-unverified", from.count_unverified},
-           {"skip-damage", from.skip_damage},
-           {"input-format", from.input_format},
-           {"trust-names", from.trust_names}};
-  if (from.max_output) out["max-output"] = *from.max_output;
-  if (from.zstd_dictionary) out["zstd-dictionary"] = *from.zstd_dictionary;
-  add_units(out, from);
-  if (from.baseline && std::holds_alternative<std::string>(*from.baseline)) {
-    out["baseline"] = std::get<std::string>(*from.baseline);
-  }
-  return out;
-}
-
-config::options options_in(const json& from) {
-  config::options made;
-  made.buckets = from.at("buckets").get<std::vector<std::string>>();
-  made.ignore_case = from.at("ignore-case").get<bool>();
-  made.byte_counts = from.at("byte-counts").get<bool>();
-  made.pairs = from.at("pairs").get<bool>();
-  made.utf8 = from.at("utf8").get<bool>();
-  made.measures = from.at("measures").get<std::vector<std::string>>();
-  made.count_unverified = from.at("count-unverified").get<bool>();
-  made.skip_damage = from.at("skip-damage").get<bool>();
-  made.input_format = from.at("input-format").get<std::string>();
-  made.trust_names = from.at("trust-names").get<bool>();
-  if (from.contains("max-output")) made.max_output = from.at("max-output").get<std::uint64_t>();
-  if (from.contains("zstd-dictionary")) made.zstd_dictionary = from.at("zstd-dictionary").get<std::string>();
-  if (from.contains("baseline")) made.baseline = from.at("baseline").get<std::string>();
-  take_units(from, made);
   return made;
+}
+
+// A new member of the structures does not compile here until it is decided what it means for counts.
+void add_measuring(json& to, const measures::measuring& from) {
+  const auto& [asked, baseline, previous_windows, warning] = from;
+  if (!asked.empty()) to["measures"] = json::array();
+  for (const measures::measure* const each : asked) to["measures"].push_back(each->name);
+  if (baseline) {
+    to["baseline"] = hash_text({reinterpret_cast<const char*>(baseline->data()), sizeof *baseline});
+  } else if (previous_windows) {
+    to["baseline"] = *previous_windows;
+  }
+}
+
+void add_units(json& to, const units::unit_plan& from) {
+  const auto& [shape, each, field, where, filter, top, distribution, held_bytes] = from;
+  to["each"] = {each, static_cast<unsigned>(shape.delimiter), shape.bytes.value_or(0)};
+  if (field) {
+    to["jsonl-field"] = text_as_json(field->name);
+    to["line-limit"] = field->max_bytes;
+  }
+  if (where) to["where"] = text_as_json(where->text());
+  if (top) to["top"] = {top->number, text_as_json(top->by.text())};
+  if (distribution) to["distribution-of"] = text_as_json(distribution->text());
+}
+
+json windows_as_json(const window_shape& from) {
+  const auto& [unit, pane, window_panes, step_panes, per_input, interleaved, numbered_by_input] = from;
+  return {static_cast<unsigned>(unit), pane, window_panes, step_panes, per_input, interleaved, numbered_by_input};
+}
+
+json counts_of(const counting_plan& planned, const config::options& typed) {
+  json made{{"buckets", schemes_as_json(planned.schemes)}, {"classes", classes_as_json(planned.partition)}};
+  if (planned.pairs) made["pair-classes"] = classes_as_json(*planned.pairs);
+  if (planned.ignore_case) made["ignore-case"] = true;
+  if (planned.byte_counts) made["byte-counts"] = true;
+  if (planned.validates_utf8) made["utf8"] = true;
+  if (planned.count_unverified) made["count-unverified"] = true;
+  if (planned.skip_damage) made["skip-damage"] = true;
+  if (typed.trust_names) made["trust-names"] = true;
+  if (planned.forced_format != nullptr) made["input-format"] = planned.forced_format->name;
+  if (planned.max_output) made["max-output"] = *planned.max_output;
+  if (planned.dictionary) made["zstd-dictionary"] = planned.dictionary->content_hash();
+  add_measuring(made, planned.measuring);
+  if (planned.units) add_units(made, *planned.units);
+  if (planned.windows) made["window"] = windows_as_json(*planned.windows);
+  return made;
+}
+
+json given_as_json(const job_identity& job) {
+  json made = json::object();
+  for (const auto& [key, values] : job.given) {
+    for (const std::string& each : values) made[key].push_back(text_as_json(each));
+  }
+  return made;
+}
+
+json as_json(const job_identity& job) {
+  return {{"kind", "state"},
+          {"schema", state_schema},
+          {"manifest", job.manifest},
+          {"shard", {job.shard.number, job.shard.count}},
+          {"options", given_as_json(job)},
+          {"counts", job.counts}};
+}
+
+std::string value_of(const json& from, const std::string& name) {
+  const auto found = from.find(name);
+  return found == from.end() ? "not given" : printable(text_of(*found));
+}
+
+void add_differences(std::string& to, const json& recorded, const json& job, std::set<std::string>& named) {
+  std::set<std::string> names;
+  for (const json* const each : {&recorded, &job}) {
+    for (const auto& [name, value] : each->items()) names.insert(name);
+  }
+  for (const std::string& each : names) {
+    const std::string before = value_of(recorded, each);
+    const std::string now = value_of(job, each);
+    if (before == now || !named.insert(each).second) continue;
+    const auto* const known = std::ranges::find(names_of_counts, each, [](const auto& row) { return row.first; });
+    to += "\n  " + (known == names_of_counts.end() ? "--" + printable(each) : known->second) + ": " + before +
+          ", instead of " + now;
+  }
 }
 
 }  // namespace
 
-job_identity identity_of(const config::options& typed, std::string manifest, config::shard_choice shard) {
-  return {.manifest = std::move(manifest), .shard = shard, .options = options_in(options_as_json(typed))};
+job_identity identity_of(const counting_plan& planned, const config::options& typed, std::string manifest,
+                         config::shard_choice shard) {
+  job_identity made{
+      .manifest = std::move(manifest), .shard = shard, .counts = counts_of(planned, typed), .given = typed.given};
+  std::erase_if(made.given, [](const auto& each) { return !is_recorded(each.first); });
+  return made;
 }
 
-std::string header_of(const job_identity& job) {
-  const json out{{"kind", "state"},
-                 {"schema", state_schema},
-                 {"manifest", job.manifest},
-                 {"shard", {job.shard.number, job.shard.count}},
-                 {"options", options_as_json(job.options)}};
-  return text_of(out);
-}
+std::string header_of(const job_identity& job) { return text_of(as_json(job)); }
 
 std::optional<job_identity> identity_in(std::string_view header) {
   try {
     const json line = json::parse(header);
-    if (line.at("schema") != state_schema) return std::nullopt;
-    return job_identity{
+    if (line.at("schema") != state_schema || !line.at("counts").is_object()) return std::nullopt;
+    job_identity made{
         .manifest = line.at("manifest").get<std::string>(),
         .shard = {.number = line.at("shard").at(0).get<unsigned>(), .count = line.at("shard").at(1).get<unsigned>()},
-        .options = options_in(line.at("options"))};
+        .counts = line.at("counts"),
+        .given = {}};
+    for (const auto& [key, values] : line.at("options").items()) {
+      for (const json& each : values) made.given[key].push_back(text_in(each));
+    }
+    return made;
   } catch (const std::exception&) {  // of JSON, or a name of another version
     return std::nullopt;
   }
+}
+
+config::options options_of(const job_identity& job) {
+  config::settings level;
+  for (const auto& [key, values] : job.given) {
+    if (!is_recorded(key)) throw config::usage_error(key + ": not an option of a job");
+    const config::option_row* const row = config::find_option("--" + key, config::command::batch);
+    for (const std::string& each : values) level.push_back({.row = row, .value = each, .origin = {}});
+  }
+  return config::resolve(config::command::batch, std::array{level});
+}
+
+std::string differences(const job_identity& recorded, const job_identity& job) {
+  const json before = as_json(recorded);
+  const json now = as_json(job);
+  const auto is_same = [&](const char* field) { return text_of(before[field]) == text_of(now[field]); };
+  std::string made;
+  if (is_same("manifest") && is_same("shard") && is_same("counts")) return made;
+  std::set<std::string> named;
+  for (const char* const field : {"manifest", "shard"}) {
+    add_differences(made, json::object({{field, before[field]}}), json::object({{field, now[field]}}), named);
+  }
+  if (is_same("counts")) return made;
+  add_differences(made, before["options"], now["options"], named);
+  add_differences(made, before["counts"], now["counts"], named);
+  return made;
+}
+
+void refuse_other_job(const std::string& path, std::string_view header, const job_identity& job) {
+  const std::optional<job_identity> recorded = identity_in(header);
+  if (!recorded) {
+    throw std::runtime_error(printable(path) +
+                             ": this state is of another version of gpuhist, or damaged; finish the job with that "
+                             "version, or give another --output-dir");
+  }
+  const std::string found = differences(*recorded, job);
+  if (found.empty()) return;
+  throw std::runtime_error(printable(path) +
+                           ": this state is of another job; give the options of the first run, or another "
+                           "--output-dir; it has:" +
+                           found);
+}
+
+void refuse_other_plan(const std::string& path, const job_identity& recorded, const counting_plan& planned) {
+  job_identity known = recorded;
+  job_identity computed = recorded;
+  computed.counts = counts_of(planned, {});
+  for (const char* const each : of_reading) {
+    known.counts.erase(each);
+    computed.counts.erase(each);
+  }
+  const std::string found = differences(known, computed);
+  if (found.empty()) return;
+  throw std::runtime_error(printable(path) +
+                           ": cannot be merged: its options have another meaning here, because a file that they name "
+                           "differs, or the version of gpuhist; it has:" +
+                           found);
 }
 
 }  // namespace gpuhist::pipeline

@@ -1,28 +1,48 @@
-// What the results of a job depend on, as one line: the header of its journals. Results with the same header can be
-// added.
+// What the recorded counts of a job mean, as one line: the header of its journals. It is derived from the plan of the
+// run. Counts are added only if nothing in it differs.
 #pragma once
 
 #include "config/options.hpp"
+#include "pipeline/program/plan.hpp"
 
+#include <nlohmann/json.hpp>
+
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gpuhist::pipeline {
 
 struct job_identity {
-  std::string manifest;        ///< manifest::identity
-  config::shard_choice shard;  ///< 0 of 0: the whole manifest
-  config::options options;     ///< those that determine counts and their reports; all others have their defaults
+  std::string manifest;           ///< manifest::identity
+  config::shard_choice shard;     ///< 0 of 0: the whole manifest
+  nlohmann::ordered_json counts;  ///< by name, everything in the plan that determines counts and their reports
+  std::map<std::string, std::vector<std::string>, std::less<>> given;  ///< the options that led to it, as typed
 };
 
-/// The identity of a job with these options.
-job_identity identity_of(const config::options& typed, std::string manifest, config::shard_choice shard);
+/// The identity of a job with this plan, which `typed` led to.
+job_identity identity_of(const counting_plan& planned, const config::options& typed, std::string manifest,
+                         config::shard_choice shard);
 
 /// One line without its line end.
 std::string header_of(const job_identity& job);
 
 /// Nothing if the line is not a header of this version.
 std::optional<job_identity> identity_in(std::string_view header);
+
+/// The options that led to it. Throws config::usage_error: of another version.
+config::options options_of(const job_identity& job);
+
+/// A line for each difference that makes counts incompatible: "--fail-if: not given, instead of ["entropy > 7"]".
+/// Empty: there is none. Conditions may differ, as long as they need the same counts.
+std::string differences(const job_identity& recorded, const job_identity& job);
+
+/// Throws std::runtime_error with the differences if the file, which has this header, is not of the job.
+void refuse_other_job(const std::string& path, std::string_view header, const job_identity& job);
+
+/// The same for what a merge computes from the recorded options: not what only reading depends on.
+void refuse_other_plan(const std::string& path, const job_identity& recorded, const counting_plan& planned);
 
 }  // namespace gpuhist::pipeline

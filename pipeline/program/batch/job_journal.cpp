@@ -74,11 +74,14 @@ class record_input {
   std::size_t used_ = 0;
 };
 
+constexpr std::size_t longest_header = std::size_t{1} << 20U;
+
 }  // namespace
+
+std::string header_in(int file) { return std::string(record_input(file).take_line(longest_header).value_or("")); }
 
 journal_content read_journal(int file, const std::function<void(const std::string&)>& begin,
                              const std::function<void(std::string_view)>& use) {
-  constexpr std::size_t longest_header = std::size_t{1} << 20U;
   record_input from(file);
   journal_content made;
   if (const auto line = from.take_line(longest_header)) made.header = *line;
@@ -98,16 +101,16 @@ journal_content read_journal(int file, const std::function<void(const std::strin
   return made;
 }
 
-job_journal::job_journal(std::filesystem::path path, const std::string& header,
+job_journal::job_journal(std::filesystem::path path, const job_identity& job,
                          const std::function<void(std::string_view)>& use)
-    : path_(std::move(path)), seed_(checksum_of(header)), synchronized_(std::chrono::steady_clock::now()) {
+    : path_(std::move(path)), synchronized_(std::chrono::steady_clock::now()) {
   std::error_code error;
-  if (!std::filesystem::exists(path_, error)) create(header);
+  if (!std::filesystem::exists(path_, error)) create(header_of(job));
   file_ = io::descriptor(::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY));
   if (!file_) fail();
   // Besides the lock of the folder: if a network file system takes the locks of this run away, it refuses its writes.
   if (!lock_whole(file_.get(), F_OFD_SETLKW)) fail();
-  read(header, use);
+  read(job, use);
 }
 
 void job_journal::create(const std::string& header) const {
@@ -116,15 +119,11 @@ void job_journal::create(const std::string& header) const {
   made.commit();
 }
 
-void job_journal::read(const std::string& header, const std::function<void(std::string_view)>& use) {
-  const auto check = [&](const std::string& found) {
-    if (found == header) return;
-    throw std::runtime_error(printable(path_.string()) +
-                             ": this state is of another job: the manifest, the options, the shard or the version of "
-                             "gpuhist differ; give the options of the first run, or another --output-dir\n  state: " +
-                             (found.empty() ? "no header" : printable(found)) + "\n  job:   " + printable(header));
-  };
-  const journal_content content = read_journal(file_.get(), check, use);
+void job_journal::read(const job_identity& job, const std::function<void(std::string_view)>& use) {
+  const auto check = [&](const std::string& found) { refuse_other_job(path_.string(), found, job); };
+  journal_content content = read_journal(file_.get(), check, use);
+  header_ = std::move(content.header);
+  seed_ = checksum_of(header_);
   end_ = content.end;
   records_ = content.records;
   if (::ftruncate(file_.get(), static_cast<off_t>(end_)) != 0) fail();

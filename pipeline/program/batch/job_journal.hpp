@@ -3,6 +3,7 @@
 #pragma once
 
 #include "io/descriptor.hpp"
+#include "pipeline/program/batch/job_identity.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -25,6 +26,9 @@ struct journal_content {
 journal_content read_journal(int file, const std::function<void(const std::string&)>& begin,
                              const std::function<void(std::string_view)>& use);
 
+/// The header alone.
+std::string header_in(int file);
+
 /// What is written to the files of a job is synchronized after this time.
 constexpr std::chrono::seconds synchronized_every(2);
 
@@ -33,9 +37,11 @@ constexpr std::chrono::seconds synchronized_every(2);
 class job_journal {
  public:
   /// Opens the journal, or creates it: written under a temporary name, synced, renamed, the folder synced. Calls `use`
-  /// with each valid record. Throws std::runtime_error if its header differs, destination_error, std::system_error.
-  /// `header`: one line without line end.
-  job_journal(std::filesystem::path path, const std::string& header, const std::function<void(std::string_view)>& use);
+  /// with each valid record. Throws std::runtime_error if it is of another job, destination_error, std::system_error.
+  job_journal(std::filesystem::path path, const job_identity& job, const std::function<void(std::string_view)>& use);
+
+  /// The header: that of the run that created it.
+  [[nodiscard]] const std::string& header() const { return header_; }
 
   /// The size of a record in the file.
   [[nodiscard]] static std::uint64_t bytes_of_record(std::string_view record);
@@ -52,11 +58,12 @@ class job_journal {
 
  private:
   void create(const std::string& header) const;
-  void read(const std::string& header, const std::function<void(std::string_view)>& use);
+  void read(const job_identity& job, const std::function<void(std::string_view)>& use);
   [[noreturn]] void fail() const;
 
   std::filesystem::path path_;
   io::descriptor file_;
+  std::string header_;
   std::string held_;
   std::uint64_t end_ = 0;      // of the valid records
   std::uint64_t records_ = 0;  // the seed of the next checksum, so that records cannot be exchanged

@@ -156,9 +156,9 @@ void add_error(input_report& to, const input_report& next, const manifest_entry&
 
 }  // namespace
 
-bool may_divide(const config::options& typed) {
-  const bool finds_more_than_counts = typed.pairs || typed.utf8 || typed.each || typed.window;
-  return !finds_more_than_counts && !typed.max_output;
+bool may_divide(const counting_plan& planned) {
+  const bool finds_more_than_counts = planned.pairs || planned.validates_utf8 || planned.units || planned.windows;
+  return !finds_more_than_counts && !planned.max_output;
 }
 
 job_division divide(const manifest& inputs, unsigned shards, bool may_divide) {

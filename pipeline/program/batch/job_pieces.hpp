@@ -7,8 +7,8 @@
 //     shard 3    |     | piece  |                       | c |
 #pragma once
 
-#include "config/options.hpp"
 #include "pipeline/counts/input_report.hpp"
+#include "pipeline/library/counting_plan.hpp"
 #include "pipeline/program/batch/job_ledger.hpp"
 #include "pipeline/program/batch/manifest.hpp"
 
@@ -23,9 +23,9 @@ struct job_division {
   std::vector<std::vector<std::size_t>> of_shard;  ///< the entries in `pieces` of each shard, in order
 };
 
-/// Whether files are divided in a job with these options: not if text at the ends of pieces belongs together, or if a
+/// Whether files are divided in a job with this plan: not if text at the ends of pieces belongs together, or if a
 /// limit is one of the whole input.
-bool may_divide(const config::options& typed);
+bool may_divide(const counting_plan& planned);
 
 /// Every process computes the same division. Inputs that are not divided: the largest first, each to the shard with the
 /// least bytes so far. Then the others, whose pieces fill the shards. A shard has at most one piece of a file.

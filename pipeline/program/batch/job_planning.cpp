@@ -177,6 +177,20 @@ config::options options_of_job(const config::options& typed) {
   return made;
 }
 
+plan plan_of_run(const config::options& typed) {
+  config::options made = typed;
+  made.inputs.clear();
+  made.files_from.reset();
+  made.null = false;
+  made.recursive = true;
+  made.output.reset();
+  made.format = "jsonl";
+  made.stats = true;  // job.json names the GPU
+  plan planned = make_plan(made);
+  if (planned.windows) planned.windows->numbered_by_input = true;
+  return planned;
+}
+
 gpu::tally no_text_of(const counting_plan& planned) {
   const gpu::row_layout layout{planned.partition, planned.pairs};
   return gpu::tally(planned.partition.classes, layout.pair_columns());

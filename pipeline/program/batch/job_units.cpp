@@ -141,12 +141,18 @@ struct unsure_records {
   bool is_of_job = false;
 };
 
-unsure_records find_unsure(int journal, const std::string& header, std::size_t classes) {
+unsure_records find_unsure(int journal, const job_identity& job, std::size_t classes) {
   unsure_records found;
-  std::uint64_t offset = header.size() + 1;
+  std::uint64_t offset = 0;
   read_journal(
-      journal, [&](const std::string& has) { found.is_of_job = has == header; },
+      journal,
+      [&](const std::string& header) {
+        const std::optional<job_identity> recorded = identity_in(header);
+        found.is_of_job = recorded && differences(*recorded, job).empty();
+        offset = header.size() + 1;
+      },
       [&](std::string_view record) {
+        if (!found.is_of_job) return;
         if (is_sync_record(record)) found.all.clear();
         if (is_input_units(record))
           found.all.push_back({.offset = offset, .units = unpacked_input_units(record, classes)});
@@ -161,12 +167,12 @@ bool is_intact(const job_folder& folder, lines_of which, const line_extents& lin
 
 }  // namespace
 
-void remove_records_without_lines(const job_folder& folder, const std::string& header, const plan& planned) {
+void remove_records_without_lines(const job_folder& folder, const job_identity& job, const plan& planned) {
   if (!reads_units(planned) && !planned.windows) return;
   const std::filesystem::path path = folder.journal_file();
   const io::descriptor journal(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY));
   if (!journal) return;
-  const unsure_records unsure = find_unsure(journal.get(), header, planned.partition.classes);
+  const unsure_records unsure = find_unsure(journal.get(), job, planned.partition.classes);
   if (!unsure.is_of_job) return;
   for (const recorded_lines& each : unsure.all) {
     if (is_intact(folder, lines_of::units, each.units.unit_lines) &&

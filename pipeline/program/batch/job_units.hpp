@@ -62,8 +62,8 @@ class job_units {
 };
 
 /// After a power failure, lines may be missing that the end of the journal names. Removes these records and those after
-/// them. To be called before the journal is opened. Does nothing if the journal has another header, or does not exist.
+/// them. To be called before the journal is opened. Does nothing if the journal is of another job, or does not exist.
 /// Throws std::system_error, destination_error.
-void remove_records_without_lines(const job_folder& folder, const std::string& header, const plan& planned);
+void remove_records_without_lines(const job_folder& folder, const job_identity& job, const plan& planned);
 
 }  // namespace gpuhist::pipeline

@@ -152,21 +152,6 @@ found_manifest find_manifest(const config::options& typed, const job_folder& fol
   return found;
 }
 
-// The options of a run over a manifest, which replaces the inputs.
-plan plan_of_run(const config::options& typed) {
-  config::options made = typed;
-  made.inputs.clear();
-  made.files_from.reset();
-  made.null = false;
-  made.recursive = true;
-  made.output.reset();
-  made.format = "jsonl";
-  made.stats = true;  // job.json names the GPU
-  plan planned = make_plan(made);
-  if (planned.windows) planned.windows->numbered_by_input = true;
-  return planned;
-}
-
 // A condition is one of a whole input.
 void check_division(const config::options& typed, const job_division& division) {
   if (typed.fail_if.empty() && typed.alert_if.empty()) return;
@@ -179,8 +164,9 @@ void check_division(const config::options& typed, const job_division& division) 
   }
 }
 
-job_division divide(const config::options& typed, const manifest& inputs, config::shard_choice shard) {
-  job_division made = divide(inputs, shard.count, may_divide(typed));
+job_division divide(const plan& planned, const config::options& typed, const manifest& inputs,
+                    config::shard_choice shard) {
+  job_division made = divide(inputs, shard.count, may_divide(planned));
   check_division(typed, made);
   return made;
 }
@@ -227,7 +213,7 @@ ending print_plan(const config::options& typed, config::shard_choice shard) {
   config::options of_sample = typed;
   if (typed.engine == "auto") of_sample.engine = "host";  // a sample is too short for the start of a device
   const plan planned = plan_of_run(of_sample);
-  job_division division = divide(typed, find_manifest(typed, folder).content, shard);
+  job_division division = divide(planned, typed, find_manifest(typed, folder).content, shard);
   manifest inputs = std::move(division.pieces);
   std::vector<entry_progress> progress = read_progress(folder, planned, typed, inputs, shard);
   std::error_code ignored;
@@ -238,7 +224,7 @@ ending print_plan(const config::options& typed, config::shard_choice shard) {
     print_changes(typed, changes);
     progress = progress_after(changes, progress);
     inputs = manifest_after(changes, inputs.fingerprint);
-    division = divide(typed, inputs, shard);
+    division = divide(planned, typed, inputs, shard);
   }
   dry_run shown{.threads = planned.threads, .planned = inputs};
   std::vector<std::size_t> remaining;
@@ -266,18 +252,20 @@ class batch_job {
     folder_.create();
     const job_lock lock(folder_.lock_file(), waiting());
     if (shard_.count == 0) settle_extension(folder_);
-    const job_division division = divide(typed_, manifest_of_run(planned), shard_);
+    const job_division division = divide(planned, typed_, manifest_of_run(planned), shard_);
     const manifest& inputs = division.pieces;
     const std::vector<std::size_t>& chosen = chosen_of(division, shard_);
     job_ledger ledger(inputs.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
-    header_ = header_of(identity_of(typed_, inputs.identity, shard_));
+    const job_identity identity = identity_of(planned, typed_, inputs.identity, shard_);
+    if (shard_.count > 0) folder_.refuse_other_part(identity);
     unit_ledger units(inputs.entries.size(), planned);
-    remove_records_without_lines(folder_, header_, planned);
-    job_journal journal(folder_.journal_file(), header_, [&](std::string_view record) {
+    remove_records_without_lines(folder_, identity, planned);
+    job_journal journal(folder_.journal_file(), identity, [&](std::string_view record) {
       if (units.add(record)) return;
       if (const auto known = ledger.open_record(record)) add_record(*known, ledger, units);
     });
     if (!typed_.quiet && ledger.finished() + ledger.begun() > 0) complain(found_text(ledger, chosen.size()));
+    header_ = journal.header();
     const kept_stop_signal stop_signal;
     if (!planned.measuring.warning.empty()) complain("warning: " + planned.measuring.warning);
     locale_is_utf8();

@@ -51,8 +51,7 @@ io::descriptor open_part(const fs::path& path) {
 
 job_part read_part(const fs::path& path) {
   const io::descriptor file = open_part(path);
-  const journal_content content = read_journal(file.get(), [](const std::string&) {}, [](std::string_view) {});
-  std::optional<job_identity> identity = identity_in(content.header);
+  std::optional<job_identity> identity = identity_in(header_in(file.get()));
   if (!identity || identity->shard.count == 0) {
     throw std::runtime_error(printable(path.string()) +
                              ": not a part of a job of this version; remove it from the folder");
@@ -71,11 +70,10 @@ std::vector<job_part> find_parts(const std::vector<std::string>& folders) {
   return found;
 }
 
-// The same job, apart from the number of the shard.
-bool are_of_one_job(const job_identity& a, const job_identity& b) {
-  job_identity as_a = b;
-  as_a.shard.number = a.shard.number;
-  return header_of(a) == header_of(as_a);
+// What differs between the jobs of two parts, apart from the number of the shard.
+std::string differences_of_jobs(const job_identity& first, job_identity other) {
+  other.shard.number = first.shard.number;
+  return differences(other, first);
 }
 
 // Complains of parts of other jobs and of parts that exist twice. Returns whether there are any.
@@ -83,9 +81,9 @@ bool has_wrong_parts(const std::vector<job_part>& parts) {
   std::map<unsigned, const job_part*> by_number;
   bool is_wrong = false;
   for (const job_part& each : parts) {
-    if (!are_of_one_job(parts.front().identity, each.identity)) {
+    if (const std::string found = differences_of_jobs(parts.front().identity, each.identity); !found.empty()) {
       complain(printable(each.path.string()) + ": is of another job than " + printable(parts.front().path.string()) +
-               ": the manifest, the options or the number of shards differ");
+               "; it has:" + found);
       is_wrong = true;
       continue;
     }
@@ -143,6 +141,16 @@ struct merged_ledgers {
   unit_ledger& units;  // of whole inputs
 };
 
+// That of the options that the parts have, which this machine does not read with.
+plan plan_of_merge(const job_part& part) {
+  config::options options = options_of(part.identity);
+  options.zstd_dictionary.reset();
+  options.engine = "host";
+  plan made = plan_of_run(options);
+  refuse_other_plan(part.path.string(), part.identity, made);
+  return made;
+}
+
 // Every entry of the part must have a result.
 void add_part(const job_part& part, std::uint32_t number, const job_division& division, std::size_t classes,
               merged_ledgers to) {
@@ -184,13 +192,11 @@ ending merge(const config::options& typed, const io::open_descriptors& open_desc
   }
   job_identity job = parts.front().identity;
   const manifest inputs = manifest_of(typed.inputs, job.manifest);
-  config::options options = job.options;
-  options.format = "jsonl";
-  const plan planned = make_plan(options);
+  const plan planned = plan_of_merge(parts.front());
   job_ledger ledger(inputs.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
   unit_ledger units(inputs.entries.size(), planned);
   recorded_units recorded{.ledger = units, .files = {}};
-  const job_division division = divide(inputs, job.shard.count, may_divide(job.options));
+  const job_division division = divide(inputs, job.shard.count, may_divide(planned));
   job_ledger pieces(division.pieces.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
   for (const job_part& each : parts) {
     add_part(each, static_cast<std::uint32_t>(recorded.files.size()), division, planned.partition.classes,
