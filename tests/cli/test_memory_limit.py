@@ -47,7 +47,8 @@ def zip_of(number):
 class MemoryLimit(CommandTest):
     def peak(self, *arguments):
         command = [sys.executable, "-S", "-c", MEASURED, GPUHIST, *map(str, arguments)]
-        ended = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=5 * PATIENCE)
+        environment = os.environ | {"GPUHIST_ENGINE": ENGINE}
+        ended = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=5 * PATIENCE)
         lines = ended.stderr.splitlines()
         _, peak, _, status = lines[-1].split()
         self.assertEqual(int(status), 0, "\n".join(lines[:5]))
@@ -56,7 +57,7 @@ class MemoryLimit(CommandTest):
     def assert_within(self, limits, *arguments):
         for limit in limits:
             with self.subTest(arguments=arguments, limit=limit):
-                self.assertLess(self.peak(*arguments, "--engine", ENGINE, "--memory-limit", f"{limit}MiB", "-q"), limit * MIB)
+                self.assertLess(self.peak(*arguments, "--memory-limit", f"{limit}MiB", "-q"), limit * MIB)
 
     def archives(self):
         members = tar_of(MANY)
