@@ -115,7 +115,7 @@ zip_listing zip_records::read_directory(byte_sequence& input, std::size_t most) 
   zip_listing read;
   while (has_magic(input.ahead(entry_magic.size()), entry_magic)) {
     if (read.entries.size() == most) {
-      fail("its directory lists more than the " + std::to_string(most) + " members that were found", input.at());
+      fail("its directory lists more members than the " + std::to_string(most) + " found", input.at());
     }
     read.entries.push_back(take_entry(input));
   }

@@ -868,7 +868,7 @@ class Zip(ArchiveTest):
         def ended_with(count, size):
             return bytes(archive[end : end + 8]) + count.to_bytes(2, "little") * 2 + size.to_bytes(4, "little") + archive[end + 16 :]
 
-        self.assert_damaged(archive[:directory] + entry * 50 + ended_with(50, 50 * len(entry)), "lists more than the 1 members", a=700)
+        self.assert_damaged(archive[:directory] + entry * 50 + ended_with(50, 50 * len(entry)), "lists more members than the 1 found", a=700)
         self.assert_damaged(archive[:directory] + ended_with(0, 0), "1 member was found, and its directory lists 0|belong to no member", a=700)
         other = zipped({"b": text(60, 2)})
         self.assert_damaged(archive + other, "belong to no member|after its end", a=700, b=60)

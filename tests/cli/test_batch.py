@@ -90,7 +90,7 @@ class Results(BatchTest):
         before = self.results()
         (self.inputs / "a").unlink()
         self.input("new", b"new\n")
-        self.assertIn("1 of 1 inputs were counted by an earlier run", self.batch(self.inputs).stderr)
+        self.assertIn("1 of 1 input was counted by an earlier run", self.batch(self.inputs).stderr)
         self.assertEqual(self.results(), before)
 
     def test_files_of_the_folder_of_the_job_are_no_inputs(self):
@@ -364,7 +364,7 @@ class Killed(BatchTest):
         whole = state.read_bytes()
         state.write_bytes(whole[:-10])  # the last record is incomplete
         (self.out / "total.json").unlink()
-        self.assertIn("1 of 2 inputs were counted by an earlier run", self.batch(self.inputs).stderr)
+        self.assertIn("1 of 2 inputs was counted by an earlier run", self.batch(self.inputs).stderr)
         self.assertEqual(self.results(), expected)
 
     def test_state_of_other_options_is_refused(self):

@@ -205,7 +205,7 @@ class NewOnly(PlanTest):
     def test_an_input_that_failed_is_read_again_only_if_it_changed(self):
         path = self.input("a.zst", zstd(text(3_000))[:-5])
         self.night(status=1)
-        self.assertIn("1 of 1 inputs were counted by an earlier run", self.night(status=1).stderr)
+        self.assertIn("1 of 1 input was counted by an earlier run", self.night(status=1).stderr)
         path.write_bytes(zstd(text(3_000)))
         self.night()
         self.assertEqual(self.results(), self.fresh())

@@ -35,12 +35,12 @@ class LongJob(CommandTest):
             file.truncate(4000 << 30)
         begin = time.monotonic()
         with Running("batch", "--engine", ENGINE, "-T", "1", self.folder / "large", "--output-dir", self.folder / "out", engine=None) as running:
-            wait_until(lambda: "of 1 inputs" in running.messages() or running.process.poll() is not None)
+            wait_until(lambda: "of 1 input" in running.messages() or running.process.poll() is not None)
             waited = time.monotonic() - begin
             running.process.send_signal(signal.SIGTERM)
             ended = running.finish()
         self.assertGreaterEqual(waited, 30)
-        self.assertRegex(ended.stderr, r"(?m)^gpuhist: 0 of 1 inputs, 0 failed, [0-9.]+ [KMGT]iB of 3.9 TiB \(\d+ %\), [0-9.]+ [KMG]iB/s, .* left$")
+        self.assertRegex(ended.stderr, r"(?m)^gpuhist: 0 of 1 input, 0 failed, [0-9.]+ [KMGT]iB of 3.9 TiB \(\d+ %\), [0-9.]+ [KMG]iB/s, .* left$")
 
 
 if __name__ == "__main__":

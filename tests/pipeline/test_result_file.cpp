@@ -210,7 +210,7 @@ TEST_CASE("lines of inputs count with their result or not at all") {
   CHECK(read_text(lines[0] + "\n" + lines[1]).faults ==
         std::vector<std::string>{" ends with 2 lines of inputs, without their result"});
   CHECK(read_text(lines[0] + "\n" + lines[2]).faults ==
-        std::vector<std::string>{"2: \"input_count\" is 2, but there are 1 lines of inputs before it"});
+        std::vector<std::string>{"2: \"input_count\" is 2, but there is 1 line of inputs before it"});
   const reading read_back = read_text(lines[0] + "\n" + lines[1].substr(0, 50) + "\n" + lines[2] + "\n" + text);
   CHECK(read_back.faults.size() == 1);
   CHECK(read_back.faults.front().starts_with("2: not valid JSON"));
