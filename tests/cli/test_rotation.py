@@ -52,7 +52,7 @@ class Writer:
         self.folder, self.chosen, self.written, self.lines = folder, random.Random(seed), [], 0
 
     def unique(self, number):
-        """Lines of equal length, each with a number of its own: classes of bytes do not tell them apart."""
+        """Lines of equal length, each with a number of its own: their classes of bytes do not differ."""
         self.lines += number
         return b"".join(b"2026-11-27T%08d GET /index.html 200\n" % (self.lines - each) for each in range(number))
 
