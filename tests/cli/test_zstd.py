@@ -139,7 +139,7 @@ class Archives(CommandTest):
                 engine = None if command[0] in ("filter", "repack") else ENGINE
                 refused = self.run_anew(*command, path, engine=engine)
                 self.assertEqual(refused.status, 1)
-                (named,) = re.findall(r"give --memory-limit (\d+MiB) or more, or --memory-limit none,", refused.stderr)
+                (named,) = re.findall(r"give --memory-limit (\d+MiB) or more, or --memory-limit none", refused.stderr)
                 limited = [each for each in command if each not in ("--memory-limit", "256MiB")]
                 for limit in (named, "none"):
                     ended = self.run_anew(*limited, "--memory-limit", limit, path, engine=engine)
