@@ -54,7 +54,9 @@ std::string clause_of(std::string_view message, bool input_ended) {
       return std::string(each.clause) + std::string(message.substr(each.begin.size()));
     }
   }
-  return std::string(message);
+  std::string clause(message);
+  if (const std::size_t one = clause.find(" 1 bytes"); one != std::string::npos) clause.replace(one, 8, " 1 byte");
+  return clause;
 }
 
 }  // namespace gpuhist::io

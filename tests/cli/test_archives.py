@@ -778,8 +778,8 @@ class Zip(ArchiveTest):
         return made
 
     def test_what_a_file_is_refused_for_is_refused_from_a_pipe_too(self):
-        """Every byte of local headers, descriptors and directory differs in turn, or there is a gap: libarchive skips gaps of
-        a stream, and never compares it with the directory."""
+        """A byte of a local header, a descriptor or the directory differs, or there is a gap: libarchive skips gaps of a
+        stream, and never compares it with the directory."""
         for name, archive in self.archives_of_real_tools().items():
             self.assert_read("x.zip", archive, in_zip(archive))
             directory = archive.index(b"PK\1\2")
@@ -796,7 +796,7 @@ class Zip(ArchiveTest):
                 changed += [(at, archive[:at] + b"\1" * size + archive[at:]) for size in (1, 12, 40) if at > 0]
             changed += [(place, archive[:place] + bytes([archive[place] ^ bit]) + archive[place + 1 :])
                         for place in range(directory, directory + 46 + len(members[0].filename)) for bit in (1, 0x40)]
-            for place, data in sampled(changed, 3):
+            for place, data in sampled(random.Random(name).sample(changed, 24), 3):
                 with self.subTest(tool=name, place=place):
                     as_file, as_pipe = run(*JSON, "--input-format", "zip", self.file("x.zip", data)), run(*JSON, "--input-format", "zip", stdin_bytes=data)
                     if as_file.result["complete"]:  # unused fields
