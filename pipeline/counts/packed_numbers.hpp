@@ -88,7 +88,11 @@ class unpacker {
   }
 
   /// The number of elements that follow. `bytes`: of the shortest one.
-  std::size_t elements(std::size_t bytes) { return at_most(rest_.size() / bytes); }
+  std::size_t elements(std::size_t bytes) {
+    const std::uint64_t value = number();
+    if (value > rest_.size() / bytes) throw unpack_error("it ends early");
+    return value;
+  }
 
   /// An enumerator. `last`: the one with the highest value.
   template <typename Enumeration>

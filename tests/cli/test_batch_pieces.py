@@ -72,6 +72,18 @@ class Pieces(CommandTest):
             out = self.merged(shards, "-b", "classes,letters", "--byte-counts", order=order)
             self.assertEqual(self.results(out), self.results(whole))
 
+    def test_a_manifest_with_wrong_offsets_of_text_is_an_error_of_the_input(self):
+        self.plan()
+        lines = [json.loads(line) for line in self.manifest.read_bytes().splitlines()]
+        for line in lines:
+            if line.get("name", "").endswith("seekable.zst"):
+                line["splits"] = [[stored, frames, offset + 1] for stored, frames, offset in line["splits"]]
+        self.manifest.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
+        out = self.merged(8, status=1)
+        failed, = map(json.loads, (out / "errors.jsonl").read_bytes().splitlines())
+        self.assertRegex(failed["error"], r"contradicts the manifest: compressed offset \d+ has decompressed offset \d+, and not \d+")
+        self.assertEqual((failed["name"].rsplit("/", 1)[-1], failed["error_kind"]), ("seekable.zst", "refused"))
+
     def test_shards_have_about_the_same_number_of_bytes(self):
         self.plan()
         sizes = []

@@ -275,8 +275,11 @@ TEST_CASE("a result file is damaged, or has counts of 256 byte values") {
   counts += "]";
   const std::string begin = R"("schema":"gpuhist.result/1","run":"0123456789abcdef",)";
   const std::string end = R"("bytes":3,"complete":true,"lines":2,"byte_counts":)" + counts + "}\n";
-  const std::string sample =
-      R"({"kind":"input",)" + begin + R"("name":"a","format":"raw",)" + end + R"({"kind":"result",)" + begin + end;
+  const std::string sample = R"({"kind":"input",)" + begin + R"("name":"a","format":"raw",)" + end +
+                             R"({"kind":"result",)" + begin + R"("input_count":1,)" + end;
+  result_sum whole(wanted_counts(letter_case::exact), {.path = ""});
+  whole.add_text("r", sample);
+  CHECK(whole.errors().empty());
   repeat(10'000, 4, [&](std::mt19937& random) {
     result_sum sum(wanted_counts(letter_case::exact), {.path = ""});
     sum.add_text("r", edited(sample, random));

@@ -154,6 +154,17 @@ void add_error(input_report& to, const input_report& next, const manifest_entry&
   to.error += "; decompressed offsets count from compressed offset " + std::to_string(piece.piece->begin.stored_bytes);
 }
 
+// The text before a piece is not what the manifest says.
+void note_wrong_offset(input_report& to, const manifest_entry& piece) {
+  const std::optional<std::uint64_t>& planned = piece.piece->begin.text_bytes;
+  if (!planned || !to.complete || text_bytes_of(to) == *planned) return;
+  to.complete = false;
+  to.error = "contradicts the manifest: compressed offset " + std::to_string(piece.piece->begin.stored_bytes) +
+             " has decompressed offset " + std::to_string(text_bytes_of(to)) + ", and not " + std::to_string(*planned) +
+             "; plan the job again";
+  to.error_kind = failure_kind::refused;
+}
+
 }  // namespace
 
 bool may_divide(const counting_plan& planned) {
@@ -192,6 +203,7 @@ input_report joined_report(const std::vector<input_report>& reports, const std::
   for (std::size_t i = 1; i < reports.size() && !has_ended_early(reports[i - 1], *pieces[i - 1]); ++i) {
     const input_report& next = reports[i];
     const bool knows_offset = pieces[i]->piece->begin.text_bytes.has_value();
+    note_wrong_offset(made, *pieces[i]);
     add_lost_ranges(made, next, knows_offset ? 0 : text_bytes_of(made));
     add_error(made, next, *pieces[i]);
     made.verified += next.verified;
