@@ -51,6 +51,7 @@ std::vector<named_file> read_files(const config::options& typed) {
   }
   made.add("--zstd-dictionary", typed.zstd_dictionary);
   made.add("--manifest", typed.manifest);
+  if (typed.output_dir) made.add("--files-from", typed.files_from);  // --output is compared when the list is looked up
   return made.all;
 }
 
