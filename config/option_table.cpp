@@ -129,6 +129,21 @@ constexpr std::array rows = {
         "or member until it is verified, and publishes the output.",
         "gpuhist --skip-damage --format json broken.zst", turn<&options::skip_damage>},
     option_row{
+        inputs, "--strict-names", "", value_kind::flag, "", text_runs | batch_runs, rare,
+        "refuse inputs whose content differs from the name",
+        "Refuses an input, or a member of an archive, whose content is not what the suffix of its name promises, such "
+        "as text named .gz. Without this option the content decides, and a notice names the difference.",
+        "gpuhist --strict-names -r incoming/", turn<&options::strict_names>},
+    option_row{
+        inputs, "--fail-on-unknown", "", value_kind::flag, "", text_runs | batch_runs, rare,
+        "refuse compressed data that is not read",
+        "Refuses an input, or a member of an archive, whose bytes are of a compressed format or container that gpuhist "
+        "does not read (brotli, snappy, lrzip, rar, rpm, deb, Parquet, ORC, Arrow, journals of systemd, volumes of "
+        "split "
+        "archives). Without this option its bytes are counted as they are, and a notice names the format and a command "
+        "that decodes it. brotli and the snappy of Hadoop are recognised by their suffixes only, .br and .snappy.",
+        "gpuhist --fail-on-unknown -r logs/", turn<&options::fail_on_unknown>},
+    option_row{
         inputs, "--follow", "", value_kind::flag, "", counting_runs, rare,
         "count what is appended to files, until a signal",
         "Counts the files and everything that is appended to them, until a signal. Files are followed by name: "

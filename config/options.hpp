@@ -176,6 +176,8 @@ struct options {
   bool ignore_case = false;
   bool all_devices = false;
   bool skip_damage = false;
+  bool strict_names = false;
+  bool fail_on_unknown = false;
   bool follow = false;  ///< count what is appended to the inputs, until a signal
   bool byte_counts = false;
   bool count_unverified = false;

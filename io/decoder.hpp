@@ -3,11 +3,14 @@
 // itself.
 #pragma once
 
+#include "io/failure_kind.hpp"
+#include "io/notice.hpp"
 #include "io/option_naming.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -90,6 +93,10 @@ class decoder {
   /// the text of the input before the start of this decoder.
   [[nodiscard]] virtual std::string fault(std::uint64_t text_before) const = 0;
 
+  /// The kind of fault(): damaged, or refused, because the frame may be intact (a limit, a dictionary that is missing,
+  /// a variant that is not read). Damaged if there is none.
+  [[nodiscard]] virtual failure_kind fault_kind() const { return failure_kind::damaged; }
+
   /// The clause of fault() without the offsets.
   [[nodiscard]] virtual std::string fault_cause() const { return fault(0); }
 
@@ -97,6 +104,9 @@ class decoder {
   /// its format has no end mark and the frame may end here (such a frame counts as verified). Otherwise a clause, as
   /// fault() returns it, which names the missing or wrong part.
   [[nodiscard]] virtual std::string missing_at_end(std::uint64_t text_before) const = 0;
+
+  /// If the input ended here, with nothing missing: what deserves a remark all the same. Called between two frames.
+  [[nodiscard]] virtual std::optional<notice> notice_at_end() const { return std::nullopt; }
 
   /// As missing_at_end(), if not the input but a frame has ended, by the sizes that headers state (io/splitter.hpp).
   [[nodiscard]] virtual std::string missing_at_frame_end(std::uint64_t text_before) const {

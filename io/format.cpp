@@ -1,6 +1,7 @@
 // The table of formats: magic numbers, suffixes, and remedies for formats that cannot be read.
 #include "io/format.hpp"
 
+#include "io/archive/volume_name.hpp"
 #include "io/bzip2/bzip2_decoder.hpp"
 #include "io/bzip2/bzip2_parts.hpp"
 #include "io/compress/compress_decoder.hpp"
@@ -36,8 +37,9 @@ namespace {
 /// The first bytes of a format. A byte of the input matches if it agrees with `bytes` in the bits of `mask`.
 ///
 /// `letters`: text may begin with that many of the bytes. The bytes after them may be damaged, so others are accepted
-/// if one of the first detection_bytes is a control character. An intact stream always has one there: bzip2 the highest
-/// bits of a position in a block (byte 14, at most 6) or the begin of the end mark (0x17); lzip its version (0 or 1).
+/// if one of the first bytes_with_control is a control character. An intact stream always has one there: bzip2 the
+/// highest bits of a position in a block (byte 14, at most 6) or the begin of the end mark (0x17); lzip its version (0
+/// or 1).
 struct magic_number {
   std::array<std::uint8_t, detection_bytes> bytes{};
   std::array<std::uint8_t, detection_bytes> mask{};
@@ -55,6 +57,15 @@ constexpr magic_number exactly(std::initializer_list<std::uint8_t> bytes) {
   magic_number result;
   for (const std::uint8_t byte : bytes) {
     result.bytes[result.length] = byte;
+    result.mask[result.length++] = 0xFF;
+  }
+  return result;
+}
+
+constexpr magic_number exactly(std::string_view text) {
+  magic_number result;
+  for (const char each : text) {
+    result.bytes[result.length] = static_cast<std::uint8_t>(each);
     result.mask[result.length++] = 0xFF;
   }
   return result;
@@ -183,6 +194,33 @@ std::vector<format_row> rare_formats() {
   };
 }
 
+/// Their bytes are counted as they are, with a notice. The name is what an input holds, and the hint a command that
+/// passes its text on.
+std::vector<format_row> unknown_formats() {
+  const auto row = [](std::string_view name, std::string_view command, std::vector<magic_number> magics,
+                      std::vector<std::string_view> suffixes) {
+    return row_of({.name = name, .hint = command, .counted = true}, std::move(magics), std::move(suffixes));
+  };
+  return {
+      row("brotli data", "brotli -dc FILE | gpuhist", {}, {".br"}),
+      row("snappy data", "snzip -dc FILE | gpuhist", {exactly({0xFF, 0x06, 0x00, 0x00, 's', 'N', 'a', 'P'})}, {".sz"}),
+      row("Hadoop snappy data", "snzip -t hadoop-snappy -dc FILE | gpuhist", {}, {".snappy"}),
+      row("lrzip data", "lrzip -q -d -o - FILE | gpuhist", {exactly("LRZI")}, {".lrz"}),
+      row("a rar archive", "unrar p -inul FILE | gpuhist", {exactly({'R', 'a', 'r', '!', 0x1A, 0x07})}, {".rar"}),
+      row("an rpm package", "rpm2cpio FILE | gpuhist", {exactly({0xED, 0xAB, 0xEE, 0xDB})}, {}),
+      row("a Debian package", "dpkg-deb --fsys-tarfile FILE | gpuhist", {exactly("!<arch>\ndebian-binary")}, {}),
+      row("Parquet data", "duckdb -csv -c \"FROM 'FILE'\" | gpuhist", {exactly("PAR1")}, {}),
+      row("ORC data", "orc-contents FILE | gpuhist", {exactly("ORC")}, {}),
+      row("Arrow data",
+          "python3 -c \"import sys, pyarrow.csv, pyarrow.feather as f; "
+          "pyarrow.csv.write_csv(f.read_table('FILE'), sys.stdout.buffer)\" | gpuhist",
+          {exactly("ARROW1"), exactly("FEA1")}, {}),
+      row("a systemd journal", "journalctl --file FILE -o cat | gpuhist", {exactly("LPKSHHRH")}, {}),
+      row("the first volume of a split zip archive", "zip -s 0 FILE.zip --out joined.zip; gpuhist joined.zip",
+          {exactly({'P', 'K', 0x07, 0x08, 'P', 'K', 0x03, 0x04})}, {}),
+  };
+}
+
 std::vector<format_row> archives() {
   return {
       row_of({.name = "tar", .readable = true, .archive = archive_kind::tar}, {}, {}),
@@ -195,7 +233,7 @@ std::vector<format_row> archives() {
 std::vector<format_row> all_formats() {
   std::vector<format_row> all;
   all.push_back({.shown = {.name = "raw", .readable = true}, .magics = {}, .suffixes = {}});
-  for (auto* const make_rows : {&compressed_formats, &rare_formats, &archives}) {
+  for (auto* const make_rows : {&compressed_formats, &rare_formats, &unknown_formats, &archives}) {
     std::ranges::move(make_rows(), std::back_inserter(all));
   }
   return all;
@@ -221,13 +259,16 @@ bool is_control(std::byte byte) {
   return value < 0x20 && (value < 0x07 || value > 0x0D) && value != 0x1B;
 }
 
+/// Compressed data has a control character among so many first bytes.
+constexpr std::size_t bytes_with_control = 16;
+
 /// Whether `head` begins with the letters of the magic number, as far as it goes.
 bool begins_with_letters(std::span<const std::byte> head, const magic_number& magic) {
   return magic.letters != 0 && agrees_with(head.first(std::min(head.size(), magic.letters)), magic);
 }
 
 bool has_control(std::span<const std::byte> head) {
-  return std::ranges::any_of(head.first(std::min(head.size(), detection_bytes)), is_control);
+  return std::ranges::any_of(head.first(std::min(head.size(), bytes_with_control)), is_control);
 }
 
 bool begins_with(std::span<const std::byte> head, const magic_number& magic) {
@@ -238,7 +279,7 @@ bool begins_with(std::span<const std::byte> head, const magic_number& magic) {
 
 bool may_still_begin_with(std::span<const std::byte> head, const magic_number& magic) {
   if (head.size() < magic.length && agrees_with(head, magic)) return true;
-  return head.size() < detection_bytes && begins_with_letters(head, magic) && !begins_with(head, magic);
+  return head.size() < bytes_with_control && begins_with_letters(head, magic) && !begins_with(head, magic);
 }
 
 bool same_letters(std::string_view left, std::string_view right) {
@@ -247,7 +288,9 @@ bool same_letters(std::string_view left, std::string_view right) {
   });
 }
 
+// Some magic numbers of formats that are not read are words, such as ORC.
 bool matches(const format_row& row, std::span<const std::byte> head) {
+  if (row.shown.counted && may_be_text(head)) return false;
   return std::ranges::any_of(row.magics, [head](const magic_number& magic) { return begins_with(head, magic); });
 }
 
@@ -279,7 +322,9 @@ const format* matching_format(const promise& promised, std::span<const std::byte
     if (matches(row, head)) return &row.shown;
     if (row.magics.empty()) without_magic = &row.shown;
   }
-  return !head.empty() && detect(head).name == "raw" ? without_magic : nullptr;
+  const bool may_have_no_magic =
+      !head.empty() && detect(head).name == "raw" && !may_be_text(head) && detect_archive(head) == archive_kind::none;
+  return may_have_no_magic ? without_magic : nullptr;
 }
 
 // Of the skippable frames that the head begins with, as far as their sizes are known: they may be more than it has.
@@ -308,19 +353,56 @@ const format& detect_all(std::span<const std::byte> head) {
   return std::ranges::find(table(), "zlib", [](const format_row& row) { return row.shown.name; })->shown;
 }
 
-[[noreturn]] void throw_mismatch(const promise& promised, const format& found, bool empty, std::string_view option) {
-  std::string message = "is named " + std::string(promised.suffix) + " but ";
-  if (empty) {
-    message += "is empty";
-  } else if (found.name == "raw") {
-    message += "does not hold " + std::string(promised.first->shown.name) + " data; if it is text, rename it or give " +
-               std::string(option) + " raw";
-  } else {
-    message += "holds " + std::string(found.name) + " data; ";
-    message += found.readable ? "rename it or give " + std::string(option) + " " + std::string(found.name)
-                              : "rename it and " + std::string(found.hint);
+/// Whether the head is a part of a magic number of a promised format.
+bool may_begin(const promise& promised, std::span<const std::byte> head) {
+  return std::ranges::any_of(table(), [&](const format_row& row) {
+    return std::ranges::count(row.suffixes, promised.suffix) > 0 &&
+           std::ranges::any_of(row.magics,
+                               [head](const magic_number& magic) { return may_still_begin_with(head, magic); });
+  });
+}
+
+settled_format counted_as_they_are(const std::string& cause, const std::string& remedy, const content_rules& rules) {
+  return {
+      table().front().shown,
+      noted(notice_kind::unknown_compression,
+            {.cause = cause, .consequence = "its bytes are counted as they are; " + remedy, .remedy = remedy}, rules)};
+}
+
+settled_format unknown(const format& found, bool is_promised, const content_rules& rules) {
+  const std::string holds = "holds " + std::string(found.name);
+  if (rules.strict_names && !is_promised) {
+    (void)noted(notice_kind::name_differs, {holds, "", "rename it"}, rules);
   }
-  throw input_error(message, 0, failure_kind::damaged);
+  return counted_as_they_are(holds + ", which gpuhist does not read", "to count its text: " + std::string(found.hint),
+                             rules);
+}
+
+// The end of the name and the content do not agree.
+settled_format differing(const promise& promised, const format& found, std::span<const std::byte> head,
+                         const content_rules& rules) {
+  const std::string named = "is named " + std::string(promised.suffix) + " but ";
+  if (head.empty() && promised.first->shown.counted) return {found};
+  if (head.empty()) throw input_error(named + "is empty", 0, failure_kind::damaged);
+  const auto note = [&](const std::string& content, const std::string& consequence) {
+    return settled_format{found, noted(notice_kind::name_differs, {named + content, consequence, "rename it"}, rules)};
+  };
+  if (found.name != "raw") {
+    const std::string name(found.name);
+    return note("holds " + name + " data", "it is read as " + name);
+  }
+  if (const archive_kind kind = detect_archive(head); kind != archive_kind::none) {
+    return note("holds a " + std::string(name_of(kind)) + " archive", "it is read as one");
+  }
+  if (may_be_text(head) && !may_begin(promised, head)) return note("holds text", "it is counted as text");
+  if (promised.first->shown.counted) {
+    return note("does not hold " + std::string(promised.first->shown.name), "its bytes are counted as they are");
+  }
+  if (rules.skip_damage) return {promised.first->shown};
+  throw input_error(named + "does not hold " + std::string(promised.first->shown.name) +
+                        " data; to count its bytes as they are, rename it or give " +
+                        std::string(rules.option_name("--input-format")) + " raw",
+                    0, failure_kind::damaged);
 }
 
 }  // namespace
@@ -349,7 +431,7 @@ bool is_undecided(std::span<const std::byte> head) {
 
 const format* promised_by(std::string_view name) {
   const promise promised = promise_of(name);
-  return promised.first == nullptr ? nullptr : &promised.first->shown;
+  return promised.first == nullptr || promised.first->shown.counted ? nullptr : &promised.first->shown;
 }
 
 const format* format_named(std::string_view name) {
@@ -367,22 +449,35 @@ std::vector<std::string_view> input_format_names() {
   return names;
 }
 
-const format& settle_format(std::string_view name, std::span<const std::byte> head, const format* forced,
-                            option_naming option_name) {
-  if (forced != nullptr) return *forced;  // if it is wrong, its decoder reports the error
+bool may_be_text(std::span<const std::byte> head) {
+  constexpr std::array<std::array<std::byte, 2>, 2> marks{
+      {{std::byte{0xFF}, std::byte{0xFE}}, {std::byte{0xFE}, std::byte{0xFF}}}};
+  const auto begins_with_mark = [head](const auto& mark) {
+    return head.size() >= mark.size() && std::ranges::equal(head.first(mark.size()), mark);
+  };
+  return std::ranges::any_of(marks, begins_with_mark) || std::ranges::none_of(head, is_control);
+}
+
+settled_format settle_format(std::string_view name, std::span<const std::byte> head, const format* forced,
+                             const content_rules& rules) {
+  if (forced != nullptr) return {*forced};  // if it is wrong, its decoder reports the error
   const promise promised = promise_of(name);
   const format* const matching = promised.first == nullptr ? nullptr : matching_format(promised, head);
   const format& found = matching == nullptr ? detect_all(head) : *matching;
-  if (promised.first != nullptr && matching == nullptr) {
-    throw_mismatch(promised, found, head.empty(), option_name("--input-format"));
+  const bool is_opaque =
+      found.counted || (found.name == "raw" && !may_be_text(head) && detect_archive(head) == archive_kind::none);
+  if (const auto volume = is_opaque ? volume_named(name) : std::nullopt) {
+    return counted_as_they_are(volume->cause(), volume->remedy, rules);
   }
+  if (found.counted) return unknown(found, promised.first == nullptr || matching != nullptr, rules);
   if (!found.readable) {
-    throw input_error("holds " + std::string(found.name) + " data, which gpuhist cannot read yet; " +
-                          std::string(found.hint) +
-                          " (to count its bytes as they are: " + std::string(option_name("--input-format")) + " raw)",
-                      0, failure_kind::refused);
+    throw input_error(
+        "holds " + std::string(found.name) + " data, which gpuhist cannot read yet; " + std::string(found.hint) +
+            " (to count its bytes as they are: " + std::string(rules.option_name("--input-format")) + " raw)",
+        0, failure_kind::refused);
   }
-  return found;
+  if (promised.first != nullptr && matching == nullptr) return differing(promised, found, head, rules);
+  return {found};
 }
 
 }  // namespace gpuhist::io

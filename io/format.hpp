@@ -5,7 +5,7 @@
 #include "io/archive/archive_format.hpp"
 #include "io/byte_reader.hpp"
 #include "io/decoder.hpp"
-#include "io/option_naming.hpp"
+#include "io/notice.hpp"
 #include "io/part_decoder.hpp"
 #include "io/splitter.hpp"
 
@@ -24,6 +24,7 @@ struct format {
   std::string_view name;    ///< "raw", "zstd", "gzip", ...
   bool readable = false;    ///< false: recognised only so that it is refused and not counted as text
   std::string_view hint{};  ///< for formats that are not readable: the remedy
+  bool counted = false;     ///< not readable: its bytes are counted as they are, with a notice
 
   /// For readable compressed formats; null for others.
   std::unique_ptr<decoder> (*make_decoder)(const decoder_limits&) = nullptr;
@@ -39,7 +40,7 @@ struct format {
 };
 
 /// The number of leading bytes that detect() needs; fewer only if the input is shorter. See skippable_head_bytes().
-inline constexpr std::size_t detection_bytes = 16;
+inline constexpr std::size_t detection_bytes = 24;
 
 /// The number of leading bytes that settle_format() needs to detect a zlib stream.
 inline constexpr std::size_t zlib_head_bytes = 512;
@@ -57,7 +58,8 @@ const format& detect(std::span<const std::byte> head);
 /// user does not wait.
 bool is_undecided(std::span<const std::byte> head);
 
-/// The format that a name's suffix promises (".zst"), or null. If several formats have the suffix, the first one.
+/// The format that a name's suffix promises (".zst"), or null, also if it is not read and counted as it is. If several
+/// formats have the suffix, the first one.
 const format* promised_by(std::string_view name);
 
 /// The readable format with this name ("raw", "zstd"), or null.
@@ -66,10 +68,24 @@ const format* format_named(std::string_view name);
 /// The values of --input-format, "auto" first.
 std::vector<std::string_view> input_format_names();
 
-/// Decides the format of an input: `forced`, or if that is null, the format by content, compared with the name. Throws
-/// input_error (at offset 0) if the content does not match the name, or if the format is recognised but not readable. A
-/// format without a magic number (.lzma) is found only by its name, or forced.
-const format& settle_format(std::string_view name, std::span<const std::byte> head, const format* forced,
-                            option_naming option_name = as_typed);
+/// Whether these bytes can be text: they have no control character that occurs only in binary data, or begin with the
+/// byte order mark of UTF-16 or UTF-32.
+bool may_be_text(std::span<const std::byte> head);
+
+struct settled_format {
+  const format& found;
+  std::optional<io::notice> notice{};
+
+  /// The bytes are of a format that is not read, and are counted as they are, whatever the name promises.
+  [[nodiscard]] bool is_unknown() const { return notice && notice->kind == notice_kind::unknown_compression; }
+};
+
+/// Decides the format of an input: `forced`, or if that is null, the format by content. If the name promises another
+/// format, there is a notice. A format without a magic number (.lzma) is found only by its name, or forced. Throws
+/// input_error (at offset 0) if the format is recognised but not readable; if the name promises a format, and the
+/// content is none of the table and no text; and what the rules refuse. With content_rules::skip_damage, such content
+/// is of the promised format.
+settled_format settle_format(std::string_view name, std::span<const std::byte> head, const format* forced,
+                             const content_rules& rules = {});
 
 }  // namespace gpuhist::io

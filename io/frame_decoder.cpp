@@ -100,14 +100,15 @@ frame_decoder::step_result frame_decoder::continue_after(cursor& at, std::size_t
 frame_decoder::step_result frame_decoder::request_window(std::uint64_t bytes) {
   wanted_ = bytes;
   if (bytes > limits_.window_bytes) {
-    return fail(frame_name() + " " + window_refusal(bytes, limits_));
+    return refuse(frame_name() + " " + window_refusal(bytes, limits_));
   }
   return bytes > granted_ ? step_result(fill_status::needs_window) : std::nullopt;
 }
 
 // The error is reported after all text before it is delivered: see run_step().
-frame_decoder::step_result frame_decoder::fail(std::string clause) {
+frame_decoder::step_result frame_decoder::fail(std::string clause, failure_kind kind) {
   error_ = std::move(clause);
+  error_kind_ = kind;
   error_at_ = consumed_;
   return holds_ahead_ ? std::nullopt : step_result(fill_status::failed);
 }
@@ -141,6 +142,8 @@ std::string frame_decoder::offsets(std::uint64_t compressed, std::uint64_t text_
 }
 
 std::string frame_decoder::fault(std::uint64_t text_before) const { return error_ + offsets(error_at_, text_before); }
+
+failure_kind frame_decoder::fault_kind() const { return error_.empty() ? failure_kind::damaged : error_kind_; }
 
 // Some clauses end in a comma, because the offsets follow.
 std::string frame_decoder::fault_cause() const { return error_.substr(0, error_.find_last_not_of(',') + 1); }

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace gpuhist::io {
 
@@ -22,6 +23,7 @@ class frame_decoder : public decoder {
   [[nodiscard]] std::uint64_t window_wanted() const final { return wanted_; }
   void grant_window(std::uint64_t bytes) final;
   [[nodiscard]] std::string fault(std::uint64_t text_before) const final;
+  [[nodiscard]] failure_kind fault_kind() const final;
   [[nodiscard]] std::string fault_cause() const final;
   [[nodiscard]] std::string missing_at_end(std::uint64_t text_before) const final;
   [[nodiscard]] std::string missing_at_frame_end(std::uint64_t text_before) const final;
@@ -92,7 +94,10 @@ class frame_decoder : public decoder {
   [[nodiscard]] bool may_have_window(std::uint64_t bytes) const { return bytes <= limits_.window_bytes; }
 
   /// Fails the frame. `clause` is followed by the offsets in messages.
-  step_result fail(std::string clause);
+  step_result fail(std::string clause, failure_kind kind = failure_kind::damaged);
+
+  /// The frame is not decoded, though it may be intact.
+  step_result refuse(std::string clause) { return fail(std::move(clause), failure_kind::refused); }
   step_result fail_damaged(std::string_view cause);
 
   /// The collected bytes do not begin a frame.
@@ -121,7 +126,8 @@ class frame_decoder : public decoder {
   std::uint64_t consumed_ = 0;      // from the start of the input
   std::uint64_t produced_ = 0;      // from the start of the decoder
   std::string error_;               // the clause without its offsets; empty: no error
-  std::uint64_t error_at_ = 0;      // compressed offset
+  failure_kind error_kind_ = failure_kind::damaged;
+  std::uint64_t error_at_ = 0;  // compressed offset
 };
 
 }  // namespace gpuhist::io

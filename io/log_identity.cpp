@@ -31,7 +31,7 @@ std::string hash_at(const file_source& file, std::uint64_t offset, std::size_t b
 
 const format& format_of(const file_source& file, const std::string& name, const format* forced) {
   std::array<std::byte, archive_head_bytes> head{};
-  return settle_format(name, std::span(head).first(file.read_at(head, 0)), forced);
+  return settle_format(name, std::span(head).first(file.read_at(head, 0)), forced).found;
 }
 
 // The text of a compressed file, from its beginning. It ends before damage.

@@ -65,6 +65,8 @@ struct file_options {
   std::string dictionary{};                ///< path of a zstd dictionary; empty: none
   std::uint64_t max_output = 0;            ///< most bytes of text of a compressed input; 0: unlimited
   bool skip_damage = false;                ///< continue after a damaged part at the next intact frame or member
+  bool strict_names = false;               ///< refuse an input whose content is not what its name promises
+  bool fail_on_unknown = false;            ///< refuse compressed data that is not read, instead of counting its bytes
   bool count_unverified = false;           ///< unverified text is in the totals
   bool follow = false;                     ///< inputs are files that grow; a stop request ends the run
   std::optional<pass_through_options> pass_through{};

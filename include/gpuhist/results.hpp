@@ -31,6 +31,21 @@ enum class failure : std::uint8_t {
   unknown,        ///< a result that was read from a file does not state it
 };
 
+/// What deserves a remark about an input that is counted all the same. It is no failure. A value.
+struct input_notice {
+  enum class kind : std::uint8_t {
+    name_differs,         ///< its content is not what its name promises; the content decided
+    unknown_compression,  ///< its bytes are of a format that is not read, and were counted as they are
+    no_end_marker,        ///< the marker at its end is missing, and everything before it is intact (BGZF)
+    trailing_data,        ///< what follows the end of the archive was not counted
+    no_end_blocks,        ///< the archive has no end, and an outer layer verified that it is whole
+    unknown,              ///< a result that was read from a file has a kind of a later version
+  };
+
+  kind type = kind::unknown;
+  std::string text;  ///< for people; does not name the input
+};
+
 /// The counts of an input or of the totals. A value.
 struct input_result {
   std::string name;                               ///< raw bytes, not necessarily UTF-8
@@ -44,6 +59,7 @@ struct input_result {
   std::string error;                              ///< the same for people; empty if there was no error
   /// The archive or frame around this member is damaged, and not the member itself.
   bool is_failure_of_archive = false;
+  std::vector<input_notice> notices{};  ///< at most one of each kind
 };
 
 /// A measure of a text: a number, or the reason why this text has none. A value.

@@ -2,6 +2,7 @@
 #include "io/archive/archive_format.hpp"
 
 #include "io/archive/tar_headers.hpp"
+#include "io/format.hpp"
 #include "io/input_error.hpp"
 
 #include <algorithm>
@@ -229,25 +230,31 @@ archive_promise promised_archive(std::string_view name) {
   return promise_of_last_suffix(file);
 }
 
-archive_kind settle_archive(std::string_view name, std::span<const std::byte> head, option_naming option_name) {
+settled_archive settle_archive(std::string_view name, std::span<const std::byte> head, const content_rules& rules) {
   const archive_kind found = detect_archive(head);
   const archive_promise promised = promised_archive(name);
-  if (promised.kind == archive_kind::none || promised.kind == found) return found;
+  if (promised.kind == archive_kind::none || promised.kind == found) return {.kind = found};
   if (promised.kind == archive_kind::tar && found == archive_kind::none && head.size() >= block_bytes &&
       (has_tar_checksum(text_of(head.first(block_bytes))) || is_zero(head))) {
-    return archive_kind::tar;
+    return {.kind = archive_kind::tar};
   }
-  const std::string remedy = "rename it or give " + std::string(option_name("--input-format"));
-  std::string message = "is named " + std::string(promised.suffix) + " but ";
-  if (head.empty()) {
-    message += "is empty";
-  } else if (found == archive_kind::none) {
-    message +=
-        "does not hold a " + std::string(name_of(promised.kind)) + " archive; if it is something else, " + remedy;
-  } else {
-    message += "holds a " + std::string(name_of(found)) + " archive; " + remedy + " " + std::string(name_of(found));
+  const std::string named = "is named " + std::string(promised.suffix) + " but ";
+  if (head.empty()) throw input_error(named + "is empty", 0, failure_kind::damaged);
+  const auto note = [&](const std::string& content, const std::string& consequence) {
+    return settled_archive{
+        .kind = found, .notice = noted(notice_kind::name_differs, {named + content, consequence, "rename it"}, rules)};
+  };
+  if (found != archive_kind::none) {
+    return note("holds a " + std::string(name_of(found)) + " archive", "it is read as one");
   }
-  throw input_error(message, 0, failure_kind::damaged);
+  const bool is_cut = std::ranges::any_of(archive_rows, [&](const archive_row& row) {
+    return row.kind == promised.kind && row.matches(head) == verdict::perhaps;
+  });
+  if (may_be_text(head) && !is_cut) return note("holds text", "it is counted as text");
+  throw input_error(named + "does not hold a " + std::string(name_of(promised.kind)) +
+                        " archive; if it is something else, rename it or give " +
+                        std::string(rules.option_name("--input-format")),
+                    0, failure_kind::damaged);
 }
 
 }  // namespace gpuhist::io

@@ -1,7 +1,7 @@
 // Detects archives by content, and compares them with the archive that the name promises.
 #pragma once
 
-#include "io/option_naming.hpp"
+#include "io/notice.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -34,10 +34,15 @@ struct archive_promise {
 };
 archive_promise promised_archive(std::string_view name);
 
-/// Decides which archive the decompressed content is: by its head, compared with the name. The name also admits content
-/// that is not certain by itself (a tar archive with an unusual first header, or without members). Throws input_error
-/// if the content does not match the name.
-archive_kind settle_archive(std::string_view name, std::span<const std::byte> head,
-                            option_naming option_name = as_typed);
+struct settled_archive {
+  archive_kind kind = archive_kind::none;
+  std::optional<io::notice> notice{};
+};
+
+/// Decides which archive the decompressed content is: by its head. If the name promises another archive, there is a
+/// notice. The name also admits content that is not certain by itself (a tar archive with an unusual first
+/// header, or without members). Throws input_error if the name promises an archive, and the content is none and no
+/// text; and what the rules refuse.
+settled_archive settle_archive(std::string_view name, std::span<const std::byte> head, const content_rules& rules = {});
 
 }  // namespace gpuhist::io

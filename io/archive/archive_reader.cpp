@@ -123,7 +123,7 @@ void archive_reader::open() {
   }
   const int result = ::archive_read_open1(archive_.get());
   rethrow_callback_error();
-  if (result != ARCHIVE_OK) fail_archive(error_text());
+  if (result != ARCHIVE_OK) fail_archive(error_text(), error_kind());
 }
 
 std::ptrdiff_t archive_reader::on_read(archive* /*handle*/, void* self, const void** out) {
@@ -259,7 +259,7 @@ void archive_reader::skip_rest() {
   if (has_taken_text_ && !is_decoded_) decode_skipped();
   const int result = ::archive_read_data_skip(archive_.get());
   rethrow_callback_error();
-  if (result == ARCHIVE_FATAL) fail_archive(error_text());
+  if (result == ARCHIVE_FATAL) fail_archive(error_text(), error_kind());
   if (kind_ != archive_kind::tar) return;
   tar_.begin(consumed());
   tar_.advance(position_ - in_buffer_, std::span(buffer_).first(in_buffer_));
@@ -463,9 +463,7 @@ std::string_view archive_reader::message_of_libarchive() const {
   return message != nullptr ? message : "";
 }
 
-failure_kind archive_reader::error_kind() const {
-  return is_other_method(message_of_libarchive()) ? failure_kind::refused : failure_kind::damaged;
-}
+failure_kind archive_reader::error_kind() const { return kind_of(message_of_libarchive()); }
 
 std::string archive_reader::error_text() const {
   const std::string_view words = message_of_libarchive();

@@ -43,6 +43,11 @@ bool is_short(std::string_view message) {
   return message.empty() || message.starts_with("Truncated") || message.ends_with("(-5)");  // -5: of zlib
 }
 
+failure_kind kind_of(std::string_view message) {
+  const auto says = [message](std::string_view word) { return message.find(word) != std::string_view::npos; };
+  return says("supported") || says("codec") ? failure_kind::refused : failure_kind::damaged;
+}
+
 std::string clause_of(std::string_view message, bool input_ended) {
   message = without_end(message);
   if (input_ended && is_short(message)) return "ends early";

@@ -1,6 +1,8 @@
 // Messages of libarchive as clauses in the words of gpuhist.
 #pragma once
 
+#include "io/failure_kind.hpp"
+
 #include <string>
 #include <string_view>
 
@@ -9,6 +11,9 @@ namespace gpuhist::io {
 /// "ZIP decompression failed (-3)" -> "its data does not decode". Other messages lose their numeric codes and line
 /// ends. An empty message is possible. `input_ended`: libarchive has asked for bytes after the end of the input.
 std::string clause_of(std::string_view message, bool input_ended);
+
+/// The kind of failure: refused, if the message says that something, or a codec, is not supported, else damaged.
+failure_kind kind_of(std::string_view message);
 
 /// Whether the message states that more bytes are needed.
 bool is_short(std::string_view message);

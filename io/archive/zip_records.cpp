@@ -224,4 +224,16 @@ void zip_records::expect_nothing_more(byte_sequence& input) const {
   }
 }
 
+bool ends_split_zip(byte_reader& file) {
+  if (!file.seekable_bytes()) return false;
+  std::array<std::byte, end_bytes> end{};
+  try {
+    zip_records records(file);
+    (void)records.read_at(records.find_end(*file.seekable_bytes()), end);
+  } catch (const input_error&) {
+    return false;
+  }
+  return zip_number(end, 4, 2) != 0;  // the number of this file, from 0
+}
+
 }  // namespace gpuhist::io

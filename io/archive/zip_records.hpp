@@ -26,6 +26,9 @@ bool has_magic(std::span<const std::byte> bytes, std::string_view magic);
 /// Of a member's name.
 std::uint64_t zip_name_hash(std::span<const std::byte> name);
 
+/// Whether a file that can seek ends with the end record of an archive in several files.
+bool ends_split_zip(byte_reader& file);
+
 /// An entry of the directory.
 struct zip_entry {
   std::uint64_t header_at = 0;  ///< offset of the local header, as stated

@@ -118,7 +118,7 @@ frame_decoder::step_result compress_decoder::read_header(cursor& at) {
     return fail_damaged("its header has invalid flags or an invalid code width");
   }
   if (max_width_ == min_width)
-    return fail(frame_name() + " has only codes of 9 bits, which compressors write wrongly,");
+    return refuse(frame_name() + " has only codes of 9 bits, which compressors write wrongly,");
   phase_ = phase::window;
   return std::nullopt;
 }

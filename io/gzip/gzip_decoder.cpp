@@ -34,11 +34,13 @@ class gzip_decoder final : public decoder {
   void restart(const decode_start& start) override;
   void offer(const std::shared_ptr<const decoded_part>& part) override { ahead_.offer(part); }
   [[nodiscard]] std::string fault(std::uint64_t text_before) const override;
+  [[nodiscard]] failure_kind fault_kind() const override;
   [[nodiscard]] std::string fault_cause() const override;
   [[nodiscard]] std::string missing_at_end(std::uint64_t text_before) const override;
   [[nodiscard]] std::string missing_at_frame_end(std::uint64_t text_before) const override;
   [[nodiscard]] std::string missing_cause_at_end() const override;
   [[nodiscard]] std::string missing_cause_at_frame_end() const override;
+  [[nodiscard]] std::optional<notice> notice_at_end() const override;
   [[nodiscard]] bool in_frame() const override { return phase_ != phase::header || header_.size() != 0; }
   [[nodiscard]] std::uint64_t consumed_total() const override { return consumed_; }
   [[nodiscard]] std::uint64_t produced_total() const override { return produced_; }
@@ -70,7 +72,7 @@ class gzip_decoder final : public decoder {
   step_result end_member();
   void skip_padding(cursor& at);
   void begin_trailer();
-  fill_status fail(std::string clause);
+  fill_status fail(std::string clause, failure_kind kind = failure_kind::damaged);
   fill_status refuse_header();
 
   void take(cursor& at, std::size_t bytes);
@@ -94,8 +96,10 @@ class gzip_decoder final : public decoder {
   std::uint64_t consumed_ = 0;       // from the start of the input
   std::uint64_t produced_ = 0;       // from the start of the decoder
   std::uint64_t text_begin_ = 0;     // begin of the text of the member, in `produced_`
-  std::string error_;                // with phase::failed: the clause without its offsets
-  std::uint64_t error_at_ = 0;       // compressed offset
+  bool lacks_end_marker_ = false;    // the last member is a block of BGZF with text
+  failure_kind error_kind_ = failure_kind::damaged;
+  std::string error_;           // with phase::failed: the clause without its offsets
+  std::uint64_t error_at_ = 0;  // compressed offset
 };
 
 fill_result gzip_decoder::fill(std::span<const std::byte> in, std::span<std::byte> out) {
@@ -115,6 +119,7 @@ void gzip_decoder::restart(const decode_start& start) {
   produced_ = 0;
   is_after_short_ = true;
   error_.clear();
+  lacks_end_marker_ = false;
 }
 
 gzip_decoder::step_result gzip_decoder::step(cursor& at) {
@@ -290,14 +295,16 @@ gzip_decoder::step_result gzip_decoder::end_member() {
   }
   ++members_ended_;
   is_after_short_ = produced_ - text_begin_ <= short_member::most_text;
+  lacks_end_marker_ = header_.bgzf_bytes() && produced_ != text_begin_;
   header_ = {};
   phase_ = phase::header;
   return fill_status::frame_verified;
 }
 
-fill_status gzip_decoder::fail(std::string clause) {
+fill_status gzip_decoder::fail(std::string clause, failure_kind kind) {
   phase_ = phase::failed;
   error_ = std::move(clause);
+  error_kind_ = kind;
   error_at_ = consumed_;
   return fill_status::failed;
 }
@@ -305,8 +312,9 @@ fill_status gzip_decoder::fail(std::string clause) {
 fill_status gzip_decoder::refuse_header() {
   switch (header_.status()) {
     case gzip_header_status::unknown_method:
-      return fail(member_name() + " is compressed by method " + std::to_string(header_.method()) +
-                  ", not by deflate (8),");
+      return fail(
+          member_name() + " is compressed by method " + std::to_string(header_.method()) + ", not by deflate (8),",
+          failure_kind::refused);
     case gzip_header_status::reserved_flags:
       return fail(member_name() + " is damaged (its header has reserved flags set)");
     case gzip_header_status::wrong_checksum:
@@ -328,8 +336,18 @@ std::string gzip_decoder::offsets(std::uint64_t compressed, std::uint64_t text_b
 
 std::string gzip_decoder::fault(std::uint64_t text_before) const { return error_ + offsets(error_at_, text_before); }
 
+failure_kind gzip_decoder::fault_kind() const { return error_.empty() ? failure_kind::damaged : error_kind_; }
+
 // Some clauses end in a comma, because the offsets follow.
 std::string gzip_decoder::fault_cause() const { return error_.substr(0, error_.find_last_not_of(',') + 1); }
+
+std::optional<notice> gzip_decoder::notice_at_end() const {
+  if (!lacks_end_marker_) return std::nullopt;
+  return notice{.kind = notice_kind::no_end_marker,
+                .text =
+                    "does not end with the empty block that ends BGZF files; it may have been cut between two "
+                    "blocks: compare its size with that of the original"};
+}
 
 std::string gzip_decoder::missing_at_end(std::uint64_t text_before) const {
   if (!error_.empty()) return fault(text_before);

@@ -177,8 +177,8 @@ frame_decoder::step_result lz4_decoder::leave_header(const lz4_header_result& pa
 
 frame_decoder::step_result lz4_decoder::check_frame() {
   if (frame_.dictionary_id != 0) {
-    return fail(frame_name() + " needs dictionary " + std::to_string(frame_.dictionary_id) +
-                ", and gpuhist takes no dictionaries for lz4,");
+    return refuse(frame_name() + " needs dictionary " + std::to_string(frame_.dictionary_id) +
+                  ", and gpuhist takes no dictionaries for lz4,");
   }
   phase_ = phase::window;
   return std::nullopt;

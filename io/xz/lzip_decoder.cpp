@@ -98,8 +98,8 @@ frame_decoder::step_result lzip_decoder::read_header(cursor& at) {
   }
   const auto version = std::to_integer<unsigned>(collected()[4]);
   if (version > 1) {
-    return fail(frame_name() + " is of version " + std::to_string(version) +
-                " of the lzip format, which liblzma does not know,");
+    return refuse(frame_name() + " is of version " + std::to_string(version) +
+                  " of the lzip format, which liblzma does not know,");
   }
   const std::optional<std::uint64_t> dictionary = lzip_dictionary_bytes(collected()[5]);
   if (!dictionary) return fail_damaged("its header has an invalid dictionary size");

@@ -173,13 +173,13 @@ frame_decoder::step_result xz_decoder::begin_stream() {
     case LZMA_OK:
       break;
     case LZMA_OPTIONS_ERROR:
-      return fail(frame_name() + " has header flags that liblzma does not know");
+      return refuse(frame_name() + " has header flags that liblzma does not know");
     default:
       return fail_damaged("its header does not match its checksum");
   }
   if (lzma_check_is_supported(flags_.check) == 0) {
-    return fail(frame_name() + " has checksums of a kind that liblzma does not know (" +
-                std::to_string(static_cast<unsigned>(flags_.check)) + ")");
+    return refuse(frame_name() + " has checksums of a kind that liblzma does not know (" +
+                  std::to_string(static_cast<unsigned>(flags_.check)) + ")");
   }
   drop_collected();
   padding_ = 0;
@@ -210,8 +210,8 @@ frame_decoder::step_result xz_decoder::read_block_header(cursor& at) {
     case LZMA_OK:
       break;
     case LZMA_OPTIONS_ERROR:
-      return fail(frame_name() + " needs filters or options that liblzma does not know (in the header of " +
-                  block_name() + ")");
+      return refuse(frame_name() + " needs filters or options that liblzma does not know (in the header of " +
+                    block_name() + ")");
     default:
       return fail_damaged("the header of " + block_name() + " is wrong, or does not match its checksum");
   }
@@ -225,7 +225,7 @@ frame_decoder::step_result xz_decoder::begin_block() {
   const lzma_ret code = checked(lzma_block_decoder(&coder_.stream(), &block_));
   filters_.clear();
   block_.filters = nullptr;
-  if (code != LZMA_OK) return fail(frame_name() + " needs filters that liblzma cannot apply (" + block_name() + ")");
+  if (code != LZMA_OK) return refuse(frame_name() + " needs filters that liblzma cannot apply (" + block_name() + ")");
   phase_ = phase::block;
   return std::nullopt;
 }

@@ -38,6 +38,7 @@ class zstd_decoder final : public decoder {
   [[nodiscard]] std::uint64_t window_wanted() const override { return wanted_; }
   void grant_window(std::uint64_t bytes) override;
   [[nodiscard]] std::string fault(std::uint64_t text_before) const override;
+  [[nodiscard]] failure_kind fault_kind() const override;
   [[nodiscard]] std::string fault_cause() const override;
   [[nodiscard]] std::string missing_at_end(std::uint64_t text_before) const override;
   [[nodiscard]] std::string missing_cause_at_end() const override;
@@ -71,7 +72,7 @@ class zstd_decoder final : public decoder {
   step_result skip(cursor& at);
   step_result decode(cursor& at);
   step_result decode_part(cursor& at, std::size_t part);
-  fill_status fail(std::string clause);
+  fill_status fail(std::string clause, failure_kind kind = failure_kind::damaged);
   fill_status refuse_window(std::uint64_t needed);
   fill_status refuse_dictionary(std::uint32_t id);
   fill_status refuse_frame(std::size_t code);
@@ -108,7 +109,8 @@ class zstd_decoder final : public decoder {
   std::uint64_t consumed_ = 0;      // from the start of the input
   std::uint64_t produced_ = 0;      // from the start of the decoder
   std::string error_;               // with phase::failed: the clause without its offsets
-  std::uint64_t error_at_ = 0;      // compressed offset
+  failure_kind error_kind_ = failure_kind::damaged;
+  std::uint64_t error_at_ = 0;  // compressed offset
 };
 
 zstd_decoder::zstd_decoder(const decoder_limits& limits) : limits_(limits), granted_(limits.granted_bytes) {
@@ -329,9 +331,10 @@ zstd_decoder::step_result zstd_decoder::decode_part(cursor& at, std::size_t part
   return fill_status::frame_verified;
 }
 
-fill_status zstd_decoder::fail(std::string clause) {
+fill_status zstd_decoder::fail(std::string clause, failure_kind kind) {
   phase_ = phase::failed;
   error_ = std::move(clause);
+  error_kind_ = kind;
   error_at_ = consumed_;
   return fill_status::failed;
 }
@@ -339,9 +342,10 @@ fill_status zstd_decoder::fail(std::string clause) {
 fill_status zstd_decoder::refuse_window(std::uint64_t needed) {
   if (needed > largest_window_) {
     return fail(frame_name() + " needs a window of " + size_text(needed) + ", more than the " +
-                size_text(largest_window_) + " that zstd can decode,");
+                    size_text(largest_window_) + " that zstd can decode,",
+                failure_kind::refused);
   }
-  return fail(frame_name() + " " + window_refusal(needed, limits_));
+  return fail(frame_name() + " " + window_refusal(needed, limits_), failure_kind::refused);
 }
 
 fill_status zstd_decoder::refuse_dictionary(std::uint32_t id) {
@@ -353,12 +357,13 @@ fill_status zstd_decoder::refuse_dictionary(std::uint32_t id) {
   }
   if (!limits_.dictionary) {
     const std::string_view option = limits_.option_name("--zstd-dictionary");
-    return fail(clause + "; give the file that holds it with " + std::string(option) + ",");
+    return fail(clause + "; give the file that holds it with " + std::string(option) + ",", failure_kind::refused);
   }
   const std::uint32_t loaded_id = limits_.dictionary->id();
   clause += ", but " + limits_.dictionary->name();
-  return fail(clause +
-              (loaded_id == 0 ? " has no dictionary ID," : " holds dictionary " + std::to_string(loaded_id) + ","));
+  return fail(
+      clause + (loaded_id == 0 ? " has no dictionary ID," : " holds dictionary " + std::to_string(loaded_id) + ","),
+      failure_kind::refused);
 }
 
 fill_status zstd_decoder::refuse_frame(std::size_t code) {
@@ -372,6 +377,8 @@ std::string zstd_decoder::offsets(std::uint64_t compressed, std::uint64_t text_b
 }
 
 std::string zstd_decoder::fault(std::uint64_t text_before) const { return error_ + offsets(error_at_, text_before); }
+
+failure_kind zstd_decoder::fault_kind() const { return error_.empty() ? failure_kind::damaged : error_kind_; }
 
 // Some clauses end in a comma, because the offsets follow.
 std::string zstd_decoder::fault_cause() const { return error_.substr(0, error_.find_last_not_of(',') + 1); }

@@ -24,6 +24,8 @@ struct group_end {
   /// Frames of the input up to the end of the group, if a decoder that begins there needs to know nothing else.
   std::optional<std::uint64_t> frames{};
 
+  std::optional<io::notice> notice{};  ///< about the input, if it ends after this group
+
   /// The ranges of the group that were lost before decoding resumed. Offsets of text count from the group's begin.
   std::vector<lost_range> lost_ranges{};
   std::uint64_t number_of_lost_ranges = 0;

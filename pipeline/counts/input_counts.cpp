@@ -30,6 +30,7 @@ input_counts::input_counts(const input_prefix& counted, const row_folding& rows)
       name_(counted.counted.name),
       format_(counted.counted.format),
       compressed_bytes_(counted.counted.compressed_bytes),
+      notices_(counted.counted.notices),
       verified_{.counts = counted.counted.verified, .edges = counted.edges},
       unverified_(counted.counted.unverified),
       merged_(counted.text_bytes()),
@@ -223,7 +224,8 @@ input_report input_counts::report() const {
           .unverified = sized(unverified_),
           .lost_ranges = lost_,
           .number_of_lost_ranges = number_of_lost_ranges_,
-          .utf8 = utf8_};
+          .utf8 = utf8_,
+          .notices = notices_};
 }
 
 // Plain text is in no group.

@@ -61,6 +61,9 @@ class input_counts {
   /// What was found in the text so far.
   void set_utf8(const utf8_report& found) { utf8_ = found; }
 
+  /// Before the input is finished.
+  void note(const io::notice& added) { add_notice(notices_, added); }
+
   /// Decoding of this group has reached this offset of the input. Used only for the front group.
   void set_compressed_bytes(group_id group, std::uint64_t bytes);
 
@@ -134,6 +137,7 @@ class input_counts {
   std::optional<std::uint64_t> compressed_bytes_;
   std::optional<input_position> committed_to_;  // of compressed text, if a later run can continue there
   std::optional<utf8_report> utf8_;
+  std::vector<io::notice> notices_;
   text_tally verified_;    // empty until the first merge or commit
   gpu::tally unverified_;  // of damaged frames; empty until the first commit
   std::uint64_t merged_ = 0;

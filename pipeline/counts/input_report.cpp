@@ -1,8 +1,9 @@
-// The compact form of reports. What --utf8 found is at the end.
+// The compact form of reports. What --utf8 found and the notices are at the end.
 #include "pipeline/counts/input_report.hpp"
 
 #include "pipeline/counts/packed_numbers.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace gpuhist::pipeline {
@@ -13,8 +14,10 @@ constexpr unsigned counted_unverified_bit = 2;
 constexpr unsigned compressed_bit = 4;
 constexpr unsigned utf8_bit = 8;
 constexpr unsigned malformed_bit = 16;
-constexpr unsigned all_bits = 31;
-constexpr std::size_t shortest_range = 5;  // bytes of a packed lost_range
+constexpr unsigned notices_bit = 32;
+constexpr unsigned all_bits = 63;
+constexpr std::size_t shortest_range = 5;   // bytes of a packed lost_range
+constexpr std::size_t shortest_notice = 2;  // of a packed notice
 
 void pack_utf8(packer& out, const utf8_report& found) {
   out.number(found.counts.malformed).number(found.counts.malformed_bytes).number(found.counts.code_points);
@@ -37,7 +40,7 @@ utf8_report unpack_utf8(unpacker& in, bool has_malformed) {
 unsigned bits_of(const input_report& input) {
   return (input.complete ? complete_bit : 0) | (input.counted_unverified ? counted_unverified_bit : 0) |
          (input.compressed_bytes ? compressed_bit : 0) | (input.utf8 ? utf8_bit : 0) |
-         (input.utf8 && input.utf8->first_malformed ? malformed_bit : 0);
+         (input.utf8 && input.utf8->first_malformed ? malformed_bit : 0) | (input.notices.empty() ? 0 : notices_bit);
 }
 
 }  // namespace
@@ -50,6 +53,10 @@ void count_unverified(input_report& input) {
 void set_unverified(input_report& input) {
   std::swap(input.verified, input.unverified);
   input.complete = false;
+}
+
+void add_notice(std::vector<io::notice>& to, const io::notice& added) {
+  if (std::ranges::find(to, added.kind, &io::notice::kind) == to.end()) to.push_back(added);
 }
 
 std::string packed_report(const input_report& input) {
@@ -67,6 +74,9 @@ std::string packed_report(const input_report& input) {
     out.number(each.unverified_bytes).text(each.cause);
   }
   if (input.utf8) pack_utf8(out, *input.utf8);
+  if (input.notices.empty()) return out.take();
+  out.number(input.notices.size());
+  for (const io::notice& each : input.notices) out.number(static_cast<std::uint64_t>(each.kind)).text(each.text);
   return out.take();
 }
 
@@ -97,6 +107,11 @@ input_report unpacked_report(unpacker in, std::size_t classes) {
     each.cause = in.text();
   }
   if ((bits & utf8_bit) != 0) made.utf8 = unpack_utf8(in, (bits & malformed_bit) != 0);
+  if ((bits & notices_bit) != 0) made.notices.resize(in.elements(shortest_notice));
+  for (io::notice& each : made.notices) {
+    each.kind = in.choice(io::notice_kind::unknown);
+    each.text = in.text();
+  }
   in.finish();
   return made;
 }

@@ -3,6 +3,7 @@
 
 #include "gpu/tally.hpp"
 #include "io/failure_kind.hpp"
+#include "io/notice.hpp"
 #include "pipeline/counts/utf8_report.hpp"
 
 #include <cstddef>
@@ -43,6 +44,7 @@ struct input_report {
   std::vector<lost_range> lost_ranges{};    ///< the first max_lost_ranges, in the order of the input
   std::uint64_t number_of_lost_ranges = 0;  ///< listed or not
   std::optional<utf8_report> utf8{};        ///< --utf8, if text of the input was read
+  std::vector<io::notice> notices{};        ///< at most one of each kind
 
   bool operator==(const input_report&) const = default;
 };
@@ -52,6 +54,9 @@ void count_unverified(input_report& input);
 
 /// Reverses the verdict that a report assumes (input_counts::waiting_report()): its text is not verified.
 void set_unverified(input_report& input);
+
+/// Unless there is a notice of its kind.
+void add_notice(std::vector<io::notice>& to, const io::notice& added);
 
 /// The whole report in few bytes. Classes that do not occur take none.
 std::string packed_report(const input_report& input);

@@ -150,7 +150,7 @@ void rolling_counts::spill_finished(input_id input) {
     if (auto prefix = spilled.open->prefix()) interrupted_.push_back(*std::move(prefix));
   }
   spilled.at = finished_->spill(report);
-  spilled.has_failed = report.error_kind != failure_kind::none;
+  spilled.is_remarkable = is_remarkable(report);
   spilled.open.reset();
   all_complete_ = all_complete_ && report.complete;
   add_utf8(utf8_, report.utf8);
@@ -245,7 +245,7 @@ void rolling_counts::add_incomplete(const archive_members::member& member, std::
 void rolling_counts::add_incomplete(const input_entry& each, std::vector<input_report>& to) const {
   if (each.is_completed) return;
   input_report report = each.open ? each.open->report() : finished_->at(each.at);
-  if (each.is_represented_by_members && report.error_kind == failure_kind::none) return;
+  if (each.is_represented_by_members && !is_remarkable(report)) return;
   if (each.open) each.open->add_front(report.verified, report.unverified);
   to.push_back(std::move(report));
 }
@@ -438,6 +438,11 @@ void rolling_counts::note_utf8(input_id input, const utf8_report& found) {
   if (input_counts* const counted = find_open(input)) counted->set_utf8(found);
 }
 
+void rolling_counts::note(input_id input, const io::notice& added) {
+  const std::scoped_lock lock(mutex_);
+  if (input_counts* const counted = find_open(input)) counted->note(added);
+}
+
 void rolling_counts::finish(input_id input, std::uint64_t bytes) {
   if (windows_) windows_->end_input(input);
   const stopping_lock locked(*this);
@@ -494,6 +499,10 @@ run_counts rolling_counts::counts() const {
   return out;
 }
 
+bool rolling_counts::is_remarkable(const input_report& report) {
+  return report.error_kind != failure_kind::none || !report.notices.empty();
+}
+
 void rolling_counts::add_member(const archive_members::member& from, run_counts& out) const {
   using enum archive_members::state;
   if (from.is == open) return add_input(entry(from.input), out);
@@ -515,7 +524,7 @@ void rolling_counts::add_input(const input_entry& from, run_counts& out) {
   from.open->add_front(out.verified, out.unverified);
   out.complete = out.complete && report.complete;
   add_utf8(out.utf8, report.utf8);
-  if (!from.is_represented_by_members || report.error_kind != failure_kind::none) {
+  if (!from.is_represented_by_members || is_remarkable(report)) {
     out.inputs.push_back(std::move(report));
   }
 }

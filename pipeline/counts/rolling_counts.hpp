@@ -93,7 +93,7 @@ class rolling_counts {
   /// The number of members that await a verdict.
   [[nodiscard]] std::size_t waiting_members() const;
 
-  /// Reports omit this archive, unless it failed; its members represent it.
+  /// Reports omit this archive, unless it failed or has notices; its members represent it.
   void represent_by_members(input_id archive);
 
   [[nodiscard]] std::string name_of(input_id input) const;
@@ -142,6 +142,10 @@ class rolling_counts {
   /// What --utf8 found in the text of an input so far. Must be called before this text can be merged, and before the
   /// input is finished.
   void note_utf8(input_id input, const utf8_report& found);
+
+  /// Must be called before the input is finished. An archive that its members represent is in reports, too, if it has
+  /// a notice.
+  void note(input_id input, const io::notice& added);
 
   /// Inputs opened so far.
   [[nodiscard]] std::size_t inputs() const;
@@ -193,12 +197,12 @@ class rolling_counts {
     std::optional<std::uint64_t> waiting_bytes{};  // of a member: all of its text, which waits for a verdict
     std::unique_ptr<archive_members> members{};    // of an archive that has any
     bool is_completed = false;                     // with record_completions()
-    bool is_represented_by_members = false;        // of an archive: reports omit it unless it failed
-    bool has_failed = false;                       // if it is spilled
+    bool is_represented_by_members = false;        // of an archive: reports omit it unless it is remarkable
+    bool is_remarkable = false;                    // if it is spilled: it failed or has notices
     bool is_appended = false;                      // to the order of the inputs; its members may not be
 
     [[nodiscard]] bool is_finished() const { return !open && (!members || members->unfinished() == 0); }
-    [[nodiscard]] bool is_omitted() const { return is_represented_by_members && !has_failed; }
+    [[nodiscard]] bool is_omitted() const { return is_represented_by_members && !is_remarkable; }
   };
 
   struct member_place {
@@ -239,6 +243,7 @@ class rolling_counts {
   void add_incomplete(const archive_members::member& member, std::vector<input_report>& to) const;
   void add_member(const archive_members::member& from, run_counts& out) const;
   static void add_input(const input_entry& from, run_counts& out);
+  [[nodiscard]] static bool is_remarkable(const input_report& report);
   void drop_segment(const segment& dropped, const std::string& cause);
   [[nodiscard]] frame_group* find_group(const text_owner& owner);
 

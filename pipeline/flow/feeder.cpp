@@ -73,6 +73,7 @@ archive_limits limits_of_archives(const run_plan& plan, text_taps* text_to) {
   besides.share = share_of_memory * plan.threads;
   return {.max_text = plan.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),
           .max_waiting = buffers.memory_limit / share_of_memory / bytes_of_waiting_member,
+          .rules = rules_of(plan),
           .inner_decoder = {.window_bytes = window,
                             .granted_bytes = window,
                             .dictionary = plan.dictionary,
@@ -164,8 +165,8 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
                  .block_bytes = plan.buffers.block_bytes,
                  .own_blocks = plan.buffers.blocks},
                 {.pool = executors.pool, .streams = executors.streams}, contexts_, counts, notes, failures, stop),
-      small_({.max_bytes = small_bytes, .forced_format = plan.forced_format, .option_name = plan.option_name},
-             contexts_, counts, notes, executors.pool, failures, stop),
+      small_({.max_bytes = small_bytes, .forced_format = plan.forced_format, .rules = rules_of(plan)}, contexts_,
+             counts, notes, executors.pool, failures, stop),
       observed_({.read_bytes = plan.buffers.chunk_bytes, .part_bytes = part_bytes_of(plan, taps_)}, contexts_, taps_,
                 counts, notes.read, executors.pool, failures, stop),
       list_(plan, executors.streams, std::move(stop)),
@@ -332,14 +333,19 @@ async::task<> feeder::count(const numbered_input& next, const shared_source& sou
   auto head = co_await heads_.first_bytes(*source);
   if (head.empty() && stop_.stop_requested()) co_return counts_.fail(input, 0, not_read());
   const auto forced_archive = heads_.forced_archive();
-  const io::format& format = io::settle_format(forced_archive ? std::string_view() : name, head,
-                                               forced_archive ? nullptr : plan_.forced_format, plan_.option_name);
+  const io::settled_format settled = io::settle_format(forced_archive ? std::string_view() : name, head,
+                                                       forced_archive ? nullptr : plan_.forced_format, rules_of(plan_));
+  const io::format& format = settled.found;
+  if (settled.notice) counts_.note(input, *settled.notice);
   if (counted != nullptr && format.name != counted->counted.format) {
     throw io::input_error("is not the file of which an earlier run counted the beginning: its format differs", 0,
                           failure_kind::refused);
   }
   counts_.set_format(input, format.name);
-  const bool has_members = co_await heads_.is_archive(name, *source, head, format);
+  io::settled_archive archive;
+  if (!settled.is_unknown()) archive = co_await heads_.find_archive(name, *source, head, format);
+  if (archive.notice) counts_.note(input, *archive.notice);
+  const bool has_members = archive.kind != io::archive_kind::none;
   if (has_members && !plan_.archives_refused.empty()) {
     throw io::input_error(plan_.archives_refused, 0, failure_kind::refused);
   }

@@ -77,6 +77,8 @@ struct run_plan {
   spill_folder spilled_to;          ///< for reports of finished inputs
   bool standard_input = true;       ///< "-" in the list may be read
   bool skip_damage = false;
+  bool strict_names = false;       ///< content that is not what the name promises is refused
+  bool fail_on_unknown = false;    ///< bytes of a compression that is not read are refused
   bool decodes_on_device = false;  ///< devices of the engine decode zstd frames
   bool follow = false;             ///< inputs are files that grow
   bool all_devices = false;
@@ -102,6 +104,13 @@ struct run_plan {
   /// No thread outlives the run: it waits for a device that is still being woken (gpu::engine_request::joins_waker).
   bool joins_waker = false;
 };
+
+inline io::content_rules rules_of(const run_plan& plan) {
+  return {.option_name = plan.option_name,
+          .strict_names = plan.strict_names,
+          .fail_on_unknown = plan.fail_on_unknown,
+          .skip_damage = plan.skip_damage};
+}
 
 /// Where --pass-through writes: "standard output", or "descriptor 5" of the caller.
 inline std::string name_of_sink(const run_plan& plan) {

@@ -503,6 +503,8 @@ counting_plan make_plan(const file_options& options, const option_names& names) 
   if (options.max_output > 0) planned.max_output = options.max_output;
   planned.spilled_to.path = options.counting.temporary_folder;
   planned.skip_damage = options.skip_damage;
+  planned.strict_names = options.strict_names;
+  planned.fail_on_unknown = options.fail_on_unknown;
   planned.count_unverified = options.count_unverified;
   planned.follow = options.follow;
   planned.validates_utf8 = options.utf8;

@@ -68,6 +68,30 @@ skipped_kind kind_of(io::skipped_kind kind) {
   return skipped_kind::unknown;
 }
 
+input_notice::kind kind_of(io::notice_kind kind) {
+  switch (kind) {
+    case io::notice_kind::name_differs:
+      return input_notice::kind::name_differs;
+    case io::notice_kind::unknown_compression:
+      return input_notice::kind::unknown_compression;
+    case io::notice_kind::no_end_marker:
+      return input_notice::kind::no_end_marker;
+    case io::notice_kind::trailing_data:
+      return input_notice::kind::trailing_data;
+    case io::notice_kind::no_end_blocks:
+      return input_notice::kind::no_end_blocks;
+    case io::notice_kind::unknown:
+      break;
+  }
+  return input_notice::kind::unknown;
+}
+
+std::vector<input_notice> notices_of(const pipeline::input_report& input) {
+  std::vector<input_notice> all;
+  for (const io::notice& each : input.notices) all.push_back({.type = kind_of(each.kind), .text = each.text});
+  return all;
+}
+
 }  // namespace
 
 counting_failure failure_of(std::string text, const std::exception_ptr& cause) {
@@ -145,7 +169,8 @@ input_result results::input(std::size_t number) const {
           .complete = found.complete,
           .kind = failure_of(found.error_kind),
           .error = found.error,
-          .is_failure_of_archive = found.error_origin != pipeline::failure_origin::input};
+          .is_failure_of_archive = found.error_origin != pipeline::failure_origin::input,
+          .notices = notices_of(found)};
 }
 
 std::vector<std::uint64_t> results::counts(std::string_view scheme, std::size_t input) const {

@@ -1,17 +1,21 @@
-// Prints why inputs are not complete.
+// Prints why inputs are not complete, and notices about inputs.
 #pragma once
 
 #include "pipeline/counts/input_report.hpp"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 namespace gpuhist::pipeline {
 
-/// Prints each cause once: not again for the members of an archive whose message has it. One thread.
+/// Prints each cause once: not again for the members of an archive whose message has it. Of each kind of notice, the
+/// first ones are printed, and the number of the others. One thread.
 class input_complaints {
  public:
+  explicit input_complaints(bool shows_notices) : shows_notices_(shows_notices) {}
+
   /// To be called for all inputs, in the order of the report: members follow their archive.
   void add(const input_report& input);
 
@@ -26,9 +30,12 @@ class input_complaints {
   };
 
   bool repeats(const input_report& member);
+  void print_notices(const input_report& input);
   void leave();
 
-  std::vector<archive> archives_;  // each is within the one before it
+  bool shows_notices_;
+  std::map<io::notice_kind, std::uint64_t> notices_;  // number of inputs
+  std::vector<archive> archives_;                     // each is within the one before it
 };
 
 }  // namespace gpuhist::pipeline

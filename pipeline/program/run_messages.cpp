@@ -36,9 +36,9 @@ void complain_of_output(const file_outcome& finished, std::string_view output, p
   }
 }
 
-void complain_of_inputs(const file_outcome& finished) {
+void complain_of_inputs(const file_outcome& finished, bool shows_notices) {
   std::size_t unread = 0;
-  input_complaints failed;
+  input_complaints failed(shows_notices);
   for (const input_report& each : finished.result.shared().content.inputs) {
     if (each.error_kind == failure_kind::not_read && ++unread > 1) continue;  // the others share one line, below
     failed.add(each);
@@ -74,10 +74,10 @@ bool consumer_left(const file_outcome& finished) {
   return finished.pass_through_error && finished.pass_through_error->error == EPIPE;
 }
 
-void print_failures(const file_outcome& finished, std::string_view output, passed_text passed) {
+void print_failures(const plan& planned, const file_outcome& finished, std::string_view output, passed_text passed) {
   if (consumer_left(finished)) return;
   complain_of_output(finished, output, passed);
-  complain_of_inputs(finished);
+  complain_of_inputs(finished, !planned.quiet);
 }
 
 void print_skipped(const plan& planned, const file_outcome& finished) {

@@ -285,6 +285,8 @@ run_request request_of(const config::options& typed) {
   run.dictionary = typed.zstd_dictionary.value_or("");
   run.max_output = typed.max_output.value_or(0);
   run.skip_damage = typed.skip_damage;
+  run.strict_names = typed.strict_names;
+  run.fail_on_unknown = typed.fail_on_unknown;
   run.count_unverified = typed.count_unverified;
   run.follow = typed.follow;
   run.pass_through = pass_through_of(typed);

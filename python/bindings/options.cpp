@@ -99,6 +99,8 @@ void bind_file_options(nb::module_& core) {
       .def_rw("format", &file_options::format)
       .def_rw("max_output", &file_options::max_output)
       .def_rw("skip_damage", &file_options::skip_damage)
+      .def_rw("strict_names", &file_options::strict_names)
+      .def_rw("fail_on_unknown", &file_options::fail_on_unknown)
       .def_rw("count_unverified", &file_options::count_unverified)
       .def("add_input", [](file_options& options, nb::handle path) { options.inputs.push_back(as_name(path)); })
       .def("set_dictionary", [](file_options& options, nb::handle path) { options.dictionary = as_name(path); });

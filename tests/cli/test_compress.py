@@ -61,7 +61,7 @@ class Compress(CommandTest):
             self.assert_counted(run(*JSON, stdin_bytes=archive + bytes(zeros)), text(30_000))
 
     def test_a_file_named_z_must_be_in_the_format(self):
-        ended = run(*JSON, self.file("data.Z", text(100)))
+        ended = run(*JSON, self.file("data.Z", b"\0" + text(100)))
         self.assertEqual(ended.status, 1)
         self.assertIn("is named .Z but does not hold compress data", ended.stderr)
 

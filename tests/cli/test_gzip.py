@@ -298,7 +298,7 @@ class DamagedGzip(CommandTest):
                     self.assertEqual(len(whole), 5)
 
     def test_other_content_under_the_name_or_the_input_format_of_gzip_is_refused(self):
-        for content, words in ((b"", "is named .gz but is empty"), (b"just text\n", "does not hold gzip data")):
+        for content, words in ((b"", "is named .gz but is empty"), (b"\0binary\n", "does not hold gzip data")):
             ended = run(*JSON, self.file("data.gz", content), self.file("good", b"hello"))
             self.assertEqual(ended.status, 1, ended)
             self.assertIn(words, ended.stderr)

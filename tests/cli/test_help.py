@@ -169,7 +169,7 @@ class BashCompletion(CommandTest):
             self.assertIn(name, offered)
             if short:
                 self.assertIn(short, offered)
-        self.assertEqual(self.completions("--no-st"), ["--no-stats", "--no-step", "--no-streams"])
+        self.assertEqual(self.completions("--no-st"), ["--no-stats", "--no-step", "--no-streams", "--no-strict-names"])
         self.assertEqual(self.completions("devices", "--v"), ["--verbose", "--version"])
 
     def test_a_command_is_offered_its_own_options(self):

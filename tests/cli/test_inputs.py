@@ -159,7 +159,7 @@ class Failures(CommandTest):
             self.folder / "absent": "unreadable",
             self.folder: "refused",
             self.file("cut.zst", packed[:-9]): "damaged",
-            self.file("plain.gz", b"plain text"): "damaged",
+            self.file("binary.gz", b"binary\0"): "damaged",
         }
         ended = run("--format", "json", "--byte-counts", *inputs)
         self.assertEqual(ended.status, 1)

@@ -139,7 +139,7 @@ class Repacking(CommandTest):
         broken = bytearray(whole)
         broken[len(whole) // 2] ^= 1
         for name, content, why in (("broken.zst", broken, "frame 1 is damaged"), ("short.zst", whole[:-1], "ends early"),
-                                   ("text.zst", b"text", "does not hold zstd data")):
+                                   ("binary.zst", b"te\0t", "does not hold zstd data")):
             bad = self.file(name, content)
             with self.subTest(name=name):
                 ended = repack("--frame-size", "10K", "-o", self.out, good, bad)

@@ -468,7 +468,7 @@ class Formats(CommandTest):
         data = text(500)
         for kind in WRITERS:
             suffix = SUFFIXES[kind]
-            for content, words in ((b"", f"is named {suffix} but is empty"), (b"just text, and some more of it\n", f"not")):
+            for content, words in ((b"", f"is named {suffix} but is empty"), (b"just binary\0, and some more of it\n", f"not")):
                 ended = run(*JSON, self.file("data" + suffix, content), self.file("good", b"hello"))
                 with self.subTest(kind=kind, content=content):
                     self.assertEqual(ended.status, 1, ended)

@@ -142,16 +142,29 @@ TEST_CASE("a suffix promises an archive, with or without compression") {
   }
 }
 
-TEST_CASE("a name admits content that is not certain by itself, and refuses other content") {
+TEST_CASE("a name admits content that is not certain by itself; other content is damaged") {
   const std::string odd_tar = tar_header("a\nb", 1, '0', false);  // a name that looks like lines of text
-  CHECK(settle_archive("a.tar", bytes_of(odd_tar)) == archive_kind::tar);
-  CHECK(settle_archive("a", bytes_of(odd_tar)) == archive_kind::none);
-  CHECK(settle_archive("a.tar", bytes_of(tar_end())) == archive_kind::tar);
-  CHECK(settle_archive("a", bytes_of(tar_end())) == archive_kind::none);
+  CHECK(settle_archive("a.tar", bytes_of(odd_tar)).kind == archive_kind::tar);
+  CHECK(settle_archive("a", bytes_of(odd_tar)).kind == archive_kind::none);
+  CHECK(settle_archive("a.tar", bytes_of(tar_end())).kind == archive_kind::tar);
+  CHECK(settle_archive("a", bytes_of(tar_end())).kind == archive_kind::none);
   std::string damaged = odd_tar;
   damaged[0] = 'b';
   CHECK(refusal("a.tar", damaged).starts_with("is named .tar but does not hold a tar archive"));
   CHECK(refusal("a.tar.gz", "").starts_with("is named .tar but is empty"));
-  CHECK(refusal("a.zip", tar_header("a", 1)).starts_with("is named .zip but holds a tar archive"));
-  CHECK(settle_archive("a.log", bytes_of(tar_header("a", 1))) == archive_kind::tar);
+  CHECK(refusal("a.zip", std::string("\1\2\3")).starts_with("is named .zip but does not hold a zip archive"));
+  CHECK(settle_archive("a.log", bytes_of(tar_header("a", 1))).kind == archive_kind::tar);
+}
+
+TEST_CASE("if a name contradicts the content, the content decides, and a notice names both") {
+  const settled_archive other = settle_archive("a.zip", bytes_of(tar_header("a", 1)));
+  CHECK(other.kind == archive_kind::tar);
+  CHECK(other.notice ==
+        notice{.kind = notice_kind::name_differs, .text = "is named .zip but holds a tar archive; it is read as one"});
+  const settled_archive text = settle_archive("a.tar.gz", bytes_of("a line\n"));
+  CHECK(text.kind == archive_kind::none);
+  CHECK(text.notice ==
+        notice{.kind = notice_kind::name_differs, .text = "is named .tar but holds text; it is counted as text"});
+  CHECK_THROWS_WITH_AS((void)settle_archive("a.zip", bytes_of("a line\n"), {.strict_names = true}),
+                       "is named .zip but holds text, which --strict-names refuses; rename it", input_error);
 }

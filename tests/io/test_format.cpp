@@ -2,6 +2,7 @@
 #include "io/format.hpp"
 
 #include "io/input_error.hpp"
+#include "tests/io/tar_samples.hpp"
 #include "tests/support/byte_strings.hpp"
 
 #include <doctest/doctest.h>
@@ -9,6 +10,8 @@
 #include <string>
 
 using namespace gpuhist::io;
+using namespace std::string_view_literals;
+namespace test = gpuhist::test;
 using gpuhist::test::bytes_of;
 
 namespace {
@@ -34,6 +37,14 @@ std::string refusal(std::string_view name, std::string_view head, const format* 
     return error.what();
   }
   return {};
+}
+
+/// "PROMISED/FOUND: NOTICE", for a name that promises a format.
+std::string remark(std::string_view name, std::string_view head) {
+  const settled_format as = settle_format(name, bytes_of(head), nullptr);
+  REQUIRE(as.notice);
+  CHECK(as.notice->kind == notice_kind::name_differs);
+  return std::string(promised_by(name)->name) + "/" + std::string(as.found.name) + ": " + as.notice->text;
 }
 
 }  // namespace
@@ -95,52 +106,74 @@ TEST_CASE("a suffix promises a format in upper and lower case, but not as the wh
 }
 
 TEST_CASE("content decides if the name promises nothing") {
-  CHECK(settle_format("data", bytes_of(zstd_head), nullptr).name == "zstd");
-  CHECK(settle_format("-", bytes_of(zstd_head), nullptr).name == "zstd");
-  CHECK(settle_format("-", bytes_of(gzip_head), nullptr).name == "gzip");
-  CHECK(settle_format("-", bytes_of(lzip_head), nullptr).name == "lzip");
-  CHECK(settle_format("data", bytes_of("text"), nullptr).name == "raw");
-  CHECK(settle_format("-", {}, nullptr).name == "raw");
-  CHECK(settle_format("a.zst", bytes_of(zstd_head), nullptr).name == "zstd");
+  CHECK(settle_format("data", bytes_of(zstd_head), nullptr).found.name == "zstd");
+  CHECK(settle_format("-", bytes_of(zstd_head), nullptr).found.name == "zstd");
+  CHECK(settle_format("-", bytes_of(gzip_head), nullptr).found.name == "gzip");
+  CHECK(settle_format("-", bytes_of(lzip_head), nullptr).found.name == "lzip");
+  CHECK(settle_format("data", bytes_of("text"), nullptr).found.name == "raw");
+  CHECK(settle_format("-", {}, nullptr).found.name == "raw");
+  CHECK(settle_format("a.zst", bytes_of(zstd_head), nullptr).found.name == "zstd");
 }
 
-TEST_CASE("a name that contradicts the content is an error with a remedy") {
-  CHECK(refusal("a.zst", "text") ==
-        "is named .zst but does not hold zstd data; if it is text, rename it or give --input-format raw");
+TEST_CASE("if a name contradicts the content, the content decides, and a notice names both") {
+  CHECK(remark("a.zst", "text") == "zstd/raw: is named .zst but holds text; it is counted as text");
+  CHECK(remark("a.gz", "\xFF\xFEt\0e\0x\0t\0"sv) == "gzip/raw: is named .gz but holds text; it is counted as text");
+  CHECK(remark("a.gz", zstd_head) == "gzip/zstd: is named .gz but holds zstd data; it is read as zstd");
+  CHECK(remark("a.zst", gzip_head) == "zstd/gzip: is named .zst but holds gzip data; it is read as gzip");
+  CHECK(remark("a.lz", xz_head) == "lzip/xz: is named .lz but holds xz data; it is read as xz");
+  CHECK(remark("a.lzma", xz_head) == "lzma/xz: is named .lzma but holds xz data; it is read as xz");
+  CHECK(remark("a.lzma", "text\n") == "lzma/raw: is named .lzma but holds text; it is counted as text");
+  CHECK(remark("a.zlib", "text\n") == "zlib/raw: is named .zlib but holds text; it is counted as text");
+  CHECK(remark("a.tgz", test::tar_header("a", 1)) ==
+        "gzip/raw: is named .tgz but holds a tar archive; it is read as one");
+}
+
+TEST_CASE("if a name promises a format, content of no known format is damaged, and so is no content") {
+  CHECK(refusal("a.zst", "te\1xt"sv) ==
+        "is named .zst but does not hold zstd data; to count its bytes as they are, rename it or give --input-format "
+        "raw");
   CHECK(refusal("a.zst", "") == "is named .zst but is empty");
   CHECK(refusal("a.tgz", "") == "is named .tgz but is empty");
-  CHECK(refusal("a.gz", zstd_head) == "is named .gz but holds zstd data; rename it or give --input-format zstd");
-  CHECK(refusal("a.zst", gzip_head) == "is named .zst but holds gzip data; rename it or give --input-format gzip");
-  CHECK(refusal("a.zst", lzop_head) ==
-        "is named .zst but holds lzop data; rename it and decompress it first: lzop -dc FILE | gpuhist");
-  CHECK(refusal("a.lz", xz_head) == "is named .lz but holds xz data; rename it or give --input-format xz");
-  CHECK(refusal("a.tbz2", "text").starts_with("is named .tbz2 but does not hold bzip2 data;"));
+  CHECK(refusal("a.lzma", "") == "is named .lzma but is empty");
+  CHECK(settle_format("a.gz", bytes_of("te\1xt"), nullptr, {.skip_damage = true}).found.name == "gzip");
+}
+
+TEST_CASE("with strict names, content that the name does not promise is refused") {
+  const std::string archive = test::tar_header("a", 1);
+  for (const std::string_view head : {"text"sv, gzip_head, std::string_view(archive)}) {
+    try {
+      (void)settle_format("a.zst", bytes_of(head), nullptr, {.strict_names = true});
+      FAIL("it is accepted");
+    } catch (const input_error& error) {
+      CHECK(error.kind() == failure_kind::refused);
+      CHECK(std::string(error.what()).ends_with(", which --strict-names refuses; rename it"));
+    }
+  }
+  CHECK_FALSE(settle_format("a.gz", bytes_of(gzip_head), nullptr, {.strict_names = true}).notice);
 }
 
 TEST_CASE("a format without a magic number is found by its name, if the content has no other format") {
-  CHECK(settle_format("-", bytes_of(lzma_head), nullptr).name == "raw");
-  CHECK(settle_format("a.lzma", bytes_of(lzma_head), nullptr).name == "lzma");
-  CHECK(settle_format("a.tlz", bytes_of(lzma_head), nullptr).name == "lzma");
-  CHECK(refusal("a.lzma", "") == "is named .lzma but is empty");
-  CHECK(refusal("a.lzma", xz_head) == "is named .lzma but holds xz data; rename it or give --input-format xz");
+  CHECK(settle_format("-", bytes_of(lzma_head), nullptr).found.name == "raw");
+  CHECK(settle_format("a.lzma", bytes_of(lzma_head), nullptr).found.name == "lzma");
+  CHECK(settle_format("a.tlz", bytes_of(lzma_head), nullptr).found.name == "lzma");
 }
 
 TEST_CASE("content of either format matches a suffix of two formats") {
-  CHECK(settle_format("a.tlz", bytes_of(lzip_head), nullptr).name == "lzip");
-  CHECK(settle_format("a.lz4", bytes_of(skippable_head), nullptr).name == "lz4");
-  CHECK(settle_format("a.zst", bytes_of(skippable_head), nullptr).name == "zstd");
+  CHECK(settle_format("a.tlz", bytes_of(lzip_head), nullptr).found.name == "lzip");
+  CHECK(settle_format("a.lz4", bytes_of(skippable_head), nullptr).found.name == "lz4");
+  CHECK(settle_format("a.zst", bytes_of(skippable_head), nullptr).found.name == "zstd");
 }
 
 TEST_CASE("a recognised but unreadable format is refused with a hint, even on standard input") {
-  for (const char* name : {"a.lzo", "-", "data"}) {
+  for (const char* name : {"a.lzo", "-", "data", "a.zst"}) {
     const std::string error = refusal(name, lzop_head);
     CHECK_MESSAGE(error.find("lzop -dc FILE | gpuhist") != std::string::npos, error);
   }
 }
 
 TEST_CASE("a forced format is used without a check") {
-  CHECK(settle_format("a.zst", bytes_of(gzip_head), format_named("raw")).name == "raw");
-  CHECK(settle_format("a.txt", bytes_of("text"), format_named("zstd")).name == "zstd");
+  CHECK(settle_format("a.zst", bytes_of(gzip_head), format_named("raw")).found.name == "raw");
+  CHECK(settle_format("a.txt", bytes_of("text"), format_named("zstd")).found.name == "zstd");
 }
 
 TEST_CASE("only readable formats can be forced") {

@@ -64,6 +64,21 @@ std::string tar_with_folder() {
 
 }  // namespace
 
+TEST_CASE("content that its name does not promise is counted with a notice, or refused") {
+  const temporary_folder folder;
+  file_options options{.inputs = {folder.file("text.gz", "a line\n")}, .counting = host()};
+  const results counted = count_files(options).result;
+  CHECK(counted.complete());
+  REQUIRE(counted.input(0).notices.size() == 1);
+  CHECK(counted.input(0).notices[0].type == input_notice::kind::name_differs);
+  CHECK(counted.input(0).notices[0].text == "is named .gz but holds text; it is counted as text");
+  CHECK(results::read(counted.to_json()).input(0).notices[0].text == counted.input(0).notices[0].text);
+  options.strict_names = true;
+  const input_result refused = count_files(options).result.input(0);
+  CHECK(refused.kind == failure::refused);
+  CHECK(refused.error == "is named .gz but holds text, which file_options::strict_names refuses; rename it");
+}
+
 TEST_CASE("every byte of every file is counted once, plain or compressed, named, listed or found in a tree") {
   const temporary_folder folder;
   const std::vector<std::string> texts = {random_text(3000000, 1), "", std::string(700000, 'x') + "\n", "abc"};

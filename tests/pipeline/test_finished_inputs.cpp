@@ -56,6 +56,9 @@ input_report sample(unsigned seed) {
     if (seed % 8 == 0) found.first_malformed = chosen();
     if (seed % 8 == 0) found.first_malformed_line = seed + 1;
   }
+  for (unsigned kind = 0; kind < seed % 3; ++kind) {
+    input.notices.push_back({.kind = static_cast<io::notice_kind>(kind), .text = std::string(chosen() % 200, 'n')});
+  }
   return input;
 }
 

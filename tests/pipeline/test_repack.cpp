@@ -152,7 +152,7 @@ TEST_CASE("an input that is damaged, incomplete, missing or of another format th
       {directory.file("damaged.zst", damaged), "damaged.zst: frame 1 is damaged ("},
       {directory.file("short.zst", packed.substr(0, packed.size() - 3)), "short.zst: frame 1 ends early: "},
       {directory.file("long.zst", packed + "x"), "long.zst: trailing data that is not zstd where frame 2 would begin"},
-      {directory.file("text.zst", "text"), "text.zst: is named .zst but does not hold zstd data"},
+      {directory.file("binary.zst", "te\1t"), "binary.zst: is named .zst but does not hold zstd data"},
       {directory / "nowhere", "nowhere: No such file or directory"},
       {directory.file("mail.gz", "\x1f\x8b x"), "mail.gz: "},
   };

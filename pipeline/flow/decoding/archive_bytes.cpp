@@ -197,8 +197,10 @@ bool decoded_bytes::refill() {
   if (error_) return false;
   ended_ = true;
   if (const std::string missing = decoder_->missing_at_end(text_before_); !missing.empty()) {
-    fail(missing);
+    fail(missing, decoder_->fault_kind());
   } else {
+    if (const std::optional<io::notice> found = decoder_->notice_at_end(); found && options_.note)
+      options_.note(*found);
     verdicts_.verified();  // needed for formats without an end mark
   }
   return false;
@@ -267,7 +269,7 @@ void decoded_bytes::leave_part() {
   left_ = std::move(part_);
   left_->free_text();
   has_more_ = left_->ended_by == io::fill_status::output_full;
-  if (left_->ended_by == io::fill_status::failed) fail(decoder_->fault(text_before_));
+  if (left_->ended_by == io::fill_status::failed) fail(decoder_->fault(text_before_), decoder_->fault_kind());
   if (left_->ended_by == io::fill_status::needs_window) grant_window();
 }
 
@@ -298,7 +300,7 @@ void decoded_bytes::decode(std::span<std::byte> out, std::size_t& filled) {
   note_text(result.produced);
   if (error_) return;
   has_more_ = result.status == io::fill_status::output_full || result.status == io::fill_status::needs_window;
-  if (result.status == io::fill_status::failed) fail(decoder_->fault(text_before_));
+  if (result.status == io::fill_status::failed) fail(decoder_->fault(text_before_), decoder_->fault_kind());
   if (result.status == io::fill_status::needs_window) grant_window();
   if (result.status == io::fill_status::frame_verified) end_frame();
 }

@@ -143,7 +143,8 @@ class decoded_bytes final : public io::byte_reader {
     io::option_naming option_name = io::as_typed;  ///< how messages name options
     /// Waits for the large window that a decoder needs; empty: large windows are refused.
     std::function<void(io::decoder&)> grant_window{};
-    std::unique_ptr<ahead_blocks> ahead{};  ///< reads the source, and decodes ahead; null: this object reads it
+    std::function<void(const io::notice&)> note{};  ///< receives a notice at the end, before its verdict; may be empty
+    std::unique_ptr<ahead_blocks> ahead{};          ///< reads the source, and decodes ahead; null: this object reads it
   };
 
   decoded_bytes(io::byte_reader& source, io::decoder& decoder, verdict_gate& verdicts, feed_notes& notes,

@@ -3,6 +3,8 @@
 #include "async/task_group.hpp"
 #include "config/size.hpp"
 #include "io/archive/seven_zip_decoder.hpp"
+#include "io/archive/volume_name.hpp"
+#include "io/archive/zip_records.hpp"
 #include "io/input_error.hpp"
 #include "pipeline/counts/input_failure.hpp"
 
@@ -32,6 +34,18 @@ auto settled(const peeking_bytes& head, Settle settle) {
   } catch (const io::input_error&) {
     std::rethrow_exception(head.failure());
   }
+}
+
+// What looks like damage is explained by the name of a volume, or by the end of a zip archive in several files.
+input_failure explained(input_failure failure, const std::string& path, io::byte_reader& bytes) {
+  if (failure.kind != failure_kind::damaged) return failure;
+  std::string text;
+  if (const auto volume = io::volume_named(path)) {
+    text = volume->cause() + "; " + volume->remedy;
+  } else if (io::promised_archive(path).kind == io::archive_kind::zip && io::ends_split_zip(bytes)) {
+    text = "is the last volume of a split archive; join the volumes first: zip -s 0 FILE.zip --out joined.zip";
+  }
+  return text.empty() ? failure : input_failure{.kind = failure_kind::refused, .text = text};
 }
 
 }  // namespace
@@ -74,10 +88,12 @@ void archive_walk::count(const content& item) {
       size = head.size();
       head = item.bytes.peek(io::skippable_head_bytes(head));
     }
-    const io::format* const found = settled(item.bytes, [&] {
-      return &io::settle_format(is_forced ? std::string() : item.path, head, nullptr, context_.limits().option_name);
+    const io::settled_format settled_as = settled(item.bytes, [&] {
+      return io::settle_format(is_forced ? std::string() : item.path, head, nullptr, limits_.rules);
     });
-    if (found->make_decoder != nullptr) return count_compressed(item, *found);
+    note(item, settled_as.notice);
+    if (settled_as.is_unknown()) return count_text(item);
+    if (settled_as.found.make_decoder != nullptr) return count_compressed(item, settled_as.found);
     count_decoded(item);
   });
 }
@@ -86,7 +102,9 @@ void archive_walk::count_compressed(const content& item, const io::format& compr
   std::unique_ptr<io::decoder> own;
   if (item.depth > 0) own = compression.make_decoder(limits_.inner_decoder);
   io::decoder& decoder = own ? *own : context_.decoder_for(compression);
-  decoded_bytes::settings options{.max_text = max_decoded(), .option_name = context_.limits().option_name};
+  decoded_bytes::settings options{.max_text = max_decoded(),
+                                  .option_name = context_.limits().option_name,
+                                  .note = [&](const io::notice& found) { note(item, found); }};
   if (!own) {
     options.grant_window = [this](io::decoder& of) { async::run_blocking(pool_, context_.grant_window(of)); };
     options.ahead = blocks_ahead(item, compression);
@@ -121,9 +139,11 @@ std::unique_ptr<ahead_blocks> archive_walk::blocks_ahead(const content& item, co
 void archive_walk::count_decoded(content item) {
   const bool is_forced = item.depth == 0 && forced_;
   const auto head = item.bytes.peek(io::archive_head_bytes);
-  const io::archive_kind kind = is_forced ? *forced_ : settled(item.bytes, [&] {
-    return io::settle_archive(item.path, head, context_.limits().option_name);
-  });
+  const io::settled_archive settled_as =
+      is_forced ? io::settled_archive{.kind = *forced_}
+                : settled(item.bytes, [&] { return io::settle_archive(item.path, head, limits_.rules); });
+  const io::archive_kind kind = settled_as.kind;
+  note(item, settled_as.notice);
   if (kind == io::archive_kind::none) return count_text(item);
   item.format = within(io::name_of(kind), item.format);
   if (item.shown.input) counts_.set_format(*item.shown.input, item.format);
@@ -199,6 +219,7 @@ void archive_walk::count_member(const content& archive, io::archive_reader& read
   count(member_content);
   // the counts of a nested archive wait for the verdict of the member
   if (!reader.is_broken()) attempt(member_content, [&] { drain(member_content); });
+  if (own.input && !own.has_text) counts_.finish(*own.input, 0);  // an archive with a notice
 }
 
 void archive_walk::count_text(const content& item) {
@@ -291,6 +312,11 @@ input_id archive_walk::shown(const content& item) {
   return *item.shown.input;
 }
 
+// A nested archive with a notice is an input of the result, too.
+void archive_walk::note(const content& item, const std::optional<io::notice>& added) {
+  if (added) counts_.note(shown(item), *added);
+}
+
 // Notes the errors of a content. The surrounding content continues, unless the whole walk is finished.
 void archive_walk::attempt(const content& item, const std::function<void()>& task) {
   input_failure failure;
@@ -300,6 +326,7 @@ void archive_walk::attempt(const content& item, const std::function<void()>& tas
     failure = {.kind = failure_kind::out_of_memory, .text = "not enough memory to read it"};
   } catch (const io::input_error&) {
     failure = failure_from(std::current_exception());
+    if (item.depth == 0) failure = explained(std::move(failure), item.path, item.bytes);
   }
   if (io::is_cut_short(failure.kind)) item.below.note_interruption();
   counts_.fail(shown(item), 0, failure);

@@ -28,6 +28,7 @@ namespace gpuhist::pipeline {
 struct archive_limits {
   std::uint64_t max_text = ~std::uint64_t{0};  ///< bytes of text of all members of one archive
   std::uint64_t max_waiting = 1;               ///< members of all archives of the run that await a verdict
+  io::content_rules rules{};                   ///< for the archive and its members
   io::decoder_limits inner_decoder{};          ///< for compressed members
   unsigned threads = 1;                        ///< of the pool
   text_taps* text_to = nullptr;                ///< receives the text of each member, in order; null: none does
@@ -79,6 +80,7 @@ class archive_walk {
   void end_text(const member_text& ended, const input_failure& failure);
   reservation room(std::uint64_t wanted);
   input_id shown(const content& item);
+  void note(const content& item, const std::optional<io::notice>& added);
   void attempt(const content& item, const std::function<void()>& task);
   void drain(const content& item);
   [[nodiscard]] bool is_finished() const { return given_up_ || stop_.stop_requested(); }

@@ -15,8 +15,6 @@
 namespace gpuhist::pipeline {
 namespace {
 
-input_failure damage(std::string text) { return {.kind = failure_kind::damaged, .text = std::move(text)}; }
-
 std::string missing_at_end(const io::decoder& decoder, bool ends_input, std::uint64_t text_before) {
   return ends_input ? decoder.missing_at_end(text_before) : decoder.missing_at_frame_end(text_before);
 }
@@ -232,7 +230,7 @@ async::task<> compressed_inputs::take_block(group& task, const block& next) {
                                                                skipped_bytes.size(), of_frame > 0 ? of_frame - 1 : 0)));
       } else {
         task.end.failure = [kept = task.context->keep_decoder()](std::uint64_t before) {
-          return damage(kept->fault(before));
+          return input_failure{.kind = kept->fault_kind(), .text = kept->fault(before)};
         };
       }
     }
@@ -246,12 +244,13 @@ async::task<> compressed_inputs::end_of_blocks(group& task, const block& last) {
     end_skipping(task, task.skipped_to);
   } else if (std::string cause = missing_cause(*task.decoder, task.ends_input); cause.empty()) {
     if (task.frame_bytes > 0) co_await conclude_verified(task);  // needed for formats without an end mark
+    task.end.notice = task.decoder->notice_at_end();
   } else if (options_.skip_damage) {
     co_await begin_skipping(task, std::move(cause));
     end_skipping(task, task.skipped_to);
   } else {
     task.end.failure = [kept = task.context->keep_decoder(), ends_input = task.ends_input](std::uint64_t before) {
-      return damage(missing_at_end(*kept, ends_input, before));
+      return input_failure{.kind = kept->fault_kind(), .text = missing_at_end(*kept, ends_input, before)};
     };
   }
 }

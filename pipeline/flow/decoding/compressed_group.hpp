@@ -75,6 +75,7 @@ struct compressed_inputs::compressed_input {
   std::optional<pane_planner> panes{};  // of text that devices decode; nothing: it continues where text was cut last
   std::uint64_t text_bytes = 0;         // of retired groups, up to the one that ends the input
   std::uint64_t compressed_bytes = 0;   // up to the end of these groups
+  std::optional<io::notice> notice{};   // of the retired group that is last
   bool has_ended = false;               // a retired group ends the input, or must be decoded again
   std::uint64_t frames = 0;             // of these groups, if the host decoded them
   std::uint64_t groups = 0;

@@ -104,6 +104,8 @@ void compressed_inputs::end_input_with(compressed_input& input, const std::excep
   if (error && !input.damaged) {
     counts_.fail(input.id, input.text_bytes, note(error, input.compressed_bytes)(input.text_bytes));
   } else if (!input.damaged) {
+    const bool is_read_to_end = !input.end;
+    if (input.notice && is_read_to_end) counts_.note(input.id, *input.notice);
     counts_.finish(input.id, input.text_bytes);
   }
   notes_.add_decoding(manner_of(input));
@@ -331,6 +333,7 @@ void compressed_inputs::retire_oldest(compressed_input& input) {
   }
   input.text_bytes += oldest->end.text_bytes;
   input.frames += oldest->frames_ended - std::min(oldest->frames_ended, oldest->start.frames);
+  input.notice = std::move(oldest->end.notice);
   input.compressed_bytes = oldest->end.compressed_bytes.value_or(input.compressed_bytes);
   input.has_ended = oldest->end.failure != nullptr;
 }

@@ -49,9 +49,10 @@ void fed_decoder::feed(std::span<const std::byte> stored) {
 void fed_decoder::settle() {
   is_settled_ = true;
   try {
-    const io::format& found = io::settle_format({}, head_, settings_.format, parts_.option_name);
-    parts_.counts.set_format(input_, found.name);
-    if (found.make_decoder != nullptr) begin(found);
+    const io::settled_format as = io::settle_format({}, head_, settings_.format, {.option_name = parts_.option_name});
+    parts_.counts.set_format(input_, as.found.name);
+    if (as.notice) parts_.counts.note(input_, *as.notice);
+    if (as.found.make_decoder != nullptr) begin(as.found);
   } catch (const io::input_error& refused) {
     return end(input_failure{.kind = refused.kind(), .text = refused.what()});
   }
@@ -92,7 +93,7 @@ void fed_decoder::decode(std::span<const std::byte> in) {
     if (result.status == io::fill_status::needs_window) grant_window();
     if (result.status == io::fill_status::frame_verified) conclude_verified();
     if (result.status == io::fill_status::failed) {
-      return end(input_failure{.kind = failure_kind::damaged, .text = decoder_->fault(0)});
+      return end(input_failure{.kind = decoder_->fault_kind(), .text = decoder_->fault(0)});
     }
   }
   if (has_ended_) return;
@@ -149,8 +150,9 @@ void fed_decoder::finish() {
   if (has_ended_) return;
   if (decoder_) {
     std::string missing = decoder_->missing_at_end(0);
-    if (!missing.empty()) return end(input_failure{.kind = failure_kind::damaged, .text = std::move(missing)});
+    if (!missing.empty()) return end(input_failure{.kind = decoder_->fault_kind(), .text = std::move(missing)});
     if (frame_put_ > 0) conclude_verified();  // of formats without an end mark
+    if (const auto found = decoder_->notice_at_end()) parts_.counts.note(input_, *found);
   }
   end(std::nullopt);
 }

@@ -70,13 +70,21 @@ async::task<head_reader::bytes> head_reader::read_first(io::source& source) {
   co_return head;
 }
 
-async::task<bool> head_reader::is_archive(const std::string& name, io::source& source, bytes& head,
-                                          const io::format& format) {
-  if (!takes_archives()) co_return false;
-  if (plan_.forced_format != nullptr || io::promised_archive(name).kind != io::archive_kind::none) co_return true;
-  if (format.make_decoder == nullptr) co_return io::detect_archive(head) != io::archive_kind::none;
-  const bytes text = co_await decoded_head(source, head, format);
-  co_return io::detect_archive(text) != io::archive_kind::none;
+async::task<io::settled_archive> head_reader::find_archive(const std::string& name, io::source& source, bytes& head,
+                                                           const io::format& format) {
+  if (!takes_archives()) co_return io::settled_archive();
+  if (const auto forced = forced_archive()) co_return io::settled_archive{.kind = *forced};
+  bytes text;  // no conditional expression: GCC 12 destroys its temporaries twice
+  if (format.make_decoder != nullptr) {
+    text = co_await decoded_head(source, head, format);
+  } else {
+    text = head;
+  }
+  try {
+    co_return io::settle_archive(name, text, rules_of(plan_));
+  } catch (const io::input_error&) {
+    co_return io::settled_archive{.kind = io::promised_archive(name).kind};
+  }
 }
 
 // Decodes the first bytes of the text, until it is decided whether the text is an archive. Appends to `head` the bytes

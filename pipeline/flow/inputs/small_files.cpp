@@ -107,10 +107,11 @@ async::task<bool> small_files::read_text(const numbered_input& entry, const io::
 
 bool small_files::is_plain(const numbered_input& entry, std::span<const std::byte> head) {
   const auto first = [&](std::size_t bytes) { return head.first(std::min(head.size(), bytes)); };
-  const io::format& format =
-      io::settle_format(entry.listed.name, first(io::zlib_head_bytes), options_.forced_format, options_.option_name);
-  counts_.set_format(entry.input, format.name);
-  if (format.name != "raw") return false;
+  const io::settled_format as =
+      io::settle_format(entry.listed.name, first(io::zlib_head_bytes), options_.forced_format, options_.rules);
+  counts_.set_format(entry.input, as.found.name);
+  if (as.notice) counts_.note(entry.input, *as.notice);
+  if (as.found.name != "raw") return false;
   return options_.forced_format != nullptr ||
          io::detect_archive(first(io::archive_head_bytes)) == io::archive_kind::none;
 }

@@ -33,9 +33,9 @@ struct numbered_input {
 class small_files {
  public:
   struct settings {
-    std::uint64_t max_bytes = 0;                   ///< larger files are deferred
-    const io::format* forced_format = nullptr;     ///< null: by content
-    io::option_naming option_name = io::as_typed;  ///< how messages name options
+    std::uint64_t max_bytes = 0;                ///< larger files are deferred
+    const io::format* forced_format = nullptr;  ///< null: by content
+    io::content_rules rules{};
   };
 
   small_files(const settings& options, decode_contexts& contexts, rolling_counts& counts, feed_notes& notes,

@@ -89,15 +89,15 @@ surveyed_format settle(const plan& planned, const std::string& name, std::span<c
       planned.forced_format != nullptr && planned.forced_format->archive != io::archive_kind::none;
   const auto head = front.first(std::min(front.size(), io::archive_head_bytes));
   const io::format& outer = io::settle_format(is_forced_archive ? std::string_view() : name, head,
-                                              is_forced_archive ? nullptr : planned.forced_format);
+                                              is_forced_archive ? nullptr : planned.forced_format, rules_of(planned))
+                                .found;
   const bool is_compressed = outer.make_decoder != nullptr;
   surveyed_format made{.name = std::string(outer.name), .outer = &outer};
   if (planned.forced_format != nullptr && !is_forced_archive) return made;
-  io::archive_kind kind = is_forced_archive ? planned.forced_format->archive : io::promised_archive(name).kind;
-  if (kind == io::archive_kind::none) {
-    kind = io::detect_archive(is_compressed ? text_of_front(planned, outer, front)
-                                            : std::vector(head.begin(), head.end()));
-  }
+  const std::vector<std::byte> text =
+      is_compressed ? text_of_front(planned, outer, front) : std::vector(head.begin(), head.end());
+  const io::archive_kind kind =
+      is_forced_archive ? planned.forced_format->archive : io::settle_archive(name, text, rules_of(planned)).kind;
   if (kind == io::archive_kind::none) return made;
   made.has_members = true;
   made.name = std::string(io::name_of(kind)) + (is_compressed ? "." + std::string(outer.name) : "");

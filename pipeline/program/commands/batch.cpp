@@ -357,7 +357,7 @@ class batch_job {
   ending conclude(const plan& planned, const manifest& inputs, const std::vector<std::size_t>& chosen,
                   const job_ledger& ledger, const unit_ledger& units, const job_run& counting,
                   const finished_run& finished) {
-    print_failures(finished.outcome);
+    print_failures(planned, finished.outcome);
     const std::size_t missing = chosen.size() - ledger.finished();
     if (!counting.stop_reason().empty()) {
       ending end = stopped(counting);

@@ -152,7 +152,7 @@ ending conclude(const plan& planned, const finished_run& finished, destination& 
                 console& screen) {
   screen.clear();
   reports.note_run_finished();
-  print_failures(finished.outcome);
+  print_failures(planned, finished.outcome);
   if (!planned.quiet) print_skipped(planned, finished.outcome);
   suggest_command(planned.inputs);
   reports.finish_run();

@@ -87,7 +87,7 @@ ending conclude_filter(const plan& planned, const finished_run& finished, const 
                        const std::function<std::string()>& prefix) {
   const file_outcome& outcome = finished.outcome;
   const report& result = outcome.result.shared().content;
-  print_failures(outcome, output_name, passed_text::kept);
+  print_failures(planned, outcome, output_name, passed_text::kept);
   if (!planned.quiet) print_skipped(planned, outcome);
   suggest_command(planned.inputs);
   const bool is_complete = publish() && outcome.status == run_status::complete;

@@ -39,6 +39,9 @@ ending repack_inputs(const config::options& typed, const io::open_descriptors& o
   planned.descriptors = open_descriptors;
   const repacked archive = repack(planned, {.watch_signals = true});
   const std::string name = printable(planned.output);
+  for (const std::string& notice : archive.notices) {
+    if (!typed.quiet) complain(notice);
+  }
   if (!typed.quiet && archive.threads != 0 && archive.threads < planned.threads) {
     complain("warning: only " + std::to_string(archive.threads) + " of " + std::to_string(planned.threads) +
              " threads could be started; raise the limit on processes (ulimit -u) or of the container (pids.max)");

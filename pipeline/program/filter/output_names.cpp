@@ -122,7 +122,8 @@ compression_kind compression_of(const config::options& typed, const std::string&
   const std::size_t size = read_head(name, head);
   std::string_view format;
   try {
-    format = io::settle_format(name, std::span(head).first(size), forced).name;
+    format =
+        io::settle_format(name, std::span(head).first(size), forced, {.skip_damage = typed.skip_damage}).found.name;
   } catch (const io::input_error&) {
     return compression_kind::none;  // the run reports it, and there is no output
   }

@@ -161,6 +161,7 @@ repacked repacker::run() {
   if (result_.signal == 0) failures_.rethrow();
   result_.input_bytes = read_.bytes;
   result_.threads = pool_.size();
+  result_.notices = text_.notices();
   result_.seconds = std::chrono::duration<double>(clock::now() - began).count();
   return result_;
 }

@@ -44,9 +44,10 @@ struct repacked {
   std::uint64_t output_bytes = 0;  ///< including the seek table
   std::uint64_t frames = 0;
   double seconds = 0;
-  unsigned threads = 0;   ///< threads that worked: fewer than planned if the system refused to start some
-  bool complete = false;  ///< the output exists
-  int signal = 0;         ///< the signal that ended the run; 0: none
+  unsigned threads = 0;                ///< threads that worked: fewer than planned if the system refused to start some
+  bool complete = false;               ///< the output exists
+  int signal = 0;                      ///< the signal that ended the run; 0: none
+  std::vector<std::string> notices{};  ///< about inputs, each with the name of its input
 };
 
 /// Throws config::usage_error if the output is not given, is not a regular file or exists already, if sizes exceed the

@@ -95,8 +95,9 @@ async::task<const io::format*> repack_text::find_format(const std::string& name)
     head.insert(head.end(), bytes.begin(), bytes.begin() + std::min<std::ptrdiff_t>(std::ssize(bytes), 64));
   } while (!ahead.back().end && head.size() < io::detection_bytes && io::is_undecided(head));
   if (ahead.back().error) std::rethrow_exception(ahead.back().error);
-  co_return &io::settle_format(name, std::span(head).first(std::min(head.size(), io::detection_bytes)),
-                               plan_.forced_format);
+  const io::settled_format as = io::settle_format(name, head, plan_.forced_format);
+  if (as.notice) notices_.push_back(printable(name) + ": " + printable(as.notice->text));
+  co_return &as.found;
 }
 
 // Produces text from the current block. Takes the next block if the current one is used up.

@@ -18,6 +18,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 namespace gpuhist::pipeline {
 
@@ -35,6 +36,9 @@ class repack_text {
   /// Fills `out` with the next text. Returns less than its size only if the last input has ended, or after a stop.
   /// Throws std::runtime_error that names the input that cannot be read, is damaged or is incomplete.
   async::task<std::size_t> read(std::span<std::byte> out);
+
+  /// Of the inputs that were read, each with the name of its input. Valid after close().
+  [[nodiscard]] const std::vector<std::string>& notices() const { return notices_; }
 
   /// Ends the reading ahead. Must be called: otherwise its coroutine waits in the pool forever.
   void close();
@@ -55,6 +59,7 @@ class repack_text {
   std::shared_ptr<block_pool> blocks_;
   std::size_t next_input_ = 0;
   std::unique_ptr<open_input> current_;
+  std::vector<std::string> notices_;
 };
 
 }  // namespace gpuhist::pipeline

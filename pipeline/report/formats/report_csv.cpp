@@ -9,6 +9,7 @@
 // `pair` have two buckets in `bucket`, separated by '>', the number of such pairs in `count`, and their share of all
 // pairs; pairs that do not occur have no row. The measure conditional_entropy has its scheme in `scheme` and the number
 // of pairs in `count`. Rows of kind `error` have the cause why an input is incomplete in `bucket`. Rows of kind
+// `notice` have the kind in `scheme` and the text in `bucket`. Rows of kind
 // `skipped` have the cause in `bucket` and the number of names in `count`. Rows of kind `units` have what is measured
 // in `scheme`, of kind `top` the formula in `scheme`, the number of the unit in `bucket`, its offset in `count` and its
 // value in `share`, of kind `distribution` the bounds in `bucket` and the number of units in `count`. Rows of kind
@@ -111,6 +112,13 @@ void add_error(std::string& out, const part& input, const std::string& error, bo
   add_row(out, {.kind = "error", .input = input.input}, "", terminal ? printable(error) : error, 1);
 }
 
+void add_notices(std::string& out, const part& input, const std::vector<io::notice>& notices, bool terminal) {
+  for (const io::notice& each : notices) {
+    add_row(out, {.kind = "notice", .input = input.input}, io::name_of(each.kind),
+            terminal ? printable(each.text) : each.text, 1);
+  }
+}
+
 void add_unverified(std::string& out, const report& content, const part& owner, const gpu::tally& counts) {
   if (counts.bytes() == 0) return;
   add_sizes(out, content, owner, counts);
@@ -169,6 +177,7 @@ void write_result(const report& content, bool terminal, const text_sink& to, std
     add_row(out, input, "", "complete", each.complete ? 1 : 0);
     if (each.counted_unverified) add_row(out, input, "", "counted_unverified", 1);
     add_error(out, input, each.error, terminal);
+    add_notices(out, input, each.notices, terminal);
     add_buckets(out, content, input, each.verified);
     add_measures(out, content, name, each.verified);
     add_pairs(out, content, name, each.verified);

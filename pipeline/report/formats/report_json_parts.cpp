@@ -147,6 +147,15 @@ json lost_as_json(const input_report& input) {
   return all;
 }
 
+void add_notices(member_writer& to, const input_report& input) {
+  json all = json::array();
+  for (const io::notice& each : input.notices) {
+    all.push_back({{"kind", io::name_of(each.kind)}, {"text", each.text}});
+    if (each.kind == io::notice_kind::no_end_marker) to.add_flag("end_marker", false);
+  }
+  if (!all.empty()) to.add_json("notices", all);
+}
+
 json skipped_as_json(const report& content) {
   json all = json::object();
   for (const skipped_names& each : content.skipped) all[std::string(cause_of(each))] = each.count;
@@ -214,6 +223,7 @@ void add_input(member_writer& to, const report& content, const input_report& inp
     to.add_number("lost_stretches", input.number_of_lost_ranges);
     to.add_json("lost", lost_as_json(input));
   }
+  add_notices(to, input);
   add_counts(to, content, input.verified);
   add_measures(to, content, input.verified);
   add_utf8_report(to, input.utf8);

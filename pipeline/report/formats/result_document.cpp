@@ -230,6 +230,19 @@ void read_lost(const json& from, input_report& into) {
   for (const json& each : all) into.lost_ranges.push_back(read_lost_range(each));
 }
 
+std::vector<io::notice> read_notices(const json& from) {
+  const auto found = from.find("notices");
+  if (found == from.end()) return {};
+  if (!found->is_array()) damaged("\"notices\" is not a list of objects");
+  std::vector<io::notice> made;
+  for (const json& each : *found) {
+    if (!each.is_object()) damaged("\"notices\" is not a list of objects");
+    add_notice(made, {.kind = io::notice_kind_named(text(member(each, "kind"), "kind")),
+                      .text = text(member(each, "text"), "text")});
+  }
+  return made;
+}
+
 std::string read_name(const json& from) {
   std::string name = text(member(from, "name"), "name");
   const auto encoded = from.find("name_base64");
@@ -295,6 +308,7 @@ input_report read_input(const json& document, const wanted_counts& wanted, bool 
     input.unverified = read_unverified(document, wanted, folded);
     input.counted_unverified = has_counted_unverified(document);
     read_lost(document, input);
+    input.notices = read_notices(document);
     input.utf8 = read_utf8(document);
   } catch (const result_damage& damage) {
     damaged("input " + config::quote(printable(input.name)) + ": " + damage.what());

@@ -1,0 +1,378 @@
+"""Notices: an input whose content is not what its name promises is counted by its content, with a notice. The notice is
+on standard error and in the result, wherever the result was: spilled, in the state of a job, in shards, read back."""
+
+import bz2
+import csv
+import gzip
+import io
+import itertools
+import json
+import lzma
+import shutil
+import struct
+import subprocess
+import unittest
+import zlib
+
+from support import ENGINE, GPUHIST, CommandTest, main, noise, run, run_fed, tar, text, zipped, zstd
+
+JSON = ("--format", "json", "--buckets", "letters,bytes")
+DATA = text(3000)
+ARCHIVE = tar({"a.log": text(600), "b.log": text(700, 1)})
+MEMBERS = text(600) + text(700, 1)
+
+# content, what it is counted as, and what the notice says that it holds
+CONTENTS = {
+    "text": (DATA, DATA, "text"),
+    "gzip": (gzip.compress(DATA), DATA, "gzip data"),
+    "zstd": (zstd(DATA), DATA, "zstd data"),
+    "xz": (lzma.compress(DATA), DATA, "xz data"),
+    "bzip2": (bz2.compress(DATA), DATA, "bzip2 data"),
+    "tar": (ARCHIVE, MEMBERS, "a tar archive"),
+    "zip": (zipped({"a.log": text(600), "b.log": text(700, 1)}), MEMBERS, "a zip archive"),
+}
+PROMISED = {".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".lzma": "lzma", ".bz2": "bzip2", ".lz": "lzip", ".lz4": "lz4",
+            ".Z": "compress", ".zz": "zlib", ".tar": "tar", ".zip": "zip", ".7z": "7z", ".cpio": "cpio"}  # fmt: skip
+
+
+def notices(ended):
+    return [{**notice, "name": each["name"]} for each in ended.result["inputs"] for notice in each.get("notices", ())]
+
+
+class NamesAndContent(CommandTest):
+    def test_the_content_decides_and_a_notice_names_it_in_files_and_in_members_of_archives(self):
+        for (kind, (content, counted, holds)), (suffix, promised) in itertools.product(CONTENTS.items(), PROMISED.items()):
+            if kind == promised:
+                continue
+            path = self.file("data" + suffix, content)
+            member = self.file("x.tar", tar({"data" + suffix: content, "good": text(50)}))
+            for given, name, more in ((path, str(path), b""), (member, f"{member}/data{suffix}", text(50))):
+                with self.subTest(kind=kind, suffix=suffix, given=given.name):
+                    ended = run(*JSON, given)
+                    self.assertEqual((ended.status, ended.result["complete"]), (0, True), ended)
+                    self.assert_counts(ended.result, counted + more)
+                    (notice,) = notices(ended)
+                    self.assertEqual((notice["name"], notice["kind"]), (name, "name_differs"))
+                    # the suffix of an archive promises the text within a compression
+                    holds_there = "text" if suffix in (".tar", ".zip", ".7z", ".cpio") and holds.endswith(" data") else holds
+                    self.assertIn(f"is named {suffix} but holds {holds_there}", notice["text"])
+                    self.assertEqual(ended.stderr, f"gpuhist: {name}: {notice['text']}\n")
+
+    def test_a_compressed_archive_is_read_as_what_it_is(self):
+        for name, content in (("x.tar.gz", ARCHIVE), ("x.tar.lzma", lzma.compress(ARCHIVE)), ("x.zip", gzip.compress(ARCHIVE)),
+                              ("x.tgz", zipped({"t": MEMBERS})), ("x.tar.gz", gzip.compress(MEMBERS)), ("x.zip", gzip.compress(MEMBERS))):  # fmt: skip
+            with self.subTest(name=name):
+                ended = run(*JSON, self.file(name, content))
+                self.assertEqual((ended.status, len(notices(ended))), (0, 1), ended)
+                self.assert_counts(ended.result, MEMBERS)
+
+    def test_what_agrees_with_its_name_has_no_notice(self):
+        for kind, (content, counted, _) in CONTENTS.items():
+            for suffix in (suffix for suffix, promised in PROMISED.items() if promised == kind):
+                self.assert_counted(run(*JSON, "--strict-names", self.file("data" + suffix, content)), counted)
+        self.assert_counted(run(*JSON, "--strict-names", self.file("x.tgz", gzip.compress(ARCHIVE))), MEMBERS)
+
+    def test_strict_names_refuse_and_quiet_runs_are_silent(self):
+        good = self.file("good.log", text(50))
+        for kind, (content, counted, holds) in CONTENTS.items():
+            path = self.file("data.lz4", content)
+            with self.subTest(kind=kind):
+                ended = run(*JSON, "--strict-names", path, good)
+                self.assertEqual(ended.status, 1, ended)
+                self.assert_counts(ended.result, text(50))
+                self.assertEqual(ended.result["inputs"][0]["error_kind"], "refused")
+                self.assertIn(f"is named .lz4 but holds {holds}, which --strict-names refuses", ended.stderr)
+                quiet = run("-q", *JSON, path)
+                self.assertEqual((quiet.status, quiet.stderr, len(notices(quiet))), (0, "", 1))
+
+    def test_content_that_is_neither_the_format_nor_text_is_damaged_or_searched_for_frames(self):
+        path = self.file("data.gz", b"\1\2\3" + gzip.compress(DATA))
+        ended = run(*JSON, path)
+        self.assertEqual((ended.status, ended.result["inputs"][0]["error_kind"], ended.result["bytes"]), (1, "damaged", 0))
+        ended = run(*JSON, "--skip-damage", path)
+        self.assertEqual(ended.status, 1, ended)
+        self.assert_counts(ended.result, DATA)
+
+
+BINARY = b"\x01\0\x02" + noise(3000)
+UNKNOWN = {
+    "x.sz": (b"\xff\x06\0\0sNaPpY" + BINARY, "snappy data", "snzip"),
+    "x.snappy": (struct.pack(">II", 70_000, 5000) + BINARY, "Hadoop snappy data", "snzip"),
+    "x.br": (BINARY, "brotli data", "brotli"),
+    "x.lrz": (b"LRZI\0\x06" + BINARY, "lrzip data", "lrzip"),
+    "x.rar": (b"Rar!\x1a\x07\0" + BINARY, "a rar archive", "unrar"),
+    "x.rpm": (b"\xed\xab\xee\xdb\x03\0" + BINARY, "an rpm package", "rpm2cpio"),
+    "x.deb": (b"!<arch>\ndebian-binary   1342943816  0     0     100644  4         `\n2.0\n" + BINARY, "a Debian package", "dpkg-deb"),
+    "x.parquet": (b"PAR1" + BINARY + b"PAR1", "Parquet data", "duckdb"),
+    "x.orc": (b"ORC" + BINARY, "ORC data", "orc-contents"),
+    "x.arrow": (b"ARROW1\0\0" + BINARY, "Arrow data", "pyarrow"),
+    "x.journal": (b"LPKSHHRH" + bytes(8) + BINARY, "a systemd journal", "journalctl"),
+    "x": (b"PK\7\x08PK\3\4" + BINARY, "the first volume of a split zip archive", "zip -s 0"),
+}  # fmt: skip
+
+
+class Unknown(CommandTest):
+    """Compressed bytes that no decoder reads."""
+
+    def assert_noted(self, ended, name, data, words):
+        self.assertEqual((ended.status, ended.result["complete"]), (0, True), ended)
+        self.assert_counts(ended.result, data)
+        (notice,) = notices(ended)
+        self.assertEqual((notice["name"], notice["kind"]), (name, "unknown_compression"))
+        self.assertIn(words, notice["text"])
+        self.assertEqual(ended.stderr, f"gpuhist: {name}: {notice['text']}\n")
+        return notice["text"]
+
+    def test_bytes_are_counted_as_they_are_and_the_notice_names_format_and_command(self):
+        good = self.file("good.log", text(50))
+        for name, (content, holds, command) in UNKNOWN.items():
+            path = self.file(name, content)
+            member = self.file("archive.tar", tar({name: content}))
+            with self.subTest(name=name):
+                for given, shown in ((path, str(path)), (member, f"{member}/{name}")):
+                    self.assertIn(command, self.assert_noted(run(*JSON, given), shown, content, f"holds {holds}, which"))
+                    ended = run(*JSON, "--fail-on-unknown", given, good)
+                    self.assertEqual((ended.status, ended.result["bytes"]), (1, 50), ended)
+                    self.assertIn(f"holds {holds}, which gpuhist does not read, which --fail-on-unknown refuses", ended.stderr)
+                    self.assertIn(command, ended.stderr)
+                    self.assertEqual(ended.result["inputs"][0]["error_kind"], "refused")
+                if not name.endswith((".br", ".snappy")):  # these have no magic number
+                    for pieces in ([content], [content[:1], content[1:7], content[7:]]):
+                        self.assert_noted(run_fed(pieces, *JSON), "(standard input)", content, f"holds {holds}")
+
+    def test_text_that_begins_with_their_magic_numbers_is_text(self):
+        for content in (b"ORCID,name\n1,a\n", b"PAR1\n", b"LRZI is a format\n", b"!<arch>\ndebian-binary is a member\n",
+                        b"ARROW1", b"LPKSHHRH\n", b"Rar!", b"ORC"):
+            self.assert_counted(run(*JSON, "--fail-on-unknown", self.file("x.log", content)), content)
+            self.assert_counted(run(*JSON, "--fail-on-unknown", stdin_bytes=content), content)
+        self.assert_counted(run(*JSON, "--fail-on-unknown", self.file("x.br", b"")), b"")
+        ended = run(*JSON, self.file("x.br", DATA))
+        self.assertEqual([each["kind"] for each in notices(ended)], ["name_differs"])
+        self.assert_counts(ended.result, DATA)
+
+    def test_a_job_fails_on_them_only_if_it_is_asked_to(self):
+        for name, (content, _, _) in UNKNOWN.items():
+            self.file(name, content)
+        job = ("batch", "--engine", ENGINE, *(self.folder / name for name in UNKNOWN), "--output-dir")
+        self.assertEqual(run(*job, self.folder / "out", engine=None).status, 0)
+        ended = run(*job, self.folder / "strict", "--fail-on-unknown", engine=None)
+        self.assertEqual(ended.status, 1, ended)
+        self.assertIn(f"{len(UNKNOWN)} failed", ended.stderr)
+
+    def test_the_command_in_the_notice_counts_the_text_that_a_real_tool_packed(self):
+        tree = self.folder / "p" / "DEBIAN"
+        tree.mkdir(parents=True)
+        (tree / "control").write_text("Package: t\nVersion: 1\nArchitecture: all\nMaintainer: T <t@example.com>\nDescription: t\n")
+        self.file("p/a.log", DATA)
+        self.file("a.log", DATA)
+        made = (("brotli", ["brotli", "-k", "a.log"], "a.log.br"), ("lrzip", ["lrzip", "-q", "a.log"], "a.log.lrz"),
+                ("dpkg-deb", ["dpkg-deb", "-Zzstd", "-b", "p", "t.deb"], "t.deb"))  # fmt: skip
+        for tool, command, name in made:
+            if shutil.which(tool) is None:
+                continue
+            with self.subTest(tool=tool):
+                subprocess.run(command, cwd=self.folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                path = self.folder / name
+                words = self.assert_noted(run(*JSON, path), str(path), path.read_bytes(), "its bytes are counted as they are")
+                decode = words[words.index("to count its text: ") + len("to count its text: ") :].replace("FILE", name)
+                decode = decode.replace("gpuhist", f"'{GPUHIST}' --format json --engine host")
+                counted = subprocess.run(["bash", "-c", decode], cwd=self.folder, stdout=subprocess.PIPE, check=True)
+                self.assertEqual(json.loads(counted.stdout)["bytes"], len(DATA))
+
+
+class Volumes(CommandTest):
+    """The volumes of a split archive are named as such, whether they look like an archive or not."""
+
+    def setUp(self):
+        super().setUp()
+        self.file("r", noise(200_000))
+
+    def volumes(self, *command):
+        if shutil.which(command[0]) is None:
+            raise unittest.SkipTest(f"{command[0]} is missing")
+        subprocess.run(command, cwd=self.folder, check=True, stdout=subprocess.DEVNULL)
+        return sorted(path for path in self.folder.iterdir() if path.name.startswith("v."))
+
+    def assert_named(self, volumes, refused, remedy):
+        for number, path in enumerate(volumes, 1):
+            with self.subTest(path=path.name):
+                ended = run(*JSON, path)
+                reported = ended.result["inputs"][0]
+                said = reported["error"] if path.name in refused else notices(ended)[0]["text"]
+                self.assertEqual(reported.get("error_kind"), "refused" if path.name in refused else None)
+                self.assertIn("last volume" if path.name == "v.zip" else f"is volume {number} of a split archive", said)
+                self.assertIn(f"join the volumes first: {remedy}", said)
+
+    def test_volumes_of_7z(self):
+        volumes = self.volumes("7z", "a", "-v64k", "v.7z", "r")
+        self.assert_named(volumes, ["v.7z.001"], "cat v.7z.??? > v.7z")
+
+    def test_volumes_of_a_zip_that_7z_wrote(self):
+        volumes = self.volumes("7z", "a", "-tzip", "-v64k", "v.zip", "r")
+        self.assert_named(volumes, ["v.zip.001"], "cat v.zip.??? > v.zip")
+
+    def test_volumes_of_zip(self):
+        volumes = self.volumes("zip", "-q", "-s", "64k", "v.zip", "r")
+        self.assert_named([path for path in volumes if path.name != "v.zip"], [], "zip -s 0 v.zip --out joined.zip")
+        self.assert_named([self.folder / "v.zip"], ["v.zip"], "zip -s 0 FILE.zip --out joined.zip")
+
+    def test_a_single_volume_that_is_whole_is_read(self):
+        if shutil.which("7z") is None:
+            raise unittest.SkipTest("7z is missing")
+        subprocess.run(["7z", "a", "-v10m", "v.7z", "r"], cwd=self.folder, check=True, stdout=subprocess.DEVNULL)
+        self.assert_counted(run(*JSON, self.folder / "v.7z.001"), noise(200_000))
+
+
+class EndOfBgzf(CommandTest):
+    END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
+
+    def bgzf(self, data, size=5000):
+        """Blocks of BGZF without the last one, as bgzip writes them."""
+        blocks = []
+        for at in range(0, len(data), size):
+            raw = gzip.compress(data[at : at + size])
+            body = raw[10:]
+            blocks.append(raw[:3] + b"\4" + raw[4:10] + struct.pack("<H2sHH", 6, b"BC", 2, len(body) + 17) + body)
+        return blocks
+
+    def test_a_file_that_was_cut_between_blocks_is_complete_and_has_a_notice(self):
+        data = text(400_000)
+        blocks = self.bgzf(data)
+        whole = b"".join(blocks) + self.END
+        for threads in ("1", "2", "5"):
+            options = (*JSON, "--threads", threads)
+            ended = run(*options, self.file("x.gz", whole))
+            self.assert_counted(ended, data)
+            self.assertNotIn("end_marker", ended.result["inputs"][0])
+            for kept in (1, 2, 17, len(blocks)):
+                content, counted = b"".join(blocks[:kept]), data[: 5000 * kept]
+                member = self.file("x.tar", tar({"x.gz": content}))
+                for ended in (run(*options, self.file("x.gz", content)), run(*options, stdin_bytes=content), run(*options, member)):
+                    with self.subTest(threads=threads, kept=kept):
+                        self.assertEqual((ended.status, ended.result["complete"]), (0, True), ended)
+                        self.assert_counts(ended.result, counted)
+                        self.assertIs(ended.result["inputs"][0]["end_marker"], False)
+                        self.assertEqual([each["kind"] for each in notices(ended)], ["no_end_marker"])
+                        self.assertIn("does not end with the empty block that ends BGZF files", ended.stderr)
+
+    def test_other_members_at_the_end_have_no_marker(self):
+        data = text(20_000)
+        for content in (gzip.compress(data), b"".join(self.bgzf(data[:10_000])) + gzip.compress(data[10_000:]),
+                        b"".join(self.bgzf(data)) + self.END + bytes(512)):
+            self.assert_counted(run(*JSON, self.file("x.gz", content)), data)
+
+
+def flipped(data, at):
+    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+
+
+class Refused(CommandTest):
+    """A file that may be intact is refused; only one whose content contradicts its format is damaged."""
+
+    def intact(self):
+        self.file("a.log", text(30_000))
+        for number in range(200):
+            self.file(f"s{number}", "\n".join(map(str, range(number, number + 50))).encode())
+        samples = [str(self.folder / f"s{number}") for number in range(200)]
+        subprocess.run(["zstd", "-q", "--train", *samples, "-o", str(self.folder / "t.dict")], check=True, stderr=subprocess.DEVNULL)
+        window = lzma.compress(text(3000), filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 20}])
+        block = bytearray(window)
+        block[12 + 4] = 39  # the dictionary of the block: 3 GiB
+        block[12 + 8 : 12 + 12] = struct.pack("<I", zlib.crc32(bytes(block[12 : 12 + 8])))
+        return {
+            "window.zst": zstd(text(3000), "--long=28", "--no-check"),
+            "dictionary.zst": zstd(text(3000), "-D", str(self.folder / "t.dict")),
+            "method.gz": gzip.compress(text(3000)).replace(b"\x1f\x8b\x08", b"\x1f\x8b\x09", 1),
+            "window.xz": bytes(block),
+            "version.lz": b"LZIP\2\x0c" + noise(100),
+            "dictionary.lz4": bytes.fromhex("04224d1861400100000087"),
+            **self.of_7z(),
+        }  # fmt: skip
+
+    def of_7z(self):
+        if shutil.which("7z") is None:
+            return {}
+        made = {"deflate64.zip": ["-tzip", "-mm=Deflate64"], "password.zip": ["-tzip", "-pX"],
+                "method.7z": ["-m0=Deflate64"], "password.7z": ["-pX", "-mhe=on"]}  # fmt: skip
+        for name, options in made.items():
+            subprocess.run(["7z", "a", *options, name, "a.log"], cwd=self.folder, check=True, stdout=subprocess.DEVNULL)
+        return {name: (self.folder / name).read_bytes() for name in made}
+
+    def kinds(self, *options):
+        ended = run(*JSON, *options)
+        self.assertEqual(ended.status, 1, ended)
+        return {each["name"].split("/")[-1]: (each["error_kind"], each["error"]) for each in ended.result["inputs"] if "error" in each}
+
+    def test_intact_files_are_refused_and_so_they_are_within_a_tar(self):
+        for name, content in self.intact().items():
+            path = self.file(name, content)
+            member = self.file("x.tar", tar({name: content}))
+            for given in (path, member):
+                if given is member and name.endswith(".7z"):
+                    continue  # from within another file no 7z archive is read
+                with self.subTest(name=name, given=given.name):
+                    found = self.kinds("--memory-limit", "128MiB", given)
+                    self.assertEqual({kind for kind, _ in found.values()}, {"refused"}, found)
+
+    def test_damaged_files_are_damaged(self):
+        data = text(30_000)
+        damaged = {f"x{suffix}": flipped(pack(data), -5) for suffix, pack in ((".gz", gzip.compress), (".bz2", bz2.compress), (".zst", zstd))}
+        damaged["y.xz"] = flipped(lzma.compress(data), 2000)
+        damaged["z.gz"] = gzip.compress(data)[:-9]
+        damaged["z.zip"] = flipped(zipped({"a.log": data}), 2000)
+        for name, content in damaged.items():
+            for given in (self.file(name, content), self.file("x.tar", tar({name: content}))):
+                with self.subTest(name=name, given=given.name):
+                    self.assertEqual({kind for kind, _ in self.kinds(given).values()}, {"damaged"})
+
+
+class Kept(CommandTest):
+    """Every way in which a result is kept."""
+
+    def setUp(self):
+        super().setUp()
+        self.paths = [str(self.file(f"{number:02}.zst", text(100, number))) for number in range(25)]
+
+    def expected(self):
+        return [{"kind": "name_differs", "text": "is named .zst but holds text; it is counted as text", "name": path}
+                for path in self.paths]  # fmt: skip
+
+    def test_a_notice_is_printed_for_the_first_inputs_of_a_kind_and_in_the_result_of_all(self):
+        ended = run(*JSON, *self.paths)
+        self.assertEqual(notices(ended), self.expected())
+        lines = ended.stderr.splitlines()
+        self.assertEqual(len(lines), 11)
+        self.assertTrue(lines[-1].startswith("gpuhist: notices of the kind name_differs about 15 more inputs"), lines[-1])
+
+    def test_results_of_all_formats_have_it_and_those_that_are_read_back_keep_it(self):
+        for form in ("json", "jsonl"):
+            result = self.file("result", run("--byte-counts", "--format", form, *self.paths).stdout)
+            again = run("report", "--format", "json", result, engine=None)
+            self.assertEqual(sorted(notices(again), key=lambda each: each["name"]), self.expected(), form)
+        rows = [row for row in csv.reader(io.StringIO(run("--format", "csv", *self.paths).stdout.decode())) if row[0] == "notice"]
+        self.assertEqual(rows, [["notice", each["name"], each["kind"], each["text"], "1", ""] for each in self.expected()])
+
+    def test_a_job_keeps_it_in_its_state_in_shards_and_when_it_is_continued(self):
+        def inputs_of(folder):
+            lines = (self.folder / folder / "files.jsonl").read_text().splitlines()
+            return [{**notice, "name": each["name"]} for each in map(json.loads, lines) for notice in each.get("notices", ())]
+
+        listed = self.file("list", "\n".join(self.paths).encode())
+        job = ("batch", "--engine", ENGINE, "--files-from", listed, "--output-dir")
+        whole = run(*job, self.folder / "whole", engine=None)
+        self.assertEqual(whole.status, 0, whole)
+        self.assertEqual(inputs_of("whole"), self.expected())
+        self.assertEqual(run(*job, self.folder / "whole", engine=None).status, 0)  # everything is in its state
+        self.assertEqual(inputs_of("whole"), self.expected())
+        manifest = self.folder / "manifest"
+        self.assertEqual(run("batch", "plan", "--files-from", listed, "-o", manifest, engine=None).status, 0)
+        for shard in (1, 2):
+            ended = run("batch", "--engine", ENGINE, "--manifest", manifest, "--output-dir", self.folder / "shards",
+                        "--shard", f"{shard}/2", engine=None)  # fmt: skip
+            self.assertEqual(ended.status, 0, ended)
+        self.assertEqual(run("merge", self.folder / "shards", engine=None).status, 0)
+        self.assertEqual(inputs_of("shards"), self.expected())
+
+
+if __name__ == "__main__":
+    main()
