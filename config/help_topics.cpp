@@ -293,8 +293,7 @@ std::string about_damage() {
 std::string about_presets() {
   std::string text = wrapped(
       "A preset is the part of published rules for the quality of text corpora that counts of bytes, words and lines "
-      "can "
-      "express: buckets, and a condition that holds for a unit (a file, a line, a record) that the rules remove.",
+      "can express: buckets, and a condition that holds for a unit (a file, a line, a record) that the rules remove.",
       0);
   for (const preset& each : preset_table()) {
     text += "\n" + std::string(each.name) + ": " + std::string(each.summary) + "\n";
@@ -305,8 +304,7 @@ std::string about_presets() {
   return text + "\n" +
          wrapped(
              "words: the number of bytes that are not white space, after white space or at the beginning of the unit. "
-             "The rules count characters: bytes without the continuation bytes of UTF-8. Differences, and what is not "
-             "covered: docs/presets.md.",
+             "The rules count characters: bytes without the continuation bytes of UTF-8. Differences: docs/presets.md.",
              0) +
          "\nExamples:\n"
          "  gpuhist --each line --preset nemo docs.txt\n"

@@ -5,15 +5,14 @@ import bz2
 import gzip
 import json
 import lzma
-import os
 import random
 import shutil
 import subprocess
 import time
 import unittest
 
-from support import SAMPLE, SANITIZED, main, noise, oracle, tar, text, zstd
-from test_batch import BatchTest
+from support import main, noise, oracle, tar, text, zstd
+from test_batch_plan import PlanTest
 
 NIGHTS = 7
 HEADER = b"# settings of the program, which begin each of its logs\n" * 100  # 5.6 KB
@@ -76,7 +75,7 @@ class Writer:
         self.append("alike.log", b"ok\n" * (500 * amount(9)))  # every text is the beginning of each longer one
 
 
-class Nights(BatchTest):
+class Nights(PlanTest):
     def night(self, folder, out, *arguments, status=0):
         return self.batch(folder, *arguments, out=out, status=status)
 
@@ -125,6 +124,65 @@ class Logrotate(Nights):
                     again = self.night(writer.folder, out, "--new-only")
                     self.assertIn("0 new inputs", again.stderr)
                     self.assert_counted(writer.written, out, again)
+
+
+class Renamed(Nights):
+    def names(self):
+        return [each["name"].removeprefix(f"{self.inputs}/") for each in self.files(self.out)]
+
+    def test_a_file_that_is_renamed_keeps_its_counts_and_so_do_the_members_of_an_archive(self):
+        self.input("large", noise(3_000_000))
+        self.input("small", b"abc\n")
+        self.input("packed.zst", zstd(text(100_000)))
+        self.input("members.tar", tar({"one": text(5_000, 2), "two": b"2\n"}))
+        self.night(self.inputs, self.out)
+        for path in list(self.inputs.iterdir()):
+            path.rename(path.with_name(f"renamed-{path.name}"))
+        ended = self.night(self.inputs, self.out, "--new-only")
+        self.assertIn("0 new inputs, 4 renamed", ended.stderr)
+        self.assertIn("4 of 4 inputs were counted by an earlier run", ended.stderr)
+        self.assertEqual(self.results(), self.fresh())
+
+    def test_a_log_that_begins_with_the_same_header_as_one_that_disappeared_is_another_log(self):
+        for size, compressed in ((300, False), (30_000, False), (300, True), (30_000, True)):
+            with self.subTest(size=size, compressed=compressed):
+                shutil.rmtree(self.out, ignore_errors=True)
+                shutil.rmtree(self.inputs)
+                self.inputs.mkdir()
+                first, second = HEADER + noise(size, 1), HEADER + noise(2 * size, 2)
+                log = self.input("app.log", first)
+                self.night(self.inputs, self.out)
+                log.unlink()
+                self.input("app.log.1.gz" if compressed else "app.log.1", gzip.compress(second) if compressed else second)
+                ended = self.night(self.inputs, self.out, "--new-only")
+                self.assertIn("1 new input, 1 disappeared", ended.stderr)
+                self.assert_counted([first, second], self.out, ended)
+
+    def test_the_manifest_of_an_earlier_version_gets_what_it_lacks(self):
+        first = HEADER + noise(9_000)
+        log, other = self.input("app.log", first), self.input("other", b"abc\n")
+        self.batch("--manifest", self.plan(self.inputs))  # without the hashes of logs
+        other.rename(self.inputs / "renamed")
+        self.assertIn("1 renamed", self.night(self.inputs, self.out, "--new-only").stderr)
+        with log.open("ab") as file:
+            file.write(b"more\n")
+        subprocess.run(["gzip", log], check=True)
+        log.write_bytes(b"new\n")
+        ended = self.night(self.inputs, self.out, "--new-only")
+        self.assert_counted([first, b"more\n", b"abc\n", b"new\n"], self.out, ended)
+        self.assertEqual(self.results(), self.fresh())
+
+    def test_a_log_that_was_rotated_out_keeps_its_counts_under_a_name_that_no_file_has(self):
+        texts = [text(2_000, number) for number in range(6)]
+        log, rotated = self.inputs / "app.log", self.inputs / "app.log.1"
+        for number, data in enumerate(texts):
+            if number:
+                log.rename(rotated)
+            log.write_bytes(data)
+            self.assert_counted(texts[: number + 1], self.out, self.night(self.inputs, self.out, "--new-only"))
+        self.assertEqual(sorted(self.names()), ["app.log", "app.log.1", *(f"app.log.1.~{number}~" for number in range(1, 5))])
+        self.night(self.inputs, self.out, "--new-only", "--drop-missing")
+        self.assertEqual(self.results(), self.fresh())
 
 
 if __name__ == "__main__":
