@@ -17,10 +17,7 @@ namespace {
 
 using bytes_view = std::span<const std::byte>;
 
-constexpr std::string_view entry_magic = "PK\x01\x02";
 constexpr std::string_view signature_magic = "PK\x05\x05";
-constexpr std::string_view end_magic = "PK\x05\x06";
-constexpr std::string_view end64_magic = "PK\x06\x06";
 constexpr std::string_view locator_magic = "PK\x06\x07";
 
 constexpr std::size_t entry_bytes = 46;
@@ -77,7 +74,7 @@ std::uint64_t zip_records::find_end(std::uint64_t file_bytes) {
   std::optional<std::uint64_t> with_trailing;
   for (std::size_t i = tail.size() < end_bytes ? 0 : tail.size() - end_bytes + 1; i-- > 0;) {
     const bytes_view record = bytes_view(tail).subspan(i);
-    if (!has_magic(record, end_magic)) continue;
+    if (!has_magic(record, zip_end_magic)) continue;
     const std::size_t record_bytes = end_bytes + zip_number(record, 20, 2);
     if (record_bytes == record.size()) return begin + i;
     if (record_bytes < record.size() && !with_trailing) with_trailing = begin + i;
@@ -100,7 +97,7 @@ std::uint64_t zip_records::find_directory(std::uint64_t end_at) {
     const std::uint64_t locator_at = end_at - locator_bytes;
     for (const std::uint64_t at :
          {zip_number(locator, 8, 8), locator_at - std::min<std::uint64_t>(locator_at, end64_bytes)}) {
-      if (at >= locator_at || read_at(at, end64) < end64_bytes || !has_magic(end64, end64_magic)) continue;
+      if (at >= locator_at || read_at(at, end64) < end64_bytes || !has_magic(end64, zip64_end_magic)) continue;
       size = zip_number(end64, 40, 8);
       ends_at = at;
       break;
@@ -113,7 +110,7 @@ std::uint64_t zip_records::find_directory(std::uint64_t end_at) {
 
 zip_listing zip_records::read_directory(byte_sequence& input, std::size_t most) const {
   zip_listing read;
-  while (has_magic(input.ahead(entry_magic.size()), entry_magic)) {
+  while (has_magic(input.ahead(zip_entry_magic.size()), zip_entry_magic)) {
     if (read.entries.size() == most) {
       fail("its directory lists more members than the " + std::to_string(most) + " found", input.at());
     }
@@ -177,7 +174,7 @@ void zip_records::read_zip64_sizes(zip_entry& entry, bytes_view extra, std::uint
 zip_end_record zip_records::read_ends(byte_sequence& input) const {
   std::optional<zip_end_record> wide;
   const std::uint64_t wide_at = input.at();
-  if (const bytes_view record = input.ahead(end64_bytes); has_magic(record, end64_magic)) {
+  if (const bytes_view record = input.ahead(end64_bytes); has_magic(record, zip64_end_magic)) {
     constexpr std::size_t length_ends = 12;
     const std::uint64_t size = record.size() < end64_bytes ? 0 : zip_number(record, 4, 8) + length_ends;
     constexpr std::uint64_t longest = std::uint64_t{1} << 20U;
@@ -193,7 +190,7 @@ zip_end_record zip_records::read_ends(byte_sequence& input) const {
     input.pass(locator_bytes);
   }
   const bytes_view end = input.ahead(end_bytes);
-  if (end.size() < end_bytes || !has_magic(end, end_magic)) {
+  if (end.size() < end_bytes || !has_magic(end, zip_end_magic)) {
     fail("other data is where an entry of the directory or the end record should be", input.at());
   }
   const zip_end_record narrow{.entries = zip_number(end, 10, 2),

@@ -15,6 +15,9 @@
 namespace gpuhist::io {
 
 inline constexpr std::string_view zip_local_magic = "PK\x03\x04";
+inline constexpr std::string_view zip_entry_magic = "PK\x01\x02";
+inline constexpr std::string_view zip_end_magic = "PK\x05\x06";
+inline constexpr std::string_view zip64_end_magic = "PK\x06\x06";
 inline constexpr std::size_t zip_local_bytes = 30;     ///< of a local header, without name and extra fields
 inline constexpr std::uint64_t in_zip64 = 0xFFFFFFFF;  ///< the value of this 32-bit field is in an extra field
 

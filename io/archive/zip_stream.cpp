@@ -6,14 +6,6 @@
 #include <string_view>
 
 namespace gpuhist::io {
-namespace {
-
-constexpr std::string_view entry_magic = "PK\x01\x02";
-constexpr std::string_view end_magic = "PK\x05\x06";
-constexpr std::string_view end64_magic = "PK\x06\x06";
-
-}  // namespace
-
 // A local header with the longest name and extra fields may precede the consumed bytes, and a descriptor precedes it.
 void zip_stream::advance(std::span<const std::byte> bytes, std::uint64_t consumed) {
   constexpr std::uint64_t longest = zip_local_bytes + 2 * std::uint64_t{0xFFFF} + sizeof(zip_local::tail);
@@ -42,8 +34,8 @@ bool zip_stream::take_header(std::uint64_t begin) {
 
 std::uint64_t zip_stream::take_directory(std::uint64_t begin) {
   auto rest = bytes_from(begin);
-  while (!rest.empty() && !has_magic(rest, entry_magic) && !has_magic(rest, end_magic) &&
-         !has_magic(rest, end64_magic)) {
+  while (!rest.empty() && !has_magic(rest, zip_entry_magic) && !has_magic(rest, zip_end_magic) &&
+         !has_magic(rest, zip64_end_magic)) {
     rest = rest.subspan(1);
   }
   const std::uint64_t at = end_ - rest.size();
