@@ -142,11 +142,8 @@ inline decoder_sample random_archive(dice& random, std::uint32_t chunk_bytes, st
   zstd_sample_builder builder("random");
   const bool has_dictionary = random(0, 4) == 0;
   const byte_vector& dictionary = trained_dictionary();
-  if (has_dictionary) {
-    builder.first_frame(random(0, 1) == 0 ? dictionary : zstd_frame_of(dictionary));
-  } else {
-    builder.frame({});
-  }
+  if (has_dictionary) builder.first_frame(random(0, 1) == 0 ? dictionary : zstd_frame_of(dictionary));
+  builder.frame({});
   for (std::uint32_t remaining = random(0, max_frames); remaining > 0; --remaining) {
     const std::uint32_t size =
         random.one_of({0U, 1U, chunk_bytes - 1, chunk_bytes, chunk_bytes + 1, random(0, 9 * chunk_bytes)});
@@ -212,7 +209,8 @@ class piped_archive {
 inline io::decoder_limits limits_of(const pipeline::plan& planned) {
   const std::uint64_t own =
       std::min<std::uint64_t>(std::uint64_t{8} << 20U, planned.buffers.window_limit / (4 * planned.buffers.decoders));
-  return {.window_bytes = planned.buffers.window_limit - planned.buffers.decoders * own};
+  return {.window_bytes = planned.buffers.window_limit - planned.buffers.decoders * own,
+          .besides = planned.buffers.besides_windows};
 }
 
 /// The result of one decoder that decodes an archive in order.
