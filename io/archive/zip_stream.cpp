@@ -6,6 +6,7 @@
 #include <string_view>
 
 namespace gpuhist::io {
+
 // A local header with the longest name and extra fields may precede the consumed bytes, and a descriptor precedes it.
 void zip_stream::advance(std::span<const std::byte> bytes, std::uint64_t consumed) {
   constexpr std::uint64_t longest = zip_local_bytes + 2 * std::uint64_t{0xFFFF} + sizeof(zip_local::tail);

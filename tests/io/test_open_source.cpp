@@ -36,7 +36,8 @@ class opening : public source_fixture {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(opening, "a file that has become shorter since it was opened is an error at its end, one that grew is none") {
+TEST_CASE_FIXTURE(opening,
+                  "a file that has become shorter since it was opened is an error at its end, one that grew is none") {
   const temporary_folder folder;
   const std::string path = folder / "file";
   std::ofstream(path) << std::string(1000, 'x');
