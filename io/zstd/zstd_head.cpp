@@ -12,8 +12,6 @@
 namespace gpuhist::io {
 namespace {
 
-constexpr std::uint32_t dictionary_magic = 0xEC30A437U;
-constexpr std::uint32_t zstd_magic = 0xFD2FB528U;
 constexpr std::string_view too_large = "is larger than 4 MiB";
 constexpr std::string_view damaged = "is damaged";
 
@@ -24,11 +22,11 @@ bool begins_with(std::span<const std::byte> bytes, std::uint32_t magic) {
 }  // namespace
 
 zstd_head::zstd_head(std::span<const std::byte> content, std::string name) {
-  if (begins_with(content, dictionary_magic)) {
+  if (begins_with(content, ZSTD_MAGIC_DICTIONARY)) {
     set(content, std::move(name));
     return;
   }
-  if (!begins_with(content, zstd_magic)) return;
+  if (!begins_with(content, ZSTD_MAGICNUMBER)) return;
   const unsigned long long stated = ::ZSTD_getFrameContentSize(content.data(), content.size());
   if (stated == ZSTD_CONTENTSIZE_ERROR) {
     fault_ = damaged;
@@ -41,7 +39,7 @@ zstd_head::zstd_head(std::span<const std::byte> content, std::string name) {
     return;
   }
   const auto unpacked = std::span(text).first(size);
-  if (begins_with(unpacked, dictionary_magic)) set(unpacked, std::move(name));
+  if (begins_with(unpacked, ZSTD_MAGIC_DICTIONARY)) set(unpacked, std::move(name));
 }
 
 void zstd_head::set(std::span<const std::byte> dictionary, std::string name) {
