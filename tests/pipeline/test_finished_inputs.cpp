@@ -93,7 +93,7 @@ TEST_CASE("reports are read back in the order of the inputs, from memory and fro
     for (const finished_inputs::location each : locations) finished->append(each);
     input_reports all(finished, number);
     all.push_back(sample(number));
-    all.push_back(locations[5]);
+    all.push_back(locations[5], false);
     CHECK(all.size() == number + 2);
     unsigned seed = 0;
     for (const input_report& each : all) {

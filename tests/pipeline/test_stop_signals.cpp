@@ -173,7 +173,7 @@ TEST_CASE("a signal that ends the process leaves no temporary file, whichever th
     const ended result = on_terminal([&](console& /*screen*/) {
       gpuhist::pipeline::end_by_stop_signals();
       gpuhist::pipeline::temporary_file file;
-      const gpuhist::io::descriptor opened = file.create_beside(folder / "result");
+      const gpuhist::io::descriptor opened = file.create_beside(folder / "result", {});
       if (folder.entries() != 1) ::_exit(1);
       if (!other_thread) ::raise(SIGTERM);
       std::thread([] { ::pthread_kill(::pthread_self(), SIGTERM); }).join();
