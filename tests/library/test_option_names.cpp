@@ -88,8 +88,8 @@ TEST_CASE("failures of files name the fields that change the limit, the format o
   check_text(failure_of_files(small), "left of counting_options::memory_limit");
 
   check_text(failure_of_files(with(folder / "")), "file_options::trees");
-  check_text(failure_of_files(with(folder.file("text.zst", "text"))), "give file_options::format raw");
-  check_text(failure_of_files(with(folder.file("text.tar", "text"))), "give file_options::format");
+  check_text(failure_of_files(with(folder.file("unknown.zst", "\x01\x02\x03\xff"))), "give file_options::format raw");
+  check_text(failure_of_files(with(folder.file("unknown.tar", "\x01\x02\x03\xff"))), "give file_options::format");
   check_text(failure_of_files(with(folder.file("packed", zlib_text))), "file_options::format raw");
   check_text(failure_of_files(with(folder.file("trained.zst", zstd_with_dictionary()))), "file_options::dictionary");
   const std::string archive =
