@@ -1,5 +1,6 @@
 #include "pipeline/program/resumed_result.hpp"
 
+#include "config/number_text.hpp"
 #include "config/options.hpp"
 #include "config/quote.hpp"
 #include "config/usage_error.hpp"
@@ -183,10 +184,10 @@ void resumed_result::refuse_duplicates(const looked_up_inputs& inputs) const {
   for (const auto& [name, lines] : names_) {
     const auto found = given.find(name);
     if (lines <= 1 || (found != given.end() && found->second >= lines)) continue;
-    throw std::runtime_error(printable(path_) + ": cannot be resumed: it has " + std::to_string(lines) + " lines of " +
-                             printable(name) + ", which is given " +
-                             std::to_string(found == given.end() ? 0 : found->second) +
-                             " times; remove the others, or give another file");
+    throw std::runtime_error(printable(path_) + ": cannot be resumed: it has " + config::number_of(lines, "line") +
+                             " of " + printable(name) + ", which is given " +
+                             config::number_of(found == given.end() ? 0 : found->second, "time") +
+                             "; remove the others, or give another file");
   }
 }
 

@@ -18,6 +18,8 @@ CHOICES = {
     "--zstd-dictionary": [((), ("a.dict",)), (("a.dict",), ("b.dict",))],
     "--max-output": [((), ("4KiB",)), (("4KiB",), ("8KiB",))],
     "--skip-damage": [((), (True,))],
+    "--strict-names": [((), (True,))],
+    "--fail-on-unknown": [((), (True,))],
     "--buckets": [((), ("letters",)), (("letters",), ("letters,utf8",)), (("v:x=abc",), ("v:x=abd",)), (("v:x=abc",), ("v:y=abc",))],
     "--ignore-case": [((), (True,))],
     "--byte-counts": [((), (True,))],

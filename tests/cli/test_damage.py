@@ -151,8 +151,8 @@ class DamagedArchives(CommandTest):
 
 
 class BrokenPromises(CommandTest):
-    def assert_refused(self, path, *words):
-        ended = run(*JSON, path, self.file("good", b"hello"))
+    def assert_refused(self, path, *words, options=()):
+        ended = run(*JSON, *options, path, self.file("good", b"hello"))
         self.assertEqual(ended.status, 1, ended)
         for word in (path.name, *words):
             self.assertIn(word, ended.stderr)
@@ -160,7 +160,7 @@ class BrokenPromises(CommandTest):
         self.assertEqual([reported["complete"] for reported in ended.result["inputs"]], [False, True])
 
     def test_an_archive_is_required_by_the_name(self):
-        for content in (b"", b"(", b"\x28\xb5\x2f", b"just text\n", text(100_000), b"\0" + zstd(b"x")[1:]):
+        for content in (b"", b"(", b"\x28\xb5\x2f", text(100_000), b"\0" + zstd(b"x")[1:]):
             with self.subTest(content=content[:10]):
                 self.assert_refused(self.file("data.zst", content), ".zst")
 
@@ -169,8 +169,8 @@ class BrokenPromises(CommandTest):
         self.assert_refused(self.file("data.log", lzop), "lzop")
         self.assert_refused(self.file("data.lzo", lzop), "lzop")
 
-    def test_text_in_a_file_named_gz_is_refused(self):
-        self.assert_refused(self.file("data.gz", b"just text\n"), "gzip")
+    def test_text_in_a_file_named_gz_is_refused_with_strict_names(self):
+        self.assert_refused(self.file("data.gz", b"just text\n"), "gzip", options=["--strict-names"])
 
     def test_text_with_an_input_format_of_an_archive_is_refused(self):
         ended = run(*JSON, "--input-format", "zstd", self.file("data", b"just text\n"))

@@ -243,7 +243,7 @@ class Failures(FolderTest):
         self.write("cut.zst", encoded[: len(encoded) // 2])
         self.write("flipped.zst", encoded[:-2] + bytes((encoded[-2] ^ 1, encoded[-1])))
         self.write("changed.gz", gzip.compress(data)[:-6] + b"abcdef")
-        self.write("false.gz", b"no gzip\n")
+        self.write("false.gz", b"\1\2\xff no gzip\n")
         self.write("good.zst", encoded)
         for threads in ("1", "4"):
             with self.subTest(threads=threads):

@@ -287,7 +287,7 @@ class Damage(PassThroughTest):
 
     def test_all_bytes_of_a_truncated_archive_or_of_other_data_are_forwarded(self):
         archive = tar({"a": text(2_000_000)})
-        for name, content in {"no.zst": text(900_000), "cut.tar": archive[:900_000], "cut.zst": zstd(noise(900_000))[:-9],
+        for name, content in {"no.zst": b"\1\2\xff" + text(900_000), "cut.tar": archive[:900_000], "cut.zst": zstd(noise(900_000))[:-9],
                               "broken.zip": zipped({"a": noise(900_000)})[:800_000]}.items():  # fmt: skip
             path = self.file(name, content)
             with self.subTest(name=name), self.passing(path, path, stdin=subprocess.DEVNULL) as running:

@@ -216,7 +216,7 @@ class Signals(CommandTest):
                         self.assertTrue(printed.endswith("/s\n"), printed)
                     self.assertRegex(
                         printed,
-                        rf"^gpuhist: {sent:,} byte{plural} counted, {sent:,} byte{plural} read, [0-9.]+ s, [0-9,]+ bytes/s\n$")
+                        rf"^gpuhist: {sent:,} byte{plural} counted, {sent:,} byte{plural} read, [0-9.]+ s, [0-9,]+ bytes?/s\n$")
                 running.process.stdin.close()
                 self.assertEqual(running.process.stderr.read(), b"")
                 ended = running.finish()

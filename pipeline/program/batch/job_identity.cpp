@@ -111,6 +111,8 @@ json counts_of(const counting_plan& planned, const config::options& typed) {
   if (planned.skip_damage) made["skip-damage"] = true;
   if (typed.trust_names) made["trust-names"] = true;
   if (planned.forced_format != nullptr) made["input-format"] = planned.forced_format->name;
+  if (planned.strict_names) made["strict-names"] = true;
+  if (planned.fail_on_unknown) made["fail-on-unknown"] = true;
   if (planned.max_output) made["max-output"] = *planned.max_output;
   if (planned.dictionary) made["zstd-dictionary"] = planned.dictionary->content_hash();
   add_measuring(made, planned.measuring);

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cerrno>
 #include <climits>
+#include <optional>
 #include <string>
 #include <system_error>
 
@@ -40,11 +41,15 @@ locking lock_file(int file) {
   return errno == EAGAIN || errno == EACCES ? locking::denied : locking::without;
 }
 
-bool is_named(int folder, const std::string& name, int file) {
+// Nothing: that is not known, because the system call failed.
+std::optional<bool> is_named(int folder, const std::string& name, int file) {
   struct stat open{};
   struct stat named{};
-  return ::fstat(file, &open) == 0 && ::fstatat(folder, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+  if (::fstat(file, &open) != 0) return std::nullopt;
+  if (::fstatat(folder, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0) {
+    return errno == ENOENT ? std::optional(false) : std::nullopt;
+  }
+  return open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
 // Removes a file of this user that no process has locked. It is unlinked while it is locked here, and only if it still
@@ -54,8 +59,9 @@ void remove_if_left(int folder, const std::string& name) {
   const io::descriptor file(::openat(folder, name.c_str(), flags));
   struct stat found{};
   if (!file || ::fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode) || found.st_uid != ::geteuid()) return;
-  if (lock_file(file.get()) == locking::locked && is_named(folder, name, file.get()))
+  if (lock_file(file.get()) == locking::locked && is_named(folder, name, file.get()) == true) {
     ::unlinkat(folder, name.c_str(), 0);
+  }
 }
 
 io::descriptor open_folder(const fs::path& file) {
@@ -91,7 +97,7 @@ io::descriptor temporary_file::create(int folder, const fs::path& path, unsigned
   announced_ = announce();
   io::descriptor made(::openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   const int error = errno;
-  if (made && (lock_file(made.get()) == locking::denied || !is_named(folder, name, made.get()))) {
+  if (made && (lock_file(made.get()) == locking::denied || is_named(folder, name, made.get()) == false)) {
     release();  // another run takes it for one that was left, and removes it
     return {};
   }
