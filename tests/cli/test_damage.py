@@ -5,7 +5,7 @@ import random
 import re
 import subprocess
 
-from support import ALL_SCHEMES, CommandTest, added, counts_of, main, oracle, run, sampled, text, zstd, zstd_accepts
+from support import ALL_SCHEMES, CommandTest, added, counts_of, main, noise, oracle, run, sampled, text, zstd, zstd_accepts
 
 JSON = ("--format", "json", *ALL_SCHEMES)
 
@@ -160,7 +160,7 @@ class BrokenPromises(CommandTest):
         self.assertEqual([reported["complete"] for reported in ended.result["inputs"]], [False, True])
 
     def test_an_archive_is_required_by_the_name(self):
-        for content in (b"", b"(", b"\x28\xb5\x2f", text(100_000), b"\0" + zstd(b"x")[1:]):
+        for content in (b"", b"(", b"\x28\xb5\x2f", noise(100_000), b"\0" + zstd(b"x")[1:]):
             with self.subTest(content=content[:10]):
                 self.assert_refused(self.file("data.zst", content), ".zst")
 
@@ -170,7 +170,7 @@ class BrokenPromises(CommandTest):
         self.assert_refused(self.file("data.lzo", lzop), "lzop")
 
     def test_text_in_a_file_named_gz_is_refused_with_strict_names(self):
-        self.assert_refused(self.file("data.gz", b"just text\n"), "gzip", options=["--strict-names"])
+        self.assert_refused(self.file("data.gz", b"just text\n"), ".gz", options=["--strict-names"])
 
     def test_text_with_an_input_format_of_an_archive_is_refused(self):
         ended = run(*JSON, "--input-format", "zstd", self.file("data", b"just text\n"))

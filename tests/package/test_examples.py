@@ -76,7 +76,7 @@ class Examples(unittest.TestCase):
         self.assertEqual((ended.returncode, ended.stdout.splitlines()), (0, output_in_comment("filter_file.c")))
         damaged = bytearray(gzip.compress(made[0]))
         damaged[-6] ^= 1  # the checksum
-        ended = filtered(gzip.compress(made[1] + made[0]) + bytes(damaged) + gzip.compress(made[2] + made[0]))
+        ended = filtered(gzip.compress(made[1] + made[0]) + bytes(damaged) + gzip.compress(made[1] + made[0]))
         self.assertEqual(ended.returncode, 1)
         self.assertEqual(ended.stdout.splitlines()[:3], [*(made[0] * 2).decode().splitlines(), "kept 2 of 5 lines; 2 lines with damaged text"])
 
