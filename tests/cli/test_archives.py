@@ -455,9 +455,7 @@ class Damage(ArchiveTest):
                         self.assertRegex(ended.stderr, f"zeros follow a special header instead of its member, at offset {len(a)}\n")
         for special in (pax(b"comment=x", kind=b"g"), tar_entry("label", kind=b"V", format=gnu)):
             ended = run(*JSON, self.file("x.tar", a + special + bytes(512) + b + END_OF_TAR))
-            self.assertEqual((ended.status, ended.result["bytes"]), (1, 700), ended)
-            self.assertIn(f"a single zero block, where a header or two zero blocks should be, at offset {len(a + special)}",
-                          ended.stderr)
+            self.assert_counted(ended, text(700) + text(60, 2))  # such a header belongs to no member
 
     def test_a_member_with_more_special_headers_than_libarchive_reads_is_refused(self):
         labels, latin = tar_entry("label", kind=b"V", format=tarfile.GNU_FORMAT), tar_entry("L", b"gr\xf6\0", b"L", tarfile.GNU_FORMAT)
