@@ -30,6 +30,9 @@ class byte_reader {
   /// The next read() begins at this offset. Precondition: seekable_bytes() has a value.
   virtual void seek(std::uint64_t /*offset*/) {}
 
+  /// After read() has returned 0: whether a checksum covers all bytes as a whole, so that none is missing at the end.
+  [[nodiscard]] virtual bool end_is_verified() const { return false; }
+
   /// An offset as messages name it: "offset 512".
   [[nodiscard]] virtual std::string place_of(std::uint64_t offset) const { return "offset " + std::to_string(offset); }
 };

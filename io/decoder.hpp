@@ -108,6 +108,10 @@ class decoder {
   /// If the input ended here, with nothing missing: what deserves a remark all the same. Called between two frames.
   [[nodiscard]] virtual std::optional<notice> notice_at_end() const { return std::nullopt; }
 
+  /// If the input ended here, with nothing missing, after this number of frames: whether one checksum or index covers
+  /// all of its text, so that no frame can be missing at its end either.
+  [[nodiscard]] virtual bool verifies_whole(std::uint64_t frames) const { return frames == 1; }
+
   /// As missing_at_end(), if not the input but a frame has ended, by the sizes that headers state (io/splitter.hpp).
   [[nodiscard]] virtual std::string missing_at_frame_end(std::uint64_t text_before) const {
     return missing_at_end(text_before);

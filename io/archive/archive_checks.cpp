@@ -69,9 +69,13 @@ bool archive_reader::tar_has_ended(int result) {
                  error->kind);
   }
   if (result == ARCHIVE_OK || result == ARCHIVE_WARN) return false;
+  if (tar_.has_index()) {
+    notice_ = {.kind = notice_kind::trailing_data,
+               .text = "holds the index of pixz after its end, which was not counted"};
+  }
   if (tar_.has_end_mark()) return true;
   if (result != ARCHIVE_EOF && !input_ended_) return false;
-  if (!tar_.is_within_header()) fail_tar_without_end();
+  if (!tar_.is_within_header()) return ends_without_mark();
   fail_archive("ends early, within the header of a member, at " + input_.place_of(position_));
 }
 
@@ -83,8 +87,15 @@ bool archive_reader::ends_in_padding() const {
          tar_.content_end() - position_ < block_bytes;
 }
 
-void archive_reader::fail_tar_without_end() {
-  fail_archive("ends early, without the mark of a tar archive's end, at " + input_.place_of(position_));
+// After a member, a checksum around the whole archive shows that nothing is missing: its writer wrote no end.
+bool archive_reader::ends_without_mark() {
+  const bool follows_member = any_entry_ && (lacks_padding_ || !tar_.first_header_at());
+  if (!follows_member || !input_.end_is_verified()) {
+    fail_archive("ends early, without the mark of a tar archive's end, at " + input_.place_of(position_));
+  }
+  notice_ = {.kind = notice_kind::no_end_blocks,
+             .text = "has no zero blocks at its end, which the checksum around the archive verifies"};
+  return true;
 }
 
 void archive_reader::check_tar_member(int result) {

@@ -202,7 +202,7 @@ std::optional<std::string> archive_reader::next() {
     skip_rest();
     archive_entry* const entry = entry_.get();  // libarchive does not check the allocation of its own entry
     in_tar_header_ = kind_ == archive_kind::tar;
-    if (lacks_padding_) fail_tar_without_end();
+    if (lacks_padding_ && ends_without_mark()) return std::nullopt;
     headers_at_ = consumed();
     const int result = ::archive_read_next_header2(archive_.get(), entry);
     rethrow_callback_error();

@@ -9,6 +9,7 @@
 #include "io/archive/zip_stream.hpp"
 #include "io/byte_reader.hpp"
 #include "io/failure_kind.hpp"
+#include "io/notice.hpp"
 #include "io/option_naming.hpp"
 #include "io/skipped_kind.hpp"
 
@@ -62,6 +63,12 @@ class archive_reader {
   /// The entries that next() has skipped so far; they are not counted.
   [[nodiscard]] const std::vector<skipped_entries>& skipped() const { return skipped_; }
 
+  /// After the last member: what deserves a remark about an archive that is complete.
+  [[nodiscard]] const std::optional<io::notice>& notice() const { return notice_; }
+
+  /// Whether each member has a checksum.
+  [[nodiscard]] bool has_checksums() const { return kind_ == archive_kind::zip; }
+
   /// Whether no more members can be read, because the archive or its input failed.
   [[nodiscard]] bool is_broken() const { return broken_ != nullptr; }
 
@@ -100,7 +107,7 @@ class archive_reader {
   void check_tar_member(int result);
   void check_tar_content();
   [[nodiscard]] bool ends_in_padding() const;
-  [[noreturn]] void fail_tar_without_end();
+  [[nodiscard]] bool ends_without_mark();
   void check_cpio_end();
   [[nodiscard]] bool begins_again();
   void check_cpio_entry(archive_entry* entry);
@@ -131,6 +138,7 @@ class archive_reader {
   bool in_entry_ = false;   // the entry may have unread bytes
 
   std::vector<skipped_entries> skipped_;
+  std::optional<io::notice> notice_;
 
   tar_headers tar_;
   bool in_tar_header_ = false;  // libarchive is reading the headers of a member

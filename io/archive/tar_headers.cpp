@@ -21,6 +21,8 @@ constexpr std::uint64_t max_special_bytes = std::uint64_t{1}
                                             << 20U;  // this limit and the next one are those of libarchive
 constexpr unsigned max_headers = 32;
 
+constexpr std::string_view pixz_index_magic = "\xA6\x4C\x32\x2E\xD6\x14\xAE\xDB";  // of pixz
+
 constexpr std::uint64_t whole_blocks(std::uint64_t bytes) {
   return bytes + (block_bytes - bytes % block_bytes) % block_bytes;
 }
@@ -72,7 +74,7 @@ void tar_headers::begin(std::uint64_t at) {
 void tar_headers::advance(std::uint64_t offset, std::span<const std::byte> bytes) {
   if (offset > at_ || at_ - offset >= bytes.size()) return;
   bytes = bytes.subspan(static_cast<std::size_t>(at_ - offset));
-  while (!bytes.empty() && phase_ != phase::member && phase_ != phase::lost) {
+  while (!bytes.empty() && phase_ != phase::member && phase_ != phase::index && phase_ != phase::lost) {
     const auto taken = bytes.first(static_cast<std::size_t>(std::min<std::uint64_t>(remaining_, bytes.size())));
     part_.append(reinterpret_cast<const char*>(taken.data()), taken.size());
     bytes = bytes.subspan(taken.size());
@@ -82,7 +84,13 @@ void tar_headers::advance(std::uint64_t offset, std::span<const std::byte> bytes
   }
 }
 
+bool tar_headers::has_index() const {
+  const bool may_begin = phase_ == phase::header && !dangling_ && zero_bytes_ >= 2 * block_bytes;
+  return phase_ == phase::index || (may_begin && part_.starts_with(pixz_index_magic));
+}
+
 bool tar_headers::has_end_mark() const {
+  if (has_index()) return true;
   if (phase_ != phase::header || dangling_ || !is_zero(part_)) return false;
   const std::uint64_t zeros = zero_bytes_ + part_.size();
   return zeros == block_bytes || zeros >= 2 * block_bytes;  // padding may end within a block
@@ -117,6 +125,7 @@ void tar_headers::finish_part() {
       phase_ = phase::member;
       return;
     case phase::member:
+    case phase::index:
     case phase::lost:
       return;
   }
@@ -124,6 +133,10 @@ void tar_headers::finish_part() {
 
 void tar_headers::take_block() {
   if (is_zero(part_)) return take_zero_block();
+  if (has_index()) {
+    phase_ = phase::index;
+    return;
+  }
   header_at_ = at_ - block_bytes;
   zero_bytes_ = 0;
   if (!has_tar_checksum(part_)) {

@@ -44,6 +44,9 @@ class tar_headers {
   /// Whether the archive may end here: there are zero blocks, and no special header before them lacks its member.
   [[nodiscard]] bool has_end_mark() const;
 
+  /// Whether the end is followed by the index that pixz appends to an archive.
+  [[nodiscard]] bool has_index() const;
+
   /// Whether the bytes so far end within a header, or after a special header that lacks its member.
   [[nodiscard]] bool is_within_header() const;
 
@@ -60,7 +63,7 @@ class tar_headers {
   [[nodiscard]] bool continues_file() const { return continues_file_; }
 
  private:
-  enum class phase { header, special, sparse_map, member, lost };
+  enum class phase { header, special, sparse_map, member, index, lost };
 
   void expect(phase next, std::uint64_t bytes);
   void finish_part();

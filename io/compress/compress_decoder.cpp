@@ -40,6 +40,7 @@ class compress_decoder final : public frame_decoder {
   explicit compress_decoder(const decoder_limits& limits)
       : frame_decoder(limits, {.format = "compress", .frame = "stream"}) {}
 
+  [[nodiscard]] bool verifies_whole(std::uint64_t /*frames*/) const override { return false; }
   [[nodiscard]] bool in_frame() const override;
 
  private:

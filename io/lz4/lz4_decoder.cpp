@@ -25,6 +25,10 @@ class lz4_decoder final : public frame_decoder {
 
   void offer(const std::shared_ptr<const decoded_part>& part) override { parts_.offer(part, consumed_total()); }
 
+  [[nodiscard]] bool verifies_whole(std::uint64_t frames) const override {
+    return frames == 1 && frame_.content_checksum;
+  }
+
   [[nodiscard]] bool in_frame() const override {
     return (phase_ != phase::header && phase_ != phase::legacy_size) || !collected().empty();
   }

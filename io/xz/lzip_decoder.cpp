@@ -111,6 +111,8 @@ class lzma_decoder final : public headed_decoder {
  public:
   explicit lzma_decoder(const decoder_limits& limits) : headed_decoder(limits, {.format = "lzma", .frame = "stream"}) {}
 
+  [[nodiscard]] bool verifies_whole(std::uint64_t /*frames*/) const override { return false; }
+
  private:
   step_result read_header(cursor& at) override;
   lzma_ret make(lzma_stream& coder) override { return lzma_alone_decoder(&coder, UINT64_MAX); }

@@ -27,6 +27,9 @@ class xz_decoder final : public frame_decoder {
   [[nodiscard]] bool in_frame() const override;
   [[nodiscard]] std::string missing_cause_at_frame_end() const override;
   [[nodiscard]] std::uint64_t frameless_to() const override { return stream_end_; }
+  [[nodiscard]] bool verifies_whole(std::uint64_t /*frames*/) const override {
+    return counts_streams_ && streams_ended_ == 1;
+  }
 
  private:
   enum class phase {

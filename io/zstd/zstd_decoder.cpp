@@ -42,6 +42,7 @@ class zstd_decoder final : public decoder {
   [[nodiscard]] std::string fault_cause() const override;
   [[nodiscard]] std::string missing_at_end(std::uint64_t text_before) const override;
   [[nodiscard]] std::string missing_cause_at_end() const override;
+  [[nodiscard]] bool verifies_whole(std::uint64_t frames) const override { return frames == 1 && frame_.has_checksum; }
   [[nodiscard]] bool in_frame() const override { return phase_ != phase::header || header_size_ != 0; }
   [[nodiscard]] std::uint64_t consumed_total() const override { return consumed_; }
   [[nodiscard]] std::uint64_t produced_total() const override { return produced_; }

@@ -11,10 +11,11 @@ import lzma
 import shutil
 import struct
 import subprocess
+import tarfile
 import unittest
 import zlib
 
-from support import ENGINE, GPUHIST, CommandTest, main, noise, run, run_fed, tar, text, zipped, zstd
+from support import ENGINE, GPUHIST, CommandTest, main, noise, run, run_fed, tar, tar_entry, text, zipped, zstd
 
 JSON = ("--format", "json", "--buckets", "letters,bytes")
 DATA = text(3000)
@@ -226,7 +227,8 @@ class Volumes(CommandTest):
 class EndOfBgzf(CommandTest):
     END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 
-    def bgzf(self, data, size=5000):
+    @staticmethod
+    def bgzf(data, size=5000):
         """Blocks of BGZF without the last one, as bgzip writes them."""
         blocks = []
         for at in range(0, len(data), size):
@@ -260,6 +262,102 @@ class EndOfBgzf(CommandTest):
         for content in (gzip.compress(data), b"".join(self.bgzf(data[:10_000])) + gzip.compress(data[10_000:]),
                         b"".join(self.bgzf(data)) + self.END + bytes(512)):
             self.assert_counted(run(*JSON, self.file("x.gz", content)), data)
+
+
+class EndOfTar(CommandTest):
+    FILES = {"a.log": text(700), "b.log": text(300, 1)}
+    A, B = (tar_entry(name, data) for name, data in FILES.items())
+    COUNTED = b"".join(FILES.values())
+    # a magic number, and then names and offsets of members
+    INDEX = bytes.fromhex("a64c322ed614aedb") + b"a.log\0" + struct.pack("<Q", 0) + b"b.log\0" + struct.pack("<Q", 1536) + b"\0" * 9
+
+    def ended_runs(self, name, data):
+        """As a file, from a pipe, and as a member of another tar."""
+        path, outer = self.file(name, data), self.file("outer.tar", tar({name: data}))
+        yield str(path), run(*JSON, path)
+        yield str(path), run(*JSON, "--threads", "3", path)
+        yield "(standard input)", run_fed([data[:1000], data[1000:]], *JSON)
+        yield f"{outer}/{name}", run(*JSON, outer)
+
+    def assert_noted(self, name, data, kind, words, counted=COUNTED):
+        for shown, ended in self.ended_runs(name, data):
+            with self.subTest(name=name, shown=shown):
+                self.assertEqual((ended.status, ended.result["complete"]), (0, True), ended)
+                self.assert_counts(ended.result, counted)
+                (notice,) = notices(ended)
+                self.assertEqual((notice["name"], notice["kind"]), (shown, kind))
+                self.assertIn(words, notice["text"])
+                self.assertEqual(ended.stderr, f"gpuhist: {shown}: {notice['text']}\n")
+
+    def assert_incomplete(self, name, data, counted=COUNTED, words="without the mark of a tar archive's end"):
+        for shown, ended in self.ended_runs(name, data):
+            with self.subTest(name=name, shown=shown):
+                self.assertEqual((ended.status, ended.result["complete"], notices(ended)), (1, False, []), ended)
+                self.assert_counts(ended.result, counted)
+                self.assertIn(f"ends early, {words}, at ", ended.stderr)
+
+    def packed(self, archive):
+        """In one frame with a checksum."""
+        yield from ((".gz", gzip.compress(archive)), (".zst", zstd(archive, "--check")), (".bz2", bz2.compress(archive)),
+                    (".xz", lzma.compress(archive)))  # fmt: skip
+        for suffix, command in ((".xz", "xz --block-size=600"), (".lz", "lzip"), (".lz4", "lz4 -q")):
+            if shutil.which(command.split()[0]):
+                yield suffix, self.through(command, archive)
+
+    def through(self, command, data):
+        return subprocess.run([*command.split(), "-c"], input=data, stdout=subprocess.PIPE, check=True).stdout
+
+    def test_without_end_blocks_an_archive_is_complete_only_if_a_checksum_around_it_verifies_its_end(self):
+        archive = self.A + self.B
+        for lacking in (0, 1, 212, -100):  # of the padding of the last member, which has 212 bytes; or of zeros after it
+            cut = archive[: len(archive) - lacking] if lacking >= 0 else archive + bytes(-lacking)
+            for suffix, data in self.packed(cut) if lacking == 0 else [(".gz", gzip.compress(cut))]:
+                self.assert_noted("x.tar" + suffix, data, "no_end_blocks", "has no zero blocks at its end")
+            self.assert_incomplete("x.tar", cut)
+            self.assert_incomplete("x.tar.zst", zstd(cut, "--no-check"))
+            ended = run(*JSON, self.file("x.tar.lzma", lzma.compress(cut, lzma.FORMAT_ALONE)))
+            self.assertEqual((ended.status, ended.result["complete"], notices(ended)), (1, False, []), ended)
+        in_zip = self.file("x.zip", zipped({"x.tar": archive}))
+        ended = run(*JSON, in_zip)
+        self.assertEqual((ended.status, [each["kind"] for each in notices(ended)]), (0, ["no_end_blocks"]), ended)
+
+    def test_of_several_frames_one_may_be_missing(self):
+        for suffix, pack in ((".gz", gzip.compress), (".zst", lambda data: zstd(data, "--check")), (".bz2", bz2.compress),
+                             (".xz", lzma.compress)):  # fmt: skip
+            self.assert_incomplete("x.tar" + suffix, pack(self.A) + pack(self.B))
+        (block,) = EndOfBgzf.bgzf(self.A + self.B)
+        for _, ended in self.ended_runs("x.tar.gz", block):
+            self.assertEqual((ended.status, ended.result["complete"]), (1, False), ended)
+
+    def test_a_header_that_was_begun_lacks_its_member(self):
+        shared = tar_entry("shared", b"19 comment=nothing\n", b"g")
+        for suffix, data in self.packed(self.A + self.B[:300]):
+            self.assert_incomplete("x.tar" + suffix, data, self.FILES["a.log"], "within the header of a member")
+        for suffix, data in self.packed(self.A + shared):
+            self.assert_incomplete("x.tar" + suffix, data, self.FILES["a.log"])
+        for size in (512, 700, 811):  # within the content
+            for _, ended in self.ended_runs("x.tar.gz", gzip.compress(self.A + self.B[:size])):
+                self.assertEqual((ended.status, notices(ended)), (1, []), ended)
+                self.assert_counts(ended.result, self.FILES["a.log"])
+
+    def test_the_index_of_pixz_is_not_counted(self):
+        for zeros in (1024, 1536, 10_240):
+            archive = self.A + self.B + bytes(zeros) + self.INDEX
+            for suffix, data in (("", archive), ("", archive + self.INDEX * 99), (".xz", lzma.compress(archive)), (".zst", zstd(archive, "--no-check"))):
+                self.assert_noted("x.tar" + suffix, data, "trailing_data", "index of pixz")
+        for before in (b"", bytes(512)):
+            for _, ended in self.ended_runs("x.tar", self.A + self.B + before + self.INDEX):
+                self.assertEqual((ended.status, notices(ended)), (1, []), ended)
+
+    @unittest.skipUnless(shutil.which("pixz"), "pixz is missing")
+    def test_what_pixz_writes_for_a_tar_is_complete(self):
+        for number, archive in enumerate((tar(self.FILES), self.A + self.B + bytes(1024), tar({str(n): text(200, n) for n in range(400)}))):
+            path = self.folder / f"{number}.tpxz"  # pixz does not truncate a file that exists
+            subprocess.run(["pixz", "-p", "1", str(self.file("x.tar", archive)), str(path)], check=True)
+            data = path.read_bytes()
+            with tarfile.open(fileobj=io.BytesIO(data), mode="r:xz") as read:
+                counted = b"".join(read.extractfile(member).read() for member in read)
+            self.assert_noted("x.tar.xz", data, "trailing_data", "index of pixz", counted)
 
 
 def flipped(data, at):

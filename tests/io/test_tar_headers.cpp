@@ -88,6 +88,22 @@ TEST_CASE("two zero blocks are an end mark, and so is one zero block at the end 
   CHECK_FALSE(after(zero_block + zero_block.substr(1)).has_end_mark());
 }
 
+TEST_CASE("the index of pixz follows two zero blocks, at the start of a block, whole or in part") {
+  const std::string end = zero_block + zero_block;
+  const std::string index = "\xA6\x4C\x32\x2E\xD6\x14\xAE\xDB" + std::string("a.log\0\0", 7);
+  for (const std::size_t step : {std::size_t{1}, std::size_t{513}, std::size_t{4096}}) {
+    for (const std::string& archive : {end + index, end + zero_block + index, end + index + std::string(1000, 'x')}) {
+      CHECK(after(archive, step).has_index());
+      CHECK(after(archive, step).has_end_mark());
+    }
+  }
+  for (const std::string& archive :
+       {index, zero_block + index, end + index.substr(0, 7), end + "x" + index, end + special('L', "name") + index}) {
+    CHECK_FALSE(after(archive).has_index());
+    CHECK_FALSE(after(archive).has_end_mark());
+  }
+}
+
 TEST_CASE("a member may follow any number of zero blocks") {
   for (const std::string& zeros : {zero_block, zero_block + zero_block, zero_block + zero_block + zero_block}) {
     CHECK(after(zeros + tar_header("b", 0)).has_member());

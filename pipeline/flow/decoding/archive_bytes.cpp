@@ -286,6 +286,7 @@ void decoded_bytes::note_text(std::size_t bytes) {
 void decoded_bytes::end_frame() {
   frame_ended_ = true;
   ++notes_.frames;
+  ++frames_;
   verdicts_.verified();
 }
 

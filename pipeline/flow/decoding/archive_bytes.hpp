@@ -126,6 +126,7 @@ class peeking_bytes final : public io::byte_reader {
   [[nodiscard]] bool may_wait() override { return taken_ == ahead_.size() && !error_ && source_.may_wait(); }
   [[nodiscard]] std::optional<std::uint64_t> seekable_bytes() const override { return source_.seekable_bytes(); }
   void seek(std::uint64_t offset) override;
+  [[nodiscard]] bool end_is_verified() const override { return source_.end_is_verified(); }
   [[nodiscard]] std::string place_of(std::uint64_t offset) const override { return source_.place_of(offset); }
 
  private:
@@ -154,6 +155,9 @@ class decoded_bytes final : public io::byte_reader {
   [[nodiscard]] std::uint64_t consumed() const { return decoder_->consumed_total(); }
 
   std::size_t read(std::span<std::byte> out) override;
+  [[nodiscard]] bool end_is_verified() const override {
+    return ended_ && !error_ && !decoder_->notice_at_end() && decoder_->verifies_whole(frames_);
+  }
   [[nodiscard]] std::string place_of(std::uint64_t offset) const override;
 
  private:
@@ -180,6 +184,7 @@ class decoded_bytes final : public io::byte_reader {
   std::shared_ptr<frame_part> left_{};  // owns decoder_, if it is that of frames that were copied
   std::span<const std::byte> in_{};
   std::size_t used_ = 0;  // bytes after in_ that were decoded as a part
+  std::uint64_t frames_ = 0;
   std::uint64_t text_bytes_ = 0;
   std::uint64_t text_before_ = 0;  // the start of decoder_
   bool ended_ = false;
@@ -197,6 +202,7 @@ class member_bytes final : public io::byte_reader {
       : source_(source), verdicts_(verdicts), fills_(fills) {}
 
   std::size_t read(std::span<std::byte> out) override;
+  [[nodiscard]] bool end_is_verified() const override { return source_.has_checksums(); }
 
  private:
   std::size_t read_some(std::span<std::byte> out);

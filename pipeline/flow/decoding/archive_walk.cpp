@@ -169,6 +169,7 @@ void archive_walk::count_members(const content& item, io::archive_kind kind) {
     throw;
   }
   note_skipped(item, reader);
+  note(item, reader.notice());
   if (!any) counts_.finish(shown(item), 0);
 }
 
