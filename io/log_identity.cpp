@@ -71,8 +71,8 @@ class decoded_text {
 
 }  // namespace
 
-log_file::log_file(const std::string& name, bool follow_links, const format* forced, const decoder_limits& limits)
-    : file_(open_regular(name, follow_links)), format_(&format_of(file_, name, forced)), limits_(limits) {}
+log_file::log_file(const std::string& name, bool follow_links, const format* forced, decoder_limits limits)
+    : file_(open_regular(name, follow_links)), format_(&format_of(file_, name, forced)), limits_(std::move(limits)) {}
 
 log_identity log_file::identity(std::uint64_t bytes) const {
   log_identity made{.bytes = bytes, .is_plain = format_->make_decoder == nullptr};

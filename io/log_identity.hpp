@@ -33,7 +33,7 @@ struct log_identity {
 class log_file {
  public:
   /// `forced`: as of settle_format(). Throws input_error: it cannot be opened or read, or its format is refused.
-  log_file(const std::string& name, bool follow_links, const format* forced, const decoder_limits& limits);
+  log_file(const std::string& name, bool follow_links, const format* forced, decoder_limits limits);
 
   /// Of its first `bytes` bytes, the size of the file a moment ago. Throws input_error if it is shorter now.
   [[nodiscard]] log_identity identity(std::uint64_t bytes) const;

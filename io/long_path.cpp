@@ -33,7 +33,7 @@ constexpr std::array url_readers = {
 }  // namespace
 
 std::string open_error_text(std::string_view path, int error) {
-  const std::string text = std::system_category().message(error);
+  std::string text = std::system_category().message(error);
   if (error != ENOENT) return text;
   const auto* const reader =
       std::ranges::find_if(url_readers, [&](const url_reader& each) { return path.starts_with(each.scheme); });

@@ -67,7 +67,8 @@ bool is_number_field(head_bytes field) {
 // A text (a name, or the target of a link) and then only zeros.
 bool is_text_field(head_bytes field) {
   const std::string_view text = text_of(field);
-  return could_be_name(field) && text.find_first_not_of('\0', std::min(text.find('\0'), text.size())) == text.npos;
+  return could_be_name(field) &&
+         text.find_first_not_of('\0', std::min(text.find('\0'), text.size())) == std::string_view::npos;
 }
 
 // The header of an archive of the seventh edition of Unix, or a volume label or the rest of a file, for which GNU tar
