@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,10 +54,10 @@ job_record unpacked_record(std::string_view bytes, const gpu::tally& no_text);
 template <typename Value>
 void keep_last(std::vector<std::pair<std::uint32_t, Value>>& members) {
   const auto by_position = [](const auto& each) { return each.first; };
-  std::ranges::reverse(members);
-  std::ranges::stable_sort(members, {}, by_position);
-  const auto replaced = std::ranges::unique(members, {}, by_position);
-  members.erase(replaced.begin(), replaced.end());
+  if (std::ranges::adjacent_find(members, std::ranges::greater_equal(), by_position) == members.end()) return;
+  std::map<std::uint32_t, Value> last;
+  for (const auto& [position, value] : members) last.insert_or_assign(position, value);
+  members.assign(last.begin(), last.end());
 }
 
 /// One thread. Memory: 16 bytes for each entry and each member of an archive; reports are in a temporary file.

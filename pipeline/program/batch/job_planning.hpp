@@ -23,9 +23,6 @@ config::options options_of_job(const config::options& typed, const io::output_fi
 /// The plan of a run over a manifest, which replaces the inputs.
 plan plan_of_run(const config::options& typed);
 
-/// The plan of a run over a manifest, which replaces the inputs.
-plan plan_of_run(const config::options& typed);
-
 /// A tally of no text, for the counts of the plan.
 gpu::tally no_text_of(const counting_plan& planned);
 

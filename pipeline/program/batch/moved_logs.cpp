@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -18,6 +19,15 @@ namespace {
 using numbers = std::vector<std::size_t>;
 
 constexpr std::size_t most_candidates = 64;  // files that are compared with one entry, of those that may be it
+
+// Entries with the same measure keep their order.
+template <typename Measure>
+void sort_descending(numbers& entries, const Measure& measure) {
+  std::map<std::uint64_t, numbers, std::greater<>> by_measure;
+  for (const std::size_t each : entries) by_measure[measure(each)].push_back(each);
+  entries.clear();
+  for (const auto& [value, same] : by_measure) entries.insert(entries.end(), same.begin(), same.end());
+}
 
 std::string_view base_of(std::string_view name) { return name.substr(name.rfind('/') + 1); }
 
@@ -71,7 +81,7 @@ class moves {
       if (!is_placed_[i] && old_.entries[i].error.is_none()) entries_.push_back(i);
     }
     // a longer text is part of fewer files
-    std::ranges::stable_sort(entries_, std::greater(), [&](std::size_t each) { return old_.entries[each].size; });
+    sort_descending(entries_, [&](std::size_t each) { return old_.entries[each].size; });
     place_same_inodes();
     place_same_contents();
     place_rotated();
@@ -195,8 +205,7 @@ class moves {
   // Of logs with the same content, the older one has the longer name, and the higher number.
   void place_rotated() {
     numbers oldest_first = entries_;
-    std::ranges::stable_sort(oldest_first, std::greater(),
-                             [&](std::size_t each) { return base_of(old_.entries[each].name).size(); });
+    sort_descending(oldest_first, [&](std::size_t each) { return base_of(old_.entries[each].name).size(); });
     std::vector<std::pair<std::string_view, std::size_t>> names;
     for (const std::size_t file : files_) {
       if (!log_in_[file]) names.emplace_back(base_of(found_[file].name), file);

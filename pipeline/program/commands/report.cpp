@@ -107,33 +107,33 @@ bool watch_all(const report& shown, const gates::watch_list& conditions,
 
 }  // namespace
 
-ending report_results(const config::options& given, const io::open_descriptors& open_descriptors) {
-  refuse_units(given);
-  const config::options typed = with_own_schemes(given);
-  const report_format& format = *resolve_report_format(typed);
-  const option_names names = names_of(typed);
-  const writing manner = resolve_writing(typed, format);
-  const auto [counting, warning] = counting_request_of(typed);
+ending report_results(const config::options& typed, const io::open_descriptors& open_descriptors) {
+  refuse_units(typed);
+  const config::options chosen = with_own_schemes(typed);
+  const report_format& format = *resolve_report_format(chosen);
+  const option_names names = names_of(chosen);
+  const writing manner = resolve_writing(chosen, format);
+  const auto [counting, warning] = counting_request_of(chosen);
   const std::vector<config::scheme> schemes = resolve_schemes(counting, names);
   const measures::measuring measuring = resolve_measuring(counting, names);
   // results may contain what --utf8 found
   const gates::watch_list watched = resolve_watch(
       counting,
       {.schemes = schemes, .measuring = measuring, .names = names, .has_pairs = counting.pairs, .has_malformed = true});
-  const input_listing listing = resolve_listing(typed, counting, true, format);
+  const input_listing listing = resolve_listing(chosen, counting, true, format);
   if (!warning.empty()) complain("warning: " + warning);
   const bool by_byte =
-      typed.pairs || !measuring.asked.empty() || watched.needs_byte_counts() || listing.needs_byte_counts();
-  const std::unique_ptr<bucket_counts> by_bucket = by_byte ? nullptr : counts_by_bucket(typed, schemes);
-  result_sum sum = read_results(typed, schemes, by_bucket.get());
+      chosen.pairs || !measuring.asked.empty() || watched.needs_byte_counts() || listing.needs_byte_counts();
+  const std::unique_ptr<bucket_counts> by_bucket = by_byte ? nullptr : counts_by_bucket(chosen, schemes);
+  result_sum sum = read_results(chosen, schemes, by_bucket.get());
   if (sum.results() == 0) return {.exit_status = ending::input_failed};  // the old output stays
   report shown = sum.take();
-  if (!typed.pairs) {
+  if (!chosen.pairs) {
     for (const config::scheme& each : schemes) shown.schemes.push_back(view_through(each, shown.partition));
   }
   shown.measuring = measuring;
-  shown.ignore_case = typed.ignore_case;
-  destination output(typed.output, manner, open_descriptors);
+  shown.ignore_case = chosen.ignore_case;
+  destination output(chosen.output, manner, open_descriptors);
   const kept_stop_signal stop_signal;  // after the destination: opening a FIFO waits for its reader
   const std::string run = format.names_run ? make_run_id() : "";
   const bool gate_failed = watch_all(shown, watched, [&](const gates::firing& fired) {
@@ -143,7 +143,7 @@ ending report_results(const config::options& given, const io::open_descriptors& 
   output.write([&](const text_sink& out) {
     render_target target = target_for(output);  // after the lock: no other process can write the first record
     target.run = run;
-    target.parts = {.inputs = !typed.totals_only, .listing = &listing};
+    target.parts = {.inputs = !chosen.totals_only, .listing = &listing};
     format.render(shown, target, out);
   });
   output.commit();
