@@ -21,8 +21,7 @@ using numbers = std::vector<std::size_t>;
 constexpr std::size_t most_candidates = 64;  // files that are compared with one entry, of those that may be it
 
 // Entries with the same measure keep their order.
-template <typename Measure>
-void sort_descending(numbers& entries, const Measure& measure) {
+void sort_descending(numbers& entries, const std::function<std::uint64_t(std::size_t)>& measure) {
   std::map<std::uint64_t, numbers, std::greater<>> by_measure;
   for (const std::size_t each : entries) by_measure[measure(each)].push_back(each);
   entries.clear();
