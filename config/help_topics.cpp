@@ -57,7 +57,7 @@ constexpr std::array input_formats = {
     entry{"zstd", "frames, skippable frames, seek tables; --zstd-dictionary"},
     entry{"gzip", "members; also BGZF"},
     entry{"xz", "streams of blocks"},
-    entry{"lzma", "the predecessor of xz; 'auto' recognises it by the name .lzma only"},
+    entry{"lzma", "the predecessor of xz; 'auto' knows it by the names .lzma and .tlz"},
     entry{"lzip", "members"},
     entry{"bzip2", "streams of blocks"},
     entry{"lz4", "frames"},
@@ -260,8 +260,9 @@ std::string about_formats() {
   return "Formats of reports (--format FORMAT):\n" + listed(report_formats, 12) +
          "\nFormats of inputs (--input-format FORMAT):\n" + listed(input_formats, 12) + "\n" +
          wrapped(
-             "Except with auto and raw, every input must have this format. It is an error if the extension (.zst) does "
-             "not match the content of the input. tar, zip, 7z and cpio are archives: each file "
+             "Except with auto and raw, every input must have this format. With auto the content decides; a notice "
+             "says "
+             "where the name of the input promises another format. tar, zip, 7z and cpio are archives: each file "
              "in them is an input of the result.",
              0) +
          "\nExamples:\n"

@@ -93,11 +93,11 @@ constexpr std::array rows = {
         "auto raw zstd gzip xz lzma lzip bzip2 lz4 compress tar zip 7z cpio", reading_runs | batch_runs, common,
         "auto, raw, zstd, gzip, xz, ..., tar, zip, 7z, cpio",
         "Sets the format of the inputs: auto, raw, zstd, gzip, xz, lzma, lzip, bzip2, lz4, compress, tar, zip, "
-        "7z or cpio. 'auto' detects the format of each input by its content; it is an error if the extension (.zst) "
-        "does not match the content. 'raw' counts the bytes without decoding, also "
+        "7z or cpio. 'auto' detects the format of each input by its content; a notice says where its name promises "
+        "another one (--strict-names). 'raw' counts the bytes without decoding, also "
         "those of archives. 'zstd', 'gzip', 'xz', 'lzip', 'bzip2', 'lz4' and 'compress' require that format, and "
         "count the decompressed bytes, even if these are an archive. So does 'lzma', the predecessor of xz: it "
-        "has no magic number, so 'auto' recognises it by the name .lzma only. 'tar', 'zip', '7z' and 'cpio' "
+        "has no magic number, so 'auto' recognises it by the names .lzma and .tlz only. 'tar', 'zip', '7z' and 'cpio' "
         "count the members of such archives, compressed or not. Default: auto.",
         "gpuhist --input-format raw backup.zst",
         [](options& o, value v) {
@@ -341,7 +341,8 @@ constexpr std::array rows = {
         "that the caller opened) is written in place. '-' is "
         "standard output, the default. Without --format, the suffix of FILE chooses the format: .json, .jsonl or "
         ".ndjson, .csv, .prom; those of other formats (.html, .gz, ...) are refused; all others get the default. "
-        "'gpuhist repack' writes its archive to FILE, which must be a regular file.",
+        "'gpuhist filter' writes the kept text to FILE, whatever its suffix. 'gpuhist repack' writes its archive to "
+        "FILE, which must be a regular file.",
         "gpuhist --format csv --output counts.csv access.log",
         [](options& o, value v) { o.output = parse_destination(v); }},
     option_row{output, "--append", "", value_kind::flag, "", with_buckets, rare, "append to the file of --output",
@@ -736,7 +737,7 @@ const option_row* find_option(std::string_view name, command taker) {
 std::string option_row::variable() const {
   std::string text = "GPUHIST_";
   for (const char c : key()) {
-    text += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : '_';
+    text += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c == '-' ? '_' : c;
   }
   return text;
 }

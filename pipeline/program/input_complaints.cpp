@@ -25,7 +25,7 @@ void input_complaints::finish() {
   while (!archives_.empty()) leave();
   for (const auto& [kind, number] : notices_) {
     if (number <= most_notices) continue;
-    complain("notices of the kind " + std::string(io::name_of(kind)) + " about " + grouped(number - most_notices) +
+    complain("notices of the kind " + std::string(io::name_of(kind)) + " of " + grouped(number - most_notices) +
              " more inputs are only in the result (--format json)");
   }
 }

@@ -53,7 +53,8 @@ constexpr std::array suffix_table = {
 };
 
 const suffix_row* suffix_of_output(const config::options& typed) {
-  if (typed.format || !typed.output) return nullptr;
+  // a filter writes the kept text to --output, whatever its name
+  if (typed.format || !typed.output || typed.what == config::command::filter) return nullptr;
   std::string suffix = std::filesystem::path(*typed.output).extension().string();
   std::ranges::transform(suffix, suffix.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
   const auto* const found = std::ranges::find(suffix_table, suffix, &suffix_row::suffix);

@@ -2,7 +2,7 @@
 
 import os
 
-from support import CommandTest, main, run
+from support import CommandTest, main, run, without_run
 
 JSON = ("--format", "json")
 
@@ -32,6 +32,14 @@ class Configuration(CommandTest):
         self.assertEqual(self.schemes_of(*file), ["letters", "bytes"])
         self.assertEqual(self.schemes_of(*file, environment=variable), ["bytes"])
         self.assertEqual(self.schemes_of(*file, "--buckets", "letters", environment=variable), ["letters"])
+
+    def test_the_variable_of_an_option_is_its_name_in_capitals_with_underscores(self):
+        path = self.file("a", b"\xff\n")
+        for variable, option in (("GPUHIST_UTF8", "--utf8"), ("GPUHIST_BYTE_COUNTS", "--byte-counts")):
+            with self.subTest(variable):
+                expected = without_run(self.run_with(option, *JSON, path).stdout)
+                self.assertEqual(without_run(self.run_with(*JSON, path, environment={variable: "true"}).stdout), expected)
+                self.assertNotEqual(without_run(self.run_with(*JSON, path).stdout), expected)
 
     def test_the_environment_names_a_configuration_file(self):
         self.file("job.toml", b'buckets = "letters"\n')

@@ -218,6 +218,8 @@ class Destinations(CommandTest):
                     self.assert_usage_error(ended, f"--output: there is no format {suffix[1:].lower()} for {to}", "--format")
                     self.assertFalse(to.exists())
             self.assertEqual(run("--format", "csv", "-o", to, path).status, 0)
+            self.assertEqual(run("filter", "--drop-if", "digit > 2", "-o", to, path, engine=None).status, 0)  # text, not a report
+            self.assertEqual(to.read_bytes(), b"hello\n")
         self.assert_usage_error(run("--window", "2B", "-o", self.folder / "w.csv", path), "--output: csv cannot hold the windows")
         self.assert_usage_error(run("--columns", "bytes", "-o", self.folder / "w.csv", path), "give --format table")
 

@@ -440,7 +440,7 @@ class Kept(CommandTest):
         self.assertEqual(notices(ended), self.expected())
         lines = ended.stderr.splitlines()
         self.assertEqual(len(lines), 11)
-        self.assertTrue(lines[-1].startswith("gpuhist: notices of the kind name_differs about 15 more inputs"), lines[-1])
+        self.assertTrue(lines[-1].startswith("gpuhist: notices of the kind name_differs of 15 more inputs"), lines[-1])
 
     def test_results_of_all_formats_have_it_and_those_that_are_read_back_keep_it(self):
         for form in ("json", "jsonl"):
