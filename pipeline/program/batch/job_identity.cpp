@@ -20,7 +20,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr const char* state_schema = "gpuhist.state/3";
+constexpr const char* state_schema = "gpuhist.state/4";
 constexpr unsigned most_shards = 100'000;  // as --shard has
 
 // What is no option, in messages.
