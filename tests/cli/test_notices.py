@@ -467,6 +467,12 @@ class Kept(CommandTest):
             result = self.file("result", run("--byte-counts", "--format", form, *self.paths).stdout)
             again = run("report", "--format", "json", result, engine=None)
             self.assertEqual(sorted(notices(again), key=lambda each: each["name"]), self.expected(), form)
+        table = run("report", result, engine=None).stdout.decode().splitlines()
+        shown = [line.removeprefix("NOTICE  ") for line in table if line.startswith("NOTICE  ")]
+        self.assertEqual(len(shown), 11)
+        self.assertLessEqual(set(shown[:10]), {f"{each['name']}: {each['text']}" for each in self.expected()})
+        self.assertTrue(shown[10].startswith("notices of the kind name_differs about 15 more inputs"), shown[10])
+        self.assertNotIn("NOTICE", run("--format", "table", *self.paths).stdout.decode())  # they are on standard error
         rows = [row for row in csv.reader(io.StringIO(run("--format", "csv", *self.paths).stdout.decode())) if row[0] == "notice"]
         self.assertEqual(rows, [["notice", each["name"], each["kind"], each["text"], "1", ""] for each in self.expected()])
 
