@@ -78,14 +78,25 @@ enum {
 /* gpuhist_input_result.failure: why an input is not complete */
 enum {
   GPUHIST_FAILURE_NONE = 0,
-  GPUHIST_FAILURE_NOT_READ = 1,      /* the run ended before this input was started */
-  GPUHIST_FAILURE_STOPPED = 2,       /* the run ended while it was being read, or it was not finished */
-  GPUHIST_FAILURE_UNREADABLE = 3,    /* it could not be read: gpuhist_input_fail() */
-  GPUHIST_FAILURE_DAMAGED = 4,       /* its content contradicts its format or a checksum */
-  GPUHIST_FAILURE_REFUSED = 5,       /* an unknown format, a limit */
-  GPUHIST_FAILURE_OUT_OF_MEMORY = 6, /* memory, descriptors or threads are insufficient, or the memory limit is too low */
-  GPUHIST_FAILURE_NOT_COUNTED = 7,   /* it was read, but the engine failed */
+  GPUHIST_FAILURE_NOT_READ = 1,   /* the run ended before this input was started */
+  GPUHIST_FAILURE_STOPPED = 2,    /* the run ended while it was being read, or it was not finished */
+  GPUHIST_FAILURE_UNREADABLE = 3, /* it could not be read: gpuhist_input_fail() */
+  GPUHIST_FAILURE_DAMAGED = 4,    /* its content contradicts its format or a checksum */
+  GPUHIST_FAILURE_REFUSED = 5,    /* an unknown format, a limit */
+  GPUHIST_FAILURE_OUT_OF_MEMORY =
+      6,                           /* memory, descriptors or threads are insufficient, or the memory limit is too low */
+  GPUHIST_FAILURE_NOT_COUNTED = 7, /* it was read, but the engine failed */
   GPUHIST_FAILURE_UNKNOWN = 8
+};
+
+/* gpuhist_results_notice(): what deserves a remark about an input that is counted all the same. It is no failure. */
+enum {
+  GPUHIST_NOTICE_NAME_DIFFERS = 0,        /* its content is not what its name promises; the content decided */
+  GPUHIST_NOTICE_UNKNOWN_COMPRESSION = 1, /* its bytes are of a format that is not read, and were counted as they are */
+  GPUHIST_NOTICE_NO_END_MARKER = 2,       /* the marker at its end is missing, and everything before it is intact */
+  GPUHIST_NOTICE_TRAILING_DATA = 3,       /* what follows the end of the archive was not counted */
+  GPUHIST_NOTICE_NO_END_BLOCKS = 4,       /* the archive has no end, and an outer layer verified that it is whole */
+  GPUHIST_NOTICE_UNKNOWN = 5
 };
 
 /* gpuhist_window_info.end: why a window has closed */
@@ -156,8 +167,8 @@ typedef struct gpuhist_options {
    * and it is not called again. (Of inputs that are fed: gpuhist_input_options.on_kept.) */
   int32_t (*on_kept)(void* context, const void* bytes, size_t size);
   void* kept_context;
-  /* Only for gpuhist_count_file. Not 0: continue after a damaged part, at the next intact frame or member. A filter then
-   * drops the units with damaged text, and holds the text of each frame until it is verified, if it is long in
+  /* Only for gpuhist_count_file. Not 0: continue after a damaged part, at the next intact frame or member. A filter
+   * then drops the units with damaged text, and holds the text of each frame until it is verified, if it is long in
    * `temporary_folder`; null: in memory. */
   int32_t skip_damage;
   int32_t count_unverified; /* only for gpuhist_count_file. Not 0: unverified text is in the totals */
@@ -188,6 +199,7 @@ typedef struct gpuhist_input_result {
   int32_t complete;
   int32_t failure;           /* GPUHIST_FAILURE_... */
   uint64_t compressed_bytes; /* read so far; 0 if it is not compressed */
+  uint64_t notices;          /* number of notices that gpuhist_results_notice() has: at most one of each kind */
 } gpuhist_input_result;
 
 /* A window. Set `size` before the call. Strings are valid during the callback. */
@@ -288,8 +300,8 @@ GPUHIST_C_API gpuhist_status gpuhist_input_failed(gpuhist_input* input, int32_t*
 /* Counts one file or archive, as count_files of the C++ interface does, and blocks until the end; `options` may be
  * null. What keeps the file from being complete is no failure of the call, but in the result:
  * gpuhist_input_result.failure. The members of an archive are the inputs of the result. Any threads at once. A callback
- * for windows is called on the calling thread, as those for units and notices; not 0: the reading ends. A filter requires
- * gpuhist_options.on_kept. */
+ * for windows is called on the calling thread, as those for units and notices; not 0: the reading ends. A filter
+ * requires gpuhist_options.on_kept. */
 GPUHIST_C_API gpuhist_status gpuhist_count_file(const char* path, const gpuhist_options* options,
                                                 gpuhist_results** made);
 
@@ -328,6 +340,10 @@ GPUHIST_C_API gpuhist_status gpuhist_results_scheme_name(const gpuhist_results* 
                                                          const char** name);
 GPUHIST_C_API gpuhist_status gpuhist_results_input(const gpuhist_results* results, size_t number,
                                                    gpuhist_input_result* found);
+/* A notice about an input: its kind, GPUHIST_NOTICE_..., and a text for people that does not name the input. Valid
+ * until the results are destroyed. */
+GPUHIST_C_API gpuhist_status gpuhist_results_notice(const gpuhist_results* results, size_t number, size_t notice,
+                                                    int32_t* kind, const char** text);
 /* The number of buckets of a scheme. */
 GPUHIST_C_API gpuhist_status gpuhist_results_buckets(const gpuhist_results* results, const char* scheme,
                                                      size_t* buckets);

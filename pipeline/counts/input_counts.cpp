@@ -22,6 +22,8 @@ std::string skipped_text(const lost_range& lost, std::uint64_t end) {
                                     : " to the end of the input; no later data could be decoded");
 }
 
+input_failure failure_of(const lost_range& lost) { return {.kind = lost.kind, .text = lost.cause}; }
+
 }  // namespace
 
 // A prefix has no failure but that of a lost range.
@@ -41,7 +43,7 @@ input_counts::input_counts(const input_prefix& counted, const row_folding& rows)
       failed_by_loss_(!lost_.empty()),
       closed_(merged_) {
   if (compressed_bytes_) committed_to_ = {.compressed_bytes = *compressed_bytes_, .frames = counted.frames};
-  if (failed_by_loss_) failure_ = {.kind = failure_kind::damaged, .text = lost_.front().cause};
+  if (failed_by_loss_) failure_ = failure_of(lost_.front());
 }
 
 input_counts::input_counts(input_report waiting, const row_folding& rows)
@@ -186,7 +188,7 @@ input_failure input_counts::failure_after(const frame_group& group) const {
     if (input_failure ended = end.failure(merged_); io::is_cut_short(ended.kind)) return ended;
   }
   if (!failure_.is_none()) return failure_;
-  if (!end.lost_ranges.empty()) return {.kind = failure_kind::damaged, .text = end.lost_ranges.front().cause};
+  if (!end.lost_ranges.empty()) return failure_of(end.lost_ranges.front());
   if (group.has_dropped()) return not_counted(merged_ + group.merged_bytes(), group.drop_cause());
   return end.failure ? end.failure(merged_) : input_failure();
 }

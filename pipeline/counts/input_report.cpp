@@ -16,7 +16,7 @@ constexpr unsigned utf8_bit = 8;
 constexpr unsigned malformed_bit = 16;
 constexpr unsigned notices_bit = 32;
 constexpr unsigned all_bits = 63;
-constexpr std::size_t shortest_range = 5;   // bytes of a packed lost_range
+constexpr std::size_t shortest_range = 6;   // bytes of a packed lost_range
 constexpr std::size_t shortest_notice = 2;  // of a packed notice
 
 void pack_utf8(packer& out, const utf8_report& found) {
@@ -71,7 +71,7 @@ std::string packed_report(const input_report& input) {
       .number(input.lost_ranges.size());
   for (const lost_range& each : input.lost_ranges) {
     out.number(each.compressed_begin).number(each.compressed_end).number(each.text_offset);
-    out.number(each.unverified_bytes).text(each.cause);
+    out.number(each.unverified_bytes).text(each.cause).number(static_cast<std::uint64_t>(each.kind));
   }
   if (input.utf8) pack_utf8(out, *input.utf8);
   if (input.notices.empty()) return out.take();
@@ -105,6 +105,7 @@ input_report unpacked_report(unpacker in, std::size_t classes) {
     each.text_offset = in.number();
     each.unverified_bytes = in.number();
     each.cause = in.text();
+    each.kind = in.choice(failure_kind::unknown);
   }
   if ((bits & utf8_bit) != 0) made.utf8 = unpack_utf8(in, (bits & malformed_bit) != 0);
   if ((bits & notices_bit) != 0) made.notices.resize(in.elements(shortest_notice));

@@ -25,6 +25,7 @@ struct lost_range {
   std::uint64_t text_offset = 0;       ///< where the frame's text is missing in the decoded text
   std::uint64_t unverified_bytes = 0;  ///< of the frame's text, decoded before the damage
   std::string cause;
+  failure_kind kind = failure_kind::damaged;  ///< or refused: the frame may be intact
 
   bool operator==(const lost_range&) const = default;
 };

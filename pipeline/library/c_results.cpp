@@ -30,6 +30,24 @@ std::int32_t number_of(failure kind) {
   return GPUHIST_FAILURE_UNKNOWN;
 }
 
+std::int32_t number_of(input_notice::kind kind) {
+  switch (kind) {
+    case input_notice::kind::name_differs:
+      return GPUHIST_NOTICE_NAME_DIFFERS;
+    case input_notice::kind::unknown_compression:
+      return GPUHIST_NOTICE_UNKNOWN_COMPRESSION;
+    case input_notice::kind::no_end_marker:
+      return GPUHIST_NOTICE_NO_END_MARKER;
+    case input_notice::kind::trailing_data:
+      return GPUHIST_NOTICE_TRAILING_DATA;
+    case input_notice::kind::no_end_blocks:
+      return GPUHIST_NOTICE_NO_END_BLOCKS;
+    case input_notice::kind::unknown:
+      break;
+  }
+  return GPUHIST_NOTICE_UNKNOWN;
+}
+
 std::int32_t number_of(window::end reason) {
   switch (reason) {
     case window::end::full:
@@ -136,8 +154,21 @@ gpuhist_status gpuhist_results_input(const gpuhist_results* results, size_t numb
                  .unverified_bytes = input.unverified_bytes,
                  .complete = input.complete ? 1 : 0,
                  .failure = number_of(input.kind),
-                 .compressed_bytes = input.compressed_bytes.value_or(0)},
+                 .compressed_bytes = input.compressed_bytes.value_or(0),
+                 .notices = input.notices.size()},
                 to, "gpuhist_input_result");
+  });
+}
+
+gpuhist_status gpuhist_results_notice(const gpuhist_results* results, size_t number, size_t notice, int32_t* kind,
+                                      const char** text) {
+  return guarded([&] {
+    const std::vector<gpuhist::input_notice>& all = input_of(given(results, "results"), number).notices;
+    if (notice >= all.size()) {
+      throw gpuhist::error(gpuhist::errc::invalid_argument, "there is no notice " + std::to_string(notice));
+    }
+    given(kind, "kind") = number_of(all[notice].type);
+    given(text, "text") = all[notice].text.c_str();
   });
 }
 

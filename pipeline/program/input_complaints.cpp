@@ -5,14 +5,11 @@
 #include "pipeline/report/output/messages.hpp"
 
 namespace gpuhist::pipeline {
-namespace {
-
-constexpr std::uint64_t most_notices = 10;  // of each kind
-
-}  // namespace
 
 void input_complaints::add(const input_report& input) {
-  if (shows_notices_) print_notices(input);
+  if (shows_notices_) {
+    for (const std::string& line : notices_.of(input)) complain(line);
+  }
   while (!archives_.empty() && !input.name.starts_with(archives_.back().name + "/")) leave();
   if (input.error.empty()) return;
   const bool is_of_content = input.error_kind == failure_kind::damaged || input.error_kind == failure_kind::refused;
@@ -23,17 +20,7 @@ void input_complaints::add(const input_report& input) {
 
 void input_complaints::finish() {
   while (!archives_.empty()) leave();
-  for (const auto& [kind, number] : notices_) {
-    if (number <= most_notices) continue;
-    complain("notices of the kind " + std::string(io::name_of(kind)) + " of " + grouped(number - most_notices) +
-             " more inputs are only in the result (--format json)");
-  }
-}
-
-void input_complaints::print_notices(const input_report& input) {
-  for (const io::notice& each : input.notices) {
-    if (++notices_[each.kind] <= most_notices) complain(printable(input.name) + ": " + printable(each.text));
-  }
+  for (const std::string& line : notices_.of_others()) complain(line);
 }
 
 // Whether the message of an archive around the member has the cause.

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "pipeline/counts/input_report.hpp"
+#include "pipeline/report/formats/notice_lines.hpp"
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -30,12 +30,11 @@ class input_complaints {
   };
 
   bool repeats(const input_report& member);
-  void print_notices(const input_report& input);
   void leave();
 
   bool shows_notices_;
-  std::map<io::notice_kind, std::uint64_t> notices_;  // number of inputs
-  std::vector<archive> archives_;                     // each is within the one before it
+  notice_lines notices_;
+  std::vector<archive> archives_;  // each is within the one before it
 };
 
 }  // namespace gpuhist::pipeline

@@ -4,23 +4,29 @@
 #include "config/options.hpp"
 #include "config/quote.hpp"
 #include "config/usage_error.hpp"
+#include "pipeline/program/batch/checksum.hpp"
+#include "pipeline/program/batch/job_identity.hpp"
+#include "pipeline/program/bounded_lines.hpp"
+#include "pipeline/report/formats/member_writer.hpp"
 #include "pipeline/report/formats/result_document.hpp"
 #include "pipeline/report/output/destination.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <stdexcept>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 namespace gpuhist::pipeline {
 namespace {
+
+// A line that was counted with other options: a line of the message for each of them.
+struct other_options : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 // Members have the formats from the inside out: "tar.gzip". Whether an archive was read to its end is not known.
 bool is_of_archive(std::string_view format) {
@@ -45,33 +51,42 @@ bool is_begun_line(std::string_view torn) {
 
 // Calls `use` with each whole line and its number. The last line may be incomplete, because the run was killed.
 void for_each_line(const std::string& path, const std::function<void(const std::string&)>& use) {
-  std::ifstream file(path);
-  const auto fail = [&] {
-    throw std::system_error(errno, std::generic_category(), "--resume: cannot read " + printable(path));
-  };
-  if (!file) {
-    if (errno != ENOENT) fail();
-    return;
-  }
-  std::size_t number = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++number;
+  if (!std::filesystem::exists(path)) return;
+  bounded_lines lines(path);
+  for (std::string line; lines.next(line);) {
     if (line.empty()) continue;
     try {
-      if (!file.eof()) {
+      if (lines.is_whole()) {
         use(line);
       } else if (!is_begun_line(line)) {
         throw result_damage("it is not a line of a jsonl result");
       }
     } catch (const nlohmann::json::exception&) {
-      throw std::runtime_error(printable(path) + ":" + std::to_string(number) +
-                               ": not valid JSON; remove this line, and run again");
+      throw std::runtime_error(lines.place() + ": not valid JSON; remove this line, and run again");
     } catch (const result_damage& damage) {
-      throw std::runtime_error(printable(path) + ":" + std::to_string(number) + ": cannot be resumed: " +
-                               damage.what() + "; give the options of the first run, or another file");
+      throw std::runtime_error(lines.place() + ": cannot be resumed: " + damage.what() +
+                               "; give the options of the first run, or another file");
+    } catch (const other_options& found) {
+      throw std::runtime_error(lines.place() +
+                               ": cannot be resumed: it was counted with other options; give those of " +
+                               "the first run, or another file; it has (long values as hashes):" + found.what());
     }
   }
-  if (file.bad()) fail();
+}
+
+// What a line of a result states, by the names of options. A long value is replaced by its hash.
+nlohmann::ordered_json options_of_lines(const counting_plan& planned) {
+  constexpr std::size_t longest_value = 24;
+  constexpr std::size_t hash_digits = 16;
+  nlohmann::ordered_json made = counts_of(planned);
+  if (made.erase("pair-classes") > 0) made["pairs"] = true;
+  // lines have counts of buckets, and only those of complete inputs are kept, which the last two do not change
+  for (const char* const each : {"classes", "skip-damage", "count-unverified"}) made.erase(each);
+  for (auto& [name, value] : made.items()) {
+    const std::string text = text_of(value);
+    if (value.is_structured() || text.size() > longest_value) value = hash_text(text).substr(0, hash_digits);
+  }
+  return made;
 }
 
 void refuse_if(bool is_given, const config::options& typed, std::string_view option) {
@@ -80,6 +95,8 @@ void refuse_if(bool is_given, const config::options& typed, std::string_view opt
 }
 
 }  // namespace
+
+std::string counted_with(const counting_plan& planned) { return text_of(options_of_lines(planned)); }
 
 config::options options_of_resumed_run(const config::options& typed) {
   refuse_if(typed.output.has_value(), typed, "--output");
@@ -111,6 +128,7 @@ config::options options_of_resumed_run(const config::options& typed) {
 resumed_result::resumed_result(std::string path, const plan& planned)
     : path_(std::move(path)),
       planned_(planned),
+      options_(options_of_lines(planned)),
       by_bucket_(planned.partition,
                  [&] {
                    std::vector<config::scheme> schemes;
@@ -157,7 +175,19 @@ void resumed_result::check_run(const nlohmann::json& document) {
   if (run_ != found) throw result_damage("it is a line of another run than those before it");
 }
 
-void resumed_result::check_options(const nlohmann::json& document) const {
+void resumed_result::check_options(const nlohmann::json& document) {
+  const auto recorded = document.find("counted_with");
+  if (recorded == document.end()) return check_options_of_older_line(document);
+  const auto is_structured = [](const nlohmann::json& value) { return value.is_structured(); };
+  if (!recorded->is_object() || std::ranges::any_of(*recorded, is_structured)) {
+    throw result_damage("\"counted_with\" is not an object of texts, numbers and flags");
+  }
+  const std::string found = differences_of_counts(*recorded, options_);
+  if (!found.empty()) throw other_options(found);
+}
+
+void resumed_result::check_options_of_older_line(const nlohmann::json& document) {
+  has_older_lines_ = true;
   const auto check = [&](const char* field, bool is_wanted, const char* option) {
     if (document.contains(field) == is_wanted) return;
     throw result_damage("it was counted " + std::string(is_wanted ? "without " : "with ") + option);

@@ -6,6 +6,8 @@
 #include "pipeline/program/plan.hpp"
 #include "pipeline/report/formats/bucket_counts.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,6 +23,9 @@ namespace gpuhist::pipeline {
 /// The options of a run that resumes typed.resumed_file: it is the output, appended to as jsonl. Throws
 /// config::usage_error for options that it cannot be combined with.
 config::options options_of_resumed_run(const config::options& typed);
+
+/// report::counted_with, for the lines of a result that can be resumed.
+std::string counted_with(const counting_plan& planned);
 
 /// One thread at a time. Memory: 16 bytes and more for each complete input.
 class resumed_result {
@@ -43,6 +48,9 @@ class resumed_result {
   /// Whether an input of this name was counted. Each line of the file is found once.
   [[nodiscard]] bool take(const std::string& name);
 
+  /// Whether lines do not record what they were counted with: of versions without `counted_with`, or of a report.
+  [[nodiscard]] bool has_older_lines() const { return has_older_lines_; }
+
   /// The name of the run in the lines; empty: there are none.
   [[nodiscard]] const std::string& run() const { return run_; }
 
@@ -52,15 +60,18 @@ class resumed_result {
  private:
   void read();
   void add_line(const std::string& line);
-  void check_options(const nlohmann::json& document) const;
+  void check_options(const nlohmann::json& document);
+  void check_options_of_older_line(const nlohmann::json& document);
   void check_run(const nlohmann::json& document);
 
   std::string path_;
   const plan& planned_;
+  const nlohmann::ordered_json options_;  // of the lines of this run
   bucket_counts by_bucket_;
   std::shared_ptr<finished_inputs> finished_;
   run_counts counts_;
   std::size_t number_ = 0;
+  bool has_older_lines_ = false;
   std::uint64_t rewritten_bytes_ = 0;
   std::string run_;
   std::unordered_map<std::string, std::uint32_t> names_;  // of complete inputs, with their lines

@@ -22,6 +22,8 @@ constexpr std::array failure_names{"",        "not_read",      "stopped",     "u
                                    "refused", "out_of_memory", "not_counted", "unknown"};
 constexpr std::array error_names{"",       "invalid_argument", "misuse",  "closed", "engine", "out_of_memory",
                                  "system", "internal",         "callback"};
+constexpr std::array notice_names{"name_differs",  "unknown_compression", "no_end_marker",
+                                  "trailing_data", "no_end_blocks",       "unknown"};
 constexpr std::array skipped_names{"link", "special", "output", "directory", "unknown"};
 
 std::optional<std::string> failure_of(const input_result& input) {
@@ -56,6 +58,10 @@ nb::bytes json_of(const results& counted) {
 }
 
 void bind_input(nb::module_& core) {
+  nb::class_<input_notice>(core, "Notice",
+                           "A remark about an input that is counted all the same. `text` is for people.")
+      .def_prop_ro("kind", [](const input_notice& notice) { return name_of(notice_names, notice.type); })
+      .def_prop_ro("text", [](const input_notice& notice) { return as_text(notice.text); });
   nb::class_<input_result>(core, "InputResult")
       .def_prop_ro("name", [](const input_result& input) { return as_text(input.name); })
       .def_ro("format", &input_result::format)
@@ -66,7 +72,8 @@ void bind_input(nb::module_& core) {
       .def_ro("complete", &input_result::complete)
       .def_prop_ro("failure", failure_of)
       .def_prop_ro("error", [](const input_result& input) { return as_text(input.error); })
-      .def_ro("is_failure_of_archive", &input_result::is_failure_of_archive);
+      .def_ro("is_failure_of_archive", &input_result::is_failure_of_archive)
+      .def_ro("notices", &input_result::notices);
 }
 
 void bind_values(nb::module_& core) {

@@ -10,7 +10,7 @@
 docs/python.md describes the package.
 """
 
-from gpuhist._core import Alert, Measurement, RankedUnit, SkippedInputs, Unit, UnitSummary, ValueRange, Window
+from gpuhist._core import Alert, Measurement, Notice, RankedUnit, SkippedInputs, Unit, UnitSummary, ValueRange, Window
 from gpuhist._counter import Counter, FedInput
 from gpuhist._errors import (
     CallbackError,

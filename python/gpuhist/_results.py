@@ -102,6 +102,11 @@ class Input(_Counted):
         """The same for people; empty if there was no error."""
         return self._facts.error
 
+    @property
+    def notices(self) -> list[_core.Notice]:
+        """Remarks, although it is counted: at most one of each kind."""
+        return self._facts.notices
+
     def __repr__(self) -> str:
         state = "complete" if self.complete else f"INCOMPLETE: {self.error or self.failure}"
         return f"<gpuhist.Input {self.name!r}: {self.bytes:,} bytes, {self.lines:,} lines, {state}>"

@@ -75,8 +75,8 @@ def _fold_custom(counts, scheme):
 
 
 def without_run(printed):
-    """Lines of JSON in which the random name of the run is replaced by a fixed one."""
-    return re.sub(rb'"run":"[0-9a-f]{16}"', b'"run":"0000000000000000"', printed)
+    """Lines of JSON in which the random name of the run is replaced by a fixed one, and without what they were counted with."""
+    return re.sub(rb'"run":"[0-9a-f]{16}"(,"counted_with":{[^}]*})?', b'"run":"0000000000000000"', printed)
 
 
 def in_order_of(paths, printed):

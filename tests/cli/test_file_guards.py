@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import resource
 import shutil
 
 from support import CommandTest, Running, main, run, text, wait_until
@@ -345,6 +346,37 @@ class Resumed(GuardTest):
         self.assertIn("cannot be resumed: it has 2 lines of", ended.stderr)
         self.assertEqual(to.read_bytes(), twice)
         self.assertEqual(run("--resume", to, *paths, *paths).status, 0)
+
+
+class LongLines(GuardTest):
+    """The files of earlier runs may be from another machine: a line without end takes no memory."""
+
+    def test_a_line_of_more_than_16_mib_is_an_error_that_names_file_and_line(self):
+        self.file("in", b"text\n")
+        batch, filtering = ("batch", "in", "--output-dir", "out"), ("filter", *DROP, "in", "--output-dir", "kept")
+        resuming = ("--resume", "counts.jsonl", "in")
+        sharded = ("batch", "--manifest", "m", "--shard", "1/1", "--output-dir", "parts")
+        for command in (batch, filtering, resuming, ("batch", "plan", "in", "-o", "m"), sharded):
+            self.assertEqual(self.command(*command).status, 0)
+        for name, command in (
+            ("out/.gpuhist-batch/runs.jsonl", batch),
+            ("out/.gpuhist-batch/results", batch),
+            ("out/.gpuhist-batch/manifest.jsonl", batch),
+            ("parts/.gpuhist-batch/1-of-1/runs.jsonl", ("merge", "parts")),
+            ("m", ("batch", "--manifest", "m", "--output-dir", "new")),
+            ("kept/.gpuhist-filter.jsonl", (*filtering, "--resume")),
+            ("counts.jsonl", resuming),
+        ):
+            with self.subTest(name=name):
+                path = self.folder / name
+                before = path.read_bytes()
+                os.truncate(path, 2 << 30)
+                ended = self.command(*command)
+                self.assertEqual(ended.status, 1, ended)
+                self.assertIn(f"{name}:{before.count(bytes([10])) + 1}: the line has more than 16 MiB", ended.stderr)
+                self.assertEqual(path.stat().st_size, 2 << 30)
+                path.write_bytes(before)
+        self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, 500_000)  # KiB, of any of them
 
 
 class Truncated(GuardTest):

@@ -408,9 +408,10 @@ class Refused(CommandTest):
             for given in (path, member):
                 if given is member and name.endswith(".7z"):
                     continue  # from within another file no 7z archive is read
-                with self.subTest(name=name, given=given.name):
-                    found = self.kinds("--memory-limit", "128MiB", given)
-                    self.assertEqual({kind for kind, _ in found.values()}, {"refused"}, found)
+                for skipping in ((), ("--skip-damage",)):
+                    with self.subTest(name=name, given=given.name, skipping=skipping):
+                        found = self.kinds("--memory-limit", "128MiB", *skipping, given)
+                        self.assertEqual({kind for kind, _ in found.values()}, {"refused"}, found)
 
     def test_damaged_files_are_damaged(self):
         data = text(30_000)
@@ -420,8 +421,27 @@ class Refused(CommandTest):
         damaged["z.zip"] = flipped(zipped({"a.log": data}), 2000)
         for name, content in damaged.items():
             for given in (self.file(name, content), self.file("x.tar", tar({name: content}))):
-                with self.subTest(name=name, given=given.name):
-                    self.assertEqual({kind for kind, _ in self.kinds(given).values()}, {"damaged"})
+                for skipping in ((), ("--skip-damage",)):
+                    with self.subTest(name=name, given=given.name, skipping=skipping):
+                        self.assertEqual({kind for kind, _ in self.kinds(*skipping, given).values()}, {"damaged"})
+
+    def test_a_range_that_was_skipped_has_the_kind_of_its_cause_wherever_the_result_was(self):
+        self.intact()
+        frames = {"refused": zstd(text(3000), "-D", str(self.folder / "t.dict")), "damaged": flipped(zstd(text(3000), "--check"), -2)}
+        good = zstd(text(500), "--check")
+        for kinds in itertools.product(frames, repeat=2):
+            path = self.file("x.zst", good + frames[kinds[0]] + good + frames[kinds[1]] + good)
+            ended = run(*JSON, "--byte-counts", "--skip-damage", path)
+            job = ("batch", "--skip-damage", "--engine", ENGINE, path, "--output-dir", self.folder / "-".join(kinds))
+            results = [ended.result, run("report", "--format", "json", self.file("r", ended.stdout), engine=None).result]
+            for _ in range(2):  # the second one has it from the state
+                self.assertEqual(run(*job, engine=None).status, 1)
+                results.append({"inputs": [json.loads((job[-1] / "files.jsonl").read_text())]})
+            for result in results:
+                with self.subTest(kinds=kinds):
+                    (reported,) = result["inputs"]
+                    self.assertEqual((reported["bytes"], reported["error_kind"]), (1500, kinds[0]))
+                    self.assertEqual([each["error_kind"] for each in reported["lost"]], list(kinds))
 
 
 class Kept(CommandTest):
@@ -447,6 +467,12 @@ class Kept(CommandTest):
             result = self.file("result", run("--byte-counts", "--format", form, *self.paths).stdout)
             again = run("report", "--format", "json", result, engine=None)
             self.assertEqual(sorted(notices(again), key=lambda each: each["name"]), self.expected(), form)
+        table = run("report", result, engine=None).stdout.decode().splitlines()
+        shown = [line.removeprefix("NOTICE  ") for line in table if line.startswith("NOTICE  ")]
+        self.assertEqual(len(shown), 11)
+        self.assertLessEqual(set(shown[:10]), {f"{each['name']}: {each['text']}" for each in self.expected()})
+        self.assertTrue(shown[10].startswith("notices of the kind name_differs of 15 more inputs"), shown[10])
+        self.assertNotIn("NOTICE", run("--format", "table", *self.paths).stdout.decode())  # they are on standard error
         rows = [row for row in csv.reader(io.StringIO(run("--format", "csv", *self.paths).stdout.decode())) if row[0] == "notice"]
         self.assertEqual(rows, [["notice", each["name"], each["kind"], each["text"], "1", ""] for each in self.expected()])
 

@@ -68,6 +68,7 @@ class Renderings(CommandTest):
         for reported in inputs:
             self.assertEqual((reported.pop("kind"), reported.pop("schema")), ("input", "gpuhist.result/1"))
             self.assertEqual(reported.pop("run"), name)
+            self.assertRegex(reported.pop("counted_with")["buckets"], "^[0-9a-f]{16}$")
         self.assertEqual(result.pop("input_count"), 4)
         self.assertEqual({**result, "inputs": inputs}, document)
         self.assertEqual(base64.b64decode(inputs[1]["name_base64"]), paths[1])

@@ -129,12 +129,13 @@ class Resume(CommandTest):
             (lines[0] + other[1], (), ":2: cannot be resumed: it is a line of another run"),
             (lines[0] + b"not JSON\n", (), ":2: not valid JSON"),
             (json.dumps(damaged).encode() + b"\n", (), ":1: cannot be resumed: input"),
-            (lines[0], ("-b", "letters"), "no counts of the scheme"),
-            (lines[0], ("-b", "classes,letters"), "no counts of the scheme"),
-            (lines[0], ("--ignore-case",), "without --ignore-case"),
-            (lines[0], ("--measures", "entropy"), "without --measures"),
+            (lines[0], ("-b", "letters"), "--buckets: "),
+            (lines[0], ("-b", "classes,letters"), "--buckets: "),
+            (lines[0], ("--ignore-case",), "--ignore-case: not given, instead of true"),
+            (lines[0], ("--measures", "entropy"), "--measures: not given"),
             (b'{"kind":"result"}\n', (), '"schema" is missing'),
             (b"a text", (), "not a line of a jsonl result"),
+            (lines[0] + b'{"kind":"' + bytes(17 << 20) + b'"}\n', (), "counts.jsonl:2: the line has more than 16 MiB"),
         ):
             with self.subTest(message=message):
                 self.to.write_bytes(content)

@@ -224,6 +224,26 @@ TEST_CASE("C: the value of a field of JSON lines is measured, and the first line
   gpuhist_counter_destroy(counter);
 }
 
+TEST_CASE("C: a notice about an input that is counted has a kind and a text") {
+  const temporary_folder folder;
+  const std::string path = folder.file("text.gz", "a line\n");
+  const gpuhist_options options = host();
+  gpuhist_results* results = nullptr;
+  REQUIRE(gpuhist_count_file(path.c_str(), &options, &results) == GPUHIST_OK);
+  CHECK(gpuhist_results_complete(results) == 1);
+  REQUIRE(testing::input_of(results, 0).notices == 1);
+  std::int32_t kind = -1;
+  const char* text = nullptr;
+  REQUIRE(gpuhist_results_notice(results, 0, 0, &kind, &text) == GPUHIST_OK);
+  CHECK(kind == GPUHIST_NOTICE_NAME_DIFFERS);
+  CHECK(std::string_view(text) == "is named .gz but holds text; it is counted as text");
+  CHECK(gpuhist_results_notice(results, 0, 1, &kind, &text) == GPUHIST_INVALID_ARGUMENT);
+  CHECK(error_names("notice 1"));
+  CHECK(gpuhist_results_notice(results, 1, 0, &kind, &text) == GPUHIST_INVALID_ARGUMENT);
+  CHECK(gpuhist_results_notice(results, 0, 0, nullptr, &text) == GPUHIST_INVALID_ARGUMENT);
+  gpuhist_results_destroy(results);
+}
+
 TEST_CASE("C: a fed input that is damaged, or that the program fails, is reported by a notice") {
   std::vector<std::string> notices;
   gpuhist_options options = host();

@@ -66,7 +66,8 @@ OFFSET(gpuhist_input_result, unverified_bytes, 48);
 OFFSET(gpuhist_input_result, complete, 56);
 OFFSET(gpuhist_input_result, failure, 60);
 OFFSET(gpuhist_input_result, compressed_bytes, 64);
-SIZE(gpuhist_input_result, 72);
+OFFSET(gpuhist_input_result, notices, 72);
+SIZE(gpuhist_input_result, 80);
 
 OFFSET(gpuhist_window_info, size, 0);
 OFFSET(gpuhist_window_info, input, 8);

@@ -44,9 +44,13 @@ input_report sample(unsigned seed) {
   for (std::uint64_t& each : input.verified.counts) each = chosen() % 2 == 0 ? 0 : chosen() >> (chosen() % 64);
   if (seed % 5 == 0) input.unverified.counts[chosen() % classes] = std::numeric_limits<std::uint64_t>::max();
   if (seed % 11 == 0) {
-    input.lost_ranges = {
-        {.compressed_begin = chosen(), .compressed_end = 2, .text_offset = 3, .unverified_bytes = 4, .cause = ""},
-        {.compressed_begin = 0, .compressed_end = chosen(), .cause = "damaged"}};
+    input.lost_ranges = {{.compressed_begin = chosen(),
+                          .compressed_end = 2,
+                          .text_offset = 3,
+                          .unverified_bytes = 4,
+                          .cause = "",
+                          .kind = failure_kind::refused},
+                         {.compressed_begin = 0, .compressed_end = chosen(), .cause = "damaged"}};
     input.number_of_lost_ranges = chosen();
   }
   if (seed % 4 == 0) {

@@ -24,8 +24,12 @@ report sample(const std::string& name, std::string_view text) {
   add_input(written, "bad \xff\n", "ab", "zz\n", "frame 2 is damaged");
   change_input(written, 1, [&](auto& input) {
     input.compressed_bytes = 77;
-    input.lost_ranges = {
-        {.compressed_begin = 1, .compressed_end = 20, .text_offset = 3, .unverified_bytes = 4, .cause = "x\n"}};
+    input.lost_ranges = {{.compressed_begin = 1,
+                          .compressed_end = 20,
+                          .text_offset = 3,
+                          .unverified_bytes = 4,
+                          .cause = "x\n",
+                          .kind = failure_kind::refused}};
     input.number_of_lost_ranges = 9;
   });
   written.skipped = {{.cause = "FIFO", .count = 3, .first = ""}, {.cause = "symbolic link", .count = 5, .first = ""}};

@@ -49,6 +49,12 @@ class Files(unittest.TestCase):
         result = gpuhist.count(self.file("a.tar.gz", packed.getvalue()), buckets="bytes")
         self.assertEqual([each.counts() for each in result.inputs], [byte_counts(data)])
 
+    def test_an_input_that_is_not_what_its_name_promises_has_a_notice(self):
+        result = gpuhist.count([self.file("text.gz", b"a line\n"), self.file("log", b"a line\n")])
+        found = [[(each.kind, each.text) for each in counted.notices] for counted in result.inputs]
+        self.assertEqual(found, [[("name_differs", "is named .gz but holds text; it is counted as text")], []])
+        self.assertTrue(result.complete)
+
     def test_trees_are_counted_by_patterns(self):
         self.file("tree/a.log", b"aaa")
         self.file("tree/b.txt", b"bb")

@@ -222,7 +222,8 @@ async::task<> compressed_inputs::take_block(group& task, const block& next) {
       co_await skip(task, next, in);
     } else if (!co_await decode_some(task, in)) {
       if (options_.skip_damage) {
-        co_await begin_skipping(task, task.decoder->fault_cause());
+        input_failure found{.kind = task.decoder->fault_kind(), .text = task.decoder->fault_cause()};
+        co_await begin_skipping(task, std::move(found));
         // leave out at least one byte of the frame, so that its own magic number is not found again
         const std::uint64_t of_frame = task.skipped_to - task.frame_begin;
         const auto skipped_bytes = next.bytes.first(next.bytes.size() - in.size());
@@ -246,7 +247,8 @@ async::task<> compressed_inputs::end_of_blocks(group& task, const block& last) {
     if (task.frame_bytes > 0) co_await conclude_verified(task);  // needed for formats without an end mark
     task.end.notice = task.decoder->notice_at_end();
   } else if (options_.skip_damage) {
-    co_await begin_skipping(task, std::move(cause));
+    input_failure found{.kind = task.decoder->fault_kind(), .text = std::move(cause)};
+    co_await begin_skipping(task, std::move(found));
     end_skipping(task, task.skipped_to);
   } else {
     task.end.failure = [kept = task.context->keep_decoder(), ends_input = task.ends_input](std::uint64_t before) {
@@ -255,15 +257,16 @@ async::task<> compressed_inputs::end_of_blocks(group& task, const block& last) {
   }
 }
 
-// The damaged frame stays unverified. The bytes up to the start of the next frame are not decoded.
-async::task<> compressed_inputs::begin_skipping(group& task, std::string cause) {
+// The frame stays unverified. The bytes up to the start of the next frame are not decoded.
+async::task<> compressed_inputs::begin_skipping(group& task, input_failure found) {
   task.skipped_to = task.decoder->consumed_total();
   task.frame_begin = std::max(task.frame_begin, task.decoder->frameless_to());
   task.lost = {.compressed_begin = task.frame_begin,
                .compressed_end = 0,
                .text_offset = task.end.text_bytes - task.frame_bytes,
                .unverified_bytes = task.frame_bytes,
-               .cause = std::move(cause)};
+               .cause = std::move(found.text),
+               .kind = found.kind};
   counts_.note_gap(task.owner.input, task.lost->cause);
   if (options_.text_to != nullptr) co_await options_.text_to->note_gap(task.owner);
   if (task.frame_bytes > 0) counts_.conclude(task.owner, task.frame_bytes, false);

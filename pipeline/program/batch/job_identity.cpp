@@ -20,7 +20,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr const char* state_schema = "gpuhist.state/3";
+constexpr const char* state_schema = "gpuhist.state/4";
 constexpr unsigned most_shards = 100'000;  // as --shard has
 
 // What is no option, in messages.
@@ -101,26 +101,6 @@ json windows_as_json(const window_shape& from) {
   return {static_cast<unsigned>(unit), pane, window_panes, step_panes, per_input, interleaved, numbered_by_input};
 }
 
-json counts_of(const counting_plan& planned, const config::options& typed) {
-  json made{{"buckets", schemes_as_json(planned.schemes)}, {"classes", classes_as_json(planned.partition)}};
-  if (planned.pairs) made["pair-classes"] = classes_as_json(*planned.pairs);
-  if (planned.ignore_case) made["ignore-case"] = true;
-  if (planned.byte_counts) made["byte-counts"] = true;
-  if (planned.validates_utf8) made["utf8"] = true;
-  if (planned.count_unverified) made["count-unverified"] = true;
-  if (planned.skip_damage) made["skip-damage"] = true;
-  if (typed.trust_names) made["trust-names"] = true;
-  if (planned.forced_format != nullptr) made["input-format"] = planned.forced_format->name;
-  if (planned.strict_names) made["strict-names"] = true;
-  if (planned.fail_on_unknown) made["fail-on-unknown"] = true;
-  if (planned.max_output) made["max-output"] = *planned.max_output;
-  if (planned.dictionary) made["zstd-dictionary"] = planned.dictionary->content_hash();
-  add_measuring(made, planned.measuring);
-  if (planned.units) add_units(made, *planned.units);
-  if (planned.windows) made["window"] = windows_as_json(*planned.windows);
-  return made;
-}
-
 json given_as_json(const job_identity& job) {
   json made = json::object();
   for (const auto& [key, values] : job.given) {
@@ -160,10 +140,37 @@ void add_differences(std::string& to, const json& recorded, const json& job, std
 
 }  // namespace
 
+json counts_of(const counting_plan& planned) {
+  json made{{"buckets", schemes_as_json(planned.schemes)}, {"classes", classes_as_json(planned.partition)}};
+  if (planned.pairs) made["pair-classes"] = classes_as_json(*planned.pairs);
+  if (planned.ignore_case) made["ignore-case"] = true;
+  if (planned.byte_counts) made["byte-counts"] = true;
+  if (planned.validates_utf8) made["utf8"] = true;
+  if (planned.count_unverified) made["count-unverified"] = true;
+  if (planned.skip_damage) made["skip-damage"] = true;
+  if (planned.forced_format != nullptr) made["input-format"] = planned.forced_format->name;
+  if (planned.strict_names) made["strict-names"] = true;
+  if (planned.fail_on_unknown) made["fail-on-unknown"] = true;
+  if (planned.max_output) made["max-output"] = *planned.max_output;
+  if (planned.dictionary) made["zstd-dictionary"] = planned.dictionary->content_hash();
+  add_measuring(made, planned.measuring);
+  if (planned.units) add_units(made, *planned.units);
+  if (planned.windows) made["window"] = windows_as_json(*planned.windows);
+  return made;
+}
+
+std::string differences_of_counts(const json& recorded, const json& now) {
+  std::string made;
+  std::set<std::string> named;
+  add_differences(made, recorded, now, named);
+  return made;
+}
+
 job_identity identity_of(const counting_plan& planned, const config::options& typed, std::string manifest,
                          config::shard_choice shard) {
   job_identity made{
-      .manifest = std::move(manifest), .shard = shard, .counts = counts_of(planned, typed), .given = typed.given};
+      .manifest = std::move(manifest), .shard = shard, .counts = counts_of(planned), .given = typed.given};
+  if (typed.trust_names) made.counts["trust-names"] = true;
   std::erase_if(made.given, [](const auto& each) { return !is_recorded(each.first); });
   return made;
 }
@@ -234,7 +241,7 @@ void refuse_other_job(const std::string& path, std::string_view header, const jo
 void refuse_other_plan(const std::string& path, const job_identity& recorded, const counting_plan& planned) {
   job_identity known = recorded;
   job_identity computed = recorded;
-  computed.counts = counts_of(planned, {});
+  computed.counts = counts_of(planned);
   for (const char* const each : of_reading) {
     known.counts.erase(each);
     computed.counts.erase(each);

@@ -1,5 +1,5 @@
-// What the recorded counts of a job mean, as one line: the header of its journals. It is derived from the plan of the
-// run. Counts are added only if nothing in it differs.
+// What recorded counts mean, derived from the plan of the run: in the header of the journals of a job, and in the lines
+// of a result. Counts are added only if nothing in it differs.
 #pragma once
 
 #include "config/options.hpp"
@@ -16,11 +16,17 @@
 namespace gpuhist::pipeline {
 
 struct job_identity {
-  std::string manifest;           ///< manifest::identity
-  config::shard_choice shard;     ///< 0 of 0: the whole manifest
-  nlohmann::ordered_json counts;  ///< by name, everything in the plan that determines counts and their reports
+  std::string manifest;                                                ///< manifest::identity
+  config::shard_choice shard;                                          ///< 0 of 0: the whole manifest
+  nlohmann::ordered_json counts;                                       ///< counts_of(), and what only jobs have
   std::map<std::string, std::vector<std::string>, std::less<>> given;  ///< the options that led to it, as typed
 };
+
+/// By name, everything in the plan that determines counts and their reports. The names of options are theirs.
+nlohmann::ordered_json counts_of(const counting_plan& planned);
+
+/// A line for each name with two values: "\n  --utf8: not given, instead of true". Empty: there is none.
+std::string differences_of_counts(const nlohmann::ordered_json& recorded, const nlohmann::ordered_json& now);
 
 /// The identity of a job with this plan, which `typed` led to.
 job_identity identity_of(const counting_plan& planned, const config::options& typed, std::string manifest,

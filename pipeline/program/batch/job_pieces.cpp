@@ -194,7 +194,9 @@ job_division divide(const manifest& inputs, unsigned shards, bool may_divide) {
 }
 
 input_report joined_report(const std::vector<input_report>& reports, const std::vector<const manifest_entry*>& pieces) {
-  const auto refused = std::ranges::find(reports, failure_kind::refused, &input_report::error_kind);
+  const auto refused = std::ranges::find_if(reports, [](const input_report& each) {
+    return each.error_kind == failure_kind::refused && each.number_of_lost_ranges == 0;
+  });
   if (refused != reports.end()) return *refused;
   input_report made = reports.front();
   made.error.clear();

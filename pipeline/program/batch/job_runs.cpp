@@ -1,6 +1,7 @@
 #include "pipeline/program/batch/job_runs.hpp"
 
 #include "io/own_files.hpp"
+#include "pipeline/program/bounded_lines.hpp"
 #include "pipeline/report/formats/report_json_parts.hpp"
 #include "pipeline/report/output/destination.hpp"
 
@@ -11,7 +12,6 @@
 #include <array>
 #include <climits>
 #include <ctime>
-#include <fstream>
 
 namespace gpuhist::pipeline {
 namespace {
@@ -61,8 +61,9 @@ void note_end(const std::filesystem::path& file, const job_run_times& run) {
 std::vector<job_run_times> read_runs(const std::filesystem::path& file) {
   std::vector<job_run_times> runs;
   io::require_regular(file);
-  std::ifstream lines(file);
-  for (std::string line; std::getline(lines, line);) {
+  if (::access(file.c_str(), R_OK) != 0) return runs;
+  bounded_lines lines(file);
+  for (std::string line; lines.next(line);) {
     try {
       add_run(runs, nlohmann::json::parse(line));
     } catch (const nlohmann::json::exception&) {

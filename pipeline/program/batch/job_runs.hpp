@@ -25,7 +25,8 @@ struct job_run_times {
 void note_beginning(const std::filesystem::path& file, const job_run_times& run);
 void note_end(const std::filesystem::path& file, const job_run_times& run);
 
-/// The runs in their order; none if the file cannot be read. Lines that are damaged are ignored.
+/// The runs in their order; none if there is no file that can be read. Lines that are damaged are ignored. Throws what
+/// bounded_lines::next() throws.
 std::vector<job_run_times> read_runs(const std::filesystem::path& file);
 
 /// The name of this machine.

@@ -2,6 +2,7 @@
 
 #include "io/descriptor.hpp"
 #include "pipeline/program/batch/checksum.hpp"
+#include "pipeline/program/bounded_lines.hpp"
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/formats/report_json_parts.hpp"
 #include "pipeline/report/formats/text.hpp"
@@ -13,7 +14,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <fstream>
 #include <limits>
 #include <sstream>
 #include <stdexcept>
@@ -236,28 +236,10 @@ std::string text_of_manifest(const std::vector<manifest_entry>& entries, config:
 
 std::string identity_of_text(const std::string& text) { return hash_text(text); }
 
-// A file that is no manifest may have lines of any length.
 std::string text_of_manifest_file(const std::string& path) {
-  constexpr std::size_t longest_line = std::size_t{16} << 20U;
-  constexpr std::size_t block = std::size_t{1} << 20U;
-  std::ifstream file(path, std::ios::binary);
-  const auto fail = [&] {
-    throw std::runtime_error("cannot read the manifest " + printable(path) + ": " +
-                             std::generic_category().message(errno));
-  };
-  if (!file) fail();
   std::string text;
-  for (std::size_t line = 0, had = 0; file; had = text.size()) {
-    text.resize(had + block);
-    file.read(text.data() + had, static_cast<std::streamsize>(block));
-    text.resize(had + static_cast<std::size_t>(file.gcount()));
-    const std::size_t end = std::string_view(text).substr(had).rfind('\n');
-    if (end != std::string::npos) line = had + end + 1;
-    if (text.size() - line > longest_line) {
-      throw std::runtime_error(printable(path) + ": a line has more than 16 MiB; this is no manifest");
-    }
-  }
-  if (file.bad()) fail();
+  bounded_lines lines(path);
+  for (std::string line; lines.next(line);) text.append(line).append(lines.is_whole() ? "\n" : "");
   return text;
 }
 

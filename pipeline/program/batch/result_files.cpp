@@ -4,6 +4,7 @@
 #include "io/own_files.hpp"
 #include "pipeline/program/batch/checksum.hpp"
 #include "pipeline/program/batch/manifest.hpp"
+#include "pipeline/program/bounded_lines.hpp"
 #include "pipeline/report/output/destination.hpp"
 
 #include <fcntl.h>
@@ -11,7 +12,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -43,8 +43,12 @@ result_files::result_files(job_folder folder) : folder_(std::move(folder)) {
 // Lines as those of sha256sum.
 void result_files::read() {
   io::require_regular(folder_.results_file());
-  std::ifstream lines(folder_.results_file());
-  for (std::string hash, name; lines >> hash >> name;) recorded_.push_back({.hash = hash, .name = name});
+  if (!fs::exists(folder_.results_file())) return;
+  bounded_lines lines(folder_.results_file());
+  for (std::string line; lines.next(line);) {
+    const std::size_t gap = line.find("  ");
+    if (gap != std::string::npos) recorded_.push_back({.hash = line.substr(0, gap), .name = line.substr(gap + 2)});
+  }
 }
 
 std::optional<std::string> result_files::hash_of_existing(const std::string& name) const {

@@ -312,6 +312,7 @@ class batch_job {
 
   finished_run count(job_run& counting, const job_ledger& ledger) {
     const fs::path times = folder_.runs_file();
+    runs_ = read_runs(times);
     job_run_times now{.began = began_, .host = host_name()};
     note_beginning(times, now);
     const std::size_t before = ledger.finished();
@@ -321,6 +322,7 @@ class batch_job {
     now.ended = now_as_text();
     now.inputs = ledger.finished() - before;
     note_end(times, now);
+    runs_.push_back(now);
     return finished;
   }
 
@@ -391,7 +393,7 @@ class batch_job {
     return {.header = header_,
             .began = began_,
             .typed = &typed_,
-            .runs = read_runs(folder_.runs_file()),
+            .runs = runs_,
             .device = stats ? stats->counting.device : std::string()};
   }
 
@@ -401,6 +403,7 @@ class batch_job {
   const std::string began_;
   std::optional<result_files> results_;  // not of a shard
   std::string header_;
+  std::vector<job_run_times> runs_;  // this one is the last
 };
 
 }  // namespace

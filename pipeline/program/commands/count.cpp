@@ -97,11 +97,13 @@ file_events events_of(const plan& planned, report_writer& reports, console& scre
   return made;
 }
 
-// The schemes and measures of the inputs, without counts.
+// The schemes and measures of the lines of inputs, and what they are counted with, without counts.
 std::shared_ptr<const report> frame_of_inputs(const plan& planned) {
   run_counts none;
   none.partition = planned.partition;
-  return std::make_shared<const report>(make_report(planned, report::kind::result, std::move(none)));
+  report made = make_report(planned, report::kind::result, std::move(none));
+  made.counted_with = counted_with(planned);
+  return std::make_shared<const report>(std::move(made));
 }
 
 process_hooks hooks_of(const plan& planned, const resumed_result* earlier, report_writer& reports, console& screen) {
@@ -188,6 +190,11 @@ std::shared_ptr<resumed_result> resume(const config::options& typed, plan& plann
                                        std::unique_ptr<destination>& output) {
   if (!typed.resumed_file) return nullptr;
   auto earlier = std::make_shared<resumed_result>(*typed.resumed_file, planned);
+  if (earlier->has_older_lines()) {
+    complain("warning: " + printable(*typed.resumed_file) +
+             ": has lines that do not state the options they were counted with (of an earlier version, or of gpuhist " +
+             "report); only the names of buckets, --ignore-case, --byte-counts and --measures are compared");
+  }
   if (earlier->has_duplicates()) {
     planned.looked_up = std::make_shared<const looked_up_inputs>(look_up_inputs(planned));
     earlier->refuse_duplicates(*planned.looked_up);

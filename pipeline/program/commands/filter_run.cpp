@@ -49,7 +49,8 @@ bool lacks_damaged_text_only(const plan& planned, const finished_run& finished) 
                             outcome.not_passed_through == 0;
   if (!planned.skip_damage || !is_whole_run || result.units->early_ends > 0) return false;
   return std::ranges::all_of(result.inputs, [](const input_report& each) {
-    return each.complete || each.error_kind == failure_kind::damaged;
+    const bool has_skipped = each.error_kind == failure_kind::refused && each.number_of_lost_ranges > 0;
+    return each.complete || each.error_kind == failure_kind::damaged || has_skipped;
   });
 }
 

@@ -1,6 +1,7 @@
 #include "pipeline/program/filter/folder_record.hpp"
 
 #include "io/own_files.hpp"
+#include "pipeline/program/bounded_lines.hpp"
 #include "pipeline/report/formats/report_json_parts.hpp"
 #include "pipeline/report/formats/text.hpp"
 
@@ -9,8 +10,6 @@
 #include <fcntl.h>
 
 #include <cerrno>
-#include <fstream>
-#include <stdexcept>
 #include <system_error>
 #include <utility>
 
@@ -99,13 +98,8 @@ earlier_outputs read_record(const std::filesystem::path& folder, const std::stri
   io::require_regular(path);
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return found;
-  std::ifstream file(path);
-  const auto fail = [&] {
-    throw std::runtime_error("cannot read " + printable(path.string()) + ": " + std::generic_category().message(errno));
-  };
-  if (!file) fail();
-  for (std::string line; std::getline(file, line);) add_line(line, options, found);
-  if (file.bad()) fail();
+  bounded_lines lines(path);
+  for (std::string line; lines.next(line);) add_line(line, options, found);
   return found;
 }
 

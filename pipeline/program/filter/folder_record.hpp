@@ -41,7 +41,7 @@ using earlier_outputs = std::unordered_map<std::string, std::vector<earlier_outp
 std::string options_of_output(const config::options& typed, const plan& planned);
 
 /// `options`: those of this run. Empty if there is no file. A line that is not complete or not valid is left out: its
-/// output is filtered again. Throws std::runtime_error if the file cannot be read.
+/// output is filtered again. Throws what bounded_lines throws.
 earlier_outputs read_record(const std::filesystem::path& folder, const std::string& options);
 
 /// Opens a folder, for the names in it. Throws destination_error.

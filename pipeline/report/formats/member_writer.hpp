@@ -34,6 +34,7 @@ class member_writer {
   void add_numbers(std::string_view name, std::span<const std::uint64_t> values);
   void add_flag(std::string_view name, bool value) { add_value(name, value ? "true" : "false"); }
   void add_json(std::string_view name, const nlohmann::ordered_json& value) { add_value(name, text_of(value)); }
+  void add_json_text(std::string_view name, std::string_view value) { add_value(name, value); }
 
   /// Begins an object, whose members are those added until close().
   void open(std::string_view name) {

@@ -32,6 +32,8 @@ struct report : run_counts {
   std::optional<run_stats> stats;
   std::size_t earlier_inputs = 0;  ///< inputs of the totals that an earlier run has written, and that `inputs` lacks
   std::optional<units::unit_result> units;  ///< with --each
+  std::string
+      counted_with;  ///< for lines: what the meaning of the counts depends on, an object of JSON; empty: unknown
 };
 
 struct input_listing;
@@ -39,7 +41,7 @@ struct input_listing;
 /// Parts of the table of a report that can be left out or chosen.
 struct table_parts {
   bool inputs = true;  ///< a row for each input
-  bool causes = true;  ///< the cause of each incomplete input; false: the run has printed it on standard error
+  bool causes = true;  ///< causes of incomplete inputs, and notices; false: the run has printed them on standard error
   const input_listing* listing = nullptr;  ///< which inputs and columns; borrowed; null: the usual ones
 };
 

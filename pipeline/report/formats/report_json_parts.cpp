@@ -142,7 +142,8 @@ json lost_as_json(const input_report& input) {
                    {"compressed_end", each.compressed_end},
                    {"text_offset", each.text_offset},
                    {"unverified_bytes", each.unverified_bytes},
-                   {"error", each.cause}});
+                   {"error", each.cause},
+                   {"error_kind", io::name_of(each.kind)}});
   }
   return all;
 }

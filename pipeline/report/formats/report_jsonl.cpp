@@ -21,6 +21,7 @@ std::string last_line_of(const report& content, std::string_view run) {
 std::string input_json_line(const report& frame, std::string_view run, const input_report& input) {
   object_text out;
   add_beginning(out.members, "input", run);
+  if (!frame.counted_with.empty()) out.members.add_json_text("counted_with", frame.counted_with);
   if (frame.ignore_case) out.members.add_flag("ignore_case", true);
   add_input(out.members, frame, input);
   return out.take() + "\n";

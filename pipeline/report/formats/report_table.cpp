@@ -1,6 +1,7 @@
 // The report as a table for people, fitted to the width of the terminal: buckets with shares and bars, one row per
-// input, and at the end the totals and the inputs that failed.
+// input, and at the end the totals, the inputs that failed, and notices.
 #include "pipeline/report/formats/input_table.hpp"
+#include "pipeline/report/formats/notice_lines.hpp"
 #include "pipeline/report/formats/pair_table.hpp"
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/formats/report_measures.hpp"
@@ -119,23 +120,33 @@ std::string cause_text(const table_parts& parts, const input_report& input) {
 
 bool has_failed(const input_report& input) { return !input.complete || !input.error.empty(); }
 
-std::size_t failed_inputs(const report& content) {
-  if (content.type == report::kind::snapshot) return 0;
-  std::size_t number = 0;
-  for (const input_report& each : content.inputs) number += has_failed(each) ? 1 : 0;
-  return number;
-}
-
-void write_failures(const report& content, const render_target& target, const text_sink& out) {
+// The lines of inputs that failed, and of notices.
+void write_remarks(const report& content, const render_target& target, const text_sink& out) {
+  if (content.type == report::kind::snapshot) return;
   const std::string incomplete = painted("INCOMPLETE", ink::alarm, target.color) + "  ";
+  const std::string notice = painted("NOTICE", ink::heading, target.color) + "  ";
+  notice_lines notices;
   bool any = false;
   for (const input_report& each : content.inputs) {
+    if (target.parts.causes) {
+      for (const std::string& line : notices.of(each)) out(notice + line + "\n");
+    }
     if (!has_failed(each)) continue;
     out(incomplete + printable(each.name) + cause_text(target.parts, each) + "\n");
     any = true;
   }
+  for (const std::string& line : notices.of_others()) out(notice + line + "\n");
   // as after a signal between two inputs: no single input failed
   if (!any && !content.complete) out(incomplete + "not everything was counted\n");
+}
+
+std::size_t line_ends_in(std::string_view text) { return static_cast<std::size_t>(std::ranges::count(text, '\n')); }
+
+// Only of a terminal, whose height is limited.
+std::size_t lines_of_remarks(const report& content, const render_target& target) {
+  std::size_t lines = 0;
+  if (target.height > 0) write_remarks(content, target, [&](std::string_view text) { lines += line_ends_in(text); });
+  return lines;
 }
 
 std::string snapshot_line(const report& content, const gpu::tally& counts) {
@@ -149,8 +160,6 @@ bucket_tables tables_of(const report& content, const gpu::tally& counts) {
   for (const scheme_view& view : content.schemes) all.schemes.push_back(rows_of(view, counts));
   return all;
 }
-
-std::size_t line_ends_in(std::string_view text) { return static_cast<std::size_t>(std::ranges::count(text, '\n')); }
 
 text_table frame_of(const report& content, const bucket_tables& tables, std::size_t width) {
   std::vector<table_row> rows = tables.totals;
@@ -190,11 +199,11 @@ void render_table(const report& content, const render_target& target, const text
   out(first);
   const bool has_columns = target.parts.listing != nullptr && !target.parts.listing->columns.empty();
   if (target.parts.inputs && content.inputs.size() > (has_columns ? 0 : 1)) {
-    const std::size_t failures = target.height > 0 ? failed_inputs(content) : 0;
-    write_input_table(content, target, line_ends_in(first) + line_ends_in(last) + failures, out);
+    const std::size_t others = line_ends_in(first) + line_ends_in(last) + lines_of_remarks(content, target);
+    write_input_table(content, target, others, out);
   }
   out(last);
-  if (content.type != report::kind::snapshot) write_failures(content, target, out);
+  write_remarks(content, target, out);
 }
 
 }  // namespace gpuhist::pipeline

@@ -212,13 +212,21 @@ std::optional<utf8_report> read_utf8(const json& from) {
   return made;
 }
 
+// Older results state no kind.
+failure_kind read_kind_of_lost(const json& from) {
+  const auto found = from.find("error_kind");
+  if (found == from.end()) return failure_kind::damaged;
+  return io::failure_kind_named(text(*found, "error_kind")).value_or(failure_kind::unknown);
+}
+
 lost_range read_lost_range(const json& from) {
   if (!from.is_object()) damaged("\"lost\" is not a list of objects");
   return {.compressed_begin = number(member(from, "compressed_begin"), "compressed_begin"),
           .compressed_end = number(member(from, "compressed_end"), "compressed_end"),
           .text_offset = number(member(from, "text_offset"), "text_offset"),
           .unverified_bytes = number(member(from, "unverified_bytes"), "unverified_bytes"),
-          .cause = text(member(from, "error"), "error")};
+          .cause = text(member(from, "error"), "error"),
+          .kind = read_kind_of_lost(from)};
 }
 
 void read_lost(const json& from, input_report& into) {
