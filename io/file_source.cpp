@@ -53,9 +53,13 @@ void file_source::check_end(std::uint64_t end) const {
   if (end >= size_hint_ || ::fstat(fd_.get(), &now) != 0 || !S_ISREG(now.st_mode)) return;
   const auto size = static_cast<std::uint64_t>(now.st_size);
   if (size >= start_ + size_hint_) return;
-  throw input_error("it was truncated while it was read: it had " + std::to_string(start_ + size_hint_) +
-                        " bytes, and has " + std::to_string(size),
-                    end);
+  throw truncated_file(start_ + size_hint_, size, end);
+}
+
+input_error truncated_file(std::uint64_t had, std::uint64_t has, std::uint64_t end) {
+  return {
+      "it was truncated while it was read: it had " + std::to_string(had) + " bytes, and has " + std::to_string(has),
+      end};
 }
 
 void file_source::leave_offset_at(std::uint64_t offset) const noexcept {

@@ -26,13 +26,15 @@ std::size_t head_bytes_of(std::uint64_t bytes) { return std::min<std::uint64_t>(
 std::string hash_at(const file_source& file, std::uint64_t offset, std::size_t bytes) {
   std::array<std::byte, log_edge_bytes> buffer{};
   const std::span<std::byte> part = std::span(buffer).first(bytes);
-  if (file.read_at(part, offset) < bytes) throw input_error("the file was truncated while it was read", offset);
+  const std::size_t read = file.read_at(part, offset);
+  if (read < bytes) throw truncated_file(offset + bytes, offset + read, offset + read);
   return hash_of(part);
 }
 
-const format& format_of(const file_source& file, const std::string& name, const format* forced) {
-  std::array<std::byte, archive_head_bytes> head{};
-  return settle_format(name, std::span(head).first(file.read_at(head, 0)), forced).found;
+std::vector<std::byte> front_of(const file_source& file) {
+  std::vector<std::byte> front(head_bytes_of(file.size_hint()));
+  front.resize(file.read_at(front, 0));
+  return front;
 }
 
 // The text of a compressed file, from its beginning. It ends before damage.
@@ -73,11 +75,20 @@ class decoded_text {
 }  // namespace
 
 log_file::log_file(const std::string& name, bool follow_links, const format* forced, decoder_limits limits)
-    : file_(open_regular(name, follow_links)), format_(&format_of(file_, name, forced)), limits_(std::move(limits)) {}
+    : file_(open_regular(name, follow_links)),
+      front_(front_of(file_)),
+      format_(&settle_format(name, std::span(front_).first(std::min(front_.size(), archive_head_bytes)), forced).found),
+      limits_(std::move(limits)) {}
+
+std::string log_file::head_of(std::uint64_t bytes) const {
+  const std::size_t size = head_bytes_of(bytes);
+  if (front_.size() < size) throw truncated_file(bytes, front_.size(), front_.size());
+  return hash_of(std::span(front_).first(size));
+}
 
 log_identity log_file::identity(std::uint64_t bytes) const {
   log_identity made{.bytes = bytes, .is_plain = format_->make_decoder == nullptr};
-  made.head = hash_at(file_, 0, head_bytes_of(bytes));
+  made.head = head_of(bytes);
   if (bytes > log_edge_bytes) made.tail = hash_at(file_, bytes - log_edge_bytes, log_edge_bytes);
   struct statx found{};
   if (::statx(file_.native_handle(), "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &found) != 0) return made;
@@ -93,11 +104,9 @@ bool log_file::is_file(const log_identity& earlier) const {
 }
 
 std::string log_file::text_head() const {
+  if (format_->make_decoder == nullptr) return front_.size() == log_edge_bytes ? hash_of(front_) : std::string();
   std::vector<std::byte> head(log_edge_bytes);
-  const bool is_plain = format_->make_decoder == nullptr;
-  const bool is_whole =
-      is_plain ? file_.read_at(head, 0) == head.size() : decoded_text(file_, *format_, limits_).fill(head);
-  return is_whole ? hash_of(head) : std::string();
+  return decoded_text(file_, *format_, limits_).fill(head) ? hash_of(head) : std::string();
 }
 
 bool log_file::continues(const log_identity& earlier) const {
@@ -110,7 +119,7 @@ bool log_file::stores(const log_identity& earlier) const {
   struct stat now{};
   if (::fstat(file_.native_handle(), &now) != 0 || static_cast<std::uint64_t>(now.st_size) < earlier.bytes)
     return false;
-  if (hash_at(file_, 0, head_bytes_of(earlier.bytes)) != earlier.head) return false;
+  if (head_of(earlier.bytes) != earlier.head) return false;
   return earlier.tail.empty() || hash_at(file_, earlier.bytes - log_edge_bytes, log_edge_bytes) == earlier.tail;
 }
 

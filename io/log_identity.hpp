@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace gpuhist::io {
 
@@ -51,11 +52,13 @@ class log_file {
   [[nodiscard]] bool continues(const log_identity& earlier) const;
 
  private:
+  [[nodiscard]] std::string head_of(std::uint64_t bytes) const;
   [[nodiscard]] bool is_file(const log_identity& earlier) const;
   [[nodiscard]] bool stores(const log_identity& earlier) const;
   [[nodiscard]] bool decodes_to(const log_identity& earlier) const;
 
   file_source file_;
+  std::vector<std::byte> front_;  // its first log_edge_bytes, read once: most files of a job are small
   const format* format_;
   decoder_limits limits_;
 };

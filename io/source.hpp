@@ -126,6 +126,9 @@ class stream_source {
   std::uint64_t passed_through_ahead_ = 0;  // bytes that were passed through and are not read yet
 };
 
+/// The error of a file with fewer bytes than before. `end`: where reading found its end.
+[[nodiscard]] input_error truncated_file(std::uint64_t had, std::uint64_t has, std::uint64_t end);
+
 using source = std::variant<file_source, stream_source>;
 
 /// Opens a path of any length that was a regular file a moment ago. Never waits, and opens nothing else. Throws

@@ -52,11 +52,6 @@ void expect(int result) {
   if (result == ARCHIVE_FATAL) throw std::bad_alloc();
 }
 
-bool is_other_method(std::string_view message) {
-  return message.find("codec") != std::string_view::npos || message.starts_with("Unsupported filter") ||
-         message.starts_with("Unsupported ZIP compression method");
-}
-
 void choose_format(archive* reader, archive_kind kind) {
   switch (kind) {
     case archive_kind::tar:
@@ -463,15 +458,16 @@ std::string_view archive_reader::message_of_libarchive() const {
   return message != nullptr ? message : "";
 }
 
-failure_kind archive_reader::error_kind() const { return kind_of(message_of_libarchive()); }
+failure_kind archive_reader::error_kind() const { return meaning_of(message_of_libarchive()).kind; }
 
 std::string archive_reader::error_text() const {
   const std::string_view words = message_of_libarchive();
+  const std::string_view remedy = meaning_of(words).remedy;
   const bool needs_length =
       kind_ == archive_kind::zip && !input_.seekable_bytes() && !size_is_known_ &&
       (words.starts_with("Truncated bzip2") || words.starts_with("Truncated lzma") || words == no_room_for_lzma);
   return clause_of(words, input_ended_ && !needs_length) + ", at " + error_place() +
-         (is_other_method(words) ? "; gpuhist does not support this method: try 7z x -so FILE | gpuhist" : "") +
+         (remedy.empty() ? "" : "; " + std::string(remedy)) +
          (needs_length ? "; the archive states the length after the member: give it as a file of its own" : "");
 }
 

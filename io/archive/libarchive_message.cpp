@@ -43,9 +43,15 @@ bool is_short(std::string_view message) {
   return message.empty() || message.starts_with("Truncated") || message.ends_with("(-5)");  // -5: of zlib
 }
 
-failure_kind kind_of(std::string_view message) {
+message_meaning meaning_of(std::string_view message) {
   const auto says = [message](std::string_view word) { return message.find(word) != std::string_view::npos; };
-  return says("supported") || says("codec") ? failure_kind::refused : failure_kind::damaged;
+  const bool is_of_method = says("codec") || message.starts_with("Unsupported filter") ||
+                            message.starts_with("Unsupported ZIP compression method");
+  if (is_of_method) {
+    return {.kind = failure_kind::refused,
+            .remedy = "gpuhist does not support this method: try 7z x -so FILE | gpuhist"};
+  }
+  return {.kind = says("supported") ? failure_kind::refused : failure_kind::damaged};
 }
 
 std::string clause_of(std::string_view message, bool input_ended) {

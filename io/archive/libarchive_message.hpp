@@ -12,8 +12,12 @@ namespace gpuhist::io {
 /// ends. An empty message is possible. `input_ended`: libarchive has asked for bytes after the end of the input.
 std::string clause_of(std::string_view message, bool input_ended);
 
-/// The kind of failure: refused, if the message says that something, or a codec, is not supported, else damaged.
-failure_kind kind_of(std::string_view message);
+/// What a message means for an input.
+struct message_meaning {
+  failure_kind kind = failure_kind::damaged;  ///< refused: something is not supported
+  std::string_view remedy{};                  ///< a clause; empty: none is known
+};
+message_meaning meaning_of(std::string_view message);
 
 /// Whether the message states that more bytes are needed.
 bool is_short(std::string_view message);

@@ -48,16 +48,19 @@ std::shared_ptr<const zstd_dictionary> load_zstd_dictionary(const std::string& p
   std::vector<char> content;
   std::vector<char> part(std::size_t{1} << 16U);
   zstd_frame_header head;
+  bool is_archive = false;
   while (file.read(part.data(), static_cast<std::streamsize>(part.size())) || file.gcount() > 0) {
     content.insert(content.end(), part.begin(), part.begin() + file.gcount());
     if (content.size() > max_bytes) throw std::invalid_argument("is not a zstd dictionary: it has more than 512 MiB");
-    head = parse_zstd_header(std::as_bytes(std::span<const char>(content))).header;
-    if (head.may_hold_dictionary && content.size() >= head.header_bytes + head.skip_bytes) break;
+    const auto begin = std::as_bytes(std::span<const char>(content));
+    head = parse_zstd_header(begin).header;
+    is_archive = head.skippable && may_begin_with_dictionary(begin);
+    if (is_archive && content.size() >= head.header_bytes + head.skip_bytes) break;
   }
   if (!file && !file.eof()) throw std::system_error(errno != 0 ? errno : EIO, std::generic_category());
   const auto bytes = std::as_bytes(std::span<const char>(content));
-  return head.may_hold_dictionary ? dictionary_in_archive(path, bytes.subspan(head.header_bytes), head.skip_bytes)
-                                  : std::make_shared<const zstd_dictionary>(path, bytes);
+  return is_archive ? dictionary_in_archive(path, bytes.subspan(head.header_bytes), head.skip_bytes)
+                    : std::make_shared<const zstd_dictionary>(path, bytes);
 }
 
 }  // namespace gpuhist::io

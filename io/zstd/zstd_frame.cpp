@@ -29,12 +29,15 @@ zstd_header_result parse_skippable(std::span<const std::byte> bytes) {
   zstd_frame_header header;
   header.skippable = true;
   header.skip_bytes = *length;
-  header.may_hold_dictionary = may_begin(bytes, skippable_dictionary_magic);
   header.header_bytes = skippable_header_bytes;
   return {.status = header_status::complete, .header = header};
 }
 
 }  // namespace
+
+bool may_begin_with_dictionary(std::span<const std::byte> first_bytes) {
+  return may_begin(first_bytes, skippable_dictionary_magic);
+}
 
 zstd_header_result parse_zstd_header(std::span<const std::byte> bytes) {
   if (!bytes.empty() && may_begin_skippable(bytes)) return parse_skippable(bytes);

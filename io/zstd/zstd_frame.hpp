@@ -14,9 +14,8 @@ inline constexpr std::size_t zstd_max_header_bytes = 18;
 
 struct zstd_frame_header {
   bool skippable = false;
-  std::uint64_t skip_bytes = 0;      ///< length of the content of a skippable frame
-  bool may_hold_dictionary = false;  ///< skippable, with the magic number of the first frame of .warc.zst
-  std::size_t header_bytes = 0;      ///< length of the header, magic number included
+  std::uint64_t skip_bytes = 0;  ///< length of the content of a skippable frame
+  std::size_t header_bytes = 0;  ///< length of the header, magic number included
   std::uint64_t window_bytes = 0;
   std::optional<std::uint64_t> content_bytes;
   std::uint32_t dictionary_id = 0;  ///< 0: none
@@ -29,6 +28,9 @@ struct zstd_header_result {
   header_status status = header_status::needs_more;
   zstd_frame_header header;
 };
+
+/// Whether the input may begin with a dictionary for all of its frames (zstd_head). `first_bytes`: of the input.
+[[nodiscard]] bool may_begin_with_dictionary(std::span<const std::byte> first_bytes);
 
 /// Parses the header at the front of `bytes`. Returns `not_zstd` as soon as the magic number is ruled out.
 zstd_header_result parse_zstd_header(std::span<const std::byte> bytes);

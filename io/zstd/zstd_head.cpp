@@ -52,7 +52,7 @@ void zstd_head::set(std::span<const std::byte> dictionary, std::string name) {
 
 void zstd_head_reader::begin(std::span<const std::byte> first_bytes) {
   const zstd_header_result parsed = parse_zstd_header(first_bytes);
-  if (parsed.status != header_status::complete || !parsed.header.may_hold_dictionary) return;
+  if (parsed.status != header_status::complete || !may_begin_with_dictionary(first_bytes)) return;
   state_ = parsed.header.skip_bytes > zstd_head::max_bytes ? state::too_large : state::collecting;
 }
 
@@ -78,7 +78,7 @@ std::shared_ptr<const frame_context> read_zstd_head(byte_reader& file) {
   std::array<std::byte, skippable_header_bytes> header{};
   const auto begin = std::span(header).first(read_at(file, 0, header));
   const zstd_header_result parsed = parse_zstd_header(begin);
-  if (parsed.status != header_status::complete || !parsed.header.may_hold_dictionary) return nullptr;
+  if (parsed.status != header_status::complete || !may_begin_with_dictionary(begin)) return nullptr;
   zstd_head_reader reader;
   reader.begin(begin);
   std::vector<std::byte> content(std::min<std::uint64_t>(parsed.header.skip_bytes, zstd_head::max_bytes));

@@ -459,6 +459,7 @@ void resolve_counts(const file_options& file, const option_names& names, countin
                               .measuring = planned.measuring,
                               .names = names,
                               .has_pairs = options.pairs,
+                              .of_windows = options.windows && options.watch.windows,
                               .has_malformed = file.utf8};
   planned.watched = resolve_watch(options, known);
   planned.units = resolve_units(file, known);

@@ -36,7 +36,8 @@ event_publisher::event_publisher(const counting_plan& planned, counting_events e
       watched_(
           planned.watched, planned.partition, planned.measuring,
           [this](const gates::firing& fired) { call(events_.on_alert, alert_of(fired)); }, planned.schemes),
-      frame_(frame_of(planned)) {}
+      frame_(frame_of(planned)),
+      baselines_(planned.measuring.previous_windows, planned.windows && planned.windows->per_input) {}
 
 void event_publisher::connect(run_hooks& to) {
   to.window = [this](const closed_window& closed) { return publish(closed); };
@@ -67,8 +68,7 @@ void event_publisher::publish(const units::lines_without_field& found) {
 
 // A window is published before its alerts. Returns whether the reading ends.
 bool event_publisher::publish(const closed_window& closed) {
-  measures::previous_baseline* const previous = baseline_for(closed.head);
-  const measures::byte_counts* const baseline = previous == nullptr ? nullptr : previous->get();
+  const measures::byte_counts* const baseline = baselines_.before(closed);
   if (events_.on_window) {
     call(events_.on_window, window(std::make_shared<const window::state>(window::state{
                                 .frame = frame_,
@@ -76,9 +76,7 @@ bool event_publisher::publish(const closed_window& closed) {
                                 .baseline = baseline == nullptr ? std::nullopt : std::optional(*baseline)})));
   }
   const bool ends = watch(closed, baseline);
-  if (previous != nullptr) previous->close(measures::counts_of(closed.counts));
-  // the last window of its input
-  if (plan_.windows->per_input && closed.head.end_reason == window_end::input) baselines_.erase(closed.head.source);
+  baselines_.close(closed);
   return ends;
 }
 
@@ -92,13 +90,6 @@ bool event_publisher::watch(const closed_window& closed, const measures::byte_co
                          .lines = closed.lines,
                          .counts = closed.counts,
                          .baseline = baseline});
-}
-
-// Null if windows are not compared with previous windows.
-measures::previous_baseline* event_publisher::baseline_for(const window_head& head) {
-  if (!plan_.measuring.previous_windows) return nullptr;
-  const source_name stream = plan_.windows->per_input ? head.source : nullptr;
-  return &baselines_.try_emplace(stream, *plan_.measuring.previous_windows).first->second;
 }
 
 }  // namespace gpuhist::pipeline

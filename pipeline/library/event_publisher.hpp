@@ -74,14 +74,13 @@ class event_publisher {
 
  private:
   bool publish(const closed_window& closed);
-  [[nodiscard]] measures::previous_baseline* baseline_for(const window_head& head);
   bool watch(const closed_window& closed, const measures::byte_counts* baseline);
 
   const counting_plan& plan_;
   const counting_events events_;
   gates::watcher watched_;
-  std::shared_ptr<const report> frame_;                           // what all windows share
-  std::map<source_name, measures::previous_baseline> baselines_;  // by stream; null: the stream of all inputs
+  std::shared_ptr<const report> frame_;  // what all windows share
+  measures::window_baselines baselines_;
   std::mutex throwing_;
   std::exception_ptr thrown_;  // under the mutex
 };

@@ -12,10 +12,14 @@ namespace {
 
 void check_needs(const gates::formula& resolved, const std::string& text, const formula_context& known) {
   const config::reference* const compares = resolved.needs_baseline();
-  if (compares != nullptr && !known.measuring.has_baseline()) {
+  const bool has_baseline =
+      known.measuring.baseline != nullptr || (known.measuring.previous_windows && known.of_windows);
+  if (compares != nullptr && !has_baseline) {
+    const std::string_view cause =
+        known.measuring.previous_windows ? ", and only windows are compared with previous windows; give " : "; give ";
     const std::string remedy = known.names.with_placeholder("--baseline", "RESULT.json");
-    throw config::usage_error(
-        config::pointing_at(compares->typed + " compares with a baseline; give " + remedy, text, compares->at));
+    throw config::usage_error(config::pointing_at(
+        compares->typed + " compares with a baseline" + std::string(cause) + remedy, text, compares->at));
   }
   const config::reference* const of_pairs = resolved.needs_pairs();
   if (of_pairs != nullptr && !known.has_pairs) {

@@ -21,6 +21,7 @@ struct formula_context {
   const option_names& names;
   bool has_pairs = false;
   bool has_words = false;                   ///< the number of words of units is counted
+  bool of_windows = false;                  ///< the formulas are evaluated for windows
   bool has_malformed = false;               ///< the number of malformed UTF-8 sequences is counted: --utf8, or of units
   std::vector<std::string_view> columns{};  ///< names that are no formulas; for messages
 };

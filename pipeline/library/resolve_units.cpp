@@ -134,6 +134,7 @@ std::shared_ptr<const units::unit_plan> resolve_units(const file_options& option
   of_units.has_pairs = true;  // refused below, with another remedy
   units::unit_plan made{
       .shape = shape_of(asked, names), .each = name_of(asked), .field = field_of(options.counting, names)};
+  of_units.of_windows = made.shape.divides == units::unit_shape::form::windows;
   // of inputs, --utf8 counts them; in windows, they are refused below, with another remedy
   of_units.has_malformed = known.has_malformed || made.shape.divides != units::unit_shape::form::inputs;
   if (!asked.where.empty()) {

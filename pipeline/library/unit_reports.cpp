@@ -9,7 +9,8 @@ unit_reports::unit_reports(const counting_plan& planned, const units::unit_run::
                            units::unit_line_output output, std::optional<units::units_by_input> by_input)
     : meter_(*planned.units, planned.partition, planned.measuring.baseline.get()),
       run_(meter_, planned.units->where ? on_selected : nullptr, on_faults, outlets,
-           planned.units->where ? std::move(output) : units::unit_line_output(), std::move(by_input)) {}
+           planned.units->where ? std::move(output) : units::unit_line_output(), std::move(by_input)),
+      baselines_(planned.measuring.previous_windows, planned.windows && planned.windows->per_input) {}
 
 void unit_reports::connect(run_hooks& to) {
   using form = units::unit_shape::form;
@@ -50,7 +51,9 @@ void unit_reports::judge(const closed_window& window) {
                               .bytes = window.counts.bytes()},
                     .verified = head.verified,
                     .counts = window.counts,
+                    .baseline = baselines_.before(window),
                     .input = window.stream});
+  baselines_.close(window);
   run_.publish();
 }
 

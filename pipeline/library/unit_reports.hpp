@@ -6,6 +6,7 @@
 #include "pipeline/counts/windows/window_events.hpp"
 #include "pipeline/flow/run_hooks.hpp"
 #include "pipeline/library/counting_plan.hpp"
+#include "pipeline/report/measures/previous_baseline.hpp"
 #include "pipeline/report/units/unit_meter.hpp"
 #include "pipeline/report/units/unit_run.hpp"
 
@@ -42,6 +43,7 @@ class unit_reports {
 
   units::unit_meter meter_;
   units::unit_run run_;
+  measures::window_baselines baselines_;  // of units that are windows
   std::uint64_t inputs_ = 0;
 };
 

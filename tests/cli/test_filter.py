@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import resource
 import signal
 import string
 import subprocess
@@ -127,6 +128,14 @@ class Units(FilterTest):
 
     def test_lines_are_those_of_the_oracle_for_every_size_of_chunk_and_number_of_threads(self):
         self.check(mixed(40_000))
+
+    def test_many_small_members_of_an_archive_are_filtered_with_few_switches_between_threads(self):
+        members = {f"{number:05}": f"{number}\n".encode() for number in range(5000)}
+        path = self.file("a.tar", tar(members))
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.assert_kept(filtered("-q", "--keep-if", "bytes > 0", path), b"".join(members.values()))
+        switches = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw - before.ru_nvcsw
+        self.assertLess(switches, 4 * len(members))
 
     def test_records_and_parts_are_those_of_the_oracle(self):
         data = mixed(20_000)

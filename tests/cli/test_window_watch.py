@@ -61,6 +61,32 @@ class WindowWatch(CommandTest):
         windows = ended.documents_of("window")
         self.assertEqual([each["measures"]["jsd"]["value"] is None for each in windows], [True, False, False] * 2)
 
+    def test_windows_as_units_are_ranked_by_their_distance_from_the_windows_before_them(self):
+        parts = [text(9_000) + noise(2_000) + text(4_000, 9), text(5_000, 4) + noise(1_000, 7) + text(3_000, 5)]
+        paths = [self.file(f"{number}.log", data) for number, data in enumerate(parts)]
+        distances = {}
+        for path, data in zip(paths, parts):
+            pieces = [data[at : at + 1000] for at in range(0, len(data), 1000)]
+            for number in range(1, len(pieces)):
+                distances[str(path), 1000 * number] = jsd(pieces[number], b"".join(pieces[max(0, number - 3) : number]))
+        highest = sorted(distances, key=distances.get, reverse=True)[:4]
+        ended = run(*JSONL, "--window", "1000B", "--per-input", "--baseline", "previous:3", "--each", "window", "--top", "4:jsd",
+                    "--where", "jsd > 0.3", *paths)
+        self.assertEqual([(each["name"], each["offset"]) for each in ended.result["units"]["top"]], highest)
+        for each in ended.result["units"]["top"]:
+            self.assertAlmostEqual(each["value"], distances[each["name"], each["offset"]], places=9)
+        far = [key for key in distances if distances[key] > 0.3]
+        self.assertEqual(sorted((each["name"], each["offset"]) for each in ended.documents_of("unit")), sorted(far))
+
+    def test_only_windows_are_compared_with_previous_windows(self):
+        windows = ("--window", "1000B", "--baseline", "previous:3")
+        for asked in (("--each", "line", "--top", "3:jsd"), ("--each", "input", "--where", "jsd > 0"),
+                      ("--fail-if", "jsd > 0", "--watch", "inputs,totals")):
+            ended = run(*JSONL, *windows, *asked, stdin_bytes=text(5_000))
+            self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
+            self.assertIn("only windows are compared with previous windows; give --baseline RESULT.json", ended.stderr)
+        self.assertEqual(run(*JSONL, *windows, "--fail-if", "jsd > 2", stdin_bytes=text(5_000)).status, 0)
+
     def test_windows_are_compared_with_a_result(self):
         usual = self.file("usual.json", run("--format", "json", "--byte-counts", stdin_bytes=text(50_000)).stdout)
         data = text(4_000, 2) + noise(1_000) + text(3_000, 3)

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 using gpuhist::io::clause_of;
+using gpuhist::io::failure_kind;
+using gpuhist::io::meaning_of;
 
 TEST_CASE("a message of libarchive has no numeric code and no line end") {
   CHECK(clause_of("ZIP decompression failed (-3)", false) == "its data does not decode");
@@ -28,4 +30,18 @@ TEST_CASE("an archive whose bytes are missing ends early only where its input en
     CHECK(clause_of(message, true) == "ends early");
     CHECK(clause_of(message, false) != "ends early");
   }
+}
+
+TEST_CASE(
+    "a message about a method that is not supported is a refusal with a remedy, one about anything else has none") {
+  for (const char* const message : {"Unsupported ZIP compression method (9: deflate64)", "Unsupported filter 3 for 21",
+                                    "Unknown codec ID: 4F10", "Unexpected codec ID: 40202"}) {
+    CAPTURE(message);
+    CHECK(meaning_of(message).kind == failure_kind::refused);
+    CHECK(meaning_of(message).remedy.find("7z x -so") != std::string_view::npos);
+  }
+  CHECK(meaning_of("The archive header is encrypted, but currently not supported").kind == failure_kind::refused);
+  CHECK(meaning_of("The archive header is encrypted, but currently not supported").remedy.empty());
+  CHECK(meaning_of("ZIP bad CRC: 0x1 should be 0x2").kind == failure_kind::damaged);
+  CHECK(meaning_of("").remedy.empty());
 }

@@ -442,6 +442,31 @@ TEST_CASE("inputs that end early return their memory for the device to the input
   }
 }
 
+TEST_CASE(
+    "a device decodes frames after a skippable frame that may hold a dictionary only if it is not the first frame") {
+  constexpr unsigned of_dictionaries = 13;  // 0x184D2A5D
+  const test::byte_vector text = test::sample_text(3000);
+  const test::temporary_folder folder;
+  for (const bool is_first : {false, true}) {
+    CAPTURE(is_first);
+    test::zstd_sample_builder builder("frames");
+    if (!is_first) builder.frame(text);
+    const test::decoder_sample frames = builder.skippable(20, of_dictionaries).frame(text).frame(text).build();
+    plan planned = test::byte_plan({folder.file("a.zst", test::characters(frames.packed))}, 1000, 3, 2);
+    test::dice random(1);
+    test::decode_on_device(random, planned);
+    planned.stats = true;
+    buffer_plan& buffers = planned.buffers;
+    buffers.device_slot_bytes = 1U << 15U;
+    buffers.device_slots = device_frames::max_share_of_group;
+    buffers.group_bytes = buffers.device_group_bytes = 1U << 20U;  // one group
+    const outcome finished = run(planned, test::shuffled({}));
+    CHECK(finished.result.complete);
+    CHECK(finished.result.verified.counts == test::counts_of(frames.plain));
+    CHECK(finished.stats.value().counting.decoded.groups == (is_first ? 0 : 1));
+  }
+}
+
 TEST_CASE("while a device is made ready an eighth of the decoders is left unused, and the counts are the same") {
   constexpr std::uint32_t decoders = 16;
   const test::temporary_folder folder;

@@ -56,7 +56,7 @@ archive_walk::archive_walk(const archive_limits& limits, decode_context& context
   constexpr std::size_t buffer_bytes = std::size_t{64} << 10U;
   buffer_.resize(buffer_bytes);
   context_.cut.set_chunking({});  // the previous user may have changed it
-  if (limits_.text_to != nullptr && limits_.text_to->awaits_verdicts()) held_.emplace(*limits_.text_to, pool_);
+  if (limits_.text_to != nullptr && limits_.text_to->awaits_verdicts()) held_.emplace(*limits_.text_to);
 }
 
 void archive_walk::run(input_id input, const std::string& name, io::byte_reader& bytes,
@@ -274,7 +274,7 @@ void archive_walk::put(std::span<const std::byte> text, input_id input) {
   if (held_) {
     held_->add(text);
   } else if (limits_.text_to != nullptr) {
-    async::run_blocking(pool_, limits_.text_to->pass({.input = input, .group = 1, .frame = 1}, text));
+    async::run_here(limits_.text_to->pass({.input = input, .group = 1, .frame = 1}, text));
   }
   while (!text.empty()) {
     const reservation target = room(text.size());
@@ -293,7 +293,7 @@ void archive_walk::end_text(const member_text& ended, const input_failure& failu
                     failure.kind == failure_kind::damaged ? damaged : unread);
   } else if (limits_.text_to != nullptr) {
     const ending how = failure.is_none() ? ending::whole : ending::early;
-    async::run_blocking(pool_, limits_.text_to->end(ended.input, how));
+    async::run_here(limits_.text_to->end(ended.input, how));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "pipeline/flow/decoding/compressed_inputs.hpp"
 
+#include "io/zstd/zstd_frame.hpp"
 #include "pipeline/flow/decoding/archive_bytes.hpp"
 #include "pipeline/flow/decoding/compressed_group.hpp"
 
@@ -10,6 +11,14 @@
 #include <variant>
 
 namespace gpuhist::pipeline {
+namespace {
+
+// Devices decode without dictionaries, and a dictionary for all frames can only be in the first one.
+bool may_need_dictionary(const io::decode_start& start, std::span<const std::byte> begin) {
+  return start.context != nullptr || (start.compressed_bytes == 0 && io::may_begin_with_dictionary(begin));
+}
+
+}  // namespace
 
 // How the input was decoded, for the statistics.
 std::string compressed_inputs::manner_of(const compressed_input& input) const {
@@ -243,7 +252,7 @@ async::task<> compressed_inputs::begin_group(compressed_input& input, const io::
     retire_oldest(input);
   }
   const auto task = std::make_shared<group>(input);
-  if (input.on_device && !begin.empty() && !start.context) {
+  if (input.on_device && !begin.empty() && !may_need_dictionary(start, begin)) {
     auto staged = co_await begin_staging(input, begin);
     if (staged) {
       task->staged.emplace(std::move(*staged));

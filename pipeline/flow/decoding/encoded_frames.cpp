@@ -58,7 +58,6 @@ std::optional<encoded_frames> list_frames(const io::byte_access& bytes) {
     const auto frame = io::lay_out_zstd_frame(bytes, at);
     if (!frame) return std::nullopt;
     at = frame->end;
-    if (frame->header.may_hold_dictionary) return std::nullopt;  // devices decode without dictionaries
     if (frame->header.skippable) continue;
     const std::uint64_t block_limit = std::min<std::uint64_t>(zstd::max_block_bytes, frame->header.window_bytes);
     const std::uint64_t max_text = block_limit * frame->blocks.size();

@@ -19,8 +19,8 @@ struct encoded_frames {
 };
 
 /// Lists the frames of `bytes`, which are less than 4 GiB; skippable ones are left out. Nothing: the bytes are not
-/// whole frames, or a frame has a dictionary or a window that devices do not decode, or says that its text is longer
-/// than its blocks can be. Throws std::bad_alloc.
+/// whole frames, or a frame names a dictionary or has a window that devices do not decode, or says that its text is
+/// longer than its blocks can be. Throws std::bad_alloc.
 std::optional<encoded_frames> list_frames(const io::byte_access& bytes);
 
 }  // namespace gpuhist::pipeline

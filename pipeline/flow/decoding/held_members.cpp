@@ -23,12 +23,12 @@ void held_members::conclude(const member& ended, verdict found) {
   for (std::uint64_t done = 0; done < ended.bytes;) {
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(ended.bytes - done, text_taps::piece_bytes));
     const std::string piece = text_.read(ended.begin + done, size);
-    async::run_blocking(pool_, taps_.observe(owner, std::as_bytes(std::span(piece)), found == verdict::verified));
+    async::run_here(taps_.observe(owner, std::as_bytes(std::span(piece)), found == verdict::verified));
     done += piece.size();
   }
   using ending = input_observer::ending;
-  if (found == verdict::damaged) async::run_blocking(pool_, taps_.note_gap(owner));
-  async::run_blocking(pool_, taps_.end(ended.input, found == verdict::unread ? ending::early : ending::whole));
+  if (found == verdict::damaged) async::run_here(taps_.note_gap(owner));
+  async::run_here(taps_.end(ended.input, found == verdict::unread ? ending::early : ending::whole));
 }
 
 }  // namespace gpuhist::pipeline

@@ -1,7 +1,6 @@
 // The text of the members of an archive until their verdicts, for an observer that awaits verdicts.
 #pragma once
 
-#include "async/executor.hpp"
 #include "pipeline/counts/spilled_bytes.hpp"
 #include "pipeline/flow/text_taps.hpp"
 
@@ -29,9 +28,9 @@ class held_members {
     unread,  ///< reading it ended early
   };
 
-  /// Borrows both.
-  held_members(text_taps& taps, async::executor& pool)
-      : taps_(taps), pool_(pool), text_(taps.held_limits().in_memory, taps.held_limits().spilled_to) {}
+  /// Borrows `taps`.
+  explicit held_members(text_taps& taps)
+      : taps_(taps), text_(taps.held_limits().in_memory, taps.held_limits().spilled_to) {}
 
   /// The text of a member begins. Each call is followed by one of conclude(). Returns `begin`.
   [[nodiscard]] std::uint64_t begin();
@@ -44,7 +43,6 @@ class held_members {
 
  private:
   text_taps& taps_;
-  async::executor& pool_;
   spilled_bytes text_;
   std::size_t waiting_ = 0;  // members
 };

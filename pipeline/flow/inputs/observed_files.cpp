@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <string>
 #include <utility>
 
 namespace gpuhist::pipeline {
@@ -12,12 +11,6 @@ namespace {
 
 constexpr std::size_t max_open = 2;  // the second file keeps the threads busy at the end of the first
 constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
-
-// The parts were planned by the size that the file had before.
-input_failure shorter_at(std::uint64_t offset) {
-  return {.kind = failure_kind::unreadable,
-          .text = "became shorter while it was read: no bytes at offset " + std::to_string(offset)};
-}
 
 }  // namespace
 
@@ -159,7 +152,8 @@ async::task<> observed_files::read_text(part& task) {
     clock_.bytes += read;
     offset += read;
     if (is_at_end) {
-      if (task.end != unlimited) task.result.failure = [offset](std::uint64_t) { return shorter_at(offset); };
+      // parts were planned by the size that the file had before
+      if (task.end != unlimited) throw io::truncated_file(task.file.source->size_hint(), offset, offset);
       task.file.has_ended = true;
       co_return;
     }

@@ -1,5 +1,7 @@
 #include "pipeline/report/measures/previous_baseline.hpp"
 
+#include "pipeline/report/measures/measuring.hpp"
+
 #include <algorithm>
 
 namespace gpuhist::pipeline::measures {
@@ -17,6 +19,20 @@ void previous_baseline::close(const byte_counts& window) {
   for (std::size_t byte = 0; byte < window.size(); ++byte) sum_[byte] -= leaves[byte];
   leaves = window;
   oldest_ = (oldest_ + 1) % windows_;
+}
+
+previous_baseline& window_baselines::of(const closed_window& window) {
+  return baselines_.try_emplace(per_input_ ? window.head.source : nullptr, *windows_).first->second;
+}
+
+const byte_counts* window_baselines::before(const closed_window& window) {
+  return windows_ ? of(window).get() : nullptr;
+}
+
+void window_baselines::close(const closed_window& window) {
+  if (!windows_) return;
+  of(window).close(counts_of(window.counts));
+  if (per_input_ && window.head.end_reason == window_end::input) baselines_.erase(window.head.source);  // its last one
 }
 
 }  // namespace gpuhist::pipeline::measures

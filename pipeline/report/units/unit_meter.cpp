@@ -93,10 +93,11 @@ bool unit_meter::separates_words(std::byte value) {
   return separators.find(static_cast<char>(value)) != std::string_view::npos;
 }
 
-gates::watched_counts unit_meter::watched(const gpu::tally& counts, const sequence_counts& sequences) const {
+gates::watched_counts unit_meter::watched(const gpu::tally& counts, const sequence_counts& sequences,
+                                          const measures::byte_counts* baseline) const {
   return {.counts = counts,
           .partition = counted_,
-          .baseline = baseline_,
+          .baseline = baseline != nullptr ? baseline : baseline_,
           .schemes = {},
           .words = sequences.words,
           .malformed = sequences.malformed};
@@ -114,7 +115,7 @@ unit_record unit_meter::record_of(const counted_unit& found, const gates::formul
                    .place = found.place,
                    .verified = found.verified,
                    .counts = fold(found.counts),
-                   .values = of.values(watched(found.counts, found.sequences)),
+                   .values = of.values(watched(found.counts, found.sequences, found.baseline)),
                    .field = found.field};
   if (found.has_values()) return made;
   for (gates::named_value& each : made.values) each.value.reset();

@@ -41,7 +41,8 @@ struct counted_unit {
   bool verified = false;
   const gpu::tally& counts;  ///< over the 256 byte values if the unit is a part of a text, else over the partition
   sequence_counts sequences{};
-  std::optional<measured_field> field{};  ///< that was counted; nothing: the unit itself
+  const measures::byte_counts* baseline = nullptr;  ///< of this unit; null: that of the meter
+  std::optional<measured_field> field{};            ///< that was counted; nothing: the unit itself
 
   [[nodiscard]] bool has_values() const { return !field || field->bytes; }
 };
@@ -49,7 +50,7 @@ struct counted_unit {
 /// Immutable. Any thread may use it.
 class unit_meter {
  public:
-  /// Borrows all arguments. `partition`: of the counts of records. `baseline`: null: none.
+  /// Borrows all arguments. `partition`: of the counts of records. `baseline`: of all units; null: none.
   unit_meter(const unit_plan& planned, const gpu::partition& partition, const measures::byte_counts* baseline);
 
   [[nodiscard]] const unit_plan& plan() const { return plan_; }
@@ -83,18 +84,19 @@ class unit_meter {
 
   /// The value of a formula for a unit; NaN: unknown.
   [[nodiscard]] double value(const gates::formula& of, const counted_unit& found) const {
-    return found.has_values() ? value(of, found.counts, found.sequences) : gates::unknown;
+    return found.has_values() ? value(of, found.counts, found.sequences, found.baseline) : gates::unknown;
   }
-  [[nodiscard]] double value(const gates::formula& of, const gpu::tally& counts,
-                             const sequence_counts& sequences) const {
-    return of.value(watched(counts, sequences)).value_or(gates::unknown);
+  [[nodiscard]] double value(const gates::formula& of, const gpu::tally& counts, const sequence_counts& sequences,
+                             const measures::byte_counts* baseline = nullptr) const {
+    return of.value(watched(counts, sequences, baseline)).value_or(gates::unknown);
   }
 
   /// The unit with the values of the names in a formula.
   [[nodiscard]] unit_record record_of(const counted_unit& found, const gates::formula& of) const;
 
  private:
-  [[nodiscard]] gates::watched_counts watched(const gpu::tally& counts, const sequence_counts& sequences) const;
+  [[nodiscard]] gates::watched_counts watched(const gpu::tally& counts, const sequence_counts& sequences,
+                                              const measures::byte_counts* baseline) const;
   [[nodiscard]] gpu::tally fold(const gpu::tally& counts) const;
   [[nodiscard]] unit_formula bind(const gates::formula* typed, gpu::host::unit_columns& columns);
 

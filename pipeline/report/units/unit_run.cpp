@@ -153,7 +153,8 @@ void unit_run::judge_whole(const whole_unit& found) {
          .place = found.place,
          .verified = found.verified,
          .counts = found.counts,
-         .sequences = {.malformed = found.malformed}},
+         .sequences = {.malformed = found.malformed},
+         .baseline = found.baseline},
         enter(found.input));
   leave(found.input);
 }

@@ -67,9 +67,10 @@ class unit_run final : public text_observer {
     const std::string& name;
     unit_place place;
     bool verified = false;
-    const gpu::tally& counts;                  ///< over the partition of the meter
-    std::optional<std::uint64_t> malformed{};  ///< UTF-8 sequences; nothing: not counted
-    std::uint64_t input = 0;                   ///< by input: its number
+    const gpu::tally& counts;                         ///< over the partition of the meter
+    std::optional<std::uint64_t> malformed{};         ///< UTF-8 sequences; nothing: not counted
+    const measures::byte_counts* baseline = nullptr;  ///< null: that of the meter
+    std::uint64_t input = 0;                          ///< by input: its number
   };
   void judge_whole(const whole_unit& found);
 
