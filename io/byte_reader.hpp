@@ -1,11 +1,14 @@
 // A sequential reader: archives are read through it, whatever the source below.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace gpuhist::io {
 
@@ -35,6 +38,32 @@ class byte_reader {
 
   /// An offset as messages name it: "offset 512".
   [[nodiscard]] virtual std::string place_of(std::uint64_t offset) const { return "offset " + std::to_string(offset); }
+};
+
+/// Bytes that were read ahead of their use, followed by the unread bytes of a reader, which is borrowed.
+class rest_of_input final : public byte_reader {
+ public:
+  rest_of_input(std::vector<std::byte> first, byte_reader& input) : first_(std::move(first)), input_(input) {}
+
+  std::size_t read(std::span<std::byte> out) override {
+    const std::span<const std::byte> ahead = first();
+    if (ahead.empty()) return input_.read(out);
+    const std::size_t size = std::min(ahead.size(), out.size());
+    std::copy_n(ahead.begin(), size, out.begin());
+    taken_ += size;
+    return size;
+  }
+
+  [[nodiscard]] bool may_wait() override { return first().empty() && input_.may_wait(); }
+  [[nodiscard]] std::string place_of(std::uint64_t offset) const override { return input_.place_of(offset); }
+
+  /// Those that were read ahead, and are unread.
+  [[nodiscard]] std::span<const std::byte> first() const { return std::span(first_).subspan(taken_); }
+
+ private:
+  std::vector<std::byte> first_;
+  std::size_t taken_ = 0;
+  byte_reader& input_;
 };
 
 /// Fills `out` from `offset` on, in a reader that can seek. Returns the number of bytes, fewer only at the end.

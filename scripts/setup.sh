@@ -13,8 +13,9 @@ build_packages=(g++ make cmake ninja-build pkg-config libzstd-dev zstd libisal-d
   libxxhash-dev zlib1g-dev libhwy-dev libsimdjson-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev doctest-dev libbenchmark-dev python3
   xz-utils lzip bzip2 lz4 ncompress logrotate p7zip-full cpio ent)
 # clang-tidy 14 and 15 cannot parse coroutines and ranges of libstdc++ 12; clang-format's output depends on its version.
-# Tests of the examples and of the documentation use NumPy and doxygen; tests of jobs use GNU parallel and strace.
-check_packages=(clang-tidy-19 clang-format-19 python3-numpy doxygen parallel strace)
+# Tests of the examples and of the documentation use NumPy and doxygen; tests of jobs use GNU parallel, strace and xxhsum;
+# tests of formats use the files of other tools.
+check_packages=(clang-tidy-19 clang-format-19 python3-numpy doxygen parallel strace xxhash zip libarchive-tools pixz brotli lrzip)
 long_packages=(slurm-wlm munge python3-dev python3-venv)
 
 installed() { dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed; }

@@ -33,6 +33,7 @@ INSTEAD = {
     r"(one|each) behind the other": "in sequence",
     r"hands? back|handed back": "returns",
     r"heeded|mended": "used, repaired",
+    r"(?<!- )(?<![.,])1 (bytes|lines|inputs|files|members|frames|units|records)": "1 byte, 1 line",
 }
 RULES = [(re.compile(rf"(?<![\w-])({pattern})(?![\w-])", re.IGNORECASE), instead) for pattern, instead in INSTEAD.items()]
 CODE = {".cpp", ".hpp", ".cu", ".cuh", ".py", ".sh", ".cmake", ".toml", ".json"}

@@ -10,7 +10,7 @@ from check_style import INSTEAD, found_in, violations
 
 class CheckStyle(unittest.TestCase):
     def test_each_expression_is_found_with_its_line_and_the_term_to_use(self):
-        for text in ("A hook is told of it.", "It is handed on.", "a run that is over", "for whoever waits", "at the most 3", "of use only with -r", "is_over()"):
+        for text in ("A hook is told of it.", "It is handed on.", "a run that is over", "for whoever waits", "at the most 3", "of use only with -r", "is_over()", "6 bytes, 1 lines"):
             with self.subTest(text=text):
                 ((number, expression, instead),) = found_in("first line\n" + text)
                 self.assertEqual(number, 2)
@@ -18,7 +18,7 @@ class CheckStyle(unittest.TestCase):
                 self.assertIn(instead, INSTEAD.values())
 
     def test_parts_of_words_and_other_meanings_are_not_found(self):
-        for text in ("untellable", "the sum is over all bytes", "handed one slot", "behind-the-scenes", "teller", "at most 3"):
+        for text in ("untellable", "the sum is over all bytes", "handed one slot", "behind-the-scenes", "teller", "at most 3", "2^64 - 1 bytes", "21 bytes", "0.1 files"):
             with self.subTest(text=text):
                 self.assertEqual(list(found_in(text)), [])
 

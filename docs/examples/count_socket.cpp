@@ -3,8 +3,8 @@
 //
 //     $ ./count_socket 7007 2 & sleep 1; echo 'hello' >/dev/tcp/localhost/7007; echo 'you' >/dev/tcp/localhost/7007
 //     listening on port 7007
-//     connection 1: 6 bytes, 1 lines
-//     connection 2: 4 bytes, 1 lines
+//     connection 1: bytes 6, lines 1
+//     connection 2: bytes 4, lines 1
 //     a-d 0, e-h 2, i-l 2, m-p 2, q-t 0, u-x 1, y-z 1, other 2
 #include <gpuhist/gpuhist.hpp>
 
@@ -39,7 +39,7 @@ asio::awaitable<void> accept(tcp::acceptor& acceptor, gpuhist::counter& counter,
 void print(const gpuhist::results& result) {
   for (std::size_t i = 0; i < result.inputs(); ++i) {
     const gpuhist::input_result input = result.input(i);
-    std::cout << input.name << ": " << input.bytes << " bytes, " << input.lines << " lines";
+    std::cout << input.name << ": bytes " << input.bytes << ", lines " << input.lines;
     std::cout << (input.complete ? "" : ", incomplete: ") << input.error << '\n';
   }
   const auto names = result.buckets("letters");

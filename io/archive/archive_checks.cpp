@@ -1,13 +1,17 @@
 // The checks of archive_reader that libarchive does not make: end marks, missing headers, and data after the end.
 #include "io/archive/archive_reader.hpp"
 #include "io/archive/zip_records.hpp"
+#include "io/format.hpp"
 #include "io/input_error.hpp"
 
 #include <archive.h>
 #include <archive_entry.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace gpuhist::io {
 namespace {
@@ -19,28 +23,11 @@ bool is_harmless(std::string_view warning) {
          warning.starts_with("Malformed Solaris ACL") || warning.starts_with("Parse error:  SCHILY.acl.");
 }
 
-// The bytes of a stream that libarchive has read ahead, followed by the unread bytes.
-class rest_of_stream final : public byte_reader {
- public:
-  rest_of_stream(std::span<const std::byte> first, byte_reader& input) : first_(first), input_(input) {}
-
-  std::size_t read(std::span<std::byte> out) override {
-    if (first_.empty()) return input_.read(out);
-    const std::size_t size = std::min(first_.size(), out.size());
-    std::copy_n(first_.begin(), size, out.begin());
-    first_ = first_.subspan(size);
-    return size;
-  }
-
-  [[nodiscard]] std::string place_of(std::uint64_t offset) const override { return input_.place_of(offset); }
-
-  // The unread bytes of those that libarchive has read ahead.
-  [[nodiscard]] std::span<const std::byte> first() const { return first_; }
-
- private:
-  std::span<const std::byte> first_;
-  byte_reader& input_;
-};
+std::vector<std::byte> joined(std::span<const std::byte> first, std::span<const std::byte> second) {
+  std::vector<std::byte> both(first.begin(), first.end());
+  both.insert(both.end(), second.begin(), second.end());
+  return both;
+}
 
 }  // namespace
 
@@ -135,11 +122,11 @@ void archive_reader::check_cpio_end() {
 }
 
 // Whether another cpio archive follows the end, after any zeros, as in an initial RAM disk. libarchive ends at the end
-// of the first one: another handle reads it.
+// of the first one: another handle reads it. Compressed data that follows is left to the caller.
 bool archive_reader::begins_again() {
   const std::uint64_t end = consumed();
   const auto unread = std::span(buffer_).first(in_buffer_).last(static_cast<std::size_t>(position_ - end));
-  rest_of_stream rest(unread, input_);
+  rest_of_input rest(joined(unread, rest_ ? rest_->first() : std::span<const std::byte>{}), input_);
   byte_sequence following(rest, end);
   for (auto ahead = following.ahead(archive_head_bytes);; ahead = following.ahead(archive_head_bytes)) {
     if (ahead.empty()) return false;
@@ -147,13 +134,16 @@ bool archive_reader::begins_again() {
     if (zeros == 0) break;
     following.pass(static_cast<std::size_t>(zeros));
   }
-  if (detect_archive(following.ahead(archive_head_bytes)) != archive_kind::cpio) {
-    fail_archive("holds other data after its end, which was not counted, at " + input_.place_of(end));
+  const auto head = following.ahead(archive_head_bytes);
+  const bool is_cpio = detect_archive(head) == archive_kind::cpio;
+  has_following_ = !is_cpio && detect(head).make_decoder != nullptr;
+  if (!is_cpio && !has_following_) {
+    fail_archive("holds other data after its end, which was not counted, at " + input_.place_of(following.at()));
   }
   handle_at_ = position_ = following.at();
-  first_bytes_.assign(following.buffered().begin(), following.buffered().end());
-  first_bytes_.insert(first_bytes_.end(), rest.first().begin(), rest.first().end());
+  rest_.emplace(joined(following.buffered(), rest.first()), input_);
   in_buffer_ = 0;
+  if (has_following_) return false;
   cpio_ = cpio_headers(handle_at_);
   at_cpio_entry_ = opened_ = false;
   make_handle();
@@ -168,7 +158,7 @@ void archive_reader::check_zip_end() {
       return;
     }
     const std::uint64_t directory_at = zip_stream_->take_directory(headers_at_);
-    rest_of_stream rest(zip_stream_->bytes_from(directory_at), input_);
+    rest_of_input rest(joined(zip_stream_->bytes_from(directory_at), {}), input_);
     check_zip_stream(rest, directory_at, walked_, zip_stream_->members());
   } catch (...) {
     keep_error();

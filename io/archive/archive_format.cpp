@@ -149,6 +149,7 @@ constexpr std::array archive_rows = {
     archive_row{archive_kind::tar, is_tar},
     archive_row{archive_kind::zip, [](head_bytes head) { return begins_with(head, "PK\x03\x04"); }},
     archive_row{archive_kind::zip, [](head_bytes head) { return begins_with(head, "PK\x05\x06"); }},
+    archive_row{archive_kind::zip, [](head_bytes head) { return begins_with(head, "PK\x06\x06"); }},  // without members
     // the marker of an archive that was to be split, and has one part
     archive_row{archive_kind::zip, [](head_bytes head) { return begins_with(head, "PK00PK\x03\x04"); }},
     archive_row{archive_kind::seven_zip, [](head_bytes head) { return begins_with(head, "7z\xBC\xAF\x27\x1C"); }},

@@ -127,7 +127,8 @@ std::ptrdiff_t archive_reader::on_read(archive* /*handle*/, void* self, const vo
     reader.in_buffer_ = 0;
     if (reader.in_tar_header_) reader.check_header_bytes();
     if (reader.any_entry_) reader.has_decoded_text_ = true;  // 7z: the list was read before the first entry
-    const std::size_t size = reader.in_buffer_ = reader.read_some(reader.room_for_read());
+    const std::size_t size = reader.in_buffer_ =
+        (reader.rest_ ? *reader.rest_ : reader.input_).read(reader.room_for_read());
     const auto read = std::span(reader.buffer_).first(size);
     if (reader.kind_ == archive_kind::cpio) reader.cpio_.advance(read);
     if (reader.kind_ == archive_kind::tar) reader.tar_.advance(reader.position_, read);
@@ -147,14 +148,6 @@ std::ptrdiff_t archive_reader::on_read(archive* /*handle*/, void* self, const vo
 std::span<std::byte> archive_reader::room_for_read() {
   if (kind_ != archive_kind::seven_zip) return buffer_;
   return std::span(buffer_).first(buffer_.size() - static_cast<std::size_t>(position_ % buffer_.size()));
-}
-
-std::size_t archive_reader::read_some(std::span<std::byte> out) {
-  if (first_bytes_.empty()) return input_.read(out);
-  const std::size_t size = std::min(out.size(), first_bytes_.size());
-  std::copy_n(first_bytes_.begin(), size, out.begin());
-  first_bytes_.erase(first_bytes_.begin(), first_bytes_.begin() + static_cast<std::ptrdiff_t>(size));
-  return size;
 }
 
 // Limits the headers of a member: the map of a sparse file may compress to a thousandth of its size, and libarchive
@@ -458,17 +451,28 @@ std::string_view archive_reader::message_of_libarchive() const {
   return message != nullptr ? message : "";
 }
 
-failure_kind archive_reader::error_kind() const { return meaning_of(message_of_libarchive()).kind; }
+// Of a member by bzip2 or LZMA whose length follows it, libarchive decodes nothing; of a stored one it searches the
+// end.
+failure_kind archive_reader::error_kind() const {
+  const bool is_unread = length_follows() && zip_stream_->members().back().method != 0;
+  return is_unread ? failure_kind::refused : meaning_of(message_of_libarchive()).kind;
+}
+
+// Whether the length of the last member follows it, in a zip archive that is read once. Only deflated data has an end.
+bool archive_reader::length_follows() const {
+  constexpr unsigned descriptor_flag = 8;
+  constexpr unsigned deflated = 8;
+  if (!zip_stream_ || zip_stream_->members().empty()) return false;
+  const zip_local& last = zip_stream_->members().back();
+  return (last.flags & descriptor_flag) != 0 && last.method != deflated;
+}
 
 std::string archive_reader::error_text() const {
   const std::string_view words = message_of_libarchive();
   const std::string_view remedy = meaning_of(words).remedy;
-  const bool needs_length =
-      kind_ == archive_kind::zip && !input_.seekable_bytes() && !size_is_known_ &&
-      (words.starts_with("Truncated bzip2") || words.starts_with("Truncated lzma") || words == no_room_for_lzma);
+  const bool needs_length = length_follows() && remedy.empty();
   return clause_of(words, input_ended_ && !needs_length) + ", at " + error_place() +
-         (remedy.empty() ? "" : "; " + std::string(remedy)) +
-         (needs_length ? "; the archive states the length after the member: give it as a file of its own" : "");
+         (remedy.empty() ? "" : "; " + std::string(remedy)) + std::string(needs_length ? zip_needs_file : "");
 }
 
 // For tar the offset of the header, and for zip that of the data: libarchive has read further.

@@ -66,6 +66,11 @@ class archive_reader {
   /// After the last member: what deserves a remark about an archive that is complete.
   [[nodiscard]] const std::optional<io::notice>& notice() const { return notice_; }
 
+  /// After the last member: the compressed data that follows a cpio archive (an initial RAM disk), and its offset.
+  /// Null: none.
+  [[nodiscard]] byte_reader* following() { return has_following_ ? &*rest_ : nullptr; }
+  [[nodiscard]] std::uint64_t following_at() const { return handle_at_; }
+
   /// Whether each member has a checksum.
   [[nodiscard]] bool has_checksums() const { return kind_ == archive_kind::zip; }
 
@@ -86,7 +91,6 @@ class archive_reader {
   static std::ptrdiff_t on_read(archive* /*handle*/, void* self, const void** out);
   static std::int64_t on_seek(archive* /*handle*/, void* self, std::int64_t offset, int whence);
   [[nodiscard]] std::span<std::byte> room_for_read();
-  std::size_t read_some(std::span<std::byte> out);
   void check_header_bytes() const;
   void skip_rest();
   [[nodiscard]] bool begins_member(archive_entry* entry);
@@ -117,6 +121,7 @@ class archive_reader {
   [[nodiscard]] std::string_view message_of_libarchive() const;
   [[nodiscard]] std::string error_text() const;
   [[nodiscard]] failure_kind error_kind() const;
+  [[nodiscard]] bool length_follows() const;
   void rethrow_callback_error();
   [[noreturn]] void fail_archive(const std::string& message, failure_kind kind = failure_kind::damaged);
   void keep_error();
@@ -147,9 +152,10 @@ class archive_reader {
 
   // For cpio archives:
   cpio_headers cpio_;
-  bool at_cpio_entry_ = false;          // the front of cpio_ is the current entry
-  std::uint64_t handle_at_ = 0;         // offset at which the archive of this handle of libarchive begins
-  std::vector<std::byte> first_bytes_;  // that were read before the handle was made
+  bool at_cpio_entry_ = false;         // the front of cpio_ is the current entry
+  std::uint64_t handle_at_ = 0;        // offset at which the archive of this handle of libarchive begins
+  std::optional<rest_of_input> rest_;  // of the input, from there on; none: of the first archive
+  bool has_following_ = false;         // what follows the last archive is compressed
 
   // For 7z archives:
   std::uint64_t list_bytes_ = 0;   // size of the list of members

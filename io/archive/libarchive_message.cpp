@@ -66,7 +66,8 @@ std::string clause_of(std::string_view message, bool input_ended) {
     }
   }
   std::string clause(message);
-  if (const std::size_t one = clause.find(" 1 bytes"); one != std::string::npos) clause.replace(one, 8, " 1 byte");
+  constexpr std::string_view plural = " 1 bytes";  // style-ok: as libarchive prints it
+  if (const std::size_t at = clause.find(plural); at != std::string::npos) clause.erase(at + plural.size() - 1, 1);
   return clause;
 }
 

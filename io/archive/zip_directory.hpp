@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace gpuhist::io {
 
@@ -38,6 +39,10 @@ struct zip_local {
   std::uint16_t tail_bytes = 0;
   std::array<std::byte, 24> tail{};  ///< a data descriptor, or the end of a signing block
 };
+
+/// The remedy for a member whose end is not found in an archive that is read once.
+inline constexpr std::string_view zip_needs_file =
+    "; the archive states the length after the member: give it as a file of its own";
 
 /// Parses a local header. Precondition: `header` has zip_local_bytes and the name.
 zip_local zip_local_of(std::span<const std::byte> header, std::uint64_t at);

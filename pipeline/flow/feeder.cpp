@@ -65,7 +65,8 @@ bool is_beside_lanes(const run_plan& plan) { return plan.readers < plan.threads;
 
 // Decoders of members have their own window memory. Members that wait for a verdict may take a quarter of all memory.
 archive_limits limits_of_archives(const run_plan& plan, text_taps* text_to) {
-  constexpr std::uint64_t usual_window = std::uint64_t{8} << 20U;
+  // windows of zstd -19 and xz -6 have 8 MiB; a block of lz4 -l has as much text, and as much compressed
+  constexpr std::uint64_t usual_window = std::uint64_t{17} << 20U;
   constexpr std::uint64_t share_of_memory = 4;
   const buffer_plan& buffers = plan.buffers;
   const std::uint64_t window = std::min(usual_window, buffers.window_limit / (share_of_memory * buffers.decoders));

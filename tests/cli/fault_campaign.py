@@ -28,7 +28,7 @@ import tempfile
 import time
 
 from fault_jobs import jobs
-from fault_scenarios import LIMITED, Outcome, files_in, scenarios, write_files, write_inputs
+from fault_scenarios import HAS_7Z, LIMITED, Outcome, files_in, scenarios, write_files, write_inputs
 from support import GPUHIST, SANITIZED, SKIPPED
 
 PRELOAD = os.environ.get("FAULT_PRELOAD")
@@ -383,6 +383,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="gpuhist-faults-") as folder:
         campaign = Campaign(folder, arguments.patience)
         known = {each.name: each for each in (*scenarios(), *jobs(campaign.inputs))}
+        if not HAS_7Z:
+            print("not on this machine: 7z, so its archives are left out")
         if arguments.reproduce:
             name, kind, effect, ordinal = arguments.reproduce
             known[name].check(campaign.run(known[name])[0])  # some checks compare with a run without faults

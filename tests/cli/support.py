@@ -430,6 +430,22 @@ def wait_until(condition):
         time.sleep(0.002)
 
 
+# ---- tools -----------------------------------------------------------------------------------------------------------
+
+_SEARCHED = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"  # logrotate is there, which users do not search
+
+
+def tool(name):
+    """The path of a command, or None."""
+    return shutil.which(name, path=_SEARCHED)
+
+
+def needs(*names):
+    """Skips a test, or a class of tests, on a machine that lacks one of these commands."""
+    missing = [name for name in names if tool(name) is None]
+    return unittest.skipIf(missing, f"not on this machine: {', '.join(missing)}")
+
+
 # ---- test cases ------------------------------------------------------------------------------------------------------
 
 
@@ -439,6 +455,11 @@ class CommandTest(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpuhist-test-"))
         self.addCleanup(shutil.rmtree, self.folder)
+
+    def require(self, name):
+        """Skips the test, or the subtest around the call, on a machine that lacks this command."""
+        if tool(name) is None:
+            self.skipTest(f"not on this machine: {name}")
 
     def file(self, name, content):
         path = self.folder / name

@@ -7,10 +7,9 @@ import random
 import shutil
 import struct
 import subprocess
-import unittest
 import zlib
 
-from support import CommandTest, main, noise, run, sampled, text
+from support import CommandTest, main, needs, noise, run, sampled, text
 
 JSON = ("--format", "json", "--buckets", "letters,bytes")
 METHODS = ("LZMA", "LZMA2", "Deflate", "BZip2", "Copy", "PPMd")
@@ -65,7 +64,7 @@ def mutated(archive, chosen):
     return with_list(archive[START : START + at], bytes(members))
 
 
-@unittest.skipUnless(shutil.which("7z"), "no 7z, as on a machine that only has the portable folder")
+@needs("7z")
 class SevenZipMembers(CommandTest):
     def archive(self, files, *options):
         root = self.folder / "files"

@@ -14,10 +14,9 @@ import struct
 import subprocess
 import tarfile
 import threading
-import unittest
 import zipfile
 
-from support import SAMPLE, SANITIZED, CommandTest, main, oracle, run, tar, tar_entry, text, zipped_to_pipe, zstd
+from support import SAMPLE, SANITIZED, CommandTest, main, needs, oracle, run, tar, tar_entry, text, zipped_to_pipe, zstd
 
 ALL = os.environ.get("CAMPAIGN") == "all"
 STEP = 1 if ALL else 997 if SANITIZED or SAMPLE else 211  # a prime number: reaches all bits and all fields
@@ -152,8 +151,6 @@ def tars_with_special_headers():
 
 
 def cpios(folder):
-    if not shutil.which("cpio"):
-        raise unittest.SkipTest("no cpio")
     for kind in ("newc", "crc", "odc", "bin"):
         root = folder / kind
         root.mkdir()
@@ -290,13 +287,13 @@ class Damage(CommandTest):
         self.campaign(zips())
 
     def test_7z(self):
-        if not shutil.which("7z"):  # for example where only the portable folder is installed
-            self.skipTest("no 7z")
+        self.require("7z")
         self.campaign(seven_zips(self.folder))
 
     def test_tar(self):
         self.campaign(tars())
 
+    @needs("cpio")
     def test_cpio(self):
         self.campaign(cpios(self.folder))
 

@@ -13,15 +13,12 @@ import shutil
 import signal
 import subprocess
 import tarfile
-import unittest
 import zipfile
 import zlib
 
-from support import CommandTest, Running, feed, main, noise, oracle, run, run_fed, sampled, tar, tar_entry, text, unread, wait_until, zipped, zipped_to_pipe, zstd
+from support import CommandTest, Running, feed, main, needs, noise, oracle, run, run_fed, sampled, tar, tar_entry, text, unread, wait_until, zipped, zipped_to_pipe, zstd
 
 JSON = ("--format", "json", "--buckets", "letters,bytes")
-
-NEEDS_7Z = unittest.skipUnless(shutil.which("7z"), "no 7z, as on a machine that only has the portable folder")
 
 FILES = {"a.log": text(1000), "dir/b.log": text(70_000, 2), "empty": b"", "dir/c.bin": noise(5000), "d": b"x" * 512}
 
@@ -711,6 +708,38 @@ class Zip(ArchiveTest):
         encoded = zipped_to_pipe(FILES)
         self.assert_read("x.zip", encoded, in_zip(encoded))
 
+    def assert_needs_a_file(self, archive, *kinds):
+        ended = run(*JSON, stdin_bytes=archive)
+        self.assertEqual((ended.status, ended.result["bytes"]), (1, 0), ended)
+        self.assertIn("the archive states the length after the member: give it as a file of its own", ended.stderr)
+        self.assertEqual({each["error_kind"] for each in ended.result["inputs"] if "error" in each}, set(kinds))
+        self.assert_read("x.zip", archive, in_zip(archive), pipe=False)
+
+    @needs("zip")
+    def test_a_zip_of_bzip2_members_that_zip_wrote_to_a_pipe_names_the_remedy(self):
+        root = self.tree({"a": text(5000)})
+        written = subprocess.run(["zip", "-q", "-Z", "bzip2", "-", "a"], cwd=root, stdout=subprocess.PIPE, check=True).stdout
+        self.assert_needs_a_file(written, "refused")
+
+    @needs("zip")
+    def test_encrypted_members_that_zip_wrote_are_refused_and_no_damage(self):
+        root = self.tree({"a": text(5000), "b": text(60, 2)})
+        for options in ("-P x", "-P x -0", "-P x -fd", "-P x -fd -0"):
+            with self.subTest(options=options):
+                (root / "x.zip").unlink(missing_ok=True)
+                subprocess.run(["zip", "-q", *options.split(), "x.zip", "a", "b"], cwd=root, check=True)
+                ended = run(*JSON, root / "x.zip")
+                self.assertEqual([(each["name"].rsplit("/")[-1], each["error_kind"]) for each in ended.result["inputs"]],
+                                 [("a", "refused"), ("b", "refused")])
+
+    @needs("bsdtar")
+    def test_archives_without_members_that_bsdtar_wrote_count_nothing(self):
+        for options in ("", "--options zip:zip64", "--options zip:compression=store"):
+            archive = subprocess.run(["bsdtar", "--format", "zip", *options.split(), "-cf", "-", "-T", os.devnull], stdout=subprocess.PIPE, check=True).stdout
+            for ended in (run(*JSON, self.file("x.zip", archive)), run(*JSON, stdin_bytes=archive)):
+                with self.subTest(options=options):
+                    self.assertEqual((ended.status, ended.result["bytes"], ended.result["inputs"][0]["format"]), (0, 0, "zip"), ended)
+
     def test_a_zip_from_a_pipe_whose_lengths_follow_members_of_bzip2_or_lzma_names_the_remedy(self):
         class Pipe(io.BytesIO):
             def seekable(self):
@@ -726,10 +755,12 @@ class Zip(ArchiveTest):
             with zipfile.ZipFile(pipe, "w", compression) as archive:
                 archive.writestr("a", text(5000))
                 archive.writestr("b", text(60, 2))
-            ended = run(*JSON, stdin_bytes=pipe.getvalue())
-            self.assertEqual((ended.status, ended.result["bytes"]), (1, 0), ended)
-            self.assertIn("the archive states the length after the member: give it as a file of its own", ended.stderr)
-            self.assert_read("x.zip", pipe.getvalue(), in_zip(pipe.getvalue()), pipe=False)
+            self.assert_needs_a_file(pipe.getvalue(), "refused")
+        for confusing in (b"PK\7\x08" + bytes(12) + b"more", b"PK\7\x08" + bytes(12) + b"PK\3\4" + noise(60)):  # like an end
+            pipe = Pipe()
+            with zipfile.ZipFile(pipe, "w") as archive:
+                archive.writestr("a", confusing)
+            self.assert_needs_a_file(pipe.getvalue(), "damaged")
 
     def test_a_zip64_archive_is_read(self):
         out = io.BytesIO()
@@ -759,45 +790,48 @@ class Zip(ArchiveTest):
                     self.assertEqual(ended.status, 1, ended)
                     self.assertRegex(ended.stderr, words)
 
-    def archives_of_real_tools(self):
-        """By Python (with and without lengths after the members), zip, 7z and bsdtar."""
+    def made_by(self, *command):
+        """What a tool writes to x.zip, or to standard output."""
+        self.require(command[0])
         root = self.tree({"a": text(700), "b": text(60, 2), "empty": b""})
-        made = {"zipfile": zipped({"a": text(700), "b": text(60, 2)}), "zipfile > pipe": zipped_to_pipe({"a": text(700), "b": text(60, 2)})}
-        commands = {"zip": ["zip", "-q", "-", "a", "b"], "zip -fd": ["zip", "-q", "-fd", "x.zip", "a", "b", "empty"],
-                    "zip -0": ["zip", "-q", "-0", "x.zip", "a", "b"], "7z": ["7z", "a", "-bd", "-tzip", "x.zip", "a", "b", "empty"],
-                    "bsdtar": ["bsdtar", "--format", "zip", "-cf", "-", "a", "b", "empty"]}
-        for name, command in commands.items():
-            if shutil.which(command[0]):
-                (root / "x.zip").unlink(missing_ok=True)
-                written = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, check=True).stdout
-                made[name] = (root / "x.zip").read_bytes() if (root / "x.zip").exists() else written
-        return made
+        (root / "x.zip").unlink(missing_ok=True)
+        written = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, check=True).stdout
+        return (root / "x.zip").read_bytes() if (root / "x.zip").exists() else written
 
     def test_what_a_file_is_refused_for_is_refused_from_a_pipe_too(self):
         """A byte of a local header, a descriptor or the directory differs, or there is a gap: libarchive skips gaps of a
         stream, and never compares it with the directory."""
-        for name, archive in self.archives_of_real_tools().items():
-            self.assert_read("x.zip", archive, in_zip(archive))
-            directory = archive.index(b"PK\1\2")
-            with zipfile.ZipFile(io.BytesIO(archive)) as opened:
-                members = opened.infolist()
-            changed = []
-            for each in members:
-                at = each.header_offset
-                fields = 30 + sum(int.from_bytes(archive[at + k : at + k + 2], "little") for k in (26, 28))
-                end = at + fields + each.compress_size
-                following = 16 if each.flag_bits & 8 else 0
-                changed += [(place, archive[:place] + bytes([archive[place] ^ bit]) + archive[place + 1 :])
-                            for place in (*range(at, at + fields), *range(end, end + following)) for bit in (1, 0x40)]
-                changed += [(at, archive[:at] + b"\1" * size + archive[at:]) for size in (1, 12, 40) if at > 0]
+        made = {"zipfile": lambda: zipped({"a": text(700), "b": text(60, 2)}),
+                "zipfile > pipe": lambda: zipped_to_pipe({"a": text(700), "b": text(60, 2)}),
+                **{command: lambda words=command.split(): self.made_by(*words) for command in (
+                    "zip -q - a b", "zip -q -fd x.zip a b empty", "zip -q -0 x.zip a b", "7z a -bd -tzip x.zip a b empty",
+                    "bsdtar --format zip -cf - a b empty")}}  # fmt: skip
+        for name, make in made.items():
+            with self.subTest(tool=name):
+                self.assert_same_verdicts(name, make())
+
+    def assert_same_verdicts(self, name, archive):
+        self.assert_read("x.zip", archive, in_zip(archive))
+        directory = archive.index(b"PK\1\2")
+        with zipfile.ZipFile(io.BytesIO(archive)) as opened:
+            members = opened.infolist()
+        changed = []
+        for each in members:
+            at = each.header_offset
+            fields = 30 + sum(int.from_bytes(archive[at + k : at + k + 2], "little") for k in (26, 28))
+            end = at + fields + each.compress_size
+            following = 16 if each.flag_bits & 8 else 0
             changed += [(place, archive[:place] + bytes([archive[place] ^ bit]) + archive[place + 1 :])
-                        for place in range(directory, directory + 46 + len(members[0].filename)) for bit in (1, 0x40)]
-            for place, data in sampled(random.Random(name).sample(changed, 24), 3):
-                with self.subTest(tool=name, place=place):
-                    as_file, as_pipe = run(*JSON, "--input-format", "zip", self.file("x.zip", data)), run(*JSON, "--input-format", "zip", stdin_bytes=data)
-                    if as_file.result["complete"]:  # unused fields
-                        continue
-                    self.assertEqual((as_pipe.status, as_pipe.result["complete"]), (1, False), (as_file.stderr, as_pipe))
+                        for place in (*range(at, at + fields), *range(end, end + following)) for bit in (1, 0x40)]
+            changed += [(at, archive[:at] + b"\1" * size + archive[at:]) for size in (1, 12, 40) if at > 0]
+        changed += [(place, archive[:place] + bytes([archive[place] ^ bit]) + archive[place + 1 :])
+                    for place in range(directory, directory + 46 + len(members[0].filename)) for bit in (1, 0x40)]
+        for place, data in sampled(random.Random(name).sample(changed, 24), 3):
+            with self.subTest(tool=name, place=place):
+                as_file, as_pipe = run(*JSON, "--input-format", "zip", self.file("x.zip", data)), run(*JSON, "--input-format", "zip", stdin_bytes=data)
+                if as_file.result["complete"]:  # unused fields
+                    continue
+                self.assertEqual((as_pipe.status, as_pipe.result["complete"]), (1, False), (as_file.stderr, as_pipe))
 
     def test_a_member_whose_sizes_method_or_name_differ_from_the_directory_is_damage_and_so_is_a_gap(self):
         for archive in (zipped({"a": text(700), "b": text(60, 2)}, zipfile.ZIP_STORED), zipped_to_pipe({"a": text(700), "b": text(60, 2)})):
@@ -836,7 +870,7 @@ class Zip(ArchiveTest):
             stated[at : at + 4] = bytes(4)
         self.assert_damaged(bytes(stated), "does not match its entry|wrong size|lzma", a=700)
 
-    @NEEDS_7Z
+    @needs("7z")
     def test_members_of_every_method_that_7z_writes_are_read(self):
         root = self.tree({"a": text(3000), "b": noise(5000)})
         for method in sampled(("PPMd", "xz", "LZMA", "BZip2", "Deflate", "Copy"), 3):
@@ -845,7 +879,7 @@ class Zip(ArchiveTest):
                 subprocess.run(["7z", "a", "-bd", "-tzip", f"-mm={method}", archive, "a", "b"], cwd=root, stdout=subprocess.DEVNULL, check=True)
                 self.assert_read("x.zip", archive.read_bytes(), [("a", text(3000)), ("b", noise(5000))])
 
-    @NEEDS_7Z
+    @needs("7z")
     def test_a_member_by_a_method_that_is_not_read_is_refused_with_a_command_that_reads_it(self):
         root = self.tree({"a.log": text(3000), "b.log": text(60, 2)})
         for kind, options in (("zip", ("-tzip", "-mm=Deflate64")), ("7z", ("-m0=Deflate64",))):
@@ -918,7 +952,7 @@ class Zip(ArchiveTest):
             self.assertEqual((through_pipe.status, through_pipe.result["complete"]), (0, True), through_pipe)
             self.assert_counts(through_pipe.result, data)
 
-    @unittest.skipUnless(shutil.which("zip"), "no zip")
+    @needs("zip")
     def test_a_zip_that_the_zip_command_writes_from_a_pipe_is_read(self):
         path = self.folder / "x.zip"
         subprocess.run(["zip", "-q", path, "-"], input=text(5000), check=True)
@@ -935,7 +969,7 @@ class Zip(ArchiveTest):
                 ended = run(*JSON, self.file("x.zip", out.getvalue()))
                 self.assertEqual((ended.status, ended.result["complete"]), (1, False), ended)
 
-    @NEEDS_7Z
+    @needs("7z")
     def test_an_encrypted_archive_in_an_archive_is_reported_as_encrypted(self):
         root = self.tree({"inner.zip": zipped({"a": text(500)}), "b.gz": gzip.compress(text(100))})
         path = self.folder / "x.zip"
@@ -945,7 +979,7 @@ class Zip(ArchiveTest):
         for reported in ended.result["inputs"]:
             self.assertIn("is encrypted", reported["error"])
 
-    @NEEDS_7Z
+    @needs("7z")
     def test_an_encrypted_member_is_an_error_of_that_member(self):
         root = self.tree({"secret": text(5000)})
         path = self.folder / "x.zip"
@@ -965,7 +999,7 @@ class Zip(ArchiveTest):
         self.assertEqual(ended.result["inputs"][0]["format"], "zip")
 
 
-@NEEDS_7Z
+@needs("7z")
 class SevenZip(ArchiveTest):
     def seven_zip(self, *options, files=FILES):
         root = self.tree(files)
@@ -1097,10 +1131,52 @@ class Cpio(ArchiveTest):
             ended = run(*JSON, self.file("x.cpio", archive + second))
             self.assertEqual((ended.status, ended.result["complete"]), (1, False), ended)
             self.assertGreaterEqual(int(re.search("at offset ([0-9]+)", ended.stderr).group(1)), len(archive))
-        ended = run(*JSON, self.file("x.cpio", archive + bytes(512) + gzip.compress(archive)))
-        self.assertEqual(ended.status, 1, ended)
-        self.assertIn("holds other data after its end", ended.stderr)
-        self.assert_counts(ended.result, b"".join(FILES.values()))
+        for other in (b"text\n", b"\1\2\3", tar(FILES)):
+            ended = run(*JSON, self.file("x.cpio", archive + bytes(512) + other))
+            self.assertEqual(ended.status, 1, ended)
+            self.assertIn(f"holds other data after its end, which was not counted, at offset {len(archive) + 512}", ended.stderr)
+            self.assert_counts(ended.result, b"".join(FILES.values()))
+
+    EARLY = {"early/a": text(700), "early/b": noise(300_000)}
+    COMPRESSIONS = ("gzip -c", "xz -c --check=crc32", "zstd -qc", "zstd -19 -qc", "bzip2 -c", "lz4 -lqc", "lz4 -qc", "lzip -c")
+
+    def test_a_compressed_archive_after_a_cpio_archive_is_read(self):
+        """The main part of an initial RAM disk, after the part with microcode."""
+        early = self.cpio("newc", self.EARLY)
+        shutil.rmtree(self.folder / "tree")
+        main_part = self.cpio("newc")
+        members = [*self.EARLY.items(), *FILES.items()]
+        for command in sampled(self.COMPRESSIONS, 3):
+            packed = subprocess.run(command.split(), input=main_part, stdout=subprocess.PIPE, check=True).stdout
+            for before in (early, early + bytes(4), early + early + bytes(600_000)):
+                with self.subTest(command=command, before=len(before)):
+                    found = [*self.EARLY.items()] * before.count(b"TRAILER!!!") + [*FILES.items()]
+                    self.assert_read("initrd", before + packed, found)
+                    ended = run(*JSON, "--threads", "3", self.file("initrd", before + packed))
+                    formats = [each["format"] for each in ended.result["inputs"]]
+                    self.assertEqual(formats, ["cpio"] * (len(found) - len(FILES)) + [f"cpio.{command.split()[0]}.cpio"] * len(FILES))
+        self.assert_read("x.tar", tar({"initrd": early + packed}), [(f"initrd/{name}", data) for name, data in members])
+        self.assert_read("initrd.gz", gzip.compress(early + packed), members)
+        kept = run("filter", "--keep-if", "bytes > 0", self.file("initrd", early + packed), engine=None)
+        self.assertEqual((kept.status, kept.stdout), (0, b"".join(data for _, data in members)))
+
+    def test_a_compressed_archive_after_a_cpio_archive_that_is_damaged_or_no_cpio_is_an_error(self):
+        early = self.cpio("newc", self.EARLY)
+        shutil.rmtree(self.folder / "tree")
+        packed = gzip.compress(self.cpio("newc"))
+        damaged = (packed[:-100], packed[:-5] + bytes([packed[-5] ^ 1]) + packed[-4:], gzip.compress(text(5000)),
+                   gzip.compress(self.cpio("newc")[:2000]), packed + b"more", gzip.compress(b""))  # fmt: skip
+        for number, after in enumerate(damaged):
+            for ended in (run(*JSON, self.file("initrd", early + after)), run(*JSON, stdin_bytes=early + after)):
+                with self.subTest(number=number):
+                    self.assertEqual((ended.status, ended.result["complete"]), (1, False), ended)
+                    early_parts, rest = ended.result["inputs"][1:3], ended.result["inputs"][3:]
+                    for reported, data in zip(early_parts, self.EARLY.values()):
+                        self.assertIs(reported["complete"], True)
+                        self.assert_counts(reported, data)
+                    if number < 2:
+                        self.assertEqual({(each["complete"], each["bytes"]) for each in rest}, {(False, 0)})
+                        self.assertGreater(int(re.search("compressed offset ([0-9]+)", ended.stderr).group(1)), len(early))
 
     def test_text_that_begins_like_cpio_is_text(self):
         for data in (b"0707011234 a telephone number\n", b"070707 another\n", b"\xc7q", b"q\xc7a va\n" * 20):

@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import time
-import unittest
 
 from support import ENGINE, Running, main, noise, oracle, run, tar, text, wait_until, zstd
 from test_batch import BatchTest, KILLS, run_batch
@@ -67,10 +66,10 @@ class Fingerprints(PlanTest):
         header, *entries = map(json.loads, self.plan("--fingerprint", "full", self.inputs).read_bytes().splitlines())
         self.assertEqual((header["fingerprint"], header["inputs"]), ("full", 9))
         self.assertEqual(len({each["fingerprint"] for each in entries}), 9)
-        if shutil.which("xxhsum"):
-            printed = subprocess.run(["xxhsum", "-H2", *(each["name"] for each in entries)], stdout=subprocess.PIPE, check=True).stdout
-            self.assertEqual([each["fingerprint"] for each in entries], [line.split()[0].decode() for line in printed.splitlines()])
         self.assertEqual(json.loads(self.plan(self.inputs).read_bytes().splitlines()[0])["fingerprint"], "ends")
+        self.require("xxhsum")
+        printed = subprocess.run(["xxhsum", "-H2", *(each["name"] for each in entries)], stdout=subprocess.PIPE, check=True).stdout
+        self.assertEqual([each["fingerprint"] for each in entries], [line.split()[0].decode() for line in printed.splitlines()])
 
     def test_another_kind_than_that_of_the_manifest_is_refused(self):
         self.input("a", b"abc")

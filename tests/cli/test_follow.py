@@ -4,17 +4,14 @@ no byte is missed without a message."""
 import json
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import threading
 import time
-import unittest
 
-from support import ALL_SCHEMES, GPUHIST, PATIENCE, CommandTest, Running, main, run, text, wait_until, zstd
+from support import ALL_SCHEMES, GPUHIST, PATIENCE, CommandTest, Running, main, needs, run, text, tool, wait_until, zstd
 
 FOLLOW = ("--follow", "--format", "json", *ALL_SCHEMES)
-LOGROTATE = shutil.which("logrotate", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
 
 
 class FollowTest(CommandTest):
@@ -331,14 +328,14 @@ class Writer(threading.Thread):
         return b"".join(self.block(first) for first in range(0, self.lines, 100))
 
 
-@unittest.skipUnless(LOGROTATE, "no logrotate here")
+@needs("logrotate")
 class Rotation(FollowTest):
     def rotate(self, path, reopen_request, *directives):
         config = self.folder / "logrotate.conf"
         lines = "\n".join(("rotate 3", "nomail", "su root root" if os.geteuid() == 0 else "", *directives))
         config.write_text(f"{path} {{\n{lines}\npostrotate\ntouch {reopen_request}\nendscript\n}}\n")
         os.chmod(config, 0o644)
-        subprocess.run([LOGROTATE, "-f", "-s", self.folder / "state", config], check=True)
+        subprocess.run([tool("logrotate"), "-f", "-s", self.folder / "state", config], check=True)
 
     def under_rotation(self, directives, pause=False):
         (self.folder / "log").mkdir(mode=0o755)

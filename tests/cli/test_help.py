@@ -5,11 +5,9 @@ import json
 import pathlib
 import re
 import shlex
-import shutil
 import subprocess
-import unittest
 
-from support import CommandTest, main, run
+from support import CommandTest, main, needs, run
 
 
 def printed_by(*arguments):
@@ -146,7 +144,7 @@ class ManualPage(CommandTest):
             if short:
                 self.assertIn(rf"\fB{short}\fR", page)
 
-    @unittest.skipUnless(shutil.which("mandoc"), "no mandoc")
+    @needs("mandoc")
     def test_mandoc_finds_no_error(self):
         path = self.file("gpuhist.1", printed_by("--generate", "man").encode())
         checked = subprocess.run(["mandoc", "-Tlint", "-Wwarning", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -207,15 +205,15 @@ class OtherShells(CommandTest):
     def test_bash_accepts_its_completions(self):
         self.check("bash")
 
-    @unittest.skipUnless(shutil.which("zsh"), "no zsh")
+    @needs("zsh")
     def test_zsh_accepts_its_completions(self):
         self.check("zsh")
 
-    @unittest.skipUnless(shutil.which("fish"), "no fish")
+    @needs("fish")
     def test_fish_accepts_its_completions(self):
         self.check("fish")
 
-    @unittest.skipUnless(shutil.which("fish"), "no fish")
+    @needs("fish")
     def test_fish_offers_the_options_of_each_command(self):
         path = self.file("gpuhist.fish", printed_by("--generate", "fish").encode())
 

@@ -4,11 +4,9 @@ import csv
 import io
 import math
 import re
-import shutil
 import subprocess
-import unittest
 
-from support import CommandTest, in_order_of, main, noise, run, text, without_run, zstd
+from support import CommandTest, in_order_of, main, needs, noise, run, text, without_run, zstd
 
 ALONE = ["entropy", "entropy_corrected", "chi2", "chi2_p", "mean", "distinct", "ascii_share", "printable_share", "code_points", "lines",
          "mean_line_length"]
@@ -70,7 +68,7 @@ class Measures(CommandTest):
             self.assertEqual(each["sample_size"], len(data))
             self.assertEqual(each["value"] is None, "reason" in each)
 
-    @unittest.skipUnless(shutil.which("ent"), "no ent")
+    @needs("ent")
     def test_entropy_chi_squared_and_mean_are_equal_to_those_of_ent(self):
         for data in (text(50_000), noise(50_000), b"a" * 5_000, bytes(range(256)) * 20, text(1_280)):
             path = self.file("data", data)

@@ -8,14 +8,12 @@ import io
 import itertools
 import json
 import lzma
-import shutil
 import struct
 import subprocess
 import tarfile
-import unittest
 import zlib
 
-from support import ENGINE, GPUHIST, CommandTest, main, noise, run, run_fed, tar, tar_entry, text, zipped, zstd
+from support import ENGINE, GPUHIST, CommandTest, main, needs, noise, run, run_fed, tar, tar_entry, text, zipped, zstd
 
 JSON = ("--format", "json", "--buckets", "letters,bytes")
 DATA = text(3000)
@@ -169,9 +167,8 @@ class Unknown(CommandTest):
         made = (("brotli", ["brotli", "-k", "a.log"], "a.log.br"), ("lrzip", ["lrzip", "-q", "a.log"], "a.log.lrz"),
                 ("dpkg-deb", ["dpkg-deb", "-Zzstd", "-b", "p", "t.deb"], "t.deb"))  # fmt: skip
         for tool, command, name in made:
-            if shutil.which(tool) is None:
-                continue
             with self.subTest(tool=tool):
+                self.require(tool)
                 subprocess.run(command, cwd=self.folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                 path = self.folder / name
                 words = self.assert_noted(run(*JSON, path), str(path), path.read_bytes(), "its bytes are counted as they are")
@@ -189,8 +186,7 @@ class Volumes(CommandTest):
         self.file("r", noise(200_000))
 
     def volumes(self, *command):
-        if shutil.which(command[0]) is None:
-            raise unittest.SkipTest(f"{command[0]} is missing")
+        self.require(command[0])
         subprocess.run(command, cwd=self.folder, check=True, stdout=subprocess.DEVNULL)
         return sorted(path for path in self.folder.iterdir() if path.name.startswith("v."))
 
@@ -217,9 +213,8 @@ class Volumes(CommandTest):
         self.assert_named([path for path in volumes if path.name != "v.zip"], [], "zip -s 0 v.zip --out joined.zip")
         self.assert_named([self.folder / "v.zip"], ["v.zip"], "zip -s 0 FILE.zip --out joined.zip")
 
+    @needs("7z")
     def test_a_single_volume_that_is_whole_is_read(self):
-        if shutil.which("7z") is None:
-            raise unittest.SkipTest("7z is missing")
         subprocess.run(["7z", "a", "-v10m", "v.7z", "r"], cwd=self.folder, check=True, stdout=subprocess.DEVNULL)
         self.assert_counted(run(*JSON, self.folder / "v.7z.001"), noise(200_000))
 
@@ -301,8 +296,7 @@ class EndOfTar(CommandTest):
         yield from ((".gz", gzip.compress(archive)), (".zst", zstd(archive, "--check")), (".bz2", bz2.compress(archive)),
                     (".xz", lzma.compress(archive)))  # fmt: skip
         for suffix, command in ((".xz", "xz --block-size=600"), (".lz", "lzip"), (".lz4", "lz4 -q")):
-            if shutil.which(command.split()[0]):
-                yield suffix, self.through(command, archive)
+            yield suffix, self.through(command, archive)
 
     def through(self, command, data):
         return subprocess.run([*command.split(), "-c"], input=data, stdout=subprocess.PIPE, check=True).stdout
@@ -349,7 +343,7 @@ class EndOfTar(CommandTest):
             for _, ended in self.ended_runs("x.tar", self.A + self.B + before + self.INDEX):
                 self.assertEqual((ended.status, notices(ended)), (1, []), ended)
 
-    @unittest.skipUnless(shutil.which("pixz"), "pixz is missing")
+    @needs("pixz")
     def test_what_pixz_writes_for_a_tar_is_complete(self):
         for number, archive in enumerate((tar(self.FILES), self.A + self.B + bytes(1024), tar({str(n): text(200, n) for n in range(400)}))):
             path = self.folder / f"{number}.tpxz"  # pixz does not truncate a file that exists
@@ -368,7 +362,6 @@ class Refused(CommandTest):
     """A file that may be intact is refused; only one whose content contradicts its format is damaged."""
 
     def intact(self):
-        self.file("a.log", text(30_000))
         for number in range(200):
             self.file(f"s{number}", "\n".join(map(str, range(number, number + 50))).encode())
         samples = [str(self.folder / f"s{number}") for number in range(200)]
@@ -384,12 +377,10 @@ class Refused(CommandTest):
             "window.xz": bytes(block),
             "version.lz": b"LZIP\2\x0c" + noise(100),
             "dictionary.lz4": bytes.fromhex("04224d1861400100000087"),
-            **self.of_7z(),
         }  # fmt: skip
 
     def of_7z(self):
-        if shutil.which("7z") is None:
-            return {}
+        self.file("a.log", text(30_000))
         made = {"deflate64.zip": ["-tzip", "-mm=Deflate64"], "password.zip": ["-tzip", "-pX"],
                 "method.7z": ["-m0=Deflate64"], "password.7z": ["-pX", "-mhe=on"]}  # fmt: skip
         for name, options in made.items():
@@ -402,7 +393,14 @@ class Refused(CommandTest):
         return {each["name"].split("/")[-1]: (each["error_kind"], each["error"]) for each in ended.result["inputs"] if "error" in each}
 
     def test_intact_files_are_refused_and_so_they_are_within_a_tar(self):
-        for name, content in self.intact().items():
+        self.assert_refused(self.intact())
+
+    @needs("7z")
+    def test_archives_of_7z_with_a_password_or_another_method_are_refused(self):
+        self.assert_refused(self.of_7z())
+
+    def assert_refused(self, files):
+        for name, content in files.items():
             path = self.file(name, content)
             member = self.file("x.tar", tar({name: content}))
             for given in (path, member):

@@ -9,9 +9,8 @@ import random
 import shutil
 import subprocess
 import time
-import unittest
 
-from support import main, noise, oracle, tar, text, zstd
+from support import main, needs, noise, oracle, tar, text, tool, zstd
 from test_batch_plan import PlanTest
 
 NIGHTS = 7
@@ -89,13 +88,13 @@ class Nights(PlanTest):
                          (expected["bytes"], expected["lines"], expected["buckets"]["classes"], True), (ended.stderr, self.files(out)))  # fmt: skip
 
 
-@unittest.skipUnless(shutil.which("logrotate"), "needs logrotate")
+@needs("logrotate")
 class Logrotate(Nights):
     def rotate(self, folder, variant, keep):
         settings = folder.parent / f"{folder.name}.conf"
         settings.write_text(f"{folder}/*.log {{\n rotate {keep}\n {VARIANTS[variant]}\n}}\n")
         settings.chmod(0o644)
-        rotated = subprocess.run(["logrotate", "-f", "-s", f"{settings}.state", settings], stderr=subprocess.PIPE)
+        rotated = subprocess.run([tool("logrotate"), "-f", "-s", f"{settings}.state", settings], stderr=subprocess.PIPE)
         self.assertEqual((rotated.returncode, rotated.stderr), (0, b""))
 
     def test_every_line_is_counted_once_over_many_nights(self):

@@ -3,11 +3,10 @@
 import bz2
 import lzma
 import random
-import shutil
 import struct
 import subprocess
 
-from support import ALL_SCHEMES, CommandTest, counts_of, main, noise, oracle, run, sampled, tar, text, zstd
+from support import ALL_SCHEMES, CommandTest, counts_of, main, needs, noise, oracle, run, sampled, tar, text, zstd
 
 JSON = ("--format", "json", *ALL_SCHEMES)
 
@@ -95,9 +94,9 @@ class Formats(CommandTest):
         data = text(1_500_000)
         commands = {"pixz -p 2": "xz", "lbzip2 -zcn2": "bzip2", "pbzip2 -c": "bzip2", "plzip -c": "lzip"}
         for command, kind in ((command.split(), kind) for command, kind in commands.items()):
-            if shutil.which(command[0]):  # optional: not every machine has these tools
-                with self.subTest(command=command):
-                    self.assert_format_counted(kind, packed(data, *command), data)
+            with self.subTest(command=command):
+                self.require(command[0])
+                self.assert_format_counted(kind, packed(data, *command), data)
         self.assert_format_counted("xz", packed(data, "xz", "-zcq", "-1", "-T2", "--block-size=300000"), data)
 
     def test_an_empty_text_and_a_single_byte_are_counted_exactly(self):
@@ -338,6 +337,7 @@ class Formats(CommandTest):
             padded = packed(encoded, "dd", "bs=16k", "conv=sync", "iflag=fullblock", "status=none")
             self.assert_format_counted(kind, padded, data)
 
+    @needs("bsdtar")
     def test_an_archive_that_bsdtar_pads_on_a_pipe_is_read(self):
         data = text(40_000)
         self.file("a.log", data)

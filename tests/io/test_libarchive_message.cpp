@@ -15,7 +15,7 @@ TEST_CASE("a message of libarchive has no numeric code and no line end") {
         "has a wrong size after decompression (read 59747, expected 60000)");
   CHECK(clause_of("ZIP bad CRC: 0x1 should be 0x2", false) == "does not match its CRC: 0x1 should be 0x2");
   CHECK(clause_of("Damaged tar archive", true) == "Damaged tar archive");
-  CHECK(clause_of("Too-small extra data: Need at least 4 bytes, but only found 1 bytes", false) ==
+  CHECK(clause_of("Too-small extra data: Need at least 4 bytes, but only found 1 bytes", false) ==  // style-ok
         "Too-small extra data: Need at least 4 bytes, but only found 1 byte");
   CHECK(clause_of("", false) == "cannot be read");
   CHECK(clause_of("(", false) == "(");

@@ -91,7 +91,7 @@ void check_summary(const gpuhist_results* results) {
   CHECK(seen(unit).place == std::vector<std::uint64_t>{3, 3, 7, 4});
   CHECK(gpuhist_results_ranked_unit(results, 2, &value, &unit) == GPUHIST_INVALID_ARGUMENT);
   CHECK(error_names("there is no ranked unit 2 of 2"));
-  // 3, 4/3 and 1 bytes for each x
+  // bytes for each x: 3, 4/3 and 1
   std::vector<std::uint64_t> numbers;
   for (std::size_t i = 0; i < summary.ranges; ++i) {
     double from = 0;

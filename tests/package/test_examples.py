@@ -99,7 +99,7 @@ class Examples(unittest.TestCase):
                     connection.sendall(each)
             printed = program.communicate(timeout=PATIENCE)[0]
         self.assertEqual(program.returncode, 0)
-        expected = [f"connection {n}: {len(each)} bytes, {each.count(10)} lines" for n, each in enumerate(data, 1)]
+        expected = [f"connection {n}: bytes {len(each)}, lines {each.count(10)}" for n, each in enumerate(data, 1)]
         self.assertEqual(printed.splitlines(), [*expected, ", ".join(lines_of(oracle(b"".join(data))["buckets"]["letters"]))])
 
     def test_the_cancelled_program_counts_a_prefix_of_its_text(self):

@@ -39,5 +39,6 @@ class Units(unittest.TestCase):
 
 if __name__ == "__main__":
     if shutil.which("systemd-analyze") is None or os.name != "posix":
+        print("skipped: not on this machine: systemd-analyze")
         sys.exit(SKIPPED)
     unittest.main()

@@ -170,7 +170,7 @@ decoded_bytes::decoded_bytes(io::byte_reader& source, io::decoder& decoder, verd
     : source_(source), decoder_(&decoder), verdicts_(verdicts), notes_(notes), options_(std::move(options)) {
   constexpr std::size_t buffer_bytes = std::size_t{128} << 10U;
   if (!options_.ahead) buffer_.resize(buffer_bytes);
-  decoder_->restart({});
+  decoder_->restart({.compressed_bytes = options_.begin});
 }
 
 // Fills `out` as far as possible, so that callers do not depend on the sizes of the reads below.

@@ -63,12 +63,17 @@ void archive_walk::run(input_id input, const std::string& name, io::byte_reader&
                        std::optional<io::archive_kind> forced, const io::file_source* file) {
   archive_ = input;
   file_ = file;
-  forced_ = forced;
   verdict_gate bottom(counts_, held_ ? &*held_ : nullptr);
   peeking_bytes peeking(bytes);
   entry own{.input = input};
-  const content whole{
-      .name = name, .path = name, .format = {}, .bytes = peeking, .below = bottom, .depth = 0, .shown = own};
+  const content whole{.name = name,
+                      .path = name,
+                      .format = {},
+                      .bytes = peeking,
+                      .below = bottom,
+                      .depth = 0,
+                      .shown = own,
+                      .forced = forced};
   try {
     count(whole);
     // reads a pipe to its end: a writer must not fail because the archive ends before its data
@@ -82,14 +87,13 @@ void archive_walk::run(input_id input, const std::string& name, io::byte_reader&
 // Handles at most one compression, and then the decompressed content.
 void archive_walk::count(const content& item) {
   attempt(item, [&] {
-    const bool is_forced = item.depth == 0 && forced_;
     auto head = item.bytes.peek(io::zlib_head_bytes);
     for (std::size_t size = 0; size < head.size() && head.size() < io::skippable_head_bytes(head);) {
       size = head.size();
       head = item.bytes.peek(io::skippable_head_bytes(head));
     }
     const io::settled_format settled_as = settled(item.bytes, [&] {
-      return io::settle_format(is_forced ? std::string() : item.path, head, nullptr, limits_.rules);
+      return io::settle_format(item.forced ? std::string() : item.path, head, nullptr, limits_.rules);
     });
     note(item, settled_as.notice);
     if (settled_as.is_unknown()) return count_text(item);
@@ -100,16 +104,17 @@ void archive_walk::count(const content& item) {
 
 void archive_walk::count_compressed(const content& item, const io::format& compression) {
   std::unique_ptr<io::decoder> own;
-  if (item.depth > 0) own = compression.make_decoder(limits_.inner_decoder);
+  if (!item.format.empty()) own = compression.make_decoder(limits_.inner_decoder);
   io::decoder& decoder = own ? *own : context_.decoder_for(compression);
-  decoded_bytes::settings options{.max_text = max_decoded(),
+  decoded_bytes::settings options{.begin = item.begin,
+                                  .max_text = max_decoded(),
                                   .option_name = context_.limits().option_name,
                                   .note = [&](const io::notice& found) { note(item, found); }};
   if (!own) {
     options.grant_window = [this](io::decoder& of) { async::run_blocking(pool_, context_.grant_window(of)); };
     options.ahead = blocks_ahead(item, compression);
   }
-  is_decoding_ |= item.depth == 0;
+  is_decoding_ |= own == nullptr;
   verdict_gate frames(item.below);
   decoded_bytes decoded(item.bytes, decoder, frames, notes_, std::move(options));
   peeking_bytes peeking(decoded);
@@ -119,10 +124,11 @@ void archive_walk::count_compressed(const content& item, const io::format& compr
                       .bytes = peeking,
                       .below = frames,
                       .depth = item.depth,
-                      .shown = item.shown};
+                      .shown = item.shown,
+                      .forced = item.forced};
   attempt(inner, [&] { count_decoded(inner); });
   attempt(inner, [&] { drain(inner); });  // the counts wait for the verdict of the frame
-  if (item.depth == 0) counts_.set_compressed_bytes(archive_, 1, decoded.consumed());
+  if (!own) counts_.set_compressed_bytes(archive_, 1, decoded.consumed());
 }
 
 // The threads of the pool decode the compression around the whole archive ahead.
@@ -137,11 +143,10 @@ std::unique_ptr<ahead_blocks> archive_walk::blocks_ahead(const content& item, co
 }
 
 void archive_walk::count_decoded(content item) {
-  const bool is_forced = item.depth == 0 && forced_;
   const auto head = item.bytes.peek(io::archive_head_bytes);
   const io::settled_archive settled_as =
-      is_forced ? io::settled_archive{.kind = *forced_}
-                : settled(item.bytes, [&] { return io::settle_archive(item.path, head, limits_.rules); });
+      item.forced ? io::settled_archive{.kind = *item.forced}
+                  : settled(item.bytes, [&] { return io::settle_archive(item.path, head, limits_.rules); });
   const io::archive_kind kind = settled_as.kind;
   note(item, settled_as.notice);
   if (kind == io::archive_kind::none) return count_text(item);
@@ -171,6 +176,22 @@ void archive_walk::count_members(const content& item, io::archive_kind kind) {
   note_skipped(item, reader);
   note(item, reader.notice());
   if (!any) counts_.finish(shown(item), 0);
+  if (reader.following() != nullptr) count_following(item, reader);
+}
+
+// A compressed cpio archive after a cpio archive.
+void archive_walk::count_following(const content& archive, io::archive_reader& reader) {
+  peeking_bytes peeking(*reader.following());
+  const content compressed{.name = archive.name,
+                           .path = {},
+                           .format = archive.format,
+                           .bytes = peeking,
+                           .below = archive.below,
+                           .depth = archive.depth,
+                           .shown = archive.shown,
+                           .forced = io::archive_kind::cpio,
+                           .begin = reader.following_at()};
+  count_compressed(compressed, io::detect(peeking.peek(io::archive_head_bytes)));
 }
 
 // Members can be decoded in any order if the directory locates them in a file. Null: they cannot.

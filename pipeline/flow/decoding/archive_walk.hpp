@@ -64,6 +64,8 @@ class archive_walk {
     verdict_gate& below;
     unsigned depth;  // number of surrounding archives
     entry& shown;
+    std::optional<io::archive_kind> forced{};  // nothing: detected by content
+    std::uint64_t begin = 0;                   // offset of `bytes` in what is around them
   };
 
   void count(const content& item);
@@ -73,6 +75,7 @@ class archive_walk {
   void count_members(const content& item, io::archive_kind kind);
   std::unique_ptr<member_queue> decode_ahead(const content& item, io::archive_kind kind);
   void count_member(const content& archive, io::archive_reader& reader, const std::string& path);
+  void count_following(const content& archive, io::archive_reader& reader);
   void note_skipped(const content& archive, const io::archive_reader& reader);
   void count_text(const content& item);
   std::size_t put_next(io::byte_reader& content, input_id input);
@@ -95,7 +98,6 @@ class archive_walk {
   input_id archive_ = 0;
   std::optional<held_members> held_;  // with an observer that awaits verdicts
   const io::file_source* file_ = nullptr;
-  std::optional<io::archive_kind> forced_;
   bool is_represented_by_members_ = false;
   bool given_up_ = false;
   bool is_decoding_ = false;  // the archive is compressed as a whole
