@@ -35,8 +35,8 @@ TEST_CASE("a log that is shorter than it was has no identity, and the error is t
       static_cast<void>(found.identity(text.size()));
       FAIL("no error");
     } catch (const gpuhist::io::input_error& error) {
-      CHECK(std::string(error.what()) == "it was truncated while it was read: it had 10000 bytes, and has " +
-                                             std::to_string(bytes));
+      CHECK(std::string(error.what()) ==
+            "it was truncated while it was read: it had 10000 bytes, and has " + std::to_string(bytes));
       CHECK(error.offset() == bytes);
     }
   }
