@@ -5,7 +5,10 @@
 #include "io/xz/lzip_header.hpp"
 #include "io/xz/lzma_coder.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <span>
+#include <string_view>
 
 namespace gpuhist::io {
 namespace {
@@ -20,6 +23,9 @@ class headed_decoder : public frame_decoder {
   /// Parses the collected header. Returns nothing when it is complete and dictionary_ is set.
   virtual step_result read_header(cursor& at) = 0;
   virtual lzma_ret make(lzma_stream& coder) = 0;
+
+  /// What follows the header in a frame without text: the coder need not be set up for it. Empty: it is not known.
+  [[nodiscard]] virtual std::string_view end_without_text() const { return {}; }
   [[nodiscard]] virtual std::string_view cause_of(lzma_ret code) const = 0;
 
   void set_dictionary(std::uint64_t bytes) { dictionary_ = bytes; }
@@ -31,7 +37,8 @@ class headed_decoder : public frame_decoder {
   void reset_frame() final { phase_ = phase::header; }
   void free_memory() noexcept final { coder_.free_memory(); }
 
-  step_result begin();
+  step_result begin(cursor& at);
+  bool take_end_without_text(cursor& at);
   step_result decode(cursor& at);
 
   lzma_coder coder_;
@@ -46,7 +53,7 @@ frame_decoder::step_result headed_decoder::step(cursor& at) {
       phase_ = phase::window;
       return std::nullopt;
     case phase::window:
-      return begin();
+      return begin(at);
     case phase::text:
       return decode(at);
     case phase::end:
@@ -56,8 +63,20 @@ frame_decoder::step_result headed_decoder::step(cursor& at) {
   return std::nullopt;
 }
 
-frame_decoder::step_result headed_decoder::begin() {
+bool headed_decoder::take_end_without_text(cursor& at) {
+  const auto end = std::as_bytes(std::span(end_without_text()));
+  if (end.empty() || at.in.size() < end.size() || !std::ranges::equal(at.in.first(end.size()), end)) return false;
+  drop_collected();
+  advance(at, end.size(), 0);
+  return true;
+}
+
+frame_decoder::step_result headed_decoder::begin(cursor& at) {
   if (const step_result asked = request_window(dictionary_)) return asked;
+  if (take_end_without_text(at)) {
+    phase_ = phase::end;
+    return std::nullopt;
+  }
   std::byte none{};
   lzma_ret code = checked(make(coder_.stream()));
   if (code == LZMA_OK) code = coder_.run(collected(), {&none, 1}).code;
@@ -84,6 +103,16 @@ class lzip_decoder final : public headed_decoder {
   step_result read_header(cursor& at) override;
   lzma_ret make(lzma_stream& coder) override {
     return lzma_lzip_decoder(&coder, UINT64_MAX, 0);  // no memory limit: it is enforced here
+  }
+  // the end marker of LZMA; CRC-32 (4), size of the text (8), and since version 1 size of the member (8)
+  [[nodiscard]] std::string_view end_without_text() const override {
+    if (collected()[4] != std::byte{1}) return {};
+    return {
+        "\x00\x83\xff\xfb\xff\xff\xc0\x00\x00\x00"
+        "\0\0\0\0"
+        "\0\0\0\0\0\0\0\0"
+        "\x24\0\0\0\0\0\0\0",
+        30};
   }
   [[nodiscard]] std::string_view cause_of(lzma_ret /*code*/) const override {
     return "its data does not decode, or does not match its checksum or sizes";

@@ -309,7 +309,9 @@ async::task<bool> compressed_inputs::decode_some(group& task, std::span<const st
   task.context->choose_chunking();
   while (!stop_.stop_requested()) {
     const std::uint64_t room = room_for_text(task);
-    held_reservation target(cut, co_await cut.reserve(std::max<std::uint64_t>(room, 1)));
+    std::optional<reservation> free = cut.try_reserve(std::max<std::uint64_t>(room, 1));
+    if (!free) free = co_await cut.reserve(std::max<std::uint64_t>(room, 1));
+    held_reservation target(cut, *free);
     const io::fill_result result = fill(task, in, target.bytes());
     if (result.produced > room) {
       refuse(task);
@@ -318,7 +320,11 @@ async::task<bool> compressed_inputs::decode_some(group& task, std::span<const st
     in = in.subspan(result.consumed);
     notes_.decompress.bytes += result.produced;
     task.decoded += result.produced;
-    co_await take_text(task, std::move(target), result);
+    if (options_.text_to == nullptr) {
+      commit(task, target, result.produced);  // without a coroutine: frames may be short
+    } else {
+      co_await take_text(task, std::move(target), result);
+    }
     const std::uint64_t text_of_all = task.input.text_so_far += result.produced;
     if (!task.text_before && text_of_all > options_.max_text) {
       task.end.is_beyond_limit = true;

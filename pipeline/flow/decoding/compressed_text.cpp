@@ -21,7 +21,7 @@ constexpr std::size_t min_bytes_ahead = std::size_t{64} << 10U;
 // Only the text of an input whose groups before this one have ended: text that must wait for its turn would keep a
 // slot, while the group needs another one.
 bool compressed_inputs::may_pass_ahead(group& task) const {
-  if (options_.text_to == nullptr || notes_.decompress.now_in_flight >= options_.threads) return false;
+  if (notes_.decompress.now_in_flight >= options_.threads) return false;
   const std::scoped_lock lock(task.input.mutex);
   return task.input.running_groups == 1;
 }
@@ -43,9 +43,11 @@ async::task<> compressed_inputs::take_text(group& task, held_reservation target,
 }
 
 async::task<> compressed_inputs::pass(group& task, held_reservation target, std::size_t bytes) const {
-  if (options_.text_to != nullptr && bytes > 0) {
-    co_await options_.text_to->pass(task.owner, target.bytes().first(bytes));
-  }
+  if (bytes > 0) co_await options_.text_to->pass(task.owner, target.bytes().first(bytes));
+  commit(task, target, bytes);
+}
+
+void compressed_inputs::commit(group& task, held_reservation& target, std::size_t bytes) {
   target.commit(bytes, task.owner);
   task.frame_bytes += bytes;  // after the commit: bytes that were not committed are not expected
   task.end.text_bytes += bytes;
