@@ -1056,6 +1056,7 @@ class SevenZip(ArchiveTest):
                 self.assert_never_wrong(run(*JSON, self.file("x.7z", bytes(damaged))), members)
 
 
+@needs("cpio")
 class Cpio(ArchiveTest):
     def cpio(self, format, files=FILES):
         root = self.tree(files)
