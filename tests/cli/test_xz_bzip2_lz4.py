@@ -304,7 +304,9 @@ class Formats(CommandTest):
 
     def test_a_legacy_frame_of_many_blocks_is_read(self):
         data = noise(9_000_000) + text(500_000)
-        self.assert_counted(run(*JSON, stdin_bytes=packed(data, "lz4", "-zcql")), data)
+        encoded = packed(data, "lz4", "-zcql")
+        self.assert_counted(run(*JSON, stdin_bytes=encoded), data)
+        self.assert_counted(run(*JSON, self.file("a.tar", tar({"data.lz4": encoded}))), data)
 
     def test_padding_of_xz_is_skipped(self):
         data = text(1000)
