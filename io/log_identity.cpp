@@ -87,11 +87,6 @@ log_identity log_file::identity(std::uint64_t bytes) const {
   return made;
 }
 
-bool log_file::is_file(const log_identity& earlier) const {
-  const log_identity now = identity(0);
-  return now.born != 0 && now.born == earlier.born && now.inode == earlier.inode;
-}
-
 std::string log_file::text_head() const {
   std::vector<std::byte> head(log_edge_bytes);
   const bool is_plain = format_->make_decoder == nullptr;
@@ -102,7 +97,7 @@ std::string log_file::text_head() const {
 
 bool log_file::continues(const log_identity& earlier) const {
   const bool is_plain = format_->make_decoder == nullptr;
-  if (is_plain == earlier.is_plain) return earlier.bytes == 0 ? is_file(earlier) : stores(earlier);
+  if (is_plain == earlier.is_plain) return earlier.bytes == 0 ? identity(0).is_file_of(earlier) : stores(earlier);
   return earlier.is_plain && decodes_to(earlier);
 }
 
