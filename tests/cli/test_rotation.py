@@ -275,6 +275,18 @@ class Renamed(Nights):
                 self.assertIn("0 new inputs, 200 renamed", self.night(self.inputs, self.out, "--new-only", *arguments).stderr)
                 self.assertEqual(self.results(), self.fresh())
 
+    def test_copies_of_many_logs_with_the_same_header_are_counted_once(self):
+        for number in range(200):
+            self.input(f"first/{number}", HEADER + text(300 + number, number))
+        self.night(self.inputs, self.out)
+        shutil.copytree(self.inputs / "first", self.inputs / "second", copy_function=shutil.copyfile)
+        shutil.rmtree(self.inputs / "first")
+        for number in range(0, 200, 2):
+            with (self.inputs / f"second/{number}").open("ab") as file:
+                file.write(b"more\n")
+        self.assertIn("0 new inputs", self.night(self.inputs, self.out, "--new-only").stderr)
+        self.assertEqual(self.results(), self.fresh())
+
     def test_a_file_with_the_size_the_time_and_the_ends_of_another_one_is_counted_itself(self):
         ends = bytes(65536)
         for kind, arguments, expected in (("ends", (), b""), ("ends", ("--trust-names",), b""), ("full", (), b"aaaa" * 1000)):

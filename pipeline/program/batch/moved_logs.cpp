@@ -84,7 +84,12 @@ bool may_be_rotated(std::string_view before, std::string_view now, bool is_compr
 class moves {
  public:
   moves(const manifest& old, const std::vector<manifest_entry>& found, const moving_rules& rules)
-      : old_(old), found_(found), rules_(rules), log_in_(found.size()), is_placed_(old.entries.size()) {
+      : old_(old),
+        found_(found),
+        rules_(rules),
+        log_in_(found.size()),
+        is_placed_(old.entries.size()),
+        is_named_(old.entries.size()) {
     for (std::size_t i = 0; i < old.entries.size(); ++i) {
       if (!old.entries[i].is_retired) number_of_.emplace(old.entries[i].name, i);
     }
@@ -95,6 +100,7 @@ class moves {
     place_unchanged();
     for (std::size_t i = 0; i < found_.size(); ++i) {
       if (!log_in_[i] && found_[i].log) files_.push_back(i);
+      if (const std::optional<std::size_t> entry = entry_named_as(i)) is_named_[*entry] = true;
     }
     for (std::size_t i = 0; i < is_placed_.size(); ++i) {
       if (!is_placed_[i] && old_.entries[i].error.is_none()) entries_.push_back(i);
@@ -172,11 +178,11 @@ class moves {
     }
   }
 
-  // The end of an archive is replaced when members are added to it. Under its own name, this may be a log that was
-  // copied and truncated; so may be that of a retired name.
+  // The end of an archive is replaced when members are added to it. A log that has its name, or that was retired, may
+  // have been copied and truncated.
   [[nodiscard]] bool was_renamed_and_extended(std::size_t file, std::size_t entry) const {
     const manifest_entry& before = old_.entries[entry];
-    return !before.is_retired && found_[file].name != before.name && found_[file].size >= before.size;
+    return !before.is_retired && !is_named_[entry] && found_[file].size >= before.size;
   }
 
   void place_same_contents() {
@@ -293,10 +299,10 @@ class moves {
     const std::multimap<std::string, std::size_t> heads = heads_of_files(has_plain);
     for (const std::size_t entry : entries) {
       numbers same;
-      const auto [first, last] = heads.equal_range(old_.entries[entry].log->head);
       std::size_t tried = 0;
-      for (auto each = first; each != last && same.size() < 2 && tried < most_candidates; ++each, ++tried) {
-        if (continues(each->second, entry)) same.push_back(each->second);
+      for (const std::size_t file : files_with_head_of(entry, heads)) {
+        if (same.size() == 2 || tried++ == most_candidates) break;
+        if (continues(file, entry)) same.push_back(file);
       }
       if (same.size() == 1 && !log_in_[same.front()] && !continues_another(same.front(), entry)) {
         place(entry, same.front());
@@ -304,11 +310,28 @@ class moves {
     }
   }
 
+  // First those that have the same content, or the same name in another folder.
+  [[nodiscard]] numbers files_with_head_of(std::size_t entry,
+                                           const std::multimap<std::string, std::size_t>& heads) const {
+    const manifest_entry& before = old_.entries[entry];
+    numbers made;
+    const auto [first, last] = heads.equal_range(before.log->head);
+    for (auto each = first; each != last; ++each) made.push_back(each->second);
+    std::ranges::partition(made, [&](std::size_t file) {
+      return found_[file].log->has_ends_of(*before.log) || base_of(found_[file].name) == base_of(before.name);
+    });
+    return made;
+  }
+
   [[nodiscard]] bool continues_another(std::size_t file, std::size_t entry) const {
-    const std::string& head = old_.entries[entry].log->head;
+    const io::log_identity& log = *old_.entries[entry].log;
+    if (found_[file].log->has_ends_of(log)) return false;
+    std::size_t tried = 0;
     return std::ranges::any_of(entries_, [&](std::size_t each) {
-      const auto& log = old_.entries[each].log;
-      return each != entry && log && log->head == head && continues(file, each);
+      const auto& other = old_.entries[each].log;
+      if (each == entry || !other || other->head != log.head || tried == most_candidates) return false;
+      ++tried;
+      return continues(file, each);
     });
   }
 
@@ -335,6 +358,7 @@ class moves {
   numbers entries_;                                              // whose file has changed or was not found
   std::vector<std::optional<std::size_t>> log_in_;               // by file: its entry
   std::vector<bool> is_placed_;                                  // by entry: it has a file
+  std::vector<bool> is_named_;                                   // by entry: a file has its name
 };
 
 }  // namespace

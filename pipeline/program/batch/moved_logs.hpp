@@ -35,7 +35,7 @@ struct known_logs {
 ///  - its name is that of the entry after a rotation, and it continues the log;
 ///  - it has the same name, which no rotation has given to another log, and continues the log;
 ///  - it continues a log of 4 KiB or more that no other file continues;
-///  - it is the same inode under another name, with the same time of birth, and does not have fewer bytes.
+///  - it is the same inode, with the same time of birth, and has not fewer bytes; no file has the name of the entry.
 /// Opens the files that have changed or are new, and candidates of entries that were not found. Files that cannot be
 /// read have no entry.
 known_logs find_logs(const manifest& old, const std::vector<manifest_entry>& found, const moving_rules& rules);
