@@ -73,7 +73,8 @@ std::string stem_of(const std::string& name) {
 // app-20260102.log; and if it was compressed then: app.log.1 -> app.log.2.gz.
 bool may_be_rotated(std::string_view before, std::string_view now, bool is_compressed_then) {
   const bool is_longer = now.size() > before.size();
-  if (is_longer && now.starts_with(before)) return std::string_view(".-_").find(now[before.size()]) != now.npos;
+  if (is_longer && now.starts_with(before))
+    return std::string_view(".-_").find(now[before.size()]) != std::string_view::npos;
   if (is_longer && stem_of(std::string(now)) == before) return true;
   if (!is_compressed_then) return false;
   const auto first = numbered(before);
@@ -98,15 +99,7 @@ class moves {
   // The order of evidence, from the strongest to the weakest: a file that has an entry is not compared again.
   known_logs run() {
     place_unchanged();
-    for (std::size_t i = 0; i < found_.size(); ++i) {
-      if (!log_in_[i] && found_[i].log) files_.push_back(i);
-      if (const std::optional<std::size_t> entry = entry_named_as(i)) is_named_[*entry] = true;
-    }
-    for (std::size_t i = 0; i < is_placed_.size(); ++i) {
-      if (!is_placed_[i] && old_.entries[i].error.is_none()) entries_.push_back(i);
-    }
-    // a longer text is part of fewer files
-    sort_descending(entries_, [&](std::size_t each) { return old_.entries[each].size; });
+    gather();
     place_same_inodes([&](std::size_t file, std::size_t entry) { return continues(file, entry); });
     place_same_contents();
     place_rotated();
@@ -162,6 +155,19 @@ class moves {
       if (found_[i].size == 0 && found_[i].modified != old_.entries[*entry].modified) continue;  // perhaps another file
       if (difference(old_.entries[*entry], facts_in(found_[i]), trusts_names).empty()) place(*entry, i);
     }
+  }
+
+  // What is not placed yet.
+  void gather() {
+    for (std::size_t i = 0; i < found_.size(); ++i) {
+      if (!log_in_[i] && found_[i].log) files_.push_back(i);
+      if (const std::optional<std::size_t> entry = entry_named_as(i)) is_named_[*entry] = true;
+    }
+    for (std::size_t i = 0; i < is_placed_.size(); ++i) {
+      if (!is_placed_[i] && old_.entries[i].error.is_none()) entries_.push_back(i);
+    }
+    // a longer text is part of fewer files
+    sort_descending(entries_, [&](std::size_t each) { return old_.entries[each].size; });
   }
 
   void place_same_inodes(const std::function<bool(std::size_t file, std::size_t entry)>& is_same_log) {
