@@ -98,11 +98,6 @@ log_identity log_file::identity(std::uint64_t bytes) const {
   return made;
 }
 
-bool log_file::is_file(const log_identity& earlier) const {
-  const log_identity now = identity(0);
-  return now.born != 0 && now.born == earlier.born && now.inode == earlier.inode;
-}
-
 std::string log_file::text_head() const {
   if (format_->make_decoder == nullptr) return front_.size() == log_edge_bytes ? hash_of(front_) : std::string();
   std::vector<std::byte> head(log_edge_bytes);
@@ -111,7 +106,7 @@ std::string log_file::text_head() const {
 
 bool log_file::continues(const log_identity& earlier) const {
   const bool is_plain = format_->make_decoder == nullptr;
-  if (is_plain == earlier.is_plain) return earlier.bytes == 0 ? is_file(earlier) : stores(earlier);
+  if (is_plain == earlier.is_plain) return earlier.bytes == 0 ? identity(0).is_file_of(earlier) : stores(earlier);
   return earlier.is_plain && decodes_to(earlier);
 }
 

@@ -25,8 +25,16 @@ struct log_identity {
   std::int64_t born = 0;    ///< nanoseconds since 1970; 0: the file system does not state it
 
   /// Whether the content has the same size, and the same bytes at its ends.
-  [[nodiscard]] bool has_content_of(const log_identity& other) const {
+  [[nodiscard]] bool has_ends_of(const log_identity& other) const {
     return bytes == other.bytes && head == other.head && tail == other.tail;
+  }
+
+  /// Whether the ends are the whole content.
+  [[nodiscard]] bool is_all_known() const { return bytes <= 2 * log_edge_bytes; }
+
+  /// Whether it is the same file, perhaps with another content. False if the file system does not state births.
+  [[nodiscard]] bool is_file_of(const log_identity& other) const {
+    return born != 0 && born == other.born && inode == other.inode;
   }
 };
 
@@ -53,7 +61,6 @@ class log_file {
 
  private:
   [[nodiscard]] std::string head_of(std::uint64_t bytes) const;
-  [[nodiscard]] bool is_file(const log_identity& earlier) const;
   [[nodiscard]] bool stores(const log_identity& earlier) const;
   [[nodiscard]] bool decodes_to(const log_identity& earlier) const;
 

@@ -114,7 +114,7 @@ TEST_CASE("two files have the same content for identities if size and both ends 
       CAPTURE(length);
       CAPTURE(other.size());
       const bool expected = other.size() == length && is_continued(text, other);
-      CHECK(identity_of(folder.file("b", other)).has_content_of(known) == expected);
+      CHECK(identity_of(folder.file("b", other)).has_ends_of(known) == expected);
     }
   }
 }
@@ -166,7 +166,7 @@ TEST_CASE("a file that became shorter, and a link that is not followed, are erro
   CHECK_THROWS_WITH_AS(static_cast<void>(opened(path).identity(5001)), "the file was truncated while it was read",
                        io::input_error);
   std::filesystem::create_symlink(path, folder / "link");
-  CHECK(opened(folder / "link").identity(5000).has_content_of(identity_of(path)));
+  CHECK(opened(folder / "link").identity(5000).has_ends_of(identity_of(path)));
   CHECK_THROWS_AS(log_file(folder / "link", false, nullptr, {}), io::input_error);
 }
 

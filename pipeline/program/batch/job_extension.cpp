@@ -214,7 +214,6 @@ extended_job extend_job(const job_folder& folder, const plan& planned, const con
     replace(folder.journal_file());  // from here on, the new manifest is that of the job
     replace(folder.manifest_file());
   }
-  std::erase_if(made.changes.entries, [](const extended_entry& each) { return each.change.empty(); });
   return made;
 }
 

@@ -28,7 +28,7 @@ std::vector<entry_progress> read_progress(const job_folder& folder, const plan& 
 
 struct extended_job {
   manifest inputs;
-  manifest_extension changes;  ///< without entries, except those with a change
+  manifest_extension changes;
 };
 
 /// Extends the manifest `old` of the folder by `found`. The results of entries that stay are copied to the new journal.

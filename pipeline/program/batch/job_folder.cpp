@@ -3,6 +3,7 @@
 #include "io/descriptor.hpp"
 #include "io/own_files.hpp"
 #include "io/synchronize.hpp"
+#include "io/temporary_name.hpp"
 #include "pipeline/program/batch/job_journal.hpp"
 #include "pipeline/program/batch/result_files.hpp"
 #include "pipeline/report/formats/report.hpp"
@@ -32,6 +33,19 @@ std::string name_of(lines_of which) { return which == lines_of::units ? "units" 
 
 [[noreturn]] void cannot_write(const fs::path& path) {
   throw destination_error(errno, std::system_category(), "cannot write " + printable(path.string()));
+}
+
+// Results that a killed run has left under temporary names.
+std::vector<fs::path> leftovers_in(const fs::path& folder) {
+  std::vector<fs::path> made;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (!io::is_temporary_name(name)) continue;
+    const bool is_result = std::ranges::find(names_of_results, io::name_of_replaced(name)) != names_of_results.end();
+    if (is_result) made.push_back(at->path());
+  }
+  return made;
 }
 
 // The folders that must be created for a path, the last one first.
@@ -74,8 +88,10 @@ std::shared_ptr<const io::output_files> job_folder::own_files() const {
   for (const fs::path& each : {path_ / ".gpuhist-batch", state_, path_ / "parts"}) {
     if (::stat(each.c_str(), &found) == 0) made->add_folder(found);
   }
-  for (const char* const each : names_of_results) {
-    if (::stat((path_ / each).c_str(), &found) == 0) made->add(found);
+  std::vector<fs::path> results = leftovers_in(path_);
+  for (const char* const each : names_of_results) results.push_back(path_ / each);
+  for (const fs::path& each : results) {
+    if (::stat(each.c_str(), &found) == 0) made->add(found);
   }
   return made;
 }

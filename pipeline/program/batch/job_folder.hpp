@@ -38,7 +38,7 @@ class job_folder {
   [[nodiscard]] std::filesystem::path lines_file(lines_of which) const;
   [[nodiscard]] std::filesystem::path results_file() const { return path_ / ".gpuhist-batch" / "results"; }
 
-  /// The state, the parts and the results that exist: none of them is an input of the job.
+  /// The state, the parts and the results that exist, also under temporary names: none of them is an input of the job.
   [[nodiscard]] std::shared_ptr<const io::output_files> own_files() const;
 
   /// Throws std::runtime_error if a link, a FIFO or the like is in the place of a folder or file of the state.

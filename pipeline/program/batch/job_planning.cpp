@@ -126,16 +126,17 @@ class unchanged_files {
   std::unordered_map<std::string_view, const manifest_entry*> known_;
 };
 
-void add_fingerprints(std::vector<manifest_entry>& entries, const planning& how, unsigned threads) {
+void add_fingerprints(planned_entries& found, const planning& how, unsigned threads) {
   const unchanged_files earlier(how.earlier);
   std::vector<manifest_entry*> to_be_read;
-  for (manifest_entry& each : entries) {
+  for (std::size_t i = 0; i < found.entries.size(); ++i) {
+    manifest_entry& each = found.entries[i];
     if (!each.error.is_none() || !has_fingerprint(each.size, how.fingerprint)) continue;
     const manifest_entry* const before = earlier.find(each);
-    if (before == nullptr) {
-      to_be_read.push_back(&each);
-    } else {
+    if (before != nullptr) {
       each.fingerprint = before->fingerprint;
+    } else if (!found.is_too_young[i]) {
+      to_be_read.push_back(&each);
     }
   }
   in_parallel(to_be_read.size(), threads, [&](std::size_t i) { add_fingerprint(*to_be_read[i], how.fingerprint); });
@@ -258,13 +259,13 @@ planned_entries plan_entries(const plan& planned, const planning& how) {
   for (const listed_input& each : look_up_inputs(planned).inputs) {
     if (!names.insert(each.name).second) continue;
     manifest_entry entry = entry_of(each);
-    if (entry.error.is_none() && entry.modified > newest) {
-      made.too_young.push_back(std::move(entry.name));
-    } else {
-      made.entries.push_back(std::move(entry));
-    }
+    const bool is_too_young = entry.error.is_none() && entry.modified > newest;
+    if (is_too_young) ++made.too_young;
+    if (is_too_young && how.earlier == nullptr) continue;
+    made.entries.push_back(std::move(entry));
+    made.is_too_young.push_back(is_too_young);
   }
-  add_fingerprints(made.entries, how, planned.threads);
+  add_fingerprints(made, how, planned.threads);
   for (const manifest_entry& each : made.entries) check_error(each);
   if (how.knows_logs) add_logs(made.entries, planned, how);
   if (how.earlier != nullptr) made.logs = find_logs(*how.earlier, made.entries, moving_rules_of(planned, how));

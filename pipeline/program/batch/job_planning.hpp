@@ -28,7 +28,8 @@ gpu::tally no_text_of(const counting_plan& planned);
 
 struct planned_entries {
   std::vector<manifest_entry> entries;  ///< each name once
-  std::vector<std::string> too_young;   ///< files that --min-age leaves out
+  std::size_t too_young = 0;            ///< files that --min-age leaves out
+  std::vector<bool> is_too_young{};     ///< for each entry; only with an earlier manifest, whose logs they may have
   known_logs logs{};                    ///< with an earlier manifest: where its logs are now
 };
 

@@ -70,6 +70,7 @@ json entry_as_json(const manifest_entry& entry) {
   if (!entry.fingerprint.empty()) out["fingerprint"] = entry.fingerprint;
   if (!entry.follow_links) out["follow_links"] = false;
   if (entry.has_changed) out["has_changed"] = true;
+  if (entry.is_retired) out["retired"] = true;
   if (entry.log) out["log"] = log_as_json(*entry.log);
   if (entry.splits.empty()) return out;
   out["format"] = entry.split_format;
@@ -145,6 +146,7 @@ manifest_entry entry_from(const json& line) {
   made.fingerprint = line.value("fingerprint", std::string());
   made.follow_links = line.value("follow_links", true);
   made.has_changed = line.value("has_changed", false);
+  made.is_retired = line.value("retired", false);
   if (const auto log = line.find("log"); log != line.end()) made.log = log_from(*log, made.size);
   if (const auto splits = line.find("splits"); splits != line.end()) {
     made.split_format = line.at("format").get<std::string>();

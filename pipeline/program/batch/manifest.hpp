@@ -30,6 +30,7 @@ struct manifest_entry {
   std::string fingerprint{};  ///< as fingerprint_kind says; empty: nothing is compared
   bool follow_links = true;   ///< as listed_input
   bool has_changed = false;   ///< it was counted, and its content was replaced by another one that has not more bytes
+  bool is_retired = false;    ///< its name is none of a file: its log disappeared, and another log has its name
   std::optional<io::log_identity> log{};  ///< how it is known again under another name; nothing: it is not
   input_failure error{};                  ///< why it cannot be read
   std::vector<io::split_point> splits{};  ///< where it can be divided

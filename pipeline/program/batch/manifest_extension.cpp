@@ -22,7 +22,9 @@ class extending {
   extending(const manifest& old, const std::function<entry_progress(std::size_t)>& progress_of,
             const extension_rules& rules)
       : old_(old), progress_of_(progress_of), rules_(rules) {
-    for (std::size_t i = 0; i < old.entries.size(); ++i) number_of_.emplace(old.entries[i].name, i);
+    for (std::size_t i = 0; i < old.entries.size(); ++i) {
+      if (!old.entries[i].is_retired) number_of_.emplace(old.entries[i].name, i);
+    }
   }
 
   manifest_extension run(planned_entries found) {
@@ -31,11 +33,13 @@ class extending {
     for (const std::optional<std::size_t>& each : found.logs.log_of) {
       if (each) has_file_[*each] = true;
     }
+    for (std::size_t i = 0; i < found.entries.size(); ++i) place_of_.emplace(found.entries[i].name, i + 1);
     for (const manifest_entry& each : found.entries) names_.insert(each.name);
     for (const manifest_entry& each : old_.entries) names_.insert(each.name);
-    place_missing(found);
+    place_missing(found.entries.size());
     append(after_[0]);
     for (std::size_t i = 0; i < found.entries.size(); ++i) {
+      is_too_young_ = found.is_too_young[i];
       take(std::move(found.entries[i]), found.logs.log_of[i]);
       append(after_[i + 1]);
     }
@@ -44,19 +48,15 @@ class extending {
 
  private:
   // Entries that were not found follow the entry that precedes them in the old manifest.
-  void place_missing(const planned_entries& found) {
-    std::unordered_map<std::string_view, std::size_t> places;
-    for (std::size_t i = 0; i < found.entries.size(); ++i) places.emplace(found.entries[i].name, i + 1);
-    const std::unordered_set<std::string_view> too_young(found.too_young.begin(), found.too_young.end());
-    after_.resize(found.entries.size() + 1);
+  void place_missing(std::size_t found) {
+    after_.resize(found + 1);
     std::size_t place = 0;
     for (std::size_t i = 0; i < old_.entries.size(); ++i) {
-      if (const auto at = places.find(old_.entries[i].name); at != places.end()) {
+      const auto at = place_of_.find(old_.entries[i].name);
+      if (at != place_of_.end() && !old_.entries[i].is_retired) {
         place = at->second;
       } else if (has_file_[i]) {
         continue;  // under another name
-      } else if (too_young.contains(old_.entries[i].name)) {
-        if (progress_of_(i) != entry_progress::open) after_[place].push_back(i);  // else it is left out as a new one
       } else if (rules_.drops_missing) {
         ++made_.dropped;
       } else {
@@ -71,8 +71,16 @@ class extending {
   }
 
   void keep(std::size_t number) {
-    const manifest_entry& entry = old_.entries[number];
-    made_.entries.push_back({.entry = entry, .kept_from = number});
+    manifest_entry& kept =
+        made_.entries.emplace_back(extended_entry{.entry = old_.entries[number], .kept_from = number}).entry;
+    if (kept.is_retired && place_of_.contains(kept.name)) set_free_name(kept);
+  }
+
+  void set_free_name(manifest_entry& retired) {
+    const std::string name = retired.name;
+    for (std::size_t i = 1; !names_.insert(retired.name).second; ++i) {
+      retired.name = name + ".~" + std::to_string(i) + "~";
+    }
   }
 
   // `log`: the entry whose log the file has.
@@ -95,6 +103,7 @@ class extending {
 
   void take_known(manifest_entry now, std::size_t number) {
     const manifest_entry& before = old_.entries[number];
+    if (is_too_young_) return wait_for(std::move(now), number);
     if (!now.error.is_none()) return take_unreadable(number);
     if (!before.error.is_none()) return add(std::move(now), made_.retried);
     const bool was_counted = before.has_changed || progress_of_(number) == entry_progress::complete;
@@ -110,7 +119,7 @@ class extending {
     }
     if (change.empty()) return add(std::move(now), made_.retried);
     if (now.size > before.size) return add(std::move(now), made_.grown);
-    const bool has_same_ends = before.log && now.log && now.log->has_content_of(*before.log);
+    const bool has_same_ends = before.log && now.log && now.log->has_ends_of(*before.log);
     if (has_same_ends && now.fingerprint == before.fingerprint) return add(std::move(now), made_.retried);
     keep(number);
     made_.entries.back().entry.has_changed = true;
@@ -119,12 +128,34 @@ class extending {
 
   void take_renamed(manifest_entry now, std::size_t number) {
     const manifest_entry& before = old_.entries[number];
+    if (is_too_young_) return wait_for(std::move(now), number);
     const bool was_counted = progress_of_(number) == entry_progress::complete && !before.has_changed;
     if (!was_counted) return add(std::move(now), made_.retried);
-    if (!change_of(before, now).empty()) return add(std::move(now), made_.grown);
-    if (!promise_the_same(before.name, now.name)) return add(std::move(now), made_.retried);
+    if (before.size != now.size) return add(std::move(now), made_.grown);
+    if (!has_content_of(before, now)) return add(std::move(now), made_.retried);
     ++made_.renamed;
     made_.entries.push_back({.entry = std::move(now), .kept_from = number});
+  }
+
+  // Precondition: one log, and the same size. Equal ends are not enough: the whole content is known, or it is the same
+  // file, which was not written.
+  [[nodiscard]] bool has_content_of(const manifest_entry& before, const manifest_entry& now) const {
+    if (before.fingerprint != now.fingerprint || !promise_the_same(before.name, now.name)) return false;
+    if (old_.fingerprint == config::fingerprint_kind::full) return true;
+    if (!before.log || !now.log || !now.log->has_ends_of(*before.log)) return false;
+    return now.log->is_all_known() || (now.log->is_file_of(*before.log) && now.modified == before.modified);
+  }
+
+  // Its counts stay until the file is old enough. It is known again by the file.
+  void wait_for(manifest_entry now, std::size_t number) {
+    if (progress_of_(number) == entry_progress::open) return;  // left out as a new one
+    keep(number);
+    manifest_entry& kept = made_.entries.back().entry;
+    kept.name = std::move(now.name);
+    kept.is_retired = false;
+    if (!kept.log || !now.log) return;
+    kept.log->inode = now.log->inode;
+    kept.log->born = now.log->born;
   }
 
   // Its file disappeared, and its name is that of another log.
@@ -138,11 +169,12 @@ class extending {
     ++made_.missing;
     keep(number);
     manifest_entry& kept = made_.entries.back().entry;
-    const std::string name = kept.name;
-    for (std::size_t i = 1; !names_.insert(kept.name).second; ++i) kept.name = name + ".~" + std::to_string(i) + "~";
+    kept.is_retired = true;
+    set_free_name(kept);
   }
 
   void add(manifest_entry now, std::size_t& counter) {
+    if (is_too_young_) return;
     ++counter;
     made_.entries.push_back({.entry = std::move(now)});
   }
@@ -167,11 +199,13 @@ class extending {
   const manifest& old_;
   const std::function<entry_progress(std::size_t)>& progress_of_;
   const extension_rules rules_;
-  std::unordered_map<std::string_view, std::size_t> number_of_;
-  std::unordered_set<std::string> names_;        // of the old manifest and the new one
-  std::vector<bool> has_file_;                   // by old number: a file has its log
-  std::vector<bool> is_rotated_out_;             // by old number
+  std::unordered_map<std::string_view, std::size_t> number_of_;  // of entries whose names are those of files
+  std::unordered_map<std::string, std::size_t> place_of_;        // of the files found, from 1 on
+  std::unordered_set<std::string> names_;                        // of the old manifest and the new one
+  std::vector<bool> has_file_;                                   // by old number: a file has its log
+  std::vector<bool> is_rotated_out_;                             // by old number
   std::vector<std::vector<std::size_t>> after_;  // old entries to be placed before the first found one, after it, ...
+  bool is_too_young_ = false;                    // the file that is taken
   manifest_extension made_;
 };
 

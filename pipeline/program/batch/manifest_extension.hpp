@@ -48,10 +48,11 @@ std::vector<entry_progress> progress_after(const manifest_extension& changes,
 /// Compares a manifest with the inputs that are found now. `progress_of`: of an entry of `old`. An entry that was
 /// counted keeps its results if its size, time of modification and fingerprint are the same (with fingerprints of the
 /// whole content: its size and fingerprint). With more bytes, or the same size and the same ends, it is counted again;
-/// otherwise it keeps the results of its
-/// earlier content, as an error. An entry whose log has another
-/// name now (planned_entries::logs) gets this name. If its log disappeared and its name is that of another log, it is
-/// kept as "NAME.~1~", or with another number.
+/// otherwise it keeps the results of its earlier content, as an error. An entry whose log has another name now
+/// (planned_entries::logs) gets this name; it keeps its results if the whole content is known to be the same, or if it
+/// is the same inode with the same time of birth and of modification. If its log disappeared and its name is that of
+/// another log, it is retired: kept as "NAME.~1~", or with another number. A file that is too young keeps what was
+/// counted of its log, and is left out otherwise.
 manifest_extension extend(const manifest& old, const std::function<entry_progress(std::size_t)>& progress_of,
                           planned_entries found, const extension_rules& rules);
 

@@ -23,7 +23,7 @@ struct known_logs {
   /// least the text that the entry had. Nothing: it is new, or it has replaced the content of its name. Each entry has
   /// at most one file.
   std::vector<std::optional<std::size_t>> log_of;
-  /// For each entry: a rotation has given its numbered name to another log, and its own log disappeared.
+  /// For each entry: a rotation has given its name to another log, and its own log disappeared.
   std::vector<bool> is_rotated_out;
 };
 
@@ -31,10 +31,11 @@ struct known_logs {
 /// order:
 ///  - it has the same name, and size, time of modification and fingerprint have not changed;
 ///  - it is the same inode, with the same time of birth, and continues the log (io::log_file::continues);
-///  - it has the same size, time of modification and ends;
+///  - it has the same size, time of modification, fingerprint and ends;
 ///  - its name is that of the entry after a rotation, and it continues the log;
 ///  - it has the same name, which no rotation has given to another log, and continues the log;
-///  - it continues a log of 4 KiB or more that no other file continues.
+///  - it continues a log of 4 KiB or more that no other file continues;
+///  - it is the same inode, with the same time of birth, and has not fewer bytes; no file has the name of the entry.
 /// Opens the files that have changed or are new, and candidates of entries that were not found. Files that cannot be
 /// read have no entry.
 known_logs find_logs(const manifest& old, const std::vector<manifest_entry>& found, const moving_rules& rules);

@@ -113,7 +113,7 @@ planned_entries look_up(const config::options& typed, const own_files& own, cons
                              .earlier = earlier,
                              .knows_logs = !typed.plans_only,
                              .trusts_names = typed.trust_names});
-  const std::size_t young = made.too_young.size();
+  const std::size_t young = made.too_young;
   if (young > 0 && !typed.quiet) {
     complain(number_of(young, "file") + (young == 1 ? " is" : " are") + " left out, because of " +
              typed.where("--min-age"));
@@ -209,6 +209,7 @@ ending write_manifest(const config::options& typed, const io::open_descriptors& 
 // What --new-only has found.
 void print_changes(const config::options& typed, const manifest_extension& changes) {
   for (const extended_entry& each : changes.entries) {
+    if (each.change.empty()) continue;
     complain(printable(each.entry.name) + ": changed without growing after it was counted: " + each.change +
              "; the counts of its earlier content stay; rename it to count it as a new input");
   }
