@@ -323,6 +323,7 @@ class Failures(FolderTest):
         ended = self.tree()
         self.assertEqual(ended.status, 1)
         self.assertIn(f"cannot create the folder {self.out}/sub: ", ended.stderr)
+        self.assertIn(f"{self.out}: 1 output, 1 more was not written; together they would have kept ", ended.stderr)
         self.assert_files({"sub": b"", "b": b"y\n"})
 
 
@@ -462,6 +463,8 @@ class Resume(FolderTest):
         self.assertEqual(ended.status, 1)
         self.assertIn(f"another gpuhist filter writes to {self.out}; wait for its end", ended.stderr)
         self.assert_files({})
+        (self.out / "a").write_bytes(b"of the other run, whose line is not written yet")
+        self.assertIn("another gpuhist filter writes to", self.filtered(path, "--resume").stderr)
 
 
 if __name__ == "__main__":
