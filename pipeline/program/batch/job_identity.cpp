@@ -33,7 +33,7 @@ constexpr std::array names_of_counts = {
 };
 
 // Needed for reading, but not for adding what was read.
-constexpr std::array of_reading = {"zstd-dictionary", "line-limit", "trust-names"};
+constexpr std::array of_reading = {"zstd-dictionary", "line-limit"};
 
 // Options that do not determine counts, of groups with others that do. (A needless one would only lengthen messages.)
 constexpr std::array<std::string_view, 10> other_options = {"files-from",      "null",   "include", "exclude",
@@ -101,7 +101,7 @@ json windows_as_json(const window_shape& from) {
   return {static_cast<unsigned>(unit), pane, window_panes, step_panes, per_input, interleaved, numbered_by_input};
 }
 
-json counts_of(const counting_plan& planned, const config::options& typed) {
+json counts_of(const counting_plan& planned) {
   json made{{"buckets", schemes_as_json(planned.schemes)}, {"classes", classes_as_json(planned.partition)}};
   if (planned.pairs) made["pair-classes"] = classes_as_json(*planned.pairs);
   if (planned.ignore_case) made["ignore-case"] = true;
@@ -109,7 +109,6 @@ json counts_of(const counting_plan& planned, const config::options& typed) {
   if (planned.validates_utf8) made["utf8"] = true;
   if (planned.count_unverified) made["count-unverified"] = true;
   if (planned.skip_damage) made["skip-damage"] = true;
-  if (typed.trust_names) made["trust-names"] = true;
   if (planned.forced_format != nullptr) made["input-format"] = planned.forced_format->name;
   if (planned.strict_names) made["strict-names"] = true;
   if (planned.fail_on_unknown) made["fail-on-unknown"] = true;
@@ -163,7 +162,7 @@ void add_differences(std::string& to, const json& recorded, const json& job, std
 job_identity identity_of(const counting_plan& planned, const config::options& typed, std::string manifest,
                          config::shard_choice shard) {
   job_identity made{
-      .manifest = std::move(manifest), .shard = shard, .counts = counts_of(planned, typed), .given = typed.given};
+      .manifest = std::move(manifest), .shard = shard, .counts = counts_of(planned), .given = typed.given};
   std::erase_if(made.given, [](const auto& each) { return !is_recorded(each.first); });
   return made;
 }
@@ -234,7 +233,7 @@ void refuse_other_job(const std::string& path, std::string_view header, const jo
 void refuse_other_plan(const std::string& path, const job_identity& recorded, const counting_plan& planned) {
   job_identity known = recorded;
   job_identity computed = recorded;
-  computed.counts = counts_of(planned, {});
+  computed.counts = counts_of(planned);
   for (const char* const each : of_reading) {
     known.counts.erase(each);
     computed.counts.erase(each);

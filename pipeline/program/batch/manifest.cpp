@@ -46,9 +46,12 @@ std::string log_hash_from(const json& text) {
   return *std::move(hash);
 }
 
-// `bytes`: the size of the file.
+// `bytes`: the size of the file. Only a longer one has two ends.
 io::log_identity log_from(const json& object, std::uint64_t bytes) {
   const auto tail = object.find("tail");
+  if ((tail != object.end()) != (bytes > io::log_edge_bytes)) {
+    throw std::runtime_error("the hashes of a log are not those of a file of its size");
+  }
   return {.bytes = bytes,
           .is_plain = object.at("plain").get<bool>(),
           .head = log_hash_from(object.at("head")),
@@ -261,7 +264,11 @@ std::string text_of_manifest_file(const std::string& path) {
   return text;
 }
 
-manifest manifest_from(const std::string& text, const std::string& path) {
+manifest manifest_from(const std::string& text, const std::string& path, std::string_view remedy) {
+  const auto fail = [&](std::size_t number, const std::string& cause) {
+    throw std::runtime_error(printable(path) + ":" + std::to_string(number) + ": " + cause + "; " +
+                             std::string(remedy));
+  };
   manifest made;
   made.identity = hash_text(text);
   std::istringstream lines(text);
@@ -280,28 +287,34 @@ manifest manifest_from(const std::string& text, const std::string& path) {
     made.fingerprint = kind_in(header);
     check_entries(made.entries);
   } catch (const json::exception&) {
-    throw std::runtime_error(printable(path) + ":" + std::to_string(number) +
-                             ": not a line of a manifest; make it again with gpuhist batch plan");
+    fail(number, "not a line of a manifest");
   } catch (const std::runtime_error& damage) {
-    throw std::runtime_error(printable(path) + ":" + std::to_string(number) + ": " + damage.what() +
-                             "; make it again with gpuhist batch plan");
+    fail(number, damage.what());
   }
   return made;
 }
 
-manifest read_manifest(const std::string& path) { return manifest_from(text_of_manifest_file(path), path); }
+manifest read_manifest(const std::string& path) {
+  return manifest_from(text_of_manifest_file(path), path,
+                       "restore the file from a copy (shards have the same one); a new manifest would be of another "
+                       "job, so without a copy, count again in another --output-dir");
+}
 
 file_facts facts_in(const manifest_entry& entry) {
   return {.size = entry.size, .modified = entry.modified, .fingerprint = entry.fingerprint};
 }
 
+file_facts size_and_time_in(const struct stat& found) {
+  constexpr std::int64_t nanoseconds = 1'000'000'000;
+  return {.size = static_cast<std::uint64_t>(found.st_size),
+          .modified = (std::int64_t{found.st_mtim.tv_sec} * nanoseconds) + found.st_mtim.tv_nsec,
+          .is_regular = S_ISREG(found.st_mode)};
+}
+
 std::optional<file_facts> size_and_time_of(const std::string& path) {
   struct stat found{};
   if (::stat(path.c_str(), &found) != 0) return std::nullopt;
-  constexpr std::int64_t nanoseconds = 1'000'000'000;
-  return file_facts{.size = static_cast<std::uint64_t>(found.st_size),
-                    .modified = (std::int64_t{found.st_mtim.tv_sec} * nanoseconds) + found.st_mtim.tv_nsec,
-                    .is_regular = S_ISREG(found.st_mode)};
+  return size_and_time_in(found);
 }
 
 bool has_fingerprint(std::uint64_t size, config::fingerprint_kind kind) {

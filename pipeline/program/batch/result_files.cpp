@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <fstream>
 #include <optional>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -21,6 +22,15 @@ namespace gpuhist::pipeline {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* name_of_job = "job";
+
+// What counts mean, without the shard: the results of all divisions are the same.
+std::string hash_of(const job_identity& job) { return hash_text(job.manifest + job.counts.dump()); }
+
+std::string cause_of(const struct stat& found) {
+  return S_ISREG(found.st_mode) ? "exists, and is not a result of this job as it was written" : "is not a regular file";
+}
 
 [[noreturn]] void refuse_foreign(const fs::path& file, const std::string& cause) {
   throw config::usage_error(printable(file.string()) + ": " + cause +
@@ -35,28 +45,67 @@ io::descriptor open_folder_of_results(const fs::path& folder) {
 
 }  // namespace
 
-result_files::result_files(job_folder folder) : folder_(std::move(folder)) {
-  read();
+result_files::result_files(job_folder folder) : folder_(std::move(folder)), recorded_(read(folder_)) {
   for (const char* const each : names_of_results) static_cast<void>(hash_of_existing(each));
 }
 
-// Lines as those of sha256sum.
-void result_files::read() {
-  io::require_regular(folder_.results_file());
-  std::ifstream lines(folder_.results_file());
-  for (std::string hash, name; lines >> hash >> name;) recorded_.push_back({.hash = hash, .name = name});
+void result_files::refuse_files_of_user(const job_folder& folder) {
+  const std::vector<recorded_result> recorded = read(folder);
+  for (const char* const each : names_of_results) {
+    struct stat found{};
+    const fs::path file = folder.path() / each;
+    const bool is_recorded = std::ranges::find(recorded, each, &recorded_result::name) != recorded.end();
+    if (!is_recorded && ::lstat(file.c_str(), &found) == 0) refuse_foreign(file, cause_of(found));
+  }
 }
 
+void result_files::refuse_other_job(const job_identity& job) const {
+  const auto is_other = [hash = hash_of(job)](const recorded_result& each) {
+    return each.name == name_of_job && each.hash != hash;
+  };
+  if (std::ranges::none_of(recorded_, is_other)) return;
+  throw config::usage_error(printable(folder_.path().string()) +
+                            ": has the results of a job with another manifest or other options; they are not "
+                            "replaced: give another --output-dir, or remove them and " +
+                            printable(folder_.results_file().string()));
+}
+
+void result_files::set_job(const job_identity& job) {
+  std::erase_if(recorded_, [](const recorded_result& each) { return each.name == name_of_job; });
+  recorded_.push_back({.hash = hash_of(job), .name = name_of_job});
+}
+
+// Lines as those of sha256sum, with size and time after the name.
+std::vector<result_files::recorded_result> result_files::read(const job_folder& folder) {
+  std::vector<recorded_result> made;
+  io::require_regular(folder.results_file());
+  std::ifstream lines(folder.results_file());
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    recorded_result each;
+    if (!(fields >> each.hash >> each.name)) continue;
+    fields >> each.size >> each.modified;
+    made.push_back(std::move(each));
+  }
+  return made;
+}
+
+// A file is read only if its time is not that of the result: it was copied, or it was changed.
 std::optional<std::string> result_files::hash_of_existing(const std::string& name) const {
   const fs::path file = folder_.path() / name;
   struct stat found{};
   if (::lstat(file.c_str(), &found) != 0) return std::nullopt;
-  if (!S_ISREG(found.st_mode)) refuse_foreign(file, "is not a regular file");
+  if (!S_ISREG(found.st_mode)) refuse_foreign(file, cause_of(found));
+  const file_facts now = size_and_time_in(found);
+  const auto has_state = [&](const recorded_result& each) {
+    return each.name == name && each.size == now.size && each.modified == now.modified;
+  };
+  if (const auto known = std::ranges::find_if(recorded_, has_state); known != recorded_.end()) return known->hash;
   const std::optional<file_facts> facts = facts_of(file.string(), config::fingerprint_kind::full);
   if (!facts) refuse_foreign(file, "cannot be read: " + std::system_category().message(errno));
   const bool is_known = std::ranges::any_of(
       recorded_, [&](const recorded_result& each) { return each.name == name && each.hash == facts->fingerprint; });
-  if (!is_known) refuse_foreign(file, "exists, and is not a result of this job as it was written");
+  if (!is_known) refuse_foreign(file, cause_of(found));
   return facts->fingerprint;
 }
 
@@ -71,9 +120,10 @@ void result_files::write(const std::string& name, const std::function<void(const
       out(piece);
     });
   });
+  const file_facts written = size_and_time_in(to.synchronize_text());
   // of the results of killed runs that did not get their names, nothing is left
   std::erase_if(recorded_, [&](const recorded_result& each) { return each.name == name && each.hash != old; });
-  recorded_.push_back({.hash = hash.text(), .name = name});
+  recorded_.push_back({.hash = hash.text(), .name = name, .size = written.size, .modified = written.modified});
   record();
   static_cast<void>(hash_of_existing(name));
   to.commit();
@@ -82,7 +132,9 @@ void result_files::write(const std::string& name, const std::function<void(const
 void result_files::record() const {
   destination to(folder_.results_file().string(), writing::whole);
   to.write([&](const text_sink& out) {
-    for (const recorded_result& each : recorded_) out(each.hash + "  " + each.name + "\n");
+    for (const auto& [content, name, size, modified] : recorded_) {
+      out(content + "  " + name + "  " + std::to_string(size) + "  " + std::to_string(modified) + "\n");
+    }
   });
   to.commit();
 }
