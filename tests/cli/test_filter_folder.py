@@ -12,7 +12,9 @@ import re
 import shutil
 import signal
 import subprocess
+import unittest
 
+import system_calls
 from support import PATIENCE, CommandTest, Running, file_size_limit, main, noise, run, tar, wait_until, zipped, zstd
 
 DROP = ("--drop-if", "digit > 0.5")
@@ -465,6 +467,17 @@ class Resume(FolderTest):
         self.assert_files({})
         (self.out / "a").write_bytes(b"of the other run, whose line is not written yet")
         self.assertIn("another gpuhist filter writes to", self.filtered(path, "--resume").stderr)
+
+    @unittest.skipUnless(system_calls.can_be_recorded(), "strace is missing, or is not allowed to trace")
+    def test_a_run_that_continues_opens_each_complete_input_once(self):
+        self.write("a", b"x\n")
+        self.write("b", b"y\n")
+        arguments = ("filter", *DROP, "--output-dir", "out", "--resume", "in/a", "in/b")
+        for _ in range(2):
+            status, calls = system_calls.recorded(*arguments, cwd=self.folder, trace=self.folder / "trace")
+            self.assertEqual(status, 0)
+        opened = [path for each in calls if each.name.startswith("open") and not each.failed for path in each.paths]
+        self.assertEqual([opened.count(str(self.inputs / name)) for name in "ab"], [1, 1])
 
 
 if __name__ == "__main__":

@@ -12,10 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <limits>
-#include <sstream>
 #include <stdexcept>
 #include <system_error>
 #include <unordered_set>
@@ -271,11 +271,15 @@ manifest manifest_from(const std::string& text, const std::string& path, std::st
   };
   manifest made;
   made.identity = hash_text(text);
-  std::istringstream lines(text);
+  constexpr std::size_t shortest_line = 32;  // of an entry
+  const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
+  made.entries.reserve(std::min(lines, text.size() / shortest_line));
   json header;
   std::size_t number = 0;
   try {
-    for (std::string line; std::getline(lines, line);) {
+    for (std::string_view rest = text; !rest.empty();) {
+      const std::string_view line = rest.substr(0, rest.find('\n'));
+      rest.remove_prefix(std::min(rest.size(), line.size() + 1));
       if (++number == 1) {
         header = json::parse(line);
       } else {

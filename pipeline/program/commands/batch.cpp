@@ -178,9 +178,8 @@ void check_division(const config::options& typed, const job_division& division) 
   }
 }
 
-job_division divide(const plan& planned, const config::options& typed, const manifest& inputs,
-                    config::shard_choice shard) {
-  job_division made = divide(inputs, shard.count, may_divide(planned));
+job_division divide(const plan& planned, const config::options& typed, manifest inputs, config::shard_choice shard) {
+  job_division made = divide(std::move(inputs), shard.count, may_divide(planned));
   check_division(typed, made);
   return made;
 }
