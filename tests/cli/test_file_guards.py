@@ -258,6 +258,10 @@ class JobFolder(GuardTest):
             self.assertEqual(status, 0)
             read = [path for each in calls if each.name.startswith("open") and "O_RDONLY" in each.text for path in each.paths]
             self.assertEqual([path for path in read if os.path.basename(path) in RESULTS], [])
+        for _ in range(4):
+            self.assertEqual(self.command("batch", "a", "--output-dir", "out").status, 0)
+        recorded = [line.split()[1] for line in (self.folder / "out" / ".gpuhist-batch" / "results").read_text().splitlines()]
+        self.assertLessEqual(max(map(recorded.count, recorded)), 2)  # the result, and one that is about to replace it
 
     def test_a_match_that_is_a_file_of_the_job_is_reported(self):
         self.file("a", b"text\n")

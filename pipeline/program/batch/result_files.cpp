@@ -46,7 +46,7 @@ io::descriptor open_folder_of_results(const fs::path& folder) {
 }  // namespace
 
 result_files::result_files(job_folder folder) : folder_(std::move(folder)), recorded_(read(folder_)) {
-  for (const char* const each : names_of_results) static_cast<void>(hash_of_existing(each));
+  for (const char* const each : names_of_results) static_cast<void>(existing(each));
 }
 
 void result_files::refuse_files_of_user(const job_folder& folder) {
@@ -91,7 +91,7 @@ std::vector<result_files::recorded_result> result_files::read(const job_folder& 
 }
 
 // A file is read only if its time is not that of the result: it was copied, or it was changed.
-std::optional<std::string> result_files::hash_of_existing(const std::string& name) const {
+std::optional<result_files::recorded_result> result_files::existing(const std::string& name) const {
   const fs::path file = folder_.path() / name;
   struct stat found{};
   if (::lstat(file.c_str(), &found) != 0) return std::nullopt;
@@ -100,18 +100,18 @@ std::optional<std::string> result_files::hash_of_existing(const std::string& nam
   const auto has_state = [&](const recorded_result& each) {
     return each.name == name && each.size == now.size && each.modified == now.modified;
   };
-  if (const auto known = std::ranges::find_if(recorded_, has_state); known != recorded_.end()) return known->hash;
+  if (const auto known = std::ranges::find_if(recorded_, has_state); known != recorded_.end()) return *known;
   const std::optional<file_facts> facts = facts_of(file.string(), config::fingerprint_kind::full);
   if (!facts) refuse_foreign(file, "cannot be read: " + std::system_category().message(errno));
   const bool is_known = std::ranges::any_of(
       recorded_, [&](const recorded_result& each) { return each.name == name && each.hash == facts->fingerprint; });
   if (!is_known) refuse_foreign(file, cause_of(found));
-  return facts->fingerprint;
+  return recorded_result{.hash = facts->fingerprint, .name = name, .size = facts->size, .modified = facts->modified};
 }
 
 void result_files::write(const std::string& name, const std::function<void(const text_sink&)>& pieces) {
   const fs::path file = folder_.path() / name;
-  const std::optional<std::string> old = hash_of_existing(name);
+  const std::optional<recorded_result> old = existing(name);
   destination to(open_folder_of_results(folder_.path()), file, old ? writing::whole : writing::once);
   running_hash hash;
   to.write([&](const text_sink& out) {
@@ -122,10 +122,11 @@ void result_files::write(const std::string& name, const std::function<void(const
   });
   const file_facts written = size_and_time_in(to.synchronize_text());
   // of the results of killed runs that did not get their names, nothing is left
-  std::erase_if(recorded_, [&](const recorded_result& each) { return each.name == name && each.hash != old; });
+  std::erase_if(recorded_, [&](const recorded_result& each) { return each.name == name; });
+  if (old) recorded_.push_back(*old);
   recorded_.push_back({.hash = hash.text(), .name = name, .size = written.size, .modified = written.modified});
   record();
-  static_cast<void>(hash_of_existing(name));
+  static_cast<void>(existing(name));
   to.commit();
 }
 

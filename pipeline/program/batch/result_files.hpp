@@ -50,7 +50,8 @@ class result_files {
   };
 
   static std::vector<recorded_result> read(const job_folder& folder);
-  [[nodiscard]] std::optional<std::string> hash_of_existing(const std::string& name) const;
+  // What is known of the file of that name; nothing: there is none.
+  [[nodiscard]] std::optional<recorded_result> existing(const std::string& name) const;
   void record() const;
 
   job_folder folder_;
