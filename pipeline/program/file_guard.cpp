@@ -19,11 +19,6 @@
 namespace gpuhist::pipeline {
 namespace {
 
-struct named_file {
-  std::string option;  // and its value, in messages
-  std::string path;
-};
-
 class named_files {
  public:
   explicit named_files(const config::options& typed) : typed_(typed) {}
@@ -42,20 +37,8 @@ class named_files {
   const config::options& typed_;
 };
 
-std::vector<named_file> read_files(const config::options& typed) {
-  named_files made(typed);
-  made.add("--config", typed.config);
-  if (!typed.job.empty()) made.all.push_back({.option = "the job file " + printable(typed.job), .path = typed.job});
-  if (typed.baseline && std::holds_alternative<std::string>(*typed.baseline)) {
-    made.add("--baseline", std::get<std::string>(*typed.baseline));
-  }
-  made.add("--zstd-dictionary", typed.zstd_dictionary);
-  made.add("--manifest", typed.manifest);
-  if (typed.output_dir) made.add("--files-from", typed.files_from);  // --output is compared when the list is looked up
-  return made.all;
-}
-
-// The files in the folder of outputs whose names are known.
+// The files in the folder of outputs whose names are known. (Other outputs of a filter are compared when they are
+// planned.)
 std::vector<named_file> files_of_folder(const config::options& typed, const std::filesystem::path& folder) {
   std::vector<named_file> made;
   const auto add = [&](const char* name) {
@@ -92,6 +75,19 @@ std::optional<struct stat> regular_file(const std::string& path) {
 }
 
 }  // namespace
+
+std::vector<named_file> read_files(const config::options& typed) {
+  named_files made(typed);
+  made.add("--config", typed.config);
+  if (!typed.job.empty()) made.all.push_back({.option = "the job file " + printable(typed.job), .path = typed.job});
+  if (typed.baseline && std::holds_alternative<std::string>(*typed.baseline)) {
+    made.add("--baseline", std::get<std::string>(*typed.baseline));
+  }
+  made.add("--zstd-dictionary", typed.zstd_dictionary);
+  made.add("--manifest", typed.manifest);
+  if (typed.output_dir) made.add("--files-from", typed.files_from);  // --output is compared when the list is looked up
+  return made.all;
+}
 
 void refuse_to_write_what_is_read(const config::options& typed) {
   for (const std::optional<std::string>& each : {typed.manifest, typed.resumed_file}) {

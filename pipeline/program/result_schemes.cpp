@@ -5,6 +5,7 @@
 #include "io/descriptor.hpp"
 #include "pipeline/report/formats/document_reader.hpp"
 #include "pipeline/report/formats/report.hpp"
+#include "pipeline/report/formats/report_json_parts.hpp"
 #include "pipeline/report/formats/result_document.hpp"
 
 #include <fcntl.h>
@@ -33,6 +34,9 @@ std::optional<scheme_names> schemes_of_document(const std::string& path, const j
     if (!counts.is_object()) return std::nullopt;
     for (const auto& each : counts.items()) made.buckets[name].push_back(each.key());
   }
+  if (const auto members = document.find("scheme_members"); members != document.end()) {
+    made.members = members->get<std::map<std::string, std::string>>();
+  }
   return made;
 }
 
@@ -42,11 +46,35 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
-bool are_equal(const scheme_names& a, const scheme_names& b) {
+// A scheme that has other members in the other result; null: there is none. Older results have no hashes.
+const std::string* other_members(const scheme_names& a, const scheme_names& b) {
+  for (const auto& [name, hash] : a.members) {
+    const auto found = b.members.find(name);
+    if (found != b.members.end() && found->second != hash) return &name;
+  }
+  return nullptr;
+}
+
+bool have_equal_names(const scheme_names& a, const scheme_names& b) {
   return a.buckets == b.buckets && a.ignore_case == b.ignore_case;
 }
 
+bool are_equal(const scheme_names& a, const scheme_names& b) {
+  return have_equal_names(a, b) && other_members(a, b) == nullptr;
+}
+
+bool has_names_of(const scheme_names& result, const config::scheme& scheme) {
+  const auto found = result.buckets.find(scheme.name);
+  return found != result.buckets.end() && std::ranges::is_permutation(found->second, scheme.buckets);
+}
+
 [[noreturn]] void refuse_different(const scheme_names& a, const scheme_names& b, bool have_byte_counts) {
+  if (const std::string* const scheme = other_members(a, b); scheme != nullptr && have_equal_names(a, b)) {
+    throw config::usage_error("the buckets of the scheme " + config::quote(*scheme) + " have other bytes in " +
+                              printable(a.result) + " than in " + printable(b.result) + ", and cannot be added; " +
+                              (have_byte_counts ? "all have byte counts: give the schemes of the sum with --buckets"
+                                                : "count again with the same --buckets, or with --byte-counts"));
+  }
   throw config::usage_error("the results have different schemes, which cannot be added: " + printable(a.result) +
                             " has " + a.text() + ", " + printable(b.result) + " has " + b.text() + "; " +
                             (have_byte_counts ? "all have byte counts: give the schemes of the sum with --buckets"
@@ -109,9 +137,24 @@ shared_schemes common_schemes(const std::vector<scheme_names>& results, const st
       names.push_back(each);
     }
   }
-  return {.schemes = config::make_schemes(names, ignore_case),
-          .have_byte_counts = have_byte_counts && !results.empty(),
-          .ignore_case = ignore_case};
+  shared_schemes made{.schemes = config::make_schemes(names, ignore_case),
+                      .have_byte_counts = have_byte_counts && !results.empty(),
+                      .ignore_case = ignore_case};
+  if (!made.have_byte_counts) refuse_other_members(results, made.schemes);
+  return made;
+}
+
+void refuse_other_members(const std::vector<scheme_names>& results, const std::vector<config::scheme>& schemes) {
+  for (const scheme_names& result : results) {
+    for (const config::scheme& each : schemes) {
+      const auto found = result.members.find(each.name);
+      if (found == result.members.end() || found->second == hash_of_members(each)) continue;
+      if (!has_names_of(result, each)) continue;  // which is reported when the counts are read
+      throw config::usage_error(printable(result.result) + ": the buckets of the scheme " + config::quote(each.name) +
+                                " have other bytes there than in --buckets; give the definition that it was counted "
+                                "with");
+    }
+  }
 }
 
 }  // namespace gpuhist::pipeline

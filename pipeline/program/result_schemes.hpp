@@ -15,6 +15,7 @@ namespace gpuhist::pipeline {
 struct scheme_names {
   std::string result;                                         ///< the name of its file
   std::map<std::string, std::vector<std::string>> buckets{};  ///< of each scheme, in byte order
+  std::map<std::string, std::string> members{};               ///< hash_of_members() of schemes; not in older ones
   bool lists_byte_counts = false;                             ///< --byte-counts
   bool has_byte_counts = false;                               ///< the counts of all byte values can be read
   bool ignore_case = false;
@@ -33,6 +34,10 @@ struct shared_schemes {
   bool have_byte_counts = false;  ///< all results; not if there is none
   bool ignore_case = false;
 };
+
+/// Throws config::usage_error that names the result and the scheme if one of the schemes has the name of another one in
+/// a result. For counts that are read by buckets.
+void refuse_other_members(const std::vector<scheme_names>& results, const std::vector<config::scheme>& schemes);
 
 /// The schemes by which the sum of the results is reported: those in `typed`, or if it is empty those of all results.
 /// Throws config::usage_error that names two results whose schemes differ, or a scheme whose definition is not known.

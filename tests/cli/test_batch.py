@@ -17,6 +17,12 @@ KILLS = int(os.environ.get("TEST_REPEATS", "4" if SANITIZED or SAMPLE else "12")
 RESULTS = ("files.jsonl", "errors.jsonl", "total.json")
 
 
+def with_log(entry, tail, size=3000):
+    """An entry of a manifest whose log is known by these hashes."""
+    hashes = b'"plain":true,"head":"AAAAAAAAAAAAAAAAAAAAAA=="' + b',"tail":"AAAAAAAAAAAAAAAAAAAAAA=="' * tail
+    return entry.replace(b'"size":3000', b'"log":{' + hashes + b'},"size":%d' % size)
+
+
 def run_batch(*arguments, **options):
     return run("batch", "--engine", ENGINE, *arguments, engine=None, **options)
 
@@ -211,6 +217,35 @@ class Manifest(BatchTest):
         lines = {os.path.basename(each["name"]): each for each in map(json.loads, (trusting / "files.jsonl").read_bytes().splitlines())}
         self.assertEqual([lines[name]["complete"] for name in ("touched", "m", "replaced")], [True, True, False])
 
+    def test_trust_names_accepts_what_an_earlier_run_refused_only_because_of_its_time(self):
+        for number in range(3):
+            self.input(f"{number}", text(1_000 + number, number))
+        self.input("m.tar", tar({"m": b"abc"}))
+        to = self.plan(self.inputs)
+        self.batch("--manifest", to, out=self.folder / "undisturbed")
+        for name in ("0", "m.tar"):
+            os.utime(self.inputs / name, ns=(1, 1))
+        (self.inputs / "1").write_bytes(b"another text")
+        for options, shards in (((), ()), (("--where", "bytes > 0", "--each", "line"), ()), ((), ("1/2", "2/2"))):
+            with self.subTest(options=options, shards=shards):
+                shutil.rmtree(self.out, ignore_errors=True)
+                runs = [("--shard", each) for each in shards] or [()]
+                for trusting in ((), ("--trust-names",), ()):  # the last run keeps what was accepted
+                    for each in runs:
+                        run_batch("--manifest", to, *options, *each, *trusting, "--output-dir", self.out)
+                if shards:
+                    self.assertEqual(run("merge", self.out, engine=None).status, 1)
+                found = [json.loads(line) for line in (self.out / "files.jsonl").read_bytes().splitlines()]
+                self.assertEqual({os.path.basename(each["name"]): each["complete"] for each in found}, {"0": True, "1": False, "2": True, "m": True})
+                total = json.loads((self.out / "total.json").read_bytes())
+                self.assertEqual((total["bytes"], total["input_count"], total["complete"]), (1_000 + 1_002 + 3, 4, False))
+        (self.inputs / "1").write_bytes(text(1_001, 1))
+        shutil.rmtree(self.out)
+        os.utime(self.inputs / "1", ns=(1, 1))
+        self.batch("--manifest", to, status=1)
+        self.batch("--manifest", to, "--trust-names")
+        self.assertEqual(self.results(), self.results(self.folder / "undisturbed"))
+
     def test_files_that_changed_lately_are_left_out(self):
         old, new = self.input("old", b"old"), self.input("new", b"new")
         os.utime(old, (time.time() - 3600,) * 2)
@@ -226,6 +261,18 @@ class Manifest(BatchTest):
         for content in (b"", b"{}\n", to.read_bytes()[:-5], to.read_bytes() * 2, b"text\n"):
             to.write_bytes(content)
             self.assertIn("manifest.jsonl", self.batch("--manifest", to, status=1).stderr)
+
+    def test_the_remedy_of_a_damaged_manifest_fits_its_place(self):
+        self.input("a", b"abc")
+        self.batch(self.inputs)
+        kept = self.out / ".gpuhist-batch" / "manifest.jsonl"
+        for content in (b"", kept.read_bytes()[:-5]):
+            kept.write_bytes(content)
+            ended = self.batch(self.inputs, status=1)
+            self.assertIn("manifest.jsonl:", ended.stderr)
+            self.assertIn("restore the file from a copy", ended.stderr)
+            self.assertNotIn("gpuhist batch plan", ended.stderr)
+        self.assertIn("make it again with gpuhist batch plan", self.batch("--manifest", kept, out=self.folder / "other", status=1).stderr)
 
     def test_a_manifest_that_contradicts_itself_is_refused(self):
         self.input("a", text(3_000))
@@ -247,6 +294,9 @@ class Manifest(BatchTest):
             ((a.replace(splits, b'"splits":[[3000,0,3000]]'), b), "contradict each other"),
             ((a.replace(b'"raw"', b'"zstd"'), b), "contradict each other"),
             ((a.replace(b'"raw"', b'"gzip"'), b), "cannot be divided"),
+            ((with_log(a, tail=True), b), "the hashes of a log are not those of a file of its size"),
+            ((with_log(a, tail=True, size=4096), b), "the hashes of a log are not those of a file of its size"),
+            ((with_log(a, tail=False, size=4097), b), "the hashes of a log are not those of a file of its size"),
             ((a, b'{"name":"' + b"x" * (17 << 20)), "more than 16 MiB"),
         ):
             with self.subTest(cause=cause):
@@ -470,6 +520,27 @@ class Shards(BatchTest):
         parts = [int(each.split(b"\n")[0].split(b", ")[1].split()[0].replace(b",", b"")) for each in plans]
         self.assertEqual(sum(parts), whole)
         self.assertLess(max(parts), whole * 0.75)
+
+    def test_a_merge_excludes_others_but_not_shards_and_the_results_stay_whole(self):
+        for number in (1, 2, 3):
+            self.shard(number, 3)
+        self.merge(self.out)
+        state = self.out / ".gpuhist-batch"
+        with (state / "lock").open("r+b") as lock, (state / "1-of-3" / "lock").open("r+b") as of_shard:
+            for each in (of_shard, lock):
+                fcntl.fcntl(each, 37, struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))  # F_OFD_SETLK
+            self.assertIn("another run writes to this folder: process ", self.merge(self.out).stderr)
+            lock.close()
+            self.merge(self.out)
+        for _ in range(5):
+            for each in self.out.glob("*.json*"):
+                each.unlink()
+            (state / "results").unlink()
+            merges = [subprocess.Popen([GPUHIST, "merge", self.out], stderr=subprocess.PIPE) for _ in range(4)]
+            messages = [each.communicate(timeout=PATIENCE)[1].decode() for each in merges]
+            self.assertEqual([each for each in messages if "File exists" in each or "is not a result" in each], [])
+            self.merge(self.out)
+            self.assertEqual(self.results(), self.results(self.undisturbed))
 
     def test_missing_double_and_foreign_parts_are_listed(self):
         for number in (1, 2, 4):

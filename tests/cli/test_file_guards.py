@@ -5,7 +5,9 @@ import json
 import os
 import resource
 import shutil
+import unittest
 
+import system_calls
 from support import CommandTest, Running, main, run, text, wait_until
 
 DROP = ("--drop-if", "digit > 0.5")
@@ -33,7 +35,7 @@ FILES = {
 }  # fmt: skip
 FOLDERS = {
     "batch": (("batch", "in"), ("config", "baseline", "dictionary", "manifest", "list", "job", "input"), RESULTS),
-    "filter": (("filter", *DROP, "in"), ("config", "baseline", "dictionary", "list"), (".gpuhist-filter.jsonl",)),
+    "filter": (("filter", *DROP, "in", "--force"), ("config", "baseline", "dictionary", "list"), (".gpuhist-filter.jsonl", "in")),
 }
 
 
@@ -76,6 +78,8 @@ class GuardTest(CommandTest):
             return [each for each in command if each != "in"] + [path]
         if kind == "input":
             return [path if each == "in" else each for each in command]
+        if kind == "list" and command[0] == "filter":
+            command = [each for each in command if each != "in"]  # the list has it
         extra = ("--measures", "jsd") if kind == "baseline" and command[0] != "filter" else ()
         return [*command, *READS[kind], path, *extra]
 
@@ -219,6 +223,56 @@ class JobFolder(GuardTest):
         (self.folder / "out" / "job.json").unlink()
         for _ in range(2):
             self.assertEqual(self.command("merge", "out").status, 0)
+
+
+    def test_results_of_another_job_are_not_replaced(self):
+        self.file("a", b"text\n")
+        self.file("b", b"another text\n")
+        for name in ("a", "b"):
+            self.assertEqual(self.command("batch", "plan", name, "-o", f"{name}.jsonl").status, 0)
+            self.assertEqual(self.command("batch", "--manifest", f"{name}.jsonl", "--shard", "1/1", "--output-dir", f"parts-{name}").status, 0)
+        self.assertEqual(self.command("batch", "--manifest", "a.jsonl", "--shard", "1/1", "--output-dir", "letters", "-b", "letters").status, 0)
+        self.assertEqual(self.command("merge", "parts-b", "--output-dir", "merged").status, 0)
+        self.assertEqual(self.command("batch", "b", "--output-dir", "job").status, 0)
+        self.assertEqual(self.command("batch", "b", "--output-dir", "stopped", "--max-errors", "0").status, 0)
+        for each in (*RESULTS, ".gpuhist-batch/results"):
+            (self.folder / "stopped" / each).unlink(missing_ok=True)  # a job whose results are not written yet
+        for out in ("merged", "job", "stopped", "parts-b"):
+            for command in (("merge", "parts-a", "--output-dir", out), ("merge", "letters", "--output-dir", out),
+                            *([("batch", "a", "--output-dir", out)] if out == "merged" else ())):  # fmt: skip
+                with self.subTest(out=out, command=command):
+                    before = {name: content for name, content in files(self.folder / out).items() if not name.endswith("/lock")}
+                    ended = self.command(*command)
+                    self.assertNotEqual(ended.status, 0, ended)
+                    self.assertRegex(ended.stderr, "another job|a job with another manifest")
+                    after = {name: content for name, content in files(self.folder / out).items() if not name.endswith("/lock")}
+                    self.assertEqual(after, before)
+        for command in (("merge", "parts-b", "--output-dir", "merged"), ("batch", "--manifest", "b.jsonl", "--output-dir", "merged")):
+            self.assertEqual(self.command(*command).status, 0)  # the same job
+            self.assertEqual(self.total(self.folder / "merged")["bytes"], 13)
+
+    @unittest.skipUnless(system_calls.can_be_recorded(), "strace is missing, or is not allowed to trace")
+    def test_a_job_with_nothing_to_do_reads_no_result(self):
+        self.file("a", b"text\n")
+        for _ in range(2):
+            status, calls = system_calls.recorded("batch", "a", "--output-dir", "out", cwd=self.folder, trace=self.folder / "trace")
+            self.assertEqual(status, 0)
+            read = [path for each in calls if each.name.startswith("open") and "O_RDONLY" in each.text for path in each.paths]
+            self.assertEqual([path for path in read if os.path.basename(path) in RESULTS], [])
+        for _ in range(4):
+            self.assertEqual(self.command("batch", "a", "--output-dir", "out").status, 0)
+        recorded = [line.split()[1] for line in (self.folder / "out" / ".gpuhist-batch" / "results").read_text().splitlines()]
+        self.assertLessEqual(max(map(recorded.count, recorded)), 2)  # the result, and one that is about to replace it
+
+    def test_a_match_that_is_a_file_of_the_job_is_reported(self):
+        self.file("a", b"text\n")
+        self.assertEqual(self.command("batch", "a", "--output-dir", "out").status, 0)
+        os.link(self.folder / "out" / "files.jsonl", self.folder / "snap.jsonl")
+        ended = self.command("batch", "snap*", "a", "--output-dir", "out", "--new-only")
+        self.assertEqual(ended.status, 0, ended)
+        self.assertIn('inputs: "snap*" matches snap.jsonl, which is a file of the job or a link to it, and not counted', ended.stderr)
+        ended = self.command("batch", "out/*", "a", "--output-dir", "out", "--new-only")
+        self.assertIn('"out/*" matches out/errors.jsonl and 3 more, which are files of the job', ended.stderr)
 
 
 class SpecialFiles(GuardTest):

@@ -12,7 +12,9 @@ import re
 import shutil
 import signal
 import subprocess
+import unittest
 
+import system_calls
 from support import PATIENCE, CommandTest, Running, file_size_limit, main, noise, run, tar, wait_until, zipped, zstd
 
 DROP = ("--drop-if", "digit > 0.5")
@@ -323,6 +325,7 @@ class Failures(FolderTest):
         ended = self.tree()
         self.assertEqual(ended.status, 1)
         self.assertIn(f"cannot create the folder {self.out}/sub: ", ended.stderr)
+        self.assertIn(f"{self.out}: 1 output, 1 more was not written; together they would have kept ", ended.stderr)
         self.assert_files({"sub": b"", "b": b"y\n"})
 
 
@@ -462,6 +465,19 @@ class Resume(FolderTest):
         self.assertEqual(ended.status, 1)
         self.assertIn(f"another gpuhist filter writes to {self.out}; wait for its end", ended.stderr)
         self.assert_files({})
+        (self.out / "a").write_bytes(b"of the other run, whose line is not written yet")
+        self.assertIn("another gpuhist filter writes to", self.filtered(path, "--resume").stderr)
+
+    @unittest.skipUnless(system_calls.can_be_recorded(), "strace is missing, or is not allowed to trace")
+    def test_a_run_that_continues_opens_each_complete_input_once(self):
+        self.write("a", b"x\n")
+        self.write("b", b"y\n")
+        arguments = ("filter", *DROP, "--output-dir", "out", "--resume", "in/a", "in/b")
+        for _ in range(2):
+            status, calls = system_calls.recorded(*arguments, cwd=self.folder, trace=self.folder / "trace")
+            self.assertEqual(status, 0)
+        opened = [path for each in calls if each.name.startswith("open") and not each.failed for path in each.paths]
+        self.assertEqual([opened.count(str(self.inputs / name)) for name in "ab"], [1, 1])
 
 
 if __name__ == "__main__":

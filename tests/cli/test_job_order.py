@@ -50,7 +50,7 @@ class JobOrder(CommandTest):
         return [(at, *each.paths) for at, each in enumerate(calls) if each.name in APPEARS and self.is_of_job(each.paths[1])]
 
     def test_the_lock_is_taken_before_anything_else_is_written_and_kept_until_the_end(self):
-        for calls in self.each_run("merge"):  # a merge has only whole files that it replaces
+        for calls in self.each_run():
             locked = [at for at, each in enumerate(calls) if each.name == "fcntl" and "F_OFD_SETLK, {l_type=F_WRLCK" in each.text
                       and os.path.basename(each.paths[0]) == "lock"]  # records of runs are appended under a lock of their file
             self.assertEqual(len(locked), 1)

@@ -94,6 +94,36 @@ class Merge(CommandTest):
         self.assertIn('has the scheme "custom", whose definition is not in the result; give it with --buckets', self.merge(first, second, status=2).stderr)
         self.assertEqual(self.merge("--format", "json", "-b", scheme, first, second).stdout, self.whole("-b", scheme))
 
+    def test_buckets_of_one_name_with_other_bytes_are_not_added_or_shown(self):
+        counted, other = ("-b", "x=a-c"), ("-b", "x=a-z")
+        for style in ("json", "jsonl"):
+            first, second = self.count(f"1.{style}", "a", "b", *counted), self.count(f"2.{style}", "c", "d", *other)
+            self.assertIn('the buckets of the scheme "custom" have other bytes in ', self.merge("--format", "json", first, second, *counted, status=2).stderr)
+            ended = self.merge("--format", "json", first, *other, status=2)
+            self.assertIn(f'{first}: the buckets of the scheme "custom" have other bytes there than in --buckets', ended.stderr)
+            self.merge("--format", "json", first, *counted)
+        job = self.job("job", "a", *counted)
+        for arguments in (("merge", "--format", "json"), ("report",)):
+            ended = run(*arguments, job, *other, engine=None)
+            self.assertEqual(ended.status, 2, ended)
+            self.assertIn('total.json: the buckets of the scheme "custom" have other bytes there', ended.stderr)
+            self.assertEqual(run(*arguments, job, *counted, engine=None).status, 0)
+        pairs = self.count("pairs.json", "a", "--pairs", *counted)
+        self.assertEqual(run("report", "--pairs", pairs, *other, engine=None).status, 2)
+
+    def test_byte_counts_are_added_by_any_definition_of_a_scheme(self):
+        first = self.count("1.json", "a", "b", "-b", "x=a-c", "--byte-counts")
+        second = self.count("2.json", "c", "d", "-b", "x=a-z", "--byte-counts")
+        self.assertIn("give the schemes of the sum with --buckets", self.merge("--format", "json", first, second, status=2).stderr)
+        self.assertEqual(self.merge("--format", "json", "-b", "x=d-f", first, second).stdout, self.whole("-b", "x=d-f", "--byte-counts"))
+
+    def test_results_of_earlier_versions_do_not_state_the_bytes_of_buckets(self):
+        first, second = self.count("1.json", "a", "b", "-b", "x=a-c"), self.count("2.json", "c", "d", "-b", "x=a-c")
+        content = json.loads(first.read_bytes())
+        self.assertEqual(list(content.pop("scheme_members")), ["custom"])
+        first.write_text(json.dumps(content))
+        self.assertEqual(self.merge("--format", "json", "-b", "x=a-c", first, second).stdout, self.whole("-b", "x=a-c"))
+
     def test_an_input_in_two_results_is_listed_and_nothing_is_written(self):
         first, second = self.count("1.json", "a", "b"), self.count("2.json", "b", "c", "d")
         to = self.folder / "sum.json"

@@ -177,8 +177,8 @@ void append_record(std::string& to, std::string_view record, std::uint64_t seed)
 
 const char* const plain_manifest =
     R"({"kind":"manifest","schema":"gpuhist.manifest/1","fingerprint":"ends","inputs":3}
-{"kind":"input","name":"a","size":3000,"modified":1,"format":"raw","splits":[[1000,0,1000],[2000,0,2000]]}
-{"kind":"input","name":"b","size":5000,"modified":2,"format":"zstd","splits":[[1000,1,9000],[2000,3,18000]]}
+{"kind":"input","name":"a","size":3000,"modified":1,"log":{"plain":true,"head":"AAAAAAAAAAAAAAAAAAAAAA=="},"format":"raw","splits":[[1000,0,1000],[2000,0,2000]]}
+{"kind":"input","name":"b","size":5000,"modified":2,"log":{"plain":false,"head":"AAAAAAAAAAAAAAAAAAAAAA==","tail":"AAAAAAAAAAAAAAAAAAAAAA==","inode":7,"born":9},"format":"zstd","splits":[[1000,1,9000],[2000,3,18000]]}
 {"kind":"input","name":"c","name_base64":"/w==","error":"gone","error_kind":"unreadable"}
 )";
 
@@ -241,7 +241,7 @@ TEST_CASE("a part is of another job, is damaged, or has counts of the shape of t
   });
 }
 
-TEST_CASE("a manifest is refused, or its inputs have one name each, and their pieces are the whole input") {
+TEST_CASE("a manifest is refused, or its names, logs and pieces are those of files of its sizes") {
   const std::string sample = plain_manifest;
   CHECK(manifest_from(sample, "m").entries.size() == 3);
   repeat(10'000, 3, [&](std::mt19937& random) {
@@ -254,6 +254,11 @@ TEST_CASE("a manifest is refused, or its inputs have one name each, and their pi
     std::set<std::string> names;
     for (const manifest_entry& each : found.entries) names.insert(each.name);
     if (names.size() != found.entries.size()) FAIL("a name is there twice");
+    for (const manifest_entry& each : found.entries) {
+      if (!each.log) continue;
+      const bool has_end = each.size > io::log_edge_bytes;  // which is read at an offset from the end
+      if (each.log->bytes != each.size || has_end == each.log->tail.empty()) FAIL("a log is not one of that size");
+    }
     std::vector<std::uint64_t> ends(found.entries.size());
     const job_division division = divide(found, 1 + random() % 4, true);
     for (std::size_t piece = 0; piece < division.pieces.entries.size(); ++piece) {

@@ -103,7 +103,7 @@ class journal_copy {
     const bool is_member = known->type == job_record::kind::member;
     if (is_member) format_ = known->report.format;
     if (!is_member && ends_entry(known->type)) {
-      is_finished_[known->entry] = true;
+      is_finished_[known->entry] = known->type != job_record::kind::refused;
       mark(*known, entries_[*number]);
     }
     rename(known->report.name, old_.entries[known->entry].name, entries_[*number].entry.name);

@@ -33,7 +33,7 @@ constexpr std::array names_of_counts = {
 };
 
 // Needed for reading, but not for adding what was read.
-constexpr std::array of_reading = {"zstd-dictionary", "line-limit", "trust-names"};
+constexpr std::array of_reading = {"zstd-dictionary", "line-limit"};
 
 // Options that do not determine counts, of groups with others that do. (A needless one would only lengthen messages.)
 constexpr std::array<std::string_view, 10> other_options = {"files-from",      "null",   "include", "exclude",
@@ -170,7 +170,6 @@ job_identity identity_of(const counting_plan& planned, const config::options& ty
                          config::shard_choice shard) {
   job_identity made{
       .manifest = std::move(manifest), .shard = shard, .counts = counts_of(planned), .given = typed.given};
-  if (typed.trust_names) made.counts["trust-names"] = true;
   std::erase_if(made.given, [](const auto& each) { return !is_recorded(each.first); });
   return made;
 }

@@ -86,11 +86,12 @@ job_ledger::job_ledger(std::size_t entries, const gpu::partition& counted, const
 std::optional<job_record> job_ledger::open_record(std::string_view bytes) const {
   job_record known = unpacked_record(bytes, no_text_);
   if (known.entry >= entries_.size()) throw unpack_error("its input is not in the manifest");
-  if (is_finished(known.entry)) return std::nullopt;
+  if (!takes_records(known.entry)) return std::nullopt;
   return known;
 }
 
 void job_ledger::add(const job_record& record) {
+  if (is_refused(record.entry)) reopen(record.entry);
   if (record.type == job_record::kind::prefix) {
     prefixes_[record.entry] = {.at = reports_of_inputs_->spill(record.report),
                                .frames = record.frames,
@@ -98,6 +99,7 @@ void job_ledger::add(const job_record& record) {
                                .text_before = record.text_before};
     return;
   }
+  if (record.type == job_record::kind::refused) return refuse(record);
   if (record.type != job_record::kind::member) return finish(record);
   members_[record.entry].emplace_back(record.member, reports_of_inputs_->spill(record.report));
 }
@@ -106,7 +108,6 @@ void job_ledger::finish(const job_record& record) {
   using enum job_record::kind;
   entry_state& entry = entries_[record.entry];
   bool is_complete = true;
-  if (record.type == refused) members_.erase(record.entry);
   if (record.type != members) {
     entry.at = reports_of_inputs_->spill(record.report);
     entry.has_report = true;
@@ -120,6 +121,23 @@ void job_ledger::finish(const job_record& record) {
   entry.state = is_complete ? progress::complete : progress::failed;
   ++finished_;
   if (!is_complete) ++failed_;
+}
+
+void job_ledger::refuse(const job_record& record) {
+  members_.erase(record.entry);
+  prefixes_.erase(record.entry);
+  entries_[record.entry] = {
+      .at = reports_of_inputs_->spill(record.report), .state = progress::refused, .has_report = true};
+  ++refused_;
+  ++finished_;
+  ++failed_;
+}
+
+void job_ledger::reopen(std::size_t entry) {
+  entries_[entry] = {};
+  --refused_;
+  --finished_;
+  --failed_;
 }
 
 void job_ledger::count(const input_report& report, finished_inputs::location at, bool& is_complete) {
@@ -153,6 +171,7 @@ void job_ledger::for_each_report(std::size_t entry, const std::function<void(con
 
 run_counts job_ledger::counts() const {
   run_counts made = sum_;
+  made.complete = made.complete && refused_ == 0;
   made.inputs = input_reports(reports_of_inputs_, reports_);
   return made;
 }

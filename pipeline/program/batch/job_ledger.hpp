@@ -31,7 +31,7 @@ struct job_record {
     member,   ///< a member of an archive, which counts once the archive is finished
     members,  ///< the end of an archive that its members represent; there is no report
     failed,   ///< the end of an archive that failed: its report, besides the members
-    refused,  ///< an input that differs from the manifest: its report; its members are dropped
+    refused,  ///< an input that differs from the manifest: its report; its members are dropped. A later record counts
     prefix,   ///< the beginning of an input that is not finished; it replaces an earlier one
   };
 
@@ -66,14 +66,22 @@ class job_ledger {
   job_ledger(std::size_t entries, const gpu::partition& counted, const gpu::tally& no_text,
              const spill_folder& spilled_to);
 
-  /// The record with these bytes, to be added; nothing: its entry is finished. Throws unpack_error.
+  /// The record with these bytes, to be added; nothing: its entry takes no more records. Throws unpack_error.
   [[nodiscard]] std::optional<job_record> open_record(std::string_view bytes) const;
 
-  /// Precondition: its entry is not finished.
+  /// Precondition: its entry takes records. A refused entry is reopened.
   void add(const job_record& record);
 
   [[nodiscard]] bool is_finished(std::size_t entry) const { return entries_[entry].state != progress::open; }
-  [[nodiscard]] bool has_failed(std::size_t entry) const { return entries_[entry].state == progress::failed; }
+  [[nodiscard]] bool has_failed(std::size_t entry) const {
+    return entries_[entry].state == progress::failed || is_refused(entry);
+  }
+  [[nodiscard]] bool is_refused(std::size_t entry) const { return entries_[entry].state == progress::refused; }
+  [[nodiscard]] bool takes_records(std::size_t entry) const { return !is_finished(entry) || is_refused(entry); }
+
+  /// The entry is not finished any more. Precondition: it is refused.
+  void reopen(std::size_t entry);
+
   [[nodiscard]] std::size_t finished() const { return finished_; }  ///< entries
   [[nodiscard]] std::size_t failed() const { return failed_; }      ///< of these
 
@@ -87,13 +95,14 @@ class job_ledger {
   void for_each_report(std::size_t entry, const std::function<void(const input_report&)>& use) const;
 
   /// The number of reports of all finished entries.
-  [[nodiscard]] std::size_t reports() const { return reports_; }
+  [[nodiscard]] std::size_t reports() const { return reports_ + refused_; }
 
-  /// The sums of all finished entries, with their reports in the order in which they were added.
+  /// The sums of all finished entries, with their reports in the order in which they were added, without those of
+  /// refused entries, which have no counts.
   [[nodiscard]] run_counts counts() const;
 
  private:
-  enum class progress : std::uint8_t { open, complete, failed };
+  enum class progress : std::uint8_t { open, complete, failed, refused };
   struct entry_state {
     finished_inputs::location at = 0;
     progress state = progress::open;
@@ -108,6 +117,7 @@ class job_ledger {
   };
 
   void finish(const job_record& record);
+  void refuse(const job_record& record);
   void count(const input_report& report, finished_inputs::location at, bool& is_complete);
 
   std::vector<entry_state> entries_;
@@ -117,7 +127,8 @@ class job_ledger {
   std::shared_ptr<finished_inputs> reports_of_inputs_;
   gpu::tally no_text_;
   run_counts sum_;
-  std::size_t reports_ = 0;
+  std::size_t reports_ = 0;  // without those of refused entries
+  std::size_t refused_ = 0;
   std::size_t finished_ = 0;
   std::size_t failed_ = 0;
 };

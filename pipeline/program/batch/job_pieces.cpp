@@ -94,7 +94,7 @@ class shard_filler {
 
 manifest_entry piece_of(const manifest_entry& whole, const share& of) {
   manifest_entry made = whole;
-  made.splits.clear();
+  made.splits = {};
   if (of.end - of.first == whole.splits.size() + 1) return made;
   made.piece.emplace();
   if (of.first > 0) made.piece->begin = whole.splits[of.first - 1];
@@ -122,6 +122,18 @@ std::vector<share> shares_of(const manifest& inputs, unsigned shards, bool may_d
   std::vector<share> made = filler.take();
   std::ranges::sort(
       made, [](const share& a, const share& b) { return std::pair(a.entry, a.first) < std::pair(b.entry, b.first); });
+  return made;
+}
+
+// A job without pieces keeps its entries where they are: there may be many.
+std::vector<manifest_entry> pieces_of(std::vector<manifest_entry> entries, const std::vector<share>& shares) {
+  if (shares.size() == entries.size()) {
+    for (manifest_entry& each : entries) each.splits = {};
+    return entries;
+  }
+  std::vector<manifest_entry> made;
+  made.reserve(shares.size());
+  for (const share& each : shares) made.push_back(piece_of(entries[each.entry], each));
   return made;
 }
 
@@ -172,24 +184,26 @@ bool may_divide(const counting_plan& planned) {
   return !finds_more_than_counts && !planned.max_output;
 }
 
-job_division divide(const manifest& inputs, unsigned shards, bool may_divide) {
+job_division divide(manifest inputs, unsigned shards, bool may_divide) {
   job_division made;
-  made.pieces.identity = inputs.identity;
-  made.pieces.fingerprint = inputs.fingerprint;
   std::vector<share> shares;
   if (shards > 0) {
     shares = shares_of(inputs, shards, may_divide);
   } else {
+    shares.reserve(inputs.entries.size());
     for (std::size_t i = 0; i < inputs.entries.size(); ++i) {
       shares.push_back({.entry = i, .first = 0, .end = inputs.entries[i].splits.size() + 1});
     }
   }
   made.of_shard.resize(std::max(shards, 1U));
+  made.entry_of.reserve(shares.size());
   for (const share& each : shares) {
-    made.of_shard[each.shard].push_back(made.pieces.entries.size());
-    made.pieces.entries.push_back(piece_of(inputs.entries[each.entry], each));
+    made.of_shard[each.shard].push_back(made.entry_of.size());
     made.entry_of.push_back(each.entry);
   }
+  made.pieces = {.entries = pieces_of(std::move(inputs.entries), shares),
+                 .identity = std::move(inputs.identity),
+                 .fingerprint = inputs.fingerprint};
   return made;
 }
 

@@ -30,7 +30,7 @@ bool may_divide(const counting_plan& planned);
 /// Every process computes the same division. Inputs that are not divided: the largest first, each to the shard with the
 /// least bytes so far. Then the others, whose pieces fill the shards. A shard has at most one piece of a file.
 /// `shards`: 0 for a job without shards, whose entries are all whole. `may_divide`: whether files are divided.
-job_division divide(const manifest& inputs, unsigned shards, bool may_divide);
+job_division divide(manifest inputs, unsigned shards, bool may_divide);
 
 /// The report of an input whose pieces have these reports, in their order: that of one run over the whole input.
 /// `pieces`: the entries of the pieces. If a piece was not counted to its end, later ones do not count.

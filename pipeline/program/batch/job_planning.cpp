@@ -11,6 +11,8 @@
 #include "pipeline/program/batch/input_survey.hpp"
 #include "pipeline/program/batch/parallel_work.hpp"
 #include "pipeline/report/formats/report.hpp"
+#include "pipeline/report/formats/text.hpp"
+#include "pipeline/report/output/messages.hpp"
 
 #include <glob.h>
 #include <sys/stat.h>
@@ -19,6 +21,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <stdexcept>
@@ -58,6 +61,22 @@ std::vector<std::string> matches_of(const std::string& pattern) {
 bool is_of_job(const std::string& name, const io::output_files& own) {
   struct stat found{};
   return ::stat(name.c_str(), &found) == 0 && (own.find(found) || own.has_folder(found));
+}
+
+// The matches that are inputs. Those that are files of the job are reported.
+std::vector<std::string> inputs_among_matches(const std::string& pattern, const io::output_files& own, bool is_quiet) {
+  std::vector<std::string> made = matches_of(pattern);
+  const auto of_job =
+      std::ranges::stable_partition(made, [&](const std::string& each) { return !is_of_job(each, own); });
+  if (!of_job.empty() && !is_quiet) {
+    const std::size_t more = of_job.size() - 1;
+    complain("inputs: " + config::quote(pattern) + " matches " + printable(of_job.front()) +
+             (more > 0 ? " and " + grouped(more) + " more" : "") + ", which " +
+             (more > 0 ? "are files of the job or links to them" : "is a file of the job or a link to it") +
+             ", and not counted");
+  }
+  made.erase(of_job.begin(), of_job.end());
+  return made;
 }
 
 std::int64_t nanoseconds_now() {
@@ -218,9 +237,7 @@ config::options options_of_job(const config::options& typed, const io::output_fi
       made.inputs.push_back(each);
       continue;
     }
-    for (std::string& match : matches_of(each)) {
-      if (!is_of_job(match, own)) made.inputs.push_back(std::move(match));
-    }
+    std::ranges::move(inputs_among_matches(each, own, typed.quiet), std::back_inserter(made.inputs));
   }
   if (made.inputs.empty() && !made.files_from) {
     throw config::usage_error(

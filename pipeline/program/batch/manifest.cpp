@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <limits>
-#include <sstream>
 #include <stdexcept>
 #include <system_error>
 #include <unordered_set>
@@ -46,9 +46,12 @@ std::string log_hash_from(const json& text) {
   return *std::move(hash);
 }
 
-// `bytes`: the size of the file.
+// `bytes`: the size of the file. Only a longer one has two ends.
 io::log_identity log_from(const json& object, std::uint64_t bytes) {
   const auto tail = object.find("tail");
+  if ((tail != object.end()) != (bytes > io::log_edge_bytes)) {
+    throw std::runtime_error("the hashes of a log are not those of a file of its size");
+  }
   return {.bytes = bytes,
           .is_plain = object.at("plain").get<bool>(),
           .head = log_hash_from(object.at("head")),
@@ -245,14 +248,22 @@ std::string text_of_manifest_file(const std::string& path) {
   return text;
 }
 
-manifest manifest_from(const std::string& text, const std::string& path) {
+manifest manifest_from(const std::string& text, const std::string& path, std::string_view remedy) {
+  const auto fail = [&](std::size_t number, const std::string& cause) {
+    throw std::runtime_error(printable(path) + ":" + std::to_string(number) + ": " + cause + "; " +
+                             std::string(remedy));
+  };
   manifest made;
   made.identity = hash_text(text);
-  std::istringstream lines(text);
+  constexpr std::size_t shortest_line = 32;  // of an entry
+  const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
+  made.entries.reserve(std::min(lines, text.size() / shortest_line));
   json header;
   std::size_t number = 0;
   try {
-    for (std::string line; std::getline(lines, line);) {
+    for (std::string_view rest = text; !rest.empty();) {
+      const std::string_view line = rest.substr(0, rest.find('\n'));
+      rest.remove_prefix(std::min(rest.size(), line.size() + 1));
       if (++number == 1) {
         header = json::parse(line);
       } else {
@@ -264,28 +275,34 @@ manifest manifest_from(const std::string& text, const std::string& path) {
     made.fingerprint = kind_in(header);
     check_entries(made.entries);
   } catch (const json::exception&) {
-    throw std::runtime_error(printable(path) + ":" + std::to_string(number) +
-                             ": not a line of a manifest; make it again with gpuhist batch plan");
+    fail(number, "not a line of a manifest");
   } catch (const std::runtime_error& damage) {
-    throw std::runtime_error(printable(path) + ":" + std::to_string(number) + ": " + damage.what() +
-                             "; make it again with gpuhist batch plan");
+    fail(number, damage.what());
   }
   return made;
 }
 
-manifest read_manifest(const std::string& path) { return manifest_from(text_of_manifest_file(path), path); }
+manifest read_manifest(const std::string& path) {
+  return manifest_from(text_of_manifest_file(path), path,
+                       "restore the file from a copy (shards have the same one); a new manifest would be of another "
+                       "job, so without a copy, count again in another --output-dir");
+}
 
 file_facts facts_in(const manifest_entry& entry) {
   return {.size = entry.size, .modified = entry.modified, .fingerprint = entry.fingerprint};
 }
 
+file_facts size_and_time_in(const struct stat& found) {
+  constexpr std::int64_t nanoseconds = 1'000'000'000;
+  return {.size = static_cast<std::uint64_t>(found.st_size),
+          .modified = (std::int64_t{found.st_mtim.tv_sec} * nanoseconds) + found.st_mtim.tv_nsec,
+          .is_regular = S_ISREG(found.st_mode)};
+}
+
 std::optional<file_facts> size_and_time_of(const std::string& path) {
   struct stat found{};
   if (::stat(path.c_str(), &found) != 0) return std::nullopt;
-  constexpr std::int64_t nanoseconds = 1'000'000'000;
-  return file_facts{.size = static_cast<std::uint64_t>(found.st_size),
-                    .modified = (std::int64_t{found.st_mtim.tv_sec} * nanoseconds) + found.st_mtim.tv_nsec,
-                    .is_regular = S_ISREG(found.st_mode)};
+  return size_and_time_in(found);
 }
 
 bool has_fingerprint(std::uint64_t size, config::fingerprint_kind kind) {

@@ -7,6 +7,8 @@
 #include "io/zstd/zstd_split_points.hpp"
 #include "pipeline/counts/input_failure.hpp"
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -66,10 +68,12 @@ std::string identity_of_text(const std::string& text);
 /// The text of a file. Throws std::runtime_error if it cannot be read.
 std::string text_of_manifest_file(const std::string& path);
 
-/// The manifest with this text. `path`: for messages. Throws std::runtime_error that names the line.
-manifest manifest_from(const std::string& text, const std::string& path);
+/// The manifest with this text. `path`: for messages. `remedy`: of a damaged one. Throws std::runtime_error that names
+/// the line.
+manifest manifest_from(const std::string& text, const std::string& path,
+                       std::string_view remedy = "make it again with gpuhist batch plan");
 
-/// Reads a manifest. Throws as the two above.
+/// Reads the manifest of a job from its folder. Throws as the two above.
 manifest read_manifest(const std::string& path);
 
 /// What is compared with the manifest after a file was read.
@@ -82,7 +86,10 @@ struct file_facts {
 
 file_facts facts_in(const manifest_entry& entry);
 
-/// Size and time, without a fingerprint. Nothing if it cannot be read; errno is set then.
+/// Size and time, without a fingerprint.
+file_facts size_and_time_in(const struct stat& found);
+
+/// The same of a file. Nothing if it cannot be read; errno is set then.
 std::optional<file_facts> size_and_time_of(const std::string& path);
 
 /// Reads a regular file for the fingerprint: its ends, if it has more than 1 MiB, or all of it, in blocks. Nothing if

@@ -1,11 +1,14 @@
 // The results of a job in its folder. A file of the user that has the name of a result is never replaced: the state has
-// a hash of the content of each result, and only a file with such a content is one.
+// size, time and hash of each result, and only a file with such a content is one. The results of another job are not
+// replaced, either.
 #pragma once
 
 #include "pipeline/program/batch/job_folder.hpp"
+#include "pipeline/program/batch/job_identity.hpp"
 #include "pipeline/report/formats/report.hpp"
 
 #include <array>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -17,11 +20,22 @@ namespace gpuhist::pipeline {
 inline constexpr std::array names_of_results = {"files.jsonl",   "errors.jsonl", "total.json",
                                                 "windows.jsonl", "units.jsonl",  "job.json"};
 
-/// One thread. Precondition of write(): the folders of the job exist.
+/// One thread. Precondition of write(): the folders of the job exist, and its lock is held.
 class result_files {
  public:
-  /// Throws config::usage_error if a file has the name of a result and is none of this job.
+  /// Throws config::usage_error if a file has the name of a result and is none of this folder.
   explicit result_files(job_folder folder);
+
+  /// Throws config::usage_error if a file has the name of a result, and none was written here. Reads no result, and
+  /// needs no lock.
+  static void refuse_files_of_user(const job_folder& folder);
+
+  /// Throws config::usage_error if the results in the folder are of a job with another manifest, or with counts of
+  /// another meaning. Those of earlier versions do not name their job.
+  void refuse_other_job(const job_identity& job) const;
+
+  /// What is written from now on is of this job.
+  void set_job(const job_identity& job);
 
   /// Writes a result under a temporary name, records its hash, and renames it. `name`: one of names_of_results. Throws
   /// destination_error, and config::usage_error if a file of another process has appeared there.
@@ -30,11 +44,14 @@ class result_files {
  private:
   struct recorded_result {
     std::string hash;
-    std::string name;
+    std::string name;  // or "job": the hash is that of the job
+    std::uint64_t size = 0;
+    std::int64_t modified = 0;  // nanoseconds since 1970
   };
 
-  [[nodiscard]] std::optional<std::string> hash_of_existing(const std::string& name) const;
-  void read();
+  static std::vector<recorded_result> read(const job_folder& folder);
+  // What is known of the file of that name; nothing: there is none.
+  [[nodiscard]] std::optional<recorded_result> existing(const std::string& name) const;
   void record() const;
 
   job_folder folder_;

@@ -76,7 +76,6 @@ void unit_ledger::finish(std::uint64_t entry) {
 
 void unit_ledger::refuse(std::uint64_t entry) {
   if (!is_used_ || is_finished_[entry]) return;
-  is_finished_[entry] = true;
   inputs_[entry] = {};
   members_.erase(entry);
 }

@@ -36,7 +36,7 @@ class unit_ledger {
   bool add(std::string_view record, std::uint32_t source = 0);
   void add(const input_units& record, std::uint32_t source = 0);
 
-  /// The input is finished: what was recorded of it counts. Refused: it is dropped.
+  /// The input is finished: what was recorded of it counts. Refused: it is dropped, and what is recorded later counts.
   void finish(std::uint64_t entry);
   void refuse(std::uint64_t entry);
 

@@ -178,9 +178,8 @@ void check_division(const config::options& typed, const job_division& division) 
   }
 }
 
-job_division divide(const plan& planned, const config::options& typed, const manifest& inputs,
-                    config::shard_choice shard) {
-  job_division made = divide(inputs, shard.count, may_divide(planned));
+job_division divide(const plan& planned, const config::options& typed, manifest inputs, config::shard_choice shard) {
+  job_division made = divide(std::move(inputs), shard.count, may_divide(planned));
   check_division(typed, made);
   return made;
 }
@@ -188,6 +187,15 @@ job_division divide(const plan& planned, const config::options& typed, const man
 // The entries of a shard, or all.
 const std::vector<std::size_t>& chosen_of(const job_division& division, config::shard_choice shard) {
   return division.of_shard[shard.count > 0 ? shard.number - 1 : 0];
+}
+
+// Inputs that differed from the manifest only by what --trust-names ignores.
+void reopen_trusted(const manifest& inputs, job_ledger& ledger) {
+  for (std::size_t i = 0; i < inputs.entries.size(); ++i) {
+    if (!ledger.is_refused(i)) continue;
+    const std::optional<file_facts> now = facts_of(inputs.entries[i].name, inputs.fingerprint);
+    if (now && difference(inputs.entries[i], *now, true).empty()) ledger.reopen(i);
+  }
 }
 
 ending write_manifest(const config::options& typed, const io::open_descriptors& open_descriptors) {
@@ -266,10 +274,10 @@ class batch_job {
   // Whatever happens, a later run continues from what this one has recorded.
   ending run() {
     const plan planned = plan_of_run(typed_);
-    if (shard_.count == 0) results_.emplace(folder_);  // a folder with files of the user stays as it is
+    if (shard_.count == 0) result_files::refuse_files_of_user(folder_);  // their folder stays as it is
     folder_.create();
     const job_lock lock(folder_.lock_file(), waiting());
-    if (shard_.count == 0) results_.emplace(folder_);  // those of another run, which had the lock
+    if (shard_.count == 0) results_.emplace(folder_);
     if (shard_.count == 0) settle_extension(folder_);
     const job_division division = divide(planned, typed_, manifest_of_run(planned), shard_);
     const manifest& inputs = division.pieces;
@@ -277,12 +285,14 @@ class batch_job {
     job_ledger ledger(inputs.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
     const job_identity identity = identity_of(planned, typed_, inputs.identity, shard_);
     if (shard_.count > 0) folder_.refuse_other_part(identity);
+    if (results_) results_->set_job(identity);
     unit_ledger units(inputs.entries.size(), planned);
     remove_records_without_lines(folder_, identity, planned);
     job_journal journal(folder_.journal_file(), identity, [&](std::string_view record) {
       if (units.add(record)) return;
       if (const auto known = ledger.open_record(record)) add_record(*known, ledger, units);
     });
+    if (typed_.trust_names) reopen_trusted(inputs, ledger);
     if (!typed_.quiet && ledger.finished() + ledger.begun() > 0) complain(found_text(ledger, chosen.size()));
     header_ = journal.header();
     const kept_stop_signal stop_signal;
@@ -303,6 +313,10 @@ class batch_job {
  private:
   manifest manifest_of_run(const plan& planned) const {
     found_manifest found = find_manifest(typed_, folder_);
+    std::error_code ignored;
+    if (results_ && !fs::exists(folder_.journal_file(), ignored)) {  // a state shows what the results beside it are of
+      results_->refuse_other_job(identity_of(planned, typed_, found.content.identity, shard_));
+    }
     if (!found.new_text.empty()) folder_.keep_manifest(found.new_text);
     if (!typed_.new_only || !found.new_text.empty()) return std::move(found.content);
     extended_job extended =

@@ -9,6 +9,7 @@
 #include "pipeline/library/look_up_inputs.hpp"
 #include "pipeline/library/resolve.hpp"
 #include "pipeline/program/commands/filter_run.hpp"
+#include "pipeline/program/file_guard.hpp"
 #include "pipeline/program/filter/folder_record.hpp"
 #include "pipeline/program/filter/output_folder.hpp"
 #include "pipeline/program/filter/output_names.hpp"
@@ -78,15 +79,14 @@ void refuse_result_as_output(const config::options& typed, const std::vector<pla
   throw config::usage_error(name_of_result(typed) + " is also an output in --output-dir; give another file");
 }
 
-folder_work plan_work(const config::options& typed, const plan& planned, const looked_up_inputs& found,
-                      const earlier_outputs& earlier) {
-  std::vector<planned_output> all = plan_outputs(typed, planned, found);
-  refuse_result_as_output(typed, all);
+folder_work work_of(const config::options& typed, std::vector<planned_output> all, const looked_up_inputs& found,
+                    const earlier_outputs& earlier) {
   return outputs_to_write(*typed.output_dir, std::move(all), found, earlier,
                           {.are_resumed = typed.resume,
                            .are_replaced = typed.force,
                            .may_lack_text = typed.skip_damage,
-                           .named_by = typed.where("--output-dir")});
+                           .named_by = typed.where("--output-dir"),
+                           .read = read_files(typed)});
 }
 
 // The inputs of these outputs, and those with errors.
@@ -101,11 +101,16 @@ looked_up_inputs remaining_inputs(const looked_up_inputs& found, std::vector<pla
   return made;
 }
 
-// "clean: 12 outputs, 3 more were complete; "
-std::string text_of(const config::options& typed, std::size_t written, std::size_t complete) {
-  std::string text = printable(*typed.output_dir) + ": " + number_of(written, "output");
-  if (complete > 0) text += ", " + grouped(complete) + " more " + (complete == 1 ? "was" : "were") + " complete";
-  return text + "; ";
+std::string number_of_more(std::size_t number, const char* state) {
+  return number == 0 ? "" : ", " + grouped(number) + " more " + (number == 1 ? "was " : "were ") + state;
+}
+
+// "clean: 12 outputs, 3 more were complete; ": before what the inputs of this run had.
+std::string text_of(const config::options& typed, const output_folder& outputs, std::size_t complete) {
+  const std::size_t failed = outputs.failures().size();
+  return printable(*typed.output_dir) + ": " + number_of(outputs.written(), "output") +
+         number_of_more(complete, "complete") + number_of_more(failed, "not written") +
+         (failed == 0 ? "; " : "; together they would have ");
 }
 
 // One run over the inputs whose outputs are missing.
@@ -124,11 +129,10 @@ class folder_filter {
     const std::string options = options_of_output(typed_, planned_);
     const looked_up_inputs found = look_up_inputs(planned_);
     const fs::path folder = *typed_.output_dir;
-    folder_work work = plan_work(typed_, planned_, found, read_record(folder, options));
-    const folder_lock lock(folder);
-    // another process may have written before the lock was taken
-    const earlier_outputs earlier = read_record(folder, options);
-    if (!earlier.empty()) work = plan_work(typed_, planned_, found, earlier);
+    std::vector<planned_output> all = plan_outputs(typed_, planned_, found);
+    refuse_result_as_output(typed_, all);
+    const folder_lock lock(folder);  // what is in the folder is looked up when no other process writes to it
+    folder_work work = work_of(typed_, std::move(all), found, read_record(folder, options));
     folder_record record(folder, options);
     const auto remaining = std::make_shared<looked_up_inputs>(remaining_inputs(found, work.outputs));
     planned_.looked_up = remaining;
@@ -149,8 +153,7 @@ class folder_filter {
     try {
       return conclude_filter(
           planned_, finished, printable(*typed_.output_dir), dropped_.get(),
-          [&] { return print_failures(outputs, work); },
-          [&] { return text_of(typed_, outputs.written(), work.complete); });
+          [&] { return print_failures(outputs, work); }, [&] { return text_of(typed_, outputs, work.complete); });
     } catch (...) {
       if (finished.end_at_once) throw unclean_end(std::current_exception());
       throw;

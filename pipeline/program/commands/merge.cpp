@@ -9,9 +9,11 @@
 #include "pipeline/program/batch/job_identity.hpp"
 #include "pipeline/program/batch/job_journal.hpp"
 #include "pipeline/program/batch/job_ledger.hpp"
+#include "pipeline/program/batch/job_lock.hpp"
 #include "pipeline/program/batch/job_outputs.hpp"
 #include "pipeline/program/batch/job_pieces.hpp"
 #include "pipeline/program/batch/job_planning.hpp"
+#include "pipeline/program/batch/manifest.hpp"
 #include "pipeline/program/batch/record_head.hpp"
 #include "pipeline/program/batch/result_files.hpp"
 #include "pipeline/program/batch/unit_ledger.hpp"
@@ -140,6 +142,38 @@ std::vector<job_run_times> runs_of(const std::vector<std::string>& folders, cons
   return all;
 }
 
+// A folder whose job is not divided, or divided in another way, has the same results. `job`: of all shards.
+void refuse_folder_of_other_job(const job_folder& target, job_identity job) {
+  std::error_code ignored;
+  const fs::path state = target.journal_file();
+  if (fs::exists(state, ignored)) {
+    job.shard = {};
+    refuse_other_job(state.string(), header_in(open_part(state).get()), job);
+  } else if (const fs::path file = target.manifest_file(); fs::exists(file, ignored)) {
+    if (identity_of_text(text_of_manifest_file(file.string())) == job.manifest) return;
+    throw std::runtime_error(printable(target.path().string()) +
+                             ": has the manifest of another job than the parts; give another --output-dir");
+  }
+}
+
+// While it exists, no other merge, and no run of a job that is not divided, writes results to the folder. (Shards have
+// locks of their own.)
+struct locked_results {
+  job_lock lock;
+  result_files results;
+};
+
+locked_results lock_results(const job_folder& target, const job_identity& job) {
+  result_files::refuse_files_of_user(target);  // their folder stays as it is
+  target.create();
+  job_lock lock(target.lock_file());
+  refuse_folder_of_other_job(target, job);
+  locked_results made{.lock = std::move(lock), .results = result_files(target)};
+  made.results.refuse_other_job(job);
+  made.results.set_job(job);
+  return made;
+}
+
 // The results of whole inputs, by the entries of the manifest, and of pieces, by those of the division.
 struct merged_ledgers {
   job_ledger& whole;
@@ -174,10 +208,12 @@ void add_part(const job_part& part, std::uint32_t number, const job_division& di
         if (!is_of_shard && !is_sync_record(record)) throw unpack_error("its input is not one of this shard");
         if (to.units.add(record, number)) return;
         job_record known = unpacked_record(record, no_text);
-        if (is_finished(known.entry)) return;
-        if (is_piece(known.entry)) return to.pieces.add(known);
+        if (is_piece(known.entry)) {
+          if (to.pieces.takes_records(known.entry)) to.pieces.add(known);
+          return;
+        }
         known.entry = division.entry_of[known.entry];
-        add_record(known, to.whole, to.units);
+        if (to.whole.takes_records(known.entry)) add_record(known, to.whole, to.units);
       });
   if (std::ranges::all_of(entries, is_finished)) return;
   throw std::runtime_error(printable(part.path.string()) +
@@ -199,9 +235,10 @@ ending merge(const config::options& typed, const io::open_descriptors& open_desc
              (is_wrong ? "; remove the wrong parts" : "; run these shards, or give --partial"));
     return {.exit_status = ending::input_failed};
   }
-  const fs::path folder = typed.output_dir.value_or(typed.inputs.front());
-  result_files to{job_folder(folder)};  // before the parts are added
+  const job_folder target(typed.output_dir.value_or(typed.inputs.front()));
   job_identity job = parts.front().identity;
+  job.shard.number = 0;
+  locked_results to = lock_results(target, job);
   const manifest inputs = manifest_of(typed.inputs, job.manifest);
   const plan planned = plan_of_merge(parts.front());
   job_ledger ledger(inputs.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
@@ -217,12 +254,10 @@ ending merge(const config::options& typed, const io::open_descriptors& open_desc
   }
   join_pieces(division, pieces, ledger);
   const std::vector<job_run_times> runs = runs_of(typed.inputs, parts);
-  job.shard.number = 0;
-  job_folder(folder).create();
-  write_outputs(to, planned, inputs, ledger, recorded,
+  write_outputs(to.results, planned, inputs, ledger, recorded,
                 {.header = header_of(job), .began = began, .missing_shards = missing, .runs = runs});
   if (!typed.quiet) {
-    complain(printable(folder.string()) + ": " + grouped(ledger.finished()) + " of " +
+    complain(printable(target.path().string()) + ": " + grouped(ledger.finished()) + " of " +
              number_of(inputs.entries.size(), "input") + ", " + grouped(ledger.failed()) + " failed");
   }
   const bool is_complete = missing.empty() && ledger.failed() == 0;

@@ -71,6 +71,17 @@ std::unique_ptr<bucket_counts> counts_by_bucket(const config::options& typed,
   return std::make_unique<bucket_counts>(coarsest_partition(schemes), schemes);
 }
 
+// Buckets, and pairs of them, are read by their names.
+void check_members(const config::options& typed, const std::vector<config::scheme>& schemes) {
+  std::vector<scheme_names> found;
+  for (const std::string& each : typed.inputs) {
+    const std::string file = is_job(each) ? job_folder(each).totals_file().string() : each;
+    std::error_code ignored;
+    if (fs::is_regular_file(file, ignored)) std::ranges::move(schemes_in(file), std::back_inserter(found));
+  }
+  refuse_other_members(found, schemes);
+}
+
 result_sum read_results(const config::options& typed, const std::vector<config::scheme>& schemes,
                         const bucket_counts* by_bucket) {
   wanted_counts wanted(typed.ignore_case ? letter_case::ignored : letter_case::exact,
@@ -125,6 +136,7 @@ ending report_results(const config::options& typed, const io::open_descriptors& 
   const bool by_byte =
       chosen.pairs || !measuring.asked.empty() || watched.needs_byte_counts() || listing.needs_byte_counts();
   const std::unique_ptr<bucket_counts> by_bucket = by_byte ? nullptr : counts_by_bucket(chosen, schemes);
+  if (by_bucket || chosen.pairs) check_members(chosen, schemes);
   result_sum sum = read_results(chosen, schemes, by_bucket.get());
   if (sum.results() == 0) return {.exit_status = ending::input_failed};  // the old output stays
   report shown = sum.take();

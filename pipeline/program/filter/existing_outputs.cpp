@@ -7,8 +7,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <cerrno>
+#include <map>
 #include <ranges>
 #include <stdexcept>
 #include <system_error>
@@ -21,13 +21,17 @@ namespace fs = std::filesystem;
 
 using file_identity = std::pair<dev_t, ino_t>;
 
-std::vector<file_identity> identities_of(const looked_up_inputs& found) {
-  std::vector<file_identity> made;
+// The files that are read, and what they are, for messages.
+std::map<file_identity, std::string> read_by(const looked_up_inputs& found, const std::vector<named_file>& others) {
+  std::map<file_identity, std::string> made;
+  struct stat now{};
   for (const listed_input& each : found.inputs) {
-    struct stat now{};
-    if (::stat(each.name.c_str(), &now) == 0) made.emplace_back(now.st_dev, now.st_ino);
+    if (::stat(each.name.c_str(), &now) == 0) made.try_emplace({now.st_dev, now.st_ino}, "is an input");
   }
-  std::ranges::sort(made);
+  for (const named_file& each : others) {
+    if (::stat(each.path.c_str(), &now) == 0)
+      made.try_emplace({now.st_dev, now.st_ino}, "is the same file as " + each.option + ", which is read");
+  }
   return made;
 }
 
@@ -44,7 +48,7 @@ class existing_files {
     struct stat now{};
     if (::lstat(path.c_str(), &now) != 0) return nullptr;  // a link could lead to a file outside the folder
     if (!S_ISREG(now.st_mode)) refuse(path, "is not a regular file; remove it, or give another folder");
-    refuse_input(path, now);
+    refuse_what_is_read(path, now);
     output.replaced = state_of(now);
     if (existing_.are_resumed) return resumed(output, path, now);
     if (!existing_.are_replaced) {
@@ -58,12 +62,11 @@ class existing_files {
     throw config::usage_error(existing_.named_by + ": " + printable(path.string()) + " " + cause);
   }
 
-  // Inputs are looked up only if there is an output.
-  void refuse_input(const fs::path& path, const struct stat& now) {
-    if (identities_.empty()) identities_ = identities_of(found_);
-    if (std::ranges::binary_search(identities_, file_identity(now.st_dev, now.st_ino))) {
-      refuse(path, "would be an output, and is an input; give another folder");
-    }
+  // Files are looked up only if there is an output.
+  void refuse_what_is_read(const fs::path& path, const struct stat& now) {
+    if (read_.empty()) read_ = read_by(found_, existing_.read);
+    const auto found = read_.find({now.st_dev, now.st_ino});
+    if (found != read_.end()) refuse(path, "would be an output, and " + found->second + "; give another folder");
   }
 
   [[nodiscard]] const earlier_output* resumed(const planned_output& output, const fs::path& path,
@@ -99,7 +102,7 @@ class existing_files {
   const looked_up_inputs& found_;
   const earlier_outputs& earlier_;
   const existing_outputs& existing_;
-  std::vector<file_identity> identities_;  // of the inputs, sorted
+  std::map<file_identity, std::string> read_;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 // folder, where no link is followed. Those that did not exist replace nothing.
 #pragma once
 
+#include "pipeline/program/file_guard.hpp"
 #include "pipeline/program/filter/folder_record.hpp"
 #include "pipeline/program/filter/output_names.hpp"
 #include "pipeline/report/units/kept_outlet.hpp"
@@ -27,10 +28,11 @@ namespace gpuhist::pipeline {
 
 /// What is done with files that are in the folder.
 struct existing_outputs {
-  bool are_resumed = false;    ///< complete outputs stay, those of changed inputs are replaced
-  bool are_replaced = false;   ///< other files are replaced, too
-  bool may_lack_text = false;  ///< an output without the damaged text of its input is complete (--skip-damage)
-  std::string named_by;        ///< the option of the folder, in messages
+  bool are_resumed = false;      ///< complete outputs stay, those of changed inputs are replaced
+  bool are_replaced = false;     ///< other files are replaced, too
+  bool may_lack_text = false;    ///< an output without the damaged text of its input is complete (--skip-damage)
+  std::string named_by;          ///< the option of the folder, in messages
+  std::vector<named_file> read;  ///< files that are never replaced, besides the inputs
 };
 
 /// What a run must write, and what earlier runs wrote.
@@ -41,7 +43,7 @@ struct folder_work {
 };
 
 /// The work of a run. The folder need not exist. Reads no input. Throws config::usage_error if a file is in the way, or
-/// is an input.
+/// is one that is read.
 folder_work outputs_to_write(const std::filesystem::path& folder, std::vector<planned_output> all,
                              const looked_up_inputs& found, const earlier_outputs& earlier,
                              const existing_outputs& existing);

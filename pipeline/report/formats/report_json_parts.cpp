@@ -1,5 +1,6 @@
 #include "pipeline/report/formats/report_json_parts.hpp"
 
+#include "config/scheme.hpp"
 #include "pipeline/report/formats/report_measures.hpp"
 #include "pipeline/report/formats/text.hpp"
 #include "pipeline/report/formats/unit_json.hpp"
@@ -12,6 +13,7 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace gpuhist::pipeline {
 namespace {
@@ -157,6 +159,17 @@ void add_notices(member_writer& to, const input_report& input) {
   if (!all.empty()) to.add_json("notices", all);
 }
 
+// Of the schemes that are not built in: a name does not determine their members.
+json members_as_json(const report& content) {
+  const std::vector<std::string_view> built_in = config::scheme_names();
+  json all = json::object();
+  for (const scheme_view& each : content.schemes) {
+    if (std::ranges::find(built_in, each.scheme.name) != built_in.end()) continue;
+    all[each.scheme.name] = hash_of_members(each.scheme);
+  }
+  return all;
+}
+
 json skipped_as_json(const report& content) {
   json all = json::object();
   for (const skipped_names& each : content.skipped) all[std::string(cause_of(each))] = each.count;
@@ -193,6 +206,23 @@ void add_beginning(member_writer& to, std::string_view kind, std::string_view ru
   if (!run.empty()) to.add_text("run", run);
 }
 
+std::string hash_of_members(const config::scheme& of) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  const auto add = [&](std::uint64_t byte) { hash = (hash ^ byte) * 0x100000001b3; };
+  for (const std::string& bucket : of.buckets) {
+    for (const char each : bucket) add(static_cast<unsigned char>(each));
+    add(0);
+  }
+  for (const std::uint16_t bucket : of.bucket_of) {
+    add(bucket & 0xffU);
+    add(bucket >> 8U);
+  }
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (unsigned shift = 64; shift > 0; shift -= 4) text += digits[(hash >> (shift - 4)) & 0xfU];
+  return text;
+}
+
 json measures_as_json(const std::vector<measures::measurement>& measurements) {
   json out = json::object();
   for (const measures::measurement& each : measurements)
@@ -202,6 +232,7 @@ json measures_as_json(const std::vector<measures::measurement>& measurements) {
 
 void add_totals(member_writer& to, const report& content, std::string_view run) {
   add_start(to, content, "result", run);
+  if (const json members = members_as_json(content); !members.empty()) to.add_json("scheme_members", members);
   if (content.unverified.bytes() > 0) add_all_counts(to, "unverified", content, content.unverified);
   if (content.counted_unverified) to.add_flag("counted_unverified", true);
   if (content.units) to.add_json("units", units_as_json(content, *content.units));

@@ -23,6 +23,10 @@ void add_name(member_writer& to, const std::string& name);
 /// Adds the first members of every document: its kind, the schema and, if not empty, the run.
 void add_beginning(member_writer& to, std::string_view kind, std::string_view run);
 
+/// A hash of the buckets of a scheme and their members, 16 hexadecimal digits, as in `scheme_members`: schemes of one
+/// name with other members differ.
+std::string hash_of_members(const config::scheme& of);
+
 /// Adds the members of a result with its totals, without inputs and statistics.
 void add_totals(member_writer& to, const report& content, std::string_view run);
 
