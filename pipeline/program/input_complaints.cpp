@@ -26,7 +26,8 @@ void input_complaints::finish() {
   for (const auto& [kind, number] : notices_) {
     if (number <= most_notices) continue;
     complain("notices of the kind " + std::string(io::name_of(kind)) + " about " + grouped(number - most_notices) +
-             " more inputs are only in the result (--format json)");
+             (number - most_notices == 1 ? " more input is" : " more inputs are") +
+             " only in the result (--format json)");
   }
 }
 
