@@ -2,6 +2,7 @@
 #include "io/format.hpp"
 
 #include "io/archive/volume_name.hpp"
+#include "io/archive/zip_records.hpp"
 #include "io/bzip2/bzip2_decoder.hpp"
 #include "io/bzip2/bzip2_parts.hpp"
 #include "io/compress/compress_decoder.hpp"
@@ -10,6 +11,7 @@
 #include "io/gzip/gzip_decoder.hpp"
 #include "io/gzip/gzip_splitter.hpp"
 #include "io/gzip/zlib_head.hpp"
+#include "io/inner_format.hpp"
 #include "io/input_error.hpp"
 #include "io/lz4/lz4_decoder.hpp"
 #include "io/lz4/lz4_parts.hpp"
@@ -39,7 +41,7 @@ namespace {
 /// `letters`: text may begin with that many of the bytes. The bytes after them may be damaged, so others are accepted
 /// if one of the first bytes_with_control is a control character. An intact stream always has one there: bzip2 the
 /// highest bits of a position in a block (byte 14, at most 6) or the begin of the end mark (0x17); lzip its version (0
-/// or 1).
+/// or 1). If all bytes are letters, this control character is required.
 struct magic_number {
   std::array<std::uint8_t, detection_bytes> bytes{};
   std::array<std::uint8_t, detection_bytes> mask{};
@@ -75,6 +77,13 @@ constexpr magic_number exactly(std::string_view text) {
 constexpr magic_number skippable_magic() {
   magic_number result = exactly({0x50, 0x2A, 0x4D, 0x18});
   result.mask[0] = 0xF0;
+  return result;
+}
+
+/// A word, such as ORC: text may begin with it.
+constexpr magic_number word(std::string_view text) {
+  magic_number result = exactly(text);
+  result.letters = result.length;
   return result;
 }
 
@@ -205,19 +214,17 @@ std::vector<format_row> unknown_formats() {
       row("brotli data", "brotli -dc FILE | gpuhist", {}, {".br"}),
       row("snappy data", "snzip -dc FILE | gpuhist", {exactly({0xFF, 0x06, 0x00, 0x00, 's', 'N', 'a', 'P'})}, {".sz"}),
       row("Hadoop snappy data", "snzip -t hadoop-snappy -dc FILE | gpuhist", {}, {".snappy"}),
-      row("lrzip data", "lrzip -q -d -o - FILE | gpuhist", {exactly("LRZI")}, {".lrz"}),
+      row("lrzip data", "lrzip -q -d -o - FILE | gpuhist", {word("LRZI")}, {".lrz"}),
       row("a rar archive", "unrar p -inul FILE | gpuhist", {exactly({'R', 'a', 'r', '!', 0x1A, 0x07})}, {".rar"}),
       row("an rpm package", "rpm2cpio FILE | gpuhist", {exactly({0xED, 0xAB, 0xEE, 0xDB})}, {}),
-      row("a Debian package", "dpkg-deb --fsys-tarfile FILE | gpuhist", {exactly("!<arch>\ndebian-binary")}, {}),
-      row("Parquet data", "duckdb -csv -c \"FROM 'FILE'\" | gpuhist", {exactly("PAR1")}, {}),
-      row("ORC data", "orc-contents FILE | gpuhist", {exactly("ORC")}, {}),
+      row("a Debian package", "dpkg-deb --fsys-tarfile FILE | gpuhist", {exactly("!<arch>\ndebian-binary   ")}, {}),
+      row("Parquet data", "duckdb -csv -c \"FROM 'FILE'\" | gpuhist", {word("PAR1")}, {}),
+      row("ORC data", "orc-contents FILE | gpuhist", {word("ORC")}, {}),
       row("Arrow data",
           "python3 -c \"import sys, pyarrow.csv, pyarrow.feather as f; "
           "pyarrow.csv.write_csv(f.read_table('FILE'), sys.stdout.buffer)\" | gpuhist",
-          {exactly("ARROW1"), exactly("FEA1")}, {}),
-      row("a systemd journal", "journalctl --file FILE -o cat | gpuhist", {exactly("LPKSHHRH")}, {}),
-      row("the first volume of a split zip archive", "zip -s 0 FILE.zip --out joined.zip; gpuhist joined.zip",
-          {exactly({'P', 'K', 0x07, 0x08, 'P', 'K', 0x03, 0x04})}, {}),
+          {word("ARROW1"), word("FEA1")}, {}),
+      row("a systemd journal", "journalctl --file FILE -o cat | gpuhist", {word("LPKSHHRH")}, {}),
   };
 }
 
@@ -272,8 +279,8 @@ bool has_control(std::span<const std::byte> head) {
 }
 
 bool begins_with(std::span<const std::byte> head, const magic_number& magic) {
-  const bool is_long_enough = head.size() >= magic.length || (magic.letters != 0 && head.size() > magic.letters);
-  if (is_long_enough && agrees_with(head, magic)) return true;
+  const bool is_long_enough = magic.letters == 0 ? head.size() >= magic.length : head.size() > magic.letters;
+  if (is_long_enough && magic.letters < magic.length && agrees_with(head, magic)) return true;
   return head.size() > magic.letters && begins_with_letters(head, magic) && has_control(head);
 }
 
@@ -288,9 +295,7 @@ bool same_letters(std::string_view left, std::string_view right) {
   });
 }
 
-// Some magic numbers of formats that are not read are words, such as ORC.
 bool matches(const format_row& row, std::span<const std::byte> head) {
-  if (row.shown.counted && may_be_text(head)) return false;
   return std::ranges::any_of(row.magics, [head](const magic_number& magic) { return begins_with(head, magic); });
 }
 
@@ -320,7 +325,7 @@ const format* matching_format(const promise& promised, std::span<const std::byte
   for (const format_row& row : table()) {
     if (std::ranges::count(row.suffixes, promised.suffix) == 0) continue;
     if (matches(row, head)) return &row.shown;
-    if (row.magics.empty()) without_magic = &row.shown;
+    if (row.magics.empty() && (row.shown.name != "zlib" || has_zlib_begin(head))) without_magic = &row.shown;
   }
   const bool may_have_no_magic =
       !head.empty() && detect(head).name == "raw" && !may_be_text(head) && detect_archive(head) == archive_kind::none;
@@ -374,7 +379,7 @@ settled_format unknown(const format& found, bool is_promised, const content_rule
   if (rules.strict_names && !is_promised) {
     (void)noted(notice_kind::name_differs, {holds, "", "rename it"}, rules);
   }
-  return counted_as_they_are(holds + ", which gpuhist does not read", "to count its text: " + std::string(found.hint),
+  return counted_as_they_are(holds + " that gpuhist does not read", "to count its text: " + std::string(found.hint),
                              rules);
 }
 
@@ -398,7 +403,7 @@ settled_format differing(const promise& promised, const format& found, std::span
   if (promised.first->shown.counted) {
     return note("does not hold " + std::string(promised.first->shown.name), "its bytes are counted as they are");
   }
-  if (rules.skip_damage) return {promised.first->shown};
+  if (rules.skip_damage && promised.first->shown.readable) return {promised.first->shown};
   throw input_error(named + "does not hold " + std::string(promised.first->shown.name) +
                         " data; to count its bytes as they are, rename it or give " +
                         std::string(rules.option_name("--input-format")) + " raw",
@@ -455,7 +460,24 @@ bool may_be_text(std::span<const std::byte> head) {
   const auto begins_with_mark = [head](const auto& mark) {
     return head.size() >= mark.size() && std::ranges::equal(head.first(mark.size()), mark);
   };
+  head = head.first(std::min(head.size(), text_head_bytes));
   return std::ranges::any_of(marks, begins_with_mark) || std::ranges::none_of(head, is_control);
+}
+
+std::optional<notice> notice_of_inner(std::string_view outer, std::string_view name, std::span<const std::byte> head,
+                                      const content_rules& rules) {
+  if (const promise around = promise_of(name); around.first != nullptr && around.first->shown.name == outer) {
+    name.remove_suffix(around.suffix.size());
+  }
+  const promise promised = promise_of(name);
+  const format* const matching = promised.first == nullptr ? nullptr : matching_format(promised, head);
+  const format& found = matching == nullptr ? detect_all(head) : *matching;
+  if (found.name == "raw") return std::nullopt;
+  const std::string inner = std::string(found.name) + (found.counted ? "" : " data");
+  return counted_as_they_are(
+             "holds " + inner + " within " + std::string(outer) + " data, of which gpuhist decodes one layer",
+             "to count its text, decompress it once and give gpuhist the result", rules)
+      .notice;
 }
 
 settled_format settle_format(std::string_view name, std::span<const std::byte> head, const format* forced,
@@ -466,7 +488,8 @@ settled_format settle_format(std::string_view name, std::span<const std::byte> h
   const format& found = matching == nullptr ? detect_all(head) : *matching;
   const bool is_opaque =
       found.counted || (found.name == "raw" && !may_be_text(head) && detect_archive(head) == archive_kind::none);
-  if (const auto volume = is_opaque ? volume_named(name) : std::nullopt) {
+  const bool may_be_volume = is_opaque || has_magic(head, zip_split_magic);
+  if (const auto volume = may_be_volume ? volume_named(name) : std::nullopt) {
     return counted_as_they_are(volume->cause(), volume->remedy, rules);
   }
   if (found.counted) return unknown(found, promised.first == nullptr || matching != nullptr, rules);

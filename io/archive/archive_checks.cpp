@@ -81,7 +81,7 @@ bool archive_reader::ends_without_mark() {
     fail_archive("ends early, without the mark of a tar archive's end, at " + input_.place_of(position_));
   }
   notice_ = {.kind = notice_kind::no_end_blocks,
-             .text = "has no zero blocks at its end, which the checksum around the archive verifies"};
+             .text = "has no zero blocks at its end; what is around the archive verifies that nothing is missing"};
   return true;
 }
 

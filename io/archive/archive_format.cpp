@@ -2,6 +2,7 @@
 #include "io/archive/archive_format.hpp"
 
 #include "io/archive/tar_headers.hpp"
+#include "io/archive/zip_records.hpp"
 #include "io/format.hpp"
 #include "io/input_error.hpp"
 
@@ -91,13 +92,19 @@ verdict is_tar_without_magic(head_bytes head) {
   return has_tar_checksum(text_of(head.first(block_bytes))) ? verdict::yes : verdict::no;
 }
 
-verdict is_tar(head_bytes head) {
+verdict is_tar_header(head_bytes head) {
   constexpr std::size_t mode_bytes = 8;
   if (!could_be_name(part(head, 0, name_bytes)) || !could_be_octal(part(head, name_bytes, mode_bytes)) ||
       !could_be_octal(part(head, checksum_at, checksum_bytes))) {
     return verdict::no;
   }
   return std::max(begins_with(part(head, magic_at, 8), "ustar"), is_tar_without_magic(head));
+}
+
+// Some devices write a zero block before every member.
+verdict is_tar(head_bytes head) {
+  const head_bytes second = head.subspan(std::min(head.size(), block_bytes));
+  return !head.empty() && is_zero(part(head, 0, block_bytes)) ? is_tar_header(second) : is_tar_header(head);
 }
 
 // ---- cpio: its magic numbers of six digits or two bytes also occur in text, so more fields are checked
@@ -150,8 +157,9 @@ constexpr std::array archive_rows = {
     archive_row{archive_kind::zip, [](head_bytes head) { return begins_with(head, "PK\x03\x04"); }},
     archive_row{archive_kind::zip, [](head_bytes head) { return begins_with(head, "PK\x05\x06"); }},
     archive_row{archive_kind::zip, [](head_bytes head) { return begins_with(head, "PK\x06\x06"); }},  // without members
-    // the marker of an archive that was to be split, and has one part
+    // the markers of an archive that was to be split, and has one part
     archive_row{archive_kind::zip, [](head_bytes head) { return begins_with(head, "PK00PK\x03\x04"); }},
+    archive_row{archive_kind::zip, [](head_bytes head) { return begins_with(head, zip_split_magic); }},
     archive_row{archive_kind::seven_zip, [](head_bytes head) { return begins_with(head, "7z\xBC\xAF\x27\x1C"); }},
     archive_row{archive_kind::cpio, [](head_bytes head) { return is_ascii_cpio(head, "070701", 110, is_hexadecimal); }},
     archive_row{archive_kind::cpio, [](head_bytes head) { return is_ascii_cpio(head, "070702", 110, is_hexadecimal); }},
@@ -170,7 +178,7 @@ bool ends_in(std::string_view name, std::string_view suffix) {
          });
 }
 
-constexpr std::array<archive_promise, 13> suffixes{{{.kind = archive_kind::tar, .suffix = ".tar"},
+constexpr std::array<archive_promise, 14> suffixes{{{.kind = archive_kind::tar, .suffix = ".tar"},
                                                     {.kind = archive_kind::zip, .suffix = ".zip"},
                                                     {.kind = archive_kind::zip, .suffix = ".zipx"},
                                                     {.kind = archive_kind::seven_zip, .suffix = ".7z"},
@@ -180,6 +188,7 @@ constexpr std::array<archive_promise, 13> suffixes{{{.kind = archive_kind::tar, 
                                                     {.kind = archive_kind::tar, .suffix = ".tzst"},
                                                     {.kind = archive_kind::tar, .suffix = ".tbz2"},
                                                     {.kind = archive_kind::tar, .suffix = ".tbz"},
+                                                    {.kind = archive_kind::tar, .suffix = ".tb2"},
                                                     {.kind = archive_kind::tar, .suffix = ".txz"},
                                                     {.kind = archive_kind::tar, .suffix = ".tlz4"},
                                                     {.kind = archive_kind::tar, .suffix = ".tlz"},
@@ -237,7 +246,7 @@ settled_archive settle_archive(std::string_view name, std::span<const std::byte>
   const archive_promise promised = promised_archive(name);
   if (promised.kind == archive_kind::none || promised.kind == found) return {.kind = found};
   if (promised.kind == archive_kind::tar && found == archive_kind::none && head.size() >= block_bytes &&
-      (has_tar_checksum(text_of(head.first(block_bytes))) || is_zero(head))) {
+      (has_tar_checksum(text_of(head.first(block_bytes))) || is_zero(part(head, 0, block_bytes)))) {
     return {.kind = archive_kind::tar};
   }
   const std::string named = "is named " + std::string(promised.suffix) + " but ";
@@ -249,9 +258,11 @@ settled_archive settle_archive(std::string_view name, std::span<const std::byte>
   if (found != archive_kind::none) {
     return note("holds a " + std::string(name_of(found)) + " archive", "it is read as one");
   }
-  const bool is_cut = std::ranges::any_of(archive_rows, [&](const archive_row& row) {
-    return row.kind == promised.kind && row.matches(head) == verdict::perhaps;
-  });
+  // a name, with which a tar archive begins, is no magic number
+  const bool is_cut =
+      promised.kind != archive_kind::tar && std::ranges::any_of(archive_rows, [&](const archive_row& row) {
+        return row.kind == promised.kind && row.matches(head) == verdict::perhaps;
+      });
   if (may_be_text(head) && !is_cut) return note("holds text", "it is counted as text");
   throw input_error(named + "does not hold a " + std::string(name_of(promised.kind)) +
                         " archive; if it is something else, rename it or give " +

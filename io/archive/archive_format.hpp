@@ -14,7 +14,7 @@ namespace gpuhist::io {
 enum class archive_kind { none, tar, zip, seven_zip, cpio };
 
 /// The number of leading bytes that detect_archive() needs; fewer only if the input is shorter.
-inline constexpr std::size_t archive_head_bytes = 512;
+inline constexpr std::size_t archive_head_bytes = 1024;
 
 /// "tar", "zip", "7z", "cpio"; "raw" for none.
 std::string_view name_of(archive_kind kind);

@@ -17,8 +17,7 @@ constexpr std::size_t size_bytes = 12;
 constexpr std::size_t checksum_at = 148;
 constexpr std::size_t checksum_bytes = 8;
 constexpr std::size_t type_at = 156;
-constexpr std::uint64_t max_special_bytes = std::uint64_t{1}
-                                            << 20U;  // this limit and the next one are those of libarchive
+constexpr std::uint64_t max_special_bytes = 999'999;  // this limit and the next one are those of libarchive
 constexpr unsigned max_headers = 32;
 
 constexpr std::string_view pixz_index_magic = "\xA6\x4C\x32\x2E\xD6\x14\xAE\xDB";  // of pixz
@@ -67,7 +66,9 @@ bool has_tar_checksum(std::string_view header) {
 }
 
 void tar_headers::begin(std::uint64_t at) {
+  const bool zeros_precede_members = zeros_precede_members_;
   *this = {};
+  zeros_precede_members_ = zeros_precede_members;
   at_ = header_at_ = at;
 }
 
@@ -93,7 +94,7 @@ bool tar_headers::has_end_mark() const {
   if (has_index()) return true;
   if (phase_ != phase::header || dangling_ || !is_zero(part_)) return false;
   const std::uint64_t zeros = zero_bytes_ + part_.size();
-  return zeros == block_bytes || zeros >= 2 * block_bytes;  // padding may end within a block
+  return (zeros == block_bytes && !zeros_precede_members_) || zeros >= 2 * block_bytes;  // padding may end in a block
 }
 
 bool tar_headers::is_within_header() const {
@@ -138,11 +139,12 @@ void tar_headers::take_block() {
     return;
   }
   header_at_ = at_ - block_bytes;
-  zero_bytes_ = 0;
+  const bool follows_zero_block = std::exchange(zero_bytes_, 0) == block_bytes;
   if (!has_tar_checksum(part_)) {
     phase_ = phase::lost;
     return;
   }
+  zeros_precede_members_ |= follows_zero_block;
   if (!first_header_at_) first_header_at_ = header_at_;
   if (++headers_ > max_headers) return fail("more than 32 headers of one member", header_at_);
   const char type = part_[type_at];
@@ -166,7 +168,7 @@ void tar_headers::take_special(char type) {
   if (type != 'g') dangling_ = header_at_;
   special_bytes_ = size_field().value_or(~std::uint64_t{0});
   if (special_bytes_ > max_special_bytes) {
-    return fail("a pax header, or a long name, of more than 1 MiB, which is the limit", header_at_,
+    return fail("a pax header, or a long name, of more than 999,999 bytes, which is the limit", header_at_,
                 failure_kind::refused);
   }
   expect(phase::special, whole_blocks(special_bytes_));
@@ -199,11 +201,10 @@ void tar_headers::take_member() {
 }
 
 void tar_headers::take_pax_records(std::string_view records) {
-  constexpr std::size_t max_digits = 6;  // libarchive ignores longer records
   while (!records.empty()) {
     const std::size_t digits = std::min(records.find(' '), records.size());
     std::size_t length = 0;
-    if (is_number(records.substr(0, digits)) && digits <= max_digits) {
+    if (is_number(records.substr(0, digits))) {
       std::from_chars(records.data(), records.data() + digits, length);
     }
     const std::string_view line = records.substr(0, length);

@@ -41,7 +41,8 @@ class tar_headers {
   /// Whether the header of a member was found.
   [[nodiscard]] bool has_member() const { return phase_ == phase::member; }
 
-  /// Whether the archive may end here: there are zero blocks, and no special header before them lacks its member.
+  /// Whether the archive may end here: there are zero blocks, and no special header before them lacks its member. A
+  /// single zero block is no end in an archive in which one precedes a header.
   [[nodiscard]] bool has_end_mark() const;
 
   /// Whether the end is followed by the index that pixz appends to an archive.
@@ -82,6 +83,8 @@ class tar_headers {
   std::uint64_t remaining_ = 512;  // missing bytes of the current part
   std::string part_;
   std::optional<error> error_;
+
+  bool zeros_precede_members_ = false;  // a single zero block was followed by a header
 
   // Since begin():
   std::uint64_t header_at_ = 0;

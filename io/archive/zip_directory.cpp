@@ -1,6 +1,7 @@
 #include "io/archive/zip_directory.hpp"
 
 #include "io/archive/zip_records.hpp"
+#include "io/input_error.hpp"
 #include "io/size_text.hpp"
 
 #include <algorithm>
@@ -138,10 +139,9 @@ void zip_check::compare_entry(const zip_entry& entry, const zip_walked& found) c
   }
   if (found.type != zip_walked::kind::text) return;
   if (is_link) {
-    records_.fail(
-        "a symbolic link was counted as a file; its kind is in the directory, which follows it: give the archive as a "
-        "file of its own",
-        entry.header_at);
+    throw input_error("a symbolic link was counted as a file, at " + input_.place_of(entry.header_at) +
+                          "; its kind is in the directory, which follows it: give the archive as a file of its own",
+                      0, failure_kind::refused);
   }
   const bool is_file = entry.type == 0 || entry.type == type_of_files || entry.type == type_of_fifos;
   if (!is_file && entry.bytes > 0) {

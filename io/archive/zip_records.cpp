@@ -233,4 +233,10 @@ bool ends_split_zip(byte_reader& file) {
   return zip_number(end, 4, 2) != 0;  // the number of this file, from 0
 }
 
+bool begins_split_zip(byte_reader& file) {
+  if (!file.seekable_bytes()) return false;
+  std::array<std::byte, zip_split_magic.size()> head{};
+  return io::read_at(file, 0, head) == head.size() && has_magic(head, zip_split_magic);
+}
+
 }  // namespace gpuhist::io

@@ -18,6 +18,7 @@ inline constexpr std::string_view zip_local_magic = "PK\x03\x04";
 inline constexpr std::string_view zip_entry_magic = "PK\x01\x02";
 inline constexpr std::string_view zip_end_magic = "PK\x05\x06";
 inline constexpr std::string_view zip64_end_magic = "PK\x06\x06";
+inline constexpr std::string_view zip_split_magic = "PK\x07\x08PK\x03\x04";  ///< of an archive that was to be split
 inline constexpr std::size_t zip_local_bytes = 30;     ///< of a local header, without name and extra fields
 inline constexpr std::uint64_t in_zip64 = 0xFFFFFFFF;  ///< the value of this 32-bit field is in an extra field
 
@@ -31,6 +32,9 @@ std::uint64_t zip_name_hash(std::span<const std::byte> name);
 
 /// Whether a file that can seek ends with the end record of an archive in several files.
 bool ends_split_zip(byte_reader& file);
+
+/// Whether a file that can seek begins with the marker of an archive that was to be split.
+bool begins_split_zip(byte_reader& file);
 
 /// An entry of the directory.
 struct zip_entry {

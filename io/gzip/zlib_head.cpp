@@ -11,6 +11,26 @@
 namespace gpuhist::io {
 namespace {
 
+// How the first bytes decode, after a valid header.
+zlib_verdict decoded(std::span<const std::byte> head, std::size_t enough) {
+  const auto state = std::make_unique<inflate_state>();
+  ::isal_inflate_init(state.get());
+  state->crc_flag = ISAL_ZLIB;
+  std::array<std::uint8_t, std::size_t{16} << 10U> text{};
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): ISA-L does not write through it
+  state->next_in = const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(head.data()));
+  state->avail_in = static_cast<std::uint32_t>(head.size());
+  do {
+    state->next_out = text.data();
+    state->avail_out = text.size();
+    const int code = ::isal_inflate(state.get());
+    if (code == ISAL_NEED_DICT) return zlib_verdict::yes;
+    if (code != ISAL_DECOMP_OK && code != ISAL_END_INPUT) return zlib_verdict::no;
+    if (state->block_state == ISAL_BLOCK_FINISH) return zlib_verdict::yes;
+  } while (state->avail_out == 0);
+  return head.size() >= enough ? zlib_verdict::yes : zlib_verdict::perhaps;
+}
+
 // The header states: deflate, a window of 32 KiB, no dictionary; it is a multiple of 31.
 bool could_begin(std::span<const std::byte> head) {
   constexpr std::byte method{0x78};
@@ -23,22 +43,17 @@ bool could_begin(std::span<const std::byte> head) {
 }  // namespace
 
 zlib_verdict looks_like_zlib(std::span<const std::byte> head, std::size_t enough) {
-  if (!could_begin(head)) return zlib_verdict::no;
-  const auto state = std::make_unique<inflate_state>();
-  ::isal_inflate_init(state.get());
-  state->crc_flag = ISAL_ZLIB;
-  std::array<std::uint8_t, std::size_t{16} << 10U> text{};
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): ISA-L does not write through it
-  state->next_in = const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(head.data()));
-  state->avail_in = static_cast<std::uint32_t>(head.size());
-  do {
-    state->next_out = text.data();
-    state->avail_out = text.size();
-    const int code = ::isal_inflate(state.get());
-    if (code != ISAL_DECOMP_OK && code != ISAL_END_INPUT) return zlib_verdict::no;
-    if (state->block_state == ISAL_BLOCK_FINISH) return zlib_verdict::yes;
-  } while (state->avail_out == 0);
-  return head.size() >= enough ? zlib_verdict::yes : zlib_verdict::perhaps;
+  return could_begin(head) ? decoded(head, enough) : zlib_verdict::no;
+}
+
+bool has_zlib_begin(std::span<const std::byte> head) {
+  constexpr unsigned method_mask = 0x0F;
+  constexpr unsigned deflate = 8;
+  if (head.size() < 2) return false;
+  const auto method = std::to_integer<unsigned>(head[0]);
+  const bool is_valid =
+      (method & method_mask) == deflate && (method << 8U | std::to_integer<unsigned>(head[1])) % 31 == 0;
+  return is_valid && decoded(head, head.size()) != zlib_verdict::no;
 }
 
 }  // namespace gpuhist::io

@@ -16,4 +16,8 @@ enum class zlib_verdict {
 /// `enough`: the number of bytes that must decode for `yes`. Fewer bytes suffice if they are a whole stream.
 zlib_verdict looks_like_zlib(std::span<const std::byte> head, std::size_t enough);
 
+/// Whether a zlib stream may begin so, for an input that its name says is one: any header is admitted, also one of a
+/// smaller window or with a dictionary, and what follows decodes.
+bool has_zlib_begin(std::span<const std::byte> head);
+
 }  // namespace gpuhist::io

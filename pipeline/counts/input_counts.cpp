@@ -19,7 +19,7 @@ input_failure not_counted(std::uint64_t offset, const std::string& cause) {
 std::string skipped_text(const lost_range& lost, std::uint64_t end) {
   return lost.cause + "; skipped from compressed offset " + std::to_string(lost.compressed_begin) +
          (lost.compressed_end < end ? "; decoding resumed at compressed offset " + std::to_string(lost.compressed_end)
-                                    : " to the end of the input; no later data could be decoded");
+                                    : " to the end of the input; no later frame was found");
 }
 
 input_failure failure_of(const lost_range& lost) { return {.kind = lost.kind, .text = lost.cause}; }

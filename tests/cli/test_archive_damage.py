@@ -30,6 +30,7 @@ ONE = {"a.log": FILES["a.log"]}
 CONTENT = "text of a member"
 KIND = "kind of a member, which is then listed as skipped"
 PAX = "record of a pax header"
+NAME = "name of the first member of a tar, in which the archive ends: text"
 LENGTH = "length of a cpio member, by zeros of its padding"
 
 
@@ -268,8 +269,10 @@ class Damage(CommandTest):
         for first in range(0, len(lengths), VARIANTS_A_RUN):
             some = lengths[first : first + VARIANTS_A_RUN]
             for length, verdict in zip(some, self.verdicts(sample, [sample.data[:length] for length in some], pipe)):
+                if verdict == "silent" and sample.suffix == ".tar" and 0 not in sample.data[:length]:
+                    verdict = NAME
                 table[verdict] += 1
-                if verdict not in ("right", "refused"):
+                if verdict not in ("right", "refused", NAME):
                     wrong.append((verdict, length))
         self.show(sample, pipe, "cuts", len(lengths), table)
         self.assertEqual(wrong, [])

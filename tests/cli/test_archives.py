@@ -307,7 +307,7 @@ class Tar(ArchiveTest):
         self.assertIn("a\\x0ab", table)
 
     def test_a_name_of_more_than_64_kib_is_refused(self):
-        for size in (65_536, 65_537, 1_000_000):
+        for size in (65_536, 65_537, 999_000):
             archive = tar({"a": text(700), "n" * size: text(60, 2), "c": text(70, 3)}, tarfile.GNU_FORMAT)
             path = self.file("x.tar.gz", gzip.compress(archive))
             ended = run(*JSON, path)
@@ -598,6 +598,21 @@ class Damage(ArchiveTest):
                     fed = run_fed([archive[:700], archive[700:1700], archive[1700:]], *JSON, "--input-format", "tar", "--label", "stream")
                     self.assert_members(fed, "stream", expected)
 
+    def test_an_archive_with_a_zero_block_before_each_member_is_recognised_and_is_not_complete_if_it_is_cut_after_one(self):
+        a, b = (bytes(512) + tar({name: data})[: 512 + -(-len(data) // 512) * 512] for name, data in self.SMALL.items())
+        for archive, whole in ((a + b + bytes(1024), True), (a + b + bytes(512), False), (a + bytes(512), False)):
+            counted = b"".join(self.SMALL.values()) if b in archive else self.SMALL["a.log"]
+            encoded = gzip.compress(archive)
+            with self.subTest(size=len(archive)):
+                for name in ("x", "x.tar"):
+                    for data in (archive, encoded):
+                        ended = run(*JSON, self.file(name, data))
+                        fed = run_fed([data[:100], data[100:]], *JSON)
+                        for each in (ended, fed):
+                            self.assert_counts(each.result, counted)
+                            if data is archive:  # a checksum around it shows that nothing is missing
+                                self.assertEqual((each.status, each.result["complete"]), (0 if whole else 1, whole), each)
+
     def test_a_last_member_that_lacks_only_its_padding_is_verified_and_its_archive_is_incomplete(self):
         for last in ("b", "a.log"):
             files = {"first": text(90, 3), last: self.SMALL[last]}
@@ -611,9 +626,10 @@ class Damage(ArchiveTest):
                         whole = files if size >= end else {"first": files["first"]}
                         self.assert_counts(ended.result, b"".join(whole.values()))
 
-    def test_a_pax_header_of_up_to_one_mib_is_read_and_a_larger_one_is_refused(self):
-        for size, is_read in ((1000, True), (90_000, True), (1_200_000, False)):
-            records = [b"comment=" + b"x" * 80_000] * (size // 80_000) + [b"comment=" + b"x" * (size % 80_000)]
+    def test_a_pax_header_of_up_to_999_999_bytes_is_read_and_a_larger_one_is_refused(self):
+        for size, most, is_read in ((1000, 80_000, True), (90_000, 80_000, True), (990_000, 999_000, True), (999_983, 999_999, True),
+                                    (999_984, 999_999, False), (1_010_000, 1_100_000, False), (1_200_000, 80_000, False)):  # fmt: skip
+            records = [b"comment=" + b"x" * most] * (size // most) + [b"comment=" + b"x" * (size % most)]
             archive = tar({"a": text(700)})[:1536] + pax(*records) + tar({"b": text(60, 2)})
             with self.subTest(size=size):
                 if is_read:
@@ -621,7 +637,7 @@ class Damage(ArchiveTest):
                     continue
                 for ended in (run(*JSON, self.file("x.tar", archive)), run(*JSON, stdin_bytes=archive)):
                     self.assertEqual((ended.status, ended.result["bytes"], ended.result["inputs"][0]["error_kind"]), (1, 700, "refused"), ended)
-                    self.assertIn("more than 1 MiB, which is the limit, at offset 1536", ended.stderr)
+                    self.assertIn("more than 999,999 bytes, which is the limit, at offset 1536", ended.stderr)
 
     def test_other_data_after_the_end_is_reported(self):
         ended = run(*JSON, self.file("x.tar", tar(self.SMALL) + b"something else" * 100))
@@ -860,6 +876,17 @@ class Zip(ArchiveTest):
             for name in ("x.zip", "x"):
                 self.assert_read(name, data, in_zip(archive))
 
+    @unittest.skipUnless(shutil.which("zip"), "no zip")
+    def test_a_zip_that_the_zip_command_was_to_split_and_that_has_one_part_is_read(self):
+        root = self.tree()
+        subprocess.run(["zip", "-q", "-s", "1m", "-r", self.folder / "one.zip", "."], cwd=root, check=True)
+        archive = (self.folder / "one.zip").read_bytes()
+        self.assertEqual(archive[:8], b"PK\7\x08PK\3\4")
+        for name in ("one.zip", "one"):
+            self.assert_read(name, archive, in_zip(archive))
+        outer = self.file("outer.tar", tar({"one.zip": archive}))
+        self.assert_members(run(*JSON, outer), f"{outer}/one.zip", in_zip(archive))
+
     def test_an_empty_member_is_empty_whatever_its_method(self):
         for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
             with self.subTest(method=method):
@@ -922,6 +949,8 @@ class Zip(ArchiveTest):
         ended = run(*JSON, stdin_bytes=out.getvalue())
         self.assertEqual(ended.status, 1, ended)
         self.assertIn("a symbolic link was counted as a file", ended.stderr)
+        self.assertNotIn("damaged", ended.stderr)
+        self.assertEqual(ended.result["inputs"][0]["error_kind"], "refused")
 
     def test_a_link_whose_target_cannot_be_read_is_an_error_of_that_member(self):
         out = io.BytesIO()

@@ -101,12 +101,11 @@ UNKNOWN = {
     "x.lrz": (b"LRZI\0\x06" + BINARY, "lrzip data", "lrzip"),
     "x.rar": (b"Rar!\x1a\x07\0" + BINARY, "a rar archive", "unrar"),
     "x.rpm": (b"\xed\xab\xee\xdb\x03\0" + BINARY, "an rpm package", "rpm2cpio"),
-    "x.deb": (b"!<arch>\ndebian-binary   1342943816  0     0     100644  4         `\n2.0\n" + BINARY, "a Debian package", "dpkg-deb"),
+    "x.deb": (DEB := b"!<arch>\ndebian-binary   1342943816  0     0     100644  4         `\n2.0\n" + BINARY, "a Debian package", "dpkg-deb"),
     "x.parquet": (b"PAR1" + BINARY + b"PAR1", "Parquet data", "duckdb"),
     "x.orc": (b"ORC" + BINARY, "ORC data", "orc-contents"),
     "x.arrow": (b"ARROW1\0\0" + BINARY, "Arrow data", "pyarrow"),
     "x.journal": (b"LPKSHHRH" + bytes(8) + BINARY, "a systemd journal", "journalctl"),
-    "x": (b"PK\7\x08PK\3\4" + BINARY, "the first volume of a split zip archive", "zip -s 0"),
 }  # fmt: skip
 
 
@@ -129,25 +128,42 @@ class Unknown(CommandTest):
             member = self.file("archive.tar", tar({name: content}))
             with self.subTest(name=name):
                 for given, shown in ((path, str(path)), (member, f"{member}/{name}")):
-                    self.assertIn(command, self.assert_noted(run(*JSON, given), shown, content, f"holds {holds}, which"))
+                    self.assertIn(command, self.assert_noted(run(*JSON, given), shown, content, f"holds {holds} that gpuhist does not read; "))
                     ended = run(*JSON, "--fail-on-unknown", given, good)
                     self.assertEqual((ended.status, ended.result["bytes"]), (1, 50), ended)
-                    self.assertIn(f"holds {holds}, which gpuhist does not read, which --fail-on-unknown refuses", ended.stderr)
+                    self.assertIn(f"holds {holds} that gpuhist does not read, which --fail-on-unknown refuses", ended.stderr)
                     self.assertIn(command, ended.stderr)
                     self.assertEqual(ended.result["inputs"][0]["error_kind"], "refused")
                 if not name.endswith((".br", ".snappy")):  # these have no magic number
-                    for pieces in ([content], [content[:1], content[1:7], content[7:]]):
+                    for pieces in ([content], [content[:1], content[1:7], content[7:]], [content[:50], content[50:]]):
                         self.assert_noted(run_fed(pieces, *JSON), "(standard input)", content, f"holds {holds}")
 
     def test_text_that_begins_with_their_magic_numbers_is_text(self):
         for content in (b"ORCID,name\n1,a\n", b"PAR1\n", b"LRZI is a format\n", b"!<arch>\ndebian-binary is a member\n",
-                        b"ARROW1", b"LPKSHHRH\n", b"Rar!", b"ORC"):
+                        b"ARROW1", b"LPKSHHRH\n", b"Rar!", b"ORC", b"ORC of the dark tower\n" + bytes(3000)):
             self.assert_counted(run(*JSON, "--fail-on-unknown", self.file("x.log", content)), content)
             self.assert_counted(run(*JSON, "--fail-on-unknown", stdin_bytes=content), content)
         self.assert_counted(run(*JSON, "--fail-on-unknown", self.file("x.br", b"")), b"")
         ended = run(*JSON, self.file("x.br", DATA))
         self.assertEqual([each["kind"] for each in notices(ended)], ["name_differs"])
         self.assert_counts(ended.result, DATA)
+
+    def test_content_within_a_compression_that_is_not_read_has_a_notice_too(self):
+        within = {"d": (gzip.compress(gzip.compress(DATA)), gzip.compress(DATA), "gzip data within gzip data"),
+                  "x.deb.zst": (zstd(DEB), DEB, "a Debian package within zstd data"),
+                  "x.br.gz": (gzip.compress(BINARY), BINARY, "brotli data within gzip data")}  # fmt: skip
+        for name, (content, counted, holds) in within.items():
+            path, outer = self.file(name, content), self.file("outer.tar", tar({name: content}))
+            with self.subTest(name=name):
+                self.assert_noted(run(*JSON, path), str(path), counted, f"holds {holds}")
+                self.assert_noted(run(*JSON, outer), f"{outer}/{name}", counted, f"holds {holds}")
+                if name != "x.br.gz":
+                    self.assert_noted(run_fed([content[:40], content[40:]], *JSON), "(standard input)", counted, f"holds {holds}")
+                for given in (path, outer):
+                    ended = run(*JSON, "--fail-on-unknown", given)
+                    self.assertEqual((ended.status, ended.result["bytes"], ended.result["inputs"][0]["error_kind"]), (1, 0, "refused"), ended)
+        self.assert_counted(run(*JSON, "--fail-on-unknown", self.file("x.bin.gz", gzip.compress(BINARY))), BINARY)
+        self.assert_counted(run(*JSON, "--input-format", "gzip", self.file("d", within["d"][0])), gzip.compress(DATA))
 
     def test_a_job_fails_on_them_only_if_it_is_asked_to(self):
         for name, (content, _, _) in UNKNOWN.items():
@@ -199,19 +215,43 @@ class Volumes(CommandTest):
                 self.assertEqual(reported.get("error_kind"), "refused" if path.name in refused else None)
                 self.assertIn("last volume" if path.name == "v.zip" else f"is volume {number} of a split archive", said)
                 self.assertIn(f"join the volumes first: {remedy}", said)
+                if path.name in refused and path.name != "v.zip":
+                    self.assertRegex(said, r", at offset \d+; it is ")  # the cause
 
     def test_volumes_of_7z(self):
         volumes = self.volumes("7z", "a", "-v64k", "v.7z", "r")
-        self.assert_named(volumes, ["v.7z.001"], "cat v.7z.??? > v.7z")
+        self.assert_named(volumes, ["v.7z.001"], f"cat {self.folder}/v.7z.??? > {self.folder}/v.7z")
 
     def test_volumes_of_a_zip_that_7z_wrote(self):
         volumes = self.volumes("7z", "a", "-tzip", "-v64k", "v.zip", "r")
-        self.assert_named(volumes, ["v.zip.001"], "cat v.zip.??? > v.zip")
+        self.assert_named(volumes, ["v.zip.001"], f"cat {self.folder}/v.zip.??? > {self.folder}/v.zip")
 
     def test_volumes_of_zip(self):
         volumes = self.volumes("zip", "-q", "-s", "64k", "v.zip", "r")
-        self.assert_named([path for path in volumes if path.name != "v.zip"], [], "zip -s 0 v.zip --out joined.zip")
-        self.assert_named([self.folder / "v.zip"], ["v.zip"], "zip -s 0 FILE.zip --out joined.zip")
+        remedy = f"zip -s 0 {self.folder}/v.zip --out joined.zip"
+        self.assert_named([path for path in volumes if path.name != "v.zip"], [], remedy)
+        self.assert_named([self.folder / "v.zip"], ["v.zip"], remedy)
+        ended = run(*JSON, (self.folder / "v.z01").rename(self.folder / "renamed"))
+        self.assertEqual(ended.result["inputs"][0]["error_kind"], "refused", ended)
+        self.assertIn("it is the first volume of a split archive; join the volumes first: zip -s 0", ended.stderr)
+
+    def test_the_command_that_joins_the_volumes_can_be_pasted_whatever_their_folder_is_named(self):
+        folder = self.folder / "it's a folder"
+        folder.mkdir()
+        self.volumes("7z", "a", "-v64k", folder / "v.7z", "r")
+        (notice,) = notices(run(*JSON, folder / "v.7z.002"))
+        subprocess.run(["sh", "-c", notice["text"].split("join the volumes first: ")[1]], check=True)
+        self.assert_counted(run(*JSON, folder / "v.7z"), noise(200_000))
+
+    def test_a_suffix_that_is_a_date_is_no_volume_and_a_volume_does_not_explain_a_wrong_checksum(self):
+        damaged = flipped(gzip.compress(ARCHIVE), 150)
+        for name in ("backup.tar.gz.20241128", "backup.tar.gz.001"):
+            ended = run(*JSON, self.file(name, damaged))
+            self.assertEqual({each.get("error_kind", "damaged") for each in ended.result["inputs"]}, {"damaged"}, ended)
+            self.assertNotIn("volume", ended.stderr)
+        ended = run(*JSON, self.file("backup.tar.gz.001", gzip.compress(ARCHIVE)[:400]))
+        self.assertRegex(ended.stderr, "ends early: .* at compressed offset 400, .*; it is volume 1 of a split archive; join the volumes")
+        self.assert_counted(run(*JSON, "--fail-on-unknown", self.file("enc.gz.20240101", BINARY)), BINARY)
 
     @needs("7z")
     def test_a_single_volume_that_is_whole_is_read(self):

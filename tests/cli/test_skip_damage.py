@@ -1,11 +1,20 @@
 """--skip-damage and --max-output: intact frames after damage count, lost data is listed, and the output is bounded."""
 
+import bz2
+import gzip
+import lzma
 import random
+import shutil
+import subprocess
 
 from support import CommandTest, main, noise, oracle, run, sampled, text, zstd
 
 JSON = ("--format", "json", "--buckets", "letters")
 SKIP = (*JSON, "--skip-damage")
+PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": lambda data: zstd(data, "--check")}
+for suffix, tool in (("lz", "lzip"), ("lz4", "lz4")):
+    if shutil.which(tool):
+        PACKERS[suffix] = lambda data, tool=tool: subprocess.run([tool, "-c"], input=data, stdout=subprocess.PIPE, check=True).stdout
 
 
 def frames_of(parts):
@@ -76,6 +85,27 @@ class Skipping(CommandTest):
                 self.assertEqual(ended.status, 1)
                 self.assertEqual(ended.result["inputs"][0]["lost"][0]["compressed_begin"], len(frames[0]))
 
+    def test_a_file_that_was_cut_and_then_continued_counts_the_frames_after_the_cut(self):
+        """The writer was killed, and its successor appended: the decoder takes the next header as data of the frame that was cut."""
+        numbers = "\n".join(map(str, range(60_000))).encode()
+        before, after = numbers[:200_000], numbers[200_000:]
+        for name, pack in PACKERS.items():
+            frames = [pack(before), pack(after[:5]), pack(after[5:])]
+            # cut in its last block, the sizes of a zstd frame lead past the begin of the next one
+            for cut in (len(frames[0]) // 2, 30, *([] if name == "zst" else [len(frames[0]) * 9 // 10])):
+                data = pack(before) + frames[0][:cut] + frames[1] + frames[2]
+                for options in (("-T", "1"), ("-T", "5")):
+                    with self.subTest(format=name, cut=cut, options=options):
+                        ended = run(*SKIP, *options, self.file("x." + name, data))
+                        self.assertEqual((ended.status, ended.result["bytes"]), (1, len(before + after)), ended)
+                        self.assert_counts(ended.result, before + after)
+
+    def test_the_bytes_of_damaged_frames_are_searched_again_in_linear_time(self):
+        """Each of the many places with a magic number begins a frame that decodes as far as the others."""
+        for magic in (b"\x1f\x8b\x08\0" + bytes(6) + b"\0\0\0\xff\xff", b"\x1f\x8b\x08\0" + bytes(6)):
+            ended = run(*SKIP, self.file("x.gz", magic * 100_000))
+            self.assertEqual((ended.status, ended.result["bytes"]), (1, 0))
+
     def test_a_truncated_end_is_reported_as_lost(self):
         parts = [text(5000, number) for number in range(3)]
         frames = frames_of(parts)
@@ -94,7 +124,7 @@ class Skipping(CommandTest):
         self.assertTrue(run(*SKIP, stdin_bytes=bytes(encoded)).stderr.endswith(resumed))
         encoded = bytearray(b"".join(frames))
         encoded[-1] ^= 4
-        at_end = f"; skipped from compressed offset {begins[2]} to the end of the input; no later data could be decoded\n"
+        at_end = f"; skipped from compressed offset {begins[2]} to the end of the input; no later frame was found\n"
         for damaged in (bytes(encoded), bytes(encoded[:-7])):
             for arguments in ((self.file("damaged.zst", damaged),), ("-T", "1", self.file("damaged.zst", damaged))):
                 with self.subTest(size=len(damaged), arguments=arguments):

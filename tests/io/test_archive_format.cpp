@@ -1,6 +1,7 @@
 // Detection of archives by content and name; typed text is decided without a wait.
 #include "io/archive/archive_format.hpp"
 
+#include "io/archive/volume_name.hpp"
 #include "io/input_error.hpp"
 #include "tests/io/tar_samples.hpp"
 #include "tests/support/byte_strings.hpp"
@@ -50,6 +51,7 @@ TEST_CASE("archives are found by content") {
   CHECK(kind_of(tar_header("a", 1)) == archive_kind::tar);
   CHECK(kind_of(std::string("PK\3\4\x14", 5)) == archive_kind::zip);
   CHECK(kind_of("PK\5\6") == archive_kind::zip);
+  for (const char* marker : {"PK00", "PK\7\b"}) CHECK(kind_of(marker + std::string("PK\3\4")) == archive_kind::zip);
   CHECK(kind_of("7z\xBC\xAF\x27\x1C") == archive_kind::seven_zip);
   CHECK(kind_of(newc_header) == archive_kind::cpio);
   CHECK(kind_of("070702" + newc_header.substr(6)) == archive_kind::cpio);
@@ -70,6 +72,16 @@ TEST_CASE("a tar header without magic is found by its checksum") {
   spaced.replace(124, 12, "       1274 ");
   CHECK(kind_of(with_checksum(spaced)) == archive_kind::tar);
   CHECK(kind_of(with_checksum(std::string(100, 'n') + old_header().substr(100))) == archive_kind::tar);
+}
+
+TEST_CASE("one zero block may precede the first header of a tar archive") {
+  const std::string zero_block(512, '\0');
+  for (const std::string& header : {tar_header("a", 1), old_header(), volume_label()}) {
+    CHECK(kind_of(zero_block + header) == archive_kind::tar);
+    CHECK(kind_of(zero_block + zero_block + header) == archive_kind::none);
+    CHECK(kind_of(zero_block.substr(1) + header) == archive_kind::none);
+  }
+  CHECK(kind_of(zero_block + std::string(512, 'x')) == archive_kind::none);
 }
 
 TEST_CASE("a header without magic in which any byte differs is not tar") {
@@ -121,7 +133,8 @@ TEST_CASE("one line of text decides, and more bytes do not change a decision") {
   CHECK_FALSE(is_undecided_archive(bytes_of(std::string(108, 'x'))));
   for (const std::string& whole :
        {tar_header("a", 1), old_header(), volume_label(), rest_of_file(), newc_header, std::string("PK\3\4"),
-        std::string(600, '\0'), std::string("PK then text that goes on and on\n"), std::string(512, '0')}) {
+        std::string(600, '\0'), std::string(512, '\0') + old_header(), std::string("PK\7\bPK\3\4"),
+        std::string("PK then text that goes on and on\n"), std::string(512, '0')}) {
     for (std::size_t size = 0; size <= whole.size(); ++size) {
       const auto head = bytes_of(whole).first(size);
       if (!is_undecided_archive(head)) CHECK(detect_archive(head) == kind_of(whole));
@@ -131,7 +144,8 @@ TEST_CASE("one line of text decides, and more bytes do not change a decision") {
 }
 
 TEST_CASE("a suffix promises an archive, with or without compression") {
-  for (const char* name : {"a.tar", "a.TAR", "a.tar.gz", "a.tar.zst", "a.tgz", "dir.zip/a.tzst", "a.txz", "a.tar.Z"}) {
+  for (const char* name :
+       {"a.tar", "a.TAR", "a.tar.gz", "a.tar.zst", "a.tgz", "dir.zip/a.tzst", "a.txz", "a.tb2", "a.tar.Z"}) {
     CHECK_MESSAGE(promised_archive(name).kind == archive_kind::tar, name);
   }
   CHECK(promised_archive("a.zip").kind == archive_kind::zip);
@@ -165,6 +179,40 @@ TEST_CASE("if a name contradicts the content, the content decides, and a notice 
   CHECK(text.kind == archive_kind::none);
   CHECK(text.notice ==
         notice{.kind = notice_kind::name_differs, .text = "is named .tar but holds text; it is counted as text"});
+  for (const char* name : {"e.tar", "e.tar.gz", "e.tgz", "e.zip", "e.7z", "e.cpio"}) {
+    for (const char* content : {"404: Not Found", "{\"error\":\"x\"}"}) {
+      CAPTURE(name);
+      CHECK(settle_archive(name, bytes_of(content)).notice);
+    }
+  }
+  for (const char* cut : {"PK", "07070"})
+    CHECK_THROWS_AS((void)settle_archive(cut[0] == 'P' ? "e.zip" : "e.cpio", bytes_of(cut)), input_error);
   CHECK_THROWS_WITH_AS((void)settle_archive("a.zip", bytes_of("a line\n"), {.strict_names = true}),
                        "is named .zip but holds text, which --strict-names refuses; rename it", input_error);
+}
+
+TEST_CASE("the name of a volume has its number in exactly three digits, two after z, or after part") {
+  const auto number = [](std::string_view name) {
+    const auto volume = volume_named(name);
+    return volume ? volume->number : 0;
+  };
+  CHECK(number("a.7z.001") == 1);
+  CHECK(number("dir/a.tar.gz.012") == 12);
+  CHECK(number("a.z01") == 1);
+  CHECK(number("a.Z123") == 123);
+  CHECK(number("a.part1.rar") == 1);
+  CHECK(number("a.part07.rar") == 7);
+  for (const char* name : {"backup.tar.gz.20241128", "enc.gz.20240101", "a.tar.2024", "a.tar.01", "a.log.001", "a.001",
+                           "a.tar.000", "a.z1", "a.part.rar", "a.rar", "dir.7z/.001", "a.7z.001/b"}) {
+    CHECK_MESSAGE(number(name) == 0, name);
+  }
+}
+
+TEST_CASE("the remedy for a volume is a command with the folder of the volume, quoted for a shell") {
+  CHECK(volume_named("sub/s7.7z.001")->remedy == "join the volumes first: cat sub/s7.7z.??? > sub/s7.7z");
+  CHECK(volume_named("my logs/it's.zip.002")->remedy ==
+        R"(join the volumes first: cat 'my logs/it'\''s.zip'.??? > 'my logs/it'\''s.zip')");
+  CHECK(volume_named("-a.7z.001")->remedy == "join the volumes first: cat ./-a.7z.??? > ./-a.7z");
+  CHECK(volume_named("sub/a b.z02")->remedy == "join the volumes first: zip -s 0 'sub/a b.zip' --out joined.zip");
+  CHECK(volume_named("sub/a.part12.rar")->remedy == "to count its text: unrar p -inul sub/a.part01.rar | gpuhist");
 }

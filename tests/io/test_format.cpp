@@ -1,6 +1,7 @@
 // Detection of formats by content and name: the rows of the table, compared with bytes written by the tools themselves.
 #include "io/format.hpp"
 
+#include "io/inner_format.hpp"
 #include "io/input_error.hpp"
 #include "tests/io/tar_samples.hpp"
 #include "tests/support/byte_strings.hpp"
@@ -89,6 +90,47 @@ TEST_CASE(
       if (at > 4) CHECK_MESSAGE(detect(bytes_of(whole.substr(0, at))).name == name, at, " bytes");
     }
   }
+}
+
+TEST_CASE("a magic number that is a word needs a control character after it, and more text leaves it undecided") {
+  for (const std::string_view word : {"ORC", "PAR1", "LRZI", "ARROW1", "FEA1", "LPKSHHRH"}) {
+    const std::string text = std::string(word) + " is a word of this log\n";
+    CHECK(detect(bytes_of(text + std::string(100, '\0'))).name == "raw");
+    for (std::size_t size = 1; size < text.size(); ++size) {
+      CHECK(is_undecided(bytes_of(std::string_view(text).substr(0, size))) == (size < 16));
+    }
+    CHECK(detect(bytes_of(std::string(word) + std::string("\0\0", 2))).counted);
+    CHECK(detect(bytes_of(std::string(word) + "text\x15")).counted);
+  }
+  const std::string package = "!<arch>\ndebian-binary   1342943816  0     0     100644  4         `\n2.0\n";
+  for (std::size_t size = 1; size < 24; ++size)
+    CHECK(is_undecided(bytes_of(std::string_view(package).substr(0, size))));
+  CHECK(detect(bytes_of(package)).name == "a Debian package");
+}
+
+TEST_CASE("a suffix of zlib is kept only by a valid header and data that decodes") {
+  for (const char* stream :
+       {"x\x9C\x4B\4\0", "\x08\x1D\x4B\4\0", "x\xBB\1\2\3\4"}) {  // windows of 32 KiB and 256 bytes; a dictionary
+    CHECK(refusal("a.zz", stream).starts_with("holds zlib data"));
+  }
+  for (const std::string_view other : {"\x01\x02\x9F\xE1"sv, "x\x9D\x01\x02"sv, "x\x9C\xFF\xFF\x01"sv}) {
+    CHECK(refusal("a.zz", other).starts_with("is named .zz but does not hold zlib data"));
+  }
+}
+
+TEST_CASE("content within a compression that is of a format of the table has a notice, and text has none") {
+  const auto text_of = [](std::string_view outer, std::string_view name, std::string_view head) {
+    const auto found = notice_of_inner(outer, name, bytes_of(head), {});
+    return found ? found->text : std::string();
+  };
+  CHECK(text_of("gzip", "d", gzip_head) ==
+        "holds gzip data within gzip data, of which gpuhist decodes one layer; its bytes are counted as they are; to "
+        "count its text, decompress it once and give gpuhist the result");
+  CHECK(text_of("gzip", "x.br.gz", "\1\2\3").starts_with("holds brotli data within gzip data"));
+  CHECK(text_of("zstd", "x.deb.zst", "!<arch>\ndebian-binary   1").starts_with("holds a Debian package within zstd"));
+  CHECK(text_of("gzip", "x.log.gz", "text") == "");
+  CHECK(text_of("gzip", "x.gz", "\1\2\3") == "");
+  CHECK_THROWS_AS((void)notice_of_inner("gzip", "d", bytes_of(gzip_head), {.fail_on_unknown = true}), input_error);
 }
 
 TEST_CASE("a suffix promises a format in upper and lower case, but not as the whole name of a hidden file") {

@@ -88,6 +88,19 @@ TEST_CASE("two zero blocks are an end mark, and so is one zero block at the end 
   CHECK_FALSE(after(zero_block + zero_block.substr(1)).has_end_mark());
 }
 
+TEST_CASE("one zero block is no end mark in an archive in which one precedes a header") {
+  tar_headers headers = after(zero_block + tar_header("a", 0));
+  headers.begin(1024);
+  headers.advance(1024, bytes_of(zero_block));
+  CHECK_FALSE(headers.has_end_mark());
+  headers.advance(1536, bytes_of(zero_block));
+  CHECK(headers.has_end_mark());
+  headers = after(zero_block + zero_block + tar_header("a", 0));  // two blocks are an end
+  headers.begin(1536);
+  headers.advance(1536, bytes_of(zero_block));
+  CHECK(headers.has_end_mark());
+}
+
 TEST_CASE("the index of pixz follows two zero blocks, at the start of a block, whole or in part") {
   const std::string end = zero_block + zero_block;
   const std::string index = "\xA6\x4C\x32\x2E\xD6\x14\xAE\xDB" + std::string("a.log\0\0", 7);

@@ -5,6 +5,7 @@
 #include "io/archive/seven_zip_decoder.hpp"
 #include "io/archive/volume_name.hpp"
 #include "io/archive/zip_records.hpp"
+#include "io/inner_format.hpp"
 #include "io/input_error.hpp"
 #include "pipeline/counts/input_failure.hpp"
 
@@ -36,16 +37,29 @@ auto settled(const peeking_bytes& head, Settle settle) {
   }
 }
 
-// What looks like damage is explained by the name of a volume, or by the end of a zip archive in several files.
+// Volumes of an archive cannot be read, because its rest is in other files. The texts are those of archive_reader, of
+// the decoders, and of zip_records.
+bool lacks_end(const input_failure& failure) {
+  return failure.text.find("ends early") != std::string::npos ||
+         failure.text.find("no end record") != std::string::npos;
+}
+
+// An archive that ends early may be a volume, by its name or its first bytes; the end of a zip archive may state that
+// it is one.
 input_failure explained(input_failure failure, const std::string& path, io::byte_reader& bytes) {
   if (failure.kind != failure_kind::damaged) return failure;
-  std::string text;
-  if (const auto volume = io::volume_named(path)) {
-    text = volume->cause() + "; " + volume->remedy;
+  const auto volume = lacks_end(failure) ? io::volume_named(path) : std::nullopt;
+  if (volume) {
+    failure.text += "; it " + volume->cause() + "; " + volume->remedy;
   } else if (io::promised_archive(path).kind == io::archive_kind::zip && io::ends_split_zip(bytes)) {
-    text = "is the last volume of a split archive; join the volumes first: zip -s 0 FILE.zip --out joined.zip";
+    failure.text = "is the last volume of a split archive; " + io::join_split_zip(path);
+  } else if (lacks_end(failure) && io::begins_split_zip(bytes)) {
+    failure.text += "; it is the first volume of a split archive; " + io::join_split_zip("LAST.zip");
+  } else {
+    return failure;
   }
-  return text.empty() ? failure : input_failure{.kind = failure_kind::refused, .text = text};
+  failure.kind = failure_kind::refused;
+  return failure;
 }
 
 }  // namespace
@@ -126,7 +140,7 @@ void archive_walk::count_compressed(const content& item, const io::format& compr
                       .depth = item.depth,
                       .shown = item.shown,
                       .forced = item.forced};
-  attempt(inner, [&] { count_decoded(inner); });
+  attempt(inner, [&] { count_decoded(inner, compression.name); });
   attempt(inner, [&] { drain(inner); });  // the counts wait for the verdict of the frame
   if (!own) counts_.set_compressed_bytes(archive_, 1, decoded.consumed());
 }
@@ -142,13 +156,16 @@ std::unique_ptr<ahead_blocks> archive_walk::blocks_ahead(const content& item, co
   return std::make_unique<ahead_blocks>(item.bytes, compression, std::move(resources), notes_.decompress);
 }
 
-void archive_walk::count_decoded(content item) {
+void archive_walk::count_decoded(content item, std::string_view compression) {
   const auto head = item.bytes.peek(io::archive_head_bytes);
   const io::settled_archive settled_as =
       item.forced ? io::settled_archive{.kind = *item.forced}
                   : settled(item.bytes, [&] { return io::settle_archive(item.path, head, limits_.rules); });
   const io::archive_kind kind = settled_as.kind;
   note(item, settled_as.notice);
+  if (kind == io::archive_kind::none && !compression.empty() && !settled_as.notice) {
+    note(item, io::notice_of_inner(compression, item.path, head, limits_.rules));
+  }
   if (kind == io::archive_kind::none) return count_text(item);
   item.format = within(io::name_of(kind), item.format);
   if (item.shown.input) counts_.set_format(*item.shown.input, item.format);

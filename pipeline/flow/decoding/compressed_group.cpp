@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace gpuhist::pipeline {
 namespace {
@@ -241,15 +242,23 @@ async::task<> compressed_inputs::take_block(group& task, const block& next) {
 async::task<> compressed_inputs::end_of_blocks(group& task, const block& last) {
   if (last.error) {
     task.end.failure = note(last.error, task.end.compressed_bytes.value_or(0));
-  } else if (task.lost) {
-    end_skipping(task, task.skipped_to);
-  } else if (std::string cause = missing_cause(*task.decoder, task.ends_input); cause.empty()) {
+    co_return;
+  }
+  std::string cause = task.lost ? std::string() : missing_cause(*task.decoder, task.ends_input);
+  while (options_.skip_damage && (task.lost || !cause.empty()) && !task.end.failure) {
+    if (!task.lost) {
+      input_failure found{.kind = task.decoder->fault_kind(), .text = std::move(cause)};
+      co_await begin_skipping(task, std::move(found));
+    }
+    if (task.ends_input && !task.has_searched_again) co_await search_again(task);
+    if (task.lost) co_return end_skipping(task, task.skipped_to);
+    co_await wait_for_text(task);
+    cause = missing_cause(*task.decoder, task.ends_input);
+  }
+  if (task.end.failure) co_return;
+  if (cause.empty()) {
     if (task.frame_bytes > 0) co_await conclude_verified(task);  // needed for formats without an end mark
     task.end.notice = task.decoder->notice_at_end();
-  } else if (options_.skip_damage) {
-    input_failure found{.kind = task.decoder->fault_kind(), .text = std::move(cause)};
-    co_await begin_skipping(task, std::move(found));
-    end_skipping(task, task.skipped_to);
   } else {
     task.end.failure = [kept = task.context->keep_decoder(), ends_input = task.ends_input](std::uint64_t before) {
       return input_failure{.kind = kept->fault_kind(), .text = missing_at_end(*kept, ends_input, before)};
@@ -267,6 +276,7 @@ async::task<> compressed_inputs::begin_skipping(group& task, input_failure found
                .unverified_bytes = task.frame_bytes,
                .cause = std::move(found.text),
                .kind = found.kind};
+  task.has_searched_again = false;
   counts_.note_gap(task.owner.input, task.lost->cause);
   if (options_.text_to != nullptr) co_await options_.text_to->note_gap(task.owner);
   if (task.frame_bytes > 0) counts_.conclude(task.owner, task.frame_bytes, false);
@@ -289,8 +299,63 @@ void compressed_inputs::end_skipping(group& task, std::uint64_t at) {
 // While the splitter knows the ends of frames, the rest of the group is skipped. Otherwise decoding resumes at every
 // magic number that is found.
 async::task<> compressed_inputs::skip(group& task, const block& source, std::span<const std::byte>& in) {
-  const auto found = source.lost ? task.search->find(in) : std::nullopt;
-  if (!source.lost) task.search->pass(in);
+  if (!source.lost) {
+    task.search->pass(in);
+    task.skipped_to += in.size();
+    in = {};
+  } else if (!task.has_searched_again) {
+    co_await search_again(task);
+  } else {
+    co_await find_frame(task, in);
+  }
+}
+
+// A frame may begin within the damaged one, if its writer was killed and another one appended: the decoder takes the
+// first bytes of it as data of the damaged frame, and fails after them. The bytes of a file up to the error are read
+// again, and decoding resumes at every magic number in them. A frame that is found there and is damaged, too, is
+// searched in the same way, up to a limit for the sum of all such bytes: the time stays linear.
+async::task<> compressed_inputs::search_again(group& task) {
+  task.has_searched_again = true;
+  const auto* const file = std::get_if<io::file_source>(task.input.source.get());
+  if (file == nullptr || task.input.format.frame_magic.empty()) co_return;
+  constexpr std::size_t piece_bytes = std::size_t{64} << 10U;
+  const std::uint64_t end = task.skipped_to;
+  const std::uint64_t most = 4 * end + piece_bytes;
+  std::vector<std::byte> piece(piece_bytes);
+  std::uint64_t at = task.skipped_to = task.frame_begin + 1;
+  task.search.emplace(task.input.format.frame_magic, std::span<const std::byte>());
+  while (at < end && (!task.lost || task.bytes_read_again < most) && !task.end.failure && !stop_.stop_requested()) {
+    std::span<const std::byte> in = std::span(piece).first(
+        file->read_at(std::span(piece).first(std::min<std::uint64_t>(piece_bytes, end - at)), at));
+    if (in.empty()) {  // the file became shorter
+      if (!task.lost) {
+        input_failure found{.kind = task.decoder->fault_kind(), .text = task.decoder->missing_cause_at_end()};
+        co_await begin_skipping(task, std::move(found));
+      }
+      task.has_searched_again = true;
+      break;
+    }
+    at += in.size();
+    task.bytes_read_again += in.size();
+    while (!in.empty() && !task.end.failure && !stop_.stop_requested()) {
+      if (task.lost) {
+        co_await find_frame(task, in);
+      } else if (!co_await decode_some(task, in)) {
+        input_failure found{.kind = task.decoder->fault_kind(), .text = task.decoder->fault_cause()};
+        co_await begin_skipping(task, std::move(found));
+        task.has_searched_again = true;
+        at = task.skipped_to = task.frame_begin + 1;
+        task.search.emplace(task.input.format.frame_magic, std::span<const std::byte>());
+        break;
+      }
+    }
+  }
+  if (task.lost) task.skipped_to = end;
+}
+
+// Skips `in`, or resumes decoding at the next magic number in it.
+async::task<> compressed_inputs::find_frame(group& task, std::span<const std::byte>& in) {
+  const auto found = task.search->find(in);
   if (!found) {
     task.skipped_to += in.size();
     in = {};

@@ -172,6 +172,8 @@ struct compressed_inputs::group {
   std::optional<lost_range> lost{};      // the damaged range that is being skipped
   std::uint64_t skipped_to = 0;          // compressed offset
   std::optional<frame_search> search{};  // for the next frame, if the splitter does not find it
+  bool has_searched_again = false;       // search_again() was called for `lost`
+  std::uint64_t bytes_read_again = 0;
 };
 
 inline void compressed_inputs::compressed_input::begin_collecting(group& added) {

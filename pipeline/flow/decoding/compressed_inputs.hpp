@@ -141,6 +141,8 @@ class compressed_inputs {
   void refuse(group& task) const;
   async::task<> end_of_blocks(group& task, const block& last);
   async::task<> skip(group& task, const block& source, std::span<const std::byte>& in);
+  async::task<> search_again(group& task);
+  async::task<> find_frame(group& task, std::span<const std::byte>& in);
   async::task<> begin_skipping(group& task, input_failure found);
   static void end_skipping(group& task, std::uint64_t at);
   async::task<> grant_window(group& task) const;

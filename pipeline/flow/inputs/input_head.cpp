@@ -1,5 +1,7 @@
 #include "pipeline/flow/inputs/input_head.hpp"
 
+#include "io/inner_format.hpp"
+
 #include <span>
 #include <utility>
 #include <variant>
@@ -80,15 +82,21 @@ async::task<io::settled_archive> head_reader::find_archive(const std::string& na
   } else {
     text = head;
   }
+  io::settled_archive found;
   try {
-    co_return io::settle_archive(name, text, rules_of(plan_));
+    found = io::settle_archive(name, text, rules_of(plan_));
   } catch (const io::input_error&) {
     co_return io::settled_archive{.kind = io::promised_archive(name).kind};
   }
+  if (format.make_decoder != nullptr && found.kind == io::archive_kind::none && !found.notice) {
+    found.notice = io::notice_of_inner(format.name, name, text, rules_of(plan_));
+  }
+  co_return found;
 }
 
-// Decodes the first bytes of the text, until it is decided whether the text is an archive. Appends to `head` the bytes
-// that it had to read. Errors are ignored here, because the decoder that counts the input finds them again.
+// Decodes the first bytes of the text, until it is decided of which format the text is. Appends to `head` the bytes
+// that it had to read. Errors are ignored here, because the decoder that counts the input finds them again. Empty if an
+// error precedes the decision.
 async::task<head_reader::bytes> head_reader::decoded_head(io::source& source, bytes& head, const io::format& format) {
   constexpr std::size_t max_compressed = std::size_t{16} << 20U;
   decode_contexts::lease larger;
@@ -96,14 +104,21 @@ async::task<head_reader::bytes> head_reader::decoded_head(io::source& source, by
   bytes text(io::archive_head_bytes);
   std::size_t have = 0;
   std::size_t fed = 0;
-  while (have < text.size() && io::is_undecided_archive(std::span(text).first(have)) && head.size() < max_compressed) {
+  const auto is_undecided = [&] {
+    const auto so_far = std::span(text).first(have);
+    return io::is_undecided_archive(so_far) || io::is_undecided(so_far);
+  };
+  while (have < text.size() && is_undecided() && head.size() < max_compressed) {
     if (fed == head.size()) {
-      if (co_await read_more(source, head) == 0) break;
+      if (co_await read_more(source, head) == 0) {
+        if (!decoder->missing_cause_at_end().empty()) co_return bytes();
+        break;
+      }
     }
     const io::fill_result result = decoder->fill(std::span(head).subspan(fed), std::span(text).subspan(have));
     fed += result.consumed;
     have += result.produced;
-    if (result.status == io::fill_status::failed) break;
+    if (result.status == io::fill_status::failed) co_return bytes();
     if (result.status != io::fill_status::needs_window) continue;
     if (!larger) {  // start again, with a decoder whose memory is within the limit
       larger = co_await contexts_.acquire();
