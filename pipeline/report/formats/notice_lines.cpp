@@ -22,8 +22,9 @@ std::vector<std::string> notice_lines::of_others() const {
   std::vector<std::string> lines;
   for (const auto& [kind, number] : inputs_) {
     if (number <= most_of_kind) continue;
-    lines.push_back("notices of the kind " + std::string(io::name_of(kind)) + " of " +
-                    grouped(number - most_of_kind) + " more inputs are only in the result (--format json)");
+    const std::uint64_t others = number - most_of_kind;
+    lines.push_back("notices of the kind " + std::string(io::name_of(kind)) + " of " + grouped(others) +
+                    (others == 1 ? " more input is" : " more inputs are") + " only in the result (--format json)");
   }
   return lines;
 }
