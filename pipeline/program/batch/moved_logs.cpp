@@ -330,12 +330,11 @@ class moves {
   }
 
   [[nodiscard]] bool continues_another(std::size_t file, std::size_t entry) const {
-    const io::log_identity& log = *old_.entries[entry].log;
-    if (found_[file].log->has_ends_of(log)) return false;
+    const std::string& head = old_.entries[entry].log->head;
     std::size_t tried = 0;
     return std::ranges::any_of(entries_, [&](std::size_t each) {
       const auto& other = old_.entries[each].log;
-      if (each == entry || !other || other->head != log.head || tried == most_candidates) return false;
+      if (each == entry || !other || other->head != head || tried == most_candidates) return false;
       ++tried;
       return continues(file, each);
     });
