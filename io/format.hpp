@@ -71,8 +71,8 @@ std::vector<std::string_view> input_format_names();
 /// may_be_text() checks so many bytes.
 inline constexpr std::size_t text_head_bytes = 512;
 
-/// Whether the first of these bytes can be text: they have no control character that occurs only in binary data, or begin with the
-/// byte order mark of UTF-16 or UTF-32.
+/// Whether the first of these bytes can be text: they have no control character that occurs only in binary data, or
+/// begin with the byte order mark of UTF-16 or UTF-32.
 bool may_be_text(std::span<const std::byte> head);
 
 struct settled_format {
