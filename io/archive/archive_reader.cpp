@@ -463,22 +463,16 @@ std::string_view archive_reader::message_of_libarchive() const {
   return message != nullptr ? message : "";
 }
 
-// The decoder of libarchive for bzip2 and LZMA needs a length, and in a stream the archive states it after the member.
-bool archive_reader::needs_length() const {
-  const std::string_view words = message_of_libarchive();
-  return kind_ == archive_kind::zip && !input_.seekable_bytes() && !size_is_known_ &&
-         (words.starts_with("Truncated bzip2") || words.starts_with("Truncated lzma") || words == no_room_for_lzma);
-}
-
-failure_kind archive_reader::error_kind() const {
-  return needs_length() ? failure_kind::refused : kind_of(message_of_libarchive());
-}
+failure_kind archive_reader::error_kind() const { return kind_of(message_of_libarchive()); }
 
 std::string archive_reader::error_text() const {
   const std::string_view words = message_of_libarchive();
-  return clause_of(words, input_ended_ && !needs_length()) + ", at " + error_place() +
+  const bool needs_length =
+      kind_ == archive_kind::zip && !input_.seekable_bytes() && !size_is_known_ &&
+      (words.starts_with("Truncated bzip2") || words.starts_with("Truncated lzma") || words == no_room_for_lzma);
+  return clause_of(words, input_ended_ && !needs_length) + ", at " + error_place() +
          (is_other_method(words) ? "; gpuhist does not support this method: try 7z x -so FILE | gpuhist" : "") +
-         (needs_length() ? "; the archive states the length after the member: give it as a file of its own" : "");
+         (needs_length ? "; the archive states the length after the member: give it as a file of its own" : "");
 }
 
 // For tar the offset of the header, and for zip that of the data: libarchive has read further.

@@ -116,7 +116,6 @@ class archive_reader {
   [[nodiscard]] std::string error_place() const;
   [[nodiscard]] std::string_view message_of_libarchive() const;
   [[nodiscard]] std::string error_text() const;
-  [[nodiscard]] bool needs_length() const;
   [[nodiscard]] failure_kind error_kind() const;
   void rethrow_callback_error();
   [[noreturn]] void fail_archive(const std::string& message, failure_kind kind = failure_kind::damaged);

@@ -745,8 +745,6 @@ class Zip(ArchiveTest):
             ended = run(*JSON, stdin_bytes=pipe.getvalue())
             self.assertEqual((ended.status, ended.result["bytes"]), (1, 0), ended)
             self.assertIn("the archive states the length after the member: give it as a file of its own", ended.stderr)
-            self.assertNotIn("damaged", ended.stderr)
-            self.assertEqual({each["error_kind"] for each in ended.result["inputs"]}, {"refused"}, ended)
             self.assert_read("x.zip", pipe.getvalue(), in_zip(pipe.getvalue()), pipe=False)
 
     def test_a_zip64_archive_is_read(self):
