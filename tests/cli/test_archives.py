@@ -876,7 +876,7 @@ class Zip(ArchiveTest):
             for name in ("x.zip", "x"):
                 self.assert_read(name, data, in_zip(archive))
 
-    @unittest.skipUnless(shutil.which("zip"), "no zip")
+    @needs("zip")
     def test_a_zip_that_the_zip_command_was_to_split_and_that_has_one_part_is_read(self):
         root = self.tree()
         subprocess.run(["zip", "-q", "-s", "1m", "-r", self.folder / "one.zip", "."], cwd=root, check=True)
