@@ -163,8 +163,8 @@ TEST_CASE("an empty log is known by its file, if the file system states when it 
 TEST_CASE("a file that became shorter, and a link that is not followed, are errors") {
   const test::temporary_folder folder;
   const std::string path = folder.file("a", log_text(5000));
-  CHECK_THROWS_WITH_AS(static_cast<void>(opened(path).identity(5001)), "the file was truncated while it was read",
-                       io::input_error);
+  CHECK_THROWS_WITH_AS(static_cast<void>(opened(path).identity(5001)),
+                       "it was truncated while it was read: it had 5001 bytes, and has 5000", io::input_error);
   std::filesystem::create_symlink(path, folder / "link");
   CHECK(opened(folder / "link").identity(5000).has_ends_of(identity_of(path)));
   CHECK_THROWS_AS(log_file(folder / "link", false, nullptr, {}), io::input_error);
