@@ -165,15 +165,15 @@ struct compressed_inputs::group {
   std::uint64_t frame_begin = 0;   // compressed offset
   std::uint64_t frame_bytes = 0;   // text of the current frame so far
   std::uint64_t decoded = 0;       // text of the group so far
-  bool is_refused = false;         // the input has more text than it may have
   std::uint64_t frames_ended = 0;  // of the input, including damaged ones
-  bool ends_input = false;         // false: the group ends at the start of the next group
   group_end end{};
   std::optional<lost_range> lost{};      // the damaged range that is being skipped
   std::uint64_t skipped_to = 0;          // compressed offset
   std::optional<frame_search> search{};  // for the next frame, if the splitter does not find it
-  bool has_searched_again = false;       // search_again() was called for `lost`
-  std::uint64_t bytes_read_again = 0;
+  std::uint64_t bytes_read_again = 0;    // by search_again()
+  bool has_searched_again = false;       // for `lost`
+  bool is_refused = false;               // the input has more text than it may have
+  bool ends_input = false;               // false: the group ends at the start of the next group
 };
 
 inline void compressed_inputs::compressed_input::begin_collecting(group& added) {

@@ -65,9 +65,9 @@ bool is_of_job(const std::string& name, const io::output_files& own) {
 
 // The matches that are inputs. Those that are files of the job are reported.
 std::vector<std::string> inputs_among_matches(const std::string& pattern, const io::output_files& own, bool is_quiet) {
-  std::vector<std::string> made = matches_of(pattern);
-  const auto of_job =
-      std::ranges::stable_partition(made, [&](const std::string& each) { return !is_of_job(each, own); });
+  std::vector<std::string> made;
+  std::vector<std::string> of_job;
+  for (std::string& each : matches_of(pattern)) (is_of_job(each, own) ? of_job : made).push_back(std::move(each));
   if (!of_job.empty() && !is_quiet) {
     const std::size_t more = of_job.size() - 1;
     complain("inputs: " + config::quote(pattern) + " matches " + printable(of_job.front()) +
@@ -75,7 +75,6 @@ std::vector<std::string> inputs_among_matches(const std::string& pattern, const 
              (more > 0 ? "are files of the job or links to them" : "is a file of the job or a link to it") +
              ", and not counted");
   }
-  made.erase(of_job.begin(), of_job.end());
   return made;
 }
 
