@@ -149,7 +149,8 @@ class Unknown(CommandTest):
         self.assert_counts(ended.result, DATA)
 
     def test_content_within_a_compression_that_is_not_read_has_a_notice_too(self):
-        within = {"d": (gzip.compress(gzip.compress(DATA)), gzip.compress(DATA), "gzip data within gzip data"),
+        once = gzip.compress(DATA)  # a header of gzip has the time
+        within = {"d": (gzip.compress(once), once, "gzip data within gzip data"),
                   "x.deb.zst": (zstd(DEB), DEB, "a Debian package within zstd data"),
                   "x.br.gz": (gzip.compress(BINARY), BINARY, "brotli data within gzip data")}  # fmt: skip
         for name, (content, counted, holds) in within.items():
@@ -163,7 +164,7 @@ class Unknown(CommandTest):
                     ended = run(*JSON, "--fail-on-unknown", given)
                     self.assertEqual((ended.status, ended.result["bytes"], ended.result["inputs"][0]["error_kind"]), (1, 0, "refused"), ended)
         self.assert_counted(run(*JSON, "--fail-on-unknown", self.file("x.bin.gz", gzip.compress(BINARY))), BINARY)
-        self.assert_counted(run(*JSON, "--input-format", "gzip", self.file("d", within["d"][0])), gzip.compress(DATA))
+        self.assert_counted(run(*JSON, "--input-format", "gzip", self.file("d", within["d"][0])), once)
 
     def test_a_job_fails_on_them_only_if_it_is_asked_to(self):
         for name, (content, _, _) in UNKNOWN.items():
