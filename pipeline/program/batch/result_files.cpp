@@ -49,13 +49,18 @@ result_files::result_files(job_folder folder) : folder_(std::move(folder)), reco
   for (const char* const each : names_of_results) static_cast<void>(existing(each));
 }
 
+// The list is read after the files: a result is recorded before it gets its name, perhaps by another run at this
+// moment.
 void result_files::refuse_files_of_user(const job_folder& folder) {
-  const std::vector<recorded_result> recorded = read(folder);
+  std::vector<std::pair<const char*, struct stat>> found;
   for (const char* const each : names_of_results) {
-    struct stat found{};
-    const fs::path file = folder.path() / each;
-    const bool is_recorded = std::ranges::find(recorded, each, &recorded_result::name) != recorded.end();
-    if (!is_recorded && ::lstat(file.c_str(), &found) == 0) refuse_foreign(file, cause_of(found));
+    struct stat state{};
+    if (::lstat((folder.path() / each).c_str(), &state) == 0) found.emplace_back(each, state);
+  }
+  const std::vector<recorded_result> recorded = read(folder);
+  for (const auto& [name, state] : found) {
+    const bool is_recorded = std::ranges::find(recorded, name, &recorded_result::name) != recorded.end();
+    if (!is_recorded) refuse_foreign(folder.path() / name, cause_of(state));
   }
 }
 
