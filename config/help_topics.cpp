@@ -261,8 +261,7 @@ std::string about_formats() {
          "\nFormats of inputs (--input-format FORMAT):\n" + listed(input_formats, 12) + "\n" +
          wrapped(
              "Except with auto and raw, every input must have this format. With auto the content decides; a notice "
-             "says "
-             "where the name of the input promises another format. tar, zip, 7z and cpio are archives: each file "
+             "says where the name of the input promises another format. tar, zip, 7z and cpio are archives: each file "
              "in them is an input of the result.",
              0) +
          "\nExamples:\n"
