@@ -11,7 +11,6 @@
 #include "io/gzip/gzip_decoder.hpp"
 #include "io/gzip/gzip_splitter.hpp"
 #include "io/gzip/zlib_head.hpp"
-#include "io/inner_format.hpp"
 #include "io/input_error.hpp"
 #include "io/lz4/lz4_decoder.hpp"
 #include "io/lz4/lz4_parts.hpp"

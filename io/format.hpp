@@ -91,4 +91,10 @@ struct settled_format {
 settled_format settle_format(std::string_view name, std::span<const std::byte> head, const format* forced,
                              const content_rules& rules = {});
 
+/// The notice for decompressed content that is not text but of a format of the table: one compression around a text is
+/// decoded. `outer`: the name of the format around it; `name`: of the input, with the suffix of that format or without.
+/// Throws input_error if the rules refuse it.
+std::optional<notice> notice_of_inner(std::string_view outer, std::string_view name, std::span<const std::byte> head,
+                                      const content_rules& rules);
+
 }  // namespace gpuhist::io

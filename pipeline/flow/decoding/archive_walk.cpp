@@ -5,7 +5,6 @@
 #include "io/archive/seven_zip_decoder.hpp"
 #include "io/archive/volume_name.hpp"
 #include "io/archive/zip_records.hpp"
-#include "io/inner_format.hpp"
 #include "io/input_error.hpp"
 #include "pipeline/counts/input_failure.hpp"
 

@@ -1,7 +1,5 @@
 #include "pipeline/flow/inputs/input_head.hpp"
 
-#include "io/inner_format.hpp"
-
 #include <span>
 #include <utility>
 #include <variant>
