@@ -20,10 +20,6 @@ std::uint64_t memory_besides_windows::limit_for(std::uint64_t window_bytes) cons
 std::string window_refusal(std::uint64_t needed, const decoder_limits& limits) {
   const std::string name(limits.option_name("--memory-limit"));
   std::string clause = "needs a window of " + size_text(needed) + ", more than the ";
-  if (needed > limits.largest_bytes) {
-    return clause + size_text(limits.largest_bytes) + " that a decoder within an archive can use, whatever the " +
-           name + "; extract it first,";
-  }
   const std::uint64_t left = limits.window_bytes < mib ? limits.window_bytes : limits.window_bytes / mib * mib;
   const std::string enough = std::to_string((limits.besides.limit_for(needed) + mib - 1) / mib) + "MiB";
   clause += size_text(left) + " left of " + name + "; give ";

@@ -148,9 +148,8 @@ struct decoder_limits {
   std::uint64_t window_bytes = 128U << 20U;  ///< a frame that needs a larger window is refused before it is allocated
   std::uint64_t granted_bytes = ~std::uint64_t{0};              ///< a larger window is requested (needs_window)
   std::shared_ptr<const zstd_dictionary> dictionary = nullptr;  ///< for zstd frames; null: none
-  std::uint64_t largest_bytes = ~std::uint64_t{0};  ///< upper bound of `window_bytes` under every memory limit
-  option_naming option_name = as_typed;             ///< how messages name options
-  memory_besides_windows besides{};                 ///< for messages
+  option_naming option_name = as_typed;                         ///< how messages name options
+  memory_besides_windows besides{};                             ///< for messages
 };
 
 /// The clause for a window that is refused: cause and remedy.

@@ -63,24 +63,22 @@ spill_folder folder_of_held_text(const run_plan& plan) {
 // Only beside the lanes of a device, which free slots without the pool, fewer threads read plain files than there are.
 bool is_beside_lanes(const run_plan& plan) { return plan.readers < plan.threads; }
 
-// Decoders of members have their own window memory. Members that wait for a verdict may take a quarter of all memory.
-archive_limits limits_of_archives(const run_plan& plan, text_taps* text_to) {
-  // windows of zstd -19 and xz -6 have 8 MiB; a block of lz4 -l has as much text, and as much compressed
-  constexpr std::uint64_t usual_window = std::uint64_t{17} << 20U;
+// Each decoder of a member has a small window besides. Members that wait for a verdict may take a quarter of all memory.
+archive_limits limits_of_archives(const run_plan& plan, member_windows& windows, text_taps* text_to) {
+  constexpr std::uint64_t small_window = std::uint64_t{256} << 10U;
   constexpr std::uint64_t share_of_memory = 4;
   const buffer_plan& buffers = plan.buffers;
-  const std::uint64_t window = std::min(usual_window, buffers.window_limit / (share_of_memory * buffers.decoders));
   io::memory_besides_windows besides = buffers.besides_windows;
-  besides.share = share_of_memory * plan.threads;
+  besides.share = member_windows::share;
   return {.max_text = plan.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),
           .max_waiting = buffers.memory_limit / share_of_memory / bytes_of_waiting_member,
           .rules = rules_of(plan),
-          .inner_decoder = {.window_bytes = window,
-                            .granted_bytes = window,
+          .inner_decoder = {.window_bytes = windows.largest(),
+                            .granted_bytes = std::min(small_window, windows.largest() / buffers.decoders),
                             .dictionary = plan.dictionary,
-                            .largest_bytes = usual_window,
                             .option_name = plan.option_name,
                             .besides = besides},
+          .windows = &windows,
           .threads = plan.threads,
           .text_to = text_to};
 }
@@ -162,7 +160,8 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
                    .in_order_for = plan.in_order_for},
                   {.pool = executors.pool, .streams = executors.streams}, contexts_, counted, counts, notes, failures,
                   stop),
-      archives_({.limits = limits_of_archives(plan, taps_.is_used() ? &taps_ : nullptr),
+      member_windows_(plan.buffers.window_limit),
+      archives_({.limits = limits_of_archives(plan, member_windows_, taps_.is_used() ? &taps_ : nullptr),
                  .block_bytes = plan.buffers.block_bytes,
                  .own_blocks = plan.buffers.blocks},
                 {.pool = executors.pool, .streams = executors.streams}, contexts_, counts, notes, failures, stop),

@@ -103,6 +103,7 @@ class feeder final : public text_feed {
   decode_contexts contexts_;
   const std::unique_ptr<device_frames> device_;  // null: the host decodes all
   compressed_inputs compressed_;
+  member_windows member_windows_;
   archive_inputs archives_;
   small_files small_;
   observed_files observed_;

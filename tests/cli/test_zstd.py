@@ -220,9 +220,9 @@ class Dictionaries(CommandTest):
                 filtered = run("filter", "--keep-if", "bytes > 0", "-T", threads, path, engine=None)
                 self.assertEqual((filtered.status, filtered.stdout == data + long), (0, True))
         archive = self.file("a.tar", tar({"a.warc.zst": whole, "b.zst": whole}))
-        self.assert_counted(run(*JSON, "-T", "3", archive), (data + long) * 2)  # each thread has a window of 8 MiB for members
+        self.assert_counted(run(*JSON, archive), (data + long) * 2)
         in_frames = self.file("a.tar.zst", self.own(payload) + b"".join(zstd(tar({"a": long})[at : at + 50_000], "-D", str(dictionary)) for at in range(0, 610_000, 50_000)))
-        self.assert_counted(run(*JSON, "-T", "3", in_frames), long)
+        self.assert_counted(run(*JSON, in_frames), long)
         repacked = self.folder / "repacked.zst"
         self.assertEqual(run("repack", "-o", repacked, path, engine=None).status, 0)
         self.assertEqual(subprocess.run(["zstd", "-dcq", repacked], stdout=subprocess.PIPE, check=True).stdout, data + long)

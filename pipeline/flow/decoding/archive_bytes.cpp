@@ -309,10 +309,9 @@ void decoded_bytes::decode(std::span<std::byte> out, std::size_t& filled) {
 void decoded_bytes::grant_window() {
   has_more_ = true;
   if (options_.ahead) options_.ahead->discard_parts();
-  if (options_.grant_window) return options_.grant_window(*decoder_);
-  fail("needs a window of " + config::format_size(decoder_->window_wanted()) +
-           ", too large for a compressed member of an archive; extract it first",
-       failure_kind::refused);
+  const std::string refusal = options_.grant_window(*decoder_);
+  if (refusal.empty()) return;
+  fail(refusal + " at compressed offset " + std::to_string(decoder_->consumed_total()), failure_kind::refused);
 }
 
 void decoded_bytes::fail(const std::string& message, failure_kind kind) {

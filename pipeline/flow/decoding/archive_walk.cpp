@@ -65,7 +65,13 @@ input_failure explained(input_failure failure, const std::string& path, io::byte
 
 archive_walk::archive_walk(const archive_limits& limits, decode_context& context, async::executor& pool,
                            rolling_counts& counts, feed_notes& notes, std::stop_token stop)
-    : limits_(limits), context_(context), pool_(pool), counts_(counts), notes_(notes), stop_(std::move(stop)) {
+    : limits_(limits),
+      context_(context),
+      pool_(pool),
+      counts_(counts),
+      notes_(notes),
+      stop_(std::move(stop)),
+      windows_(*limits.windows, context, pool) {
   constexpr std::size_t buffer_bytes = std::size_t{64} << 10U;
   buffer_.resize(buffer_bytes);
   context_.cut.set_chunking({});  // the previous user may have changed it
@@ -116,15 +122,20 @@ void archive_walk::count(const content& item) {
 }
 
 void archive_walk::count_compressed(const content& item, const io::format& compression) {
+  archive_windows::member window(windows_);
   std::unique_ptr<io::decoder> own;
   if (!item.format.empty()) own = compression.make_decoder(limits_.inner_decoder);
   io::decoder& decoder = own ? *own : context_.decoder_for(compression);
   decoded_bytes::settings options{.begin = item.begin,
                                   .max_text = max_decoded(),
                                   .option_name = context_.limits().option_name,
+                                  .grant_window = [&](io::decoder& of) { return window.grant(of, limits_.inner_decoder); },
                                   .note = [&](const io::notice& found) { note(item, found); }};
   if (!own) {
-    options.grant_window = [this](io::decoder& of) { async::run_blocking(pool_, context_.grant_window(of)); };
+    options.grant_window = [this](io::decoder& of) {
+      windows_.grant_outer(of);
+      return std::string();
+    };
     options.ahead = blocks_ahead(item, compression);
   }
   is_decoding_ |= own == nullptr;

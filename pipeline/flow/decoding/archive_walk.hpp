@@ -8,6 +8,7 @@
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/counts/run_counts.hpp"
 #include "pipeline/flow/decoding/archive_bytes.hpp"
+#include "pipeline/flow/decoding/archive_windows.hpp"
 #include "pipeline/flow/decoding/decode_contexts.hpp"
 #include "pipeline/flow/decoding/member_queue.hpp"
 #include "pipeline/flow/statistics/feed_notes.hpp"
@@ -30,7 +31,8 @@ struct archive_limits {
   std::uint64_t max_text = ~std::uint64_t{0};  ///< bytes of text of all members of one archive
   std::uint64_t max_waiting = 1;               ///< members of all archives of the run that await a verdict
   io::content_rules rules{};                   ///< for the archive and its members
-  io::decoder_limits inner_decoder{};          ///< for compressed members
+  io::decoder_limits inner_decoder{};          ///< for compressed members; at most windows->largest()
+  member_windows* windows = nullptr;           ///< for compressed members
   unsigned threads = 1;                        ///< of the pool
   text_taps* text_to = nullptr;                ///< receives the text of each member, in order; null: none does
 };
@@ -97,6 +99,7 @@ class archive_walk {
   rolling_counts& counts_;
   feed_notes& notes_;
   const std::stop_token stop_;
+  archive_windows windows_;
   input_id archive_ = 0;
   std::optional<held_members> held_;  // with an observer that awaits verdicts
   const io::file_source* file_ = nullptr;

@@ -27,17 +27,30 @@ std::shared_ptr<const io::decoder> decode_context::keep_decoder() {
 
 async::task<> decode_context::grant_window(io::decoder& of) {
   const std::uint64_t wanted = of.window_wanted();
-  if (granted_) {
-    decoder_->grant_window(0);
-    of.grant_window(0);
-    granted_.release();
-  }
+  free_large_window(of);
   granted_ = co_await large_windows_.acquire(wanted);
+  has_large_window_ = true;
   of.grant_window(wanted);
 }
 
+bool decode_context::grant_window_at_once(io::decoder& of) {
+  const std::uint64_t wanted = of.window_wanted();
+  free_large_window(of);
+  granted_ = large_windows_.try_acquire(wanted);
+  has_large_window_ = true;
+  of.grant_window(wanted);
+  return static_cast<bool>(granted_);
+}
+
+void decode_context::free_large_window(io::decoder& of) {
+  if (!std::exchange(has_large_window_, false)) return;
+  decoder_->grant_window(0);
+  of.grant_window(0);
+  granted_.release();
+}
+
 void decode_context::release_window() noexcept {
-  if (!granted_) return;
+  if (!std::exchange(has_large_window_, false)) return;
   try {
     if (decoder_) decoder_->grant_window(limits_.granted_bytes);
   } catch (...) {

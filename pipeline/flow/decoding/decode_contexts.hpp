@@ -63,6 +63,9 @@ class decode_context {
 
   [[nodiscard]] const io::decoder_limits& limits() const { return limits_; }
 
+  /// As grant_window(of), without waiting. False: too little memory was free, and it is exceeded.
+  bool grant_window_at_once(io::decoder& of);
+
   /// Memory that all contexts share, for large windows and for parts that are decoded ahead: limits().window_bytes.
   [[nodiscard]] async::semaphore& shared_memory() { return large_windows_; }
 
@@ -77,6 +80,9 @@ class decode_context {
   const io::decoder_limits limits_;
   async::semaphore& large_windows_;     // bytes
   async::semaphore::permit granted_{};  // bytes of large_windows_
+  bool has_large_window_ = false;
+  void free_large_window(io::decoder& of);
+
   const io::format* format_ = nullptr;
   std::shared_ptr<io::decoder> decoder_;
 };
