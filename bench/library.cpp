@@ -6,7 +6,7 @@
 #include "gpu/host/host_engine.hpp"
 #include "gpuhist/counter.hpp"
 #include "io/descriptor.hpp"
-#include "pipeline/library/counting_plan.hpp"
+#include "library/counting_plan.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// The error that the library throws. It is defined in this folder because gpu/samples throws it, too.
+// The error that the library throws. It is defined in this folder because samples throws it, too.
 #include "gpuhist/errors.hpp"
 
 namespace gpuhist {

@@ -5,7 +5,7 @@ find_package(Boost 1.81 REQUIRED) # headers only
 add_library(gpuhist_asio INTERFACE)
 # SYSTEM: no warnings from these headers
 target_include_directories(gpuhist_asio SYSTEM INTERFACE ${Boost_INCLUDE_DIRS})
-# Asio then allocates with operator new, whose failures have a handler (pipeline/program/memory_reserve)
+# Asio then allocates with operator new, whose failures have a handler (command/memory_reserve)
 target_compile_definitions(gpuhist_asio INTERFACE BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_STD_ALIGNED_ALLOC
   BOOST_ASIO_DISABLE_BOOST_ALIGN)
 target_link_libraries(gpuhist_asio INTERFACE Threads::Threads)

@@ -1,7 +1,7 @@
 """Fails on every include that points up or sideways, and on every cycle between folders.
 
 - ALLOWED lists the folders that each folder may include. All others are refused: config, io and gpu do not include
-  each other, and each folder of pipeline/ includes only the folders before it.
+  each other, and from pipeline on each folder includes only those before it.
 - Folders within one folder do not include each other in a cycle.
 - Headers that other programs include do not reach Boost.Asio.
 - tests and bench include the other folders; no other folder includes tests or bench.
@@ -12,26 +12,29 @@ import re
 import sys
 
 BELOW = {"async", "config", "io", "gpu"}
+PIPELINE = {"pipeline/counts", "pipeline/flow"}
 ALLOWED = {
     "async": set(),
     "config": set(),
     "io": {"async"},
     "gpu": {"include"},
+    "samples": {"gpu", "include"},
     "python": {"include"},
     "pipeline/counts": BELOW,
     "pipeline/flow": BELOW | {"pipeline/counts"},
-    "pipeline/report": BELOW | {"pipeline/counts", "pipeline/flow"},
-    "pipeline/library": BELOW | {"pipeline/counts", "pipeline/flow", "pipeline/report", "include"},
-    "pipeline/program": BELOW | {"pipeline/counts", "pipeline/flow", "pipeline/report", "pipeline/library", "include"},
+    "report": BELOW | PIPELINE,
+    "library": BELOW | PIPELINE | {"report", "include"},
+    "batch": BELOW | PIPELINE | {"report", "library", "include"},
+    "command": BELOW | PIPELINE | {"report", "library", "batch", "include"},
 }
 # Of pipeline/flow, a report includes only the statistics, and the signal that ends its wait for a lock.
 REPORT_OF_FLOW = re.compile(r"pipeline/flow/(statistics/\w+|stop_signals)\.hpp")
-# The command that counts is a client of the library: of pipeline/flow it includes only the signals of its process.
+# A job and the command are clients of the library: of pipeline/flow they include only the signals of the process.
 # Repacking decodes by itself.
-PROGRAM_OF_FLOW = re.compile(r"pipeline/flow/(stop_signals|status_signal)\.hpp")
-DEEPER_PROGRAMS = re.compile(r"pipeline/program/(repack/|commands/repack\.cpp)")
+CLIENT_OF_FLOW = re.compile(r"pipeline/flow/(stop_signals|status_signal)\.hpp")
+DEEPER_CLIENTS = re.compile(r"command/repack(/|\.cpp)")
 # Asio takes a second to compile. A program that counts through these headers does not need it.
-WITHOUT_ASIO = ("pipeline/flow/driver.hpp", "pipeline/program/plan.hpp", "pipeline/counts/run_counts.hpp", "gpu/engine.hpp")
+WITHOUT_ASIO = ("pipeline/flow/driver.hpp", "command/plan.hpp", "pipeline/counts/run_counts.hpp", "gpu/engine.hpp")
 OUTSIDE = {"tests", "bench"}
 SUFFIXES = {".cpp", ".hpp", ".h", ".cu", ".cuh", ".inl"}
 PUBLIC = "include/gpuhist"
@@ -79,10 +82,10 @@ def is_allowed(include):
     source, target = folder_of(include.source), folder_of(include.target)
     if source == target:
         return True
-    if (source, target) == ("pipeline/report", "pipeline/flow"):
+    if target == "pipeline/flow" and source == "report":
         return REPORT_OF_FLOW.fullmatch(include.target) is not None
-    if (source, target) == ("pipeline/program", "pipeline/flow") and not DEEPER_PROGRAMS.match(include.source):
-        return PROGRAM_OF_FLOW.fullmatch(include.target) is not None
+    if target == "pipeline/flow" and source in ("batch", "command") and not DEEPER_CLIENTS.match(include.source):
+        return CLIENT_OF_FLOW.fullmatch(include.target) is not None
     return target in ALLOWED.get(source, set())
 
 

@@ -14,7 +14,7 @@ class CheckIncludes(unittest.TestCase):
         self.root = pathlib.Path(folder.name)
         for name in (*ALLOWED, "gpu/cuda", "gpu/host", "pipeline/flow/inputs", "pipeline/flow/statistics", "tests/support"):
             (self.root / name).mkdir(parents=True, exist_ok=True)
-        for name in ("config/size.hpp", "io/source.hpp", "gpu/tally.hpp", "pipeline/program/plan.hpp", "tests/support/fake.hpp"):
+        for name in ("config/size.hpp", "io/source.hpp", "gpu/tally.hpp", "command/plan.hpp", "tests/support/fake.hpp"):
             (self.root / name).write_text("#pragma once\n")
 
     def found_in(self, name, text):
@@ -26,35 +26,36 @@ class CheckIncludes(unittest.TestCase):
 
     def test_includes_of_lower_folders_and_of_the_own_folder_are_allowed(self):
         below = '#include "gpu/tally.hpp"\n#include "io/source.hpp"\n#include "config/size.hpp"\n#include <vector>\n'
-        self.assertEqual(self.found_in("pipeline/program/a.cpp", below + '#include "pipeline/program/plan.hpp"\n#include "plan.hpp"\n'), [])
+        self.assertEqual(self.found_in("command/a.cpp", below + '#include "command/plan.hpp"\n#include "plan.hpp"\n'), [])
         self.assertEqual(self.found_in("gpu/cuda/a.cu", '#include "gpu/tally.hpp"\n#include "../tally.hpp"\n'), [])
         self.assertEqual(self.found_in("io/a.cpp", '#include <sys/stat.h>\n#include <boost/asio/io_context.hpp>\n'), [])
 
     def test_every_other_include_is_reported_with_its_line(self):
-        headers = {"config": "config/size.hpp", "io": "io/source.hpp", "gpu": "gpu/tally.hpp", "pipeline": "pipeline/program/plan.hpp"}
+        headers = {"config": "config/size.hpp", "io": "io/source.hpp", "gpu": "gpu/tally.hpp", "pipeline": "command/plan.hpp"}
         for folder in ("config", "io", "gpu"):
             for other in headers.keys() - {folder}:
                 with self.subTest(folder=folder, other=other):
                     (found,) = self.found_in(f"{folder}/a.cpp", f'#include <vector>\n#include "{headers[other]}"\n')
                     self.assertTrue(found.startswith(f"{folder}/a.cpp:2: "), found)
 
-    def test_a_folder_of_the_pipeline_includes_only_those_below_it(self):
-        folders = ["counts", "flow", "report", "program"]
+    def test_a_folder_from_the_pipeline_on_includes_only_those_below_it(self):
+        folders = ["pipeline/counts", "pipeline/flow", "report", "library", "batch", "command"]
         for number, folder in enumerate(folders):
             for other in folders[number + 1 :]:
                 with self.subTest(folder=folder, other=other):
-                    (found,) = self.found_in(f"pipeline/{folder}/a.cpp", f'#include "pipeline/{other}/b.hpp"\n')
-                    self.assertEqual(found, f"pipeline/{folder}/a.cpp:1: pipeline/{folder} may not include pipeline/{other}/b.hpp")
+                    (found,) = self.found_in(f"{folder}/a.cpp", f'#include "{other}/b.hpp"\n')
+                    self.assertEqual(found, f"{folder}/a.cpp:1: {folder} may not include {other}/b.hpp")
 
     def test_a_report_includes_only_the_statistics_of_the_flow(self):
-        self.assertEqual(self.found_in("pipeline/report/a.cpp", '#include "pipeline/flow/statistics/run_stats.hpp"\n'), [])
-        self.assertEqual(len(self.found_in("pipeline/report/a.cpp", '#include "pipeline/flow/ring.hpp"\n')), 1)
+        self.assertEqual(self.found_in("report/a.cpp", '#include "pipeline/flow/statistics/run_stats.hpp"\n'), [])
+        self.assertEqual(len(self.found_in("report/a.cpp", '#include "pipeline/flow/ring.hpp"\n')), 1)
 
-    def test_the_program_includes_only_the_signals_of_the_flow_except_where_it_repacks(self):
-        self.assertEqual(self.found_in("pipeline/program/a.cpp", '#include "pipeline/flow/stop_signals.hpp"\n'), [])
-        self.assertEqual(len(self.found_in("pipeline/program/a.cpp", '#include "pipeline/flow/driver.hpp"\n')), 1)
-        (self.root / "pipeline/program/repack").mkdir()
-        self.assertEqual(self.found_in("pipeline/program/repack/a.cpp", '#include "pipeline/flow/driver.hpp"\n'), [])
+    def test_clients_of_the_library_include_only_the_signals_of_the_flow_except_where_the_command_repacks(self):
+        self.assertEqual(len(self.found_in("batch/a.cpp", '#include "pipeline/flow/driver.hpp"\n')), 1)
+        self.assertEqual(self.found_in("command/a.cpp", '#include "pipeline/flow/stop_signals.hpp"\n'), [])
+        self.assertEqual(len(self.found_in("command/a.cpp", '#include "pipeline/flow/driver.hpp"\n')), 1)
+        (self.root / "command/repack").mkdir()
+        self.assertEqual(self.found_in("command/repack/a.cpp", '#include "pipeline/flow/driver.hpp"\n'), [])
 
     def test_a_cycle_between_folders_is_reported_with_its_includes(self):
         (self.root / "gpu/host/b.hpp").write_text('#include "gpu/cuda/c.hpp"\n')

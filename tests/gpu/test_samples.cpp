@@ -1,8 +1,8 @@
 // Histograms of samples on the host. test_samples_numpy.py compares random ones with NumPy.
-#include "gpu/samples/slots.hpp"
-#include "gpu/samples/tables.hpp"
 #include "gpuhist/errors.hpp"
 #include "gpuhist/samples.hpp"
+#include "samples/slots.hpp"
+#include "samples/tables.hpp"
 
 #include <doctest/doctest.h>
 #include <hwy/highway.h>

@@ -6,8 +6,8 @@
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/temporary_folder.hpp"
 
+#include "library/counting_plan.hpp"
 #include "pipeline/flow/driver.hpp"
-#include "pipeline/library/counting_plan.hpp"
 
 #include <gpuhist/counter.hpp>
 

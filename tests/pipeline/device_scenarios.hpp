@@ -2,7 +2,7 @@
 // counts.
 #pragma once
 
-#include "pipeline/program/plan.hpp"
+#include "command/plan.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <functional>

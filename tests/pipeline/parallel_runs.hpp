@@ -2,8 +2,8 @@
 // over an engine that completes jobs in any order, and the result of one decoder that decodes in order.
 #pragma once
 
+#include "command/plan.hpp"
 #include "pipeline/flow/driver.hpp"
-#include "pipeline/program/plan.hpp"
 #include "tests/contract/decoder_contract.hpp"
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/byte_strings.hpp"

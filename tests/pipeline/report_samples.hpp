@@ -2,7 +2,7 @@
 #pragma once
 
 #include "config/scheme.hpp"
-#include "pipeline/report/formats/report.hpp"
+#include "report/formats/report.hpp"
 #include "tests/support/texts.hpp"
 
 #include <doctest/doctest.h>

@@ -1,11 +1,11 @@
 // Every allocation of small runs fails once. Each of these runs ends, with the right counts or reported as incomplete.
 #include "async/event_loop.hpp"
+#include "command/plan.hpp"
 #include "io/source.hpp"
 #include "io/stream_sink.hpp"
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/flow/decoding/archive_bytes.hpp"
 #include "pipeline/flow/driver.hpp"
-#include "pipeline/program/plan.hpp"
 #include "tests/io/archive_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/byte_strings.hpp"

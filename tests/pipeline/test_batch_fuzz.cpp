@@ -1,18 +1,18 @@
 // What is copied between machines is input: whatever the bytes of a state, a part, a manifest or a result are, they are
 // refused, or they have counts of the right shape. Records have valid checksums here, as crafted ones do. FUZZ_RUNS and
 // FUZZ_SEED: see tests/support/campaign.hpp.
+#include "batch/checksum.hpp"
+#include "batch/job_identity.hpp"
+#include "batch/job_journal.hpp"
+#include "batch/job_ledger.hpp"
+#include "batch/job_pieces.hpp"
+#include "batch/job_planning.hpp"
+#include "batch/manifest.hpp"
+#include "batch/unit_ledger.hpp"
 #include "config/usage_error.hpp"
 #include "io/descriptor.hpp"
 #include "pipeline/counts/packed_numbers.hpp"
-#include "pipeline/program/batch/checksum.hpp"
-#include "pipeline/program/batch/job_identity.hpp"
-#include "pipeline/program/batch/job_journal.hpp"
-#include "pipeline/program/batch/job_ledger.hpp"
-#include "pipeline/program/batch/job_pieces.hpp"
-#include "pipeline/program/batch/job_planning.hpp"
-#include "pipeline/program/batch/manifest.hpp"
-#include "pipeline/program/batch/unit_ledger.hpp"
-#include "pipeline/report/formats/result_file.hpp"
+#include "report/formats/result_file.hpp"
 
 #include "tests/support/campaign.hpp"
 

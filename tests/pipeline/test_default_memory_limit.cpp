@@ -1,5 +1,5 @@
 // The default of --memory-limit: within the limits of the process's control groups.
-#include "pipeline/library/default_memory_limit.hpp"
+#include "library/default_memory_limit.hpp"
 
 #include "tests/support/temporary_folder.hpp"
 

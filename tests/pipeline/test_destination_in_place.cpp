@@ -1,5 +1,5 @@
 // Destinations that are descriptors, pipes or devices: they are written in place and left open; their errors.
-#include "pipeline/report/output/destination.hpp"
+#include "report/output/destination.hpp"
 
 #include "config/usage_error.hpp"
 #include "tests/pipeline/destination_files.hpp"

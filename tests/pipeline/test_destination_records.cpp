@@ -1,6 +1,6 @@
 // Records that several processes and threads append to one file: order, headers, torn lines, locks, failed writes.
 #include "pipeline/flow/stop_signals.hpp"
-#include "pipeline/report/output/destination.hpp"
+#include "report/output/destination.hpp"
 #include "tests/pipeline/destination_files.hpp"
 #include "tests/support/replaced_sleep.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -46,7 +46,7 @@ class other_locker {
 
  private:
   [[nodiscard]] bool set(short type) const {
-    struct flock entire{};
+    struct flock entire {};
     entire.l_type = type;
     entire.l_whence = SEEK_SET;
     return ::fcntl(fd_.get(), F_OFD_SETLK, &entire) == 0;

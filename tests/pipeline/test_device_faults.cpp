@@ -1,8 +1,8 @@
 // Whole runs over a fake CUDA runtime with one failure: an allocation, the creation of a thread, or a CUDA call, at
 // every place, once or from then on. Every run ends. Complete inputs have the counts of a plain loop, and any other
 // input has those of a prefix. Tries a sample of the places; with CAMPAIGN=all, every place.
+#include "command/plan.hpp"
 #include "pipeline/flow/driver.hpp"
-#include "pipeline/program/plan.hpp"
 #include "support/failing_resources.hpp"
 #include "support/failing_runtime.hpp"
 #include "support/fake_runtime.hpp"

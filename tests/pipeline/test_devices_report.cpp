@@ -1,5 +1,5 @@
 // The list of devices, for people and for programs.
-#include "pipeline/report/formats/devices_report.hpp"
+#include "report/formats/devices_report.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

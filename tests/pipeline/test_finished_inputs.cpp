@@ -2,7 +2,7 @@
 #include "pipeline/counts/finished_inputs.hpp"
 #include "pipeline/counts/input_reports.hpp"
 #include "pipeline/counts/rolling_counts.hpp"
-#include "pipeline/report/formats/pending_inputs.hpp"
+#include "report/formats/pending_inputs.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>

@@ -3,7 +3,7 @@
 
 #include "async/event_loop.hpp"
 #include "async/worker_pool.hpp"
-#include "pipeline/program/plan.hpp"
+#include "command/plan.hpp"
 #include "tests/support/run_coroutine.hpp"
 #include "tests/support/temporary_folder.hpp"
 

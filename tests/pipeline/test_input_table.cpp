@@ -1,6 +1,6 @@
 // The table of inputs: its columns, its order, and how many rows it has.
 #include "config/expression.hpp"
-#include "pipeline/report/formats/input_table.hpp"
+#include "report/formats/input_table.hpp"
 #include "tests/pipeline/report_samples.hpp"
 
 #include <doctest/doctest.h>

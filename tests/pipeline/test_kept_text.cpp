@@ -1,5 +1,5 @@
 // The text of kept units: whatever pieces it arrives in, and wherever it is held, it is given once and in order.
-#include "pipeline/report/units/kept_text.hpp"
+#include "report/units/kept_text.hpp"
 
 #include "tests/support/temporary_folder.hpp"
 

@@ -1,5 +1,5 @@
 // The values of a field of JSONL as units: with any pieces of text, and with values that are counted by hand.
-#include "pipeline/report/units/line_values.hpp"
+#include "report/units/line_values.hpp"
 
 #include "tests/pipeline/unit_oracle.hpp"
 

@@ -1,8 +1,8 @@
 // Measures, compared with values that NumPy and SciPy computed (measure_values.py), and at the edges: no bytes, one
 // byte, one value, counts near 2^63.
-#include "pipeline/report/measures/chi_squared_tail.hpp"
-#include "pipeline/report/measures/measure.hpp"
-#include "pipeline/report/measures/previous_baseline.hpp"
+#include "report/measures/chi_squared_tail.hpp"
+#include "report/measures/measure.hpp"
+#include "report/measures/previous_baseline.hpp"
 
 #include "measure_values.hpp"
 

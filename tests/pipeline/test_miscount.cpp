@@ -1,8 +1,8 @@
 // An engine that miscounts without reporting an error: no wrong count is accepted.
+#include "command/plan.hpp"
 #include "gpu/engines.hpp"
 #include "gpu/job_check.hpp"
 #include "pipeline/flow/driver.hpp"
-#include "pipeline/program/plan.hpp"
 #include "tests/support/shuffling_engine.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -4,8 +4,8 @@
 #include "config/scheme.hpp"
 #include "gpu/engines.hpp"
 #include "io/format.hpp"
-#include "pipeline/report/formats/report.hpp"
-#include "pipeline/report/measures/measure.hpp"
+#include "report/formats/report.hpp"
+#include "report/measures/measure.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // Pairs of neighbouring bytes: the counts of a run compared with the pairs of the plain texts, however these are cut.
 #include "pipeline/counts/rolling_counts.hpp"
-#include "pipeline/report/formats/pair_table.hpp"
-#include "pipeline/report/formats/text.hpp"
+#include "report/formats/pair_table.hpp"
+#include "report/formats/text.hpp"
 #include "support/byte_strings.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // The plan: the options, checked against the machine.
-#include "pipeline/program/plan.hpp"
+#include "command/plan.hpp"
 
 #include "config/usage_error.hpp"
 

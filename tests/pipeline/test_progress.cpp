@@ -1,6 +1,6 @@
 // Where progress is shown, and how many bytes there are to read.
 #include "pipeline/flow/inputs/source_bytes.hpp"
-#include "pipeline/report/output/progress.hpp"
+#include "report/output/progress.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>

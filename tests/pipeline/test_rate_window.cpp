@@ -1,5 +1,5 @@
 // Rates over a sliding window, at times chosen by the test.
-#include "pipeline/report/output/rate_window.hpp"
+#include "report/output/rate_window.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,9 +1,9 @@
 // Repacking: whatever the inputs are, the archive holds their text in independent frames. It is verified first, and
 // gets its name only if it is right.
-#include "pipeline/program/repack/repack.hpp"
+#include "command/repack/repack.hpp"
 
 #include "config/usage_error.hpp"
-#include "pipeline/report/output/destination.hpp"
+#include "report/output/destination.hpp"
 #include "tests/io/zstd_samples.hpp"
 #include "tests/pipeline/destination_files.hpp"
 #include "tests/support/byte_strings.hpp"

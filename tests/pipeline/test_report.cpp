@@ -1,5 +1,5 @@
 // The common parts of the report formats: the table that lists them, and names that are safe to print.
-#include "pipeline/report/formats/report.hpp"
+#include "report/formats/report.hpp"
 
 #include <doctest/doctest.h>
 

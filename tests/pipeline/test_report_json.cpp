@@ -1,7 +1,7 @@
 // The JSON report: parsed, and compared with the counts that it was made from.
-#include "pipeline/report/formats/report.hpp"
-#include "pipeline/report/formats/run_id.hpp"
-#include "pipeline/report/formats/text.hpp"
+#include "report/formats/report.hpp"
+#include "report/formats/run_id.hpp"
+#include "report/formats/text.hpp"
 
 #include "tests/pipeline/report_samples.hpp"
 

@@ -1,5 +1,5 @@
 // The Prometheus report: escapes, families, snapshots. tests/cli shows that a parser accepts it.
-#include "pipeline/report/formats/text.hpp"
+#include "report/formats/text.hpp"
 
 #include "tests/pipeline/report_samples.hpp"
 

@@ -1,6 +1,6 @@
 // The report as a table, checked column by column.
-#include "pipeline/report/formats/report.hpp"
-#include "pipeline/report/formats/text.hpp"
+#include "report/formats/report.hpp"
+#include "report/formats/text.hpp"
 
 #include "tests/pipeline/report_samples.hpp"
 

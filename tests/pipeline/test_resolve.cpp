@@ -1,11 +1,11 @@
 // How reports are written and which kernel counts: which options fit together, and the errors for those that do not.
-#include "pipeline/library/resolve.hpp"
+#include "library/resolve.hpp"
 
+#include "command/resolve_report.hpp"
+#include "command/typed_options.hpp"
 #include "config/scheme.hpp"
 #include "config/usage_error.hpp"
 #include "pipeline/counts/partitioning.hpp"
-#include "pipeline/program/resolve_report.hpp"
-#include "pipeline/program/typed_options.hpp"
 
 #include <doctest/doctest.h>
 

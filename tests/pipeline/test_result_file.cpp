@@ -1,6 +1,6 @@
 // Results that are read back: they equal what was written, sums of several equal those of one run, and damage of any
 // kind is reported with file and line and never counted.
-#include "pipeline/report/formats/result_file.hpp"
+#include "report/formats/result_file.hpp"
 
 #include "tests/pipeline/report_samples.hpp"
 #include "tests/support/campaign.hpp"

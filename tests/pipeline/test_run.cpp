@@ -1,9 +1,9 @@
 // Whole runs in one process: files in, report out, with every kind of engine.
 
+#include "command/plan.hpp"
 #include "config/usage_error.hpp"
 #include "gpu/cuda/cuda_engine.hpp"
 #include "pipeline/flow/driver.hpp"
-#include "pipeline/program/plan.hpp"
 #include "tests/support/fake_runtime.hpp"
 #include "tests/support/shuffling_engine.hpp"
 #include "tests/support/temporary_folder.hpp"

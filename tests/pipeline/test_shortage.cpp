@@ -1,7 +1,7 @@
 // Runs for which not all slots can be page-locked: fewer slots, the same counts.
+#include "command/plan.hpp"
 #include "gpu/cuda/cuda_engine.hpp"
 #include "pipeline/flow/driver.hpp"
-#include "pipeline/program/plan.hpp"
 #include "tests/support/fake_runtime.hpp"
 #include "tests/support/temporary_folder.hpp"
 

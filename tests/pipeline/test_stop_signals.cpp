@@ -1,8 +1,8 @@
 // The signals that stop a run, in a process that has a terminal. Each case runs in a child of its own.
 #include "pipeline/flow/stop_signals.hpp"
 
-#include "pipeline/report/output/messages.hpp"
-#include "pipeline/report/output/temporary_file.hpp"
+#include "report/output/messages.hpp"
+#include "report/output/temporary_file.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
@@ -158,7 +158,7 @@ TEST_CASE("signals that are not watched keep their effect") {
   const ended result = on_terminal([&](console& /*screen*/) {
     boost::asio::io_context context;
     const stop_signals signals(context, false, {});
-    struct sigaction action{};
+    struct sigaction action {};
     ::sigaction(SIGINT, nullptr, &action);
     if (action.sa_handler != SIG_DFL) ::_exit(1);
   });
@@ -188,9 +188,7 @@ TEST_CASE("a signal that was ignored stays ignored, also when it is repeated") {
   const ended result = on_terminal([](console& /*screen*/) {
     std::signal(SIGHUP, SIG_IGN);
     boost::asio::io_context context;
-    {
-      const stop_signals signals(context, true, {});
-    }
+    { const stop_signals signals(context, true, {}); }
     for (int time = 0; time < 3; ++time) ::raise(SIGHUP);
   });
   CHECK(WIFEXITED(result.status));

@@ -1,5 +1,5 @@
 // Text functions of the reports: UTF-8 against an independent encoder, base64 and grouping by example.
-#include "pipeline/report/formats/text.hpp"
+#include "report/formats/text.hpp"
 
 #include <doctest/doctest.h>
 

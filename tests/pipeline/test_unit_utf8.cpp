@@ -1,8 +1,8 @@
 // `malformed` in formulas of units, compared with a judgement of each unit by a second implementation.
 #include "config/expression.hpp"
 #include "config/scheme.hpp"
-#include "pipeline/report/units/unit_meter.hpp"
-#include "pipeline/report/units/unit_run.hpp"
+#include "report/units/unit_meter.hpp"
+#include "report/units/unit_run.hpp"
 
 #include <doctest/doctest.h>
 

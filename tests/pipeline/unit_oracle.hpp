@@ -4,8 +4,8 @@
 
 #include "config/scheme.hpp"
 #include "pipeline/counts/partitioning.hpp"
-#include "pipeline/report/units/unit_meter.hpp"
-#include "pipeline/report/units/unit_run.hpp"
+#include "report/units/unit_meter.hpp"
+#include "report/units/unit_run.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -1,0 +1,46 @@
+// What the journal of a batch job has of the units and windows of an input, besides its counts. The record precedes
+// that of the input, or of the member of an archive, which makes it count.
+#pragma once
+
+#include "batch/line_spool.hpp"
+#include "report/units/unit_findings.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// Of an input, or of a member of an archive.
+struct input_part_key {
+  std::uint64_t entry = 0;  ///< its number in the manifest
+  std::uint32_t part = 0;   ///< of a member: 1 + its position in the archive; 0: the input itself
+
+  bool operator==(const input_part_key&) const = default;
+};
+
+struct input_units {
+  input_part_key of;
+  line_extents unit_lines{};    ///< lines of units.jsonl
+  line_extents window_lines{};  ///< lines of windows.jsonl
+  units::unit_totals totals{};
+  units::distribution values{};
+  std::vector<units::ranked_record> best{};  ///< those that may be among the first of the job
+};
+
+std::string packed_input_units(const input_units& record);
+
+/// Whether a record of the journal is one. All others are those of job_ledger.
+[[nodiscard]] bool is_input_units(std::string_view record);
+
+/// Precondition: is_input_units(). `no_text`: a tally of the job. Throws unpack_error.
+input_units unpacked_input_units(std::string_view record, const gpu::tally& no_text);
+
+/// A record that follows when the lines of all records before it are on disk.
+std::string packed_sync_record();
+[[nodiscard]] bool is_sync_record(std::string_view record);
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,121 @@
+#include "batch/job_document.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <ranges>
+#include <string_view>
+#include <thread>
+
+namespace gpuhist::pipeline {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+// "model name      : AMD EPYC 9654"; empty where the system does not report it.
+std::string cpu_model() {
+  std::ifstream from("/proc/cpuinfo");
+  for (std::string line; std::getline(from, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return {};
+}
+
+json machine_of(const job_description& job) {
+  json out{{"host", host_name()}, {"cores", std::thread::hardware_concurrency()}};
+  if (const std::string model = cpu_model(); !model.empty()) out["cpu"] = model;
+  const long pages = ::sysconf(_SC_PHYS_PAGES);
+  const long page = ::sysconf(_SC_PAGESIZE);
+  if (pages > 0 && page > 0) out["memory_bytes"] = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
+  if (!job.device.empty()) out["gpu"] = job.device;
+  return out;
+}
+
+json versions_of(const json& state) {
+  return {{"gpuhist", GPUHIST_VERSION},
+          {"state", state.at("schema")},
+          {"manifest", manifest_schema},
+          {"results", "gpuhist.result/1"}};
+}
+
+template <typename Value>
+void add_if(json& to, const char* key, const std::optional<Value>& value) {
+  if (value) to[key] = *value;
+}
+
+// The options that do not determine counts; the others are in the state.
+json plan_of(const config::options& typed) {
+  json out{{"inputs", typed.inputs}, {"engine", typed.engine}};
+  if (!typed.job.empty()) out["job"] = typed.job;
+  add_if(out, "files-from", typed.files_from);
+  add_if(out, "manifest", typed.manifest);
+  if (!typed.include.empty()) out["include"] = typed.include;
+  if (!typed.exclude.empty()) out["exclude"] = typed.exclude;
+  add_if(out, "threads", typed.threads);
+  add_if(out, "memory-limit", typed.memory_limit);
+  if (typed.min_age) out["min-age-ms"] = typed.min_age->count();
+  out["on-error"] = typed.stops_on_error ? "stop" : "continue";
+  if (typed.max_errors) {
+    out["max-errors"] = typed.max_errors->amount;
+    out["max-errors-unit"] = typed.max_errors->is_percentage ? "%" : "inputs";
+  }
+  if (!typed.fail_if.empty()) out["fail-if"] = typed.fail_if;
+  if (!typed.alert_if.empty()) out["alert-if"] = typed.alert_if;
+  if (!typed.watch.empty()) out["watch"] = typed.watch;
+  return out;
+}
+
+json run_as_json(const job_run_times& run) {
+  json out{{"began", run.began}, {"host", run.host}};
+  if (run.ended.empty()) return out;  // it was killed
+  out["ended"] = run.ended;
+  out["seconds"] = run.seconds;
+  out["finished"] = run.inputs;
+  return out;
+}
+
+json times_of(const job_description& job) {
+  constexpr std::size_t listed = 100;
+  double seconds = 0;
+  std::string first = job.began;
+  for (const job_run_times& each : job.runs) {
+    seconds += each.seconds;
+    first = std::min(first, each.began);
+  }
+  json out{{"first_run", first},
+           {"last_run", job.began},
+           {"ended", now_as_text()},
+           {"run_count", job.runs.size()},
+           {"counting_seconds", seconds}};
+  json runs = json::array();
+  for (const job_run_times& each : job.runs | std::views::drop(job.runs.size() - std::min(job.runs.size(), listed))) {
+    runs.push_back(run_as_json(each));
+  }
+  out["runs"] = std::move(runs);
+  return out;
+}
+
+}  // namespace
+
+json job_as_json(const manifest& inputs, const job_ledger& ledger, const job_description& job, bool is_complete) {
+  const json state = json::parse(job.header);
+  json out{{"kind", "job"},
+           {"schema", "gpuhist.job/1"},
+           {"complete", is_complete},
+           {"inputs", inputs.entries.size()},
+           {"finished", ledger.finished()},
+           {"failed", ledger.failed()},
+           {"source_bytes", inputs.bytes()},
+           {"fingerprint", name_of(inputs.fingerprint)},
+           {"state", state}};
+  if (job.typed != nullptr) out["plan"] = plan_of(*job.typed);
+  out["versions"] = versions_of(state);
+  out["machine"] = machine_of(job);
+  out["times"] = times_of(job);
+  if (!job.missing_shards.empty()) out["missing_shards"] = job.missing_shards;
+  return out;
+}
+
+}  // namespace gpuhist::pipeline

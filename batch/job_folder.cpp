@@ -1,0 +1,179 @@
+#include "batch/job_folder.hpp"
+
+#include "batch/job_journal.hpp"
+#include "batch/result_files.hpp"
+#include "io/descriptor.hpp"
+#include "io/own_files.hpp"
+#include "io/synchronize.hpp"
+#include "io/temporary_name.hpp"
+#include "report/formats/report.hpp"
+#include "report/output/destination.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string name_of_shard(config::shard_choice shard) {
+  return std::to_string(shard.number) + "-of-" + std::to_string(shard.count);
+}
+
+std::string name_of(lines_of which) { return which == lines_of::units ? "units" : "windows"; }
+
+[[noreturn]] void cannot_write(const fs::path& path) {
+  throw destination_error(errno, std::system_category(), "cannot write " + printable(path.string()));
+}
+
+// Results that a killed run has left under temporary names.
+std::vector<fs::path> leftovers_in(const fs::path& folder) {
+  std::vector<fs::path> made;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (!io::is_temporary_name(name)) continue;
+    const bool is_result = std::ranges::find(names_of_results, io::name_of_replaced(name)) != names_of_results.end();
+    if (is_result) made.push_back(at->path());
+  }
+  return made;
+}
+
+// The folders that must be created for a path, the last one first.
+std::vector<fs::path> missing_folders(fs::path path) {
+  std::vector<fs::path> made;
+  std::error_code ignored;
+  for (; path.has_relative_path() && !fs::exists(path, ignored); path = path.parent_path()) made.push_back(path);
+  return made;
+}
+
+// The names of new folders survive a power failure, as those of files do.
+void create_folder(const fs::path& path) {
+  const std::vector<fs::path> missing = missing_folders(path);
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) throw destination_error(error, "cannot create the folder " + printable(path.string()));
+  for (const fs::path& each : missing) {
+    if (!io::synchronize_folder(io::folder_of(each))) cannot_write(each);
+  }
+}
+
+}  // namespace
+
+job_folder::job_folder(fs::path path, config::shard_choice shard)
+    : path_(std::move(path)), shard_(shard), state_(path_ / ".gpuhist-batch") {
+  if (shard_.count > 0) state_ /= name_of_shard(shard_);
+}
+
+fs::path job_folder::manifest_file() const { return path_ / ".gpuhist-batch" / "manifest.jsonl"; }
+
+fs::path job_folder::lines_file(lines_of which) const { return state_ / name_of(which); }
+
+fs::path job_folder::lines_of_part(const fs::path& part, lines_of which) {
+  return part.string() + "." + name_of(which);
+}
+
+std::shared_ptr<const io::output_files> job_folder::own_files() const {
+  auto made = std::make_shared<io::output_files>();
+  struct stat found {};
+  for (const fs::path& each : {path_ / ".gpuhist-batch", state_, path_ / "parts"}) {
+    if (::stat(each.c_str(), &found) == 0) made->add_folder(found);
+  }
+  std::vector<fs::path> results = leftovers_in(path_);
+  for (const char* const each : names_of_results) results.push_back(path_ / each);
+  for (const fs::path& each : results) {
+    if (::stat(each.c_str(), &found) == 0) made->add(found);
+  }
+  return made;
+}
+
+void job_folder::require_own() const {
+  for (const fs::path& each : {path_ / ".gpuhist-batch", state_, path_ / "parts"}) io::require_folder(each);
+  for (const fs::path& each : {manifest_file(), results_file(), lock_file(), journal_file(), runs_file(),
+                               lines_file(lines_of::units), lines_file(lines_of::windows)}) {
+    io::require_regular(each);
+  }
+}
+
+void job_folder::create() const {
+  require_own();
+  create_folder(state_);
+  if (shard_.count > 0) create_folder(path_ / "parts");
+}
+
+// Shards that start together write the same manifest: the first one appears.
+void job_folder::keep_manifest(const std::string& text) const {
+  std::error_code ignored;
+  if (!fs::exists(manifest_file(), ignored)) {
+    try {
+      destination to(manifest_file().string(), writing::once);
+      to.write(text);
+      return to.commit();
+    } catch (const destination_error& failed) {
+      if (failed.code() != std::errc::file_exists) throw;
+    }
+  }
+  if (text_of_manifest_file(manifest_file().string()) == text) return;
+  throw std::runtime_error(printable(path_.string()) +
+                           ": this folder has another manifest than --manifest; give another --output-dir");
+}
+
+// A link of an earlier run that did not publish its state may be to another file.
+void job_folder::publish_lines(const fs::path& part, lines_of which) const {
+  std::error_code error;
+  if (!fs::exists(lines_file(which), error)) return;
+  const fs::path to = lines_of_part(part, which);
+  const fs::path temporary = state_ / (name_of(which) + ".published");
+  fs::remove(temporary, error);
+  if (::link(lines_file(which).c_str(), temporary.c_str()) != 0 || ::rename(temporary.c_str(), to.c_str()) != 0) {
+    cannot_write(to);
+  }
+}
+
+fs::path job_folder::part_file() const { return path_ / "parts" / name_of_shard(shard_); }
+
+void job_folder::refuse_other_part(const job_identity& job) const {
+  const io::descriptor file(::open(part_file().c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (!file && errno == ENOENT) return;
+  if (!file) throw std::system_error(errno, std::system_category(), "cannot read " + printable(part_file().string()));
+  refuse_other_job(part_file().string(), header_in(file.get()), job);
+}
+
+void job_folder::publish() const {
+  const fs::path part = part_file();
+  std::error_code ignored;
+  if (!fs::exists(part, ignored)) {
+    publish_lines(part, lines_of::units);
+    publish_lines(part, lines_of::windows);
+  }
+  if (::link(journal_file().c_str(), part.c_str()) != 0 && errno != EEXIST) cannot_write(part);
+  if (!io::synchronize_folder(part.parent_path())) cannot_write(part);
+}
+
+std::vector<fs::path> job_folder::parts() const {
+  std::vector<fs::path> found;
+  const fs::path folder = path_ / "parts";
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const fs::path extension = at->path().extension();
+    io::require_regular(at->path());
+    if (extension != ".units" && extension != ".windows") found.push_back(at->path());
+  }
+  const bool is_absent = error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory;
+  if (error && !is_absent) {
+    throw std::system_error(error, "cannot read the folder " + printable(folder.string()));
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+}  // namespace gpuhist::pipeline

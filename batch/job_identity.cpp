@@ -1,0 +1,256 @@
+#include "batch/job_identity.hpp"
+
+#include "batch/checksum.hpp"
+#include "config/settings.hpp"
+#include "config/usage_error.hpp"
+#include "report/formats/report.hpp"
+#include "report/formats/report_json_parts.hpp"
+#include "report/formats/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <exception>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr const char* state_schema = "gpuhist.state/4";
+constexpr unsigned most_shards = 100'000;  // as --shard has
+
+// What is no option, in messages.
+constexpr std::array names_of_counts = {
+    std::pair{"manifest", "the manifest"},
+    std::pair{"shard", "the shard"},
+    std::pair{"classes", "the classes of byte values (their number, hash)"},
+    std::pair{"pair-classes", "the classes of pairs (their number, hash)"},
+    std::pair{"line-limit", "--memory-limit, which determines the longest line of --jsonl-field, in bytes"},
+};
+
+// Needed for reading, but not for adding what was read.
+constexpr std::array of_reading = {"zstd-dictionary", "line-limit"};
+
+// Options that do not determine counts, of groups with others that do. (A needless one would only lengthen messages.)
+constexpr std::array<std::string_view, 10> other_options = {"files-from",      "null",   "include", "exclude",
+                                                            "follow-symlinks", "format", "output",  "output-dir",
+                                                            "progress",        "quiet"};
+
+bool is_recorded(std::string_view key) {
+  constexpr std::array<std::string_view, 4> groups = {"Inputs", "Counting", "Measures", "Output"};
+  const auto is_in = [](const auto& all, std::string_view name) { return std::ranges::find(all, name) != all.end(); };
+  const config::option_row* const row = config::find_option("--" + std::string(key), config::command::batch);
+  return row != nullptr && is_in(groups, row->group) && !is_in(other_options, key);
+}
+
+// Raw bytes, as in the definition of a bucket, are kept.
+json text_as_json(const std::string& text) { return is_utf8(text) ? json(text) : json{{"base64", base64(text)}}; }
+
+std::string text_in(const json& from) {
+  return from.is_string() ? from.get<std::string>() : from_base64(from.at("base64").get<std::string>()).value();
+}
+
+template <typename Classes>
+json classes_as_json(const Classes& counted) {
+  return {counted.classes,
+          hash_text({reinterpret_cast<const char*>(counted.class_of.data()), counted.class_of.size()})};
+}
+
+// Names and members of buckets, also of those that a preset defines.
+json schemes_as_json(const std::vector<scheme_view>& schemes) {
+  json made = json::array();
+  for (const scheme_view& each : schemes) {
+    std::string content;
+    for (const std::string& bucket : each.scheme.buckets) content += bucket + '\0';
+    for (const std::uint16_t bucket : each.scheme.bucket_of) content += std::to_string(bucket) + ' ';
+    made.push_back({text_as_json(each.scheme.name), hash_text(content)});
+  }
+  return made;
+}
+
+// A new member of the structures does not compile here until it is decided what it means for counts.
+void add_measuring(json& to, const measures::measuring& from) {
+  const auto& [asked, baseline, previous_windows, warning] = from;
+  if (!asked.empty()) to["measures"] = json::array();
+  for (const measures::measure* const each : asked) to["measures"].push_back(each->name);
+  if (baseline) {
+    to["baseline"] = hash_text({reinterpret_cast<const char*>(baseline->data()), sizeof *baseline});
+  } else if (previous_windows) {
+    to["baseline"] = *previous_windows;
+  }
+}
+
+void add_units(json& to, const units::unit_plan& from) {
+  const auto& [shape, each, field, where, filter, top, distribution, held_bytes] = from;
+  to["each"] = {each, static_cast<unsigned>(shape.delimiter), shape.bytes.value_or(0)};
+  if (field) {
+    to["jsonl-field"] = text_as_json(field->name);
+    to["line-limit"] = field->max_bytes;
+  }
+  if (where) to["where"] = text_as_json(where->text());
+  if (top) to["top"] = {top->number, text_as_json(top->by.text())};
+  if (distribution) to["distribution-of"] = text_as_json(distribution->text());
+}
+
+json windows_as_json(const window_shape& from) {
+  const auto& [unit, pane, window_panes, step_panes, per_input, interleaved, numbered_by_input] = from;
+  return {static_cast<unsigned>(unit), pane, window_panes, step_panes, per_input, interleaved, numbered_by_input};
+}
+
+json given_as_json(const job_identity& job) {
+  json made = json::object();
+  for (const auto& [key, values] : job.given) {
+    for (const std::string& each : values) made[key].push_back(text_as_json(each));
+  }
+  return made;
+}
+
+json as_json(const job_identity& job) {
+  return {{"kind", "state"},
+          {"schema", state_schema},
+          {"manifest", job.manifest},
+          {"shard", {job.shard.number, job.shard.count}},
+          {"options", given_as_json(job)},
+          {"counts", job.counts}};
+}
+
+std::string value_of(const json& from, const std::string& name) {
+  const auto found = from.find(name);
+  return found == from.end() ? "not given" : printable(text_of(*found));
+}
+
+void add_differences(std::string& to, const json& recorded, const json& job, std::set<std::string>& named) {
+  std::set<std::string> names;
+  for (const json* const each : {&recorded, &job}) {
+    for (const auto& [name, value] : each->items()) names.insert(name);
+  }
+  for (const std::string& each : names) {
+    const std::string before = value_of(recorded, each);
+    const std::string now = value_of(job, each);
+    if (before == now || !named.insert(each).second) continue;
+    const auto* const known = std::ranges::find(names_of_counts, each, [](const auto& row) { return row.first; });
+    to += "\n  " + (known == names_of_counts.end() ? "--" + printable(each) : known->second) + ": " + before +
+          ", instead of " + now;
+  }
+}
+
+}  // namespace
+
+json counts_of(const counting_plan& planned) {
+  json made{{"buckets", schemes_as_json(planned.schemes)}, {"classes", classes_as_json(planned.partition)}};
+  if (planned.pairs) made["pair-classes"] = classes_as_json(*planned.pairs);
+  if (planned.ignore_case) made["ignore-case"] = true;
+  if (planned.byte_counts) made["byte-counts"] = true;
+  if (planned.validates_utf8) made["utf8"] = true;
+  if (planned.count_unverified) made["count-unverified"] = true;
+  if (planned.skip_damage) made["skip-damage"] = true;
+  if (planned.forced_format != nullptr) made["input-format"] = planned.forced_format->name;
+  if (planned.strict_names) made["strict-names"] = true;
+  if (planned.fail_on_unknown) made["fail-on-unknown"] = true;
+  if (planned.max_output) made["max-output"] = *planned.max_output;
+  if (planned.dictionary) made["zstd-dictionary"] = planned.dictionary->content_hash();
+  add_measuring(made, planned.measuring);
+  if (planned.units) add_units(made, *planned.units);
+  if (planned.windows) made["window"] = windows_as_json(*planned.windows);
+  return made;
+}
+
+std::string differences_of_counts(const json& recorded, const json& now) {
+  std::string made;
+  std::set<std::string> named;
+  add_differences(made, recorded, now, named);
+  return made;
+}
+
+job_identity identity_of(const counting_plan& planned, const config::options& typed, std::string manifest,
+                         config::shard_choice shard) {
+  job_identity made{
+      .manifest = std::move(manifest), .shard = shard, .counts = counts_of(planned), .given = typed.given};
+  std::erase_if(made.given, [](const auto& each) { return !is_recorded(each.first); });
+  return made;
+}
+
+std::string header_of(const job_identity& job) { return text_of(as_json(job)); }
+
+std::optional<job_identity> identity_in(std::string_view header) {
+  try {
+    const json line = json::parse(header);
+    if (line.at("schema") != state_schema || !line.at("counts").is_object()) return std::nullopt;
+    job_identity made{
+        .manifest = line.at("manifest").get<std::string>(),
+        .shard = {.number = line.at("shard").at(0).get<unsigned>(), .count = line.at("shard").at(1).get<unsigned>()},
+        .counts = line.at("counts"),
+        .given = {}};
+    const auto& [number, count] = made.shard;
+    if (count > most_shards || number > count || (number == 0) != (count == 0)) return std::nullopt;
+    for (const auto& [key, values] : line.at("options").items()) {
+      for (const json& each : values) made.given[key].push_back(text_in(each));
+    }
+    return made;
+  } catch (const std::exception&) {  // of JSON, or a name of another version
+    return std::nullopt;
+  }
+}
+
+config::options options_of(const job_identity& job) {
+  config::settings level;
+  for (const auto& [key, values] : job.given) {
+    if (!is_recorded(key)) throw config::usage_error(key + ": not an option of a job");
+    const config::option_row* const row = config::find_option("--" + key, config::command::batch);
+    for (const std::string& each : values) level.push_back({.row = row, .value = each, .origin = {}});
+  }
+  return config::resolve(config::command::batch, std::array{level});
+}
+
+std::string differences(const job_identity& recorded, const job_identity& job) {
+  const json before = as_json(recorded);
+  const json now = as_json(job);
+  const auto is_same = [&](const char* field) { return text_of(before[field]) == text_of(now[field]); };
+  std::string made;
+  if (is_same("manifest") && is_same("shard") && is_same("counts")) return made;
+  std::set<std::string> named;
+  for (const char* const field : {"manifest", "shard"}) {
+    add_differences(made, json::object({{field, before[field]}}), json::object({{field, now[field]}}), named);
+  }
+  if (is_same("counts")) return made;
+  add_differences(made, before["options"], now["options"], named);
+  add_differences(made, before["counts"], now["counts"], named);
+  return made;
+}
+
+void refuse_other_job(const std::string& path, std::string_view header, const job_identity& job) {
+  const std::optional<job_identity> recorded = identity_in(header);
+  if (!recorded) {
+    throw std::runtime_error(printable(path) +
+                             ": this state is of another version of gpuhist, or damaged; finish the job with that "
+                             "version, or give another --output-dir");
+  }
+  const std::string found = differences(*recorded, job);
+  if (found.empty()) return;
+  throw std::runtime_error(printable(path) +
+                           ": this state is of another job; give the options of the first run, or another "
+                           "--output-dir; it has:" +
+                           found);
+}
+
+void refuse_other_plan(const std::string& path, const job_identity& recorded, const counting_plan& planned) {
+  job_identity known = recorded;
+  job_identity computed = recorded;
+  computed.counts = counts_of(planned);
+  for (const char* const each : of_reading) {
+    known.counts.erase(each);
+    computed.counts.erase(each);
+  }
+  const std::string found = differences(known, computed);
+  if (found.empty()) return;
+  throw std::runtime_error(printable(path) +
+                           ": cannot be merged: its options have another meaning here, because a file that they name "
+                           "differs, or the version of gpuhist; it has:" +
+                           found);
+}
+
+}  // namespace gpuhist::pipeline

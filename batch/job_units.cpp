@@ -1,0 +1,189 @@
+#include "batch/job_units.hpp"
+
+#include "batch/job_planning.hpp"
+#include "io/destination_error.hpp"
+#include "library/window.hpp"
+#include "report/formats/report.hpp"
+#include "report/formats/window_json.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::pipeline {
+namespace {
+
+// The order of equal ranks, which does not depend on the order in which inputs are read.
+std::uint64_t order_of(const input_part_key& key) {
+  constexpr unsigned bits_of_part = 32;
+  return (key.entry << bits_of_part) | key.part;
+}
+
+std::string line_of(const window& closed) {
+  const window::state& counted = closed.shared();
+  return window_line(*counted.frame, {}, counted.content, counted.baseline ? &*counted.baseline : nullptr);
+}
+
+}  // namespace
+
+job_units::job_units(const counting_plan& planned, const job_folder& folder, unit_ledger& ledger, job_journal& journal)
+    : planned_(planned), ledger_(ledger), journal_(journal), synchronized_(std::chrono::steady_clock::now()) {
+  if (reads_units(planned) && planned.units->where) {
+    unit_lines_.emplace(folder.lines_file(lines_of::units), ledger.end_of_units());
+  }
+  if (planned.windows) window_lines_.emplace(folder.lines_file(lines_of::windows), ledger.end_of_windows());
+}
+
+void job_units::connect(process_hooks& hooks, file_events& events, std::function<void()> ended) {
+  if (reads_units(planned_)) {
+    hooks.unit_lines = [this](const report& frame) {
+      return units::unit_line_output{.form = planned_.format->unit_lines(frame, {}), .write = {}};
+    };
+    hooks.units_by_input = {
+        .write = [this](std::uint64_t input, std::string_view lines) { unit_lines_->append(input, lines); },
+        .ended = std::move(ended)};
+  }
+  if (!planned_.windows) return;
+  events.on_window = [this](const window& closed) {
+    const closed_window& content = closed.shared().content;
+    sources_.try_emplace(content.stream, content.head.source);
+    window_lines_->append(content.stream, line_of(closed));
+  };
+  hooks.on_window_verdict = [this](const window_verdict& given) {
+    window_lines_->append(given.stream, verdict_line({}, given, sources_[given.stream]));
+  };
+}
+
+units::unit_run* job_units::units() const {
+  return running_ == nullptr || running_->units() == nullptr ? nullptr : &running_->units()->run();
+}
+
+bool job_units::is_open(const completed_input& completed) const {
+  return units() != nullptr && completed.is_finished && units()->is_open(completed.how.input);
+}
+
+void job_units::record(const completed_input& completed, const input_part_key& key) {
+  if (!ledger_.is_used()) return;
+  const std::uint64_t input = completed.how.input;
+  input_units made{.of = key};
+  if (units() != nullptr) {
+    units()->publish();
+    units::unit_findings found = units()->take(input);
+    made.totals = found.totals;
+    made.values = std::move(found.values);
+    keep_possible_best(key, found.best, made);
+  }
+  if (unit_lines_) made.unit_lines = unit_lines_->take(input);
+  if (window_lines_) made.window_lines = window_lines_->take(input);
+  sources_.erase(input);
+  journal_.append(packed_input_units(made));
+  ledger_.add(made);
+}
+
+void job_units::keep_possible_best(const input_part_key& key, units::best_units& from, input_units& to) const {
+  const std::optional<units::rank> last = ledger_.last_rank();
+  for (units::ranked_record& each : from.records()) {
+    each.at.input = order_of(key);
+    if (!last || each.at.precedes(*last)) to.best.push_back(std::move(each));
+  }
+  std::ranges::sort(to.best, [](const auto& a, const auto& b) { return a.at.precedes(b.at); });
+}
+
+void job_units::drop(const completed_input& completed) {
+  if (!ledger_.is_used() || !completed.is_finished) return;
+  if (units() != nullptr) {
+    units()->publish();
+    static_cast<void>(units()->take(completed.how.input));
+  }
+  for (auto* lines : {&unit_lines_, &window_lines_}) {
+    if (*lines) static_cast<void>((*lines)->take(completed.how.input));
+  }
+  sources_.erase(completed.how.input);
+}
+
+void job_units::write() {
+  for (auto* lines : {&unit_lines_, &window_lines_}) {
+    if (*lines) (*lines)->write();
+  }
+}
+
+void job_units::synchronize_in_time() {
+  if (ledger_.is_used() && std::chrono::steady_clock::now() - synchronized_ > synchronized_every) synchronize();
+}
+
+// The record of synchronization is written after the lines are on disk.
+void job_units::synchronize() {
+  if (ledger_.is_used()) {
+    for (auto* lines : {&unit_lines_, &window_lines_}) {
+      if (*lines) (*lines)->synchronize();
+    }
+    journal_.append(packed_sync_record());
+  }
+  journal_.synchronize();
+  synchronized_ = std::chrono::steady_clock::now();
+}
+
+namespace {
+
+struct recorded_lines {
+  std::uint64_t offset = 0;  // in the journal
+  input_units units;
+};
+
+// The records after the last one of synchronization.
+struct unsure_records {
+  std::vector<recorded_lines> all;
+  bool is_of_job = false;
+};
+
+unsure_records find_unsure(int journal, const job_folder& folder, const job_identity& job,
+                           const counting_plan& planned) {
+  unsure_records found;
+  std::uint64_t offset = 0;
+  read_journal(
+      journal, folder.journal_file(),
+      [&](const std::string& header) {
+        const std::optional<job_identity> recorded = identity_in(header);
+        found.is_of_job = recorded && differences(*recorded, job).empty();
+        offset = header.size() + 1;
+      },
+      [&](std::string_view record) {
+        if (!found.is_of_job) return;
+        if (is_sync_record(record)) found.all.clear();
+        if (is_input_units(record))
+          found.all.push_back({.offset = offset, .units = unpacked_input_units(record, no_text_of(planned))});
+        offset += job_journal::bytes_of_record(record);
+      });
+  return found;
+}
+
+bool is_intact(const job_folder& folder, lines_of which, const line_extents& lines) {
+  return lines.all.empty() || line_reader(folder.lines_file(which)).is_intact(lines);
+}
+
+}  // namespace
+
+void remove_records_without_lines(const job_folder& folder, const job_identity& job, const counting_plan& planned) {
+  if (!reads_units(planned) && !planned.windows) return;
+  const std::filesystem::path path = folder.journal_file();
+  const io::descriptor journal(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY));
+  if (!journal) return;
+  const unsure_records unsure = find_unsure(journal.get(), folder, job, planned);
+  if (!unsure.is_of_job) return;
+  for (const recorded_lines& each : unsure.all) {
+    if (is_intact(folder, lines_of::units, each.units.unit_lines) &&
+        is_intact(folder, lines_of::windows, each.units.window_lines)) {
+      continue;
+    }
+    if (::ftruncate(journal.get(), static_cast<off_t>(each.offset)) == 0) return;
+    throw io::destination_error(errno, std::system_category(), "cannot write " + printable(path.string()));
+  }
+}
+
+}  // namespace gpuhist::pipeline

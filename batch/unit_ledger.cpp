@@ -1,0 +1,104 @@
+#include "batch/unit_ledger.hpp"
+
+#include "batch/job_planning.hpp"
+#include "pipeline/counts/packed_numbers.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+constexpr std::size_t records_in_memory = std::size_t{1} << 20U;  // bytes
+
+}  // namespace
+
+void add_record(const job_record& record, job_ledger& inputs, unit_ledger& units) {
+  inputs.add(record);
+  if (record.type == job_record::kind::refused) {
+    units.refuse(record.entry);
+  } else if (record.type != job_record::kind::member) {
+    units.finish(record.entry);
+  }
+}
+
+bool reads_units(const counting_plan& planned) {
+  return planned.units && planned.units->shape.divides != units::unit_shape::form::inputs;
+}
+
+unit_ledger::unit_ledger(std::size_t entries, const counting_plan& planned)
+    : planned_(planned),
+      no_text_(no_text_of(planned)),
+      is_used_(reads_units(planned) || planned.windows),
+      records_(records_in_memory, planned.spilled_to),
+      inputs_(is_used_ ? entries : 0),
+      is_finished_(is_used_ ? entries : 0) {
+  if (reads_units(planned)) sum_.emplace(*planned.units);
+}
+
+bool unit_ledger::add(std::string_view record, std::uint32_t source) {
+  if (is_sync_record(record)) return true;
+  if (!is_input_units(record)) return false;
+  keep(record, unpacked_input_units(record, no_text_), source);
+  return true;
+}
+
+void unit_ledger::add(const input_units& record, std::uint32_t source) {
+  keep(packed_input_units(record), record, source);
+}
+
+void unit_ledger::keep(std::string_view record, const input_units& content, std::uint32_t source) {
+  if (source == 0) {
+    end_of_units_ = std::max(end_of_units_, content.unit_lines.end());
+    end_of_windows_ = std::max(end_of_windows_, content.window_lines.end());
+  }
+  const auto [entry, part] = content.of;
+  if (entry >= is_finished_.size()) throw unpack_error("its input is not in the manifest, or has no units");
+  if (is_finished_[entry]) return;
+  const location kept{
+      .offset = records_.append(record), .bytes = static_cast<std::uint32_t>(record.size()), .source = source};
+  if (part == 0) {
+    inputs_[entry] = kept;
+    return;
+  }
+  members_[entry].emplace_back(part, kept);
+}
+
+void unit_ledger::finish(std::uint64_t entry) {
+  if (!is_used_ || is_finished_[entry]) return;
+  is_finished_[entry] = true;
+  sum_up(inputs_[entry]);
+  const auto members = members_.find(entry);
+  if (members == members_.end()) return;
+  keep_last(members->second);
+  for (const auto& [part, at] : members->second) sum_up(at);
+}
+
+void unit_ledger::refuse(std::uint64_t entry) {
+  if (!is_used_ || is_finished_[entry]) return;
+  inputs_[entry] = {};
+  members_.erase(entry);
+}
+
+void unit_ledger::sum_up(const location& found) {
+  if (found.bytes == 0 || !sum_) return;
+  input_units record = at(found);
+  sum_->totals += record.totals;
+  sum_->values += record.values;
+  for (units::ranked_record& ranked : record.best) sum_->best.add(std::move(ranked));
+}
+
+input_units unit_ledger::at(const location& from) const {
+  return unpacked_input_units(records_.read(from.offset, from.bytes), no_text_);
+}
+
+void unit_ledger::for_each(std::uint64_t entry,
+                           const std::function<void(const input_units&, std::uint32_t source)>& use) const {
+  if (!is_used_ || !is_finished_[entry]) return;
+  if (inputs_[entry].bytes > 0) use(at(inputs_[entry]), inputs_[entry].source);
+  const auto members = members_.find(entry);
+  if (members == members_.end()) return;
+  for (const auto& [part, kept] : members->second) use(at(kept), kept.source);
+}
+
+}  // namespace gpuhist::pipeline

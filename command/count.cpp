@@ -1,0 +1,245 @@
+// `gpuhist [FILE...]`: typed options -> plan -> run -> report.
+#include "command/commands.hpp"
+#include "command/plan.hpp"
+#include "command/resumed_result.hpp"
+#include "command/run_messages.hpp"
+#include "library/alerts.hpp"
+#include "library/file_run.hpp"
+#include "library/look_up_inputs.hpp"
+#include "library/results.hpp"
+#include "library/window.hpp"
+#include "pipeline/flow/stop_signals.hpp"
+#include "report/formats/report.hpp"
+#include "report/formats/report_alert.hpp"
+#include "report/formats/run_id.hpp"
+#include "report/formats/window_json.hpp"
+#include "report/output/destination.hpp"
+#include "report/output/messages.hpp"
+#include "report/output/progress.hpp"
+#include "report/output/progress_line.hpp"
+#include "report/output/report_writer.hpp"
+#include "report/output/terminal.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+bool reads_from_terminal(const plan& planned) {
+  return std::ranges::find(planned.inputs, "-") != planned.inputs.end() && ::isatty(STDIN_FILENO) == 1;
+}
+
+// The progress line would be written between the bytes that are passed through.
+bool shares_terminal(const plan& planned) {
+  return planned.passes_through != config::pass_through_mode::nothing && ::isatty(STDOUT_FILENO) == 1;
+}
+
+table_parts parts_of(const plan& planned) { return {.inputs = !planned.totals_only, .listing = &planned.listing}; }
+
+progress make_progress(const plan& planned, console& screen) {
+  const progress_style style = choose_progress_style({.requested = planned.progress,
+                                                      .quiet = planned.quiet || shares_terminal(planned),
+                                                      .terminal = screen.is_terminal() && !terminal_is_dumb(),
+                                                      .foreground = screen.is_in_foreground(),
+                                                      .typed_on = reads_from_terminal(planned)});
+  return {screen, style, style == progress_style::none ? std::nullopt : size_of_inputs(planned)};
+}
+
+// Prints a condition that holds on standard error and, if the format has lines for alerts, writes it to the output.
+void print_alert(const plan& planned, const alert& reported, report_writer& reports, console& screen) {
+  const gates::firing fired = firing_of(reported);
+  screen.say("gpuhist: " + firing_for_people(fired) + "\n");
+  if (planned.format->carries_alerts) reports.write(alert_line(fired, reports.run()));
+}
+
+void write_window(const window& closed, report_writer& reports) {
+  const window::state& counted = closed.shared();
+  reports.write(
+      window_line(*counted.frame, reports.run(), counted.content, counted.baseline ? &*counted.baseline : nullptr));
+}
+
+// The counts of a snapshot, which may be kept.
+std::shared_ptr<const report> report_of(const results& counts) {
+  const auto kept = std::make_shared<const results>(counts);
+  return {kept, &kept->shared().content};
+}
+
+file_events events_of(const plan& planned, report_writer& reports, console& screen, progress& shown) {
+  file_events made;
+  made.on_window = [&](const window& closed) { write_window(closed, reports); };
+  made.on_verdict = [&](const verdict& given) {
+    reports.write(verdict_line(reports.run(), {.first = given.first, .last = given.last, .verified = given.verified}));
+  };
+  made.on_alert = [&](const alert& reported) { print_alert(planned, reported, reports, screen); };
+  made.on_snapshot = [&](const results& now) { reports.write_snapshot(report_of(now)); };
+  made.on_notice = [&](std::string_view notice) {
+    if (!planned.quiet) screen.say("gpuhist: " + printable(notice) + "\n");
+  };
+  if (!shown.is_shown()) return made;
+  made.progress_interval = shown.interval();
+  made.on_progress = [&](const gpuhist::progress& now) {
+    shown.update({.source_bytes = now.source_bytes, .text_bytes = now.text_bytes, .seconds = now.elapsed.count()});
+  };
+  return made;
+}
+
+// The schemes and measures of the lines of inputs, and what they are counted with, without counts.
+std::shared_ptr<const report> frame_of_inputs(const plan& planned) {
+  run_counts none;
+  none.partition = planned.partition;
+  report made = make_report(planned, report::kind::result, std::move(none));
+  made.counted_with = counted_with(planned);
+  return std::make_shared<const report>(std::move(made));
+}
+
+process_hooks hooks_of(const plan& planned, const resumed_result* earlier, report_writer& reports, console& screen) {
+  process_hooks made{.watch_signals = true, .process_exits = true};
+  if (earlier != nullptr) made.earlier = &earlier->counts();
+  if (planned.format->input_line != nullptr) {
+    made.on_completed = [&reports, frame = frame_of_inputs(planned)](std::span<const completed_input> completed) {
+      reports.write_inputs(*frame, completed);
+    };
+  }
+  if (planned.units && planned.units->where && planned.format->unit_lines != nullptr) {
+    made.unit_lines = [&](const report& frame) { return reports.unit_lines(frame); };
+  }
+  if (reports.may_keep()) made.write_kept = [&] { reports.write_kept(); };
+  made.on_status = [&](const run_progress& now) { screen.say("gpuhist: " + status_line(now) + "\n"); };
+  return made;
+}
+
+// Runs the plan and shows its progress. The progress line is erased when the run ends, also by an exception.
+finished_run run_with_progress(const plan& planned, const resumed_result* earlier, report_writer& reports,
+                               console& screen) {
+  progress shown = make_progress(planned, screen);
+  const file_events events = events_of(planned, reports, screen, shown);
+  return file_run(planned, events, {}, hooks_of(planned, earlier, reports, screen)).run();
+}
+
+ending::status exit_status_of(run_status status) {
+  switch (status) {
+    case run_status::complete:
+      return ending::counted_all;
+    case run_status::condition_held:
+      return ending::gate_failed;
+    case run_status::incomplete:
+    case run_status::stopped:
+      break;
+  }
+  return ending::input_failed;
+}
+
+// A signal that arrives after the last input was read does not interrupt the report.
+std::string_view after_signal(const finished_run& finished) {
+  return finished.signal != 0 ? ": the counts cover the bytes that were read until then"
+                              : ", after the report was written";
+}
+
+// Prints messages and writes the report after the run has ended.
+ending conclude(const plan& planned, const finished_run& finished, destination& output, report_writer& reports,
+                console& screen) {
+  screen.clear();
+  reports.note_run_finished();
+  print_failures(planned, finished.outcome);
+  if (!planned.quiet) print_skipped(planned, finished.outcome);
+  suggest_command(planned.inputs);
+  reports.finish_run();
+  const report& result = finished.outcome.result.shared().content;
+  // print_failures() has printed the causes
+  table_parts parts = parts_of(planned);
+  parts.causes = consumer_left(finished.outcome);
+  reports.write_result(result, parts);
+  output.commit();
+  if (result.stats && !planned.format->carries_stats)
+    write_to_standard_error(render_stats(*result.stats, target_for_standard_error()));
+  if (finished.outcome.ended_by_condition)
+    complain("ended by --fail-fast: the counts cover the bytes that were read until then");
+  // main() ends the process by SIGPIPE, unless that signal is ignored
+  if (consumer_left(finished.outcome))
+    throw destination_error(EPIPE, std::system_category(), "cannot write standard output");
+  const int signal = kept_stop_signal::received();
+  if (signal != 0) complain("ended by SIG" + std::string(::sigabbrev_np(signal)) + std::string(after_signal(finished)));
+  return {.exit_status = exit_status_of(finished.outcome.status), .signal = signal, .at_once = finished.end_at_once};
+}
+
+// The output. That of --resume is locked until the end: two runs would both count what is missing.
+std::unique_ptr<destination> open_output(const plan& planned, const config::options& typed) {
+  auto made = std::make_unique<destination>(planned.output, planned.manner, planned.descriptors);
+  if (!typed.resumed_file || (made->lock_until_end() && made->has_name())) return made;
+  throw std::runtime_error(printable(*planned.output) +
+                           ": another run continues this file; wait for its end, or give another --resume FILE");
+}
+
+// Null without --resume. The run leaves out the inputs that the result has. `output`: the file, which is replaced by
+// one that has only the lines of complete inputs.
+std::shared_ptr<resumed_result> resume(const config::options& typed, plan& planned,
+                                       std::unique_ptr<destination>& output) {
+  if (!typed.resumed_file) return nullptr;
+  auto earlier = std::make_shared<resumed_result>(*typed.resumed_file, planned);
+  if (earlier->has_older_lines()) {
+    complain("warning: " + printable(*typed.resumed_file) +
+             ": has lines that do not state the options they were counted with (of an earlier version, or of gpuhist " +
+             "report); only the names of buckets, --ignore-case, --byte-counts and --measures are compared");
+  }
+  if (earlier->has_duplicates()) {
+    planned.looked_up = std::make_shared<const looked_up_inputs>(look_up_inputs(planned));
+    earlier->refuse_duplicates(*planned.looked_up);
+  }
+  planned.is_counted = [earlier](const std::string& name) { return earlier->take(name); };
+  earlier->rewrite();
+  output = open_output(planned, typed);
+  earlier->refuse_other_lines();  // of a run that had the lock in between
+  set_outputs(planned, output->files());
+  return earlier;
+}
+
+std::string name_of_run(const plan& planned, const resumed_result* earlier) {
+  if (!planned.format->names_run) return {};
+  return earlier != nullptr && !earlier->run().empty() ? earlier->run() : make_run_id();
+}
+
+}  // namespace
+
+ending count(const config::options& typed, const io::open_descriptors& open_descriptors) {
+  plan planned = make_plan(typed.resumed_file ? options_of_resumed_run(typed) : typed);
+  refuse_new_output_as_input(planned);
+  planned.descriptors = open_descriptors;
+  std::unique_ptr<destination> opened = open_output(planned, typed);
+  set_outputs(planned, opened->files());
+  const std::shared_ptr<resumed_result> earlier = resume(typed, planned, opened);
+  destination& output = *opened;
+  const kept_stop_signal stop_signal;  // after the destination: opening a FIFO waits for its reader
+  if (!planned.measuring.warning.empty()) complain("warning: " + planned.measuring.warning);
+  locale_is_utf8();  // keeps its result; not thread-safe, so before threads start
+  if (!planned.quiet && reads_from_terminal(planned)) {
+    complain("counting what you type; Ctrl-D ends it; see also gpuhist --help");
+  }
+  console screen;
+  const bool is_stage = planned.passes_through != config::pass_through_mode::nothing;
+  report_writer reports(output, *planned.format, screen,
+                        is_stage ? report_writer::fault::is_put_off : report_writer::fault::ends_run,
+                        name_of_run(planned, earlier.get()), parts_of(planned));
+  const finished_run finished = run_with_progress(planned, earlier.get(), reports, screen);
+  try {
+    return conclude(planned, finished, output, reports, screen);
+  } catch (...) {
+    if (finished.end_at_once) throw unclean_end(std::current_exception());
+    throw;
+  }
+}
+
+}  // namespace gpuhist::pipeline

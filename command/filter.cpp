@@ -1,0 +1,106 @@
+// `gpuhist filter [FILE...]`: typed options -> plan -> run, which writes the text of the units that are kept -> result.
+#include "command/commands.hpp"
+#include "command/filter_folder.hpp"
+#include "command/filter_run.hpp"
+#include "command/plan.hpp"
+#include "config/quote.hpp"
+#include "config/usage_error.hpp"
+#include "io/output_files.hpp"
+#include "library/file_run.hpp"
+#include "pipeline/flow/stop_signals.hpp"
+#include "report/formats/report.hpp"
+#include "report/output/destination.hpp"
+#include "report/output/messages.hpp"
+#include "report/output/terminal.hpp"
+
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The text and the result would overwrite each other. Devices and FIFOs take both.
+void refuse_one_file_for_both(const config::options& typed) {
+  if (!typed.result) return;
+  const auto refuse = [&](const std::string& output) {
+    throw config::usage_error(typed.where("--result") + ": " + printable(*typed.result) + " is also " + output +
+                              "; give another file");
+  };
+  const bool is_standard_output = names_standard_output(*typed.result);
+  if (!typed.output) return is_standard_output ? refuse("the output of the text") : void();
+  if (is_standard_output && names_standard_output(*typed.output)) return refuse("--output");
+  std::error_code ignored;
+  const fs::path result = fs::absolute(*typed.result, ignored);
+  const fs::path output = fs::absolute(*typed.output, ignored);
+  if (fs::exists(result, ignored) ? fs::is_regular_file(result, ignored) && fs::equivalent(result, output, ignored)
+                                  : result.lexically_normal() == output.lexically_normal()) {
+    refuse("--output");
+  }
+}
+
+// Neither the text nor the result is an input.
+void set_both_outputs(plan& planned, const destination& text, const config::options& typed,
+                      const dropped_units* dropped) {
+  if (dropped == nullptr) return set_outputs(planned, text.files());
+  const std::string output_name = std::exchange(planned.output_name, name_of_result(typed));
+  set_outputs(planned, dropped->file.files());
+  planned.output_name = output_name;
+  set_outputs(planned, text.files());
+  planned.output_name += " or " + typed.where("--result");
+  const auto both = std::make_shared<io::output_files>();
+  both->include(text.files());
+  both->include(dropped->file.files());
+  set_outputs(planned, both);
+}
+
+// Text that misses a part must not look like a whole: a regular file gets its name only if the run was complete, except
+// for what --skip-damage skipped.
+bool publish(const plan& planned, const finished_run& finished, const std::string& name, destination& text) {
+  const bool is_complete = finished.outcome.status == run_status::complete;
+  if (is_complete || lacks_damaged_text_only(planned, finished)) {
+    text.commit();
+  } else if (!text.pending_path().empty()) {
+    complain(name + " was not written, because the text is not complete");
+  }
+  return is_complete;
+}
+
+ending filter_into_one(const config::options& typed, const io::open_descriptors& open_descriptors) {
+  plan planned = make_plan(typed);
+  refuse_one_file_for_both(typed);
+  destination text(typed.output, writing::whole, open_descriptors);
+  planned.descriptors = open_descriptors;
+  console screen;
+  const std::unique_ptr<dropped_units> dropped = open_result(typed, screen, open_descriptors);
+  set_both_outputs(planned, text, typed, dropped.get());
+  const kept_stop_signal stop_signal;  // after the destinations: opening a FIFO waits for its reader
+  if (!planned.measuring.warning.empty()) complain("warning: " + planned.measuring.warning);
+  locale_is_utf8();  // keeps its result; not thread-safe, so before threads start
+  planned.pass_through_descriptor = text.descriptor();
+  const file_events events = events_of_filter(planned, screen);
+  const finished_run finished = file_run(planned, events, {}, hooks_of_filter(dropped.get(), screen)).run();
+  const std::string name = planned.output ? printable(*planned.output) : "standard output";
+  try {
+    return conclude_filter(
+        planned, finished, name, dropped.get(), [&] { return publish(planned, finished, name, text); },
+        [&] { return text.pending_path().empty() ? "" : name + " would have "; });
+  } catch (...) {
+    if (finished.end_at_once) throw unclean_end(std::current_exception());
+    throw;
+  }
+}
+
+}  // namespace
+
+ending filter_inputs(const config::options& typed, const io::open_descriptors& open_descriptors) {
+  return typed.output_dir ? filter_into_folder(typed, open_descriptors) : filter_into_one(typed, open_descriptors);
+}
+
+}  // namespace gpuhist::pipeline

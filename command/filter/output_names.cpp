@@ -1,0 +1,214 @@
+#include "command/filter/output_names.hpp"
+
+#include "batch/manifest.hpp"
+#include "batch/parallel_work.hpp"
+#include "config/usage_error.hpp"
+#include "io/archive/archive_format.hpp"
+#include "io/descriptor.hpp"
+#include "io/format.hpp"
+#include "io/input_error.hpp"
+#include "report/formats/report.hpp"
+#include "report/output/destination.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+namespace fs = std::filesystem;
+using compression_kind = config::output_compression::kind;
+
+[[noreturn]] void refuse(const config::options& typed, const std::string& cause) {
+  throw config::usage_error(typed.where("--output-dir") + ": " + cause);
+}
+
+// Without links, as far as it exists.
+fs::path resolved(const fs::path& path) {
+  std::error_code error;
+  fs::path made = fs::weakly_canonical(fs::absolute(path, error), error);
+  if (!made.has_filename()) made = made.parent_path();
+  return made;
+}
+
+bool is_within(const fs::path& path, const fs::path& folder) {
+  return std::ranges::mismatch(folder, path).in1 == folder.end();
+}
+
+// Otherwise a second run would filter the outputs of the first one.
+void check_trees(const config::options& typed, const looked_up_inputs& found) {
+  const fs::path folder = resolved(*typed.output_dir);
+  std::string checked;
+  for (const listed_input& each : found.inputs) {
+    if (!each.in_tree) continue;
+    const std::string root = each.name.substr(0, each.root_bytes);
+    if (root == checked) continue;
+    if (is_within(folder, resolved(root))) {
+      refuse(typed, printable(*typed.output_dir) + " is within " + printable(root) +
+                        ", whose files are inputs; give a folder outside it");
+    }
+    checked = root;
+  }
+}
+
+// The formats that have no member are decoded to one text.
+void check_format(const config::options& typed, const plan& planned) {
+  if (planned.forced_format == nullptr || planned.forced_format->archive == io::archive_kind::none) return;
+  throw config::usage_error(typed.where("--input-format") + ": the members of archives have no outputs in " +
+                            typed.where("--output-dir") + "; extract them and give their files, or give --output");
+}
+
+// Of an input: what it is now. Throws for what cannot be an output, or not be resumed.
+file_state checked_state(const config::options& typed, const listed_input& input) {
+  if (input.name == "-") {
+    refuse(typed, "standard input has no name in the folder; give files, or --output for the text of a stream");
+  }
+  struct stat now {};
+  if (::stat(input.name.c_str(), &now) != 0) return {};
+  if (!S_ISREG(now.st_mode)) {
+    refuse(typed, printable(input.name) + " is not a regular file; give files, or --output for the text of a stream");
+  }
+  return state_of(now);
+}
+
+// Empty if it cannot be read, which the run reports.
+std::string fingerprint_of(const std::string& input, const file_state& state) {
+  using enum config::fingerprint_kind;
+  const std::optional<file_facts> facts = facts_of(input, has_fingerprint(state.bytes, ends) ? ends : full);
+  return facts ? facts->fingerprint : std::string();
+}
+
+std::string_view below_root(const listed_input& input) {
+  std::string_view name = input.name;
+  if (!input.in_tree) return name.substr(name.rfind('/') + 1);
+  name.remove_prefix(input.root_bytes);
+  name.remove_prefix(std::min(name.find_first_not_of('/'), name.size()));
+  return name;
+}
+
+// "a/x.log" of "a/x.log.gz". A name that is only an extension is kept.
+std::string without_compression(std::string_view name, const io::format* forced) {
+  const bool is_read_as_it_is = forced != nullptr && forced->name == "raw";
+  const std::size_t dot = name.rfind('.');
+  if (is_read_as_it_is || io::promised_by(name) == nullptr || dot == std::string_view::npos) return std::string(name);
+  if (dot == 0 || name[dot - 1] == '/') return std::string(name);
+  return std::string(name.substr(0, dot));
+}
+
+// The first bytes of a file; fewer if it cannot be read, which the run reports.
+std::size_t read_head(const std::string& name, std::span<std::byte> to) {
+  const io::descriptor file(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!file) return 0;
+  std::size_t size = 0;
+  while (size < to.size()) {
+    const ssize_t read = ::read(file.get(), to.data() + size, to.size() - size);
+    if (read <= 0) break;
+    size += static_cast<std::size_t>(read);
+  }
+  return size;
+}
+
+compression_kind compression_of(const config::options& typed, const std::string& name, const io::format* forced) {
+  std::array<std::byte, io::zlib_head_bytes> head{};
+  const std::size_t size = read_head(name, head);
+  std::string_view format;
+  try {
+    format =
+        io::settle_format(name, std::span(head).first(size), forced, {.skip_damage = typed.skip_damage}).found.name;
+  } catch (const io::input_error&) {
+    return compression_kind::none;  // the run reports it, and there is no output
+  }
+  if (format == "raw") return compression_kind::none;
+  if (format == "zstd") return compression_kind::zstd;
+  if (format == "gzip") return compression_kind::gzip;
+  throw config::usage_error(typed.where("--compress") + ": same: " + printable(name) + " is " + std::string(format) +
+                            ", which gpuhist does not write; give none, zstd or gzip");
+}
+
+planned_output output_of(const config::options& typed, const plan& planned, const listed_input& input) {
+  planned_output made;
+  made.compression = typed.compress.value_or(config::output_compression{});
+  made.input_state = checked_state(typed, input);
+  const std::string_view name = below_root(input);
+  made.name = without_compression(name, planned.forced_format);
+  if (made.compression.type == compression_kind::zstd) made.name += ".zst";
+  if (made.compression.type == compression_kind::gzip) made.name += ".gz";
+  if (made.compression.type == compression_kind::same) {
+    made.name = name;
+    made.compression.type = compression_of(typed, input.name, planned.forced_format);
+  }
+  return made;
+}
+
+// No output is another one, or a folder of another one, or the list of outputs.
+class name_check {
+ public:
+  name_check(const config::options& typed, const looked_up_inputs& found) : typed_(typed), found_(found) {}
+
+  void add(const planned_output& output) {
+    if (output.name == record_name) refuse(typed_, input(output.input) + " has the name of the list in the folder");
+    const auto [at, is_new] = by_name_.emplace(output.name, output.input);
+    if (!is_new) refuse_both(output.name, output.input, at->second);
+  }
+
+  void check_folders() const {
+    for (const auto& [name, number] : by_name_) {
+      for (std::size_t slash = name.find('/'); slash != std::string_view::npos; slash = name.find('/', slash + 1)) {
+        const auto found = by_name_.find(name.substr(0, slash));
+        if (found != by_name_.end()) refuse_both(found->first, number, found->second);
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] std::string input(std::size_t number) const { return printable(found_.inputs[number].name); }
+
+  [[noreturn]] void refuse_both(std::string_view name, std::size_t first, std::size_t second) const {
+    refuse(typed_, input(std::min(first, second)) + " and " + input(std::max(first, second)) +
+                       " would both need the name " + printable(std::string(name)) +
+                       " in the folder; filter them in two runs with two folders");
+  }
+
+  const config::options& typed_;
+  const looked_up_inputs& found_;
+  std::map<std::string_view, std::size_t> by_name_;  // names are those of the outputs
+};
+
+}  // namespace
+
+file_state state_of(const struct stat& file) {
+  constexpr std::int64_t second = 1'000'000'000;
+  return {.bytes = static_cast<std::uint64_t>(file.st_size),
+          .modified = static_cast<std::int64_t>(file.st_mtim.tv_sec) * second + file.st_mtim.tv_nsec};
+}
+
+std::vector<planned_output> plan_outputs(const config::options& typed, const plan& planned,
+                                         const looked_up_inputs& found) {
+  check_format(typed, planned);
+  check_trees(typed, found);
+  std::vector<planned_output> outputs;
+  outputs.reserve(found.inputs.size());  // names stay where they are
+  name_check names(typed, found);
+  for (std::size_t i = 0; i < found.inputs.size(); ++i) {
+    if (!found.inputs[i].error.is_none()) continue;
+    outputs.push_back(output_of(typed, planned, found.inputs[i]));
+    outputs.back().input = i;
+    names.add(outputs.back());
+  }
+  names.check_folders();
+  in_parallel(outputs.size(), planned.threads, [&](std::size_t i) {
+    outputs[i].input_state.fingerprint = fingerprint_of(found.inputs[outputs[i].input].name, outputs[i].input_state);
+  });
+  return outputs;
+}
+
+}  // namespace gpuhist::pipeline

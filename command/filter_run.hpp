@@ -1,0 +1,50 @@
+// What the two forms of `gpuhist filter`, with one output and with an output for each input, have in common.
+#pragma once
+
+#include "command/commands.hpp"
+#include "command/plan.hpp"
+#include "config/options.hpp"
+#include "io/open_descriptors.hpp"
+#include "library/file_run.hpp"
+#include "report/output/destination.hpp"
+#include "report/output/messages.hpp"
+#include "report/output/report_writer.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace gpuhist::pipeline {
+
+/// The file of --result. One thread.
+struct dropped_units {
+  dropped_units(const std::string& name, console& screen, const io::open_descriptors& inherited);
+
+  destination file;
+  report_writer writer;
+};
+
+/// With --skip-damage: every input was read to its end, and nothing else than damaged text is missing.
+bool lacks_damaged_text_only(const plan& planned, const finished_run& finished);
+
+/// Null without --result. Throws destination_error.
+std::unique_ptr<dropped_units> open_result(const config::options& typed, console& screen,
+                                           const io::open_descriptors& inherited);
+
+/// The file of --result in messages: the option and the name.
+std::string name_of_result(const config::options& typed);
+
+/// Notices are printed, unless the plan is quiet. Borrows the screen.
+file_events events_of_filter(const plan& planned, console& screen);
+
+/// Borrows both. `dropped` may be null.
+process_hooks hooks_of_filter(dropped_units* dropped, console& screen);
+
+/// Prints the messages of a run and writes the result. `output_name`: in messages. `publish`: called after the messages
+/// about inputs; makes the text appear, and returns whether all of it did. `prefix`: of the summary. Throws
+/// destination_error.
+ending conclude_filter(const plan& planned, const finished_run& finished, const std::string& output_name,
+                       dropped_units* dropped, const std::function<bool()>& publish,
+                       const std::function<std::string()>& prefix = {});
+
+}  // namespace gpuhist::pipeline

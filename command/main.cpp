@@ -1,0 +1,154 @@
+// The program: parses the command line, runs the command, and ends the process by exit status or by signal.
+#include "command/commands.hpp"
+#include "command/file_guard.hpp"
+#include "command/memory_reserve.hpp"
+#include "config/options.hpp"
+#include "config/usage_error.hpp"
+#include "gpu/engines.hpp"
+#include "gpu/process_end.hpp"
+#include "io/open_descriptors.hpp"
+#include "library/file_run.hpp"
+#include "pipeline/flow/status_signal.hpp"
+#include "pipeline/flow/stop_signals.hpp"
+#include "report/output/destination.hpp"
+#include "report/output/messages.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <string>
+#include <system_error>
+#include <variant>
+#include <vector>
+
+namespace {
+
+using namespace gpuhist;
+using pipeline::complain;
+using pipeline::ending;
+
+// Ends the process by the signal's default action: shells see 128+n, service managers a clean stop.
+[[noreturn]] void end_by_signal(int signal) {
+  std::fflush(nullptr);
+  std::signal(signal, SIG_DFL);
+  ::raise(signal);
+  std::_Exit(128 + signal);  // the signal was blocked
+}
+
+// A file that the program opens would get the number of a closed standard descriptor. Closed ones are therefore opened
+// on /dev/null, for the wrong direction: reading from standard input, or writing to the others, fails.
+void occupy_closed_descriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+  }
+}
+
+std::vector<std::string> environment_of_process() {
+  std::vector<std::string> all;
+  for (char** each = environ; each != nullptr && *each != nullptr; ++each) all.emplace_back(*each);
+  return all;
+}
+
+// Called first. Afterwards SIGUSR1 does not end the process, a signal that ends it removes the temporary file and the
+// progress line, and a file that exceeds its size limit (SIGXFSZ) is a failed write.
+void set_up_signals() {
+  pipeline::hold_status_signal();
+  pipeline::clean_up_before_end([]() noexcept {
+    pipeline::erase_line_of_status();
+    pipeline::remove_temporary_file();
+  });
+  pipeline::end_by_stop_signals();
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+ending run(int argc, const char* const* argv, const io::open_descriptors& open_descriptors) {
+  const auto parsed = config::parse_command_line(argc, argv, environment_of_process());
+  if (const auto* information = std::get_if<config::information>(&parsed)) {
+    pipeline::destination({}, pipeline::writing::whole).write(information->text);
+    return {};
+  }
+  const auto& typed = std::get<config::options>(parsed);
+  pipeline::refuse_to_write_what_is_read(typed);
+  switch (typed.what) {
+    case config::command::report:
+      return pipeline::report_results(typed, open_descriptors);
+    case config::command::devices:
+      return pipeline::list_devices(typed, open_descriptors);
+    case config::command::filter:
+      return pipeline::filter_inputs(typed, open_descriptors);
+    case config::command::repack:
+      return pipeline::repack_inputs(typed, open_descriptors);
+    case config::command::batch:
+      return pipeline::batch(typed, open_descriptors);
+    case config::command::merge:
+      return pipeline::merge(typed, open_descriptors);
+    case config::command::count:
+      break;
+  }
+  return pipeline::count(typed, open_descriptors);
+}
+
+// Prints the error that ended the command. Returns the exit status, or ends the process by a signal.
+int report_failure(const std::exception_ptr& failure, bool pipe_signal_is_ignored) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const config::usage_error& e) {
+    complain(std::string(e.what()) + "\ngpuhist: see gpuhist --help");
+    return ending::wrong_usage;
+  } catch (const gpu::memory_shortage& e) {
+    complain(e.what());
+  } catch (const gpu::engine_error& e) {
+    complain(e.what());
+    return ending::wrong_usage;
+  } catch (const pipeline::destination_error& e) {
+    if (e.code() == std::errc::broken_pipe && !pipe_signal_is_ignored) end_by_signal(SIGPIPE);
+    if (!e.is_reported) complain(e.what());
+    const int signal = pipeline::kept_stop_signal::received();
+    if (e.code() == std::errc::no_lock_available && signal != 0)
+      end_by_signal(signal);  // it ended the wait for the lock
+  } catch (const std::bad_alloc&) {
+    complain("not enough memory");
+  } catch (const std::exception& e) {
+    complain(e.what());
+  }
+  return ending::input_failed;
+}
+
+// Ends the process without destructors and exit handlers.
+[[noreturn]] void end_at_once(int status) {
+  std::fflush(nullptr);
+  std::_Exit(status);
+}
+
+// Ends in the usual way if devices allow it. A device may have been lost before an engine existed to report that.
+int end_process(int status) {
+  if (gpu::must_end_at_once()) end_at_once(status);
+  return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  pipeline::prepare_for_exhausted_memory();
+  set_up_signals();
+  // A write after the reader has left then fails with EPIPE, and the process ends by SIGPIPE itself, unless its parent
+  // ignores that signal.
+  const bool pipe_signal_is_ignored = std::signal(SIGPIPE, SIG_IGN) == SIG_IGN;
+  try {
+    const io::open_descriptors open_descriptors = io::open_descriptors::of_process();
+    occupy_closed_descriptors();
+    const ending end = run(argc, argv, open_descriptors);
+    if (end.signal != 0) end_by_signal(end.signal);
+    if (end.at_once) end_at_once(end.exit_status);
+    return end_process(end.exit_status);
+  } catch (const pipeline::unclean_end& e) {
+    end_at_once(report_failure(e.cause(), pipe_signal_is_ignored));
+  } catch (...) {
+    return end_process(report_failure(std::current_exception(), pipe_signal_is_ignored));
+  }
+}

@@ -1,0 +1,268 @@
+// `gpuhist merge DIR...`: adds the published states of the shards of a batch job; other operands are results
+// (merge_results).
+#include "batch/input_units.hpp"
+#include "batch/job_folder.hpp"
+#include "batch/job_identity.hpp"
+#include "batch/job_journal.hpp"
+#include "batch/job_ledger.hpp"
+#include "batch/job_lock.hpp"
+#include "batch/job_outputs.hpp"
+#include "batch/job_pieces.hpp"
+#include "batch/job_planning.hpp"
+#include "batch/manifest.hpp"
+#include "batch/record_head.hpp"
+#include "batch/result_files.hpp"
+#include "batch/unit_ledger.hpp"
+#include "batch/unit_outputs.hpp"
+#include "command/commands.hpp"
+#include "command/job_options.hpp"
+#include "command/merge_results.hpp"
+#include "config/usage_error.hpp"
+#include "io/descriptor.hpp"
+#include "io/own_files.hpp"
+#include "pipeline/counts/packed_numbers.hpp"
+#include "report/formats/text.hpp"
+#include "report/output/messages.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <filesystem>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::pipeline {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A published part: its file and what it is a part of.
+struct job_part {
+  fs::path path;
+  job_identity identity;
+};
+
+io::descriptor open_part(const fs::path& path) {
+  io::descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!opened) throw std::system_error(errno, std::system_category(), "cannot read " + printable(path.string()));
+  return opened;
+}
+
+job_part read_part(const fs::path& path) {
+  const io::descriptor file = open_part(path);
+  std::optional<job_identity> identity = identity_in(header_in(file.get()));
+  if (!identity || identity->shard.count == 0) {
+    throw std::runtime_error(printable(path.string()) +
+                             ": not a part of a job of this version; remove it from the folder");
+  }
+  return {.path = path, .identity = *std::move(identity)};
+}
+
+std::vector<job_part> find_parts(const std::vector<std::string>& folders) {
+  std::vector<job_part> found;
+  for (const std::string& each : folders) {
+    for (const fs::path& path : job_folder(each).parts()) found.push_back(read_part(path));
+  }
+  if (found.empty()) {
+    throw std::runtime_error("there are no parts in these folders; run gpuhist batch with --shard first");
+  }
+  return found;
+}
+
+// What differs between the jobs of two parts, apart from the number of the shard.
+std::string differences_of_jobs(const job_identity& first, job_identity other) {
+  other.shard.number = first.shard.number;
+  return differences(other, first);
+}
+
+// Complains of parts of other jobs and of parts that exist twice. Returns whether there are any.
+bool has_wrong_parts(const std::vector<job_part>& parts) {
+  std::map<unsigned, const job_part*> by_number;
+  bool is_wrong = false;
+  for (const job_part& each : parts) {
+    if (const std::string found = differences_of_jobs(parts.front().identity, each.identity); !found.empty()) {
+      complain(printable(each.path.string()) + ": is of another job than " + printable(parts.front().path.string()) +
+               "; it has:" + found);
+      is_wrong = true;
+      continue;
+    }
+    const auto [first, is_new] = by_number.try_emplace(each.identity.shard.number, &each);
+    if (is_new) continue;
+    complain(printable(each.path.string()) + ": the same part as " + printable(first->second->path.string()));
+    is_wrong = true;
+  }
+  return is_wrong;
+}
+
+std::vector<std::size_t> missing_of(const std::vector<job_part>& parts) {
+  std::vector<std::size_t> missing;
+  for (unsigned number = 1; number <= parts.front().identity.shard.count; ++number) {
+    const auto is_part = [&](const job_part& each) { return each.identity.shard.number == number; };
+    if (std::ranges::none_of(parts, is_part)) missing.push_back(number);
+  }
+  return missing;
+}
+
+void complain_of_missing(const std::vector<std::size_t>& missing, unsigned count) {
+  std::string numbers;
+  for (const std::size_t each : missing) numbers += (numbers.empty() ? "" : ", ") + std::to_string(each);
+  complain((missing.size() == 1 ? "part " : "parts ") + numbers + " of " + std::to_string(count) +
+           (missing.size() == 1 ? " is" : " are") + " missing");
+}
+
+manifest manifest_of(const std::vector<std::string>& folders, const std::string& identity) {
+  for (const std::string& each : folders) {
+    std::error_code ignored;
+    const fs::path path = job_folder(each).manifest_file();
+    io::require_regular(path);
+    if (!fs::exists(path, ignored)) continue;
+    manifest found = read_manifest(path.string());
+    if (found.identity == identity) return found;
+  }
+  throw std::runtime_error("no folder has the manifest of the parts (.gpuhist-batch/manifest.jsonl)");
+}
+
+// The runs of all shards whose folders are known; a part may have been copied alone.
+std::vector<job_run_times> runs_of(const std::vector<std::string>& folders, const std::vector<job_part>& parts) {
+  std::vector<job_run_times> all;
+  for (const job_part& part : parts) {
+    for (const std::string& each : folders) {
+      std::ranges::move(read_runs(job_folder(each, part.identity.shard).runs_file()), std::back_inserter(all));
+    }
+  }
+  std::ranges::sort(all, {}, [](const job_run_times& each) { return std::tie(each.began, each.host, each.ended); });
+  return all;
+}
+
+// A folder whose job is not divided, or divided in another way, has the same results. `job`: of all shards.
+void refuse_folder_of_other_job(const job_folder& target, job_identity job) {
+  std::error_code ignored;
+  const fs::path state = target.journal_file();
+  if (fs::exists(state, ignored)) {
+    job.shard = {};
+    refuse_other_job(state.string(), header_in(open_part(state).get()), job);
+  } else if (const fs::path file = target.manifest_file(); fs::exists(file, ignored)) {
+    if (identity_of_text(text_of_manifest_file(file.string())) == job.manifest) return;
+    throw std::runtime_error(printable(target.path().string()) +
+                             ": has the manifest of another job than the parts; give another --output-dir");
+  }
+}
+
+// While it exists, no other merge, and no run of a job that is not divided, writes results to the folder. (Shards have
+// locks of their own.)
+struct locked_results {
+  job_lock lock;
+  result_files results;
+};
+
+locked_results lock_results(const job_folder& target, const job_identity& job) {
+  result_files::refuse_files_of_user(target);  // their folder stays as it is
+  target.create();
+  job_lock lock(target.lock_file());
+  refuse_folder_of_other_job(target, job);
+  locked_results made{.lock = std::move(lock), .results = result_files(target)};
+  made.results.refuse_other_job(job);
+  made.results.set_job(job);
+  return made;
+}
+
+// The results of whole inputs, by the entries of the manifest, and of pieces, by those of the division.
+struct merged_ledgers {
+  job_ledger& whole;
+  job_ledger& pieces;
+  unit_ledger& units;  // of whole inputs
+};
+
+// That of the options that the parts have, which this machine does not read with.
+plan plan_of_merge(const job_part& part) {
+  config::options options = options_of(part.identity);
+  options.zstd_dictionary.reset();
+  options.engine = "host";
+  plan made = plan_of_run(options);
+  refuse_other_plan(part.path.string(), part.identity, made);
+  return made;
+}
+
+// Every entry of the part must have a result.
+void add_part(const job_part& part, std::uint32_t number, const job_division& division, const gpu::tally& no_text,
+              merged_ledgers to) {
+  const std::vector<std::size_t>& entries = division.of_shard[part.identity.shard.number - 1];
+  const auto is_piece = [&](std::size_t each) { return division.pieces.entries[each].piece.has_value(); };
+  const auto is_finished = [&](std::size_t each) {
+    return is_piece(each) ? to.pieces.is_finished(each) : to.whole.is_finished(division.entry_of[each]);
+  };
+  const io::descriptor file = open_part(part.path);
+  read_journal(
+      file.get(), part.path, [](const std::string&) {},
+      [&](std::string_view record) {
+        const auto head = fixed_in<record_head>(record);
+        const bool is_of_shard = head && std::ranges::binary_search(entries, head->entry);
+        if (!is_of_shard && !is_sync_record(record)) throw unpack_error("its input is not one of this shard");
+        if (to.units.add(record, number)) return;
+        job_record known = unpacked_record(record, no_text);
+        if (is_piece(known.entry)) {
+          if (to.pieces.takes_records(known.entry)) to.pieces.add(known);
+          return;
+        }
+        known.entry = division.entry_of[known.entry];
+        if (to.whole.takes_records(known.entry)) add_record(known, to.whole, to.units);
+      });
+  if (std::ranges::all_of(entries, is_finished)) return;
+  throw std::runtime_error(printable(part.path.string()) +
+                           ": is damaged: results of inputs are missing; remove it, and run this shard again");
+}
+
+}  // namespace
+
+ending merge(const config::options& typed, const io::open_descriptors& open_descriptors) {
+  if (typed.inputs.empty()) throw config::usage_error("gpuhist merge: give results, or the folders of the shards");
+  if (adds_results(typed)) return merge_results(typed, open_descriptors);
+  const std::string began = now_as_text();
+  const std::vector<job_part> parts = find_parts(typed.inputs);
+  const std::vector<std::size_t> missing = missing_of(parts);
+  const bool is_wrong = has_wrong_parts(parts);
+  if (!missing.empty()) complain_of_missing(missing, parts.front().identity.shard.count);
+  if (is_wrong || (!missing.empty() && !typed.partial)) {
+    complain(std::string("nothing was merged") +
+             (is_wrong ? "; remove the wrong parts" : "; run these shards, or give --partial"));
+    return {.exit_status = ending::input_failed};
+  }
+  const job_folder target(typed.output_dir.value_or(typed.inputs.front()));
+  job_identity job = parts.front().identity;
+  job.shard.number = 0;
+  locked_results to = lock_results(target, job);
+  const manifest inputs = manifest_of(typed.inputs, job.manifest);
+  const plan planned = plan_of_merge(parts.front());
+  job_ledger ledger(inputs.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
+  unit_ledger units(inputs.entries.size(), planned);
+  recorded_units recorded{.ledger = units, .files = {}};
+  const job_division division = divide(inputs, job.shard.count, may_divide(planned));
+  job_ledger pieces(division.pieces.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
+  for (const job_part& each : parts) {
+    add_part(each, static_cast<std::uint32_t>(recorded.files.size()), division, no_text_of(planned),
+             {.whole = ledger, .pieces = pieces, .units = units});
+    recorded.files.push_back({.units = job_folder::lines_of_part(each.path, lines_of::units),
+                              .windows = job_folder::lines_of_part(each.path, lines_of::windows)});
+  }
+  join_pieces(division, pieces, ledger);
+  const std::vector<job_run_times> runs = runs_of(typed.inputs, parts);
+  write_outputs(to.results, planned, inputs, ledger, recorded,
+                {.header = header_of(job), .began = began, .missing_shards = missing, .runs = runs});
+  if (!typed.quiet) {
+    complain(printable(target.path().string()) + ": " + grouped(ledger.finished()) + " of " +
+             number_of(inputs.entries.size(), "input") + ", " + grouped(ledger.failed()) + " failed");
+  }
+  const bool is_complete = missing.empty() && ledger.failed() == 0;
+  return {.exit_status = is_complete ? ending::counted_all : ending::input_failed};
+}
+
+}  // namespace gpuhist::pipeline

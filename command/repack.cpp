@@ -1,0 +1,58 @@
+// `gpuhist repack [FILE...] -o OUT`: options -> plan -> archive.
+#include "command/repack/repack.hpp"
+#include "command/commands.hpp"
+#include "config/number_text.hpp"
+#include "config/size.hpp"
+#include "report/formats/report.hpp"
+#include "report/output/messages.hpp"
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+namespace gpuhist::pipeline {
+namespace {
+
+std::string decimal(const char* format, double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+// "1 GiB of text in 179 MiB (17.4 %), 128 frames, verified; 180 MiB read in 4.2 s"
+std::string summary_of(const repacked& archive) {
+  std::string text =
+      config::format_size(archive.text_bytes) + " of text in " + config::format_size(archive.output_bytes);
+  if (archive.text_bytes != 0) {
+    const double share = static_cast<double>(archive.output_bytes) / static_cast<double>(archive.text_bytes);
+    text += " (" + decimal("%.1f", 100 * share) + " %)";
+  }
+  text += ", " + config::number_of(archive.frames, "frame") + ", verified; ";
+  return text + config::format_size(archive.input_bytes) + " read in " + decimal("%.3g", archive.seconds) + " s";
+}
+
+}  // namespace
+
+ending repack_inputs(const config::options& typed, const io::open_descriptors& open_descriptors) {
+  repack_plan planned = make_repack_plan(typed);
+  planned.descriptors = open_descriptors;
+  const repacked archive = repack(planned, {.watch_signals = true});
+  const std::string name = printable(planned.output);
+  for (const std::string& notice : archive.notices) {
+    if (!typed.quiet) complain(notice);
+  }
+  if (!typed.quiet && archive.threads != 0 && archive.threads < planned.threads) {
+    complain("warning: only " + std::to_string(archive.threads) + " of " + std::to_string(planned.threads) +
+             " threads could be started; raise the limit on processes (ulimit -u) or of the container (pids.max)");
+  }
+  if (archive.signal != 0) {
+    complain("ended by SIG" + std::string(::sigabbrev_np(archive.signal)) +
+             (archive.complete ? ": " + name + " is complete" : ": " + name + " was not written"));
+  } else if (!typed.quiet) {
+    complain(name + ": " + summary_of(archive));
+  }
+  return {.exit_status = archive.complete ? ending::counted_all : ending::input_failed, .signal = archive.signal};
+}
+
+}  // namespace gpuhist::pipeline

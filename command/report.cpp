@@ -1,0 +1,169 @@
+// `gpuhist report RESULT...`: shows earlier results by any scheme, in any format. The result of a job is also shown by
+// the schemes of the job, which need no byte counts.
+#include "report/formats/report.hpp"
+#include "batch/job_folder.hpp"
+#include "command/commands.hpp"
+#include "command/resolve_listing.hpp"
+#include "command/resolve_report.hpp"
+#include "command/result_schemes.hpp"
+#include "command/temporary_folder.hpp"
+#include "command/typed_options.hpp"
+#include "config/usage_error.hpp"
+#include "library/resolve.hpp"
+#include "library/resolve_measuring.hpp"
+#include "library/resolve_watch.hpp"
+#include "pipeline/counts/partitioning.hpp"
+#include "pipeline/flow/stop_signals.hpp"
+#include "report/conditions/report_units.hpp"
+#include "report/formats/bucket_counts.hpp"
+#include "report/formats/input_table.hpp"
+#include "report/formats/report_alert.hpp"
+#include "report/formats/result_file.hpp"
+#include "report/formats/run_id.hpp"
+#include "report/output/destination.hpp"
+#include "report/output/messages.hpp"
+#include "report/output/terminal.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::pipeline {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Whether the operand is the folder of a finished job.
+bool is_job(const std::string& operand) {
+  std::error_code ignored;
+  return fs::is_regular_file(job_folder(operand).totals_file(), ignored);
+}
+
+// Without --buckets: those of the jobs among the operands, or `classes`.
+config::options with_own_schemes(config::options typed) {
+  if (!typed.buckets.empty()) return typed;
+  std::vector<scheme_names> found;
+  for (const std::string& each : typed.inputs) {
+    if (is_job(each)) std::ranges::move(schemes_in(job_folder(each).totals_file().string()), std::back_inserter(found));
+  }
+  const shared_schemes shared = common_schemes(found, {});
+  for (const config::scheme& each : shared.schemes) typed.buckets.push_back(each.name);
+  if (typed.buckets.empty()) typed.buckets = {"classes"};
+  typed.ignore_case = typed.ignore_case || shared.ignore_case;
+  return typed;
+}
+
+// Null if the counts of all byte values are needed, or there are.
+std::unique_ptr<bucket_counts> counts_by_bucket(const config::options& typed,
+                                                const std::vector<config::scheme>& schemes) {
+  const auto lacks_byte_counts = [](const std::string& operand) {
+    return is_job(operand) &&
+           !std::ranges::all_of(schemes_in(job_folder(operand).totals_file().string()), &scheme_names::has_byte_counts);
+  };
+  if (std::ranges::none_of(typed.inputs, lacks_byte_counts)) return nullptr;
+  return std::make_unique<bucket_counts>(coarsest_partition(schemes), schemes);
+}
+
+// Buckets, and pairs of them, are read by their names.
+void check_members(const config::options& typed, const std::vector<config::scheme>& schemes) {
+  std::vector<scheme_names> found;
+  for (const std::string& each : typed.inputs) {
+    const std::string file = is_job(each) ? job_folder(each).totals_file().string() : each;
+    std::error_code ignored;
+    if (fs::is_regular_file(file, ignored)) std::ranges::move(schemes_in(file), std::back_inserter(found));
+  }
+  refuse_other_members(found, schemes);
+}
+
+result_sum read_results(const config::options& typed, const std::vector<config::scheme>& schemes,
+                        const bucket_counts* by_bucket) {
+  wanted_counts wanted(typed.ignore_case ? letter_case::ignored : letter_case::exact,
+                       typed.pairs ? schemes : std::vector<config::scheme>());
+  wanted.by_bucket = by_bucket;
+  result_sum sum(std::move(wanted), temporary_folder());
+  const std::vector<std::string> standard_input = {"-"};
+  for (const std::string& each : typed.inputs.empty() ? standard_input : typed.inputs) {
+    if (is_job(each)) {
+      const job_folder job(each);
+      sum.add_lines_of({job.inputs_file().string(), job.totals_file().string()});
+    } else {
+      sum.add_file(each);
+    }
+  }
+  for (const std::string& error : sum.errors()) complain(error);
+  return sum;
+}
+
+// A result has no units. As other options of listings, a default that is not on the command line has no effect.
+void refuse_units(const config::options& typed) {
+  if (!typed.top_units || typed.origins.contains("--top")) return;
+  throw config::usage_error("--top: N:FORMULA is for units, which gpuhist report does not measure; give N");
+}
+
+// Checks inputs and totals against the conditions. Returns whether a condition of --fail-if holds.
+bool watch_all(const report& shown, const gates::watch_list& conditions,
+               const std::function<void(const gates::firing&)>& on_firing) {
+  gates::watcher watched(conditions, shown.partition, shown.measuring, on_firing, shown.schemes);
+  for (const input_report& each : shown.inputs) watched.watch(gates::unit_of(each));
+  gates::watch_totals(shown, conditions, watched);
+  return watched.has_failed();
+}
+
+}  // namespace
+
+ending report_results(const config::options& typed, const io::open_descriptors& open_descriptors) {
+  refuse_units(typed);
+  const config::options chosen = with_own_schemes(typed);
+  const report_format& format = *resolve_report_format(chosen);
+  const option_names names = names_of(chosen);
+  const writing manner = resolve_writing(chosen, format);
+  const auto [counting, warning] = counting_request_of(chosen);
+  const std::vector<config::scheme> schemes = resolve_schemes(counting, names);
+  const measures::measuring measuring = resolve_measuring(counting, names);
+  // results may contain what --utf8 found
+  const gates::watch_list watched = resolve_watch(
+      counting,
+      {.schemes = schemes, .measuring = measuring, .names = names, .has_pairs = counting.pairs, .has_malformed = true});
+  const input_listing listing = resolve_listing(chosen, counting, true, format);
+  if (!warning.empty()) complain("warning: " + warning);
+  const bool by_byte =
+      chosen.pairs || !measuring.asked.empty() || watched.needs_byte_counts() || listing.needs_byte_counts();
+  const std::unique_ptr<bucket_counts> by_bucket = by_byte ? nullptr : counts_by_bucket(chosen, schemes);
+  if (by_bucket || chosen.pairs) check_members(chosen, schemes);
+  result_sum sum = read_results(chosen, schemes, by_bucket.get());
+  if (sum.results() == 0) return {.exit_status = ending::input_failed};  // the old output stays
+  report shown = sum.take();
+  if (!chosen.pairs) {
+    for (const config::scheme& each : schemes) shown.schemes.push_back(view_through(each, shown.partition));
+  }
+  shown.measuring = measuring;
+  shown.ignore_case = chosen.ignore_case;
+  destination output(chosen.output, manner, open_descriptors);
+  const kept_stop_signal stop_signal;  // after the destination: opening a FIFO waits for its reader
+  const std::string run = format.names_run ? make_run_id() : "";
+  const bool gate_failed = watch_all(shown, watched, [&](const gates::firing& fired) {
+    complain(firing_for_people(fired));
+    if (format.carries_alerts) output.write(alert_line(fired, run));
+  });
+  output.write([&](const text_sink& out) {
+    render_target target = target_for(output);  // after the lock: no other process can write the first record
+    target.run = run;
+    target.parts = {.inputs = !chosen.totals_only, .listing = &listing};
+    format.render(shown, target, out);
+  });
+  output.commit();
+  if (!shown.complete && sum.errors().empty()) complain("the results are from an incomplete run");
+  const int signal = kept_stop_signal::received();
+  if (signal != 0) complain("ended by SIG" + std::string(::sigabbrev_np(signal)) + ", after the report was written");
+  if (!shown.complete) return {.exit_status = ending::input_failed, .signal = signal};
+  return {.exit_status = gate_failed ? ending::gate_failed : ending::counted_all, .signal = signal};
+}
+
+}  // namespace gpuhist::pipeline

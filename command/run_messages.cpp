@@ -1,0 +1,103 @@
+#include "command/run_messages.hpp"
+
+#include "command/input_complaints.hpp"
+#include "config/command_table.hpp"
+#include "config/suggest.hpp"
+#include "library/results.hpp"
+#include "report/formats/report.hpp"
+#include "report/formats/text.hpp"
+#include "report/output/messages.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <string_view>
+#include <system_error>
+
+namespace gpuhist::pipeline {
+namespace {
+
+std::string were(std::uint64_t number) { return number == 1 ? " was" : " were"; }
+
+// Failures of --pass-through, which are not in the report.
+void complain_of_output(const file_outcome& finished, std::string_view output, passed_text passed) {
+  if (finished.pass_through_error) {
+    complain("cannot write " + std::string(output) + ": " +
+             std::system_category().message(finished.pass_through_error->error) + " at offset " +
+             std::to_string(finished.pass_through_error->offset));
+  } else if (finished.not_passed_through > 0 && passed == passed_text::kept) {
+    complain("the last " + number_of(finished.not_passed_through, "byte") + " of the kept text" +
+             were(finished.not_passed_through) + " not written to " + std::string(output));
+  } else if (finished.not_passed_through > 0) {
+    complain(std::string(output) + " takes nothing: the last " + number_of(finished.not_passed_through, "byte") +
+             " that" + were(finished.not_passed_through) + " counted" + were(finished.not_passed_through) +
+             " not passed through");
+  }
+}
+
+void complain_of_inputs(const file_outcome& finished, bool shows_notices) {
+  std::size_t unread = 0;
+  input_complaints failed(shows_notices);
+  for (const input_report& each : finished.result.shared().content.inputs) {
+    if (each.error_kind == failure_kind::not_read && ++unread > 1) continue;  // the others share one line, below
+    failed.add(each);
+  }
+  failed.finish();
+  if (unread > 1) complain("and " + number_of(unread - 1, "more input") + were(unread - 1) + " not read");
+  if (!finished.result.error().empty()) complain(printable(finished.result.error()));
+  if (!finished.warning.empty()) complain("warning: " + printable(finished.warning));
+}
+
+// "skipped 3 times a FIFO, the first one: logs/pipe". Directories are only in the report: their files were counted.
+void print_skipped(const skipped_names& names) {
+  if (names.kind == io::skipped_kind::directory && names.bytes == 0) return;
+  const bool several = names.count > 1;
+  complain("skipped " + (several ? grouped(names.count) + " times a " : "a ") + names.cause +
+           (names.bytes > 0 ? " (" + number_of(names.bytes, "byte") + ")" : "") +
+           (several ? ", the first one: " : ": ") + printable(names.first));
+}
+
+void print_empty_trees(const plan& planned, const skipped_inputs& empty) {
+  if (empty.count == 0) return;
+  const io::path_filter& filter = planned.trees->filter;
+  const bool is_filtered = !filter.include.empty() || !filter.exclude.empty();
+  const std::string files = is_filtered ? " no files that --include and --exclude select" : " no files";
+  complain(empty.count == 1
+               ? printable(empty.first) + ": the directory holds" + files
+               : grouped(empty.count) + " directories hold" + files + ", the first one: " + printable(empty.first));
+}
+
+}  // namespace
+
+bool consumer_left(const file_outcome& finished) {
+  return finished.pass_through_error && finished.pass_through_error->error == EPIPE;
+}
+
+void print_failures(const plan& planned, const file_outcome& finished, std::string_view output, passed_text passed) {
+  if (consumer_left(finished)) return;
+  complain_of_output(finished, output, passed);
+  complain_of_inputs(finished, !planned.quiet);
+}
+
+void print_skipped(const plan& planned, const file_outcome& finished) {
+  for (const skipped_names& each : finished.result.shared().content.skipped) print_skipped(each);
+  print_empty_trees(planned, finished.empty_trees);
+}
+
+// A misspelled command, or a command that is not the first argument, is taken for the name of a missing file.
+void suggest_command(const std::vector<std::string>& inputs) {
+  std::vector<std::string_view> names;
+  for (const config::command_row& each : config::command_table()) {
+    if (!each.name.empty()) names.push_back(each.name);
+  }
+  for (const std::string& each : inputs) {
+    if (::access(each.c_str(), F_OK) == 0) continue;
+    if (each == "count") complain("counting needs no command: gpuhist [OPTIONS] [FILE...]");
+    const auto meant = config::likely_name(each, names);
+    if (!meant) continue;
+    complain("did you mean the command 'gpuhist " + std::string(*meant) + "'? Its name is the first argument");
+  }
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,34 @@
+// Options as typed, as options of the library: counting_options and file_options.
+#pragma once
+
+#include "config/options.hpp"
+#include "gpuhist/files.hpp"
+#include "library/option_names.hpp"
+
+#include <string>
+
+namespace gpuhist::pipeline {
+
+/// Options of the command, or the place of their values.
+option_names names_of(const config::options& typed);
+
+/// What is counted and checked, and by what.
+struct counting_request {
+  counting_options counting;
+  std::string warning{};  ///< a message about the baseline; empty: none
+};
+
+/// A run of `gpuhist [FILE...]`.
+struct run_request {
+  file_options run;
+  std::string warning{};  ///< as above
+};
+
+/// Reads the file of --baseline. Throws config::usage_error for names of engines and units that are unknown, for
+/// options that require others, and for a baseline that cannot be used.
+counting_request counting_request_of(const config::options& typed);
+
+/// The same, and throws config::usage_error for options of inputs that require others.
+run_request request_of(const config::options& typed);
+
+}  // namespace gpuhist::pipeline

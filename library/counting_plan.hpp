@@ -1,0 +1,44 @@
+// The plan of a run and of how its counts are checked and measured: what counter and count_files have in common.
+#pragma once
+
+#include "gpuhist/files.hpp"
+#include "gpuhist/options.hpp"
+#include "library/option_names.hpp"
+#include "pipeline/counts/partitioning.hpp"
+#include "pipeline/counts/run_counts.hpp"
+#include "pipeline/flow/run_plan.hpp"
+#include "report/conditions/watcher.hpp"
+#include "report/formats/report.hpp"
+#include "report/measures/measuring.hpp"
+#include "report/units/unit_plan.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+struct counting_plan : run_plan {
+  std::vector<scheme_view> schemes;               ///< in the order in which they were requested
+  gates::watch_list watched;                      ///< the conditions that counts are checked against
+  measures::measuring measuring;                  ///< measures that are computed from the counts of the 256 byte values
+  std::shared_ptr<const units::unit_plan> units;  ///< null: no units are measured
+  bool ignore_case = false;
+  bool byte_counts = false;
+};
+
+/// The plan of count_files(). If the engine is not the host, probes for CUDA devices, because the size of slots depends
+/// on the engine. Throws config::usage_error for unknown names, for values outside their limits and for sizes that
+/// exceed the memory limit, gpu::engine_error for devices that were given by number and are not usable.
+counting_plan make_plan(const file_options& options, const option_names& names);
+
+/// The plan of a counter: its inputs are fed, so none is read. Throws config::usage_error and gpu::engine_error.
+counting_plan make_plan(const counting_options& options);
+
+/// Adds the files that reports are written to. None of them is an input. Throws config::usage_error if one is a named
+/// input, or the list of names.
+void set_outputs(counting_plan& planned, std::shared_ptr<const io::output_files> outputs);
+
+/// The report of a run's counts, as the plan asks for it, without statistics.
+report make_report(const counting_plan& planned, report::kind kind, run_counts counts);
+
+}  // namespace gpuhist::pipeline

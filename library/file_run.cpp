@@ -1,0 +1,174 @@
+#include "library/file_run.hpp"
+
+#include "library/results.hpp"
+#include "pipeline/flow/inputs/source_bytes.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+bool has_failed(const input_report& input) { return !input.complete && !io::is_cut_short(input.error_kind); }
+
+progress progress_of(const run_progress& now) {
+  return {.source_bytes = now.source_bytes,
+          .text_bytes = now.text_bytes,
+          .elapsed = std::chrono::duration<double>(now.seconds)};
+}
+
+std::optional<run_stats> stats_of(const counting_plan& planned, std::optional<run_stats> measured) {
+  if (!measured) return measured;
+  for (const scheme_view& each : planned.schemes) measured->schemes.push_back(each.scheme.name);
+  return measured;
+}
+
+}  // namespace
+
+file_run::file_run(const counting_plan& planned, const file_events& events, std::stop_token stop, process_hooks process)
+    : plan_(planned),
+      events_(events),
+      stop_(std::move(stop)),
+      process_(std::move(process)),
+      publisher_(planned, static_cast<const counting_events&>(events)) {
+  if (!plan_.units) return;
+  const auto publish_units = [this](std::span<const units::unit_record> found) { publisher_.publish(found); };
+  units_ = std::make_unique<unit_reports>(
+      plan_, publisher_.wants_units() ? units::unit_run::report_units(publish_units) : nullptr,
+      publisher_.wants_notices() ? units::unit_run::report_faults(
+                                       [this](const units::lines_without_field& found) { publisher_.publish(found); })
+                                 : nullptr,
+      process_.outlets, process_.unit_lines ? process_.unit_lines(publisher_.frame()) : units::unit_line_output(),
+      process_.units_by_input);
+}
+
+finished_run file_run::run() {
+  outcome finished = pipeline::run(plan_, hooks());
+  const bool ends_at_once = finished.end_at_once;
+  try {
+    if (process_.earlier != nullptr) add_earlier(finished.result);
+    if (!finished.ended_by_hook) publisher_.watch_totals(finished.result);
+    return conclude(std::move(finished));
+  } catch (...) {
+    if (ends_at_once) throw unclean_end(std::current_exception());
+    throw;
+  }
+}
+
+void file_run::add_earlier(run_counts& to) {
+  const run_counts& earlier = *process_.earlier;
+  for (const input_report& each : earlier.inputs) publisher_.watch(each);
+  to.verified += earlier.verified;
+  to.unverified += earlier.unverified;
+  to.complete = to.complete && earlier.complete;
+  to.counted_unverified = to.counted_unverified || earlier.counted_unverified;
+  add_utf8(to.utf8, earlier.utf8);
+}
+
+finished_run file_run::conclude(outcome finished) const {
+  finished_run made{
+      .outcome = {.result = {},
+                  .status = status_of(finished),
+                  .ended_by_condition = finished.ended_by_hook,
+                  .warning = finished.engine_warning,
+                  .not_passed_through = finished.not_passed_through,
+                  .empty_trees = {.count = finished.empty_trees.count, .first = finished.empty_trees.first}},
+      .signal = finished.signal,
+      .end_at_once = finished.end_at_once};
+  if (const auto& fault = finished.pass_through_error) {
+    made.outcome.pass_through_error = {.error = fault->error, .offset = fault->offset};
+  }
+  auto result = std::make_shared<results::state>();
+  result->content = make_report(plan_, report::kind::result, std::move(finished.result));
+  if (process_.earlier != nullptr) result->content.earlier_inputs = process_.earlier->inputs.size();
+  if (units_) result->content.units = units_->result();
+  result->content.stats = stats_of(plan_, std::move(finished.stats));
+  result->failed = gpuhist::failure_of(finished.engine_failure, finished.engine_cause);
+  made.outcome.result = results(std::move(result));
+  return made;
+}
+
+run_hooks file_run::hooks() {
+  run_hooks made;
+  publisher_.connect(made);
+  made.stop = stop_;
+  if (units_) units_->connect(made);
+  if (events_.on_input) {
+    made.input_finished = [this, watch = std::move(made.input_finished)](const input_report& input) {
+      publish(input);
+      return watch && watch(input);
+    };
+  }
+  if (process_.on_window_verdict) {
+    made.verdict = [this, next = std::move(made.verdict)](const window_verdict& given) {
+      process_.on_window_verdict(given);
+      next(given);
+    };
+  }
+  if (process_.on_input) {
+    made.input_finished = [this, next = std::move(made.input_finished)](const input_report& input) {
+      process_.on_input(input);
+      return next && next(input);
+    };
+  }
+  made.inputs_completed = process_.on_completed;
+  made.prefixes = process_.on_prefixes;
+  made.prefix_interval = process_.prefix_interval;
+  if (events_.on_snapshot) {
+    made.snapshot = [this](const run_counts& now) {
+      publisher_.call(events_.on_snapshot, results_of(report::kind::snapshot, now));
+    };
+  }
+  if (publisher_.wants_notices()) made.notice = [this](const std::string& text) { publisher_.notify(text); };
+  if (events_.on_progress) {
+    made.progress = [this](const run_progress& now) { publisher_.call(events_.on_progress, progress_of(now)); };
+    made.progress_interval = std::max(events_.progress_interval, std::chrono::milliseconds(1));
+  }
+  made.watch_signals = process_.watch_signals;
+  made.process_exits = process_.process_exits;
+  made.write_kept = process_.write_kept;
+  made.status = process_.on_status;
+  return made;
+}
+
+// As a result that contains this input alone.
+void file_run::publish(const input_report& input) {
+  run_counts alone;
+  alone.complete = input.complete;
+  alone.partition = plan_.partition;
+  alone.verified = input.verified;
+  alone.unverified = input.unverified;
+  alone.counted_unverified = input.counted_unverified;
+  add_utf8(alone.utf8, input.utf8);
+  alone.inputs.push_back(input);
+  publisher_.call(events_.on_input, results_of(report::kind::result, std::move(alone)));
+}
+
+results file_run::results_of(report::kind kind, run_counts counts) const {
+  return results(std::make_shared<const results::state>(
+      results::state{.content = make_report(plan_, kind, std::move(counts)), .failed = {}}));
+}
+
+// Inputs that a condition or a stop request cuts short have not failed.
+run_status file_run::status_of(const outcome& finished) const {
+  const bool is_stopped = stop_.stop_requested() || finished.signal != 0;
+  bool failed = !finished.result.complete;
+  if (failed && (finished.ended_by_hook || is_stopped)) {
+    failed = !finished.engine_failure.empty() || finished.pass_through_error ||
+             std::ranges::any_of(finished.result.inputs, has_failed);
+  }
+  if (failed) return run_status::incomplete;
+  if (!finished.result.complete && !finished.ended_by_hook) return run_status::stopped;
+  return publisher_.has_failed() ? run_status::condition_held : run_status::complete;
+}
+
+std::optional<std::uint64_t> size_of_inputs(const counting_plan& planned) {
+  const bool is_open_ended = planned.trees || planned.list;
+  return is_open_ended ? std::nullopt : source_bytes_of(planned.inputs);
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,92 @@
+#include "library/unit_reports.hpp"
+
+#include <utility>
+
+namespace gpuhist::pipeline {
+
+unit_reports::unit_reports(const counting_plan& planned, const units::unit_run::report_units& on_selected,
+                           const units::unit_run::report_faults& on_faults, units::kept_outlets* outlets,
+                           units::unit_line_output output, std::optional<units::units_by_input> by_input)
+    : meter_(*planned.units, planned.partition, planned.measuring.baseline.get()),
+      run_(meter_, planned.units->where ? on_selected : nullptr, on_faults, outlets,
+           planned.units->where ? std::move(output) : units::unit_line_output(), std::move(by_input)),
+      baselines_(planned.measuring.previous_windows, planned.windows && planned.windows->per_input) {}
+
+void unit_reports::connect(run_hooks& to) {
+  using form = units::unit_shape::form;
+  switch (meter_.plan().shape.divides) {
+    case form::text:
+      to.observer = &run_;
+      return;
+    case form::inputs:
+      to.input_finished = [this, next = std::move(to.input_finished)](const input_report& input) {
+        judge(input);
+        return next && next(input);
+      };
+      return;
+    case form::windows:
+      to.window = [this, next = std::move(to.window)](const closed_window& closed) {
+        judge(closed);
+        return next && next(closed);
+      };
+      return;
+  }
+}
+
+void unit_reports::judge(const input_report& input) {
+  run_.judge_whole({.name = input.name,
+                    .place = {.number = ++inputs_, .line = 1, .offset = 0, .bytes = input.verified.bytes()},
+                    .verified = input.complete,
+                    .counts = input.verified,
+                    .malformed = malformed_in(input.utf8)});
+  run_.publish();
+}
+
+void unit_reports::judge(const closed_window& window) {
+  const window_head& head = window.head;
+  run_.judge_whole({.name = head.source ? *head.source : std::string(),
+                    .place = {.number = head.index,
+                              .line = window.lines ? window.lines->first : 0,
+                              .offset = head.first_offset,
+                              .bytes = window.counts.bytes()},
+                    .verified = head.verified,
+                    .counts = window.counts,
+                    .baseline = baselines_.before(window),
+                    .input = window.stream});
+  baselines_.close(window);
+  run_.publish();
+}
+
+gpuhist::unit unit_of(const units::unit_record& found) {
+  gpuhist::unit made{.input = *found.input,
+                     .number = found.place.number,
+                     .line = found.place.line,
+                     .offset = found.place.offset,
+                     .bytes = found.place.bytes,
+                     .verified = found.verified};
+  if (found.field) {
+    made.field_bytes = found.field->bytes;
+    made.without_field = found.field->cause;
+  }
+  for (const gates::named_value& each : found.values) made.values.push_back({.name = each.name, .value = each.value});
+  return made;
+}
+
+unit_summary summary_of(const units::unit_result& found) {
+  unit_summary made{.seen = found.totals.seen,
+                    .bytes = found.totals.bytes,
+                    .selected = found.totals.selected,
+                    .selected_bytes = found.totals.selected_bytes,
+                    .without_value = found.values.unknown(),
+                    .without_field = found.totals.without_field,
+                    .unverified = found.totals.unverified,
+                    .unverified_bytes = found.totals.unverified_bytes};
+  for (const units::ranked_unit& each : found.top)
+    made.top.push_back({.value = each.value, .found = unit_of(each.unit)});
+  for (const units::distribution_bin& each : found.values.bins()) {
+    made.distribution.push_back({.from = each.from, .to = each.to, .units = each.units});
+  }
+  return made;
+}
+
+}  // namespace gpuhist::pipeline

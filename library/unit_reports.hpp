@@ -1,0 +1,54 @@
+// The units of a run: connects the plan, the run and what is reported of units.
+#pragma once
+
+#include "gpuhist/units.hpp"
+#include "library/counting_plan.hpp"
+#include "pipeline/counts/input_report.hpp"
+#include "pipeline/counts/windows/window_events.hpp"
+#include "pipeline/flow/run_hooks.hpp"
+#include "report/measures/previous_baseline.hpp"
+#include "report/units/unit_meter.hpp"
+#include "report/units/unit_run.hpp"
+
+#include <cstdint>
+#include <optional>
+
+namespace gpuhist::pipeline {
+
+/// One run. Used by the thread of the run, except result(), and the observer of text that connect() sets.
+class unit_reports {
+ public:
+  /// Borrows the plan, which measures units. `on_selected`: empty: selected units are not reported as records.
+  /// `on_faults`: empty: lines without field are only counted. `outlets`, `output`, `by_input`: as those of
+  /// units::unit_run.
+  unit_reports(const counting_plan& planned, const units::unit_run::report_units& on_selected,
+               const units::unit_run::report_faults& on_faults = {}, units::kept_outlets* outlets = nullptr,
+               units::unit_line_output output = {}, std::optional<units::units_by_input> by_input = std::nullopt);
+
+  /// Sets the hooks that measure the units, before those that are set. They borrow this object.
+  void connect(run_hooks& to);
+
+  /// Measures an input that is a unit, and reports it if it is selected. connect() lets the run do it.
+  void judge(const input_report& input);
+
+  /// The run over its units.
+  [[nodiscard]] units::unit_run& run() { return run_; }
+
+  /// So far. Any thread.
+  [[nodiscard]] units::unit_result result() const { return run_.result(); }
+
+ private:
+  // As that of an input.
+  void judge(const closed_window& window);
+
+  units::unit_meter meter_;
+  units::unit_run run_;
+  measures::window_baselines baselines_;  // of units that are windows
+  std::uint64_t inputs_ = 0;
+};
+
+/// For the interface of the library.
+gpuhist::unit unit_of(const units::unit_record& found);
+unit_summary summary_of(const units::unit_result& found);
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,77 @@
+#include "report/conditions/watcher.hpp"
+
+#include "pipeline/counts/partitioning.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+namespace gpuhist::pipeline::gates {
+
+bool watch_list::needs_byte_counts() const {
+  return std::ranges::any_of(gates, [](const gate& each) { return each.when.needs_byte_counts(); });
+}
+
+bool watch_list::covers(unit::kind type) const {
+  if (gates.empty()) return false;
+  switch (type) {
+    case unit::kind::total:
+      return totals;
+    case unit::kind::input:
+      return inputs;
+    case unit::kind::window:
+      return windows;
+  }
+  return false;
+}
+
+watcher::watcher(const watch_list& list, const gpu::partition& counted, const measures::measuring& measuring,
+                 std::function<void(const firing&)> report_firing, std::span<const scheme_view> schemes)
+    : list_(list),
+      partition_(counted),
+      measuring_(measuring),
+      schemes_(schemes),
+      report_firing_(std::move(report_firing)) {}
+
+bool watcher::watch(const unit& checked) {
+  if (!list_.covers(checked.type)) return false;
+  const watched_counts counts{.counts = checked.counts,
+                              .partition = partition_,
+                              .baseline = checked.baseline != nullptr ? checked.baseline : measuring_.baseline.get(),
+                              .schemes = schemes_,
+                              .malformed = checked.malformed};
+  bool failed_now = false;
+  for (std::size_t number = 0; number < list_.gates.size(); ++number) {
+    const gate& each = list_.gates[number];
+    if (!begins_to_hold(number, checked, each.when.holds_for(counts) == true)) continue;
+    report_firing_({.effect = each.effect,
+                    .condition = each.when.text(),
+                    .type = checked.type,
+                    .source = std::string(checked.source),
+                    .window = checked.window,
+                    .begin = checked.begin,
+                    .end = checked.end,
+                    .lines = lines_of(checked),
+                    .values = each.when.values(counts)});
+    if (each.effect == gate::kind::fail) failed_ = failed_now = true;
+  }
+  return failed_now && list_.fail_fast;
+}
+
+// A window is checked once, when it has closed.
+bool watcher::begins_to_hold(std::size_t gate, const unit& checked, bool holds) {
+  if (!list_.growing || checked.type == unit::kind::window) return holds;
+  const std::pair<std::size_t, std::string> known(gate, checked.source);
+  if (holds) return holding_.insert(known).second;
+  holding_.erase(known);
+  return false;
+}
+
+// The counts do not show whether an input ends with a line feed: its last line is the last that has one.
+std::optional<line_range> watcher::lines_of(const unit& checked) const {
+  if (checked.type != unit::kind::input) return checked.lines;
+  if (checked.begin == checked.end) return std::nullopt;
+  return line_range{.first = 1, .last = std::max<std::uint64_t>(1, lines_in(checked.counts, partition_))};
+}
+
+}  // namespace gpuhist::pipeline::gates

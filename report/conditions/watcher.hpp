@@ -1,0 +1,105 @@
+// Checks the conditions of --fail-if and --alert-if for each unit: a window, an input or the totals.
+#pragma once
+
+#include "gpu/tally.hpp"
+#include "pipeline/counts/windows/window_events.hpp"
+#include "report/conditions/condition.hpp"
+#include "report/measures/measuring.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::pipeline::gates {
+
+/// Counts that conditions are checked for. Borrows everything.
+struct unit {
+  enum class kind : std::uint8_t { total, input, window };
+
+  kind type = kind::total;
+  std::string_view source;                          ///< name of the input, raw bytes; empty for the totals
+  std::uint64_t window = 0;                         ///< index of the window
+  std::uint64_t begin = 0;                          ///< offset in the text of the source, in bytes
+  std::uint64_t end = 0;                            ///< one past its last byte
+  std::optional<line_range> lines{};                ///< of a window, if known; the watcher computes those of an input
+  const gpu::tally& counts;                         ///< over the partition of the watcher
+  std::optional<std::uint64_t> malformed{};         ///< UTF-8 sequences; nothing: not counted
+  const measures::byte_counts* baseline = nullptr;  ///< of this window; null: that of the watcher
+};
+
+/// A condition and its effect: a failed run or an alert.
+struct gate {
+  enum class kind : std::uint8_t { fail, alert };
+
+  kind effect = kind::fail;
+  condition when;
+};
+
+/// All conditions of a run and the kinds of units that they apply to. A plain value, part of the plan.
+struct watch_list {
+  std::vector<gate> gates;  ///< empty: nothing is checked
+  bool totals = true;
+  bool inputs = true;
+  bool windows = true;
+  bool fail_fast = false;
+  /// Inputs and totals are checked repeatedly while they grow. A condition is reported when it begins to hold.
+  bool growing = false;
+
+  /// Whether a condition needs the counts of all 256 byte values.
+  [[nodiscard]] bool needs_byte_counts() const;
+
+  /// Whether units of this kind are checked.
+  [[nodiscard]] bool covers(unit::kind type) const;
+};
+
+/// A condition that holds. Owns everything, so that it may be passed to another thread.
+struct firing {
+  gate::kind effect = gate::kind::fail;
+  std::string condition;  ///< as typed
+  unit::kind type = unit::kind::total;
+  std::string source;
+  std::uint64_t window = 0;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::optional<line_range> lines{};  ///< absent if unknown, and for the totals
+  std::vector<named_value> values;    ///< of every name in the condition
+};
+
+/// Checks units against conditions. Any thread, one at a time.
+class watcher {
+ public:
+  /// Borrows `list`, `counted`, `measuring` and `schemes`, which conditions that need pairs look at. watch() calls
+  /// `report_firing` once for each condition that holds.
+  watcher(const watch_list& list, const gpu::partition& counted, const measures::measuring& measuring,
+          std::function<void(const firing&)> report_firing, std::span<const scheme_view> schemes = {});
+
+  /// Checks the unit if the list covers its kind. Returns true if the run must end: --fail-fast is given, and a
+  /// condition of --fail-if holds. With `growing`, a condition that also held at the last call for the same input, or
+  /// for the totals, is not reported again.
+  bool watch(const unit& checked);
+
+  /// Whether a condition of --fail-if held: the exit status is then 3.
+  [[nodiscard]] bool has_failed() const { return failed_; }
+
+ private:
+  [[nodiscard]] bool begins_to_hold(std::size_t gate, const unit& checked, bool holds);
+  [[nodiscard]] std::optional<line_range> lines_of(const unit& checked) const;
+
+  const watch_list& list_;
+  const gpu::partition& partition_;
+  const measures::measuring& measuring_;
+  const std::span<const scheme_view> schemes_;
+  std::function<void(const firing&)> report_firing_;
+  std::set<std::pair<std::size_t, std::string>> holding_;  // with `growing`: gate and input name; empty name: totals
+  bool failed_ = false;
+};
+
+}  // namespace gpuhist::pipeline::gates

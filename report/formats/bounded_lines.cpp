@@ -1,0 +1,57 @@
+#include "report/formats/bounded_lines.hpp"
+
+#include "report/formats/report.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace gpuhist::pipeline {
+
+bounded_lines::bounded_lines(std::filesystem::path path) : path_(std::move(path)) {
+  int opened = 0;
+  do opened = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  while (opened < 0 && errno == EINTR);
+  if (opened < 0) fail(errno);
+  file_ = io::descriptor(opened);
+  bytes_.emplace(opened);
+}
+
+bool bounded_lines::next(std::string& line) {
+  line.clear();
+  is_whole_ = false;
+  ++number_;
+  for (std::string_view found = ahead(); !found.empty(); found = ahead()) {
+    const std::size_t end = found.find('\n');
+    is_whole_ = end != std::string_view::npos;
+    const std::string_view part = found.substr(0, end);
+    if (line.size() + part.size() > longest) {
+      throw std::runtime_error(place() + ": the line has more than 16 MiB, and was not written by gpuhist; remove it");
+    }
+    line += part;
+    bytes_->take(part.size() + (is_whole_ ? 1 : 0));
+    if (is_whole_) return true;
+  }
+  return !line.empty();
+}
+
+std::string bounded_lines::place() const { return printable(path_.string()) + ":" + std::to_string(number_); }
+
+std::string_view bounded_lines::ahead() {
+  try {
+    return bytes_->ahead();
+  } catch (const std::system_error& error) {
+    fail(error.code().value());
+  }
+}
+
+void bounded_lines::fail(int error) const {
+  throw std::system_error(error, std::generic_category(), "cannot read " + printable(path_.string()));
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,44 @@
+// The rows of the inputs in the table of a report: which columns, in which order, and how many.
+#pragma once
+
+#include "report/conditions/formula.hpp"
+#include "report/formats/report.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// A column of the table.
+struct input_column {
+  enum class kind : std::uint8_t { bytes, lines, share, mostly, formula };
+
+  kind type = kind::formula;
+  std::optional<gates::formula> formula{};  ///< of that kind
+
+  [[nodiscard]] std::string heading() const;
+};
+
+/// A plain value. Formulas are computed from the counts that the report shows.
+struct input_listing {
+  std::vector<input_column> columns{};    ///< empty: bytes, lines, share of all bytes, the largest bucket
+  std::optional<gates::formula> order{};  ///< inputs with the highest value first; absent: the order of the report
+  std::optional<std::uint64_t> top{};     ///< maximum number of inputs; absent: all, or what fits on a terminal
+
+  /// Nothing was asked for: columns without room are left out.
+  [[nodiscard]] bool is_usual() const { return columns.empty() && !order && !top; }
+
+  /// Whether a formula must be computed from the counts of all 256 byte values.
+  [[nodiscard]] bool needs_byte_counts() const;
+};
+
+/// Writes the rows, the number of inputs that are left out, and an empty line. `other_lines`: of the report, which also
+/// have to fit on a terminal. Reads the inputs twice or three times. Without an order, memory does not grow with the
+/// number of inputs; with an order it is some 50 bytes for each row.
+void write_input_table(const report& content, const render_target& target, std::size_t other_lines,
+                       const text_sink& out);
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,79 @@
+#include "report/formats/report_alert.hpp"
+
+#include "report/formats/report_json_parts.hpp"
+#include "report/formats/report_measures.hpp"
+#include "report/formats/text.hpp"
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+using json = nlohmann::ordered_json;
+using gates::unit;
+
+std::string_view name_of(unit::kind type) {
+  switch (type) {
+    case unit::kind::total:
+      return "total";
+    case unit::kind::input:
+      return "input";
+    case unit::kind::window:
+      return "window";
+  }
+  return "";
+}
+
+/// ", line 12" or ", lines 12 to 40", or nothing.
+std::string lines_text(const std::optional<line_range>& lines) {
+  if (!lines) return "";
+  const std::string first = std::to_string(lines->first);
+  return lines->first == lines->last ? ", line " + first : ", lines " + first + " to " + std::to_string(lines->last);
+}
+
+}  // namespace
+
+std::string alert_line(const gates::firing& fired, std::string_view run) {
+  object_text line;
+  member_writer& out = line.members;
+  add_beginning(out, "alert", run);
+  out.add_text("option", fired.effect == gates::gate::kind::fail ? "--fail-if" : "--alert-if");
+  out.add_text("condition", fired.condition);
+  out.add_text("of", name_of(fired.type));
+  if (fired.type != unit::kind::total) add_name(out, fired.source);
+  if (fired.type == unit::kind::window) out.add_number("window", fired.window);
+  out.add_number("begin", fired.begin);
+  out.add_number("end", fired.end);
+  if (fired.lines) {
+    out.add_number("first_line", fired.lines->first);
+    out.add_number("end_line", fired.lines->last);
+  }
+  json values = json::object();
+  for (const gates::named_value& each : fired.values) {
+    values[each.name] = each.value ? json_number(*each.value) : json(nullptr);
+  }
+  out.add_json("values", values);
+  return line.take() + "\n";
+}
+
+std::string place_of(const gates::firing& fired) {
+  std::string text = fired.type == unit::kind::total ? "the totals" : printable(fired.source);
+  if (fired.type == unit::kind::window) text += ", window " + std::to_string(fired.window);
+  if (fired.type == unit::kind::total) return text + ", " + number_of(fired.end, "byte");
+  return text + ", bytes " + std::to_string(fired.begin) + " to " + std::to_string(fired.end) + lines_text(fired.lines);
+}
+
+std::string firing_for_people(const gates::firing& fired) {
+  std::string text = std::string(fired.effect == gates::gate::kind::fail ? "--fail-if" : "--alert-if") + " '" +
+                     printable(fired.condition) + "' holds for " + place_of(fired);
+  std::string_view before = ": ";
+  for (const gates::named_value& each : fired.values) {
+    text += std::string(before) + printable(each.name) + " = " + (each.value ? measure_text(*each.value) : "unknown");
+    before = ", ";
+  }
+  return text;
+}
+
+}  // namespace gpuhist::pipeline

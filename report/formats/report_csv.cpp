@@ -1,0 +1,222 @@
+// The report as comma-separated values (RFC 4180, but lines end in LF, as other tools of the system expect):
+// kind,input,scheme,bucket,count,share.
+//
+// Kinds of a result are `total`, `input` and `unverified` (with the name of an input, or without for the total); of a
+// snapshot `snapshot` and `provisional`. Rows without a scheme have bytes, lines, complete (0 or 1) and, if unverified
+// bytes are among the counts, counted_unverified. A share refers to the bytes of the row's own total, input or
+// unverified part, from 0 to 1; it is empty without a scheme, and if there are no bytes. Rows of kind `measure` have
+// the measure in `bucket`, the size of the sample in `count`, and the value, if there is one, in `share`. Rows of kind
+// `pair` have two buckets in `bucket`, separated by '>', the number of such pairs in `count`, and their share of all
+// pairs; pairs that do not occur have no row. The measure conditional_entropy has its scheme in `scheme` and the number
+// of pairs in `count`. Rows of kind `error` have the cause why an input is incomplete in `bucket`. Rows of kind
+// `notice` have the kind in `scheme` and the text in `bucket`. Rows of kind
+// `skipped` have the cause in `bucket` and the number of names in `count`. Rows of kind `units` have what is measured
+// in `scheme`, of kind `top` the formula in `scheme`, the number of the unit in `bucket`, its offset in `count` and its
+// value in `share`, of kind `distribution` the bounds in `bucket` and the number of units in `count`. Rows of kind
+// `utf8` have the name of a number in `bucket`; of a script, `script` in `scheme` and the share of all code points.
+// They are rows and not a column, so that reports can be appended to a file that an earlier version wrote.
+#include "report/formats/report.hpp"
+#include "report/formats/report_measures.hpp"
+#include "report/measures/pair_measures.hpp"
+
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+/// Identifies the counts of a row.
+struct part {
+  std::string_view kind;
+  std::string_view input;
+};
+
+std::string field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) out.append(c == '"' ? 2 : 1, c);
+  return out + "\"";
+}
+
+std::string share_of_all(std::uint64_t count, std::uint64_t all) {
+  if (all == 0) return "";
+  return shortest(static_cast<double>(count) / static_cast<double>(all));
+}
+
+void add_row(std::string& out, const part& owner, std::string_view scheme, std::string_view bucket, std::uint64_t count,
+             std::string_view share = "") {
+  for (const std::string_view each : {owner.kind, owner.input, scheme, bucket}) out += field(each) + ",";
+  out += std::to_string(count) + ",";
+  out.append(share) += '\n';
+}
+
+void add_buckets(std::string& out, const report& content, const part& owner, const gpu::tally& counts) {
+  const std::uint64_t all = counts.bytes();
+  for (const scheme_view& view : content.schemes) {
+    const std::vector<std::uint64_t> folded = view.fold(counts);
+    for (std::size_t i = 0; i < folded.size(); ++i) {
+      add_row(out, owner, view.scheme.name, view.scheme.buckets[i], folded[i], share_of_all(folded[i], all));
+    }
+  }
+}
+
+void add_sizes(std::string& out, const report& content, const part& owner, const gpu::tally& counts) {
+  add_row(out, owner, "", "bytes", counts.bytes());
+  add_row(out, owner, "", "lines", lines_in(counts, content.partition));
+}
+
+void add_measures(std::string& out, const report& content, std::string_view input, const gpu::tally& counts) {
+  for (const measures::measurement& each : measurements_of(content, counts)) {
+    add_row(out, {.kind = "measure", .input = input}, "", each.definition->name, each.sample_size,
+            each.found.value ? shortest(*each.found.value) : "");
+  }
+}
+
+/// --utf8 of the totals or of an input.
+void add_utf8_rows(std::string& out, std::string_view input, const std::optional<utf8_report>& found) {
+  if (!found) return;
+  const part owner{.kind = "utf8", .input = input};
+  const gpu::host::utf8_counts& counts = found->counts;
+  add_row(out, owner, "", "malformed", counts.malformed);
+  add_row(out, owner, "", "malformed_bytes", counts.malformed_bytes);
+  add_row(out, owner, "", "code_points", counts.code_points);
+  if (found->first_malformed) add_row(out, owner, "", "first_malformed", *found->first_malformed);
+  if (found->first_malformed_line) add_row(out, owner, "", "first_malformed_line", *found->first_malformed_line);
+  for (std::size_t i = 0; i < counts.scripts.size(); ++i) {
+    add_row(out, owner, "script", gpu::host::script_names()[i], counts.scripts[i],
+            share_of_all(counts.scripts[i], counts.code_points));
+  }
+}
+
+/// Pairs of the totals or of an input.
+void add_pairs(std::string& out, const report& content, std::string_view input, const gpu::tally& counts) {
+  for (const scheme_view& view : content.schemes) {
+    if (!view.has_pairs()) continue;
+    const pair_matrix pairs = view.fold_pairs(counts);
+    const std::uint64_t all = measures::pairs_in(pairs);
+    for (std::size_t i = 0; i < pairs.counts.size(); ++i) {
+      if (pairs.counts[i] == 0) continue;
+      const std::string both = view.scheme.buckets[i / pairs.buckets] + ">" + view.scheme.buckets[i % pairs.buckets];
+      add_row(out, {.kind = "pair", .input = input}, view.scheme.name, both, pairs.counts[i],
+              share_of_all(pairs.counts[i], all));
+    }
+    const measures::finding bits = measures::conditional_entropy(pairs);
+    add_row(out, {.kind = "measure", .input = input}, view.scheme.name, "conditional_entropy", all,
+            bits.value ? shortest(*bits.value) : "");
+  }
+}
+
+void add_error(std::string& out, const part& input, const std::string& error, bool terminal) {
+  if (error.empty()) return;
+  add_row(out, {.kind = "error", .input = input.input}, "", terminal ? printable(error) : error, 1);
+}
+
+void add_notices(std::string& out, const part& input, const std::vector<io::notice>& notices, bool terminal) {
+  for (const io::notice& each : notices) {
+    add_row(out, {.kind = "notice", .input = input.input}, io::name_of(each.kind),
+            terminal ? printable(each.text) : each.text, 1);
+  }
+}
+
+void add_unverified(std::string& out, const report& content, const part& owner, const gpu::tally& counts) {
+  if (counts.bytes() == 0) return;
+  add_sizes(out, content, owner, counts);
+  add_buckets(out, content, owner, counts);
+}
+
+/// Units that were seen and selected, the highest values, and their distribution.
+void add_units(std::string& out, const units::unit_result& found) {
+  const part each{.kind = "units", .input = ""};
+  add_row(out, each, found.each, "seen", found.totals.seen);
+  add_row(out, each, found.each, "seen_bytes", found.totals.bytes);
+  if (found.where) {
+    add_row(out, each, found.each, "selected", found.totals.selected,
+            share_of_all(found.totals.selected, found.totals.seen));
+    add_row(out, each, found.each, "selected_bytes", found.totals.selected_bytes,
+            share_of_all(found.totals.selected_bytes, found.totals.bytes));
+  }
+  if (found.drops_unverified) {
+    add_row(out, each, found.each, "unverified", found.totals.unverified,
+            share_of_all(found.totals.unverified, found.totals.seen));
+    add_row(out, each, found.each, "unverified_bytes", found.totals.unverified_bytes,
+            share_of_all(found.totals.unverified_bytes, found.totals.bytes));
+  }
+  if (found.field) {
+    add_row(out, each, found.each, "without_field", found.totals.without_field,
+            share_of_all(found.totals.without_field, found.totals.seen));
+  }
+  for (const units::ranked_unit& one : found.top) {
+    add_row(out, {.kind = "top", .input = *one.unit.input}, *found.ranked_by, std::to_string(one.unit.place.number),
+            one.unit.place.offset, shortest(one.value));
+  }
+  for (const units::distribution_bin& bin : found.values.bins()) {
+    add_row(out, {.kind = "distribution", .input = ""}, *found.distribution_of,
+            shortest(bin.from) + ".." + shortest(bin.to), bin.units, share_of_all(bin.units, found.values.known()));
+  }
+}
+
+void write_result(const report& content, bool terminal, const text_sink& to, std::string out) {
+  const part total{.kind = "total", .input = ""};
+  add_sizes(out, content, total, content.verified);
+  add_row(out, total, "", "complete", content.complete ? 1 : 0);
+  if (content.counted_unverified) add_row(out, total, "", "counted_unverified", 1);
+  add_buckets(out, content, total, content.verified);
+  add_measures(out, content, "", content.verified);
+  add_pairs(out, content, "", content.verified);
+  add_utf8_rows(out, "", content.utf8);
+  add_unverified(out, content, {.kind = "unverified", .input = ""}, content.unverified);
+  if (content.units) add_units(out, *content.units);
+  for (const skipped_names& each : content.skipped) {
+    add_row(out, {.kind = "skipped", .input = ""}, "", cause_of(each), each.count);
+  }
+  for (const input_report& each : content.inputs) {
+    const std::string name = terminal ? printable(each.name) : each.name;
+    const part input{.kind = "input", .input = name};
+    add_sizes(out, content, input, each.verified);
+    add_row(out, input, "", "complete", each.complete ? 1 : 0);
+    if (each.counted_unverified) add_row(out, input, "", "counted_unverified", 1);
+    add_error(out, input, each.error, terminal);
+    add_notices(out, input, each.notices, terminal);
+    add_buckets(out, content, input, each.verified);
+    add_measures(out, content, name, each.verified);
+    add_pairs(out, content, name, each.verified);
+    add_utf8_rows(out, name, each.utf8);
+    add_unverified(out, content, {.kind = "unverified", .input = name}, each.unverified);
+    to(std::exchange(out, {}));
+  }
+  to(out);
+}
+
+// For inputs only the bytes read so far: the result has their counts.
+void write_snapshot(const report& content, bool terminal, const text_sink& to, std::string out) {
+  const part total{.kind = "snapshot", .input = ""};
+  const part provisional{.kind = "provisional", .input = ""};
+  add_row(out, total, "", "elapsed_milliseconds",
+          static_cast<std::uint64_t>(std::llround(1000 * content.elapsed_seconds)));
+  add_sizes(out, content, total, content.verified);
+  add_buckets(out, content, total, content.verified);
+  add_measures(out, content, "", content.verified);
+  add_sizes(out, content, provisional, content.unverified);
+  add_buckets(out, content, provisional, content.unverified);
+  for (const input_report& each : content.inputs) {
+    const std::string name = terminal ? printable(each.name) : each.name;
+    add_row(out, {.kind = "snapshot", .input = name}, "", "bytes", each.verified.bytes());
+    add_row(out, {.kind = "provisional", .input = name}, "", "bytes", each.unverified.bytes());
+    to(std::exchange(out, {}));
+  }
+  to(out);
+}
+
+}  // namespace
+
+void render_csv(const report& content, const render_target& target, const text_sink& out) {
+  const std::string heading = target.first ? "kind,input,scheme,bucket,count,share\n" : "";
+  if (content.type == report::kind::result) {
+    write_result(content, target.terminal, out, heading);
+  } else {
+    write_snapshot(content, target.terminal, out, heading);
+  }
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,251 @@
+// The report as metrics in the text format of Prometheus, for the textfile collector of its node exporter: HELP and
+// TYPE of each family once, followed by all of its samples. Totals and inputs are separate families, so that a sum over
+// one family counts nothing twice. Inputs have their index as a label, because the same file may be given twice.
+#include "config/utf8.hpp"
+#include "report/formats/report.hpp"
+#include "report/formats/report_measures.hpp"
+#include "report/measures/pair_measures.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+struct label {
+  std::string_view name;
+  std::string value;
+};
+
+using labels = std::vector<label>;
+
+/// Label values are UTF-8 with three escapes. In a value that is not UTF-8, invalid bytes are first written as \xNN.
+std::string escaped(std::string_view value) {
+  const std::string text = config::is_utf8(value) ? std::string(value) : printable(value);
+  std::string out;
+  for (const char c : text) {
+    if (c == '\n') {
+      out += "\\n";
+    } else {
+      if (c == '\\' || c == '"') out += '\\';
+      out += c;
+    }
+  }
+  return out;
+}
+
+/// Writes family by family.
+class exposition {
+ public:
+  /// Borrows `out`.
+  explicit exposition(const text_sink& out) : out_(out) {}
+
+  /// Begins a family. The samples added until the next call belong to it.
+  void family(std::string_view name, std::string_view help) {
+    name_ = "gpuhist_" + std::string(name);
+    text_ += "# HELP " + name_ + " " + std::string(help) + "\n# TYPE " + name_ + " gauge\n";
+  }
+
+  void sample(const labels& with, std::uint64_t value) { sample(with, std::to_string(value)); }
+
+  void sample(const labels& with, const std::string& value) {
+    text_ += name_;
+    for (std::size_t i = 0; i < with.size(); ++i) {
+      text_ += (i == 0 ? "{" : ",") + std::string(with[i].name) + "=\"" + escaped(with[i].value) + "\"";
+    }
+    text_ += (with.empty() ? " " : "} ") + value + "\n";
+  }
+
+  void buckets(const report& content, const labels& with, const gpu::tally& counts) {
+    for (const scheme_view& view : content.schemes) {
+      const std::vector<std::uint64_t> folded = view.fold(counts);
+      for (std::size_t i = 0; i < folded.size(); ++i) {
+        labels all = with;
+        all.push_back({"scheme", view.scheme.name});
+        all.push_back({"bucket", view.scheme.buckets[i]});
+        sample(all, folded[i]);
+      }
+    }
+  }
+
+  /// Adds the measures that have a value.
+  void measurements(const report& content, const labels& with, const gpu::tally& counts) {
+    for (const measures::measurement& each : measurements_of(content, counts)) {
+      if (!each.found.value) continue;
+      labels all = with;
+      all.push_back({"measure", std::string(each.definition->name)});
+      sample(all, shortest(*each.found.value));
+    }
+  }
+
+  void scripts(labels with, const gpu::host::utf8_counts& counts) {
+    with.push_back({"script", ""});
+    for (std::size_t i = 0; i < counts.scripts.size(); ++i) {
+      with.back().value = gpu::host::script_names()[i];
+      sample(with, counts.scripts[i]);
+    }
+  }
+
+  /// Passes the text so far to the sink.
+  void write() {
+    out_(text_);
+    text_.clear();
+  }
+
+ private:
+  const text_sink& out_;
+  std::string name_;
+  std::string text_;
+};
+
+// Of the totals only: an input would have a sample for each pair of buckets.
+void add_pairs(exposition& to, const report& content) {
+  if (content.schemes.empty() || !content.schemes.front().has_pairs()) return;
+  to.family("pairs", "Pairs of neighbouring bytes by the buckets of the first and of the second byte.");
+  for (const scheme_view& view : content.schemes) {
+    const pair_matrix pairs = view.fold_pairs(content.verified);
+    for (std::size_t i = 0; i < pairs.counts.size(); ++i) {
+      to.sample({{"scheme", view.scheme.name},
+                 {"first", view.scheme.buckets[i / pairs.buckets]},
+                 {"second", view.scheme.buckets[i % pairs.buckets]}},
+                pairs.counts[i]);
+    }
+  }
+  to.family("conditional_entropy_bits", "Entropy of the bucket of a byte if that of the byte before it is known.");
+  for (const scheme_view& view : content.schemes) {
+    const measures::finding bits = measures::conditional_entropy(view.fold_pairs(content.verified));
+    if (bits.value) to.sample({{"scheme", view.scheme.name}}, shortest(*bits.value));
+  }
+}
+
+void add_units(exposition& to, const units::unit_result& found) {
+  to.family("units",
+            "Units that were seen, selected by the condition, lines without the field, or units with damaged text.");
+  to.sample({{"each", found.each}, {"which", "seen"}}, found.totals.seen);
+  if (found.where) to.sample({{"each", found.each}, {"which", "selected"}}, found.totals.selected);
+  if (found.field) to.sample({{"each", found.each}, {"which", "without_field"}}, found.totals.without_field);
+  if (found.drops_unverified) to.sample({{"each", found.each}, {"which", "unverified"}}, found.totals.unverified);
+  to.family("unit_bytes", "Bytes of these units.");
+  to.sample({{"each", found.each}, {"which", "seen"}}, found.totals.bytes);
+  if (found.where) to.sample({{"each", found.each}, {"which", "selected"}}, found.totals.selected_bytes);
+  if (found.drops_unverified) to.sample({{"each", found.each}, {"which", "unverified"}}, found.totals.unverified_bytes);
+  if (found.ranked_by) {
+    to.family("top_unit", "The highest values of a formula over the units.");
+    for (const units::ranked_unit& each : found.top) {
+      to.sample({{"formula", *found.ranked_by},
+                 {"input", *each.unit.input},
+                 {"unit", std::to_string(each.unit.place.number)}},
+                shortest(each.value));
+    }
+  }
+  if (!found.distribution_of) return;
+  to.family("distribution_units", "Units by the value of a formula: from the lower bound on, below the upper one.");
+  for (const units::distribution_bin& bin : found.values.bins()) {
+    to.sample({{"formula", *found.distribution_of}, {"from", shortest(bin.from)}, {"to", shortest(bin.to)}}, bin.units);
+  }
+}
+
+void add_utf8_totals(exposition& to, const gpu::host::utf8_counts& counts) {
+  to.family("utf8_malformed", "Malformed UTF-8 sequences in the text that was read.");
+  to.sample({}, counts.malformed);
+  to.family("utf8_malformed_bytes", "Bytes of these sequences.");
+  to.sample({}, counts.malformed_bytes);
+  to.family("utf8_code_points", "Code points in the text that was read.");
+  to.sample({}, counts.code_points);
+  to.family("utf8_script_code_points", "Code points by script.");
+  to.scripts({}, counts);
+}
+
+void add_totals(exposition& to, const report& content) {
+  to.family("bytes", "Bytes of text that were counted and verified.");
+  to.sample({}, content.verified.bytes());
+  to.family("lines", "Line feeds among them.");
+  to.sample({}, lines_in(content.verified, content.partition));
+  to.family("complete", "1 where every byte of every input was counted and verified.");
+  to.sample({}, content.type == report::kind::result && content.complete ? 1 : 0);
+  to.family("unverified_bytes", "Bytes of text that were decoded and not verified, or not yet.");
+  to.sample({}, content.unverified.bytes());
+  if (content.counted_unverified) {
+    to.family("counted_unverified", "1 where these are among the bytes, lines and buckets as well.");
+    to.sample({}, 1);
+  }
+  if (!content.skipped.empty()) {
+    to.family("skipped_names", "Names in trees that were no input, by the cause.");
+    for (const skipped_names& each : content.skipped) to.sample({{"cause", std::string(cause_of(each))}}, each.count);
+  }
+  to.family("bucket_bytes", "Bytes by the bucket that a scheme puts them into.");
+  to.buckets(content, {}, content.verified);
+  if (!content.measuring.asked.empty()) {
+    to.family("measure", "Measures of the bytes that were counted and verified, where they have a value.");
+    to.measurements(content, {}, content.verified);
+  }
+  add_pairs(to, content);
+  if (content.utf8) add_utf8_totals(to, content.utf8->counts);
+  if (content.units) add_units(to, *content.units);
+  if (content.unverified.bytes() == 0) return;
+  to.family("unverified_bucket_bytes", "Unverified bytes by the bucket that a scheme puts them into.");
+  to.buckets(content, {}, content.unverified);
+}
+
+void add_inputs(exposition& to, const report& content, bool terminal) {
+  if (content.inputs.empty()) return;
+  using addition = std::function<void(const input_report&, const labels&)>;
+  const auto family = [&](std::string_view name, std::string_view help, const addition& add) {
+    to.family(name, help);
+    std::size_t index = 0;
+    for (const input_report& each : content.inputs) {
+      add(each, {{"index", std::to_string(index++)}, {"input", terminal ? printable(each.name) : each.name}});
+      to.write();
+    }
+  };
+  family("input_bytes", "Bytes of an input that were counted and verified.", [&](const auto& each, labels with) {
+    with.push_back({"format", each.format});
+    to.sample(with, each.verified.bytes());
+  });
+  family("input_lines", "Line feeds among the bytes of an input.",
+         [&](const auto& each, const labels& with) { to.sample(with, lines_in(each.verified, content.partition)); });
+  family("input_complete", "1 where every byte of an input was counted and verified.",
+         [&](const auto& each, const labels& with) { to.sample(with, each.complete ? 1 : 0); });
+  family("input_unverified_bytes", "Bytes of an input that were decoded and not verified, or not yet.",
+         [&](const auto& each, const labels& with) { to.sample(with, each.unverified.bytes()); });
+  if (std::ranges::any_of(content.inputs, [](const input_report& each) { return each.compressed_bytes.has_value(); })) {
+    family("input_compressed_bytes", "Compressed bytes of an input that were read.",
+           [&](const auto& each, const labels& with) {
+             if (each.compressed_bytes) to.sample(with, *each.compressed_bytes);
+           });
+  }
+  family("input_bucket_bytes", "Bytes of an input by the bucket that a scheme puts them into.",
+         [&](const auto& each, const labels& with) { to.buckets(content, with, each.verified); });
+  if (content.utf8) {
+    family("input_utf8_malformed", "Malformed UTF-8 sequences in the text of an input.",
+           [&](const auto& each, const labels& with) {
+             if (each.utf8) to.sample(with, each.utf8->counts.malformed);
+           });
+    family("input_utf8_malformed_bytes", "Bytes of these sequences.", [&](const auto& each, const labels& with) {
+      if (each.utf8) to.sample(with, each.utf8->counts.malformed_bytes);
+    });
+    family("input_utf8_code_points", "Code points in the text of an input.", [&](const auto& each, const labels& with) {
+      if (each.utf8) to.sample(with, each.utf8->counts.code_points);
+    });
+    family("input_utf8_script_code_points", "Code points of an input by script.",
+           [&](const auto& each, const labels& with) {
+             if (each.utf8) to.scripts(with, each.utf8->counts);
+           });
+  }
+  if (content.measuring.asked.empty()) return;
+  family("input_measure", "Measures of an input, where they have a value.",
+         [&](const auto& each, const labels& with) { to.measurements(content, with, each.verified); });
+}
+
+}  // namespace
+
+void render_prometheus(const report& content, const render_target& target, const text_sink& out) {
+  exposition to(out);
+  add_totals(to, content);
+  add_inputs(to, content, target.terminal);
+  to.write();
+}
+
+}  // namespace gpuhist::pipeline

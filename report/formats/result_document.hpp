@@ -1,0 +1,79 @@
+// Reads a JSON document of schema gpuhist.result/1 into counts of the 256 byte values. All values are checked: a
+// document whose sums do not match is damaged.
+#pragma once
+
+#include "config/scheme.hpp"
+#include "io/option_naming.hpp"
+#include "report/formats/bucket_counts.hpp"
+#include "report/formats/report.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// An invalid document. The message follows the name of its file.
+struct result_damage : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Whether the counts must distinguish upper and lower case.
+enum class letter_case { exact, ignored };
+
+/// The counts that are read from documents.
+struct wanted_counts {
+  letter_case letters = letter_case::exact;
+  std::vector<config::scheme> pairs{};           ///< schemes whose pairs are wanted; a tally has them in this order
+  io::option_naming option_name = io::as_typed;  ///< how messages name options
+  const bucket_counts* by_bucket = nullptr;      ///< reads counts over another partition; borrowed; null: 256 values
+
+  /// Implicit: without pairs.
+  wanted_counts(letter_case wanted, std::vector<config::scheme> paired = {}, io::option_naming naming = io::as_typed)
+      : letters(wanted), pairs(std::move(paired)), option_name(naming) {}
+
+  /// The name of an option in messages.
+  [[nodiscard]] std::string name(std::string_view option) const { return std::string(option_name(option)); }
+
+  /// What writes results that can be read back.
+  [[nodiscard]] std::string writer() const { return name("gpuhist --byte-counts --format json"); }
+
+  /// The partition of the tallies.
+  [[nodiscard]] gpu::partition counted() const {
+    return by_bucket != nullptr ? by_bucket->partition() : gpu::partition::identity();
+  }
+
+  /// A tally of no text.
+  [[nodiscard]] gpu::tally no_text() const;
+};
+
+/// Throws result_damage if it is not a document of the schema.
+void check_schema(const nlohmann::json& document, const wanted_counts& wanted);
+
+/// The kind of the document: result, input, snapshot, ...
+std::string kind_of(const nlohmann::json& document);
+
+/// The run that a line names; empty if it names none. Throws result_damage.
+std::string run_of(const nlohmann::json& document);
+
+/// Reads an input: a line of its own, or an element of `inputs`. The counts are "byte_counts" or, if these are absent,
+/// the buckets of the scheme `bytes`. `folded`: these buckets ignore case. Throws result_damage.
+input_report read_input(const nlohmann::json& document, const wanted_counts& wanted, bool folded);
+
+/// Whether the counts of buckets ignore case.
+bool is_folded(const nlohmann::json& document);
+
+/// Reads the totals of a result, without its inputs. The partition is the identity. Throws result_damage.
+report read_totals(const nlohmann::json& document, const wanted_counts& wanted);
+
+/// Whether counts of the input are buckets of the scheme `bytes`, which `folded` applies to.
+bool is_by_scheme(const nlohmann::json& input);
+
+/// Throws result_damage if the totals are not the sums of the inputs.
+void check_sums(const report& totals, const gpu::tally& verified, const gpu::tally& unverified);
+
+}  // namespace gpuhist::pipeline

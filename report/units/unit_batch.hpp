@@ -1,0 +1,134 @@
+// Complete units of a text, one after the other, and the values of the formulas of the plan for each.
+//
+// Each unit is counted by a row of a few counters if these determine all formulas, else by all 256 byte values; both
+// give the same values. With a field, the values of the lines are counted instead of the lines, in the same way. Of
+// text that a device has measured, the rows are made from those of the pieces.
+#pragma once
+
+#include "report/conditions/evaluation.hpp"
+#include "report/units/line_values.hpp"
+#include "report/units/unit_meter.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace gpuhist::pipeline::units {
+
+inline constexpr std::size_t byte_values = 256;
+
+/// One thread at a time.
+class unit_batch {
+ public:
+  /// Borrows both. `long_lines`: as that of line_values.
+  unit_batch(const unit_meter& meter, std::mutex& long_lines);
+
+  /// Takes complete units from the beginning of `text`, which stays valid until the next call. `first_line`: the number
+  /// of the first line. Returns the number of units; 0: no unit ends in the text.
+  std::size_t fill(std::span<const std::byte> text, std::uint64_t first_line);
+
+  /// Takes complete units from pieces, from one that begins a unit, up to a row of omitted units. They stay valid until
+  /// the next call. Returns the number of pieces; 0: no unit ends in them.
+  std::size_t fill(const gpu::cuda::units::piece_rows& pieces, std::size_t from);
+
+  /// Evaluates the formulas for all units. Precondition: there is one.
+  void evaluate();
+
+  [[nodiscard]] std::size_t size() const { return units_; }
+
+  /// Offset in the text after a unit.
+  [[nodiscard]] std::uint32_t end_of(std::size_t unit) const { return ends_[unit]; }
+  [[nodiscard]] std::uint32_t begin_of(std::size_t unit) const { return unit == 0 ? 0 : ends_[unit - 1]; }
+
+  /// Text from the beginning of a unit to the end of another one.
+  [[nodiscard]] std::span<const std::byte> text_of(std::size_t first, std::size_t last) const {
+    return text_.subspan(begin_of(first), end_of(last) - begin_of(first));
+  }
+
+  /// Counts the bytes that the values of a unit are those of.
+  void count(std::size_t unit, gpu::tally& to) const;
+
+  [[nodiscard]] std::uint64_t newlines_of(std::size_t unit) const;
+
+  /// Of units one after the other.
+  [[nodiscard]] std::uint64_t newlines(std::size_t first, std::size_t end) const;
+  [[nodiscard]] sequence_counts sequences_of(std::size_t unit) const;
+
+  /// The values of a formula, by unit; empty: the plan has no such formula.
+  [[nodiscard]] std::span<const double> of_condition() const { return values_[condition_at]; }
+  [[nodiscard]] std::span<const double> of_ranking() const { return values_[ranking_at]; }
+  [[nodiscard]] std::span<const double> of_distribution() const { return values_[distribution_at]; }
+
+  /// Null: units are measured, and no field.
+  [[nodiscard]] line_values* fields() { return fields_ ? &*fields_ : nullptr; }
+  [[nodiscard]] const line_values* fields() const { return fields_ ? &*fields_ : nullptr; }
+
+ private:
+  static constexpr std::size_t max_units = gates::evaluation::max_units;
+  static constexpr std::size_t formulas = 3;  // as unit_meter::formulas()
+  static constexpr std::size_t condition_at = 0;
+  static constexpr std::size_t ranking_at = 1;
+  static constexpr std::size_t distribution_at = 2;
+
+  // The numbers that formulas use of a column of rows.
+  struct needed_column {
+    std::size_t column = 0;
+    bool count = false;
+    bool share = false;
+  };
+
+  [[nodiscard]] std::span<const std::byte> measured(std::size_t unit) const;
+  // Units of one piece each, one after the other.
+  struct piece_run {
+    std::size_t first_unit = 0;
+    std::size_t first_piece = 0;
+    std::size_t units = 0;
+  };
+
+  // A unit of several pieces.
+  struct joined_unit {
+    std::size_t unit = 0;
+    std::array<std::uint32_t, unit_pieces::max_classes> counts{};  // of classes
+  };
+
+  std::size_t find_units(std::size_t from);
+  std::size_t add_unit(std::size_t piece, joined_unit& to) const;
+  void note_names();
+  std::size_t fill_parts(std::uint64_t bytes);
+  std::size_t fill_values(std::uint64_t first_line);
+  void evaluate_rows();
+  void gather_names();
+  void evaluate_one_by_one();
+  void count_malformed();
+  void forget_missing_values();
+
+  const unit_meter& meter_;
+  std::span<const std::byte> text_{};
+  std::size_t units_ = 0;
+  std::vector<std::uint32_t> ends_;
+  std::vector<std::uint32_t> rows_;
+  const gpu::cuda::units::piece_rows* pieces_ = nullptr;  // null: units of a text
+  std::vector<piece_run> runs_;
+  std::vector<joined_unit> joined_;
+  std::vector<std::uint32_t> column_counts_;
+  std::optional<line_values> fields_;
+  std::vector<std::uint32_t> value_ends_;  // in the text of fields_
+  std::vector<std::uint64_t> malformed_;
+  std::vector<std::optional<gates::evaluation>> evaluations_;  // by formula
+  std::vector<needed_column> needed_;
+  std::vector<double> numbers_;        // by column: max_units values of names
+  std::vector<const double*> names_;   // of a formula
+  std::vector<double> single_values_;  // by formula: max_units values
+  std::array<std::span<const double>, formulas> values_{};
+  gpu::tally counts_;  // of a unit
+};
+
+/// Counts the bytes of a short text. Most units are short: the tables of the fast kernels would cost more than they
+/// save.
+void count_bytes(std::span<const std::byte> text, gpu::tally& to);
+
+}  // namespace gpuhist::pipeline::units

@@ -1,0 +1,102 @@
+#include "report/units/unit_findings.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace gpuhist::pipeline::units {
+namespace {
+
+void shift_place(unit_place& place, const unit_place& begin) {
+  place.number += begin.number - 1;
+  place.line += begin.line - 1;
+  place.offset += begin.offset;
+}
+
+bool comes_first(const ranked_record& a, const ranked_record& b) { return a.at.precedes(b.at); }
+
+}  // namespace
+
+void best_units::add(ranked_record found) {
+  if (number_ == 0) return;
+  if (heap_.size() == number_) {
+    if (!found.at.precedes(heap_.front().at)) return;
+    std::ranges::pop_heap(heap_, comes_first);
+    heap_.pop_back();
+  }
+  heap_.push_back(std::move(found));
+  std::ranges::push_heap(heap_, comes_first);
+}
+
+void unit_findings::shift(const unit_place& begin) {
+  for (unit_record& each : selected) shift_place(each.place, begin);
+  for (rendered_units& each : rendered) {
+    for (rendered_units::line& line : each.lines) shift_place(line.place, begin);
+  }
+  for (ranked_record& each : best.records()) {
+    shift_place(each.unit.place, begin);
+    each.at.unit = each.unit.place.number;
+  }
+}
+
+unit_findings& unit_findings::operator+=(unit_findings more) {
+  totals += more.totals;
+  values += more.values;
+  for (ranked_record& each : more.best.records()) best.add(std::move(each));
+  std::ranges::move(more.selected, std::back_inserter(selected));
+  std::ranges::move(more.rendered, std::back_inserter(rendered));
+  return *this;
+}
+
+unit_result result_of(const unit_plan& plan, const unit_findings& found) {
+  unit_result made{.each = plan.each, .totals = found.totals};
+  if (plan.field) made.field = plan.field->name;
+  if (plan.where) made.where = plan.where->text();
+  made.drops_unverified = plan.filter && plan.filter->drops_unverified;
+  if (plan.top) made.ranked_by = plan.top->by.text();
+  if (plan.distribution) made.distribution_of = plan.distribution->text();
+  std::vector<ranked_record> sorted = found.best.records();
+  std::ranges::sort(sorted, [](const ranked_record& a, const ranked_record& b) { return a.at.precedes(b.at); });
+  for (ranked_record& each : sorted) made.top.push_back({.value = each.at.value, .unit = std::move(each.unit)});
+  made.values = found.values;
+  return made;
+}
+
+rendered_units& unit_findings::lines_of(const std::shared_ptr<const std::string>& input) {
+  const auto found =
+      std::find_if(rendered.rbegin(), rendered.rend(), [&](const rendered_units& each) { return each.input == input; });
+  if (found != rendered.rend()) return *found;
+  rendered.push_back({.input = input});
+  return rendered.back();
+}
+
+void held_findings::select(unit_record found) {
+  const selected_forms wanted = forms();
+  if (wanted.lines != nullptr) {
+    end_.clear();
+    wanted.lines->add_end(found, end_);
+    rendered_units& to = findings_.lines_of(found.input);
+    if (to.lines.empty()) to.ends = buffers_.take();
+    to.add(found.place, end_);
+  }
+  if (wanted.records) {
+    constexpr std::size_t bytes_of_value = 64;
+    record_bytes_ +=
+        sizeof(unit_record) + found.counts.counts.size() * sizeof(std::uint64_t) + found.values.size() * bytes_of_value;
+    findings_.selected.push_back(std::move(found));
+  }
+  note_memory();
+}
+
+void held_findings::note_memory() {
+  const std::size_t lines = findings_.rendered.empty() ? 0 : findings_.rendered.back().bytes();
+  memory_.grow_to(kept_bytes_ + record_bytes_ + lines);
+}
+
+// Both exclude units rightly: a number that counts from the end of earlier text is at most the real one.
+std::optional<rank> held_findings::last_rank() const {
+  const std::optional<rank> of_run = run_.last_rank();
+  const std::optional<rank> own = findings_.best.last();
+  return !own || (of_run && of_run->value > own->value) ? of_run : own;
+}
+
+}  // namespace gpuhist::pipeline::units

@@ -1,0 +1,161 @@
+// What is found in units: how many there are, which are selected, the highest values and their distribution.
+#pragma once
+
+#include "report/units/held_memory.hpp"
+#include "report/units/kept_buffers.hpp"
+#include "report/units/unit_meter.hpp"
+#include "report/units/unit_renderer.hpp"
+#include "report/units/unit_result.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::pipeline::units {
+
+/// The order of ranked units that does not depend on threads: by value, then by the input, then by the unit.
+struct rank {
+  double value = 0;
+  std::uint64_t input = 0;  ///< its place in the order of inputs
+  std::uint64_t unit = 0;   ///< its number
+
+  /// Whether this unit comes first.
+  [[nodiscard]] bool precedes(const rank& other) const {
+    if (value != other.value) return value > other.value;
+    return input != other.input ? input < other.input : unit < other.unit;
+  }
+};
+
+/// A unit and its rank.
+struct ranked_record {
+  rank at;
+  unit_record unit;
+};
+
+/// A unit with its value of the formula that ranks units.
+inline ranked_record rank_of(double value, const counted_unit& found, const unit_meter& meter) {
+  return {.at = {.value = value, .input = found.input_number, .unit = found.place.number},
+          .unit = meter.record_of(found, meter.plan().top->by)};
+}
+
+/// The units that come first. Memory: `number` records.
+class best_units {
+ public:
+  explicit best_units(std::size_t number) : number_(number) {}
+
+  /// The last of the units; nothing: there is room for more. Units after it need not be added.
+  [[nodiscard]] std::optional<rank> last() const {
+    return heap_.size() == number_ && number_ > 0 ? std::optional(heap_.front().at) : std::nullopt;
+  }
+
+  void add(ranked_record found);
+
+  /// All of them, in no order.
+  [[nodiscard]] std::vector<ranked_record>& records() { return heap_; }
+  [[nodiscard]] const std::vector<ranked_record>& records() const { return heap_; }
+
+ private:
+  std::size_t number_;
+  std::vector<ranked_record> heap_;  // the last one in front
+};
+
+/// Plain data, without locks.
+struct unit_findings {
+  explicit unit_findings(const unit_plan& plan) : best(plan.top ? plan.top->number : 0) {}
+
+  /// Makes places that count from the end of earlier text of the input count from its beginning. `begin`: the place
+  /// where the earlier text ends.
+  void shift(const unit_place& begin);
+
+  unit_findings& operator+=(unit_findings more);
+
+  /// The lines of an input, to which lines are added that follow all others.
+  rendered_units& lines_of(const std::shared_ptr<const std::string>& input);
+
+  unit_totals totals{};
+  distribution values{};
+  best_units best;
+  // To be reported, in the order of their input.
+  std::vector<unit_record> selected{};
+  std::vector<rendered_units> rendered{};
+};
+
+/// What was found in all units, as a result.
+unit_result result_of(const unit_plan& plan, const unit_findings& found);
+
+/// The forms in which selected units are held until they are reported.
+struct selected_forms {
+  bool records = false;
+  const unit_renderer* lines = nullptr;  ///< null: none are rendered
+};
+
+/// Where a reader of units puts what it finds.
+class unit_outlet {
+ public:
+  unit_outlet() = default;
+  unit_outlet(const unit_outlet&) = delete;
+  unit_outlet& operator=(const unit_outlet&) = delete;
+  virtual ~unit_outlet() = default;
+
+  virtual void add(const unit_totals& more) = 0;
+  virtual void add_values(std::span<const double> values) = 0;
+  virtual void select(unit_record found) = 0;
+
+  /// A unit of lower rank need not be added; nothing: all must be.
+  [[nodiscard]] virtual std::optional<rank> last_rank() const = 0;
+  virtual void add_ranked(ranked_record found) = 0;
+
+  /// In which forms selected units are reported.
+  [[nodiscard]] virtual selected_forms forms() const = 0;
+};
+
+/// Holds what is found in later text, whose place in its input is not known. One thread.
+class held_findings final : public unit_outlet {
+ public:
+  /// Borrows all. `run`: what is held is added to it in the end.
+  held_findings(const unit_plan& plan, const unit_outlet& run, held_memory& memory, kept_buffers& buffers)
+      : run_(run), buffers_(buffers), findings_(plan), memory_(memory) {}
+
+  void add(const unit_totals& more) override { findings_.totals += more; }
+  void add_values(std::span<const double> values) override { findings_.values.add(values); }
+  void select(unit_record found) override;
+  [[nodiscard]] std::optional<rank> last_rank() const override;
+  void add_ranked(ranked_record found) override { findings_.best.add(std::move(found)); }
+  [[nodiscard]] selected_forms forms() const override { return run_.forms(); }
+
+  /// The number of units that are held.
+  [[nodiscard]] std::size_t size() const {
+    const std::size_t lines = findings_.rendered.empty() ? 0 : findings_.rendered.back().lines.size();
+    return std::max(lines, findings_.selected.size()) + findings_.best.records().size();
+  }
+
+  /// The reader also holds so many bytes of kept text.
+  void note_kept(std::size_t bytes) {
+    kept_bytes_ = bytes;
+    note_memory();
+  }
+
+  /// Whether all readers together hold as much as they may.
+  [[nodiscard]] bool is_full() const { return memory_.is_full(); }
+
+  [[nodiscard]] unit_findings& findings() { return findings_; }
+
+ private:
+  void note_memory();
+
+  const unit_outlet& run_;
+  kept_buffers& buffers_;
+  unit_findings findings_;
+  held_memory::share memory_;
+  std::size_t kept_bytes_ = 0;
+  std::size_t record_bytes_ = 0;
+  std::string end_;  // of a line
+};
+
+}  // namespace gpuhist::pipeline::units

@@ -1,0 +1,125 @@
+#include "report/units/unit_meter.hpp"
+
+#include <algorithm>
+#include <bitset>
+
+namespace gpuhist::pipeline::units {
+namespace {
+
+using byte_set = std::bitset<256>;
+using kind = gates::meaning::kind;
+
+constexpr std::string_view separators = " \t\n\v\f\r";
+
+byte_set set_of(std::string_view bytes) {
+  byte_set made;
+  for (const char each : bytes) made.set(static_cast<unsigned char>(each));
+  return made;
+}
+
+std::size_t column_of(gpu::host::unit_columns& columns, const byte_set& wanted) {
+  const auto found = std::ranges::find(columns.sets, wanted);
+  if (found != columns.sets.end()) return static_cast<std::size_t>(found - columns.sets.begin());
+  columns.sets.push_back(wanted);
+  return columns.sets.size() - 1;
+}
+
+// Values of a field are UTF-8, so that a byte that is never in UTF-8 can end them. It is not counted.
+void exclude_end_of_value(gpu::host::unit_columns& columns) {
+  for (byte_set& each : columns.sets) each.reset(std::to_integer<std::size_t>(unit_meter::end_of_value));
+}
+
+// The column of words follows those of all sets, so its number is set last.
+constexpr std::size_t words_to_come = ~std::size_t{0};
+
+name_source source_of(const gates::meaning& name, gpu::host::unit_columns& columns) {
+  switch (name.type) {
+    case kind::lines:
+      return {.type = name_source::kind::count, .column = column_of(columns, set_of("\n"))};
+    case kind::words:
+      columns.word_separators = set_of(separators);
+      return {.type = name_source::kind::count, .column = words_to_come};
+    case kind::share:
+      return {.type = name_source::kind::share, .column = column_of(columns, name.bytes)};
+    case kind::count:
+      return {.type = name_source::kind::count, .column = column_of(columns, name.bytes)};
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+unit_meter::unit_meter(const unit_plan& planned, const gpu::partition& partition, const measures::byte_counts* baseline)
+    : plan_(planned),
+      partition_(partition),
+      runs_(partition),
+      counted_(planned.shape.divides_text() ? gpu::partition::identity() : partition),
+      baseline_(baseline) {
+  const std::vector<const gates::formula*> typed = {planned.where ? &*planned.where : nullptr,
+                                                    planned.top ? &planned.top->by : nullptr,
+                                                    planned.distribution ? &*planned.distribution : nullptr};
+  gpu::host::unit_columns columns;
+  for (const gates::formula* each : typed) formulas_.push_back(bind(each, columns));
+  if (columns.sets.size() >= gpu::host::max_unit_sets) rows_suffice_ = false;
+  if (!rows_suffice_) columns.sets.clear();
+  if (!planned.shape.are_lines()) newlines_ = column_of(columns, set_of("\n"));
+  if (columns.word_separators) words_ = columns.sets.size();
+  for (unit_formula& each : formulas_) {
+    for (name_source& name : each.names) {
+      if (name.column == words_to_come) name.column = *words_;
+    }
+  }
+  if (planned.field) exclude_end_of_value(columns);
+  prepared_.emplace(columns, planned.field ? end_of_value : planned.shape.delimiter);
+  const bool needs_text = !planned.shape.divides_text() || planned.shape.bytes || planned.field || planned.filter ||
+                          !rows_suffice_ || words_;
+  if (!needs_text) pieces_ = unit_pieces::make(columns, partition, planned.shape.delimiter);
+  if (pieces_ && planned.where && !planned.top && !planned.distribution && planned.shape.are_lines()) {
+    pieces_->omit_unless(planned.where->typed(), formulas_.front().names);
+  }
+}
+
+unit_formula unit_meter::bind(const gates::formula* typed, gpu::host::unit_columns& columns) {
+  unit_formula made{.formula = typed};
+  if (typed == nullptr) return made;
+  if (typed->needs_malformed() != nullptr) needs_malformed_ = true;
+  if (typed->needs_byte_counts() || needs_malformed_) rows_suffice_ = false;
+  for (const gates::meaning& name : typed->meanings()) made.names.push_back(source_of(name, columns));
+  return made;
+}
+
+bool unit_meter::separates_words(std::byte value) {
+  return separators.find(static_cast<char>(value)) != std::string_view::npos;
+}
+
+gates::watched_counts unit_meter::watched(const gpu::tally& counts, const sequence_counts& sequences,
+                                          const measures::byte_counts* baseline) const {
+  return {.counts = counts,
+          .partition = counted_,
+          .baseline = baseline != nullptr ? baseline : baseline_,
+          .schemes = {},
+          .words = sequences.words,
+          .malformed = sequences.malformed};
+}
+
+gpu::tally unit_meter::fold(const gpu::tally& counts) const {
+  if (!plan_.shape.divides_text()) return counts;
+  gpu::tally made(partition_.classes);
+  if (!counts.counts.empty()) runs_.fold(counts.counts.data(), partition_.classes, made.counts.data());
+  return made;
+}
+
+unit_record unit_meter::record_of(const counted_unit& found, const gates::formula& of) const {
+  unit_record made{.input = found.input,
+                   .place = found.place,
+                   .verified = found.verified,
+                   .counts = fold(found.counts),
+                   .values = of.values(watched(found.counts, found.sequences, found.baseline)),
+                   .field = found.field};
+  if (found.has_values()) return made;
+  for (gates::named_value& each : made.values) each.value.reset();
+  return made;
+}
+
+}  // namespace gpuhist::pipeline::units

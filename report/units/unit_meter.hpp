@@ -1,0 +1,117 @@
+// What is counted of each unit so that the formulas of a plan have values: made once, shared by the readers of all
+// inputs.
+#pragma once
+
+#include "gpu/host/unit_rows.hpp"
+#include "gpu/tally.hpp"
+#include "gpu/value_runs.hpp"
+#include "report/conditions/evaluation.hpp"
+#include "report/measures/byte_counts.hpp"
+#include "report/units/unit_pieces.hpp"
+#include "report/units/unit_plan.hpp"
+#include "report/units/unit_result.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gpuhist::pipeline::units {
+
+/// A formula and where its names have their values.
+struct unit_formula {
+  const gates::formula* formula = nullptr;
+  std::vector<name_source> names{};  ///< one for each reference; only if rows suffice
+};
+
+/// What the counts of the byte values of a unit do not determine.
+struct sequence_counts {
+  std::uint64_t words = 0;                   ///< 0 if no formula needs them
+  std::optional<std::uint64_t> malformed{};  ///< UTF-8 sequences; nothing: not counted
+};
+
+/// A unit and its counts. Borrows all.
+struct counted_unit {
+  const std::shared_ptr<const std::string>& input;  ///< its name
+  std::uint64_t input_number = 0;                   ///< for the order of ranked units
+  unit_place place;
+  bool verified = false;
+  const gpu::tally& counts;  ///< over the 256 byte values if the unit is a part of a text, else over the partition
+  sequence_counts sequences{};
+  const measures::byte_counts* baseline = nullptr;  ///< of this unit; null: that of the meter
+  std::optional<measured_field> field{};            ///< that was counted; nothing: the unit itself
+
+  [[nodiscard]] bool has_values() const { return !field || field->bytes; }
+};
+
+/// Immutable. Any thread may use it.
+class unit_meter {
+ public:
+  /// Borrows all arguments. `partition`: of the counts of records. `baseline`: of all units; null: none.
+  unit_meter(const unit_plan& planned, const gpu::partition& partition, const measures::byte_counts* baseline);
+
+  [[nodiscard]] const unit_plan& plan() const { return plan_; }
+
+  /// The formulas of the plan: condition, ranking, distribution, in this order. Those that it does not have are null.
+  [[nodiscard]] std::span<const unit_formula> formulas() const { return formulas_; }
+
+  /// Whether the row of a unit determines all formulas. Else they need the counts of all its byte values.
+  [[nodiscard]] bool rows_suffice() const { return rows_suffice_; }
+
+  /// Follows each value of a field in the text that rows are counted from. Never in UTF-8.
+  static constexpr std::byte end_of_value{0xff};
+
+  /// The layout of rows.
+  [[nodiscard]] const gpu::host::prepared_units& prepared() const { return *prepared_; }
+
+  /// The column with the number of '\n'; nothing: every unit is a line.
+  [[nodiscard]] std::optional<std::size_t> newline_column() const { return newlines_; }
+
+  /// The column with the number of words; nothing: no formula needs it.
+  [[nodiscard]] std::optional<std::size_t> words_column() const { return words_; }
+
+  /// Whether a formula needs the number of malformed UTF-8 sequences.
+  [[nodiscard]] bool needs_malformed() const { return needs_malformed_; }
+
+  /// How units are measured by a device; null: their text is needed on the host.
+  [[nodiscard]] const unit_pieces* pieces() const { return pieces_ ? &*pieces_ : nullptr; }
+
+  /// Whether a byte separates words.
+  [[nodiscard]] static bool separates_words(std::byte value);
+
+  /// The value of a formula for a unit; NaN: unknown.
+  [[nodiscard]] double value(const gates::formula& of, const counted_unit& found) const {
+    return found.has_values() ? value(of, found.counts, found.sequences, found.baseline) : gates::unknown;
+  }
+  [[nodiscard]] double value(const gates::formula& of, const gpu::tally& counts, const sequence_counts& sequences,
+                             const measures::byte_counts* baseline = nullptr) const {
+    return of.value(watched(counts, sequences, baseline)).value_or(gates::unknown);
+  }
+
+  /// The unit with the values of the names in a formula.
+  [[nodiscard]] unit_record record_of(const counted_unit& found, const gates::formula& of) const;
+
+ private:
+  [[nodiscard]] gates::watched_counts watched(const gpu::tally& counts, const sequence_counts& sequences,
+                                              const measures::byte_counts* baseline) const;
+  [[nodiscard]] gpu::tally fold(const gpu::tally& counts) const;
+  [[nodiscard]] unit_formula bind(const gates::formula* typed, gpu::host::unit_columns& columns);
+
+  const unit_plan& plan_;
+  const gpu::partition& partition_;
+  const gpu::value_runs runs_;    // of it
+  const gpu::partition counted_;  // of units
+  const measures::byte_counts* baseline_;
+  std::vector<unit_formula> formulas_;
+  bool rows_suffice_ = true;
+  bool needs_malformed_ = false;
+  std::optional<std::size_t> newlines_;
+  std::optional<std::size_t> words_;
+  std::optional<gpu::host::prepared_units> prepared_;
+  std::optional<unit_pieces> pieces_;
+};
+
+}  // namespace gpuhist::pipeline::units

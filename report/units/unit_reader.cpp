@@ -1,0 +1,465 @@
+#include "report/units/unit_reader.hpp"
+
+#include "gpu/host/kernel.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+namespace gpuhist::pipeline::units {
+namespace {
+
+void add_bytes(std::span<const std::byte> text, std::vector<std::uint32_t>& row, gpu::tally& to) {
+  static const gpu::host::prepared_partition identity = gpu::host::prepare(gpu::partition::identity());
+  static const gpu::host::kernel& kernel = gpu::host::best_kernel(identity);
+  kernel.count(text, identity, row.data());
+  for (std::size_t value = 0; value < byte_values; ++value) to.counts[value] += row[value];
+}
+
+}  // namespace
+
+unit_reader::unit_reader(unit_run& run, std::uint64_t number, const std::string& name, position from)
+    : run_(run),
+      meter_(run.meter()),
+      found_(run.enter(number)),
+      out_(&found_),
+      in_head_(from == position::later),
+      input_(number),
+      name_(std::make_shared<const std::string>(name)),
+      open_(byte_values),
+      batch_(meter_, run.long_lines()),
+      fields_(batch_.fields()),
+      row_(byte_values),
+      scratch_(byte_values) {
+  if (in_head_) out_ = &held_.emplace(meter_.plan(), found_, run.held(), run.buffers());
+  if (meter_.plan().filter) kept_.emplace(*meter_.plan().filter, run.buffers().take());
+  if (kept_ && !held_ && run.outlets() != nullptr) outlet_ = run.outlets()->open(name);
+}
+
+unit_reader::~unit_reader() {
+  if (kept_) run_.buffers().give_back(kept_->release());
+  run_.leave(input_);
+}
+
+void unit_reader::take(std::span<const std::byte> text, bool verified) { take_until(text, verified, {}); }
+
+std::size_t unit_reader::take_some(std::span<const std::byte> text, bool verified) {
+  return take_until(text, verified, {.selected = max_selected, .kept_bytes = max_kept});
+}
+
+// Returns the bytes that were taken: all, unless a limit was reached.
+std::size_t unit_reader::take_until(std::span<const std::byte> text, bool verified, const limits& most) {
+  const std::size_t all = text.size();
+  verified_ = verified;
+  selected_ = 0;
+  if (in_head_) text = text.subspan(extend_head(text));
+  if (has_open()) {
+    const std::size_t rest = rest_of_open(text);
+    extend_open(text.first(rest));
+    text = text.subspan(rest);
+    if (place_.bytes > 0 && open_is_complete()) close_open();
+  }
+  const auto is_enough = [&] {
+    return selected_ >= most.selected || (kept_ && kept_->ready_bytes() >= most.kept_bytes);
+  };
+  while (!text.empty() && !is_full() && (held_ || !is_enough())) {
+    if (batch_.fill(text, place_.line) == 0) {
+      extend_open(text);
+      text = {};
+      break;
+    }
+    if (fields_ != nullptr) totals_.without_field += fields_->without_field();
+    rejects(verified_) ? reject_batch() : judge();
+    text = text.subspan(batch_.end_of(batch_.size() - 1));
+  }
+  flush();
+  return all - text.size();
+}
+
+std::size_t unit_reader::take_pieces(const gpu::cuda::units::piece_rows& pieces, std::size_t from, bool verified) {
+  verified_ = verified;
+  selected_ = 0;
+  std::size_t at = from;
+  if (in_head_) at += extend_head(pieces, at);
+  if (place_.bytes > 0) at += extend_open(pieces, at);
+  while (at < pieces.size() && !is_full() && (held_ || selected_ < max_selected)) {
+    if (pieces.is_of_omitted(at)) {
+      pass({.seen = pieces.omitted_units(at), .bytes = pieces.omitted_bytes(at)}, pieces.omitted_units(at));
+      ++at;
+      continue;
+    }
+    const std::size_t taken = batch_.fill(pieces, at);
+    if (taken > 0) {
+      judge();
+    } else {
+      extend_open(pieces, at);
+    }
+    at = taken > 0 ? at + taken : pieces.size();
+  }
+  flush();
+  return at - from;
+}
+
+void unit_reader::note_gap() {
+  has_gaps_ = true;
+  if (std::exchange(in_head_, false)) gap_after_head_ = true;
+  cut_open();
+  if (drops_unverified() && !meter_.plan().shape.bytes) open_is_verified_ = false;
+  flush();
+}
+
+void unit_reader::end(ending how) {
+  if (how == ending::early) {
+    run_.note_early_end();
+    cut_open();
+  } else if (place_.bytes > 0) {
+    close_open();
+  }
+  flush();
+  if (outlet_) outlet_->end({.how = how, .has_gaps = has_gaps_, .units = of_input_});
+  if (fields_ != nullptr && fields_->faults().lines > 0) {
+    lines_without_field found = fields_->faults();
+    found.input = name_;
+    run_.note(std::move(found));
+  }
+  run_.note_end(input_);
+}
+
+// A unit that is open is held, too: what is kept of it becomes complete at once.
+bool unit_reader::is_full() const {
+  if (!held_) return false;
+  if (in_head_) return head_.size() >= max_head;
+  return held_->size() >= max_selected || held_->is_full() ||
+         (kept_ && kept_->ready_bytes() + place_.bytes >= meter_.plan().filter->in_memory / 2);
+}
+
+// Returns the number of bytes that belong to the head, or of those for which there is room.
+std::size_t unit_reader::extend_head(std::span<const std::byte> text) {
+  const std::size_t rest = rest_of_open(text);
+  const std::size_t taken = std::min(rest, max_head - head_.size());
+  if (taken > 0) head_is_verified_ = head_is_verified_ && verified_;
+  head_.insert(head_.end(), text.begin(), text.begin() + static_cast<std::ptrdiff_t>(taken));
+  in_head_ = head_.empty() || head_.back() != meter_.plan().shape.delimiter;
+  return taken;
+}
+
+// Adds pieces up to the end of a unit. Returns their number.
+std::size_t unit_reader::add_pieces(const gpu::cuda::units::piece_rows& pieces, std::size_t from, part_of_unit& to) {
+  std::size_t at = from;
+  for (; at < pieces.size() && !to.ends_unit; ++at) {
+    pieces.add_counts(at, std::span<std::uint64_t>(to.counts));
+    to.bytes += pieces.bytes(at);
+    to.ends_unit = pieces.ends_unit(at);
+  }
+  return at - from;
+}
+
+std::size_t unit_reader::extend_head(const gpu::cuda::units::piece_rows& pieces, std::size_t from) {
+  const std::size_t taken = add_pieces(pieces, from, head_pieces_);
+  if (taken > 0) head_is_verified_ = head_is_verified_ && verified_;
+  in_head_ = !head_pieces_.ends_unit;
+  return taken;
+}
+
+void unit_reader::follow(std::unique_ptr<input_observer> earlier) {
+  earlier_.reset(dynamic_cast<unit_reader*>(earlier.release()));
+  if (!head_.empty()) earlier_->take(head_, head_is_verified_);
+  if (head_pieces_.bytes > 0) {
+    earlier_->verified_ = head_is_verified_;
+    earlier_->extend_open(head_pieces_);
+  }
+  if (gap_after_head_) earlier_->note_gap();
+  const unit_place begin = earlier_->place_;
+  if (in_head_) {
+    continue_unit_of(*earlier_);
+  } else {
+    held_->findings().shift(begin);
+    place_.number += begin.number - 1;
+    place_.line += begin.line - 1;
+    place_.offset += begin.offset;
+  }
+  if (fields_ != nullptr) fields_->follow(*earlier_->fields_, begin.line);
+  found_.add(std::move(held_->findings()));
+  held_.reset();
+  out_ = &found_;
+  in_head_ = false;
+  head_ = {};
+  has_gaps_ = has_gaps_ || earlier_->has_gaps_;
+  of_input_ += earlier_->of_input_;
+  outlet_ = std::move(earlier_->outlet_);
+  if (outlet_) drain();
+  if (!kept_) earlier_.reset();
+}
+
+// No unit has ended in the text of this reader.
+void unit_reader::continue_unit_of(unit_reader& earlier) {
+  std::swap(place_, earlier.place_);
+  std::swap(open_is_verified_, earlier.open_is_verified_);
+  std::swap(open_, earlier.open_);
+  std::swap(open_words_, earlier.open_words_);
+  std::swap(last_, earlier.last_);
+  std::swap(open_utf8_, earlier.open_utf8_);
+  std::swap(kept_, earlier.kept_);
+  if (fields_ != nullptr) fields_->continue_line_of(*earlier.fields_);
+}
+
+std::span<const std::byte> unit_reader::next_kept() {
+  if (earlier_) {
+    const std::span<const std::byte> kept = earlier_->next_kept();
+    if (!kept.empty()) return kept;
+    earlier_.reset();
+  }
+  return kept_ ? kept_->next() : std::span<const std::byte>();
+}
+
+// The bytes at the beginning of a text that belong to the open unit.
+std::size_t unit_reader::rest_of_open(std::span<const std::byte> text) const {
+  const unit_shape& shape = meter_.plan().shape;
+  if (shape.bytes) return static_cast<std::size_t>(std::min<std::uint64_t>(*shape.bytes - place_.bytes, text.size()));
+  const void* const found = std::memchr(text.data(), std::to_integer<int>(shape.delimiter), text.size());
+  if (found == nullptr) return text.size();
+  return static_cast<std::size_t>(static_cast<const std::byte*>(found) - text.data()) + 1;
+}
+
+bool unit_reader::open_is_complete() const {
+  const unit_shape& shape = meter_.plan().shape;
+  return shape.bytes ? place_.bytes == *shape.bytes : last_ == shape.delimiter;
+}
+
+void unit_reader::extend_open(std::span<const std::byte> text) {
+  if (text.empty()) return;
+  if (kept_) kept_->add_open(text);
+  if (fields_ != nullptr) {
+    fields_->extend_open(text);
+  } else {
+    count_open(text, place_.bytes > 0 && !unit_meter::separates_words(last_));
+  }
+  place_.bytes += text.size();
+  open_is_verified_ = open_is_verified_ && verified_;
+  last_ = text.back();
+}
+
+// Returns the number of pieces of the open unit.
+std::size_t unit_reader::extend_open(const gpu::cuda::units::piece_rows& pieces, std::size_t from) {
+  part_of_unit part;
+  const std::size_t taken = add_pieces(pieces, from, part);
+  if (taken > 0) extend_open(part);
+  return taken;
+}
+
+void unit_reader::extend_open(const part_of_unit& part) {
+  meter_.pieces()->add(std::span<const std::uint64_t>(part.counts), open_);
+  place_.bytes += part.bytes;
+  open_is_verified_ = open_is_verified_ && verified_;
+  last_ = part.ends_unit ? meter_.plan().shape.delimiter : ~meter_.plan().shape.delimiter;
+  if (part.ends_unit) close_open();
+}
+
+// Text of the open unit may be missing.
+void unit_reader::cut_open() {
+  if (place_.bytes == 0) return;
+  if (drops_unverified()) open_is_verified_ = false;
+  close_open();
+}
+
+// `in_word`: the text follows a byte of a word of the unit.
+void unit_reader::count_open(std::span<const std::byte> text, bool in_word) {
+  add_bytes(text, row_, open_);
+  if (meter_.words_column()) {
+    gpu::host::count_unit_part(text, in_word, meter_.prepared(), row_.data());
+    open_words_ += row_[*meter_.words_column()];
+  }
+  if (meter_.needs_malformed()) open_utf8_.feed(text);
+}
+
+// The line is complete.
+void unit_reader::count_open_value() {
+  fields_->read_open(place_.line);
+  totals_.without_field += fields_->without_field();
+  count_open(fields_->text().first(fields_->text().size() - 1), false);
+}
+
+void unit_reader::close_open() {
+  if (fields_ != nullptr) count_open_value();
+  const bool is_kept = judge_open();
+  if (kept_) kept_->close(is_kept, held_ ? kept_text::use::later : kept_text::use::next);
+  advance(fields_ != nullptr ? (last_ == std::byte{'\n'} ? 1 : 0) : open_.counts['\n']);
+  std::ranges::fill(open_.counts, 0);
+  open_words_ = 0;
+  open_is_verified_ = true;
+}
+
+// Returns whether a filter keeps it.
+bool unit_reader::judge_open() {
+  sequence_counts sequences{.words = open_words_};
+  if (meter_.needs_malformed()) {
+    open_utf8_.end();
+    sequences.malformed = open_utf8_.counts().malformed;
+    open_utf8_ = gpu::host::utf8_meter(gpu::host::utf8_detail::code_points);
+  }
+  counted_unit unit = counted(open_, sequences, 0);
+  unit.verified = open_is_verified_;
+  if (rejects(unit.verified)) {
+    reject(unit);
+    return false;
+  }
+  const double holds = run_.judge(unit, *out_);
+  const bool is_selected = holds == 1.0;
+  of_input_ += {.seen = 1,
+                .bytes = place_.bytes,
+                .selected = is_selected ? 1U : 0U,
+                .selected_bytes = is_selected ? place_.bytes : 0};
+  return kept_ && meter_.plan().filter->keeps(holds);
+}
+
+void unit_reader::advance(std::uint64_t newlines) {
+  ++place_.number;
+  place_.line += newlines;
+  place_.offset += place_.bytes;
+  place_.bytes = 0;
+}
+
+bool unit_reader::drops_unverified() const { return kept_ && meter_.plan().filter->drops_unverified; }
+
+// Whether units with such text are dropped, whatever the condition.
+bool unit_reader::rejects(bool verified) const { return drops_unverified() && !verified; }
+
+void unit_reader::reject(const counted_unit& found) {
+  run_.reject(found, *out_);
+  of_input_ += {.seen = 1, .bytes = place_.bytes, .unverified = 1, .unverified_bytes = place_.bytes};
+  if (run_.reports_rejected()) ++selected_;
+}
+
+// All text of the batch is damaged.
+void unit_reader::reject_batch() {
+  if (!run_.reports_rejected()) {
+    totals_.unverified += batch_.size();
+    totals_.unverified_bytes += batch_.end_of(batch_.size() - 1);
+    return pass(0, batch_.size());
+  }
+  batch_.evaluate();  // for the values of the reported units
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    place_.bytes = batch_.end_of(i) - batch_.begin_of(i);
+    batch_.count(i, scratch_);
+    reject(counted(scratch_, batch_.sequences_of(i), i));
+    advance(batch_.newlines_of(i));
+  }
+}
+
+// Reports the units of the batch, and adds up the others.
+void unit_reader::judge() {
+  batch_.evaluate();
+  if (meter_.plan().distribution) out_->add_values(batch_.of_distribution());
+  if (meter_.plan().top) last_rank_ = out_->last_rank();
+  if (kept_) keep();
+  if (is_dull()) return pass(0, batch_.size());
+  std::size_t passed = 0;
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    const judged_unit judged = judged_at(i);
+    const bool reports = is_reported(judged, place_.number + i - passed);
+    if (judged.holds != 1.0 && !reports) continue;
+    pass(passed, i);
+    passed = i + 1;
+    place_.bytes = batch_.end_of(i) - batch_.begin_of(i);
+    note(judged);
+    if (reports) {
+      batch_.count(i, scratch_);
+      report(judged, counted(scratch_, batch_.sequences_of(i), i));
+    }
+    advance(batch_.newlines_of(i));
+  }
+  pass(passed, batch_.size());
+}
+
+unit_reader::judged_unit unit_reader::judged_at(std::size_t unit) const {
+  return {.holds = batch_.of_condition().empty() ? 0 : batch_.of_condition()[unit],
+          .ranked = batch_.of_ranking().empty() ? gates::unknown : batch_.of_ranking()[unit]};
+}
+
+// Whether no unit of the batch is selected or ranked: the usual case.
+bool unit_reader::is_dull() const {
+  const auto is_reported = [&](double value) { return run_.reports(value); };
+  if (std::ranges::count(batch_.of_condition(), 1.0) > 0) return false;  // vectorized, unlike a search
+  if (kept_ && std::ranges::any_of(batch_.of_condition(), is_reported)) return false;
+  if (!meter_.plan().top) return true;
+  // units of this input that are ranked lower than the last one by their value alone
+  return last_rank_ && std::ranges::none_of(batch_.of_ranking().first(batch_.size()),
+                                            [&](double value) { return value >= last_rank_->value; });
+}
+
+// Neighbouring units are kept together.
+void unit_reader::keep() {
+  const filtering& filter = *meter_.plan().filter;
+  const std::span<const double> holds = batch_.of_condition();
+  for (std::size_t first = 0, last = 0; first < batch_.size(); first = last + 1) {
+    const bool is_kept = filter.keeps(holds[first]);
+    for (last = first; last + 1 < batch_.size() && filter.keeps(holds[last + 1]) == is_kept;) ++last;
+    if (is_kept) kept_->add(batch_.text_of(first, last));
+  }
+  if (held_) held_->note_kept(kept_->held_bytes());
+}
+
+// Units of the batch.
+void unit_reader::pass(std::size_t first, std::size_t end) {
+  if (first == end) return;
+  pass({.seen = end - first, .bytes = batch_.end_of(end - 1) - batch_.begin_of(first)}, batch_.newlines(first, end));
+}
+
+// Units that are neither selected nor ranked.
+void unit_reader::pass(const unit_totals& units, std::uint64_t newlines) {
+  totals_ += units;
+  place_.number += units.seen;
+  place_.offset += units.bytes;
+  place_.line += newlines;
+}
+
+void unit_reader::note(const judged_unit& found) {
+  ++totals_.seen;
+  totals_.bytes += place_.bytes;
+  if (found.holds != 1.0) return;
+  ++totals_.selected;
+  totals_.selected_bytes += place_.bytes;
+}
+
+// `number`: of the unit.
+bool unit_reader::is_reported(const judged_unit& found, std::uint64_t number) const {
+  if (run_.reports(found.holds)) return true;
+  if (gates::is_unknown(found.ranked)) return false;
+  return !last_rank_ || rank{.value = found.ranked, .input = input_, .unit = number}.precedes(*last_rank_);
+}
+
+void unit_reader::report(const judged_unit& found, const counted_unit& unit) {
+  if (run_.reports(found.holds)) {
+    out_->select(meter_.record_of(unit, *meter_.plan().where));
+    ++selected_;
+  }
+  if (gates::is_unknown(found.ranked)) return;
+  out_->add_ranked(rank_of(found.ranked, unit, meter_));
+  last_rank_ = out_->last_rank();
+}
+
+// `unit`: in the batch; 0: the open unit.
+counted_unit unit_reader::counted(const gpu::tally& counts, const sequence_counts& sequences, std::size_t unit) const {
+  counted_unit made{.input = name_,
+                    .input_number = input_,
+                    .place = place_,
+                    .verified = verified_,
+                    .counts = counts,
+                    .sequences = sequences};
+  if (fields_ != nullptr) made.field = fields_->found_in(unit, counts.bytes());
+  return made;
+}
+
+void unit_reader::flush() {
+  out_->add(totals_);
+  of_input_ += totals_;
+  totals_ = {};
+  if (outlet_) drain();
+}
+
+void unit_reader::drain() {
+  for (auto text = next_kept(); !text.empty(); text = next_kept()) outlet_->write(text);
+}
+
+}  // namespace gpuhist::pipeline::units

@@ -1,0 +1,101 @@
+// What is reported of the units of a run.
+#pragma once
+
+#include "gpu/tally.hpp"
+#include "report/conditions/formula.hpp"
+#include "report/units/distribution.hpp"
+#include "report/units/unit_plan.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gpuhist::pipeline::units {
+
+/// The place of a unit in its input.
+struct unit_place {
+  std::uint64_t number = 1;  ///< in the input, from 1
+  std::uint64_t line = 1;    ///< in which it begins, from 1
+  std::uint64_t offset = 0;  ///< of its first byte in the text of the input
+  std::uint64_t bytes = 0;
+
+  bool operator==(const unit_place&) const = default;
+};
+
+/// What was measured instead of a line.
+struct measured_field {
+  std::optional<std::uint64_t> bytes{};  ///< of the decoded value; nothing: the line has no values
+  std::string cause{};                   ///< why it is without field; empty: it has a value, or is blank
+};
+
+/// The lines without field of one input. Blank lines are not among them.
+struct lines_without_field {
+  std::shared_ptr<const std::string> input{};  ///< its name, raw bytes
+  std::uint64_t lines = 0;
+  std::uint64_t first_line = 0;  ///< from 1
+  std::string first_cause{};
+};
+
+/// A unit that was selected or ranked. Owns everything.
+struct unit_record {
+  std::shared_ptr<const std::string> input;  ///< its name, raw bytes
+  unit_place place;
+  bool verified = false;                     ///< its text needs no verification
+  gpu::tally counts;                         ///< over the partition of the plan
+  std::vector<gates::named_value> values{};  ///< of the names in the condition, or of the ranking
+  std::optional<measured_field> field{};     ///< nothing: the unit itself was measured
+};
+
+/// Numbers of units and of their bytes.
+struct unit_totals {
+  std::uint64_t seen = 0;
+  std::uint64_t bytes = 0;  ///< of units that were seen
+  std::uint64_t selected = 0;
+  std::uint64_t selected_bytes = 0;
+  std::uint64_t without_field = 0;  ///< lines, except blank ones
+  std::uint64_t unverified = 0;     ///< that filtering::drops_unverified drops; they are not selected
+  std::uint64_t unverified_bytes = 0;
+
+  unit_totals& operator+=(const unit_totals& more) {
+    seen += more.seen;
+    bytes += more.bytes;
+    selected += more.selected;
+    selected_bytes += more.selected_bytes;
+    without_field += more.without_field;
+    unverified += more.unverified;
+    unverified_bytes += more.unverified_bytes;
+    return *this;
+  }
+  bool operator==(const unit_totals&) const = default;
+};
+
+/// The units that a filter keeps, as `seen` and `bytes`.
+inline unit_totals kept_of(const unit_totals& found, filtering::kept which) {
+  if (which == filtering::kept::selected) return {.seen = found.selected, .bytes = found.selected_bytes};
+  return {.seen = found.seen - found.selected - found.unverified,
+          .bytes = found.bytes - found.selected_bytes - found.unverified_bytes};
+}
+
+/// A unit and its rank.
+struct ranked_unit {
+  double value = 0;
+  unit_record unit;
+};
+
+/// The result of a run over its units.
+struct unit_result {
+  std::string each;  ///< as typed
+  unit_totals totals;
+  std::optional<std::string> field{};            ///< its name; nothing: the units themselves were measured
+  std::optional<std::string> where{};            ///< as typed
+  bool drops_unverified = false;                 ///< as that of filtering
+  std::uint64_t early_ends = 0;                  ///< inputs whose text ended early, after some text
+  std::optional<std::string> ranked_by{};        ///< as typed
+  std::vector<ranked_unit> top{};                ///< highest value first; equal values in the order of inputs and units
+  std::optional<std::string> distribution_of{};  ///< as typed
+  distribution values{};
+};
+
+}  // namespace gpuhist::pipeline::units

@@ -1,0 +1,169 @@
+#include "report/units/unit_run.hpp"
+
+#include "report/units/unit_reader.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpuhist::pipeline::units {
+namespace {
+
+// Of text_observer::open(): the lower half is the number of the input.
+std::uint64_t number_in(std::uint64_t order) { return static_cast<std::uint32_t>(order); }
+
+}  // namespace
+
+std::unique_ptr<input_observer> unit_run::open(const std::string& name, std::uint64_t order) {
+  return std::make_unique<unit_reader>(*this, order, name, unit_reader::position::first);
+}
+
+std::unique_ptr<input_observer> unit_run::open_later(const std::string& name, std::uint64_t order) {
+  return std::make_unique<unit_reader>(*this, order, name, unit_reader::position::later);
+}
+
+// Under the mutex.
+unit_run::input_findings& unit_run::findings_of(std::uint64_t input) {
+  input_findings& found = inputs_[input];
+  if (!found.found) found.found = std::make_unique<shared_findings>(meter_.plan(), forms(), buffers_);
+  return found;
+}
+
+shared_findings& unit_run::enter(std::uint64_t input) {
+  if (!by_input_) return found_;
+  const std::scoped_lock lock(mutex_);
+  input_findings& found = findings_of(number_in(input));
+  ++found.readers;
+  return *found.found;
+}
+
+void unit_run::leave(std::uint64_t input) noexcept {
+  if (!by_input_) return;
+  const std::scoped_lock lock(mutex_);
+  const auto found = inputs_.find(number_in(input));
+  if (found != inputs_.end() && --found->second.readers == 0 && found->second.is_taken) inputs_.erase(found);
+}
+
+void unit_run::note_end(std::uint64_t input) {
+  if (!by_input_) return;
+  const std::scoped_lock lock(mutex_);
+  findings_of(number_in(input)).has_ended = true;
+  has_ended_inputs_ = true;
+}
+
+bool unit_run::is_open(std::uint64_t input) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = inputs_.find(input);
+  return found != inputs_.end() && found->second.readers > 0 && !found->second.has_ended;
+}
+
+unit_findings unit_run::take(std::uint64_t input) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = inputs_.find(input);
+  if (found == inputs_.end()) return unit_findings(meter_.plan());
+  unit_findings taken = found->second.found->found();
+  found->second.is_taken = true;
+  if (found->second.readers == 0) inputs_.erase(found);
+  return taken;
+}
+
+shared_findings::amount unit_run::waiting() const {
+  shared_findings::amount all = found_.waiting();
+  if (!by_input_) return all;
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [input, each] : inputs_) all += each.found->waiting();
+  return all;
+}
+
+bool unit_run::wants_publishing() const {
+  if (waiting().bytes > 0) return true;
+  const std::scoped_lock lock(mutex_);
+  return has_ended_inputs_ || !faults_.empty();
+}
+
+bool unit_run::must_publish() const {
+  constexpr std::size_t max_batches = 256;
+  constexpr std::size_t max_bytes = std::size_t{4} << 20U;
+  const shared_findings::amount found = waiting();
+  return found.batches >= max_batches || found.bytes >= max_bytes;
+}
+
+void unit_run::publish() {
+  publish(found_.take(), output_.write);
+  std::vector<std::pair<std::uint64_t, shared_findings::waiting_units>> by_input;
+  std::vector<lines_without_field> faults;
+  bool has_ended_inputs = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    faults.swap(faults_);
+    has_ended_inputs = std::exchange(has_ended_inputs_, false);
+    for (const auto& [input, each] : inputs_) by_input.emplace_back(input, each.found->take());
+  }
+  for (auto& [input, found] : by_input) {
+    publish(std::move(found), [&, number = input](std::string_view lines) { by_input_->write(number, lines); });
+  }
+  for (const lines_without_field& each : faults) report_lines_(each);
+  if (has_ended_inputs) by_input_->ended();
+}
+
+void unit_run::publish(shared_findings::waiting_units found, const std::function<void(std::string_view)>& write) {
+  if (!found.selected.empty()) report_(found.selected);
+  if (!found.rendered.empty()) output_.write_all(found.rendered, write);
+  for (rendered_units& each : found.rendered) buffers_.give_back(std::move(each.ends));
+}
+
+void unit_run::note(lines_without_field found) {
+  if (!report_lines_) return;
+  const std::scoped_lock lock(mutex_);
+  faults_.push_back(std::move(found));
+}
+
+void unit_run::note_early_end() {
+  const std::scoped_lock lock(mutex_);
+  ++early_ends_;
+}
+
+double unit_run::judge(const counted_unit& found, unit_outlet& to) const {
+  const unit_plan& plan = meter_.plan();
+  const double condition = plan.where ? meter_.value(*plan.where, found) : 0.0;
+  const bool holds = condition == 1.0;
+  const std::uint64_t bytes = found.place.bytes;
+  to.add({.seen = 1, .bytes = bytes, .selected = holds ? 1U : 0U, .selected_bytes = holds ? bytes : 0});
+  if (reports(condition)) to.select(meter_.record_of(found, *plan.where));
+  if (plan.top) {
+    const double value = meter_.value(plan.top->by, found);
+    if (!gates::is_unknown(value)) to.add_ranked(rank_of(value, found, meter_));
+  }
+  if (plan.distribution) {
+    const double value = meter_.value(*plan.distribution, found);
+    to.add_values({&value, 1});
+  }
+  return condition;
+}
+
+void unit_run::reject(const counted_unit& found, unit_outlet& to) const {
+  const std::uint64_t bytes = found.place.bytes;
+  to.add({.seen = 1, .bytes = bytes, .unverified = 1, .unverified_bytes = bytes});
+  if (reports_rejected()) to.select(meter_.record_of(found, *meter_.plan().where));
+}
+
+void unit_run::judge_whole(const whole_unit& found) {
+  const auto input = std::make_shared<const std::string>(found.name);
+  judge({.input = input,
+         .input_number = wholes_++,
+         .place = found.place,
+         .verified = found.verified,
+         .counts = found.counts,
+         .sequences = {.malformed = found.malformed},
+         .baseline = found.baseline},
+        enter(found.input));
+  leave(found.input);
+}
+
+unit_result unit_run::result() const {
+  unit_result made = result_of(meter_.plan(), found_.found());
+  const std::scoped_lock lock(mutex_);
+  made.early_ends = early_ends_;
+  return made;
+}
+
+}  // namespace gpuhist::pipeline::units
