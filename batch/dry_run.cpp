@@ -1,17 +1,171 @@
 #include "batch/dry_run.hpp"
 
+#include "batch/job_planning.hpp"
 #include "config/size.hpp"
+#include "library/file_run.hpp"
+#include "library/results.hpp"
 #include "report/formats/report.hpp"
 #include "report/formats/report_json_parts.hpp"
 #include "report/formats/text.hpp"
 #include "report/output/progress_line.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <stop_token>
 #include <string_view>
 
 namespace gpuhist::pipeline {
+
+namespace {
+
+using seconds = std::chrono::duration<double>;
+using clock = std::chrono::steady_clock;
+
+constexpr seconds whole_budget(2);
+constexpr std::size_t most_inputs = 256;  // of a format
+
+looked_up_inputs sample_of(const counting_plan& planned, const manifest& inputs, const format_group& group) {
+  std::vector<std::size_t> with_bytes;
+  for (const std::size_t each : group.entries) {
+    if (inputs.entries[each].stored_bytes() > 0) with_bytes.push_back(each);
+  }
+  std::vector<std::size_t> chosen;
+  const std::size_t number = std::min(with_bytes.size(), most_inputs);
+  for (std::size_t i = 0; i < number; ++i) chosen.push_back(with_bytes[i * with_bytes.size() / number]);
+  return inputs_of(inputs, chosen, no_text_of(planned));
+}
+
+// The compressed bytes that decoders have taken; of members, what was read of their archives.
+std::uint64_t source_bytes_of(const report& counted, std::uint64_t read_bytes, bool has_members) {
+  if (has_members) return read_bytes;
+  std::uint64_t sum = 0;
+  for (const input_report& each : counted.inputs) {
+    sum += each.compressed_bytes.value_or(each.verified.bytes() + each.unverified.bytes());
+  }
+  return sum;
+}
+
+format_sample count_sample(counting_plan planned, const manifest& inputs, const format_group& group, seconds budget) {
+  auto chosen = std::make_shared<looked_up_inputs>(sample_of(planned, inputs, group));
+  format_sample made;
+  if (chosen->inputs.empty()) return made;
+  planned.source_bytes = 0;
+  for (const listed_input& each : chosen->inputs) *planned.source_bytes += each.size;
+  planned.looked_up = std::move(chosen);
+  std::stop_source stop;
+  file_events events;
+  events.progress_interval = std::chrono::milliseconds(20);
+  events.on_progress = [&](const progress& now) {
+    if (now.elapsed > budget) stop.request_stop();
+  };
+  const finished_run finished = file_run(planned, events, stop.get_token()).run();
+  const report& counted = finished.outcome.result.shared().content;
+  const run_stats& stats = *counted.stats;
+  std::uint64_t read_bytes = 0;
+  for (const stage_stats& each : stats.stages) {
+    if (each.name == "read") read_bytes += each.bytes;
+  }
+  const bool has_members = group.share_of(reading_manner::members) > 0;
+  for (const input_report& each : counted.inputs) made.inputs += each.error_kind == failure_kind::not_read ? 0 : 1;
+  made.source_bytes = source_bytes_of(counted, read_bytes, has_members);
+  made.text_bytes = stats.bytes;
+  made.disk_bytes = stats.disk_bytes;
+  made.seconds = stats.seconds;
+  made.limited_by = stats.limited_by;
+  return made;
+}
+
+format_estimate extrapolate(const format_group& group, format_sample sample) {
+  format_estimate made;
+  if (sample.source_bytes > 0) {
+    const double times = static_cast<double>(group.bytes) / static_cast<double>(sample.source_bytes);
+    made.seconds = sample.seconds * times;
+    made.text_bytes = static_cast<double>(sample.text_bytes) * times;
+  }
+  made.sample = std::move(sample);
+  return made;
+}
+
+std::string size_text(double bytes) { return config::format_size(static_cast<std::uint64_t>(bytes)); }
+
+// The rules of README.md, "When does a GPU help?".
+gpu_advice advise(const std::vector<format_group>& groups, const job_estimate& estimated) {
+  constexpr double gib = std::uint64_t{1} << 30U;
+  constexpr double enough_text = 8 * gib;  // of many frames
+  constexpr double enough_of_one_frame = 16 * gib;
+  constexpr std::size_t enough_frames = 64;
+  using enum gpu_advice::verdict;
+  double of_many_frames = 0;
+  double of_one_frame = 0;
+  std::size_t one_frame_inputs = 0;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (groups[i].format != "zstd") continue;
+    of_many_frames += estimated.formats[i].text_bytes * groups[i].share_of(reading_manner::many_frames);
+    const double share = groups[i].share_of(reading_manner::one_frame);
+    of_one_frame += estimated.formats[i].text_bytes * share;
+    one_frame_inputs += static_cast<std::size_t>(share * static_cast<double>(groups[i].inputs));
+  }
+  if (of_many_frames >= enough_text) {
+    return {.pays = yes,
+            .reason = "about " + size_text(of_many_frames) +
+                      " of the text is in zstd archives of many frames; a GPU decodes the frames, and only compressed "
+                      "bytes cross the link"};
+  }
+  if (of_one_frame >= enough_of_one_frame && one_frame_inputs >= enough_frames) {
+    return {
+        .pays = perhaps,
+        .reason = "about " + size_text(of_one_frame) +
+                  " of the text is in zstd archives of one frame, which a GPU decodes faster only if many are decoded "
+                  "at once: --engine cuda --memory-limit 8GiB; gpuhist repack divides them into frames"};
+  }
+  if (estimated.text_bytes < enough_text) {
+    return {.pays = no,
+            .reason = "about " + size_text(estimated.text_bytes) + " of text is less than the " +
+                      size_text(enough_text) + " from which the start of a GPU (0.4 s) pays"};
+  }
+  return {
+      .pays = no,
+      .reason =
+          "less than " + size_text(enough_text) +
+          " of the text is in zstd archives of many frames; other text crosses the link, which carries at most 54.5 "
+          "GB/s (PCIe 5), after the cores have read and decoded it"};
+}
+
+void note_limit(job_estimate& to, const std::vector<format_group>& groups) {
+  double longest = 0;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (to.formats[i].seconds <= longest) continue;
+    longest = to.formats[i].seconds;
+    to.limited_by = groups[i].format + ": " + to.formats[i].sample.limited_by;
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(gpu_advice::verdict verdict) {
+  constexpr std::array<std::string_view, 3> names = {"no", "perhaps", "yes"};
+  return names[static_cast<std::size_t>(verdict)];
+}
+
+job_estimate estimate(const counting_plan& planned, const manifest& inputs, const std::vector<format_group>& groups) {
+  job_estimate made;
+  const auto began = clock::now();
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const seconds rest = whole_budget - (clock::now() - began);
+    const seconds budget = std::max(rest, seconds(0)) / static_cast<double>(groups.size() - i);
+    made.formats.push_back(extrapolate(groups[i], count_sample(planned, inputs, groups[i], budget)));
+    made.seconds += made.formats.back().seconds;
+    made.text_bytes += made.formats.back().text_bytes;
+  }
+  made.sample_seconds = seconds(clock::now() - began).count();
+  note_limit(made, groups);
+  made.gpu = advise(groups, made);
+  return made;
+}
+
 namespace {
 
 using json = nlohmann::ordered_json;

@@ -4,8 +4,8 @@
 #include "io/archive/archive_format.hpp"
 #include "io/byte_reader.hpp"
 #include "io/descriptor.hpp"
+#include "io/failure.hpp"
 #include "io/format.hpp"
-#include "io/input_error.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

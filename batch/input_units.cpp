@@ -1,6 +1,6 @@
 #include "batch/input_units.hpp"
 
-#include "batch/record_head.hpp"
+#include "batch/job_journal.hpp"
 #include "pipeline/counts/packed_numbers.hpp"
 
 #include <bit>

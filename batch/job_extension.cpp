@@ -6,7 +6,7 @@
 #include "batch/job_ledger.hpp"
 #include "batch/job_planning.hpp"
 #include "io/descriptor.hpp"
-#include "io/destination_error.hpp"
+#include "io/failure.hpp"
 #include "report/formats/report.hpp"
 #include "report/output/destination.hpp"
 

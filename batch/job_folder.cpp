@@ -2,25 +2,30 @@
 
 #include "batch/job_journal.hpp"
 #include "batch/result_files.hpp"
+#include "config/usage_error.hpp"
 #include "io/descriptor.hpp"
-#include "io/own_files.hpp"
-#include "io/synchronize.hpp"
-#include "io/temporary_name.hpp"
+#include "io/failure.hpp"
+#include "io/file_access.hpp"
 #include "report/formats/report.hpp"
 #include "report/output/destination.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <charconv>
+#include <climits>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 namespace gpuhist::pipeline {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -174,6 +179,106 @@ std::vector<fs::path> job_folder::parts() const {
   }
   std::ranges::sort(found);
   return found;
+}
+
+namespace {
+
+std::string owner_text() {
+  std::array<char, HOST_NAME_MAX + 1> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  return "process " + std::to_string(::getpid()) + " on " + host.data();
+}
+
+std::string owner_in(int file) {
+  std::array<char, 512> text{};
+  const ssize_t size = ::pread(file, text.data(), text.size(), 0);
+  return size > 0 ? std::string(text.data(), static_cast<std::size_t>(size)) : "another process";
+}
+
+[[noreturn]] void fail(const char* action, const std::filesystem::path& file) {
+  throw io::destination_error(errno, std::system_category(), action + printable(file.string()));
+}
+
+}  // namespace
+
+bool lock_whole(int file, int command) {
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  int result = 0;
+  do result = ::fcntl(file, command, &whole);
+  while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+job_lock::job_lock(const std::filesystem::path& file, const std::function<void(const std::string&)>& wait)
+    : file_(::open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0666)) {
+  if (!file_) fail("cannot write ", file);
+  if (!lock_whole(file_.get(), F_OFD_SETLK)) {
+    if (errno != EAGAIN && errno != EACCES) fail("cannot lock ", file);
+    const std::string other = printable(file.parent_path().parent_path().string()) +
+                              ": another run writes to this folder: " + printable(owner_in(file_.get()));
+    if (!wait) throw std::runtime_error(other + "; wait for its end, or end it");
+    wait(other + "; waiting for its end");
+    if (!lock_whole(file_.get(), F_OFD_SETLKW)) fail("cannot lock ", file);
+  }
+  const std::string owner = owner_text();
+  const bool is_written = ::ftruncate(file_.get(), 0) == 0 &&
+                          ::pwrite(file_.get(), owner.data(), owner.size(), 0) == static_cast<ssize_t>(owner.size());
+  if (!is_written) fail("cannot write ", file);
+}
+
+namespace {
+
+// The variables of a task: its number, the first number, and the count of tasks.
+struct task_variables {
+  const char* number;
+  const char* first;  // null: numbers begin with 0
+  const char* count;
+};
+
+constexpr task_variables array_task{
+    .number = "SLURM_ARRAY_TASK_ID", .first = "SLURM_ARRAY_TASK_MIN", .count = "SLURM_ARRAY_TASK_COUNT"};
+constexpr task_variables step_task{.number = "SLURM_PROCID", .first = nullptr, .count = "SLURM_NTASKS"};
+constexpr task_variables mpi_task{.number = "OMPI_COMM_WORLD_RANK", .first = nullptr, .count = "OMPI_COMM_WORLD_SIZE"};
+
+std::optional<unsigned> number_in(const char* text) {
+  if (text == nullptr) return std::nullopt;
+  const std::string_view all(text);
+  unsigned value = 0;
+  const auto [end, error] = std::from_chars(all.data(), all.data() + all.size(), value);
+  if (error != std::errc() || end != all.data() + all.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<config::shard_choice> shard_in(const task_variables& names,
+                                             const std::function<const char*(const char*)>& variable) {
+  const std::optional<unsigned> number = number_in(variable(names.number));
+  const std::optional<unsigned> count = number_in(variable(names.count));
+  const unsigned first = names.first == nullptr ? 0 : number_in(variable(names.first)).value_or(0);
+  if (!number || !count || *number < first || *number - first >= *count) return std::nullopt;
+  return config::shard_choice{.number = *number - first + 1, .count = *count};
+}
+
+}  // namespace
+
+config::shard_choice resolve_shard(const config::shard_choice& typed,
+                                   const std::function<const char*(const char*)>& variable) {
+  if (typed.count != 0) return typed;
+  const auto of_array = shard_in(array_task, variable);
+  const auto of_step = shard_in(step_task, variable);
+  // an array of steps with several tasks: one shard for each task of the whole
+  if (of_array && of_step && of_step->count > 1) {
+    return {.number = (of_array->number - 1) * of_step->count + of_step->number,
+            .count = of_array->count * of_step->count};
+  }
+  for (const auto& each : {of_array, of_step, shard_in(mpi_task, variable)}) {
+    if (each) return *each;
+  }
+  throw config::usage_error(
+      "--shard auto: neither Slurm nor MPI has set the number of this task (SLURM_ARRAY_TASK_ID and _COUNT, "
+      "SLURM_PROCID "
+      "and SLURM_NTASKS, OMPI_COMM_WORLD_RANK and _SIZE); give --shard I/N");
 }
 
 }  // namespace gpuhist::pipeline

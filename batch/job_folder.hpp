@@ -1,13 +1,16 @@
-// The files of a batch job in its folder.
+// The folder of a batch job: the names of its files, its lock, and the shard of the job that a run counts.
 #pragma once
 
 #include "batch/job_identity.hpp"
 #include "batch/manifest.hpp"
 #include "config/options.hpp"
+#include "io/descriptor.hpp"
 #include "io/output_files.hpp"
 
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace gpuhist::pipeline {
@@ -73,5 +76,31 @@ class job_folder {
   config::shard_choice shard_;
   std::filesystem::path state_;
 };
+
+// The lock of the folder of a batch job.
+
+/// Locks a whole file for writing. `command`: F_OFD_SETLK or, to wait, F_OFD_SETLKW. False: errno is the cause.
+[[nodiscard]] bool lock_whole(int file, int command);
+
+/// While it exists, no other run writes to the folder, on this machine or on another one: the lock is one of fcntl(2),
+/// which network file systems pass to their server. The system releases it when the process ends, however it ends, so
+/// the lock of a dead run is taken over. The file names its owner for messages; its content is no lock.
+class job_lock {
+ public:
+  /// Creates the file. If another process has the lock, calls `wait` with a text that names it, and waits for its end;
+  /// without `wait`, throws std::runtime_error with that text. Throws destination_error if the file cannot be written.
+  /// Precondition of waiting: the process handles no signals, so that they end it.
+  explicit job_lock(const std::filesystem::path& file, const std::function<void(const std::string&)>& wait = {});
+
+ private:
+  io::descriptor file_;
+};
+
+// The numbers of shards that Slurm and MPI give to their tasks.
+
+/// The shard of this task. `variable`: the value of an environment variable, or null. Throws config::usage_error if
+/// `typed` is auto and no variable says which.
+config::shard_choice resolve_shard(const config::shard_choice& typed,
+                                   const std::function<const char*(const char*)>& variable);
 
 }  // namespace gpuhist::pipeline

@@ -1,10 +1,9 @@
 #include "batch/job_journal.hpp"
 
 #include "batch/checksum.hpp"
-#include "batch/job_lock.hpp"
-#include "batch/record_head.hpp"
-#include "io/destination_error.hpp"
-#include "io/write_at.hpp"
+#include "batch/job_folder.hpp"
+#include "io/failure.hpp"
+#include "io/file_access.hpp"
 #include "pipeline/counts/packed_numbers.hpp"
 #include "report/formats/report.hpp"
 #include "report/output/destination.hpp"
@@ -12,7 +11,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -21,6 +19,7 @@
 #include <utility>
 
 namespace gpuhist::pipeline {
+
 namespace {
 
 constexpr std::size_t record_head_bytes = sizeof(std::uint32_t) + sizeof(std::uint64_t);  // length and checksum

@@ -1,6 +1,6 @@
 #include "batch/job_ledger.hpp"
 
-#include "batch/record_head.hpp"
+#include "batch/job_journal.hpp"
 #include "pipeline/counts/packed_numbers.hpp"
 
 #include <algorithm>

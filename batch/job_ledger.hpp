@@ -3,9 +3,8 @@
 #pragma once
 
 #include "gpu/tally.hpp"
-#include "pipeline/counts/completed_inputs.hpp"
 #include "pipeline/counts/finished_inputs.hpp"
-#include "pipeline/counts/input_prefix.hpp"
+#include "pipeline/counts/input_report.hpp"
 #include "pipeline/counts/run_counts.hpp"
 #include "pipeline/counts/spilled_bytes.hpp"
 

@@ -1,13 +1,17 @@
 #include "batch/job_outputs.hpp"
 
+#include "library/event_publisher.hpp"
+#include "library/unit_reports.hpp"
 #include "report/formats/report_json_parts.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
 
 namespace gpuhist::pipeline {
+
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -46,6 +50,70 @@ void write_outputs(result_files& to, const counting_plan& planned, const manifes
   add_totals(line.members, total, {});
   line.members.add_number("input_count", std::uint64_t{ledger.reports()});
   to.write("total.json", [&](const text_sink& out) { out(line.take() + "\n"); });
+}
+
+namespace {
+
+// Opens each file once it is needed: a part without lines need not have one.
+class line_readers {
+ public:
+  line_readers(const std::vector<line_files>& files, std::filesystem::path line_files::*which)
+      : files_(files), which_(which), open_(files.size()) {}
+
+  void copy(const line_extents& lines, std::uint32_t source, const text_sink& out) {
+    if (lines.all.empty()) return;
+    if (!open_.at(source)) open_[source] = std::make_unique<line_reader>(files_[source].*which_);
+    open_[source]->copy(lines, out);
+  }
+
+ private:
+  const std::vector<line_files>& files_;
+  std::filesystem::path line_files::*which_;
+  std::vector<std::unique_ptr<line_reader>> open_;
+};
+
+void write_recorded(result_files& to, const char* name, std::size_t entries, const recorded_units& found,
+                    std::filesystem::path line_files::*which, line_extents input_units::*lines) {
+  line_readers from(found.files, which);
+  to.write(name, [&](const text_sink& out) {
+    for (std::size_t entry = 0; entry < entries; ++entry) {
+      found.ledger.for_each(
+          entry, [&](const input_units& recorded, std::uint32_t source) { from.copy(recorded.*lines, source, out); });
+    }
+  });
+}
+
+// The units are the inputs of the job: measured as in an ordinary run.
+units::unit_result measure_inputs(const counting_plan& planned, std::size_t entries, const job_ledger& inputs,
+                                  const text_sink& out) {
+  const std::shared_ptr<const report> frame = frame_of(planned);
+  unit_reports measured(planned, nullptr, {}, nullptr,
+                        {.form = find_report_format("jsonl")->unit_lines(*frame, {}),
+                         .write = [&](std::string_view lines) { out(lines); }});
+  for (std::size_t entry = 0; entry < entries; ++entry) {
+    inputs.for_each_report(entry, [&](const input_report& each) { measured.judge(each); });
+  }
+  return measured.result();
+}
+
+}  // namespace
+
+std::optional<units::unit_result> write_unit_outputs(result_files& to, const counting_plan& planned,
+                                                     std::size_t entries, const job_ledger& inputs,
+                                                     const recorded_units& found) {
+  std::optional<units::unit_result> made;
+  if (planned.windows) {
+    write_recorded(to, "windows.jsonl", entries, found, &line_files::windows, &input_units::window_lines);
+  }
+  if (!planned.units) return made;
+  const bool selects = planned.units->where.has_value();
+  if (reads_units(planned)) {
+    if (selects) write_recorded(to, "units.jsonl", entries, found, &line_files::units, &input_units::unit_lines);
+    return found.ledger.result();
+  }
+  if (!selects) return measure_inputs(planned, entries, inputs, [](std::string_view) {});
+  to.write("units.jsonl", [&](const text_sink& out) { made = measure_inputs(planned, entries, inputs, out); });
+  return made;
 }
 
 }  // namespace gpuhist::pipeline

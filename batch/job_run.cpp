@@ -2,7 +2,7 @@
 
 #include "batch/job_planning.hpp"
 #include "config/size.hpp"
-#include "library/alerts.hpp"
+#include "library/event_publisher.hpp"
 #include "report/formats/report_alert.hpp"
 #include "report/formats/text.hpp"
 #include "report/output/progress_line.hpp"

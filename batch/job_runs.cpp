@@ -1,6 +1,6 @@
 #include "batch/job_runs.hpp"
 
-#include "io/own_files.hpp"
+#include "io/file_access.hpp"
 #include "report/formats/bounded_lines.hpp"
 #include "report/formats/report_json_parts.hpp"
 #include "report/output/destination.hpp"

@@ -1,8 +1,8 @@
 #include "batch/job_units.hpp"
 
 #include "batch/job_planning.hpp"
-#include "io/destination_error.hpp"
-#include "library/window.hpp"
+#include "io/failure.hpp"
+#include "library/results.hpp"
 #include "report/formats/report.hpp"
 #include "report/formats/window_json.hpp"
 

@@ -9,7 +9,7 @@
 #include "gpuhist/files.hpp"
 #include "library/counting_plan.hpp"
 #include "library/file_run.hpp"
-#include "pipeline/counts/completed_inputs.hpp"
+#include "pipeline/counts/finished_inputs.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -1,8 +1,8 @@
 #include "batch/line_spool.hpp"
 
 #include "batch/checksum.hpp"
-#include "io/destination_error.hpp"
-#include "io/write_at.hpp"
+#include "io/failure.hpp"
+#include "io/file_access.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

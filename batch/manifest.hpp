@@ -5,7 +5,7 @@
 #include "config/options.hpp"
 #include "io/log_identity.hpp"
 #include "io/zstd/zstd_split_points.hpp"
-#include "pipeline/counts/input_failure.hpp"
+#include "pipeline/counts/input_report.hpp"
 
 #include <sys/stat.h>
 

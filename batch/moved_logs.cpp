@@ -1,7 +1,7 @@
 #include "batch/moved_logs.hpp"
 
 #include "io/archive/archive_format.hpp"
-#include "io/input_error.hpp"
+#include "io/failure.hpp"
 #include "io/log_identity.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "batch/parallel_work.hpp"
 
-#include "library/signal_free_thread.hpp"
+#include "library/signals.hpp"
 
 #include <algorithm>
 #include <atomic>

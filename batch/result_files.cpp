@@ -3,7 +3,7 @@
 #include "batch/checksum.hpp"
 #include "batch/manifest.hpp"
 #include "config/usage_error.hpp"
-#include "io/own_files.hpp"
+#include "io/file_access.hpp"
 #include "report/formats/bounded_lines.hpp"
 #include "report/output/destination.hpp"
 

@@ -1,8 +1,8 @@
 #include "bench/options.hpp"
 
-#include "config/quote.hpp"
 #include "config/size.hpp"
 #include "config/suggest.hpp"
+#include "config/text.hpp"
 #include "config/usage_error.hpp"
 
 #include <CLI/CLI.hpp>

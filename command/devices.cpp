@@ -1,8 +1,8 @@
 // `gpuhist devices`: lists the engines, kernels and devices of this machine. An unusable device is not an error.
 #include "command/commands.hpp"
-#include "command/resolve_report.hpp"
-#include "config/quote.hpp"
+#include "command/plan.hpp"
 #include "config/scheme.hpp"
+#include "config/text.hpp"
 #include "config/usage_error.hpp"
 #include "gpu/kernel_names.hpp"
 #include "pipeline/counts/partitioning.hpp"

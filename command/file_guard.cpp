@@ -3,8 +3,8 @@
 #include "batch/result_files.hpp"
 #include "command/filter/output_names.hpp"
 #include "config/usage_error.hpp"
+#include "io/file_access.hpp"
 #include "io/open_descriptors.hpp"
-#include "io/own_files.hpp"
 #include "report/formats/report.hpp"
 
 #include <sys/stat.h>

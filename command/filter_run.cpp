@@ -1,22 +1,41 @@
 #include "command/filter_run.hpp"
 
+#include "command/file_guard.hpp"
+#include "command/filter/folder_record.hpp"
+#include "command/filter/output_folder.hpp"
+#include "command/filter/output_names.hpp"
+#include "command/filter/text_encoder.hpp"
 #include "command/run_messages.hpp"
+#include "command/typed_options.hpp"
+#include "config/size.hpp"
+#include "config/usage_error.hpp"
+#include "library/default_memory_limit.hpp"
+#include "library/file_run.hpp"
+#include "library/resolve.hpp"
 #include "library/results.hpp"
-#include "pipeline/flow/stop_signals.hpp"
+#include "pipeline/flow/signals.hpp"
 #include "report/formats/report.hpp"
 #include "report/formats/run_id.hpp"
 #include "report/formats/text.hpp"
+#include "report/output/messages.hpp"
 #include "report/output/progress_line.hpp"
 #include "report/output/terminal.hpp"
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <exception>
+#include <filesystem>
+#include <memory>
 #include <span>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 namespace gpuhist::pipeline {
+
 namespace {
 
 std::string units_text(std::uint64_t number, std::uint64_t bytes) {
@@ -103,6 +122,161 @@ ending conclude_filter(const plan& planned, const finished_run& finished, const 
   return {.exit_status = is_complete ? ending::counted_all : ending::input_failed,
           .signal = signal,
           .at_once = finished.end_at_once};
+}
+
+// Typed options -> plan -> list of inputs -> outputs to be written -> run -> result.
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::uint64_t threads_of(const config::options& typed) {
+  return resolve_threads(typed.threads.value_or(0), names_of(typed));
+}
+
+std::uint64_t memory_of_encoder_of(const config::options& typed) {
+  return memory_of_encoder(typed.compress.value_or(config::output_compression{}));
+}
+
+// Each thread filters one input at a time. Encoders get up to half of the memory limit, the run gets the rest.
+config::options with_room_for_encoders(config::options typed) {
+  const std::uint64_t of_thread = memory_of_encoder_of(typed);
+  const std::uint64_t limit = typed.memory_limit ? *typed.memory_limit : default_memory_limit();
+  if (of_thread > limit / 2) {
+    throw config::usage_error(typed.where("--memory-limit") + ": compressing an output needs " +
+                              config::format_size(of_thread) + ", more than half of the limit of " +
+                              config::format_size(limit) + "; give a lower level in --compress, or a higher limit");
+  }
+  typed.threads = static_cast<unsigned>(std::min(threads_of(typed), limit / 2 / of_thread));
+  typed.memory_limit = limit - *typed.threads * of_thread;
+  return typed;
+}
+
+plan make_folder_plan(const config::options& typed) {
+  plan made = make_plan(with_room_for_encoders(typed));
+  made.buffers.besides_windows.bytes += threads_of(typed) * memory_of_encoder_of(typed);
+  made.passes_through = config::pass_through_mode::nothing;
+  made.archives_refused = "is an archive, and its members have no outputs in " + typed.where("--output-dir") +
+                          "; extract it and give its files, or give --output for the text of all members";
+  return made;
+}
+
+void refuse_result_as_output(const config::options& typed, const std::vector<planned_output>& outputs) {
+  if (!typed.result) return;
+  std::error_code ignored;
+  const auto resolved = [&](const fs::path& path) {
+    return fs::weakly_canonical(fs::absolute(path, ignored), ignored);
+  };
+  const fs::path result = resolved(*typed.result);
+  const fs::path name = result.lexically_relative(resolved(fs::path(*typed.output_dir) / record_name).parent_path());
+  const bool is_output = std::ranges::any_of(outputs, [&](const planned_output& each) { return name == each.name; });
+  if (!is_output && name != record_name) return;
+  throw config::usage_error(name_of_result(typed) + " is also an output in --output-dir; give another file");
+}
+
+folder_work work_of(const config::options& typed, std::vector<planned_output> all, const looked_up_inputs& found,
+                    const earlier_outputs& earlier) {
+  return outputs_to_write(*typed.output_dir, std::move(all), found, earlier,
+                          {.are_resumed = typed.resume,
+                           .are_replaced = typed.force,
+                           .may_lack_text = typed.skip_damage,
+                           .named_by = typed.where("--output-dir"),
+                           .read = read_files(typed)});
+}
+
+// The inputs of these outputs, and those with errors.
+looked_up_inputs remaining_inputs(const looked_up_inputs& found, std::vector<planned_output>& outputs) {
+  looked_up_inputs made{.inputs = {}, .skipped = found.skipped, .empty_trees = found.empty_trees};
+  auto next = outputs.begin();
+  for (std::size_t i = 0; i < found.inputs.size(); ++i) {
+    const bool has_output = next != outputs.end() && next->input == i;
+    if (has_output) (next++)->input = made.inputs.size();
+    if (has_output || !found.inputs[i].error.is_none()) made.inputs.push_back(found.inputs[i]);
+  }
+  return made;
+}
+
+std::string number_of_more(std::size_t number, const char* state) {
+  return number == 0 ? "" : ", " + grouped(number) + " more " + (number == 1 ? "was " : "were ") + state;
+}
+
+// "clean: 12 outputs, 3 more were complete; ": before what the inputs of this run had.
+std::string text_of(const config::options& typed, const output_folder& outputs, std::size_t complete) {
+  const std::size_t failed = outputs.failures().size();
+  return printable(*typed.output_dir) + ": " + number_of(outputs.written(), "output") +
+         number_of_more(complete, "complete") + number_of_more(failed, "not written") +
+         (failed == 0 ? "; " : "; together they would have ");
+}
+
+// One run over the inputs whose outputs are missing.
+class folder_filter {
+ public:
+  folder_filter(const config::options& typed, const io::open_descriptors& open_descriptors)
+      : typed_(typed), planned_(make_folder_plan(typed)) {
+    planned_.descriptors = open_descriptors;
+    dropped_ = open_result(typed, screen_, open_descriptors);
+    if (!dropped_) return;
+    planned_.output_name = name_of_result(typed);
+    set_outputs(planned_, dropped_->file.files());
+  }
+
+  ending run() {
+    const std::string options = options_of_output(typed_, planned_);
+    const looked_up_inputs found = look_up_inputs(planned_);
+    const fs::path folder = *typed_.output_dir;
+    std::vector<planned_output> all = plan_outputs(typed_, planned_, found);
+    refuse_result_as_output(typed_, all);
+    const folder_lock lock(folder);  // what is in the folder is looked up when no other process writes to it
+    folder_work work = work_of(typed_, std::move(all), found, read_record(folder, options));
+    folder_record record(folder, options);
+    const auto remaining = std::make_shared<looked_up_inputs>(remaining_inputs(found, work.outputs));
+    planned_.looked_up = remaining;
+    output_folder outputs(folder, std::move(work.outputs), *remaining, record, planned_.units->filter->units);
+    return run_with(outputs, work);
+  }
+
+ private:
+  ending run_with(output_folder& outputs, const folder_work& work) {
+    const kept_stop_signal stop_signal;
+    if (!planned_.measuring.warning.empty()) complain("warning: " + planned_.measuring.warning);
+    locale_is_utf8();  // keeps its result; not thread-safe, so before threads start
+    process_hooks hooks = hooks_of_filter(dropped_.get(), screen_);
+    hooks.outlets = &outputs;
+    hooks.on_input = [&outputs](const input_report& input) { outputs.note_finished(input); };
+    const file_events events = events_of_filter(planned_, screen_);
+    const finished_run finished = file_run(planned_, events, {}, std::move(hooks)).run();
+    try {
+      return conclude_filter(
+          planned_, finished, printable(*typed_.output_dir), dropped_.get(),
+          [&] { return print_failures(outputs, work); }, [&] { return text_of(typed_, outputs, work.complete); });
+    } catch (...) {
+      if (finished.end_at_once) throw unclean_end(std::current_exception());
+      throw;
+    }
+  }
+
+  // The exit status does not depend on how many runs the outputs took.
+  [[nodiscard]] bool print_failures(const output_folder& outputs, const folder_work& work) const {
+    const std::vector<std::string> failures = outputs.failures();
+    for (const std::string& each : failures) complain(each);
+    if (work.lacking_text > 0) {
+      complain(printable(*typed_.output_dir) + ": " + grouped(work.lacking_text) +
+               " of the outputs that were complete " + (work.lacking_text == 1 ? "lacks" : "lack") +
+               " damaged text of the input");
+    }
+    return failures.empty() && work.lacking_text == 0;
+  }
+
+  const config::options& typed_;
+  console screen_;
+  plan planned_;
+  std::unique_ptr<dropped_units> dropped_;
+};
+
+}  // namespace
+
+ending filter_into_folder(const config::options& typed, const io::open_descriptors& open_descriptors) {
+  return folder_filter(typed, open_descriptors).run();
 }
 
 }  // namespace gpuhist::pipeline

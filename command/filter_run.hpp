@@ -1,4 +1,4 @@
-// What the two forms of `gpuhist filter`, with one output and with an output for each input, have in common.
+// `gpuhist filter`: what its two forms have in common, and the one with an output for each input.
 #pragma once
 
 #include "command/commands.hpp"
@@ -46,5 +46,10 @@ process_hooks hooks_of_filter(dropped_units* dropped, console& screen);
 ending conclude_filter(const plan& planned, const finished_run& finished, const std::string& output_name,
                        dropped_units* dropped, const std::function<bool()>& publish,
                        const std::function<std::string()>& prefix = {});
+
+// `gpuhist filter --output-dir DIR`: one output for each input.
+
+/// As the commands of commands.hpp. Precondition: --output-dir is given.
+ending filter_into_folder(const config::options& typed, const io::open_descriptors& open_descriptors);
 
 }  // namespace gpuhist::pipeline

@@ -1,6 +1,6 @@
 #include "command/job_options.hpp"
 
-#include "config/quote.hpp"
+#include "config/text.hpp"
 #include "config/usage_error.hpp"
 #include "report/formats/text.hpp"
 #include "report/output/messages.hpp"

@@ -8,8 +8,7 @@
 #include "gpu/process_end.hpp"
 #include "io/open_descriptors.hpp"
 #include "library/file_run.hpp"
-#include "pipeline/flow/status_signal.hpp"
-#include "pipeline/flow/stop_signals.hpp"
+#include "pipeline/flow/signals.hpp"
 #include "report/output/destination.hpp"
 #include "report/output/messages.hpp"
 

@@ -1,10 +1,8 @@
 #include "command/merge_results.hpp"
 
 #include "batch/job_folder.hpp"
-#include "command/resolve_listing.hpp"
-#include "command/resolve_report.hpp"
+#include "command/plan.hpp"
 #include "command/result_schemes.hpp"
-#include "command/temporary_folder.hpp"
 #include "command/typed_options.hpp"
 #include "config/usage_error.hpp"
 #include "pipeline/counts/partitioning.hpp"
@@ -95,7 +93,7 @@ struct merged_results {
 };
 
 merged_results add_all(const std::vector<std::string>& operands, const wanted_counts& wanted) {
-  result_sum sum(wanted, temporary_folder());
+  result_sum sum(wanted, folder_for_spills());
   for (const std::string& each : operands) {
     if (is_folder(each)) {
       sum.add_lines_of({job_folder(each).inputs_file().string(), totals_of(each)});

@@ -1,8 +1,8 @@
 // `gpuhist repack [FILE...] -o OUT`: options -> plan -> archive.
 #include "command/repack/repack.hpp"
 #include "command/commands.hpp"
-#include "config/number_text.hpp"
 #include "config/size.hpp"
+#include "config/text.hpp"
 #include "report/formats/report.hpp"
 #include "report/output/messages.hpp"
 

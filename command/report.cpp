@@ -3,17 +3,13 @@
 #include "report/formats/report.hpp"
 #include "batch/job_folder.hpp"
 #include "command/commands.hpp"
-#include "command/resolve_listing.hpp"
-#include "command/resolve_report.hpp"
+#include "command/plan.hpp"
 #include "command/result_schemes.hpp"
-#include "command/temporary_folder.hpp"
 #include "command/typed_options.hpp"
 #include "config/usage_error.hpp"
 #include "library/resolve.hpp"
-#include "library/resolve_measuring.hpp"
-#include "library/resolve_watch.hpp"
 #include "pipeline/counts/partitioning.hpp"
-#include "pipeline/flow/stop_signals.hpp"
+#include "pipeline/flow/signals.hpp"
 #include "report/conditions/report_units.hpp"
 #include "report/formats/bucket_counts.hpp"
 #include "report/formats/input_table.hpp"
@@ -87,7 +83,7 @@ result_sum read_results(const config::options& typed, const std::vector<config::
   wanted_counts wanted(typed.ignore_case ? letter_case::ignored : letter_case::exact,
                        typed.pairs ? schemes : std::vector<config::scheme>());
   wanted.by_bucket = by_bucket;
-  result_sum sum(std::move(wanted), temporary_folder());
+  result_sum sum(std::move(wanted), folder_for_spills());
   const std::vector<std::string> standard_input = {"-"};
   for (const std::string& each : typed.inputs.empty() ? standard_input : typed.inputs) {
     if (is_job(each)) {

@@ -1,6 +1,6 @@
 #include "command/result_schemes.hpp"
 
-#include "config/quote.hpp"
+#include "config/text.hpp"
 #include "config/usage_error.hpp"
 #include "io/descriptor.hpp"
 #include "report/formats/document_reader.hpp"

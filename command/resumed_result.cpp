@@ -2,9 +2,8 @@
 
 #include "batch/checksum.hpp"
 #include "batch/job_identity.hpp"
-#include "config/number_text.hpp"
 #include "config/options.hpp"
-#include "config/quote.hpp"
+#include "config/text.hpp"
 #include "config/usage_error.hpp"
 #include "report/formats/bounded_lines.hpp"
 #include "report/formats/member_writer.hpp"

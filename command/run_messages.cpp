@@ -1,6 +1,5 @@
 #include "command/run_messages.hpp"
 
-#include "command/input_complaints.hpp"
 #include "config/command_table.hpp"
 #include "config/suggest.hpp"
 #include "library/results.hpp"
@@ -9,13 +8,47 @@
 #include "report/output/messages.hpp"
 
 #include <unistd.h>
-
 #include <cerrno>
 #include <cstddef>
 #include <string_view>
 #include <system_error>
 
 namespace gpuhist::pipeline {
+
+void input_complaints::add(const input_report& input) {
+  if (shows_notices_) {
+    for (const std::string& line : notices_.of(input)) complain(line);
+  }
+  while (!archives_.empty() && !input.name.starts_with(archives_.back().name + "/")) leave();
+  if (input.error.empty()) return;
+  const bool is_of_content = input.error_kind == failure_kind::damaged || input.error_kind == failure_kind::refused;
+  if (is_of_content && repeats(input)) return;
+  complain(printable(input.name) + ": " + printable(input.error));
+  archives_.push_back({.name = input.name});
+}
+
+void input_complaints::finish() {
+  while (!archives_.empty()) leave();
+  for (const std::string& line : notices_.of_others()) complain(line);
+}
+
+// Whether the message of an archive around the member has the cause.
+bool input_complaints::repeats(const input_report& member) {
+  if (archives_.empty() || member.error_origin == failure_origin::input) return false;
+  if (member.error_origin == failure_origin::archive_after_end) ++archives_.back().unverified;
+  return true;
+}
+
+void input_complaints::leave() {
+  const archive& last = archives_.back();
+  if (last.unverified > 0) {
+    complain(
+        printable(last.name) +
+        ": members that were read to their end, but are not verified for the same reason: " + grouped(last.unverified));
+  }
+  archives_.pop_back();
+}
+
 namespace {
 
 std::string were(std::uint64_t number) { return number == 1 ? " was" : " were"; }

@@ -1,13 +1,24 @@
-// Options as typed, as options of the library: counting_options and file_options.
+// Options as typed, as options of the library: counting_options and file_options, with the file of --baseline.
 #pragma once
 
 #include "config/options.hpp"
 #include "gpuhist/files.hpp"
+#include "gpuhist/results.hpp"
 #include "library/option_names.hpp"
 
 #include <string>
 
 namespace gpuhist::pipeline {
+
+// The file of --baseline.
+
+struct typed_baseline {
+  results content;        ///< over the 256 byte values
+  std::string warning{};  ///< an incomplete result; empty: none
+};
+
+/// `option`: in messages. Throws config::usage_error for a file that cannot be read, has no byte counts or is empty.
+typed_baseline read_baseline(const std::string& option, const std::string& path);
 
 /// Options of the command, or the place of their values.
 option_names names_of(const config::options& typed);

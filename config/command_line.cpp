@@ -1,8 +1,8 @@
 #include "config/command_line.hpp"
 
 #include "config/command_table.hpp"
-#include "config/quote.hpp"
 #include "config/suggest.hpp"
+#include "config/text.hpp"
 #include "config/usage_error.hpp"
 
 #include <CLI/CLI.hpp>

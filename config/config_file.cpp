@@ -1,7 +1,7 @@
 #include "config/config_file.hpp"
 
-#include "config/quote.hpp"
 #include "config/suggest.hpp"
+#include "config/text.hpp"
 #include "config/usage_error.hpp"
 
 // Included only here, as a header-only library: nothing is linked, however a distribution built its library.

@@ -1,8 +1,7 @@
 #include "config/custom_scheme.hpp"
 
-#include "config/quote.hpp"
+#include "config/text.hpp"
 #include "config/usage_error.hpp"
-#include "config/utf8.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -2,7 +2,7 @@
 #include "config/expression.hpp"
 
 #include "config/expression_lexer.hpp"
-#include "config/quote.hpp"
+#include "config/text.hpp"
 #include "config/usage_error.hpp"
 
 #include <algorithm>

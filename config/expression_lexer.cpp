@@ -1,7 +1,7 @@
 #include "config/expression_lexer.hpp"
 
-#include "config/quote.hpp"
 #include "config/size.hpp"
+#include "config/text.hpp"
 #include "config/usage_error.hpp"
 
 #include <algorithm>

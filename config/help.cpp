@@ -2,12 +2,11 @@
 
 #include "config/command_table.hpp"
 #include "config/help_topics.hpp"
-#include "config/manual_text.hpp"
+#include "config/manual.hpp"
 #include "config/option_table.hpp"
-#include "config/quote.hpp"
 #include "config/suggest.hpp"
+#include "config/text.hpp"
 #include "config/usage_error.hpp"
-#include "config/wrap.hpp"
 
 #include <algorithm>
 #include <cstddef>

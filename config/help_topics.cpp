@@ -2,7 +2,7 @@
 
 #include "config/expression.hpp"
 #include "config/presets.hpp"
-#include "config/wrap.hpp"
+#include "config/text.hpp"
 
 #include <algorithm>
 #include <array>

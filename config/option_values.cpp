@@ -1,8 +1,8 @@
 #include "config/option_values.hpp"
 
 #include "config/custom_scheme.hpp"
-#include "config/quote.hpp"
 #include "config/size.hpp"
+#include "config/text.hpp"
 #include "config/usage_error.hpp"
 
 #include <algorithm>

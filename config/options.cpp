@@ -4,12 +4,11 @@
 #include "config/command_line.hpp"
 #include "config/completions.hpp"
 #include "config/config_file.hpp"
-#include "config/environment.hpp"
 #include "config/help.hpp"
 #include "config/manual.hpp"
-#include "config/quote.hpp"
 #include "config/settings.hpp"
 #include "config/suggest.hpp"
+#include "config/text.hpp"
 #include "config/usage_error.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "config/size.hpp"
 
-#include "config/quote.hpp"
+#include "config/text.hpp"
 #include "config/usage_error.hpp"
 
 #include <array>

@@ -3,7 +3,7 @@
 // itself.
 #pragma once
 
-#include "io/failure_kind.hpp"
+#include "io/failure.hpp"
 #include "io/notice.hpp"
 #include "io/option_naming.hpp"
 

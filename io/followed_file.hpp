@@ -8,7 +8,7 @@
 #pragma once
 
 #include "io/descriptor.hpp"
-#include "io/input_error.hpp"
+#include "io/failure.hpp"
 
 #include <sys/types.h>
 

@@ -1,6 +1,6 @@
 #include "io/notice.hpp"
 
-#include "io/input_error.hpp"
+#include "io/failure.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@ namespace {
 struct kind_row {
   notice_kind kind;
   std::string_view name;
-  bool content_rules::* refuses = nullptr;
+  bool content_rules::*refuses = nullptr;
   std::string_view option{};
 };
 

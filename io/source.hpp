@@ -4,7 +4,7 @@
 
 #include "async/task.hpp"
 #include "io/descriptor.hpp"
-#include "io/input_error.hpp"
+#include "io/failure.hpp"
 #include "io/readiness.hpp"
 #include "io/stream_sink.hpp"
 

@@ -6,8 +6,8 @@
 #include "async/event_loop.hpp"
 #include "async/task.hpp"
 #include "io/descriptor.hpp"
+#include "io/failure.hpp"
 #include "io/readiness.hpp"
-#include "io/sink_fault.hpp"
 
 #include <chrono>
 #include <cstddef>

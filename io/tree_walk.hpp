@@ -8,10 +8,9 @@
 #pragma once
 
 #include "io/descriptor.hpp"
-#include "io/failure_kind.hpp"
+#include "io/failure.hpp"
 #include "io/output_files.hpp"
 #include "io/path_pattern.hpp"
-#include "io/skipped_kind.hpp"
 
 #include <sys/types.h>
 

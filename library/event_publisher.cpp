@@ -1,15 +1,105 @@
 #include "library/event_publisher.hpp"
 
-#include "library/alerts.hpp"
+#include "library/results.hpp"
+#include "library/signals.hpp"
 #include "library/unit_reports.hpp"
-#include "library/window.hpp"
 #include "report/conditions/report_units.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+#include <array>
+#include <cerrno>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 namespace gpuhist::pipeline {
+
+namespace {
+
+using gates::firing;
+using gates::gate;
+using gates::unit;
+
+constexpr std::array<std::pair<unit::kind, alert::unit>, 3> alert_units = {{{unit::kind::total, alert::unit::totals},
+                                                                            {unit::kind::input, alert::unit::input},
+                                                                            {unit::kind::window, alert::unit::window}}};
+
+}  // namespace
+
+alert alert_of(const firing& fired) {
+  alert made{.fails = fired.effect == gate::kind::fail,
+             .condition = fired.condition,
+             .of = {},
+             .input = fired.source,
+             .window = fired.window,
+             .first_offset = fired.begin,
+             .end_offset = fired.end};
+  for (const auto& [kind, named] : alert_units) {
+    if (kind == fired.type) made.of = named;
+  }
+  if (fired.lines) made.lines = {.first = fired.lines->first, .last = fired.lines->last};
+  for (const gates::named_value& each : fired.values) made.values.push_back({.name = each.name, .value = each.value});
+  return made;
+}
+
+firing firing_of(const alert& reported) {
+  firing made{.effect = reported.fails ? gate::kind::fail : gate::kind::alert,
+              .condition = reported.condition,
+              .type = {},
+              .source = reported.input,
+              .window = reported.window,
+              .begin = reported.first_offset,
+              .end = reported.end_offset,
+              .values = {}};
+  for (const auto& [kind, named] : alert_units) {
+    if (named == reported.of) made.type = kind;
+  }
+  if (reported.lines) made.lines = {.first = reported.lines->first, .last = reported.lines->last};
+  for (const alert::named_value& each : reported.values)
+    made.values.push_back({.name = each.name, .value = each.value});
+  return made;
+}
+
+callback_sink::callback_sink(std::function<void(std::span<const std::byte>)> sink) : sink_(std::move(sink)) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::system_error(errno, std::system_category());
+  reading_ = io::descriptor(ends[0]);
+  writing_ = io::descriptor(ends[1]);
+  thread_ = start_without_signals([this] { forward(); });
+}
+
+callback_sink::~callback_sink() {
+  writing_ = {};
+  if (thread_.joinable()) thread_.join();
+}
+
+void callback_sink::finish() {
+  writing_ = {};
+  thread_.join();
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+void callback_sink::forward() noexcept {
+  constexpr std::size_t block = std::size_t{256} << 10U;
+  try {
+    std::vector<std::byte> buffer(block);
+    for (;;) {
+      const ssize_t size = ::read(reading_.get(), buffer.data(), buffer.size());
+      if (size < 0 && errno == EINTR) continue;
+      if (size < 0) throw std::system_error(errno, std::system_category());
+      if (size == 0) break;
+      sink_(std::span(buffer).first(static_cast<std::size_t>(size)));
+    }
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+  reading_ = {};  // a writer then fails
+}
+
 namespace {
 
 // "a.jsonl: line 7 is without field 'text': malformed JSON; so are 3 lines in all"

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "gpuhist/options.hpp"
+#include "gpuhist/results.hpp"
+#include "io/descriptor.hpp"
 #include "library/counting_plan.hpp"
 #include "pipeline/counts/windows/window_events.hpp"
 #include "pipeline/flow/run_hooks.hpp"
@@ -9,15 +11,54 @@
 #include "report/measures/previous_baseline.hpp"
 #include "report/units/unit_result.hpp"
 
+#include <cstddef>
 #include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 namespace gpuhist::pipeline {
+
+// Conditions that hold, as the public interface and as reports have them.
+
+alert alert_of(const gates::firing& fired);
+
+/// The reverse of alert_of().
+gates::firing firing_of(const alert& reported);
+
+// Forwards a stream to a callback: the run writes to a pipe, and a thread reads it.
+
+/// Used by one thread. The callback is called on a thread of this object.
+class callback_sink {
+ public:
+  /// Throws std::system_error if there is no pipe or no thread.
+  explicit callback_sink(std::function<void(std::span<const std::byte>)> sink);
+  callback_sink(const callback_sink&) = delete;
+  callback_sink& operator=(const callback_sink&) = delete;
+  /// As finish(), without the exception.
+  ~callback_sink();
+
+  /// The end of the pipe that is written.
+  [[nodiscard]] int descriptor() const { return writing_.get(); }
+
+  /// Waits until the callback has received everything that was written. Throws its exception: after one, the pipe has
+  /// no reader.
+  void finish();
+
+ private:
+  void forward() noexcept;
+
+  std::function<void(std::span<const std::byte>)> sink_;
+  io::descriptor reading_;
+  io::descriptor writing_;
+  std::exception_ptr failure_;
+  std::thread thread_;
+};
 
 /// The schemes and measures of windows and units; without counts.
 std::shared_ptr<const report> frame_of(const counting_plan& planned);

@@ -17,6 +17,12 @@
 
 namespace gpuhist::pipeline {
 
+// The list of the inputs of a run, before the run.
+
+/// Looks up all inputs of the plan: directories are walked, and the list of names is read, which may block. Memory: all
+/// names. Throws config::usage_error if an input is an output of the plan.
+looked_up_inputs look_up_inputs(const counting_plan& planned);
+
 /// Only for a run that is all that its process does.
 struct process_hooks {
   bool watch_signals = false;                            ///< as run_hooks::watch_signals

@@ -2,10 +2,10 @@
 #include "gpuhist/files.hpp"
 
 #include "config/usage_error.hpp"
-#include "library/blocked_sigpipe.hpp"
-#include "library/callback_sink.hpp"
 #include "library/errors.hpp"
+#include "library/event_publisher.hpp"
 #include "library/file_run.hpp"
+#include "library/signals.hpp"
 
 #include <exception>
 #include <optional>

@@ -1,18 +1,30 @@
 #include "library/resolve.hpp"
 
-#include "config/quote.hpp"
+#include "config/expression.hpp"
+#include "config/size.hpp"
 #include "config/suggest.hpp"
+#include "config/text.hpp"
 #include "config/usage_error.hpp"
 #include "gpu/kernel_names.hpp"
 #include "gpu/row_layout.hpp"
+#include "library/results.hpp"
 #include "pipeline/counts/partitioning.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <memory>
+#include <numeric>
+#include <optional>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace gpuhist::pipeline {
+
 namespace {
 
 using names = std::vector<std::string_view>;
@@ -131,6 +143,377 @@ std::optional<gpu::partition> resolve_pairs(const counting_options& options, std
       " classes; pairs are counted for at most " + std::to_string(gpu::max_pair_classes) + "; give " +
       names.name("--buckets") +
       (is_one ? " with fewer buckets, such as letters or classes" : " with fewer schemes or with fewer buckets"));
+}
+
+namespace {
+
+void check_needs(const gates::formula& resolved, const std::string& text, const formula_context& known) {
+  const config::reference* const compares = resolved.needs_baseline();
+  const bool has_baseline =
+      known.measuring.baseline != nullptr || (known.measuring.previous_windows && known.of_windows);
+  if (compares != nullptr && !has_baseline) {
+    const std::string_view cause =
+        known.measuring.previous_windows ? ", and only windows are compared with previous windows; give " : "; give ";
+    const std::string remedy = known.names.with_placeholder("--baseline", "RESULT.json");
+    throw config::usage_error(config::pointing_at(
+        compares->typed + " compares with a baseline" + std::string(cause) + remedy, text, compares->at));
+  }
+  const config::reference* const of_pairs = resolved.needs_pairs();
+  if (of_pairs != nullptr && !known.has_pairs) {
+    throw config::usage_error(config::pointing_at(
+        of_pairs->typed + " is a measure of pairs; give " + known.names.name("--pairs"), text, of_pairs->at));
+  }
+  const config::reference* const of_words = resolved.needs_words();
+  if (of_words != nullptr && !known.has_words) {
+    throw config::usage_error(config::pointing_at(
+        of_words->typed + " are counted for the units of " + known.names.name("--each") + " only", text, of_words->at));
+  }
+  const config::reference* const of_utf8 = resolved.needs_malformed();
+  if (of_utf8 != nullptr && !known.has_malformed) {
+    const std::string option = known.names.name("--utf8");
+    const std::string remedy = option.empty() ? ", which is done for files only" : "; give " + option;
+    throw config::usage_error(
+        config::pointing_at(of_utf8->typed + " needs the text to be validated" + remedy, text, of_utf8->at));
+  }
+}
+
+gates::formula_wording wording_of(const formula_context& known) {
+  gates::formula_wording made{.option_name = known.names.naming(), .names = known.columns};
+  if (known.has_words) made.names.emplace_back("words");
+  made.names.emplace_back("malformed");
+  return made;
+}
+
+template <class Formula>
+Formula resolved(const std::string& option, const std::string& text, const formula_context& known,
+                 config::expression (*parse)(std::string_view, std::span<const config::scheme>)) {
+  try {
+    Formula made(parse(text, known.schemes), known.schemes, wording_of(known));
+    check_needs(made, text, known);
+    return made;
+  } catch (const config::usage_error& error) {
+    throw config::usage_error(option + ": " + error.what());
+  }
+}
+
+}  // namespace
+
+gates::formula resolve_formula(const std::string& option, const std::string& text, const formula_context& known) {
+  return resolved<gates::formula>(option, text, known, config::parse_formula);
+}
+
+gates::condition resolve_condition(const std::string& option, const std::string& text, const formula_context& known) {
+  return resolved<gates::condition>(option, text, known, config::parse_expression);
+}
+
+namespace {
+
+using measures::measure;
+using measures::measuring;
+
+constexpr std::string_view all = "all";
+
+std::vector<std::string_view> known_names() {
+  std::vector<std::string_view> known = {all};
+  for (const measure& each : measures::all_measures()) known.push_back(each.name);
+  return known;
+}
+
+void resolve_previous(const counting_options& options, const option_names& names, measuring& into) {
+  constexpr unsigned max_previous = 4096;
+  if (options.previous_windows == 0) return;
+  const std::string option = names.where("--previous-windows");
+  check_range(option, options.previous_windows, 1, max_previous);
+  if (options.baseline) {
+    throw config::usage_error(option + ": cannot be combined with " + names.name("--baseline"));
+  }
+  if (!options.windows) throw config::usage_error(option + ": requires " + names.name("--window"));
+  into.previous_windows = options.previous_windows;
+}
+
+void resolve_baseline(const counting_options& options, const option_names& names, measuring& into) {
+  if (!options.baseline) return;
+  const std::string option = names.where("--baseline");
+  const report& given = options.baseline->shared().content;
+  if (!options.baseline->has_byte_counts()) {
+    throw config::usage_error(option + ": has no counts of the 256 byte values");
+  }
+  if (given.verified.bytes() == 0) {
+    throw config::usage_error(option + ": there are no bytes in it; give a result of some text");
+  }
+  into.baseline = std::make_shared<const measures::byte_counts>(measures::counts_of(given.verified));
+}
+
+void add_once(std::vector<const measure*>& to, const measure& next) {
+  if (std::ranges::find(to, &next) == to.end()) to.push_back(&next);
+}
+
+/// 'all' includes the measures that compare with a baseline only if there is a baseline.
+void add_named(const option_names& names, std::string_view name, measuring& into) {
+  if (name == all) {
+    for (const measure& each : measures::all_measures()) {
+      if (!each.compares || into.has_baseline()) add_once(into.asked, each);
+    }
+    return;
+  }
+  const measure* const found = measures::find_measure(name);
+  const std::string option = names.where("--measures");
+  if (found == nullptr) unknown_name(option, name, known_names());
+  if (found->compares && !into.has_baseline()) {
+    throw config::usage_error(option + ": " + std::string(name) + " compares with a baseline; give " +
+                              names.with_placeholder("--baseline", "RESULT.json"));
+  }
+  add_once(into.asked, *found);
+}
+
+}  // namespace
+
+measuring resolve_measuring(const counting_options& options, const option_names& names) {
+  measuring made;
+  resolve_previous(options, names, made);
+  resolve_baseline(options, names, made);
+  for (const std::string& each : options.measures) add_named(names, each, made);
+  return made;
+}
+
+namespace {
+
+using kind = unit_options::kind;
+
+std::string name_of(const unit_options& asked) {
+  switch (asked.each) {
+    case kind::line:
+      return "line";
+    case kind::record:
+      return "record";
+    case kind::part:
+      return config::format_size(asked.part_bytes);
+    case kind::input:
+      return "input";
+    case kind::window:
+      return "window";
+  }
+  return "";
+}
+
+units::unit_shape shape_of(const unit_options& asked, const option_names& names) {
+  constexpr std::uint64_t max_part = std::uint64_t{1} << 30U;
+  using form = units::unit_shape::form;
+  switch (asked.each) {
+    case kind::line:
+      return {};
+    case kind::record:
+      return {.delimiter = static_cast<std::byte>(asked.delimiter)};
+    case kind::part:
+      check_range(names.where("--each"), asked.part_bytes, 1, max_part);
+      return {.bytes = asked.part_bytes};
+    case kind::input:
+      return {.divides = form::inputs};
+    case kind::window:
+      return {.divides = form::windows};
+  }
+  throw config::usage_error(names.where("--each") + ": no value of the enumeration");
+}
+
+void check_combination(const file_options& options, const option_names& names) {
+  const std::string each = names.where("--each");
+  if (options.follow) {
+    throw config::usage_error(each + ": cannot be combined with " + names.name("--follow") + "; give " +
+                              names.name("--window") + " and " + names.name("--alert-if"));
+  }
+  if (options.counting.units->each == kind::window && !options.counting.windows) {
+    throw config::usage_error(each + ": window requires " + names.name("--window"));
+  }
+}
+
+void check_filter(const file_options& options, const option_names& names) {
+  const unit_options& asked = *options.counting.units;
+  if (asked.where.empty()) throw config::usage_error("unit_options::filter: requires unit_options::where");
+  if (asked.each == kind::input || asked.each == kind::window) {
+    throw config::usage_error(names.where("--each") + ": units of a filter are lines, records or parts of a text");
+  }
+  if (options.skip_damage && options.utf8) {
+    throw config::usage_error(names.where("--utf8") + ": cannot be combined with unit_options::filter and " +
+                              names.name("--skip-damage") + ", which hold text until it is verified");
+  }
+}
+
+std::uint64_t memory_limit_of(const counting_options& options) {
+  constexpr std::uint64_t default_limit = std::uint64_t{1} << 30U;
+  return options.memory_limit > 0 ? options.memory_limit : default_limit;
+}
+
+// Reading a line takes up to 16 times its bytes, at one time for one long line only. A line that is not complete is
+// held for each open input.
+std::optional<units::field_of_lines> field_of(const counting_options& options, const option_names& names) {
+  constexpr std::uint64_t share_of_memory = 64;
+  constexpr std::uint64_t most = std::uint64_t{64} << 20U;
+  const unit_options& asked = *options.units;
+  if (asked.jsonl_field.empty()) return std::nullopt;
+  const std::string option = names.where("--jsonl-field");
+  if (asked.each != kind::line) throw config::usage_error(option + ": requires " + names.name("--each") + " line");
+  if (!config::is_utf8(asked.jsonl_field)) throw config::usage_error(option + ": the name of the field is not UTF-8");
+  const std::uint64_t longest = std::bit_floor(memory_limit_of(options) / share_of_memory);
+  return units::field_of_lines{.name = asked.jsonl_field, .max_bytes = std::min(longest, most)};
+}
+
+// The records of ranked units are held in memory.
+void check_memory(const counting_options& options, const option_names& names) {
+  constexpr std::uint64_t bytes_of_unit = 3072;  // with counts of 256 values: measured
+  constexpr std::uint64_t share_of_memory = 4;
+  const std::uint64_t limit = memory_limit_of(options);
+  if (options.units->top * bytes_of_unit <= limit / share_of_memory) return;
+  throw config::usage_error(names.where("--top") + ": " + config::number_of(options.units->top, "unit") + " may need " +
+                            config::format_size(options.units->top * bytes_of_unit) + " of memory; give at most " +
+                            std::to_string(limit / share_of_memory / bytes_of_unit) + ", or a higher " +
+                            names.name("--memory-limit"));
+}
+
+// Units are not counted by pairs, inputs and windows not by words, and windows not by UTF-8 sequences.
+void check_names(const gates::formula& used, const std::string& option, const units::unit_shape& shape) {
+  const auto refuse = [&](const config::reference& at, std::string_view cause) {
+    throw config::usage_error(option + ": " + config::pointing_at(at.typed + std::string(cause), used.text(), at.at));
+  };
+  if (const config::reference* const pairs = used.needs_pairs())
+    refuse(*pairs, " is a measure of pairs, which units do not have");
+  if (const config::reference* const words = used.needs_words(); words != nullptr && !shape.divides_text()) {
+    refuse(*words, " are counted in lines, records and parts only");
+  }
+  const config::reference* const utf8 = used.needs_malformed();
+  if (utf8 != nullptr && shape.divides == units::unit_shape::form::windows) {
+    refuse(*utf8, " is counted in lines, records, parts and inputs only");
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const units::unit_plan> resolve_units(const file_options& options, const formula_context& known) {
+  if (!options.counting.units) return nullptr;
+  const unit_options& asked = *options.counting.units;
+  const option_names& names = known.names;
+  check_combination(options, names);
+  formula_context of_units = known;
+  of_units.has_words = true;
+  of_units.has_pairs = true;  // refused below, with another remedy
+  units::unit_plan made{
+      .shape = shape_of(asked, names), .each = name_of(asked), .field = field_of(options.counting, names)};
+  of_units.of_windows = made.shape.divides == units::unit_shape::form::windows;
+  // of inputs, --utf8 counts them; in windows, they are refused below, with another remedy
+  of_units.has_malformed = known.has_malformed || made.shape.divides != units::unit_shape::form::inputs;
+  if (!asked.where.empty()) {
+    made.where = resolve_condition(names.where("--where"), asked.where, of_units);
+    check_names(*made.where, names.where("--where"), made.shape);
+  }
+  if (asked.filter != unit_filter::none) {
+    check_filter(options, names);
+    using kept = units::filtering::kept;
+    made.filter = {.units = asked.filter == unit_filter::keep ? kept::selected : kept::others,
+                   .drops_unverified = options.skip_damage,
+                   .spilled_to = {.path = options.counting.temporary_folder, .content = "units that are not complete"}};
+    if (names.is_command()) made.filter->spilled_to.named_by = "TMPDIR";
+  }
+  if (asked.top > 0 || !asked.top_by.empty()) {
+    constexpr unsigned max_units = 1'000'000;
+    const std::string formula = names.is_command() ? names.where("--top") : "unit_options::top_by";
+    check_range(names.where("--top"), asked.top, 1, max_units);
+    made.top = {.number = asked.top, .by = resolve_formula(formula, asked.top_by, of_units)};
+    check_names(made.top->by, formula, made.shape);
+    check_memory(options.counting, names);
+  }
+  if (!asked.distribution_of.empty()) {
+    made.distribution = resolve_formula(names.where("--distribution-of"), asked.distribution_of, of_units);
+    check_names(*made.distribution, names.where("--distribution-of"), made.shape);
+  }
+  return std::make_shared<const units::unit_plan>(std::move(made));
+}
+
+namespace {
+
+using gates::gate;
+
+void add_gates(gates::watch_list& to, gate::kind kind, const std::vector<std::string>& conditions,
+               const std::string& option, const formula_context& known) {
+  for (const std::string& each : conditions) {
+    to.gates.push_back({.effect = kind, .when = resolve_condition(option, each, known)});
+  }
+}
+
+void resolve_units(const counting_options& options, const option_names& names, gates::watch_list& into) {
+  into.totals = options.watch.totals;
+  into.inputs = options.watch.inputs;
+  into.windows = options.watch.windows;
+  if (into.totals || into.inputs || options.windows) return;
+  throw config::usage_error(names.where("--watch") + ": windows requires " + names.name("--window"));
+}
+
+}  // namespace
+
+gates::watch_list resolve_watch(const counting_options& options, const formula_context& known) {
+  gates::watch_list resolved;
+  const option_names& names = known.names;
+  add_gates(resolved, gate::kind::fail, options.fail_if, names.where("--fail-if"), known);
+  add_gates(resolved, gate::kind::alert, options.alert_if, names.where("--alert-if"), known);
+  if (options.fail_fast && options.fail_if.empty()) {
+    throw config::usage_error(names.where("--fail-fast") + ": requires " + names.name("--fail-if"));
+  }
+  resolve_units(options, names, resolved);
+  resolved.fail_fast = options.fail_fast;
+  return resolved;
+}
+
+namespace {
+
+pane_unit unit_of(const window_options& given, const option_names& names) {
+  switch (given.measured_in) {
+    case window_options::unit::bytes:
+      return pane_unit::bytes;
+    case window_options::unit::lines:
+      return pane_unit::lines;
+    case window_options::unit::milliseconds:
+      return pane_unit::milliseconds;
+  }
+  throw config::usage_error(names.where("--window") + ": no value of the enumeration");
+}
+
+void check_step(std::uint64_t length, std::uint64_t step, const option_names& names) {
+  const std::string option = names.where("--step");
+  if (step > length) {
+    throw config::usage_error(option +
+                              ": is longer than the window, so that text between two windows would be in none; give at "
+                              "most the length of the window");
+  }
+  const std::uint64_t panes = length / std::gcd(length, step);
+  if (panes <= max_panes) return;
+  throw config::usage_error(option + ": a window would have " + std::to_string(panes) + " panes, more than " +
+                            std::to_string(max_panes) +
+                            " (the length of a pane is the greatest common divisor of window and step); give a step "
+                            "that divides the window, such as a tenth of it");
+}
+
+void check_time(const window_options& given, const window_shape& shape, const option_names& names) {
+  constexpr std::uint64_t min_milliseconds = 10;
+  if (shape.unit != pane_unit::milliseconds || shape.pane >= min_milliseconds) return;
+  throw config::usage_error(
+      names.where(given.step > 0 ? "--step" : "--window") +
+      ": the shortest time is 10ms, also as the greatest common divisor of window and step; give longer times");
+}
+
+}  // namespace
+
+std::optional<window_shape> resolve_windows(const counting_options& options, const option_names& names) {
+  if (!options.windows) return std::nullopt;
+  const window_options& given = *options.windows;
+  if (given.length == 0) throw config::usage_error(names.where("--window") + ": a window of no length; give 1 or more");
+  const std::uint64_t step = given.step > 0 ? given.step : given.length;
+  check_step(given.length, step, names);
+  const std::uint64_t pane = std::gcd(given.length, step);
+  const window_shape shape{.unit = unit_of(given, names),
+                           .pane = pane,
+                           .window_panes = static_cast<std::uint32_t>(given.length / pane),
+                           .step_panes = static_cast<std::uint32_t>(step / pane),
+                           .per_input = given.per_input};
+  check_time(given, shape, names);
+  return shape;
 }
 
 }  // namespace gpuhist::pipeline

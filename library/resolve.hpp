@@ -3,10 +3,17 @@
 
 #include "config/scheme.hpp"
 #include "gpu/tally.hpp"
+#include "gpuhist/files.hpp"
 #include "gpuhist/options.hpp"
 #include "io/format.hpp"
 #include "io/zstd/zstd_dictionary.hpp"
 #include "library/option_names.hpp"
+#include "pipeline/counts/windows/panes.hpp"
+#include "report/conditions/condition.hpp"
+#include "report/conditions/formula.hpp"
+#include "report/conditions/watcher.hpp"
+#include "report/measures/measuring.hpp"
+#include "report/units/unit_plan.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -49,5 +56,47 @@ std::vector<config::scheme> resolve_schemes(const counting_options& options, con
 /// The classes of pairs; nothing if pairs are not counted.
 std::optional<gpu::partition> resolve_pairs(const counting_options& options, std::span<const config::scheme> schemes,
                                             const option_names& names);
+
+// Formulas and conditions as users type them, resolved with the schemes and measures of the run.
+
+/// What names refer to. Borrows everything.
+struct formula_context {
+  std::span<const config::scheme> schemes;
+  const measures::measuring& measuring;
+  const option_names& names;
+  bool has_pairs = false;
+  bool has_words = false;                   ///< the number of words of units is counted
+  bool of_windows = false;                  ///< the formulas are evaluated for windows
+  bool has_malformed = false;               ///< the number of malformed UTF-8 sequences is counted: --utf8, or of units
+  std::vector<std::string_view> columns{};  ///< names that are no formulas; for messages
+};
+
+/// The value of `option`. Throws config::usage_error for unknown names, and for measures that need a baseline or pairs
+/// if there are none.
+gates::formula resolve_formula(const std::string& option, const std::string& text, const formula_context& known);
+gates::condition resolve_condition(const std::string& option, const std::string& text, const formula_context& known);
+
+// Measures and baselines, resolved with the table of measures.
+
+/// Throws config::usage_error for an unknown measure, for a measure that needs a baseline if there is none, and for a
+/// baseline that has no byte counts or is empty.
+measures::measuring resolve_measuring(const counting_options& options, const option_names& names);
+
+// The units of a run as unit_options ask for them.
+
+/// Null: no units are measured. Throws config::usage_error for values outside their limits, for options that require
+/// others, and for unknown names.
+std::shared_ptr<const units::unit_plan> resolve_units(const file_options& options, const formula_context& known);
+
+// Conditions and what they are checked for, resolved with the schemes and measures of the run.
+
+/// Throws config::usage_error for unknown names, for measures that need a baseline if there is none, and for options
+/// that require a condition if there is none.
+gates::watch_list resolve_watch(const counting_options& options, const formula_context& known);
+
+// Windows of a run, resolved to their shape.
+
+/// Nothing without windows. Throws config::usage_error.
+std::optional<window_shape> resolve_windows(const counting_options& options, const option_names& names);
 
 }  // namespace gpuhist::pipeline

@@ -1,15 +1,29 @@
 #include "library/results.hpp"
 
+#include "config/scheme.hpp"
+#include "config/text.hpp"
+#include "config/usage_error.hpp"
 #include "gpuhist/errors.hpp"
+#include "io/descriptor.hpp"
 #include "library/errors.hpp"
-#include "library/scheme_counts.hpp"
+#include "library/option_names.hpp"
 #include "library/unit_reports.hpp"
+#include "pipeline/counts/finished_inputs.hpp"
 #include "pipeline/counts/partitioning.hpp"
+#include "report/formats/result_file.hpp"
+#include "report/measures/measure.hpp"
 
+#include <fcntl.h>
 #include <algorithm>
+#include <cerrno>
+#include <exception>
+#include <memory>
+#include <string>
+#include <system_error>
 #include <utility>
 
 namespace gpuhist {
+
 namespace {
 
 using pipeline::report;
@@ -209,6 +223,317 @@ std::string results::to_json() const {
   std::string text;
   pipeline::render_json(state_->content, {}, [&](std::string_view part) { text += part; });
   return text;
+}
+
+// The sum of gpuhist::results.
+
+namespace {
+
+using pipeline::report;
+using pipeline::scheme_view;
+using pipeline::view_through;
+using pipeline::views_with_own_pairs;
+
+bool have_same_schemes(const report& a, const report& b) {
+  return std::ranges::equal(a.schemes, b.schemes, {}, &scheme_view::scheme, &scheme_view::scheme);
+}
+
+// That of all parts, or the coarsest if some have the counts of all byte values and others do not.
+const gpu::partition& common_partition(std::span<const results> parts) {
+  const auto classes = [](const results& each) { return each.shared().content.partition.classes; };
+  return std::ranges::min_element(parts, {}, classes)->shared().content.partition;
+}
+
+bool have_pairs(const results& each) { return each.has_pairs(); }
+
+// Counts over a coarser partition. Of pairs, every scheme has a matrix of its own.
+class coarsening {
+ public:
+  coarsening(const report& from, const gpu::partition& to, bool with_pairs)
+      : from_(from), classes_(to.classes), with_pairs_(with_pairs), class_of_(from.partition.classes) {
+    for (std::size_t byte = 0; byte < to.class_of.size(); ++byte) {
+      class_of_[from.partition.class_of[byte]] = to.class_of[byte];
+    }
+  }
+
+  [[nodiscard]] gpu::tally operator()(const gpu::tally& counts) const {
+    gpu::tally made(classes_);
+    for (std::size_t i = 0; i < counts.counts.size(); ++i) made.counts[class_of_[i]] += counts.counts[i];
+    if (!with_pairs_) return made;
+    for (const scheme_view& each : from_.schemes) {
+      const pipeline::pair_matrix pairs = each.fold_pairs(counts);
+      made.pairs.insert(made.pairs.end(), pairs.counts.begin(), pairs.counts.end());
+    }
+    return made;
+  }
+
+ private:
+  const report& from_;
+  std::size_t classes_;
+  bool with_pairs_;
+  std::vector<std::uint8_t> class_of_;
+};
+
+// Adds results with the same schemes. Inputs are kept in memory.
+class adder {
+ public:
+  adder(const report& first, const gpu::partition& partition, bool with_pairs)
+      : with_pairs_(with_pairs),
+        inputs_(std::make_shared<pipeline::finished_inputs>(partition.classes, 0, pipeline::spill_folder{.path = ""})) {
+    sum_.partition = partition;
+    sum_.verified = sum_.unverified = coarsening(first, partition, with_pairs)(gpu::tally());
+    sum_.complete = true;
+    sum_.byte_counts = true;
+    sum_.ignore_case = first.ignore_case;
+    sum_.measuring = first.measuring;
+    std::vector<config::scheme> schemes;
+    for (const scheme_view& each : first.schemes) schemes.push_back(each.scheme);
+    if (with_pairs) {
+      sum_.schemes = views_with_own_pairs(schemes, partition);
+    } else {
+      for (const config::scheme& each : schemes) sum_.schemes.push_back(view_through(each, partition));
+    }
+  }
+
+  void add(const report& part) {
+    const coarsening coarse(part, sum_.partition, with_pairs_);
+    add_totals(part, coarse);
+    for (const pipeline::input_report& each : part.inputs) {
+      pipeline::input_report folded = each;
+      folded.verified = coarse(each.verified);
+      folded.unverified = coarse(each.unverified);
+      inputs_->append(inputs_->spill(folded));
+      ++number_;
+    }
+  }
+
+  report take() {
+    if (!all_have_utf8_) sum_.utf8.reset();
+    sum_.inputs = pipeline::input_reports(inputs_, number_);
+    return std::move(sum_);
+  }
+
+ private:
+  void add_totals(const report& part, const coarsening& coarse) {
+    const auto exceeds = [](const gpu::tally& a, const gpu::tally& b) {
+      std::uint64_t bytes = 0;
+      return __builtin_add_overflow(a.bytes(), b.bytes(), &bytes);
+    };
+    if (exceeds(sum_.verified, part.verified) || exceeds(sum_.unverified, part.unverified)) {
+      throw error(errc::invalid_argument, "merge: the sum exceeds 2^64 - 1 bytes");
+    }
+    sum_.verified += coarse(part.verified);
+    sum_.unverified += coarse(part.unverified);
+    if (part.type == report::kind::snapshot) sum_.type = report::kind::snapshot;
+    sum_.complete = sum_.complete && part.complete;
+    all_have_utf8_ = all_have_utf8_ && part.utf8;
+    add_utf8(sum_.utf8, part.utf8);
+    sum_.byte_counts = sum_.byte_counts && part.byte_counts;
+    sum_.counted_unverified = sum_.counted_unverified || part.counted_unverified;
+    sum_.elapsed_seconds = std::max(sum_.elapsed_seconds, part.elapsed_seconds);
+    for (const pipeline::skipped_names& each : part.skipped) add_skipped(sum_.skipped, each);
+  }
+
+  bool with_pairs_;
+  bool all_have_utf8_ = true;
+  report sum_;
+  std::shared_ptr<pipeline::finished_inputs> inputs_;
+  std::size_t number_ = 0;
+};
+
+results sum_of(std::span<const results> parts) {
+  if (parts.empty()) throw error(errc::invalid_argument, "merge: there are no results");
+  const report& first = parts.front().shared().content;
+  adder sum(first, common_partition(parts), std::ranges::all_of(parts, have_pairs));
+  counting_failure failed;
+  for (const results& each : parts) {
+    const report& part = each.shared().content;
+    if (!have_same_schemes(first, part)) {
+      throw error(errc::invalid_argument, "merge: the results have different schemes");
+    }
+    if (!failed.kind) failed = each.shared().failed;
+    sum.add(part);
+  }
+  return results(
+      std::make_shared<const results::state>(results::state{.content = sum.take(), .failed = std::move(failed)}));
+}
+
+}  // namespace
+
+results results::merge(std::span<const results> parts) {
+  try {
+    return sum_of(parts);
+  } catch (...) {
+    rethrow_as_error(std::current_exception());
+  }
+}
+
+// gpuhist::results from earlier results, as text and as files.
+
+namespace {
+
+using pipeline::letter_case;
+using pipeline::result_sum;
+using pipeline::view_through;
+
+std::vector<config::scheme> schemes_of(const read_options& options) {
+  try {
+    return config::make_schemes(options.schemes, options.ignore_case);
+  } catch (const config::usage_error& refused) {
+    throw error(errc::invalid_argument, "read_options::schemes: " + std::string(refused.what()));
+  }
+}
+
+// Throws if the file cannot be opened: result_sum reports that as an error of its content.
+void check_readable(const std::string& path) {
+  if (path.find('\0') != std::string::npos) {
+    throw error(errc::invalid_argument, "a path cannot contain a zero byte: " + config::quote(path));
+  }
+  const io::descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!opened) throw error(errc::system, path + ": " + std::system_category().message(errno));
+}
+
+template <typename Add>
+results read_results(const read_options& options, const Add& add) {
+  const std::vector<config::scheme> schemes = schemes_of(options);
+  result_sum sum({options.ignore_case ? letter_case::ignored : letter_case::exact,
+                  options.pairs ? schemes : std::vector<config::scheme>(), pipeline::field_of_reading},
+                 {.path = ""});
+  try {
+    add(sum);
+  } catch (...) {
+    rethrow_as_error(std::current_exception());
+  }
+  if (!sum.errors().empty()) throw error(errc::invalid_argument, sum.errors().front());
+  auto made = std::make_shared<results::state>(results::state{.content = sum.take(), .failed = {}});
+  pipeline::report& content = made->content;
+  if (!options.pairs) {
+    for (const config::scheme& each : schemes) content.schemes.push_back(view_through(each, content.partition));
+  }
+  content.ignore_case = options.ignore_case;
+  content.byte_counts = true;
+  return results(std::move(made));
+}
+
+}  // namespace
+
+results results::read(std::string_view json, const read_options& options) {
+  return read_results(options, [&](result_sum& sum) { sum.add_text("the text", json); });
+}
+
+results results::read_file(const std::string& path, const read_options& options) {
+  check_readable(path);
+  return read_results(options, [&](result_sum& sum) { sum.add_file(path == "-" ? "./-" : path); });
+}
+
+using pipeline::report;
+using pipeline::scheme_view;
+namespace measures = pipeline::measures;
+
+const scheme_view& find_scheme(const report& frame, std::string_view name) {
+  const auto found = std::ranges::find(frame.schemes, name, [](const scheme_view& each) { return each.scheme.name; });
+  if (found != frame.schemes.end()) return *found;
+  throw error(errc::invalid_argument, "the result has no scheme '" + std::string(name) + "'");
+}
+
+std::vector<std::uint64_t> pairs_of(const report& frame, const gpu::tally& counts, std::string_view scheme) {
+  const scheme_view& view = find_scheme(frame, scheme);
+  if (view.has_pairs()) return view.fold_pairs(counts).counts;
+  throw error(errc::invalid_argument, "the result has no pairs; set counting_options::pairs");
+}
+
+measurement measure_of(const report& frame, const gpu::tally& counts, std::string_view name,
+                       const measures::byte_counts* baseline) {
+  const measures::measure* const definition = measures::find_measure(name);
+  if (definition == nullptr) {
+    throw error(errc::invalid_argument, "there is no measure '" + std::string(name) + "'");
+  }
+  if (frame.partition != gpu::partition::identity()) {
+    throw error(errc::invalid_argument, "measure '" + std::string(name) +
+                                            "': needs the counts of the 256 byte values, which the result does not "
+                                            "have; set counting_options::byte_counts");
+  }
+  const measures::byte_counts bytes = measures::counts_of(counts);
+  const measures::byte_counts* const compared = baseline != nullptr ? baseline : frame.measuring.baseline.get();
+  const measures::measurement taken = measures::take_measure(*definition, {.counts = bytes, .baseline = compared});
+  return {.name = std::string(definition->name),
+          .unit = std::string(definition->unit),
+          .value = taken.found.value,
+          .reason = std::string(taken.found.reason)};
+}
+
+namespace {
+
+std::string_view text_of(const pipeline::source_name& name) {
+  return name ? std::string_view(*name) : std::string_view();
+}
+
+}  // namespace
+
+window::window(std::shared_ptr<const state> shared) : state_(std::move(shared)) {}
+window::window(const window&) = default;
+// A move is a copy, so that no object is without counts. NOLINTNEXTLINE(performance-move-constructor-init)
+window::window(window&& other) noexcept : state_(other.state_) {}
+window& window::operator=(const window&) = default;
+window& window::operator=(window&& other) noexcept { return *this = std::as_const(other); }
+window::~window() = default;
+
+const window::state& window::shared() const noexcept { return *state_; }
+
+std::uint64_t window::index() const { return state_->content.head.index; }
+
+std::string_view window::input() const { return text_of(state_->content.head.source); }
+
+std::string_view window::last_input() const {
+  const pipeline::window_head& head = state_->content.head;
+  return text_of(head.last_source ? head.last_source : head.source);
+}
+
+std::uint64_t window::first_offset() const { return state_->content.head.first_offset; }
+
+std::uint64_t window::end_offset() const { return state_->content.head.end_offset; }
+
+std::optional<line_range> window::line_numbers() const {
+  const std::optional<pipeline::line_range>& found = state_->content.lines;
+  if (!found) return std::nullopt;
+  return line_range{.first = found->first, .last = found->last};
+}
+
+window::time_point window::start_time() const { return state_->content.head.start; }
+
+window::time_point window::end_time() const { return state_->content.head.end; }
+
+window::end window::end_reason() const {
+  switch (state_->content.head.end_reason) {
+    case pipeline::window_end::full:
+      return end::full;
+    case pipeline::window_end::input:
+      return end::input;
+    case pipeline::window_end::error:
+      break;
+  }
+  return end::error;
+}
+
+std::string_view window::error() const { return state_->content.head.error; }
+
+bool window::verified() const { return state_->content.head.verified; }
+
+std::uint64_t window::bytes() const { return state_->content.counts.bytes(); }
+
+std::uint64_t window::lines() const { return pipeline::lines_in(state_->content.counts, state_->frame->partition); }
+
+std::vector<std::uint64_t> window::counts(std::string_view scheme) const {
+  return find_scheme(*state_->frame, scheme).fold(state_->content.counts);
+}
+
+std::vector<std::uint64_t> window::pairs(std::string_view scheme) const {
+  return pairs_of(*state_->frame, state_->content.counts, scheme);
+}
+
+measurement window::measure(std::string_view name) const {
+  const auto& baseline = state_->baseline;
+  return measure_of(*state_->frame, state_->content.counts, name, baseline ? &*baseline : nullptr);
 }
 
 }  // namespace gpuhist

@@ -1,13 +1,20 @@
-// The counts behind gpuhist::results.
+// The counts behind gpuhist::results: how they are made, read, merged and viewed.
 #pragma once
 
+#include "gpu/tally.hpp"
 #include "gpuhist/errors.hpp"
 #include "gpuhist/results.hpp"
+#include "pipeline/counts/windows/window_events.hpp"
 #include "report/formats/report.hpp"
+#include "report/measures/byte_counts.hpp"
 
+#include <cstdint>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace gpuhist {
 
@@ -23,6 +30,27 @@ counting_failure failure_of(std::string text, const std::exception_ptr& cause);
 struct [[gnu::visibility("hidden")]] results::state {
   pipeline::report content;
   counting_failure failed;
+};
+
+// Counts and measures by name: what gpuhist::results and gpuhist::window have in common.
+
+/// Throws errc::invalid_argument for an unknown scheme.
+const pipeline::scheme_view& find_scheme(const pipeline::report& frame, std::string_view name);
+
+/// The pairs of a scheme. Throws errc::invalid_argument for an unknown scheme, and without pairs.
+std::vector<std::uint64_t> pairs_of(const pipeline::report& frame, const gpu::tally& counts, std::string_view scheme);
+
+/// The measure of `counts`, which have the partition of `frame`. `baseline`: null: that of the frame. Throws
+/// errc::invalid_argument for an unknown measure, and if the partition is not the identity.
+measurement measure_of(const pipeline::report& frame, const gpu::tally& counts, std::string_view name,
+                       const pipeline::measures::byte_counts* baseline = nullptr);
+
+// The counts behind gpuhist::window.
+
+struct [[gnu::visibility("hidden")]] window::state {
+  std::shared_ptr<const pipeline::report> frame;  ///< what all windows of the run share; without counts
+  pipeline::closed_window content;
+  std::optional<pipeline::measures::byte_counts> baseline;  ///< of this window alone; absent: that of the frame
 };
 
 }  // namespace gpuhist

@@ -28,10 +28,10 @@ ALLOWED = {
     "command": BELOW | PIPELINE | {"report", "library", "batch", "include"},
 }
 # Of pipeline/flow, a report includes only the statistics, and the signal that ends its wait for a lock.
-REPORT_OF_FLOW = re.compile(r"pipeline/flow/(statistics/\w+|stop_signals)\.hpp")
+REPORT_OF_FLOW = re.compile(r"pipeline/flow/(statistics/\w+|signals)\.hpp")
 # A job and the command are clients of the library: of pipeline/flow they include only the signals of the process.
 # Repacking decodes by itself.
-CLIENT_OF_FLOW = re.compile(r"pipeline/flow/(stop_signals|status_signal)\.hpp")
+CLIENT_OF_FLOW = re.compile(r"pipeline/flow/signals\.hpp")
 DEEPER_CLIENTS = re.compile(r"command/repack(/|\.cpp)")
 # Asio takes a second to compile. A program that counts through these headers does not need it.
 WITHOUT_ASIO = ("pipeline/flow/driver.hpp", "command/plan.hpp", "pipeline/counts/run_counts.hpp", "gpu/engine.hpp")

@@ -52,7 +52,7 @@ class CheckIncludes(unittest.TestCase):
 
     def test_clients_of_the_library_include_only_the_signals_of_the_flow_except_where_the_command_repacks(self):
         self.assertEqual(len(self.found_in("batch/a.cpp", '#include "pipeline/flow/driver.hpp"\n')), 1)
-        self.assertEqual(self.found_in("command/a.cpp", '#include "pipeline/flow/stop_signals.hpp"\n'), [])
+        self.assertEqual(self.found_in("command/a.cpp", '#include "pipeline/flow/signals.hpp"\n'), [])
         self.assertEqual(len(self.found_in("command/a.cpp", '#include "pipeline/flow/driver.hpp"\n')), 1)
         (self.root / "command/repack").mkdir()
         self.assertEqual(self.found_in("command/repack/a.cpp", '#include "pipeline/flow/driver.hpp"\n'), [])

@@ -1,6 +1,6 @@
 #include "command/filter/folder_record.hpp"
 
-#include "io/own_files.hpp"
+#include "io/file_access.hpp"
 #include "report/formats/bounded_lines.hpp"
 #include "report/formats/report_json_parts.hpp"
 #include "report/formats/text.hpp"

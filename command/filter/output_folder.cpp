@@ -1,7 +1,7 @@
 #include "command/filter/output_folder.hpp"
 
 #include "command/filter/text_encoder.hpp"
-#include "io/own_files.hpp"
+#include "io/file_access.hpp"
 #include "report/formats/report.hpp"
 
 #include <sys/stat.h>

@@ -5,8 +5,8 @@
 #include "config/usage_error.hpp"
 #include "io/archive/archive_format.hpp"
 #include "io/descriptor.hpp"
+#include "io/failure.hpp"
 #include "io/format.hpp"
-#include "io/input_error.hpp"
 #include "report/formats/report.hpp"
 #include "report/output/destination.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "command/plan.hpp"
 #include "config/options.hpp"
-#include "library/look_up_inputs.hpp"
+#include "library/file_run.hpp"
 
 #include <sys/stat.h>
 

@@ -7,8 +7,8 @@
 #include "command/repack/repack_verification.hpp"
 #include "io/zstd/zstd_compressor.hpp"
 #include "io/zstd/zstd_seek_table.hpp"
+#include "pipeline/flow/signals.hpp"
 #include "pipeline/flow/statistics/stage_clock.hpp"
-#include "pipeline/flow/stop_signals.hpp"
 #include "report/formats/report.hpp"
 #include "report/output/destination.hpp"
 

@@ -1,6 +1,6 @@
 #include "command/repack/repack_text.hpp"
 
-#include "pipeline/counts/input_failure.hpp"
+#include "pipeline/counts/input_report.hpp"
 #include "pipeline/flow/decoding/stream_cancel.hpp"
 #include "report/formats/report.hpp"
 

@@ -1,5 +1,3 @@
-// Counting without SIMD: the simple loop, which is the reference for all kernels, and tables of counters for many
-// classes.
 #include "gpu/host/counter_tables.hpp"
 #include "gpu/host/kernel.hpp"
 
@@ -8,6 +6,10 @@
 #include <cstring>
 
 namespace gpuhist::gpu::host {
+
+// Counting without SIMD: the simple loop, which is the reference for all kernels, and tables of counters for many
+// classes.
+
 namespace {
 
 // Below this size, clearing and folding the tables costs more than they save.

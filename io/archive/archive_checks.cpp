@@ -1,8 +1,8 @@
 // The checks of archive_reader that libarchive does not make: end marks, missing headers, and data after the end.
 #include "io/archive/archive_reader.hpp"
 #include "io/archive/zip_records.hpp"
+#include "io/failure.hpp"
 #include "io/format.hpp"
-#include "io/input_error.hpp"
 
 #include <archive.h>
 #include <archive_entry.h>

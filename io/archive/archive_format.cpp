@@ -3,8 +3,8 @@
 
 #include "io/archive/tar_headers.hpp"
 #include "io/archive/zip_records.hpp"
+#include "io/failure.hpp"
 #include "io/format.hpp"
-#include "io/input_error.hpp"
 
 #include <algorithm>
 #include <array>

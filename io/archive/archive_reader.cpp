@@ -5,7 +5,7 @@
 #include "io/archive/libarchive_message.hpp"
 #include "io/archive/seven_zip_start.hpp"
 #include "io/archive/seven_zip_streams.hpp"
-#include "io/input_error.hpp"
+#include "io/failure.hpp"
 #include "io/size_text.hpp"
 
 #include <archive.h>

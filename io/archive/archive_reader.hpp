@@ -8,10 +8,9 @@
 #include "io/archive/tar_headers.hpp"
 #include "io/archive/zip_stream.hpp"
 #include "io/byte_reader.hpp"
-#include "io/failure_kind.hpp"
+#include "io/failure.hpp"
 #include "io/notice.hpp"
 #include "io/option_naming.hpp"
-#include "io/skipped_kind.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Fields of an entry of libarchive: path, kind, link target, map of a sparse file.
 #pragma once
 
-#include "io/skipped_kind.hpp"
+#include "io/failure.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,7 @@
 // Messages of libarchive as clauses in the words of gpuhist.
 #pragma once
 
-#include "io/failure_kind.hpp"
+#include "io/failure.hpp"
 
 #include <string>
 #include <string_view>

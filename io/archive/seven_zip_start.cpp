@@ -3,8 +3,8 @@
 #include "io/archive/seven_zip_start.hpp"
 
 #include "io/archive/archive_format.hpp"
+#include "io/failure.hpp"
 #include "io/frame_magic.hpp"
-#include "io/input_error.hpp"
 
 #include <isa-l/crc.h>
 

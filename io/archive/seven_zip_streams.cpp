@@ -14,8 +14,8 @@
 #include "io/archive/seven_zip_decoder.hpp"
 #include "io/archive/seven_zip_fields.hpp"
 #include "io/archive/seven_zip_files.hpp"
+#include "io/failure.hpp"
 #include "io/frame_magic.hpp"
-#include "io/input_error.hpp"
 
 #include <isa-l/crc.h>
 

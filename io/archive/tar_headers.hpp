@@ -2,7 +2,7 @@
 // archive, accepts an archive that ends after a header, and keeps only its last warning.
 #pragma once
 
-#include "io/failure_kind.hpp"
+#include "io/failure.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "io/archive/zip_directory.hpp"
 
 #include "io/archive/zip_records.hpp"
-#include "io/input_error.hpp"
+#include "io/failure.hpp"
 #include "io/size_text.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "io/archive/zip_member_decoder.hpp"
 
-#include "io/input_error.hpp"
+#include "io/failure.hpp"
 
 #include <algorithm>
 #include <utility>

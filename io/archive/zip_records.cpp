@@ -6,7 +6,7 @@
 // locator:      "PK\6\7" | disk | offset of the zip64 end (8) | disks
 #include "io/archive/zip_records.hpp"
 
-#include "io/input_error.hpp"
+#include "io/failure.hpp"
 
 #include <array>
 #include <functional>

@@ -5,7 +5,6 @@
 namespace gpuhist::io {
 namespace {
 
-constexpr std::size_t end_code = 256;
 constexpr unsigned precode_bits = 7;
 constexpr std::uint32_t complete_sum = 1U << max_code_bits;
 

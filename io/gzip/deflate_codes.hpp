@@ -13,6 +13,7 @@ namespace gpuhist::io {
 inline constexpr std::size_t max_literal_codes = 286;
 inline constexpr std::size_t max_distance_codes = 30;
 inline constexpr unsigned max_code_bits = 15;
+inline constexpr std::size_t end_code = 256;  ///< ends a block
 
 /// The order in which the lengths of the precode are stored (RFC 1951, 3.2.7), and the lengths and distances by code.
 inline constexpr std::array<std::uint8_t, 19> precode_order{16, 17, 18, 0, 8,  7, 9,  6, 10, 5,

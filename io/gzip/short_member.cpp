@@ -8,7 +8,6 @@ namespace gpuhist::io {
 namespace {
 
 constexpr unsigned dynamic_block = 2;
-constexpr std::size_t end_code = 256;
 
 constexpr unsigned reversed(unsigned code, unsigned length) {
   unsigned out = 0;

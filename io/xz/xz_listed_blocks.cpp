@@ -1,6 +1,6 @@
 #include "io/xz/xz_listed_blocks.hpp"
 
-#include "io/input_error.hpp"
+#include "io/failure.hpp"
 #include "io/xz/lzma_coder.hpp"
 
 #include <algorithm>

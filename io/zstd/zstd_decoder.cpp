@@ -1,7 +1,6 @@
-// Decodes zstd frames with ZSTD_decompressStream. libzstd gets the bytes part by part (zstd_blocks.hpp), because a
-// failed call does not report the bytes that it wrote before the error. A part that fails has written nothing.
 #include "io/zstd/zstd_decoder.hpp"
 
+#include "io/block_splitter.hpp"
 #include "io/size_text.hpp"
 #include "io/zstd/zstd_blocks.hpp"
 #include "io/zstd/zstd_dictionary.hpp"
@@ -10,7 +9,6 @@
 
 #include <zstd.h>
 #include <zstd_errors.h>
-
 #include <algorithm>
 #include <array>
 #include <new>
@@ -18,6 +16,10 @@
 #include <utility>
 
 namespace gpuhist::io {
+
+// Decodes zstd frames with ZSTD_decompressStream. libzstd gets the bytes part by part (zstd_blocks.hpp), because a
+// failed call does not report the bytes that it wrote before the error. A part that fails has written nothing.
+
 namespace {
 
 struct context_deleter {
@@ -403,5 +405,27 @@ std::string zstd_decoder::missing_cause_at_end() const {
 std::unique_ptr<decoder> make_zstd_decoder(const decoder_limits& limits) {
   return std::make_unique<zstd_decoder>(limits);
 }
+
+namespace {
+
+struct zstd_frames {
+  using blocks = zstd_blocks;
+  using head = zstd_head_reader;
+  using opening = frame_opening<blocks>;
+  static constexpr std::size_t max_header_bytes = zstd_max_header_bytes;
+  static constexpr std::string_view nothing_after = "no frame can be found after data that is not a zstd frame";
+
+  static opening open(std::span<const std::byte> bytes) {
+    const zstd_header_result parsed = parse_zstd_header(bytes);
+    if (parsed.status == header_status::needs_more) return {};
+    if (parsed.status != header_status::complete) return {.type = opening::kind::none, .reason = nothing_after};
+    if (parsed.header.skippable) return {.type = opening::kind::skippable, .skip_bytes = parsed.header.skip_bytes};
+    return {.type = opening::kind::blocks, .blocks = zstd_blocks(parsed.header.has_checksum)};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<splitter> make_zstd_splitter() { return std::make_unique<block_splitter<zstd_frames>>(); }
 
 }  // namespace gpuhist::io

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "io/decoder.hpp"
+#include "io/splitter.hpp"
 
 #include <memory>
 
@@ -11,5 +12,11 @@ namespace gpuhist::io {
 /// each frame itself, so that a window above the limit is refused (with its size and --memory-limit) before it is
 /// allocated. Throws std::bad_alloc.
 std::unique_ptr<decoder> make_zstd_decoder(const decoder_limits& limits);
+
+// Finds zstd frames by walking the headers of frames and blocks.
+
+/// A splitter of concatenated zstd frames, including skippable ones. It needs neither a seek table nor the sizes that
+/// pzstd writes: it walks the block headers, of which there is one for at most 128 KiB of text.
+std::unique_ptr<splitter> make_zstd_splitter();
 
 }  // namespace gpuhist::io

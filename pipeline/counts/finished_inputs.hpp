@@ -1,5 +1,6 @@
-// Reports of finished inputs. They are spilled in the order in which inputs finish, and read back in the order of the
-// inputs. Memory does not grow with their number (see spilled_bytes).
+// Inputs that have finished: in which order they are reported, and where their reports are. These are spilled in the
+// order in which inputs finish, and read back in the order of the inputs. Memory does not grow with their number (see
+// spilled_bytes).
 #pragma once
 
 #include "pipeline/counts/input_report.hpp"
@@ -53,6 +54,41 @@ class finished_inputs {
   const std::size_t classes_;
   spilled_bytes reports_;  // each after its length in 4 bytes
   spilled_bytes order_;    // locations
+};
+
+// The order in which the inputs of a run are finished, for reports that do not wait for earlier inputs.
+
+/// An input that is finished, or an archive after all of its members.
+struct completion {
+  finished_inputs::location at = 0;
+  std::uint32_t archive_name_bytes = 0;  ///< of a member: the length of its archive's name, with which its own begins
+  std::uint32_t member = 0;              ///< its position in the archive
+  std::uint32_t input = 0;               ///< its input_id
+  bool is_omitted = false;               ///< an archive that reports omit, because its members represent it
+};
+
+/// A completion with its report.
+struct completed_input {
+  completion how;
+  input_report report;
+  bool is_finished = true;  ///< false: the run ended before all of its text was merged
+};
+
+/// All members are thread-safe. Memory does not grow with the number of inputs (see spilled_bytes).
+class completed_inputs {
+ public:
+  explicit completed_inputs(const spill_folder& folder);
+
+  /// Throws spill_error if the temporary file cannot be written, and std::bad_alloc; then nothing has changed.
+  void append(const completion& next);
+
+  [[nodiscard]] std::size_t size() const;
+
+  /// Throws std::system_error if it cannot be read back.
+  [[nodiscard]] completion at(std::size_t number) const;
+
+ private:
+  spilled_bytes completions_;
 };
 
 }  // namespace gpuhist::pipeline

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "gpu/tally.hpp"
-#include "pipeline/counts/input_failure.hpp"
 #include "pipeline/counts/input_report.hpp"
 #include "pipeline/counts/partitioning.hpp"
 #include "pipeline/counts/segment.hpp"

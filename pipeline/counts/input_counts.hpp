@@ -8,7 +8,6 @@
 
 #include "gpu/tally.hpp"
 #include "pipeline/counts/frame_group.hpp"
-#include "pipeline/counts/input_prefix.hpp"
 #include "pipeline/counts/input_report.hpp"
 #include "pipeline/counts/partitioning.hpp"
 #include "pipeline/counts/segment.hpp"

@@ -1,13 +1,16 @@
-// The report of one input, and the compact form in which reports of finished inputs are spilled.
+// The report of one input: why it is not complete, what --utf8 finds in it, the prefix from which a later run can
+// continue, and the compact form in which reports of finished inputs are spilled.
 #pragma once
 
+#include "gpu/host/utf8_meter.hpp"
 #include "gpu/tally.hpp"
-#include "io/failure_kind.hpp"
+#include "io/failure.hpp"
 #include "io/notice.hpp"
-#include "pipeline/counts/utf8_report.hpp"
+#include "pipeline/counts/text_tally.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,8 +18,72 @@
 
 namespace gpuhist::pipeline {
 
+// What --utf8 finds in the text of an input, or of all inputs.
+
+/// Of the text that was read, verified or not.
+struct utf8_report {
+  gpu::host::utf8_counts counts{};
+  std::optional<std::uint64_t> first_malformed{};       ///< offset in the text of an input; not of totals
+  std::optional<std::uint64_t> first_malformed_line{};  ///< its line, from 1
+
+  bool operator==(const utf8_report&) const = default;
+};
+
+/// The counts of the pieces that the meter was fed.
+inline utf8_report report_of(const gpu::host::utf8_meter& meter) {
+  return {.counts = meter.counts(),
+          .first_malformed = meter.first_malformed(),
+          .first_malformed_line = meter.first_malformed_line()};
+}
+
+/// Adds an input to totals. Totals without inputs that were validated stay absent.
+inline void add_utf8(std::optional<utf8_report>& totals, const std::optional<utf8_report>& input) {
+  if (!input) return;
+  if (!totals) totals.emplace();
+  totals->counts += input->counts;
+}
+
+/// For conditions and formulas: the number of malformed sequences; nothing: not counted.
+inline std::optional<std::uint64_t> malformed_in(const std::optional<utf8_report>& found) {
+  return found ? std::optional(found->counts.malformed) : std::nullopt;
+}
+
+// Why an input is not complete: a kind for programs and a text for people.
+
 using io::failure_kind;
 using io::failure_origin;
+
+/// One failure of one input. Kind `none`: no failure, and the text is empty.
+struct input_failure {
+  failure_kind kind = failure_kind::none;
+  std::string text{};  ///< a clause without the input's name
+  failure_origin origin = failure_origin::input;
+
+  [[nodiscard]] bool is_none() const { return kind == failure_kind::none; }
+
+  bool operator==(const input_failure&) const = default;
+};
+
+/// The text of an exception of a source or decoder: "Input/output error at offset 4096", "No such file or directory".
+std::string failure_text(const std::exception_ptr& error);
+
+/// The text, the kind and the origin: those of an io::input_error, out_of_memory for std::bad_alloc, else unreadable.
+input_failure failure_from(const std::exception_ptr& error);
+
+/// Whether the input has caused an exception: an io::input_error or std::bad_alloc; others belong to the run. Not null.
+bool is_of_input(const std::exception_ptr& error);
+
+/// "stopped at offset 4096": reading was stopped by a signal or by a failure elsewhere.
+input_failure left_at(std::uint64_t offset);
+
+/// "not verified: ...": a member of an archive was read to its end, but the archive or frame around it is damaged.
+input_failure not_verified_in_archive();
+
+/// "not read": the run was stopped before this input was read.
+input_failure not_read();
+
+/// The failure as an exception.
+io::input_error as_error(const input_failure& failure);
 
 /// A range of a compressed input that was lost before decoding resumed (--skip-damage).
 struct lost_range {
@@ -64,5 +131,26 @@ std::string packed_report(const input_report& input);
 
 /// Reverses packed_report(). `classes`: of the tallies.
 input_report unpacked_report(std::string_view text, std::size_t classes);
+
+// The counts of a prefix of an input, from which a later run can continue.
+
+/// Ends between two frames of a compressed input, or anywhere in plain text. If only a part of an input is counted, the
+/// counts are those of the beginning of the part.
+struct input_prefix {
+  input_report counted;           ///< of the prefix; if compressed, `compressed_bytes` is where it ends
+  std::uint64_t frames = 0;       ///< of the input up to the end of the prefix; skippable ones are not counted
+  text_edges edges{};             ///< of its verified text, if pairs are counted
+  std::uint64_t text_before = 0;  ///< bytes of text before the part
+
+  /// Bytes of text of the input up to the end of the prefix.
+  [[nodiscard]] std::uint64_t text_bytes() const {
+    return text_before + counted.verified.bytes() + counted.unverified.bytes();
+  }
+
+  /// Where the rest begins in the input as it is stored, in bytes.
+  [[nodiscard]] std::uint64_t stored_bytes() const { return counted.compressed_bytes.value_or(text_bytes()); }
+
+  bool operator==(const input_prefix&) const = default;
+};
 
 }  // namespace gpuhist::pipeline

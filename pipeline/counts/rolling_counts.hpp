@@ -7,7 +7,6 @@
 
 #include "gpu/tally.hpp"
 #include "pipeline/counts/archive_members.hpp"
-#include "pipeline/counts/completed_inputs.hpp"
 #include "pipeline/counts/finished_inputs.hpp"
 #include "pipeline/counts/frame_group.hpp"
 #include "pipeline/counts/input_counts.hpp"

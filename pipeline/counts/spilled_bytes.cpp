@@ -1,6 +1,6 @@
 #include "pipeline/counts/spilled_bytes.hpp"
 
-#include "io/write_at.hpp"
+#include "io/file_access.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

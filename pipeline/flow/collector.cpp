@@ -2,7 +2,7 @@
 
 #include "gpu/job_check.hpp"
 #include "gpu/stage_range.hpp"
-#include "pipeline/counts/input_failure.hpp"
+#include "pipeline/counts/input_report.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,19 +1,19 @@
 #include "pipeline/flow/driver.hpp"
-#include "io/destination_error.hpp"
+#include "io/failure.hpp"
 #include "io/stream_sink.hpp"
 
 #include "async/event_loop.hpp"
 #include "async/task_group.hpp"
 #include "async/worker_pool.hpp"
 #include "gpu/engines.hpp"
-#include "pipeline/counts/input_failure.hpp"
+#include "pipeline/counts/input_report.hpp"
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/flow/collector.hpp"
 #include "pipeline/flow/feeder.hpp"
 #include "pipeline/flow/ring.hpp"
 #include "pipeline/flow/run_notifier.hpp"
-#include "pipeline/flow/statistics/process_usage.hpp"
-#include "pipeline/flow/stop_signals.hpp"
+#include "pipeline/flow/signals.hpp"
+#include "pipeline/flow/statistics/run_stats.hpp"
 
 #include <unistd.h>
 

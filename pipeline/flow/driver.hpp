@@ -1,7 +1,7 @@
 // Runs a plan: makes the engine, the ring and the stages around it, runs them, and returns the result.
 #pragma once
 
-#include "io/sink_fault.hpp"
+#include "io/failure.hpp"
 #include "pipeline/counts/run_counts.hpp"
 #include "pipeline/flow/run_hooks.hpp"
 #include "pipeline/flow/run_plan.hpp"

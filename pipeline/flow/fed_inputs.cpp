@@ -1,6 +1,6 @@
 #include "pipeline/flow/fed_inputs.hpp"
 
-#include "pipeline/counts/input_failure.hpp"
+#include "pipeline/counts/input_report.hpp"
 #include "pipeline/flow/callback_scope.hpp"
 #include "pipeline/flow/run_plan.hpp"
 

@@ -1,7 +1,7 @@
 #include "pipeline/flow/fed_text.hpp"
 
-#include "pipeline/counts/input_failure.hpp"
-#include "pipeline/flow/window_divider.hpp"
+#include "pipeline/counts/input_report.hpp"
+#include "pipeline/flow/text_divider.hpp"
 
 #include <algorithm>
 #include <exception>

@@ -1,10 +1,10 @@
 #include "pipeline/flow/feeder.hpp"
 
-#include "config/number_text.hpp"
 #include "config/size.hpp"
-#include "pipeline/counts/input_failure.hpp"
+#include "config/text.hpp"
+#include "pipeline/counts/input_report.hpp"
 #include "pipeline/flow/decoding/stream_cancel.hpp"
-#include "pipeline/flow/window_divider.hpp"
+#include "pipeline/flow/text_divider.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -63,7 +63,8 @@ spill_folder folder_of_held_text(const run_plan& plan) {
 // Only beside the lanes of a device, which free slots without the pool, fewer threads read plain files than there are.
 bool is_beside_lanes(const run_plan& plan) { return plan.readers < plan.threads; }
 
-// Each decoder of a member has a small window besides. Members that wait for a verdict may take a quarter of all memory.
+// Each decoder of a member has a small window besides. Members that wait for a verdict may take a quarter of all
+// memory.
 archive_limits limits_of_archives(const run_plan& plan, member_windows& windows, text_taps* text_to) {
   constexpr std::uint64_t small_window = std::uint64_t{256} << 10U;
   constexpr std::uint64_t share_of_memory = 4;

@@ -2,12 +2,12 @@
 #pragma once
 
 #include "gpu/engines.hpp"
-#include "pipeline/counts/completed_inputs.hpp"
-#include "pipeline/counts/input_prefix.hpp"
+#include "pipeline/counts/finished_inputs.hpp"
+#include "pipeline/counts/input_report.hpp"
 #include "pipeline/counts/run_counts.hpp"
 #include "pipeline/counts/text_observer.hpp"
 #include "pipeline/counts/windows/window_events.hpp"
-#include "pipeline/flow/statistics/run_progress.hpp"
+#include "pipeline/flow/statistics/run_stats.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -10,7 +10,7 @@
 #include "pipeline/flow/collector.hpp"
 #include "pipeline/flow/run_hooks.hpp"
 #include "pipeline/flow/run_plan.hpp"
-#include "pipeline/flow/status_signal.hpp"
+#include "pipeline/flow/signals.hpp"
 #include "pipeline/flow/text_feed.hpp"
 #include "pipeline/flow/window_publisher.hpp"
 

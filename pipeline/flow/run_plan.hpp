@@ -11,7 +11,7 @@
 #include "io/tree_walk.hpp"
 #include "io/zstd/zstd_dictionary.hpp"
 #include "pipeline/counts/spilled_bytes.hpp"
-#include "pipeline/counts/windows/window_shape.hpp"
+#include "pipeline/counts/windows/panes.hpp"
 #include "pipeline/flow/inputs/listed_input.hpp"
 
 #include <cstddef>

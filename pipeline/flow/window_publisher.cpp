@@ -1,6 +1,6 @@
 #include "pipeline/flow/window_publisher.hpp"
 
-#include "pipeline/counts/windows/window_shape.hpp"
+#include "pipeline/counts/windows/panes.hpp"
 
 #include <chrono>
 #include <utility>

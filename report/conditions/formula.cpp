@@ -1,7 +1,7 @@
 #include "report/conditions/formula.hpp"
 
-#include "config/quote.hpp"
 #include "config/suggest.hpp"
+#include "config/text.hpp"
 #include "config/usage_error.hpp"
 #include "pipeline/counts/partitioning.hpp"
 #include "report/conditions/evaluation.hpp"

@@ -1,6 +1,6 @@
 #include "report/formats/bucket_counts.hpp"
 
-#include "config/quote.hpp"
+#include "config/text.hpp"
 #include "report/formats/result_document.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "report/formats/pending_inputs.hpp"
 
-#include "config/quote.hpp"
+#include "config/text.hpp"
 #include "report/formats/report.hpp"
 
 #include <algorithm>

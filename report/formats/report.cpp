@@ -1,7 +1,7 @@
 // The table of report formats, and functions that the formats share.
 #include "report/formats/report.hpp"
 
-#include "config/quote.hpp"
+#include "config/text.hpp"
 
 #include <algorithm>
 #include <array>

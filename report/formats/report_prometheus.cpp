@@ -1,7 +1,7 @@
 // The report as metrics in the text format of Prometheus, for the textfile collector of its node exporter: HELP and
 // TYPE of each family once, followed by all of its samples. Totals and inputs are separate families, so that a sum over
 // one family counts nothing twice. Inputs have their index as a label, because the same file may be given twice.
-#include "config/utf8.hpp"
+#include "config/text.hpp"
 #include "report/formats/report.hpp"
 #include "report/formats/report_measures.hpp"
 #include "report/measures/pair_measures.hpp"

@@ -1,6 +1,6 @@
 #include "report/formats/result_document.hpp"
 
-#include "config/quote.hpp"
+#include "config/text.hpp"
 #include "report/formats/text.hpp"
 
 #include <cstddef>

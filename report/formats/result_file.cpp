@@ -1,9 +1,8 @@
 #include "report/formats/result_file.hpp"
 
-#include "config/number_text.hpp"
-#include "config/quote.hpp"
+#include "config/text.hpp"
 #include "io/descriptor.hpp"
-#include "io/long_path.hpp"
+#include "io/file_access.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,8 +1,7 @@
 // Text functions of reports: UTF-8, width in columns, base64, and numbers for people.
 #pragma once
 
-#include "config/number_text.hpp"
-#include "config/utf8.hpp"
+#include "config/text.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,8 +2,8 @@
 #include "report/output/destination.hpp"
 
 #include "config/usage_error.hpp"
-#include "io/synchronize.hpp"
-#include "pipeline/flow/stop_signals.hpp"
+#include "io/file_access.hpp"
+#include "pipeline/flow/signals.hpp"
 #include "report/formats/report.hpp"
 
 #include <fcntl.h>

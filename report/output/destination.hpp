@@ -4,7 +4,7 @@
 #pragma once
 
 #include "io/descriptor.hpp"
-#include "io/destination_error.hpp"
+#include "io/failure.hpp"
 #include "io/open_descriptors.hpp"
 #include "io/output_files.hpp"
 #include "report/formats/report.hpp"

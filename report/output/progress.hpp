@@ -1,7 +1,7 @@
 // Shows the progress of a run: decides where and how often, and computes rates over the last seconds.
 #pragma once
 
-#include "pipeline/flow/statistics/run_progress.hpp"
+#include "pipeline/flow/statistics/run_stats.hpp"
 #include "report/output/messages.hpp"
 #include "report/output/rate_window.hpp"
 

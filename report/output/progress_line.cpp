@@ -1,6 +1,6 @@
 #include "report/output/progress_line.hpp"
 
-#include "config/number_text.hpp"
+#include "config/text.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 // column is a byte.
 #pragma once
 
-#include "pipeline/flow/statistics/run_progress.hpp"
+#include "pipeline/flow/statistics/run_stats.hpp"
 #include "report/output/rate_window.hpp"
 
 #include <cstddef>

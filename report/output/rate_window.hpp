@@ -1,7 +1,7 @@
 // The current rates of a run: means over the last few seconds, which change faster than a mean since the start.
 #pragma once
 
-#include "pipeline/flow/statistics/run_progress.hpp"
+#include "pipeline/flow/statistics/run_stats.hpp"
 
 #include <deque>
 

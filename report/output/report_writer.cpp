@@ -1,6 +1,6 @@
 #include "report/output/report_writer.hpp"
 
-#include "pipeline/flow/stop_signals.hpp"
+#include "pipeline/flow/signals.hpp"
 #include "report/output/terminal.hpp"
 
 #include <string>

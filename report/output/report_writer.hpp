@@ -2,7 +2,7 @@
 // end if its report cannot be written, because other processes wait for the bytes.
 #pragma once
 
-#include "pipeline/counts/completed_inputs.hpp"
+#include "pipeline/counts/finished_inputs.hpp"
 #include "report/formats/report.hpp"
 #include "report/output/destination.hpp"
 #include "report/output/messages.hpp"

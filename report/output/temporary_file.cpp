@@ -1,7 +1,6 @@
 #include "report/output/temporary_file.hpp"
 
-#include "io/synchronize.hpp"
-#include "io/temporary_name.hpp"
+#include "io/file_access.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

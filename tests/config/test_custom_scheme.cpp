@@ -1,7 +1,7 @@
 // Schemes that users define: the buckets that they make, and the position and cause in error messages.
 #include "config/custom_scheme.hpp"
 
-#include "config/quote.hpp"
+#include "config/text.hpp"
 #include "config/usage_error.hpp"
 #include "tests/support/usage_errors.hpp"
 

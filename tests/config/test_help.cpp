@@ -6,7 +6,7 @@
 #include "config/manual.hpp"
 #include "config/option_table.hpp"
 #include "config/presets.hpp"
-#include "config/wrap.hpp"
+#include "config/text.hpp"
 #include "tests/support/texts.hpp"
 #include "tests/support/usage_errors.hpp"
 

@@ -1,7 +1,7 @@
 // Suggestions: only similar names are suggested.
 #include "config/option_table.hpp"
-#include "config/quote.hpp"
 #include "config/suggest.hpp"
+#include "config/text.hpp"
 
 #include <doctest/doctest.h>
 

@@ -2,7 +2,7 @@
 #include "io/archive/archive_format.hpp"
 
 #include "io/archive/volume_name.hpp"
-#include "io/input_error.hpp"
+#include "io/failure.hpp"
 #include "tests/io/tar_samples.hpp"
 #include "tests/support/byte_strings.hpp"
 

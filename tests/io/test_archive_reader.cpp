@@ -1,7 +1,7 @@
 // Archives made by the test: names and bytes of members, and errors for incomplete archives.
 #include "io/archive/archive_reader.hpp"
 
-#include "io/input_error.hpp"
+#include "io/failure.hpp"
 #include "tests/io/tar_samples.hpp"
 #include "tests/support/byte_strings.hpp"
 

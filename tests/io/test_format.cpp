@@ -1,7 +1,7 @@
 // Detection of formats by content and name: the rows of the table, compared with bytes written by the tools themselves.
 #include "io/format.hpp"
 
-#include "io/input_error.hpp"
+#include "io/failure.hpp"
 #include "tests/io/tar_samples.hpp"
 #include "tests/support/byte_strings.hpp"
 

@@ -1,7 +1,7 @@
 // How a log is known again: what is read of its file, and when.
 #include "io/log_identity.hpp"
 
-#include "io/input_error.hpp"
+#include "io/failure.hpp"
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/temporary_folder.hpp"
 

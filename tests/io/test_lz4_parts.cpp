@@ -3,7 +3,6 @@
 #include "io/format.hpp"
 #include "io/lz4/lz4_decoder.hpp"
 #include "io/lz4/lz4_parts.hpp"
-#include "io/lz4/lz4_splitter.hpp"
 #include "tests/contract/part_contract.hpp"
 #include "tests/contract/splitter_contract.hpp"
 #include "tests/io/lz4_samples.hpp"

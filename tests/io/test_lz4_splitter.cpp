@@ -1,7 +1,6 @@
 // The contract of splitters for lz4.
-#include "io/lz4/lz4_splitter.hpp"
-
 #include "io/lz4/lz4_decoder.hpp"
+
 #include "tests/contract/splitter_contract.hpp"
 #include "tests/io/lz4_samples.hpp"
 #include "tests/io/zstd_samples.hpp"

@@ -1,7 +1,6 @@
 // The contract of splitters for lzip: members are found by their headers, and confirmed by their trailers.
-#include "io/xz/lzip_splitter.hpp"
-
 #include "io/xz/lzip_decoder.hpp"
+
 #include "tests/contract/splitter_contract.hpp"
 #include "tests/io/packed_samples.hpp"
 #include "tests/io/zstd_samples.hpp"

@@ -1,5 +1,5 @@
 // Names of temporary files: their form, their length, and what is none.
-#include "io/temporary_name.hpp"
+#include "io/file_access.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,6 @@
 // Trees with names of every kind, loops, entries that are not files, unreadable directories, and great depth.
-#include "io/long_path.hpp"
+#include "io/file_access.hpp"
 #include "io/output_files.hpp"
-#include "io/temporary_name.hpp"
 #include "io/tree_walk.hpp"
 #include "tests/support/socket_file.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -249,7 +248,7 @@ TEST_CASE(
   tree sample;
   sample.file("!first");
   sample.file("output");
-  struct stat file{};
+  struct stat file {};
   REQUIRE(::stat(sample.path("output").c_str(), &file) == 0);
   const auto outputs = std::make_shared<output_files>();
   outputs->set_output(file);

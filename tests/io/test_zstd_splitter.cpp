@@ -1,5 +1,5 @@
 // The contract of splitters for zstd.
-#include "io/zstd/zstd_splitter.hpp"
+#include "io/zstd/zstd_decoder.hpp"
 
 #include "tests/contract/splitter_contract.hpp"
 #include "tests/io/zstd_samples.hpp"

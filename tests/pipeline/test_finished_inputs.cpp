@@ -1,7 +1,7 @@
 // Reports of finished inputs are spilled and read back unchanged, in the order of the inputs.
 #include "pipeline/counts/finished_inputs.hpp"
-#include "pipeline/counts/input_reports.hpp"
 #include "pipeline/counts/rolling_counts.hpp"
+#include "pipeline/counts/run_counts.hpp"
 #include "report/formats/pending_inputs.hpp"
 #include "tests/support/temporary_folder.hpp"
 

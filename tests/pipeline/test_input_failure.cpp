@@ -1,5 +1,5 @@
 // The kind of a failure does not depend on its text.
-#include "pipeline/counts/input_failure.hpp"
+#include "pipeline/counts/input_report.hpp"
 
 #include <doctest/doctest.h>
 

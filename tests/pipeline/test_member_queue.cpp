@@ -5,7 +5,7 @@
 #include "async/worker_pool.hpp"
 #include "io/archive/archive_reader.hpp"
 #include "io/byte_reader.hpp"
-#include "io/input_error.hpp"
+#include "io/failure.hpp"
 #include "io/source.hpp"
 #include "tests/io/zip_samples.hpp"
 

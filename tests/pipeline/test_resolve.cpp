@@ -1,7 +1,7 @@
 // How reports are written and which kernel counts: which options fit together, and the errors for those that do not.
 #include "library/resolve.hpp"
 
-#include "command/resolve_report.hpp"
+#include "command/plan.hpp"
 #include "command/typed_options.hpp"
 #include "config/scheme.hpp"
 #include "config/usage_error.hpp"

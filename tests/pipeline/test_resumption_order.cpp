@@ -3,7 +3,7 @@
 
 #include "async/event_loop.hpp"
 #include "pipeline/flow/collector.hpp"
-#include "pipeline/flow/window_divider.hpp"
+#include "pipeline/flow/text_divider.hpp"
 #include "tests/pipeline/parallel_runs.hpp"
 #include "tests/support/shuffling_executor.hpp"
 

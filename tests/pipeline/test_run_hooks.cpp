@@ -1,9 +1,9 @@
 // Reports during a run: progress by time, status by signal. A pipe feeds the run, so that the test decides when it
 // ends.
 #include "command/plan.hpp"
-#include "pipeline/counts/input_failure.hpp"
+#include "pipeline/counts/input_report.hpp"
 #include "pipeline/flow/driver.hpp"
-#include "pipeline/flow/status_signal.hpp"
+#include "pipeline/flow/signals.hpp"
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/byte_strings.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -1,5 +1,5 @@
 // The signals that stop a run, in a process that has a terminal. Each case runs in a child of its own.
-#include "pipeline/flow/stop_signals.hpp"
+#include "pipeline/flow/signals.hpp"
 
 #include "report/output/messages.hpp"
 #include "report/output/temporary_file.hpp"

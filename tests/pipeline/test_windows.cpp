@@ -1,7 +1,5 @@
 // Windows of bytes, lines and time: how they are cut, summed, verified and reported.
-#include "pipeline/counts/windows/newlines.hpp"
-#include "pipeline/counts/windows/pane_planner.hpp"
-#include "pipeline/counts/windows/pane_sum.hpp"
+#include "pipeline/counts/windows/panes.hpp"
 #include "pipeline/counts/windows/rolling_windows.hpp"
 #include "pipeline/counts/windows/window_cutter.hpp"
 #include "report/formats/window_json.hpp"

@@ -8,10 +8,9 @@
 #include "gpu/tally.hpp"
 #include "pipeline/counts/partitioning.hpp"
 #include "pipeline/counts/segment.hpp"
-#include "pipeline/counts/windows/pane_sum.hpp"
+#include "pipeline/counts/windows/panes.hpp"
 #include "pipeline/counts/windows/window_cutter.hpp"
 #include "pipeline/counts/windows/window_events.hpp"
-#include "pipeline/counts/windows/window_shape.hpp"
 
 #include <array>
 #include <chrono>

@@ -1,6 +1,6 @@
 #include "pipeline/counts/windows/window_cutter.hpp"
 
-#include "pipeline/counts/windows/newlines.hpp"
+#include "pipeline/counts/windows/panes.hpp"
 
 #include <algorithm>
 #include <limits>

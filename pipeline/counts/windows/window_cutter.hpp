@@ -7,8 +7,8 @@
 #pragma once
 
 #include "pipeline/counts/segment.hpp"
+#include "pipeline/counts/windows/panes.hpp"
 #include "pipeline/counts/windows/window_events.hpp"
-#include "pipeline/counts/windows/window_shape.hpp"
 
 #include <chrono>
 #include <cstddef>

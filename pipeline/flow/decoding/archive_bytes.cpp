@@ -2,7 +2,7 @@
 
 #include "async/task_group.hpp"
 #include "config/size.hpp"
-#include "pipeline/counts/input_failure.hpp"
+#include "pipeline/counts/input_report.hpp"
 
 #include <algorithm>
 #include <exception>

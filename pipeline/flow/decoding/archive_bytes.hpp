@@ -12,7 +12,7 @@
 #include "io/byte_reader.hpp"
 #include "io/decoder.hpp"
 #include "io/source.hpp"
-#include "pipeline/counts/input_failure.hpp"
+#include "pipeline/counts/input_report.hpp"
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/flow/decoding/ahead_blocks.hpp"
 #include "pipeline/flow/decoding/block_reader.hpp"

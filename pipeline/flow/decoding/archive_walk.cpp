@@ -5,8 +5,8 @@
 #include "io/archive/seven_zip_decoder.hpp"
 #include "io/archive/volume_name.hpp"
 #include "io/archive/zip_records.hpp"
-#include "io/input_error.hpp"
-#include "pipeline/counts/input_failure.hpp"
+#include "io/failure.hpp"
+#include "pipeline/counts/input_report.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -126,11 +126,12 @@ void archive_walk::count_compressed(const content& item, const io::format& compr
   std::unique_ptr<io::decoder> own;
   if (!item.format.empty()) own = compression.make_decoder(limits_.inner_decoder);
   io::decoder& decoder = own ? *own : context_.decoder_for(compression);
-  decoded_bytes::settings options{.begin = item.begin,
-                                  .max_text = max_decoded(),
-                                  .option_name = context_.limits().option_name,
-                                  .grant_window = [&](io::decoder& of) { return window.grant(of, limits_.inner_decoder); },
-                                  .note = [&](const io::notice& found) { note(item, found); }};
+  decoded_bytes::settings options{
+      .begin = item.begin,
+      .max_text = max_decoded(),
+      .option_name = context_.limits().option_name,
+      .grant_window = [&](io::decoder& of) { return window.grant(of, limits_.inner_decoder); },
+      .note = [&](const io::notice& found) { note(item, found); }};
   if (!own) {
     options.grant_window = [this](io::decoder& of) {
       windows_.grant_outer(of);

@@ -4,8 +4,8 @@
 
 #include "async/channel.hpp"
 #include "async/event_loop.hpp"
-#include "pipeline/counts/input_failure.hpp"
-#include "pipeline/counts/windows/pane_planner.hpp"
+#include "pipeline/counts/input_report.hpp"
+#include "pipeline/counts/windows/panes.hpp"
 #include "pipeline/flow/decoding/compressed_inputs.hpp"
 #include "pipeline/flow/decoding/frame_divider.hpp"
 #include "pipeline/flow/decoding/frame_search.hpp"

@@ -16,8 +16,7 @@
 #include "async/task_group.hpp"
 #include "io/format.hpp"
 #include "io/source.hpp"
-#include "pipeline/counts/input_failure.hpp"
-#include "pipeline/counts/input_prefix.hpp"
+#include "pipeline/counts/input_report.hpp"
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/flow/decoding/block_reader.hpp"
 #include "pipeline/flow/decoding/decode_contexts.hpp"
@@ -25,8 +24,8 @@
 #include "pipeline/flow/decoding/frame_divider.hpp"
 #include "pipeline/flow/decoding/part_queue.hpp"
 #include "pipeline/flow/statistics/feed_notes.hpp"
+#include "pipeline/flow/text_divider.hpp"
 #include "pipeline/flow/text_taps.hpp"
-#include "pipeline/flow/window_divider.hpp"
 
 #include <atomic>
 #include <cstddef>

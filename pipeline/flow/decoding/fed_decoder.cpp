@@ -1,7 +1,7 @@
 #include "pipeline/flow/decoding/fed_decoder.hpp"
 
 #include "config/size.hpp"
-#include "io/input_error.hpp"
+#include "io/failure.hpp"
 
 #include <algorithm>
 #include <string>

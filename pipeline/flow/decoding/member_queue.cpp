@@ -1,7 +1,7 @@
 #include "pipeline/flow/decoding/member_queue.hpp"
 
 #include "io/archive/member_list.hpp"
-#include "io/input_error.hpp"
+#include "io/failure.hpp"
 #include "pipeline/flow/decoding/shared_work.hpp"
 
 #include <algorithm>

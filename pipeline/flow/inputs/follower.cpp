@@ -1,8 +1,8 @@
 #include "pipeline/flow/inputs/follower.hpp"
 
-#include "config/number_text.hpp"
+#include "config/text.hpp"
 #include "io/format.hpp"
-#include "pipeline/counts/input_failure.hpp"
+#include "pipeline/counts/input_report.hpp"
 
 #include <sys/inotify.h>
 #include <unistd.h>

@@ -7,7 +7,7 @@
 #include "async/task.hpp"
 #include "io/source.hpp"
 #include "io/tree_walk.hpp"
-#include "pipeline/counts/input_failure.hpp"
+#include "pipeline/counts/input_report.hpp"
 #include "pipeline/counts/run_counts.hpp"
 #include "pipeline/flow/inputs/listed_input.hpp"
 #include "pipeline/flow/run_plan.hpp"

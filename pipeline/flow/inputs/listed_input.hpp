@@ -1,8 +1,7 @@
 // An input of the list of inputs, and lists that were made before the run.
 #pragma once
 
-#include "pipeline/counts/input_failure.hpp"
-#include "pipeline/counts/input_prefix.hpp"
+#include "pipeline/counts/input_report.hpp"
 #include "pipeline/counts/run_counts.hpp"
 
 #include <cstddef>

@@ -11,7 +11,7 @@
 #include "async/task.hpp"
 #include "async/task_group.hpp"
 #include "io/source.hpp"
-#include "pipeline/counts/input_failure.hpp"
+#include "pipeline/counts/input_report.hpp"
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/flow/decoding/decode_contexts.hpp"
 #include "pipeline/flow/statistics/stage_clock.hpp"

@@ -1,6 +1,6 @@
 #include "pipeline/flow/inputs/plain_files.hpp"
 
-#include "pipeline/counts/input_failure.hpp"
+#include "pipeline/counts/input_report.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #include "pipeline/flow/inputs/small_files.hpp"
 
 #include "io/archive/archive_format.hpp"
-#include "pipeline/counts/input_failure.hpp"
+#include "pipeline/counts/input_report.hpp"
 
 #include <algorithm>
 #include <array>

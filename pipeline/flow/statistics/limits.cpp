@@ -1,7 +1,7 @@
 #include "pipeline/flow/statistics/limits.hpp"
 
-#include "config/number_text.hpp"
 #include "config/size.hpp"
+#include "config/text.hpp"
 
 #include <algorithm>
 #include <array>

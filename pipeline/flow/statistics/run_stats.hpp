@@ -13,6 +13,23 @@
 
 namespace gpuhist::pipeline {
 
+// The progress of a run.
+
+struct run_progress {
+  std::uint64_t source_bytes = 0;  ///< read from the inputs so far, as they are stored
+  std::uint64_t text_bytes = 0;    ///< counted and merged so far
+  double seconds = 0;              ///< since the first read
+};
+
+// Memory and disk use of this process, as the system reports it.
+
+/// Peak resident bytes of this program; 0 if /proc does not report it. From VmHWM, because getrusage also counts the
+/// program that ran in this process before its exec.
+std::uint64_t peak_resident_bytes();
+
+/// Bytes that were read from disks for this process, and from network filesystems that report it.
+std::uint64_t disk_bytes_read();
+
 /// Seconds are summed over the threads (or lanes) of the stage.
 struct stage_stats {
   std::string name;         ///< "read", "decompress", "copy to device", "count"
