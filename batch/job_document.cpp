@@ -53,16 +53,16 @@ json plan_of(const config::options& typed) {
   add_if(out, "manifest", typed.manifest);
   if (!typed.include.empty()) out["include"] = typed.include;
   if (!typed.exclude.empty()) out["exclude"] = typed.exclude;
-  add_if(out, "threads", typed.threads);
-  add_if(out, "memory-limit", typed.memory_limit);
+  if (typed.run.counting.threads > 0) out["threads"] = typed.run.counting.threads;
+  if (typed.run.counting.memory_limit > 0) out["memory-limit"] = typed.run.counting.memory_limit;
   if (typed.min_age) out["min-age-ms"] = typed.min_age->count();
   out["on-error"] = typed.stops_on_error ? "stop" : "continue";
   if (typed.max_errors) {
     out["max-errors"] = typed.max_errors->amount;
     out["max-errors-unit"] = typed.max_errors->is_percentage ? "%" : "inputs";
   }
-  if (!typed.fail_if.empty()) out["fail-if"] = typed.fail_if;
-  if (!typed.alert_if.empty()) out["alert-if"] = typed.alert_if;
+  if (!typed.run.counting.fail_if.empty()) out["fail-if"] = typed.run.counting.fail_if;
+  if (!typed.run.counting.alert_if.empty()) out["alert-if"] = typed.run.counting.alert_if;
   if (!typed.watch.empty()) out["watch"] = typed.watch;
   return out;
 }

@@ -63,7 +63,7 @@ void refuse(bool is_wrong, const config::options& typed, std::string_view option
 }
 
 void check_options(const config::options& typed) {
-  const bool is_checked = !typed.fail_if.empty() || !typed.alert_if.empty();
+  const bool is_checked = !typed.run.counting.fail_if.empty() || !typed.run.counting.alert_if.empty();
   const bool is_of_inputs = typed.watch == std::vector<std::string>{"inputs"};
   refuse(typed.shard && is_checked && !is_of_inputs, typed, "--shard",
          "a shard does not know the totals of the job; give --watch inputs with --fail-if and --alert-if");
@@ -165,7 +165,7 @@ found_manifest find_manifest(const config::options& typed, const job_folder& fol
 
 // A condition is one of a whole input.
 void check_division(const config::options& typed, const job_division& division) {
-  if (typed.fail_if.empty() && typed.alert_if.empty()) return;
+  if (typed.run.counting.fail_if.empty() && typed.run.counting.alert_if.empty()) return;
   for (const manifest_entry& each : division.pieces.entries) {
     if (!each.piece) continue;
     throw config::usage_error(

@@ -131,7 +131,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::uint64_t threads_of(const config::options& typed) {
-  return resolve_threads(typed.threads.value_or(0), names_of(typed));
+  return resolve_threads(typed.run.counting.threads, names_of(typed));
 }
 
 std::uint64_t memory_of_encoder_of(const config::options& typed) {
@@ -141,14 +141,15 @@ std::uint64_t memory_of_encoder_of(const config::options& typed) {
 // Each thread filters one input at a time. Encoders get up to half of the memory limit, the run gets the rest.
 config::options with_room_for_encoders(config::options typed) {
   const std::uint64_t of_thread = memory_of_encoder_of(typed);
-  const std::uint64_t limit = typed.memory_limit ? *typed.memory_limit : default_memory_limit();
+  const std::uint64_t limit =
+      typed.run.counting.memory_limit > 0 ? typed.run.counting.memory_limit : default_memory_limit();
   if (of_thread > limit / 2) {
     throw config::usage_error(typed.where("--memory-limit") + ": compressing an output needs " +
                               config::format_size(of_thread) + ", more than half of the limit of " +
                               config::format_size(limit) + "; give a lower level in --compress, or a higher limit");
   }
-  typed.threads = static_cast<unsigned>(std::min(threads_of(typed), limit / 2 / of_thread));
-  typed.memory_limit = limit - *typed.threads * of_thread;
+  typed.run.counting.threads = static_cast<unsigned>(std::min(threads_of(typed), limit / 2 / of_thread));
+  typed.run.counting.memory_limit = limit - typed.run.counting.threads * of_thread;
   return typed;
 }
 
@@ -179,7 +180,7 @@ folder_work work_of(const config::options& typed, std::vector<planned_output> al
   return outputs_to_write(*typed.output_dir, std::move(all), found, earlier,
                           {.are_resumed = typed.resume,
                            .are_replaced = typed.force,
-                           .may_lack_text = typed.skip_damage,
+                           .may_lack_text = typed.run.skip_damage,
                            .named_by = typed.where("--output-dir"),
                            .read = read_files(typed)});
 }

@@ -68,7 +68,7 @@ std::vector<std::string> inputs_among_matches(const std::string& pattern, const 
 // A window is checked by the run that reads it, and a later run does not read it again.
 void check_watched(const config::options& typed) {
   const bool watches_windows = typed.watch.empty() || std::ranges::find(typed.watch, "windows") != typed.watch.end();
-  if (typed.fail_if.empty() || !watches_windows) return;
+  if (typed.run.counting.fail_if.empty() || !watches_windows) return;
   throw config::usage_error(typed.where("--fail-if") +
                             ": a job that is continued does not check windows of earlier runs again; give --watch "
                             "totals,inputs, and --each window --where CONDITION, which lists the windows");

@@ -182,7 +182,7 @@ struct merged_ledgers {
 // That of the options that the parts have, which this machine does not read with.
 plan plan_of_merge(const job_part& part) {
   config::options options = options_of(part.identity);
-  options.zstd_dictionary.reset();
+  options.run.dictionary.clear();
   options.engine = "host";
   plan made = plan_of_run(options);
   refuse_other_plan(part.path.string(), part.identity, made);

@@ -143,7 +143,7 @@ ending merge_results(const config::options& typed, const io::open_descriptors& o
                 "is for the parts of a job; the sum of results is written to --output");
   refuse_option(typed.partial, typed, "--partial", "is for the parts of a job; the sum has what the results contain");
   const std::vector<scheme_names> found = read_schemes(typed.inputs);
-  const auto [schemes, have_byte_counts, ignore_case] = common_schemes(found, typed.buckets);
+  const auto [schemes, have_byte_counts, ignore_case] = common_schemes(found, typed.run.counting.schemes);
   const gpu::partition counted = have_byte_counts ? gpu::partition::identity() : coarsest_partition(schemes);
   const bucket_counts by_bucket(counted, schemes);
   wanted_counts wanted(ignore_case ? letter_case::ignored : letter_case::exact);

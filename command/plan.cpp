@@ -195,7 +195,7 @@ void check_format_of_units(const config::options& typed, const report_format& fo
 
 bool writes_snapshots(const config::options& typed, const report_format& format) {
   const bool is_filter = typed.pass_through != config::pass_through_mode::nothing;
-  return typed.snapshot_every || typed.window || selects_units(typed) ||
+  return typed.run.snapshot_every || typed.window || selects_units(typed) ||
          (is_filter && format.carries_alerts);  // SIGUSR1 asks for snapshots
 }
 

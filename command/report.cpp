@@ -44,15 +44,15 @@ bool is_job(const std::string& operand) {
 
 // Without --buckets: those of the jobs among the operands, or `classes`.
 config::options with_own_schemes(config::options typed) {
-  if (!typed.buckets.empty()) return typed;
+  if (!typed.run.counting.schemes.empty()) return typed;
   std::vector<scheme_names> found;
   for (const std::string& each : typed.inputs) {
     if (is_job(each)) std::ranges::move(schemes_in(job_folder(each).totals_file().string()), std::back_inserter(found));
   }
   const shared_schemes shared = common_schemes(found, {});
-  for (const config::scheme& each : shared.schemes) typed.buckets.push_back(each.name);
-  if (typed.buckets.empty()) typed.buckets = {"classes"};
-  typed.ignore_case = typed.ignore_case || shared.ignore_case;
+  for (const config::scheme& each : shared.schemes) typed.run.counting.schemes.push_back(each.name);
+  if (typed.run.counting.schemes.empty()) typed.run.counting.schemes = {"classes"};
+  typed.run.counting.ignore_case = typed.run.counting.ignore_case || shared.ignore_case;
   return typed;
 }
 
@@ -80,8 +80,8 @@ void check_members(const config::options& typed, const std::vector<config::schem
 
 result_sum read_results(const config::options& typed, const std::vector<config::scheme>& schemes,
                         const bucket_counts* by_bucket) {
-  wanted_counts wanted(typed.ignore_case ? letter_case::ignored : letter_case::exact,
-                       typed.pairs ? schemes : std::vector<config::scheme>());
+  wanted_counts wanted(typed.run.counting.ignore_case ? letter_case::ignored : letter_case::exact,
+                       typed.run.counting.pairs ? schemes : std::vector<config::scheme>());
   wanted.by_bucket = by_bucket;
   result_sum sum(std::move(wanted), folder_for_spills());
   const std::vector<std::string> standard_input = {"-"};
@@ -129,18 +129,18 @@ ending report_results(const config::options& typed, const io::open_descriptors& 
       {.schemes = schemes, .measuring = measuring, .names = names, .has_pairs = counting.pairs, .has_malformed = true});
   const input_listing listing = resolve_listing(chosen, counting, true, format);
   if (!warning.empty()) complain("warning: " + warning);
-  const bool by_byte =
-      chosen.pairs || !measuring.asked.empty() || watched.needs_byte_counts() || listing.needs_byte_counts();
+  const bool by_byte = chosen.run.counting.pairs || !measuring.asked.empty() || watched.needs_byte_counts() ||
+                       listing.needs_byte_counts();
   const std::unique_ptr<bucket_counts> by_bucket = by_byte ? nullptr : counts_by_bucket(chosen, schemes);
-  if (by_bucket || chosen.pairs) check_members(chosen, schemes);
+  if (by_bucket || chosen.run.counting.pairs) check_members(chosen, schemes);
   result_sum sum = read_results(chosen, schemes, by_bucket.get());
   if (sum.results() == 0) return {.exit_status = ending::input_failed};  // the old output stays
   report shown = sum.take();
-  if (!chosen.pairs) {
+  if (!chosen.run.counting.pairs) {
     for (const config::scheme& each : schemes) shown.schemes.push_back(view_through(each, shown.partition));
   }
   shown.measuring = measuring;
-  shown.ignore_case = chosen.ignore_case;
+  shown.ignore_case = chosen.run.counting.ignore_case;
   destination output(chosen.output, manner, open_descriptors);
   const kept_stop_signal stop_signal;  // after the destination: opening a FIFO waits for its reader
   const std::string run = format.names_run ? make_run_id() : "";

@@ -102,10 +102,10 @@ config::options options_of_resumed_run(const config::options& typed) {
   refuse_if(typed.append, typed, "--append");
   refuse_if(typed.each.has_value() || !typed.presets.empty(), typed, typed.each ? "--each" : "--preset");
   refuse_if(typed.window.has_value(), typed, "--window");
-  refuse_if(typed.pairs, typed, "--pairs");
-  refuse_if(typed.follow, typed, "--follow");
+  refuse_if(typed.run.counting.pairs, typed, "--pairs");
+  refuse_if(typed.run.follow, typed, "--follow");
   refuse_if(typed.pass_through != config::pass_through_mode::nothing, typed, "--pass-through");
-  refuse_if(typed.snapshot_every.has_value(), typed, "--snapshot-every");
+  refuse_if(typed.run.snapshot_every.has_value(), typed, "--snapshot-every");
   if (typed.format.value_or("jsonl") != "jsonl") {
     throw config::usage_error("--resume: the format is jsonl; leave " + typed.where("--format") + " out");
   }

@@ -59,18 +59,6 @@ void refuse_without(bool is_given, const config::options& typed, std::string_vie
   if (is_given) throw config::usage_error(typed.where(option) + ": requires " + std::string(needs));
 }
 
-device_decoding device_decoding_of(const config::options& typed) {
-  switch (typed.device_decode) {
-    case config::device_decode_mode::on:
-      return device_decoding::on;
-    case config::device_decode_mode::off:
-      return device_decoding::off;
-    case config::device_decode_mode::automatic:
-      break;
-  }
-  return device_decoding::automatic;
-}
-
 engine engine_of(const config::options& typed) {
   try {
     const std::string_view name = gpu::canonical_engine(typed.engine);
@@ -113,7 +101,8 @@ watch_options watch_of(const config::options& typed) {
   constexpr std::string_view inputs = "inputs";
   constexpr std::string_view windows = "windows";
   if (typed.watch.empty()) return {};
-  refuse_without(typed.fail_if.empty() && typed.alert_if.empty(), typed, "--watch", "--fail-if or --alert-if");
+  refuse_without(typed.run.counting.fail_if.empty() && typed.run.counting.alert_if.empty(), typed, "--watch",
+                 "--fail-if or --alert-if");
   const auto is_named = [&](std::string_view name) {
     return std::ranges::find(typed.watch, name) != typed.watch.end();
   };
@@ -235,8 +224,9 @@ std::optional<unit_options> units_of(const config::options& typed) {
 
 void take_baseline(const config::options& typed, counting_request& into) {
   if (!typed.baseline) return;
-  const bool compares = !typed.measures.empty() || !typed.fail_if.empty() || !typed.alert_if.empty() ||
-                        !typed.columns.empty() || typed.sort || typed.each || typed.what == config::command::filter;
+  const bool compares = !typed.run.counting.measures.empty() || !typed.run.counting.fail_if.empty() ||
+                        !typed.run.counting.alert_if.empty() || !typed.columns.empty() || typed.sort || typed.each ||
+                        typed.what == config::command::filter;
   refuse_without(!compares, typed, "--baseline", "--measures, --fail-if, --alert-if, --columns, --sort or --each");
   const std::string option = typed.where("--baseline");
   if (const auto* previous = std::get_if<config::previous_windows>(&*typed.baseline)) {
@@ -284,54 +274,26 @@ option_names names_of(const config::options& typed) {
 }
 
 counting_request counting_request_of(const config::options& typed) {
-  counting_request made;
+  counting_request made{.counting = typed.run.counting};
   counting_options& counting = made.counting;
-  counting.schemes = typed.buckets;
   add_schemes_of_presets(typed, counting);
-  counting.ignore_case = typed.ignore_case;
-  counting.byte_counts = typed.byte_counts;
-  counting.pairs = typed.pairs;
-  counting.measures = typed.measures;
   take_baseline(typed, made);
   counting.windows = windows_of(typed);
-  counting.fail_if = typed.fail_if;
-  counting.alert_if = typed.alert_if;
   counting.watch = watch_of(typed);
-  counting.fail_fast = typed.fail_fast;
   counting.counting_engine = engine_of(typed);
-  counting.devices = typed.devices;
-  counting.all_devices = typed.all_devices;
-  counting.streams = typed.streams.value_or(0);
-  counting.device_decode = device_decoding_of(typed);
-  counting.device_memory = typed.device_memory.value_or(0);
-  counting.kernel = typed.kernel.value_or("");
-  counting.threads = typed.threads.value_or(0);
-  counting.memory_limit = typed.memory_limit ? *typed.memory_limit : default_memory_limit();
+  if (counting.memory_limit == 0) counting.memory_limit = default_memory_limit();
   return made;
 }
 
 run_request request_of(const config::options& typed) {
-  run_request made;
+  run_request made{.run = typed.run};
   file_options& run = made.run;
   take_inputs(typed, run);
   counting_request counts = counting_request_of(typed);
   run.counting = std::move(counts.counting);
   made.warning = std::move(counts.warning);
-  run.label = typed.label;
-  run.format = typed.input_format;
-  run.dictionary = typed.zstd_dictionary.value_or("");
-  run.max_output = typed.max_output.value_or(0);
-  run.skip_damage = typed.skip_damage;
-  run.strict_names = typed.strict_names;
-  run.fail_on_unknown = typed.fail_on_unknown;
-  run.count_unverified = typed.count_unverified;
-  run.follow = typed.follow;
   run.pass_through = pass_through_of(typed);
-  run.snapshot_every = typed.snapshot_every;
   run.counting.units = units_of(typed);
-  run.utf8 = typed.utf8;
-  run.chunk_size = static_cast<std::uint32_t>(typed.chunk_size.value_or(0));
-  run.slots = typed.slots.value_or(0);
   return made;
 }
 

@@ -38,9 +38,19 @@ constexpr std::string_view general = "General";
 
 using value = const std::string&;
 
-template <bool options::* Flag>
+template <bool options::*Flag>
 void turn(options& into, value v) {
   into.*Flag = v == "true";
+}
+
+template <bool file_options::*Flag>
+void turn(options& into, value v) {
+  into.run.*Flag = v == "true";
+}
+
+template <bool counting_options::*Flag>
+void turn(options& into, value v) {
+  into.run.counting.*Flag = v == "true";
 }
 
 // group, names, value, kind, choices, commands, rare, help, detail, example, effect
@@ -101,7 +111,7 @@ constexpr std::array rows = {
         "count the members of such archives, compressed or not. Default: auto.",
         "gpuhist --input-format raw backup.zst",
         [](options& o, value v) {
-          o.input_format =
+          o.run.format =
               parse_text(v, "give auto, raw, zstd, gzip, xz, lzma, lzip, bzip2, lz4, compress, tar, zip, 7z or cpio");
         }},
     option_row{
@@ -111,14 +121,14 @@ constexpr std::array rows = {
         "frame of this .warc.zst file. Frames name their dictionary by a number; a frame that needs another one is "
         "an error of its input. A .warc.zst file with its own dictionary needs no option. Default: none.",
         "gpuhist --zstd-dictionary logs.dict small/*.zst",
-        [](options& o, value v) { o.zstd_dictionary = parse_text(v, "give the path of a dictionary"); }},
+        [](options& o, value v) { o.run.dictionary = parse_text(v, "give the path of a dictionary"); }},
     option_row{
         inputs, "--max-output", "SIZE", value_kind::size, "", text_runs | batch_runs, rare,
         "stop at archives that decompress to more",
         "Stops reading a compressed input that decompresses to more than SIZE, and reports it as an error. Frames "
         "that end before SIZE are counted. Frames of a pipe, and those whose text is passed through or measured in "
         "units, are then decoded one after the other. Default: no limit.",
-        "gpuhist --max-output 100GiB upload.zst", [](options& o, value v) { o.max_output = parse_amount(v); }},
+        "gpuhist --max-output 100GiB upload.zst", [](options& o, value v) { o.run.max_output = parse_amount(v); }},
     option_row{
         inputs, "--skip-damage", "", value_kind::flag, "", text_runs | batch_runs, rare,
         "continue after damage in a compressed input",
@@ -127,13 +137,13 @@ constexpr std::array rows = {
         "parts, with their offsets in the compressed input and in the text. The input stays incomplete, and the "
         "exit status is 1. 'gpuhist filter' drops the units with text of a damaged part, holds the text of each frame "
         "or member until it is verified, and publishes the output.",
-        "gpuhist --skip-damage --format json broken.zst", turn<&options::skip_damage>},
+        "gpuhist --skip-damage --format json broken.zst", turn<&file_options::skip_damage>},
     option_row{
         inputs, "--strict-names", "", value_kind::flag, "", text_runs | batch_runs, rare,
         "refuse inputs whose content differs from the name",
         "Refuses an input, or a member of an archive, whose content is not what the suffix of its name promises, such "
         "as text named .gz. Without this option the content decides, and a notice names the difference.",
-        "gpuhist --strict-names -r incoming/", turn<&options::strict_names>},
+        "gpuhist --strict-names -r incoming/", turn<&file_options::strict_names>},
     option_row{
         inputs, "--fail-on-unknown", "", value_kind::flag, "", text_runs | batch_runs, rare,
         "refuse compressed data that is not read",
@@ -142,7 +152,7 @@ constexpr std::array rows = {
         "split "
         "archives). Without this option its bytes are counted as they are, and a notice names the format and a command "
         "that decodes it. brotli and the snappy of Hadoop are recognised by their suffixes only, .br and .snappy.",
-        "gpuhist --fail-on-unknown -r logs/", turn<&options::fail_on_unknown>},
+        "gpuhist --fail-on-unknown -r logs/", turn<&file_options::fail_on_unknown>},
     option_row{
         inputs, "--follow", "", value_kind::flag, "", counting_runs, rare,
         "count what is appended to files, until a signal",
@@ -153,7 +163,7 @@ constexpr std::array rows = {
         "so far at every snapshot, or once a second. Only plain text can be followed. Bytes that are written "
         "between the last read of a file and its truncation (copytruncate of logrotate) are missed; a truncation "
         "is reported.",
-        "gpuhist --follow --snapshot-every 10s /var/log/syslog", turn<&options::follow>},
+        "gpuhist --follow --snapshot-every 10s /var/log/syslog", turn<&file_options::follow>},
     option_row{inputs, "--pass-through", "[=WHAT]", value_kind::choice, "raw text", counting_runs, common,
                "copy the input to standard output (raw, text)",
                "Writes the input to standard output, at once and in order, and counts it. 'raw', or the option alone, "
@@ -167,7 +177,7 @@ constexpr std::array rows = {
     option_row{inputs, "--label", "NAME", value_kind::text, "", text_runs, rare, "name of standard input in the result",
                "Sets the name of standard input in the result. Default: (standard input).",
                "cat *.log | gpuhist --label 'all logs' --format json",
-               [](options& o, value v) { o.label = parse_text(v, "give a name for standard input"); }},
+               [](options& o, value v) { o.run.label = parse_text(v, "give a name for standard input"); }},
 
     option_row{counting, "-b,--buckets", "SCHEMES", value_kind::list, "letters alphabet bytes classes utf8",
                with_buckets | filtering_runs | batch_runs | merging_runs, common,
@@ -182,12 +192,12 @@ constexpr std::array rows = {
                "gpuhist -b letters,bytes -b 'vowels=aeiou;digits=0-9' access.log", add_buckets},
     option_row{counting, "--ignore-case", "", value_kind::flag, "", with_buckets | filtering_runs | batch_runs, rare,
                "count A-Z as a-z", "Counts A-Z as a-z in all buckets. The byte counts of --byte-counts do not change.",
-               "gpuhist --ignore-case --buckets alphabet book.txt", turn<&options::ignore_case>},
+               "gpuhist --ignore-case --buckets alphabet book.txt", turn<&counting_options::ignore_case>},
     option_row{counting, "--byte-counts", "", value_kind::flag, "", counting_runs | batch_runs, common,
                "keep all 256 counts, for 'gpuhist report' (json)",
                "Adds the counts of all 256 byte values to the result, so that 'gpuhist report' can show it by any "
                "scheme later. Useful with --format json or jsonl.",
-               "gpuhist --byte-counts --format json --output counts.json *.log", turn<&options::byte_counts>},
+               "gpuhist --byte-counts --format json --output counts.json *.log", turn<&counting_options::byte_counts>},
     option_row{
         counting, "--pairs", "", value_kind::flag, "", with_buckets | batch_runs, rare,
         "count how often each bucket follows each bucket",
@@ -197,7 +207,7 @@ constexpr std::array rows = {
         "result has the matrix of counts, the conditional entropy, and the pairs that are much more frequent "
         "than in independent bytes. 'gpuhist report' shows the pairs that results contain: those of the same "
         "schemes.",
-        "gpuhist --pairs --buckets letters access.log", turn<&options::pairs>},
+        "gpuhist --pairs --buckets letters access.log", turn<&counting_options::pairs>},
     option_row{
         counting, "--utf8", "", value_kind::flag, "", counting_runs | batch_runs, rare,
         "validate UTF-8: malformed sequences, scripts",
@@ -207,13 +217,13 @@ constexpr std::array rows = {
         "--alert-if, --columns, --sort, --each input) may contain 'malformed'; for lines, records and parts of "
         "--each they may also without --utf8. Frames of one input are decoded at the same time, by the cores. Cannot "
         "be combined with --follow.",
-        "gpuhist --utf8 --fail-if 'malformed > 0' *.txt", turn<&options::utf8>},
+        "gpuhist --utf8 --fail-if 'malformed > 0' *.txt", turn<&file_options::utf8>},
     option_row{counting, "--count-unverified", "", value_kind::flag, "", counting_runs | batch_runs, rare,
                "add unverified bytes of damaged inputs to totals",
                "Adds to the totals the bytes that were decoded from a damaged input before the error. Without it, the "
                "totals hold only verified bytes, and the other bytes are reported separately as unverified. A result "
                "that includes unverified bytes says so.",
-               "gpuhist --count-unverified damaged.log.zst", turn<&options::count_unverified>},
+               "gpuhist --count-unverified damaged.log.zst", turn<&file_options::count_unverified>},
 
     option_row{
         measuring, "--measures", "NAMES", value_kind::list,
@@ -228,7 +238,7 @@ constexpr std::array rows = {
         "measure states the size of its sample; if the sample is too small, a reason replaces the value. A line for "
         "each: gpuhist --help measures. Default: none.",
         "gpuhist --measures entropy,chi2_p,mean --format json random.bin",
-        [](options& o, value v) { add_names(o.measures, v); }},
+        [](options& o, value v) { add_names(o.run.counting.measures, v); }},
     option_row{measuring, "--baseline", "RESULT", value_kind::file, "", with_buckets | filtering_runs | batch_runs,
                rare, "an earlier result that measures compare with",
                "Compares with an earlier result, written as json or jsonl with --byte-counts. --measures, --fail-if, "
@@ -246,7 +256,8 @@ constexpr std::array rows = {
         "neither a comparison nor its negation holds. May be repeated. Names and examples: gpuhist --help "
         "conditions. Default: none.",
         "gpuhist --fail-if 'digit > 0.2 || entropy > 7 && bytes > 4K' *.log",
-        [](options& o, value v) { o.fail_if.push_back(parse_text(v, "give a condition such as 'entropy > 7'")); }},
+        [](options& o,
+           value v) { o.run.counting.fail_if.push_back(parse_text(v, "give a condition such as 'entropy > 7'")); }},
     option_row{
         measuring, "--alert-if", "CONDITION", value_kind::list, "", with_buckets | batch_runs, rare,
         "print a message if this holds",
@@ -254,7 +265,8 @@ constexpr std::array rows = {
         "exit status. With --format jsonl, each message is also a line of kind alert. May be repeated. Default: "
         "none.",
         "gpuhist --alert-if 'entropy > 7.5' --format jsonl access.log",
-        [](options& o, value v) { o.alert_if.push_back(parse_text(v, "give a condition such as 'entropy > 7'")); }},
+        [](options& o,
+           value v) { o.run.counting.alert_if.push_back(parse_text(v, "give a condition such as 'entropy > 7'")); }},
     option_row{measuring, "--watch", "WHAT", value_kind::list, "totals inputs windows", with_buckets | batch_runs, rare,
                "what conditions are checked for",
                "Selects what the conditions of --fail-if and --alert-if are checked for: totals, inputs and windows, "
@@ -321,7 +333,7 @@ constexpr std::array rows = {
                "Ends the run as soon as a condition of --fail-if holds for a finished input (in the order of the "
                "inputs), for a window, or with --follow for the bytes counted so far. The bytes counted by then are "
                "reported, as incomplete. The exit status is 3.",
-               "gpuhist --fail-fast --fail-if 'ascii_share < 1' *.txt", turn<&options::fail_fast>},
+               "gpuhist --fail-fast --fail-if 'ascii_share < 1' *.txt", turn<&counting_options::fail_fast>},
 
     option_row{output, "--format", "FORMAT", value_kind::choice, "table json jsonl csv prometheus",
                reporting | batch_runs | merging_runs, common, "table (for people), json, jsonl, csv, prometheus",
@@ -399,7 +411,7 @@ constexpr std::array rows = {
         "Writes a snapshot of the counts so far at intervals: of time (500ms, 1s, 5m, 1h) or of text (64MiB, at "
         "most that often). A snapshot is exact for a prefix of each input, and states its length. Default: none.",
         "producer | gpuhist --snapshot-every 1s --format jsonl",
-        [](options& o, value v) { o.snapshot_every = parse_interval(v); }},
+        [](options& o, value v) { o.run.snapshot_every = parse_interval(v); }},
     option_row{
         output, "--window", "EXTENT", value_kind::interval, "", counting_runs | batch_runs, rare,
         "a line per window: 64MiB of text, 10s, 100000lines",
@@ -466,7 +478,7 @@ constexpr std::array rows = {
         "Sets the number of CUDA streams per device, 1 to 64. Each has its own buffers. With two or more, copies "
         "overlap with kernels. Default: chosen by the engine.",
         "gpuhist --engine cuda --streams 4 access.log",
-        [](options& o, value v) { o.streams = parse_number(v, {.min = 1, .max = 64}); }},
+        [](options& o, value v) { o.run.counting.streams = parse_number(v, {.min = 1, .max = 64}); }},
     option_row{
         engines, "--device-decode", "MODE", value_kind::choice, "auto on off", counting_runs | batch_runs, rare,
         "auto, on or off: decode zstd on CUDA devices",
@@ -477,47 +489,50 @@ constexpr std::array rows = {
         "host decodes; also with --window if windows or steps are of time or shorter than 16KiB or 128 lines. All "
         "give the same results. Default: auto.",
         "gpuhist --engine cuda --device-decode off *.zst",
-        [](options& o, value v) { o.device_decode = parse_device_decode_mode(v); }},
+        [](options& o, value v) { o.run.counting.device_decode = parse_device_decoding(v); }},
     option_row{
         engines, "--device-memory", "SIZE", value_kind::size, "", counting_runs | batch_runs, rare,
         "memory of each device for decoding zstd",
         "Limits the memory of each device for decoding zstd, from 64MiB. With less memory fewer frames are decoded "
         "at once. Default: half of the memory of the device, at most 70GiB.",
         "gpuhist --engine cuda --device-memory 4GiB *.zst",
-        [](options& o, value v) { o.device_memory = parse_device_memory(v); }},
-    option_row{engines, "--kernel", "NAME", value_kind::text, "", counting_runs | batch_runs, rare,
-               "force a counting kernel ('gpuhist devices')",
-               "Selects the counting kernel by name; 'gpuhist devices' lists the kernels of the host and of CUDA. With "
-               "--engine auto it is a kernel of the host. A kernel that the engine does not have, or that cannot count "
-               "as many classes as the schemes need, is an error. All give the same counts; --stats reports which one "
-               "ran. Default: the best one.",
-               "gpuhist --engine host --kernel scalar --stats access.log",
-               [](options& o, value v) { o.kernel = parse_text(v, "give a name that 'gpuhist devices' lists"); }},
+        [](options& o, value v) { o.run.counting.device_memory = parse_device_memory(v); }},
+    option_row{
+        engines, "--kernel", "NAME", value_kind::text, "", counting_runs | batch_runs, rare,
+        "force a counting kernel ('gpuhist devices')",
+        "Selects the counting kernel by name; 'gpuhist devices' lists the kernels of the host and of CUDA. With "
+        "--engine auto it is a kernel of the host. A kernel that the engine does not have, or that cannot count "
+        "as many classes as the schemes need, is an error. All give the same counts; --stats reports which one "
+        "ran. Default: the best one.",
+        "gpuhist --engine host --kernel scalar --stats access.log",
+        [](options& o, value v) { o.run.counting.kernel = parse_text(v, "give a name that 'gpuhist devices' lists"); }},
 
     option_row{tuning, "-T,--threads", "N", value_kind::number, "", reading_runs | batch_runs, common,
                "threads on the host (default: the cores)",
                "Sets the number of threads that read, decompress and, with the host engine, count: 1 to 1024. Default: "
                "the number of cores, at most 64.",
                "gpuhist --threads 4 *.log.zst",
-               [](options& o, value v) { o.threads = parse_number(v, {.min = 1, .max = 1024}); }},
-    option_row{
-        tuning, "--chunk-size", "SIZE", value_kind::size, "", text_runs | batch_runs, rare, "bytes counted at a time",
-        "Sets how many bytes are counted at a time: 1 byte to 1GiB. Default: 8MiB for CUDA, 256KiB for the host "
-        "(2MiB from 8 threads on), so that a chunk fits the cache of a core.",
-        "gpuhist --chunk-size 16MiB access.log", [](options& o, value v) { o.chunk_size = parse_chunk_size(v); }},
+               [](options& o, value v) { o.run.counting.threads = parse_number(v, {.min = 1, .max = 1024}); }},
+    option_row{tuning, "--chunk-size", "SIZE", value_kind::size, "", text_runs | batch_runs, rare,
+               "bytes counted at a time",
+               "Sets how many bytes are counted at a time: 1 byte to 1GiB. Default: 8MiB for CUDA, 256KiB for the host "
+               "(2MiB from 8 threads on), so that a chunk fits the cache of a core.",
+               "gpuhist --chunk-size 16MiB access.log",
+               [](options& o, value v) { o.run.chunk_size = static_cast<std::uint32_t>(parse_chunk_size(v)); }},
     option_row{tuning, "--slots", "N", value_kind::number, "", counting_runs | batch_runs, rare,
                "chunks in flight at most, from 2",
                "Sets how many chunks are in flight at most: 2 to 65536. Each takes a buffer of --chunk-size. Default: "
                "derived from threads and streams, within --memory-limit.",
                "gpuhist --slots 32 access.log",
-               [](options& o, value v) { o.slots = parse_number(v, {.min = 2, .max = 65536}); }},
+               [](options& o, value v) { o.run.slots = parse_number(v, {.min = 2, .max = 65536}); }},
     option_row{
         tuning, "--memory-limit", "SIZE", value_kind::size, "", reading_runs | batch_runs, common,
         "of the whole process (default: 1GiB, or less)",
         "Limits the memory of the whole process, whatever the size of the inputs. none: no limit, for archives "
         "with large windows (zstd --long=31). Default: 1GiB, or three quarters of the limit of the control group "
         "(cgroup) if that is less; --no-memory-limit restores it, and lifts no limit.",
-        "gpuhist --memory-limit 256MiB *.log.zst", [](options& o, value v) { o.memory_limit = parse_memory_limit(v); }},
+        "gpuhist --memory-limit 256MiB *.log.zst",
+        [](options& o, value v) { o.run.counting.memory_limit = parse_memory_limit(v); }},
 
     option_row{filtering, "--keep-if", "CONDITION", value_kind::text, "", filtering_runs, rare,
                "write the units for which it holds",

@@ -86,14 +86,14 @@ std::uint64_t parse_amount(const std::string& typed) {
 
 void add_buckets(options& into, const std::string& typed) {
   if (typed.find('=') != std::string::npos) {
-    into.buckets.push_back(typed);
+    into.run.counting.schemes.push_back(typed);
     return;
   }
   for (std::string& name : split_at_commas(typed)) {
     if (name.empty()) {
       throw usage_error("a name is missing in " + quote(typed) + "; give names separated by commas, as letters,bytes");
     }
-    into.buckets.push_back(std::move(name));
+    into.run.counting.schemes.push_back(std::move(name));
   }
 }
 
@@ -155,9 +155,9 @@ baseline_source parse_baseline(const std::string& typed) {
 }
 
 void set_devices(options& into, const std::string& typed) {
-  into.devices.clear();
-  into.all_devices = typed == "all";
-  if (into.all_devices) return;
+  into.run.counting.devices.clear();
+  into.run.counting.all_devices = typed == "all";
+  if (into.run.counting.all_devices) return;
   for (const std::string& each : split_at_commas(typed)) {
     unsigned number = 0;
     try {
@@ -166,11 +166,12 @@ void set_devices(options& into, const std::string& typed) {
       throw usage_error(quote(each) +
                         " is not the number of a device; give all, or numbers separated by commas, as 0,1");
     }
-    if (std::find(into.devices.begin(), into.devices.end(), number) != into.devices.end()) {
+    if (std::find(into.run.counting.devices.begin(), into.run.counting.devices.end(), number) !=
+        into.run.counting.devices.end()) {
       throw usage_error("device " + std::to_string(number) + " occurs twice in " + quote(typed) +
                         "; give each number once");
     }
-    into.devices.push_back(number);
+    into.run.counting.devices.push_back(number);
   }
 }
 
@@ -258,10 +259,10 @@ output_compression parse_compression(const std::string& typed) {
   throw usage_error("there is no " + quote(typed) + "; give none, same, gzip, zstd or zstd:LEVEL");
 }
 
-device_decode_mode parse_device_decode_mode(const std::string& typed) {
-  if (typed == "auto") return device_decode_mode::automatic;
-  if (typed == "on") return device_decode_mode::on;
-  if (typed == "off") return device_decode_mode::off;
+device_decoding parse_device_decoding(const std::string& typed) {
+  if (typed == "auto") return device_decoding::automatic;
+  if (typed == "on") return device_decoding::on;
+  if (typed == "off") return device_decoding::off;
   throw usage_error("there is no " + quote(typed) + "; give auto, on or off");
 }
 

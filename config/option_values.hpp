@@ -69,7 +69,7 @@ output_compression parse_compression(const std::string& typed);
 pass_through_mode parse_pass_through_mode(const std::string& typed);
 
 /// "auto", "on" or "off".
-device_decode_mode parse_device_decode_mode(const std::string& typed);
+device_decoding parse_device_decoding(const std::string& typed);
 
 /// At least 64 MiB.
 std::uint64_t parse_device_memory(const std::string& typed);

@@ -1,6 +1,8 @@
 // The options as given: plain values. Names and conditions are still text; the plan resolves them.
 #pragma once
 
+#include "gpuhist/files.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -60,13 +62,6 @@ enum class pass_through_mode : std::uint8_t {
   text,  ///< the decompressed text, which is counted
 };
 
-/// Whether devices decode zstd frames.
-enum class device_decode_mode : std::uint8_t {
-  automatic,  ///< where it pays
-  on,         ///< all frames that a device can decode
-  off,
-};
-
 /// --compress: how the outputs of a filter are compressed.
 struct output_compression {
   enum class kind : std::uint8_t {
@@ -107,47 +102,37 @@ struct shard_choice {
 
 struct options {
   command what = command::count;
+
+  /// What a run has in common with that of a program. A value of zero, an empty name or an empty list is one that was
+  /// not given. The command fills its inputs, list, trees, engine, windows, units, baseline and watch from the members
+  /// below (command/typed_options), because they depend on several options.
+  file_options run{};
+
   bool recursive = false;                 ///< count the files below directories among the inputs
   bool follow_symlinks = false;           ///< below these directories
   bool null = false;                      ///< names in the list of files end in NUL
-  bool fail_fast = false;                 ///< the first condition of --fail-if that holds ends the run
   std::vector<std::string> inputs;        ///< paths; "-" is standard input; empty: standard input
   std::optional<std::string> files_from;  ///< a list of more inputs: a path; "-" is standard input
   std::vector<std::string> include;       ///< patterns (io/path_pattern) of files in trees; empty: all
   std::vector<std::string> exclude;       ///< patterns of files and directories in trees
-  std::vector<std::string> buckets;  ///< names of schemes and definitions of custom ones, in order; default {"classes"}
   std::string engine = "auto";
-  std::vector<unsigned> devices;      ///< CUDA devices by number; empty: the engine's choice, or all of them
-  std::optional<std::string> kernel;  ///< by name; nothing: the best kernel
-  std::string input_format = "auto";
-  std::optional<std::string> zstd_dictionary;  ///< a path
-  std::optional<std::uint64_t> max_output;     ///< bytes of text of a compressed input, at least 1
-  std::optional<output_compression> compress;  ///< filter: of the outputs in output_dir; nothing: none
-  std::optional<unsigned> threads;             ///< 1 to 1024
-  std::optional<unsigned> streams;             ///< 1 to 64
-  std::optional<shard_choice> shard;           ///< batch: the part of the inputs that is counted; nothing: all
-  device_decode_mode device_decode = device_decode_mode::automatic;
-  std::optional<std::uint64_t> device_memory;          ///< bytes for decoding on each device, at least 64 MiB
-  std::optional<std::uint64_t> chunk_size;             ///< bytes, 1 to 1 GiB
-  std::optional<unsigned> slots;                       ///< 2 to 65536
-  std::optional<std::uint64_t> memory_limit;           ///< bytes, or no_memory_limit; nothing: see --help memory-limit
+  std::optional<output_compression> compress;          ///< filter: of the outputs in output_dir; nothing: none
+  std::optional<shard_choice> shard;                   ///< batch: the part of the inputs that is counted; nothing: all
   std::uint64_t frame_size = std::uint64_t{8} << 20U;  ///< repack: bytes of text a frame, 1 to 1 GiB
-  std::string label = "(standard input)";              ///< name of standard input in the result
   std::optional<std::string> format;                   ///< table, json, jsonl, csv, prometheus; nothing: the default
   std::optional<std::string> output;                   ///< --output: a path or "fd:N"; nothing: standard output
-  std::optional<snapshot_interval> snapshot_every;
-  std::optional<window_extent> window;            ///< length of a window; nothing: no windows
-  std::optional<window_extent> step;              ///< from one window to the next; nothing: as long as a window
-  std::optional<unit_extent> each;                ///< units that are measured; nothing: none
-  std::optional<std::string> condition_of_units;  ///< --where, a condition: units for which it holds are reported
-  std::optional<std::string> keep_if;             ///< filter: a condition
-  std::optional<std::string> drop_if;             ///< filter: a condition
-  std::optional<std::string> result;              ///< filter: the file with the result, a path
-  std::optional<std::string> output_dir;          ///< filter: the folder with one output for each input
-  std::optional<std::string> resumed_file;        ///< --resume FILE: a jsonl result, whose complete inputs are skipped
-  std::optional<std::string> config;              ///< the configuration file that was read, a path
-  std::string job;                                ///< batch: the job file; empty: the job is given by options
-  std::optional<std::string> manifest;  ///< batch: a list of inputs with their sizes, a path; nothing: it is made
+  std::optional<window_extent> window;                 ///< length of a window; nothing: no windows
+  std::optional<window_extent> step;                   ///< from one window to the next; nothing: as long as a window
+  std::optional<unit_extent> each;                     ///< units that are measured; nothing: none
+  std::optional<std::string> condition_of_units;       ///< --where, a condition: units for which it holds are reported
+  std::optional<std::string> keep_if;                  ///< filter: a condition
+  std::optional<std::string> drop_if;                  ///< filter: a condition
+  std::optional<std::string> result;                   ///< filter: the file with the result, a path
+  std::optional<std::string> output_dir;               ///< filter: the folder with one output for each input
+  std::optional<std::string> resumed_file;  ///< --resume FILE: a jsonl result, whose complete inputs are skipped
+  std::optional<std::string> config;        ///< the configuration file that was read, a path
+  std::string job;                          ///< batch: the job file; empty: the job is given by options
+  std::optional<std::string> manifest;      ///< batch: a list of inputs with their sizes, a path; nothing: it is made
   std::optional<std::chrono::milliseconds> min_age;    ///< batch: files that changed later are left out
   std::uint64_t split_size = std::uint64_t{1} << 30U;  ///< batch plan: larger files can be divided between shards
   std::chrono::milliseconds checkpoint_every{2000};    ///< batch: how often the progress inside files is recorded
@@ -173,21 +158,8 @@ struct options {
   std::vector<std::string> columns;  ///< of the table of the inputs: names of columns, formulas (config/expression)
   std::optional<std::string> sort;   ///< a formula: the order of the table of the inputs
   std::optional<unsigned> top;       ///< maximum number of inputs in the table, at least 1
-  bool ignore_case = false;
-  bool all_devices = false;
-  bool skip_damage = false;
-  bool strict_names = false;
-  bool fail_on_unknown = false;
-  bool follow = false;  ///< count what is appended to the inputs, until a signal
-  bool byte_counts = false;
-  bool count_unverified = false;
-  bool pairs = false;                 ///< count which bucket follows which
-  bool utf8 = false;                  ///< validate the text as UTF-8
-  std::vector<std::string> measures;  ///< names, or "all"
   std::optional<baseline_source> baseline;
-  std::vector<std::string> fail_if;   ///< conditions (config/expression) that make the exit status 3
-  std::vector<std::string> alert_if;  ///< conditions that are only reported
-  std::vector<std::string> watch;     ///< what conditions are checked for: totals, inputs, windows; empty: all
+  std::vector<std::string> watch;  ///< what conditions are checked for: totals, inputs, windows; empty: all
   bool stats = false;
   std::optional<bool> progress;  ///< nothing: if standard error is a terminal
   bool verbose = false;          ///< devices: details of kernels

@@ -51,6 +51,7 @@ options resolve(command selected, std::span<const settings> levels) {
   }
   options result;
   result.what = selected;
+  result.run.counting.schemes.clear();
   for (const option_row& row : option_table()) {
     const settings* const level = row.taken_by(selected) ? highest_with(row, levels) : nullptr;
     if (level == nullptr) continue;
@@ -60,7 +61,8 @@ options resolve(command selected, std::span<const settings> levels) {
       if (!each->origin.empty()) result.origins.emplace(row.long_name(), each->origin);
     }
   }
-  if (result.buckets.empty() && selected != command::merge && selected != command::report) result.buckets = {"classes"};
+  std::vector<std::string>& schemes = result.run.counting.schemes;
+  if (schemes.empty() && selected != command::merge && selected != command::report) schemes = {"classes"};
   return result;
 }
 

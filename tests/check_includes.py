@@ -15,7 +15,7 @@ BELOW = {"async", "config", "io", "gpu"}
 PIPELINE = {"pipeline/counts", "pipeline/flow"}
 ALLOWED = {
     "async": set(),
-    "config": set(),
+    "config": {"include"},
     "io": {"async"},
     "gpu": {"include"},
     "samples": {"gpu", "include"},

@@ -83,11 +83,11 @@ std::string options_of_output(const config::options& typed, const plan& planned)
   json made{{keeps ? "keep-if" : "drop-if", units.where->text()}, {"each", units.each}};
   if (units.field) made["jsonl-field"] = {{"name", units.field->name}, {"max-bytes", units.field->max_bytes}};
   if (!units.shape.bytes) made["delimiter"] = std::to_integer<int>(units.shape.delimiter);
-  made["buckets"] = typed.buckets;
+  made["buckets"] = typed.run.counting.schemes;
   if (!typed.presets.empty()) made["preset"] = typed.presets;
-  if (typed.ignore_case) made["ignore-case"] = true;
+  if (typed.run.counting.ignore_case) made["ignore-case"] = true;
   if (planned.measuring.baseline) made["baseline"] = hash_of(*planned.measuring.baseline);
-  made["input-format"] = typed.input_format;
+  made["input-format"] = typed.run.format.empty() ? "auto" : typed.run.format;
   made["compress"] = name_of(typed.compress.value_or(config::output_compression{}));
   return json::parse(as_line(made)).dump();  // as it is read back
 }

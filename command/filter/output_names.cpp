@@ -123,7 +123,7 @@ compression_kind compression_of(const config::options& typed, const std::string&
   std::string_view format;
   try {
     format =
-        io::settle_format(name, std::span(head).first(size), forced, {.skip_damage = typed.skip_damage}).found.name;
+        io::settle_format(name, std::span(head).first(size), forced, {.skip_damage = typed.run.skip_damage}).found.name;
   } catch (const io::input_error&) {
     return compression_kind::none;  // the run reports it, and there is no output
   }

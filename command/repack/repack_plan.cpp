@@ -72,19 +72,20 @@ repack_plan make_repack_plan(const config::options& typed) {
   repack_plan planned;
   planned.inputs = typed.inputs;
   if (planned.inputs.empty()) planned.inputs.emplace_back("-");
-  planned.forced_format = resolve_input_format(typed.input_format, names_of(typed));
+  planned.forced_format = resolve_input_format(typed.run.format, names_of(typed));
   if (planned.forced_format != nullptr && planned.forced_format->archive != io::archive_kind::none) {
     throw config::usage_error(typed.where("--input-format") +
                               ": repack does not unpack archives with members, but compresses them as they are; give " +
                               "raw, zstd or gzip, or leave the option out");
   }
-  planned.decoding.dictionary = resolve_dictionary(typed.zstd_dictionary.value_or(""), names_of(typed));
+  planned.decoding.dictionary = resolve_dictionary(typed.run.dictionary, names_of(typed));
   planned.output = resolve_output(typed);
   planned.replace = typed.force;
   planned.level = typed.level;
   planned.frame_bytes = static_cast<std::size_t>(typed.frame_size);
-  planned.threads = resolve_threads(typed.threads.value_or(0), names_of(typed));
-  fit_into(typed.memory_limit ? *typed.memory_limit : default_memory_limit(), typed, planned);
+  planned.threads = resolve_threads(typed.run.counting.threads, names_of(typed));
+  fit_into(typed.run.counting.memory_limit > 0 ? typed.run.counting.memory_limit : default_memory_limit(), typed,
+           planned);
   return planned;
 }
 

@@ -41,21 +41,21 @@ std::string error_of(const words& arguments) {
 TEST_CASE("an empty command line gives the documented defaults") {
   const options o = typed({});
   CHECK(o.inputs.empty());
-  CHECK(o.buckets == words{"classes"});
+  CHECK(o.run.counting.schemes == words{"classes"});
   CHECK(o.engine == "auto");
-  CHECK(o.input_format == "auto");
-  CHECK_FALSE(o.threads);
-  CHECK_FALSE(o.streams);
-  CHECK_FALSE(o.chunk_size);
-  CHECK_FALSE(o.slots);
-  CHECK_FALSE(o.kernel);
-  CHECK_FALSE(o.memory_limit);
-  CHECK(o.label == "(standard input)");
+  CHECK(o.run.format == "auto");
+  CHECK_FALSE(o.run.counting.threads);
+  CHECK_FALSE(o.run.counting.streams);
+  CHECK_FALSE(o.run.chunk_size);
+  CHECK_FALSE(o.run.slots);
+  CHECK_FALSE(o.run.counting.kernel);
+  CHECK_FALSE(o.run.counting.memory_limit);
+  CHECK(o.run.label == "(standard input)");
   CHECK_FALSE(o.format);
   CHECK_FALSE(o.output);
-  CHECK_FALSE(o.snapshot_every);
-  CHECK_FALSE(o.byte_counts);
-  CHECK_FALSE(o.count_unverified);
+  CHECK_FALSE(o.run.snapshot_every);
+  CHECK_FALSE(o.run.counting.byte_counts);
+  CHECK_FALSE(o.run.count_unverified);
   CHECK_FALSE(o.stats);
 }
 
@@ -363,8 +363,8 @@ TEST_CASE("an option that a command does not take is refused, and the message na
         "batch and gpuhist merge; see gpuhist --help devices");
   const options o = typed({"report", "-b", "bytes", "--ignore-case", "--format", "csv", "-o", "x", "--append",
                            "--totals-only", "-q", "result.json"});
-  CHECK(o.buckets == words{"bytes"});
-  CHECK((o.ignore_case && o.append && o.totals_only && o.quiet));
+  CHECK(o.run.counting.schemes == words{"bytes"});
+  CHECK((o.run.counting.ignore_case && o.append && o.totals_only && o.quiet));
   CHECK(typed({"devices", "--format", "json", "-o", "x"}).output == "x");
 }
 

@@ -125,7 +125,7 @@ TEST_CASE("a flag in the environment accepts all usual words for on and off") {
 
 TEST_CASE("empty variables and variables of other programs are ignored") {
   const options o = typed({}, {"GPUHIST_THREADS=", "GPUHIST_NONSENSE=", "GPUHIST=x", "PATH=/bin", "MY_GPUHIST_X=1"});
-  CHECK_FALSE(o.threads);
+  CHECK_FALSE(o.run.counting.threads);
   CHECK(o.origins.empty());
 }
 
@@ -150,14 +150,14 @@ devices = [0, 2]
 snapshot-every = "1s"
 )");
   const options o = file.read();
-  CHECK(o.buckets == words{"letters", "bytes", "n:a=x,y"});
-  CHECK(o.chunk_size == 8388608U);
-  CHECK(o.memory_limit == 100000000U);
-  CHECK(o.threads == 3U);
+  CHECK(o.run.counting.schemes == words{"letters", "bytes", "n:a=x,y"});
+  CHECK(o.run.chunk_size == 8388608U);
+  CHECK(o.run.counting.memory_limit == 100000000U);
+  CHECK(o.run.counting.threads == 3U);
   CHECK(o.stats);
   CHECK(o.progress == false);
-  CHECK(o.devices == std::vector<unsigned>{0, 2});
-  CHECK(o.snapshot_every == gpuhist::config::snapshot_interval(std::chrono::milliseconds(1000)));
+  CHECK(o.run.counting.devices == std::vector<unsigned>{0, 2});
+  CHECK(o.run.snapshot_every == gpuhist::config::snapshot_interval(std::chrono::milliseconds(1000)));
   CHECK(o.where("--threads") == file.path() + ":5: threads");
   CHECK(o.where("--engine") == "--engine");
   CHECK(configuration("buckets = 'letters,bytes'").read().buckets == words{"letters", "bytes"});
@@ -240,10 +240,10 @@ TEST_CASE("every value of a lower level can be unset, and the default applies") 
   const options o = job.read({"--no-output", "--no-label", "--no-snapshot-every", "--no-memory-limit", "--no-threads"});
   const options untouched;
   CHECK_FALSE(o.output);
-  CHECK(o.label == untouched.label);
-  CHECK_FALSE(o.snapshot_every);
-  CHECK(o.memory_limit == untouched.memory_limit);
-  CHECK_FALSE(o.threads);
+  CHECK(o.run.label == untouched.label);
+  CHECK_FALSE(o.run.snapshot_every);
+  CHECK(o.run.counting.memory_limit == untouched.memory_limit);
+  CHECK_FALSE(o.run.counting.threads);
   CHECK(typed({"--no-buckets"}, {"GPUHIST_BUCKETS=letters"}).buckets == words{"classes"});
 }
 
@@ -263,8 +263,8 @@ TEST_CASE("only the last file that is named is read") {
   const configuration first("threads = 1");
   const configuration second("streams = 2");
   const options o = first.read({}, {"GPUHIST_CONFIG=" + second.path()});
-  CHECK(o.threads == 1U);
-  CHECK_FALSE(o.streams);
+  CHECK(o.run.counting.threads == 1U);
+  CHECK_FALSE(o.run.counting.streams);
   CHECK(typed({}, {"GPUHIST_CONFIG=" + second.path()}).streams == 2U);
 }
 
@@ -272,7 +272,7 @@ TEST_CASE("each command reads only its own options from a file") {
   const configuration file("threads = 3\nformat = 'json'");
   const options o = file.read({"devices"});
   CHECK(o.format == "json");
-  CHECK_FALSE(o.threads);
+  CHECK_FALSE(o.run.counting.threads);
 }
 
 TEST_CASE("help is printed even if the environment has errors") {

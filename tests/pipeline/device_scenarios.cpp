@@ -32,11 +32,11 @@ std::string zstd_frames(std::string_view text, std::size_t size) {
 config::options options_for(std::vector<std::string> inputs) {
   config::options typed;
   typed.inputs = std::move(inputs);
-  typed.buckets = {"bytes"};
+  typed.run.counting.schemes = {"bytes"};
   typed.engine = "host";  // no effect: the hooks make the engine
-  typed.threads = 2;
-  typed.chunk_size = scenario_chunk_bytes;
-  typed.slots = 5;
+  typed.run.counting.threads = 2;
+  typed.run.chunk_size = scenario_chunk_bytes;
+  typed.run.slots = 5;
   typed.stats = true;
   return typed;
 }
@@ -68,14 +68,14 @@ device_scenario windows(const temporary_folder& folder, const std::string& text)
 
 device_scenario snapshots(const temporary_folder& folder, const std::string& text) {
   config::options typed = options_for({folder.file("snapshots", text)});
-  typed.snapshot_every = std::uint64_t{10'000};
+  typed.run.snapshot_every = std::uint64_t{10'000};
   return {.name = "snapshots", .planned = pipeline::make_plan(typed), .texts = {text}};
 }
 
 // So many chunks that queues of pointers allocate repeatedly.
 device_scenario small_chunks(const temporary_folder& folder, const std::string& text) {
   config::options typed = options_for({folder.file("small chunks", text)});
-  typed.chunk_size = 300;
+  typed.run.chunk_size = 300;
   return {.name = "small chunks", .planned = pipeline::make_plan(typed), .texts = {text}};
 }
 

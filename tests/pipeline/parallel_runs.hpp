@@ -100,11 +100,11 @@ inline pipeline::plan byte_plan(std::vector<std::string> inputs, std::uint32_t c
                                 std::uint32_t threads) {
   config::options typed;
   typed.inputs = std::move(inputs);
-  typed.buckets = {"bytes"};
+  typed.run.counting.schemes = {"bytes"};
   typed.engine = "host";
-  typed.chunk_size = chunk_bytes;
-  typed.slots = slots;
-  typed.threads = threads;
+  typed.run.chunk_size = chunk_bytes;
+  typed.run.slots = slots;
+  typed.run.counting.threads = threads;
   return pipeline::make_plan(typed);
 }
 

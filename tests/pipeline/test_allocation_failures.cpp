@@ -66,9 +66,9 @@ config::options options_of(const std::vector<std::string>& inputs) {
   config::options typed;
   typed.inputs = inputs;
   typed.engine = "host";
-  typed.threads = 2;
-  typed.chunk_size = 4096;
-  typed.slots = 6;
+  typed.run.counting.threads = 2;
+  typed.run.chunk_size = 4096;
+  typed.run.slots = 6;
   return typed;
 }
 

@@ -89,10 +89,10 @@ unsigned check_continued(const plan& planned, test::dice& random, const input_re
 plan with_pairs(const plan& sized, const std::string& name) {
   config::options typed;
   typed.inputs = {name};
-  typed.buckets = {"letters"};
-  typed.pairs = true;
+  typed.run.counting.schemes = {"letters"};
+  typed.run.counting.pairs = true;
   typed.engine = "host";
-  typed.threads = sized.threads;
+  typed.run.counting.threads = sized.threads;
   plan made = make_plan(typed);
   made.buffers = sized.buffers;
   return made;

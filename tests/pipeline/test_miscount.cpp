@@ -49,11 +49,11 @@ class lying_engine : public test::shuffling_engine {
 outcome run_with_lie(const std::string& path, const std::function<void(std::span<std::uint32_t>)>& lie) {
   config::options typed;
   typed.inputs = {path};
-  typed.buckets = {"bytes"};
+  typed.run.counting.schemes = {"bytes"};
   typed.engine = "host";
-  typed.threads = 1;  // so that chunks are counted in order
-  typed.chunk_size = 1000;
-  typed.slots = 2;
+  typed.run.counting.threads = 1;  // so that chunks are counted in order
+  typed.run.chunk_size = 1000;
+  typed.run.slots = 2;
   return run(make_plan(typed), {.make_engine = [&](std::string_view, const gpu::engine_request& request) {
                return gpu::engine_choice{.taken = std::make_unique<lying_engine>(request.counted, 7, lie),
                                          .reason = {}};

@@ -84,11 +84,11 @@ struct passed {
 plan stage(std::vector<std::string> inputs, config::pass_through_mode mode, std::optional<std::uint64_t> window = {}) {
   config::options typed;
   typed.inputs = std::move(inputs);
-  typed.buckets = {"bytes"};
+  typed.run.counting.schemes = {"bytes"};
   typed.engine = "host";
-  typed.chunk_size = 1000;
-  typed.slots = 4;
-  typed.threads = 2;
+  typed.run.chunk_size = 1000;
+  typed.run.slots = 4;
+  typed.run.counting.threads = 2;
   typed.pass_through = mode;
   if (window) {
     typed.format = "jsonl";

@@ -13,10 +13,10 @@ using namespace gpuhist::pipeline;
 TEST_CASE("devices are refused for the host engine, wherever they were requested") {
   for (const bool all : {false, true}) {
     config::options typed;
-    typed.buckets = {"letters"};
+    typed.run.counting.schemes = {"letters"};
     typed.engine = "cpu";
-    typed.all_devices = all;
-    if (!all) typed.devices = {0};
+    typed.run.counting.all_devices = all;
+    if (!all) typed.run.counting.devices = {0};
     CHECK_THROWS_WITH_AS(make_plan(typed),
                          "--devices: --engine host counts on no device; give --engine cuda (or auto), or no --devices",
                          config::usage_error);
@@ -35,10 +35,10 @@ TEST_CASE("the default memory has room for the windows of ordinary archives, how
       CAPTURE(limit);
       CAPTURE(threads);
       config::options typed;
-      typed.buckets = {"letters"};
+      typed.run.counting.schemes = {"letters"};
       typed.engine = "host";
-      typed.threads = threads;
-      typed.memory_limit = limit * mib;
+      typed.run.counting.threads = threads;
+      typed.run.counting.memory_limit = limit * mib;
       const plan planned = make_plan(typed);
       const buffer_plan& sizes = planned.buffers;
       CHECK(sizes.decoders >= 1);
@@ -54,8 +54,8 @@ TEST_CASE("the default memory has room for the windows of ordinary archives, how
 
 TEST_CASE("a device that does not exist is an error of the plan, before anything is opened") {
   config::options typed;
-  typed.buckets = {"letters"};
-  typed.devices = {4000};
+  typed.run.counting.schemes = {"letters"};
+  typed.run.counting.devices = {4000};
   for (const std::string engine : {"auto", "cuda"}) {
     typed.engine = engine;
     CHECK_THROWS_AS(make_plan(typed), gpu::engine_error);
@@ -64,7 +64,7 @@ TEST_CASE("a device that does not exist is an error of the plan, before anything
 
 TEST_CASE("the plan keeps the forecast of the engine") {
   config::options typed;
-  typed.buckets = {"letters"};
+  typed.run.counting.schemes = {"letters"};
   typed.engine = "cuda";
   const plan planned = make_plan(typed);
   CHECK(!planned.forecast.why.empty());

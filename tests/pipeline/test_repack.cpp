@@ -78,7 +78,7 @@ repack_plan plan_of(std::vector<std::string> inputs, const std::string& output, 
   typed.inputs = std::move(inputs);
   typed.output = output;
   typed.frame_size = frame_bytes;
-  typed.threads = threads;
+  typed.run.counting.threads = threads;
   return make_repack_plan(typed);
 }
 
@@ -293,12 +293,12 @@ TEST_CASE("fewer threads are used if the memory limit has no room for more; room
   const folder directory;
   config::options typed;
   typed.output = directory / "out";
-  typed.threads = 64;
-  typed.memory_limit = std::uint64_t{1} << 30U;
+  typed.run.counting.threads = 64;
+  typed.run.counting.memory_limit = std::uint64_t{1} << 30U;
   const repack_plan some = make_repack_plan(typed);
   CHECK(some.threads > 4);
   CHECK(some.threads < 64);
-  CHECK(some.decoding.window_bytes >= *typed.memory_limit / 2);
+  CHECK(some.decoding.window_bytes >= *typed.run.counting.memory_limit / 2);
   typed.level = 19;
   CHECK(make_repack_plan(typed).threads < some.threads);
   typed.frame_size = std::uint64_t{1} << 30U;

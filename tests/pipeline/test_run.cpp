@@ -42,9 +42,9 @@ std::string random_text(std::mt19937& random, std::size_t size) {
 config::options byte_options(std::vector<std::string> inputs) {
   config::options typed;
   typed.inputs = std::move(inputs);
-  typed.buckets = {"bytes"};
+  typed.run.counting.schemes = {"bytes"};
   typed.engine = "host";
-  typed.input_format = "raw";
+  typed.run.format = "raw";
   return typed;
 }
 
@@ -83,13 +83,13 @@ TEST_CASE("every byte of every file is counted once, whatever the sizes, slots, 
         typed.inputs.push_back(folder.file(std::to_string(i), text));
         expected.push_back(oracle(text));
       }
-      typed.chunk_size = 1 + random() % 5000;
-      typed.slots = 2 + random() % 6;
-      typed.threads = 1 + random() % 4;
-      typed.streams = 1 + random() % 3;
+      typed.run.chunk_size = 1 + random() % 5000;
+      typed.run.slots = 2 + random() % 6;
+      typed.run.counting.threads = 1 + random() % 4;
+      typed.run.counting.streams = 1 + random() % 3;
       CAPTURE(engine.name);
-      CAPTURE(*typed.chunk_size);
-      CAPTURE(*typed.slots);
+      CAPTURE(*typed.run.chunk_size);
+      CAPTURE(*typed.run.slots);
       const outcome finished = run(make_plan(typed), engine.hooks);
       CHECK(finished.result.complete);
       REQUIRE(finished.result.inputs.size() == expected.size());
@@ -107,7 +107,7 @@ TEST_CASE("a file that grows while it is read is counted up to a size that it re
     for (int i = 0; i < 20000 && !stop; ++i) out << "xxxxxxxxxxxxxxxx" << std::flush;
   });
   config::options typed = byte_options({path, path, path});
-  typed.chunk_size = 1000;
+  typed.run.chunk_size = 1000;
   const outcome finished = run(make_plan(typed), {});
   stop = true;
   writer.join();
@@ -127,8 +127,8 @@ TEST_CASE("a file that shrinks while it is read counts no byte that was not in i
     for (std::uintmax_t size = 4000000; size > 0; size -= 40000) std::filesystem::resize_file(path, size);
   });
   config::options typed = byte_options({path});
-  typed.chunk_size = 500;
-  typed.threads = 2;
+  typed.run.chunk_size = 500;
+  typed.run.counting.threads = 2;
   const outcome finished = run(make_plan(typed), {});
   writer.join();
   // it may have been read before, or after it was empty
@@ -143,8 +143,8 @@ TEST_CASE("an engine that fails during a run leaves the counts of a prefix, and 
   const test::temporary_folder folder;
   const std::string path = folder.file("text", std::string(100000, 'a'));
   config::options typed = byte_options({path});
-  typed.chunk_size = 1000;
-  typed.slots = 4;
+  typed.run.chunk_size = 1000;
+  typed.run.slots = 4;
   const run_hooks failing{.make_engine = [](std::string_view, const gpu::engine_request& request) {
     return gpu::engine_choice{.taken = std::make_unique<test::shuffling_engine>(request.counted, 1, 42), .reason = {}};
   }};
@@ -159,8 +159,8 @@ TEST_CASE("every snapshot is of a prefix, snapshots grow, and the result is at l
   std::mt19937 random(5);
   const std::string text = random_text(random, 300000);
   config::options typed = byte_options({folder.file("text", text)});
-  typed.chunk_size = 777;
-  typed.snapshot_every = std::uint64_t{20000};
+  typed.run.chunk_size = 777;
+  typed.run.snapshot_every = std::uint64_t{20000};
   std::uint64_t last = 0;
   int snapshots = 0;
   const run_hooks watching{.snapshot = [&](const run_counts& counts) {
@@ -178,19 +178,19 @@ TEST_CASE("every snapshot is of a prefix, snapshots grow, and the result is at l
 TEST_CASE("an exception of the hook for snapshots ends the run and is rethrown") {
   const test::temporary_folder folder;
   config::options typed = byte_options({folder.file("text", std::string(1000000, 'x'))});
-  typed.chunk_size = 100;
-  typed.snapshot_every = std::uint64_t{1000};
+  typed.run.chunk_size = 100;
+  typed.run.snapshot_every = std::uint64_t{1000};
   const run_hooks throwing{.snapshot = [](const run_counts&) { throw std::runtime_error("the disk is full"); }};
   CHECK_THROWS_WITH(run(make_plan(typed), throwing), "the disk is full");
 }
 
 TEST_CASE("slots that do not fit the memory limit are a usage error that names the three options") {
   config::options typed = byte_options({"x"});
-  typed.memory_limit = std::uint64_t{64} << 20U;
-  typed.slots = 100;
-  typed.chunk_size = 1U << 20U;
+  typed.run.counting.memory_limit = std::uint64_t{64} << 20U;
+  typed.run.slots = 100;
+  typed.run.chunk_size = 1U << 20U;
   CHECK_THROWS_AS(make_plan(typed), config::usage_error);
-  typed.slots.reset();
+  typed.run.slots.reset();
   CHECK(make_plan(typed).buffers.slots >= 2);
   CHECK(make_plan(typed).buffers.slots < 64);
 }

@@ -53,7 +53,7 @@ class fed_pipe {
   [[nodiscard]] config::options options() const {
     config::options typed;
     typed.inputs = {name()};
-    typed.buckets = {"bytes"};
+    typed.run.counting.schemes = {"bytes"};
     typed.engine = "host";
     return typed;
   }
@@ -249,7 +249,7 @@ TEST_CASE("a signal stops a run even if windows are reported more slowly than th
   const test::temporary_folder folder;
   config::options typed = with_windows(fed_pipe().options(), 128);
   typed.inputs = {folder.file("text", std::string(std::size_t{20} << 20U, 'x'))};
-  typed.threads = 2;
+  typed.run.counting.threads = 2;
   run_hooks hooks;
   hooks.watch_signals = true;
   std::uint64_t windows = 0;

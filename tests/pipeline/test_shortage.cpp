@@ -26,11 +26,11 @@ constexpr gpu::cuda::result not_supported = 801;
 plan plan_for(const std::string& path) {
   config::options typed;
   typed.inputs = {path};
-  typed.buckets = {"bytes"};
+  typed.run.counting.schemes = {"bytes"};
   typed.engine = "host";  // no effect: the hooks make the engine
-  typed.chunk_size = 64 * kib;
-  typed.slots = planned_slots;
-  typed.threads = 3;
+  typed.run.chunk_size = 64 * kib;
+  typed.run.slots = planned_slots;
+  typed.run.counting.threads = 3;
   typed.stats = true;
   return make_plan(typed);
 }
