@@ -31,7 +31,7 @@ job_record::kind kind_of(const completed_input& completed) {
 }
 
 // Inputs that are units are measured at the end of the job.
-plan run_of(plan job) {
+counting_plan run_of(counting_plan job) {
   if (!reads_units(job)) job.units = nullptr;
   return job;
 }
