@@ -2,9 +2,9 @@
 
 #include "config/size.hpp"
 #include "report/formats/report.hpp"
-#include "report/formats/report_json_parts.hpp"
+#include "report/formats/report_json.hpp"
 #include "report/formats/text.hpp"
-#include "report/output/progress_line.hpp"
+#include "report/output/progress.hpp"
 
 #include <nlohmann/json.hpp>
 

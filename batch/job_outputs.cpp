@@ -1,6 +1,6 @@
 #include "batch/job_outputs.hpp"
 
-#include "report/formats/report_json_parts.hpp"
+#include "report/formats/report_json.hpp"
 
 #include <nlohmann/json.hpp>
 

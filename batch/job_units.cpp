@@ -4,7 +4,7 @@
 #include "io/destination_error.hpp"
 #include "library/window.hpp"
 #include "report/formats/report.hpp"
-#include "report/formats/window_json.hpp"
+#include "report/formats/report_json.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -4,9 +4,8 @@
 #include "library/results.hpp"
 #include "pipeline/flow/stop_signals.hpp"
 #include "report/formats/report.hpp"
-#include "report/formats/run_id.hpp"
 #include "report/formats/text.hpp"
-#include "report/output/progress_line.hpp"
+#include "report/output/progress.hpp"
 #include "report/output/terminal.hpp"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #include "library/alerts.hpp"
 #include "library/unit_reports.hpp"
 #include "library/window.hpp"
-#include "report/conditions/report_units.hpp"
+#include "report/conditions/watcher.hpp"
 
 #include <optional>
 #include <string>

@@ -3,9 +3,8 @@
 
 #include "config/scheme.hpp"
 #include "library/option_names.hpp"
-#include "report/conditions/condition.hpp"
 #include "report/conditions/formula.hpp"
-#include "report/measures/measuring.hpp"
+#include "report/measures/measure.hpp"
 
 #include <span>
 #include <string>

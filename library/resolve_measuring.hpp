@@ -3,7 +3,7 @@
 
 #include "gpuhist/options.hpp"
 #include "library/option_names.hpp"
-#include "report/measures/measuring.hpp"
+#include "report/measures/measure.hpp"
 
 namespace gpuhist::pipeline {
 

@@ -4,7 +4,7 @@
 #include "gpu/tally.hpp"
 #include "gpuhist/results.hpp"
 #include "report/formats/report.hpp"
-#include "report/measures/byte_counts.hpp"
+#include "report/measures/measure.hpp"
 
 #include <cstdint>
 #include <string_view>

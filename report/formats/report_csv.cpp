@@ -16,7 +16,7 @@
 // `utf8` have the name of a number in `bucket`; of a script, `script` in `scheme` and the share of all code points.
 // They are rows and not a column, so that reports can be appended to a file that an earlier version wrote.
 #include "report/formats/report.hpp"
-#include "report/formats/report_measures.hpp"
+#include "report/formats/text.hpp"
 #include "report/measures/pair_measures.hpp"
 
 #include <cmath>

@@ -3,7 +3,7 @@
 // one family counts nothing twice. Inputs have their index as a label, because the same file may be given twice.
 #include "config/utf8.hpp"
 #include "report/formats/report.hpp"
-#include "report/formats/report_measures.hpp"
+#include "report/formats/text.hpp"
 #include "report/measures/pair_measures.hpp"
 
 #include <algorithm>

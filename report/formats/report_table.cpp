@@ -2,13 +2,10 @@
 // input, and at the end the totals, the inputs that failed, and notices.
 #include "report/formats/input_table.hpp"
 #include "report/formats/notice_lines.hpp"
-#include "report/formats/pair_table.hpp"
 #include "report/formats/report.hpp"
-#include "report/formats/report_measures.hpp"
+#include "report/formats/table_sections.hpp"
 #include "report/formats/text.hpp"
 #include "report/formats/text_table.hpp"
-#include "report/formats/unit_table.hpp"
-#include "report/formats/utf8_table.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -85,9 +82,7 @@ std::string measure_lines(const report& content, const gpu::tally& counts, const
   }
   if (rows.empty()) return "";
   const text_table table({{"measure", false}, {"value"}, {"", false, 1}}, rows, target.width);
-  std::string text = painted(table.heading(), ink::heading, target.color) + "\n";
-  for (const table_row& each : rows) text += table.line(each) + "\n";
-  return text + "\n";
+  return table_lines(table, rows, target.color) + "\n";
 }
 
 // "skipped  5 (symbolic link: 4, FIFO: 1)": a row of the totals.
