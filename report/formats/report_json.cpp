@@ -111,9 +111,8 @@ void add_measures(member_writer& to, const report& content, const gpu::tally& co
 
 void add_utf8_report(member_writer& to, const std::optional<utf8_report>& found) {
   if (!found) return;
-  json out = {{"malformed", found->counts.malformed},
-              {"malformed_bytes", found->counts.malformed_bytes},
-              {"code_points", found->counts.code_points}};
+  json out = json::object();
+  for (const utf8_number& each : utf8_numbers) out[std::string(each.name)] = found->counts.*each.value;
   if (found->first_malformed) out["first_malformed"] = *found->first_malformed;
   if (found->first_malformed_line) out["first_malformed_line"] = *found->first_malformed_line;
   json scripts = json::object();
@@ -222,19 +221,12 @@ json distribution_as_json(const units::distribution& values) {
 }
 
 json units_as_json(const report& content, const units::unit_result& found) {
-  json out = {{"each", found.each}, {"seen", found.totals.seen}, {"bytes", found.totals.bytes}};
-  if (found.field) {
-    out["jsonl_field"] = *found.field;
-    out["without_field"] = found.totals.without_field;
-  }
-  if (found.where) {
-    out["where"] = *found.where;
-    out["selected"] = found.totals.selected;
-    out["selected_bytes"] = found.totals.selected_bytes;
-  }
-  if (found.drops_unverified) {
-    out["unverified"] = found.totals.unverified;
-    out["unverified_bytes"] = found.totals.unverified_bytes;
+  json out = {{"each", found.each}};
+  for (const units::unit_number* const each : units::unit_numbers_in_json) {
+    if (!each->is_in(found)) continue;
+    if (each->option != nullptr) out[std::string(each->option_name)] = *(found.*each->option);
+    out[std::string(each->name)] = found.totals.*each->units;
+    if (each->bytes != nullptr) out[std::string(each->bytes_name)] = found.totals.*each->bytes;
   }
   if (found.ranked_by) {
     out["top_by"] = *found.ranked_by;

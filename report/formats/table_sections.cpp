@@ -173,16 +173,14 @@ constexpr std::size_t max_bins = 24;
 
 std::string totals_lines(const units::unit_result& found, const render_target& target) {
   const units::unit_totals& totals = found.totals;
-  std::vector<table_row> rows = {{"seen", grouped(totals.seen), grouped(totals.bytes), ""}};
-  if (found.where) {
-    rows.push_back(
-        {"selected", grouped(totals.selected), grouped(totals.selected_bytes), share_of(totals.selected, totals.seen)});
+  std::vector<table_row> rows;
+  for (const units::unit_number& each : units::unit_numbers) {
+    if (!each.is_in(found)) continue;
+    const std::uint64_t number = totals.*each.units;
+    const bool has_bytes = each.bytes != nullptr;
+    rows.push_back({std::string(each.words), grouped(number), has_bytes ? grouped(totals.*each.bytes) : "",
+                    has_bytes && each.is_part() ? share_of(number, totals.seen) : ""});
   }
-  if (found.drops_unverified) {
-    rows.push_back({"unverified", grouped(totals.unverified), grouped(totals.unverified_bytes),
-                    share_of(totals.unverified, totals.seen)});
-  }
-  if (found.field) rows.push_back({"without field", grouped(found.totals.without_field), "", ""});
   const std::string measured = found.field ? ", field " + printable(*found.field) : "";
   const text_table table({{"each " + found.each + measured, false}, {"units"}, {"bytes"}, {"share", true, 1}}, rows,
                          target.width);
@@ -308,8 +306,10 @@ std::string pair_lines(const scheme_view& view, const gpu::tally& counts, const 
 std::string utf8_lines(const report& content, const render_target& target) {
   if (!content.utf8) return "";
   const gpu::host::utf8_counts& counts = content.utf8->counts;
-  std::vector<table_row> rows = {{"malformed sequences", grouped(counts.malformed), ""},
-                                 {"code points", grouped(counts.code_points), ""}};
+  std::vector<table_row> rows;
+  for (const utf8_number& each : utf8_numbers) {
+    if (!each.words.empty()) rows.push_back({std::string(each.words), grouped(counts.*each.value), ""});
+  }
   for (const auto& [number, name] : frequent_scripts(counts)) {
     rows.push_back({std::string(name), grouped(number), share_of(number, counts.code_points)});
   }
