@@ -229,23 +229,17 @@ bin_list joined(bin_list bins) {
 
 std::string distribution_lines(const units::unit_result& found, const render_target& target) {
   const units::distribution& values = found.values;
-  std::vector<table_row> rows;
-  std::vector<std::uint64_t> counts;
+  std::vector<bar_row> rows;
+  row_widths widths;
   for (const units::distribution_bin& each : joined(values.bins())) {
     rows.push_back(
-        {measure_text(each.from), measure_text(each.to), grouped(each.units), share_of(each.units, values.known())});
-    counts.push_back(each.units);
+        {{measure_text(each.from), measure_text(each.to), grouped(each.units), share_of(each.units, values.known())},
+         each.units});
+    widths.add(rows.back().cells);
   }
-  const text_table table({{"from"}, {"to below"}, {"units"}, {"share", true, 1}}, rows, target.width);
-  const std::size_t bars = table.bar_width();
-  const std::uint64_t largest = counts.empty() ? 0 : std::ranges::max(counts);
+  const text_table table({{"from"}, {"to below"}, {"units"}, {"share", true, 1}}, widths, target.width);
   std::string text = "distribution of " + printable(*found.distribution_of) + "\n";
-  text += painted(table.heading(), ink::heading, target.color) + "\n";
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::string drawn = bar(counts[i], largest, bars, target.unicode);
-    text += drawn.empty() ? table.line(rows[i]) : table.padded_line(rows[i]);
-    text += painted(drawn, ink::bar, target.color) + "\n";
-  }
+  text += bar_lines(table, rows, target.unicode, target.color);
   if (values.known() > 0) {
     text += "lowest " + measure_text(values.lowest()) + ", highest " + measure_text(values.highest()) + "\n";
   }

@@ -176,4 +176,17 @@ std::string table_lines(const text_table& table, std::span<const table_row> rows
   return text;
 }
 
+std::string bar_lines(const text_table& table, std::span<const bar_row> rows, bool unicode, bool color) {
+  const std::size_t bars = table.bar_width();
+  std::uint64_t largest = 0;
+  for (const bar_row& each : rows) largest = std::max(largest, each.count);
+  std::string text = painted(table.heading(), ink::heading, color) + "\n";
+  for (const bar_row& each : rows) {
+    const std::string drawn = bar(each.count, largest, bars, unicode);
+    text += drawn.empty() ? table.line(each.cells) : table.padded_line(each.cells);
+    text += painted(drawn, ink::bar, color) + "\n";
+  }
+  return text;
+}
+
 }  // namespace gpuhist::pipeline

@@ -85,4 +85,13 @@ class text_table {
 /// The heading and the rows, one line each.
 std::string table_lines(const text_table& table, std::span<const table_row> rows, bool color);
 
+/// A row with the count that its bar shows.
+struct bar_row {
+  table_row cells;
+  std::uint64_t count = 0;
+};
+
+/// As above, with a bar after each row if there is room.
+std::string bar_lines(const text_table& table, std::span<const bar_row> rows, bool unicode, bool color);
+
 }  // namespace gpuhist::pipeline
