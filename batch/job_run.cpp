@@ -5,7 +5,7 @@
 #include "library/event_publisher.hpp"
 #include "report/formats/report_alert.hpp"
 #include "report/formats/text.hpp"
-#include "report/output/progress_line.hpp"
+#include "report/output/progress.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -4,7 +4,7 @@
 #include "io/failure.hpp"
 #include "library/results.hpp"
 #include "report/formats/report.hpp"
-#include "report/formats/window_json.hpp"
+#include "report/formats/report_json.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
