@@ -5,9 +5,9 @@
 #include "library/file_run.hpp"
 #include "library/results.hpp"
 #include "report/formats/report.hpp"
-#include "report/formats/report_json_parts.hpp"
+#include "report/formats/report_json.hpp"
 #include "report/formats/text.hpp"
-#include "report/output/progress_line.hpp"
+#include "report/output/progress.hpp"
 
 #include <algorithm>
 #include <array>

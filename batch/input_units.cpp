@@ -47,17 +47,20 @@ line_extents unpack_lines(unpacker& in) {
 }
 
 void pack(packer& out, const units::unit_totals& totals) {
-  out.number(totals.seen).number(totals.bytes).number(totals.selected).number(totals.selected_bytes);
-  out.number(totals.without_field);
+  for (const units::unit_number& each : units::unit_numbers) {
+    if (each.is_of_filter) continue;  // a job has no filter
+    out.number(totals.*each.units);
+    if (each.bytes != nullptr) out.number(totals.*each.bytes);
+  }
 }
 
 units::unit_totals unpack_totals(unpacker& in) {
   units::unit_totals made;
-  made.seen = in.number();
-  made.bytes = in.number();
-  made.selected = in.number();
-  made.selected_bytes = in.number();
-  made.without_field = in.number();
+  for (const units::unit_number& each : units::unit_numbers) {
+    if (each.is_of_filter) continue;
+    made.*each.units = in.number();
+    if (each.bytes != nullptr) made.*each.bytes = in.number();
+  }
   return made;
 }
 

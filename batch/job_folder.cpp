@@ -34,7 +34,7 @@ std::string name_of_shard(config::shard_choice shard) {
   return std::to_string(shard.number) + "-of-" + std::to_string(shard.count);
 }
 
-std::string name_of(lines_of which) { return which == lines_of::units ? "units" : "windows"; }
+std::string lines_name_of(lines_of which) { return which == lines_of::units ? "units" : "windows"; }
 
 [[noreturn]] void cannot_write(const fs::path& path) {
   throw destination_error(errno, std::system_category(), "cannot write " + printable(path.string()));
@@ -81,10 +81,10 @@ job_folder::job_folder(fs::path path, config::shard_choice shard)
 
 fs::path job_folder::manifest_file() const { return path_ / ".gpuhist-batch" / "manifest.jsonl"; }
 
-fs::path job_folder::lines_file(lines_of which) const { return state_ / name_of(which); }
+fs::path job_folder::lines_file(lines_of which) const { return state_ / lines_name_of(which); }
 
 fs::path job_folder::lines_of_part(const fs::path& part, lines_of which) {
-  return part.string() + "." + name_of(which);
+  return part.string() + "." + lines_name_of(which);
 }
 
 std::shared_ptr<const io::output_files> job_folder::own_files() const {
@@ -137,7 +137,7 @@ void job_folder::publish_lines(const fs::path& part, lines_of which) const {
   std::error_code error;
   if (!fs::exists(lines_file(which), error)) return;
   const fs::path to = lines_of_part(part, which);
-  const fs::path temporary = state_ / (name_of(which) + ".published");
+  const fs::path temporary = state_ / (lines_name_of(which) + ".published");
   fs::remove(temporary, error);
   if (::link(lines_file(which).c_str(), temporary.c_str()) != 0 || ::rename(temporary.c_str(), to.c_str()) != 0) {
     cannot_write(to);

@@ -4,7 +4,7 @@
 #include "config/settings.hpp"
 #include "config/usage_error.hpp"
 #include "report/formats/report.hpp"
-#include "report/formats/report_json_parts.hpp"
+#include "report/formats/report_json.hpp"
 #include "report/formats/text.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 
 #include "library/event_publisher.hpp"
 #include "library/unit_reports.hpp"
-#include "report/formats/report_json_parts.hpp"
+#include "report/formats/report_json.hpp"
 
 #include <functional>
 #include <memory>

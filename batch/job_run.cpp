@@ -5,7 +5,7 @@
 #include "library/event_publisher.hpp"
 #include "report/formats/report_alert.hpp"
 #include "report/formats/text.hpp"
-#include "report/output/progress_line.hpp"
+#include "report/output/progress.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -31,7 +31,7 @@ job_record::kind kind_of(const completed_input& completed) {
 }
 
 // Inputs that are units are measured at the end of the job.
-plan run_of(plan job) {
+counting_plan run_of(counting_plan job) {
   if (!reads_units(job)) job.units = nullptr;
   return job;
 }

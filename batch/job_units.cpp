@@ -4,7 +4,7 @@
 #include "io/failure.hpp"
 #include "library/results.hpp"
 #include "report/formats/report.hpp"
-#include "report/formats/window_json.hpp"
+#include "report/formats/report_json.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -43,7 +43,7 @@ job_units::job_units(const counting_plan& planned, const job_folder& folder, uni
 void job_units::connect(process_hooks& hooks, file_events& events, std::function<void()> ended) {
   if (reads_units(planned_)) {
     hooks.unit_lines = [this](const report& frame) {
-      return units::unit_line_output{.form = planned_.format->unit_lines(frame, {}), .write = {}};
+      return units::unit_line_output{.form = find_report_format("jsonl")->unit_lines(frame, {}), .write = {}};
     };
     hooks.units_by_input = {
         .write = [this](std::uint64_t input, std::string_view lines) { unit_lines_->append(input, lines); },

@@ -4,7 +4,7 @@
 #include "io/descriptor.hpp"
 #include "report/formats/bounded_lines.hpp"
 #include "report/formats/report.hpp"
-#include "report/formats/report_json_parts.hpp"
+#include "report/formats/report_json.hpp"
 #include "report/formats/text.hpp"
 
 #include <nlohmann/json.hpp>

@@ -9,12 +9,10 @@
 #include "pipeline/flow/signals.hpp"
 #include "report/formats/report.hpp"
 #include "report/formats/report_alert.hpp"
-#include "report/formats/run_id.hpp"
-#include "report/formats/window_json.hpp"
+#include "report/formats/report_json.hpp"
 #include "report/output/destination.hpp"
 #include "report/output/messages.hpp"
 #include "report/output/progress.hpp"
-#include "report/output/progress_line.hpp"
 #include "report/output/report_writer.hpp"
 #include "report/output/terminal.hpp"
 

@@ -15,10 +15,9 @@
 #include "library/results.hpp"
 #include "pipeline/flow/signals.hpp"
 #include "report/formats/report.hpp"
-#include "report/formats/run_id.hpp"
 #include "report/formats/text.hpp"
 #include "report/output/messages.hpp"
-#include "report/output/progress_line.hpp"
+#include "report/output/progress.hpp"
 #include "report/output/terminal.hpp"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #include "io/descriptor.hpp"
 #include "report/formats/document_reader.hpp"
 #include "report/formats/report.hpp"
-#include "report/formats/report_json_parts.hpp"
+#include "report/formats/report_json.hpp"
 #include "report/formats/result_document.hpp"
 
 #include <fcntl.h>

@@ -9,7 +9,7 @@
 #include "pipeline/flow/run_plan.hpp"
 #include "report/conditions/watcher.hpp"
 #include "report/formats/report.hpp"
-#include "report/measures/measuring.hpp"
+#include "report/measures/measure.hpp"
 #include "report/units/unit_plan.hpp"
 
 #include <memory>

@@ -3,7 +3,7 @@
 #include "library/results.hpp"
 #include "library/signals.hpp"
 #include "library/unit_reports.hpp"
-#include "report/conditions/report_units.hpp"
+#include "report/conditions/watcher.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -9,10 +9,9 @@
 #include "io/zstd/zstd_dictionary.hpp"
 #include "library/option_names.hpp"
 #include "pipeline/counts/windows/panes.hpp"
-#include "report/conditions/condition.hpp"
 #include "report/conditions/formula.hpp"
 #include "report/conditions/watcher.hpp"
-#include "report/measures/measuring.hpp"
+#include "report/measures/measure.hpp"
 #include "report/units/unit_plan.hpp"
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 #include "gpuhist/results.hpp"
 #include "pipeline/counts/windows/window_events.hpp"
 #include "report/formats/report.hpp"
-#include "report/measures/byte_counts.hpp"
+#include "report/measures/measure.hpp"
 
 #include <cstdint>
 #include <exception>

@@ -10,7 +10,7 @@
 #include "command/file_guard.hpp"
 #include "command/filter/folder_record.hpp"
 #include "command/filter/output_names.hpp"
-#include "report/units/kept_outlet.hpp"
+#include "report/units/kept_text.hpp"
 #include "report/units/unit_plan.hpp"
 
 #include <cstddef>

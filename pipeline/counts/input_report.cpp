@@ -76,16 +76,14 @@ constexpr std::size_t shortest_range = 6;   // bytes of a packed lost_range
 constexpr std::size_t shortest_notice = 2;  // of a packed notice
 
 void pack_utf8(packer& out, const utf8_report& found) {
-  out.number(found.counts.malformed).number(found.counts.malformed_bytes).number(found.counts.code_points);
+  for (const utf8_number& each : utf8_numbers) out.number(found.counts.*each.value);
   for (const std::uint64_t each : found.counts.scripts) out.number(each);
   if (found.first_malformed) out.number(*found.first_malformed).number(found.first_malformed_line.value_or(1));
 }
 
 utf8_report unpack_utf8(unpacker& in, bool has_malformed) {
   utf8_report made;
-  made.counts.malformed = in.number();
-  made.counts.malformed_bytes = in.number();
-  made.counts.code_points = in.number();
+  for (const utf8_number& each : utf8_numbers) made.counts.*each.value = in.number();
   for (std::uint64_t& each : made.counts.scripts) each = in.number();
   if (!has_malformed) return made;
   made.first_malformed = in.number();

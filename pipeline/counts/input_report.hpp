@@ -8,6 +8,7 @@
 #include "io/notice.hpp"
 #include "pipeline/counts/text_tally.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -28,6 +29,27 @@ struct utf8_report {
 
   bool operator==(const utf8_report&) const = default;
 };
+
+/// A number of utf8_counts in all formats.
+struct utf8_number {
+  std::string_view name;           ///< in JSON, csv and, with a prefix, prometheus
+  std::string_view words;          ///< in the table for people; empty: it is not there
+  std::string_view help;           ///< of the metric of all inputs
+  std::string_view help_of_input;  ///< of the metric of an input
+  std::uint64_t gpu::host::utf8_counts::*value;
+};
+
+/// The numbers in the order of all formats, in which those by script follow them.
+inline constexpr std::array utf8_numbers = {
+    utf8_number{"malformed", "malformed sequences", "Malformed UTF-8 sequences in the text that was read.",
+                "Malformed UTF-8 sequences in the text of an input.", &gpu::host::utf8_counts::malformed},
+    utf8_number{"malformed_bytes", "", "Bytes of these sequences.", "Bytes of these sequences.",
+                &gpu::host::utf8_counts::malformed_bytes},
+    utf8_number{"code_points", "code points", "Code points in the text that was read.",
+                "Code points in the text of an input.", &gpu::host::utf8_counts::code_points},
+};
+static_assert(sizeof(gpu::host::utf8_counts) == (utf8_numbers.size() + gpu::host::script_count) * sizeof(std::uint64_t),
+              "every number has a row");
 
 /// The counts of the pieces that the meter was fed.
 inline utf8_report report_of(const gpu::host::utf8_meter& meter) {

@@ -1,14 +1,16 @@
-// An expression whose names are resolved: computes a number, or a truth value, from counts.
+// Expressions whose names are resolved: they compute a number, or a truth value, from counts.
 #pragma once
 
 #include "config/expression.hpp"
 #include "config/scheme.hpp"
+#include "gpu/formula_values.hpp"
 #include "gpu/tally.hpp"
 #include "io/option_naming.hpp"
 #include "pipeline/counts/partitioning.hpp"
 #include "report/measures/measure.hpp"
 
 #include <bitset>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -17,6 +19,32 @@
 #include <vector>
 
 namespace gpuhist::pipeline::gates {
+
+using gpu::formula_values::is_unknown;
+using gpu::formula_values::unknown;
+
+/// Evaluates an expression for many units at once, column by column, so that a unit costs a few nanoseconds. One thread
+/// at a time; keeps its buffers.
+class evaluation {
+ public:
+  /// The most units of one call, if no other number is given.
+  static constexpr std::size_t max_units = 256;
+
+  /// Borrows the expression. `room`: the most units of one call.
+  explicit evaluation(const config::expression& typed, std::size_t room = max_units);
+
+  /// `names[r][i]` is the value of reference r for unit i, or unknown. Returns the values of the expression for
+  /// `units` units until the next call; if the expression is a name, those in `names`. Results that are not finite are
+  /// unknown.
+  std::span<const double> values(std::span<const double* const> names, std::size_t units);
+
+ private:
+  const config::expression& typed_;
+  const std::size_t room_;
+  std::vector<double> constants_;        // in the order of their steps: room_ times each
+  std::vector<const double*> operands_;  // by depth: room_ values
+  std::vector<double> results_;          // by depth: room_ values
+};
 
 /// The counts that a formula is evaluated for. Borrows everything.
 struct watched_counts {
@@ -53,7 +81,8 @@ struct formula_wording {
   std::vector<std::string_view> names = {"words", "malformed"};  ///< that are possible, besides those of every formula
 };
 
-/// Immutable: any thread may use it. Memory and time are proportional to its steps; no recursion.
+/// An expression whose names are resolved. Immutable: any thread may use it. Memory and time are proportional to its
+/// steps; no recursion.
 class formula {
  public:
   /// Names are `bytes`, `lines`, `words`, `malformed`, the measures, `conditional_entropy`, and the buckets of
@@ -84,7 +113,7 @@ class formula {
   /// One for each reference of typed().
   [[nodiscard]] std::span<const meaning> meanings() const { return meanings_; }
 
-  /// Nothing: unknown, because a name that determines it has no value, or because it is not finite (evaluation.hpp).
+  /// Nothing: unknown, because a name that determines it has no value, or because it is not finite.
   [[nodiscard]] std::optional<double> value(const watched_counts& checked) const;
 
   /// The value of each name in the text, once each, in the order of the text.
@@ -98,6 +127,20 @@ class formula {
 
   config::expression typed_;
   std::vector<meaning> meanings_;  // one for each reference
+};
+
+/// True, false, or nothing: unknown, because a name that decides it has no value.
+using verdict = std::optional<bool>;
+
+/// A condition of --fail-if or --alert-if: a formula whose value is a truth value (config::parse_expression).
+class condition : public formula {
+ public:
+  using formula::formula;
+
+  [[nodiscard]] verdict holds_for(const watched_counts& checked) const {
+    const std::optional<double> found = value(checked);
+    return found ? verdict(*found == 1.0) : verdict{};
+  }
 };
 
 }  // namespace gpuhist::pipeline::gates

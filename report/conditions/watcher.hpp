@@ -2,9 +2,10 @@
 #pragma once
 
 #include "gpu/tally.hpp"
+#include "pipeline/counts/run_counts.hpp"
 #include "pipeline/counts/windows/window_events.hpp"
-#include "report/conditions/condition.hpp"
-#include "report/measures/measuring.hpp"
+#include "report/conditions/formula.hpp"
+#include "report/measures/measure.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -101,5 +102,14 @@ class watcher {
   std::set<std::pair<std::size_t, std::string>> holding_;  // with `growing`: gate and input name; empty name: totals
   bool failed_ = false;
 };
+
+/// The verified text of an input. Borrows it.
+unit unit_of(const input_report& input);
+
+/// Checks the totals of a report; not if its only input was checked, which has the same counts. True: the run must end.
+bool watch_totals(const run_counts& result, const watch_list& list, watcher& checker);
+
+/// Checks the bytes counted so far of each input, and the totals. True: the run must end.
+bool watch_so_far(const run_counts& snapshot, const watch_list& list, watcher& checker);
 
 }  // namespace gpuhist::pipeline::gates

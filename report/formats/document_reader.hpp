@@ -2,7 +2,7 @@
 // is one line, and is never in memory as a whole.
 #pragma once
 
-#include "report/formats/read_buffer.hpp"
+#include "report/formats/bounded_lines.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,5 @@
 #include "report/formats/input_table.hpp"
 
-#include "report/formats/report_measures.hpp"
 #include "report/formats/text.hpp"
 #include "report/formats/text_table.hpp"
 

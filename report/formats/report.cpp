@@ -1,10 +1,15 @@
-// The table of report formats, and functions that the formats share.
 #include "report/formats/report.hpp"
 
 #include "config/text.hpp"
 
+#include <sys/random.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
 
 namespace gpuhist::pipeline {
 namespace {
@@ -23,6 +28,21 @@ constexpr std::array formats = {
     report_format{.name = "prometheus", .render = render_prometheus, .whole = true},
 };
 
+// Multiplication by an odd number is reversible modulo 2^64: runs that differ in time or process id have different
+// products.
+std::uint64_t bits_of_clock_and_process() {
+  constexpr std::uint64_t odd = 0x9E3779B97F4A7C15U;  // 2^64 divided by the golden ratio
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto nanoseconds = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+  return (static_cast<std::uint64_t>(nanoseconds) ^ (static_cast<std::uint64_t>(::getpid()) << 40U)) * odd;
+}
+
+std::uint64_t random_bits() {
+  std::uint64_t bits = 0;
+  const ssize_t size = ::getrandom(&bits, sizeof bits, GRND_NONBLOCK);
+  return size == static_cast<ssize_t>(sizeof bits) ? bits : bits_of_clock_and_process();
+}
+
 }  // namespace
 
 std::span<const report_format> report_formats() { return formats; }
@@ -39,6 +59,11 @@ gpu::tally shown_counts(const report& content, const gpu::tally& verified, const
   return gpu::tally(verified) += unverified;
 }
 
+std::vector<measures::measurement> measurements_of(const report& content, const gpu::tally& counts) {
+  if (content.measuring.asked.empty()) return {};
+  return measures::take_measures(content.measuring, measures::counts_of(counts));
+}
+
 std::uint64_t skipped_in_all(const run_counts& counts) {
   std::uint64_t all = 0;
   for (const skipped_names& each : counts.skipped) all += each.count;
@@ -50,5 +75,13 @@ std::string_view cause_of(const skipped_names& names) {
 }
 
 std::string printable(std::string_view raw) { return config::on_one_line(raw); }
+
+std::string make_run_id() {
+  constexpr std::size_t digits = 16;
+  std::array<char, digits> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), random_bits(), 16).ptr;
+  const auto size = static_cast<std::size_t>(end - text.data());
+  return std::string(digits - size, '0') + std::string(text.data(), size);
+}
 
 }  // namespace gpuhist::pipeline

@@ -4,7 +4,7 @@
 #include "pipeline/counts/partitioning.hpp"
 #include "pipeline/counts/run_counts.hpp"
 #include "pipeline/flow/statistics/run_stats.hpp"
-#include "report/measures/measuring.hpp"
+#include "report/measures/measure.hpp"
 #include "report/units/unit_renderer.hpp"
 #include "report/units/unit_result.hpp"
 
@@ -61,6 +61,9 @@ struct render_target {
 /// The counts that a report shows for people: a snapshot includes unverified text.
 gpu::tally shown_counts(const report& content, const gpu::tally& verified, const gpu::tally& unverified);
 
+/// The requested measures of a tally; empty if none are requested.
+std::vector<measures::measurement> measurements_of(const report& content, const gpu::tally& counts);
+
 /// The number of skipped names, of all causes.
 std::uint64_t skipped_in_all(const run_counts& counts);
 
@@ -113,5 +116,11 @@ const report_format* find_report_format(std::string_view name);
 
 /// Bytes as text that is safe to print on a terminal: config::on_one_line.
 std::string printable(std::string_view raw);
+
+// The identifier of a run, which separates the lines of several runs that write to one destination.
+
+/// 16 hexadecimal digits: 64 random bits of the system or, if there are none, of the clock and the process id. Throws
+/// only std::bad_alloc.
+std::string make_run_id();
 
 }  // namespace gpuhist::pipeline

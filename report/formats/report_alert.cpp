@@ -1,7 +1,6 @@
 #include "report/formats/report_alert.hpp"
 
-#include "report/formats/report_json_parts.hpp"
-#include "report/formats/report_measures.hpp"
+#include "report/formats/report_json.hpp"
 #include "report/formats/text.hpp"
 
 #include <optional>

@@ -16,7 +16,7 @@
 // `utf8` have the name of a number in `bucket`; of a script, `script` in `scheme` and the share of all code points.
 // They are rows and not a column, so that reports can be appended to a file that an earlier version wrote.
 #include "report/formats/report.hpp"
-#include "report/formats/report_measures.hpp"
+#include "report/formats/text.hpp"
 #include "report/measures/pair_measures.hpp"
 
 #include <cmath>
@@ -78,9 +78,7 @@ void add_utf8_rows(std::string& out, std::string_view input, const std::optional
   if (!found) return;
   const part owner{.kind = "utf8", .input = input};
   const gpu::host::utf8_counts& counts = found->counts;
-  add_row(out, owner, "", "malformed", counts.malformed);
-  add_row(out, owner, "", "malformed_bytes", counts.malformed_bytes);
-  add_row(out, owner, "", "code_points", counts.code_points);
+  for (const utf8_number& each : utf8_numbers) add_row(out, owner, "", each.name, counts.*each.value);
   if (found->first_malformed) add_row(out, owner, "", "first_malformed", *found->first_malformed);
   if (found->first_malformed_line) add_row(out, owner, "", "first_malformed_line", *found->first_malformed_line);
   for (std::size_t i = 0; i < counts.scripts.size(); ++i) {
@@ -127,24 +125,17 @@ void add_unverified(std::string& out, const report& content, const part& owner, 
 
 /// Units that were seen and selected, the highest values, and their distribution.
 void add_units(std::string& out, const units::unit_result& found) {
-  const part each{.kind = "units", .input = ""};
-  add_row(out, each, found.each, "seen", found.totals.seen);
-  add_row(out, each, found.each, "seen_bytes", found.totals.bytes);
-  if (found.where) {
-    add_row(out, each, found.each, "selected", found.totals.selected,
-            share_of_all(found.totals.selected, found.totals.seen));
-    add_row(out, each, found.each, "selected_bytes", found.totals.selected_bytes,
-            share_of_all(found.totals.selected_bytes, found.totals.bytes));
-  }
-  if (found.drops_unverified) {
-    add_row(out, each, found.each, "unverified", found.totals.unverified,
-            share_of_all(found.totals.unverified, found.totals.seen));
-    add_row(out, each, found.each, "unverified_bytes", found.totals.unverified_bytes,
-            share_of_all(found.totals.unverified_bytes, found.totals.bytes));
-  }
-  if (found.field) {
-    add_row(out, each, found.each, "without_field", found.totals.without_field,
-            share_of_all(found.totals.without_field, found.totals.seen));
+  const part owner{.kind = "units", .input = ""};
+  const units::unit_totals& totals = found.totals;
+  for (const units::unit_number& each : units::unit_numbers) {
+    if (!each.is_in(found)) continue;
+    const auto share = [&](std::uint64_t number, std::uint64_t all) {
+      return each.is_part() ? share_of_all(number, all) : "";
+    };
+    add_row(out, owner, found.each, each.name, totals.*each.units, share(totals.*each.units, totals.seen));
+    if (each.bytes == nullptr) continue;
+    add_row(out, owner, found.each, std::string(each.name) + "_bytes", totals.*each.bytes,
+            share(totals.*each.bytes, totals.bytes));
   }
   for (const units::ranked_unit& one : found.top) {
     add_row(out, {.kind = "top", .input = *one.unit.input}, *found.ranked_by, std::to_string(one.unit.place.number),

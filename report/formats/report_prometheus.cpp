@@ -3,7 +3,7 @@
 // one family counts nothing twice. Inputs have their index as a label, because the same file may be given twice.
 #include "config/text.hpp"
 #include "report/formats/report.hpp"
-#include "report/formats/report_measures.hpp"
+#include "report/formats/text.hpp"
 #include "report/measures/pair_measures.hpp"
 
 #include <algorithm>
@@ -123,14 +123,17 @@ void add_pairs(exposition& to, const report& content) {
 void add_units(exposition& to, const units::unit_result& found) {
   to.family("units",
             "Units that were seen, selected by the condition, lines without the field, or units with damaged text.");
-  to.sample({{"each", found.each}, {"which", "seen"}}, found.totals.seen);
-  if (found.where) to.sample({{"each", found.each}, {"which", "selected"}}, found.totals.selected);
-  if (found.field) to.sample({{"each", found.each}, {"which", "without_field"}}, found.totals.without_field);
-  if (found.drops_unverified) to.sample({{"each", found.each}, {"which", "unverified"}}, found.totals.unverified);
+  for (const units::unit_number* const each : units::unit_numbers_in_metrics) {
+    if (each->is_in(found)) {
+      to.sample({{"each", found.each}, {"which", std::string(each->name)}}, found.totals.*each->units);
+    }
+  }
   to.family("unit_bytes", "Bytes of these units.");
-  to.sample({{"each", found.each}, {"which", "seen"}}, found.totals.bytes);
-  if (found.where) to.sample({{"each", found.each}, {"which", "selected"}}, found.totals.selected_bytes);
-  if (found.drops_unverified) to.sample({{"each", found.each}, {"which", "unverified"}}, found.totals.unverified_bytes);
+  for (const units::unit_number* const each : units::unit_numbers_in_metrics) {
+    if (each->is_in(found) && each->bytes != nullptr) {
+      to.sample({{"each", found.each}, {"which", std::string(each->name)}}, found.totals.*each->bytes);
+    }
+  }
   if (found.ranked_by) {
     to.family("top_unit", "The highest values of a formula over the units.");
     for (const units::ranked_unit& each : found.top) {
@@ -148,12 +151,10 @@ void add_units(exposition& to, const units::unit_result& found) {
 }
 
 void add_utf8_totals(exposition& to, const gpu::host::utf8_counts& counts) {
-  to.family("utf8_malformed", "Malformed UTF-8 sequences in the text that was read.");
-  to.sample({}, counts.malformed);
-  to.family("utf8_malformed_bytes", "Bytes of these sequences.");
-  to.sample({}, counts.malformed_bytes);
-  to.family("utf8_code_points", "Code points in the text that was read.");
-  to.sample({}, counts.code_points);
+  for (const utf8_number& each : utf8_numbers) {
+    to.family("utf8_" + std::string(each.name), each.help);
+    to.sample({}, counts.*each.value);
+  }
   to.family("utf8_script_code_points", "Code points by script.");
   to.scripts({}, counts);
 }
@@ -219,16 +220,11 @@ void add_inputs(exposition& to, const report& content, bool terminal) {
   family("input_bucket_bytes", "Bytes of an input by the bucket that a scheme puts them into.",
          [&](const auto& each, const labels& with) { to.buckets(content, with, each.verified); });
   if (content.utf8) {
-    family("input_utf8_malformed", "Malformed UTF-8 sequences in the text of an input.",
-           [&](const auto& each, const labels& with) {
-             if (each.utf8) to.sample(with, each.utf8->counts.malformed);
-           });
-    family("input_utf8_malformed_bytes", "Bytes of these sequences.", [&](const auto& each, const labels& with) {
-      if (each.utf8) to.sample(with, each.utf8->counts.malformed_bytes);
-    });
-    family("input_utf8_code_points", "Code points in the text of an input.", [&](const auto& each, const labels& with) {
-      if (each.utf8) to.sample(with, each.utf8->counts.code_points);
-    });
+    for (const utf8_number& number : utf8_numbers) {
+      family("input_utf8_" + std::string(number.name), number.help_of_input, [&](const auto& each, const labels& with) {
+        if (each.utf8) to.sample(with, each.utf8->counts.*number.value);
+      });
+    }
     family("input_utf8_script_code_points", "Code points of an input by script.",
            [&](const auto& each, const labels& with) {
              if (each.utf8) to.scripts(with, each.utf8->counts);

@@ -2,7 +2,6 @@
 // over time, and what limited the run.
 #include "config/size.hpp"
 #include "report/formats/report.hpp"
-#include "report/formats/sparkline.hpp"
 #include "report/formats/text.hpp"
 #include "report/formats/text_table.hpp"
 
@@ -97,9 +96,7 @@ std::string stage_lines(const run_stats& stats, const render_target& target) {
                           {"busy"},
                           {"GB/s busy", true, 3}},
                          rows, target.width);
-  std::string text = painted(table.heading(), ink::heading, target.color) + "\n";
-  for (const table_row& each : rows) text += table.line(each) + "\n";
-  return text;
+  return table_lines(table, rows, target.color);
 }
 
 std::string timeline_line(const gpu::device_timeline& timeline) {

@@ -2,13 +2,10 @@
 // input, and at the end the totals, the inputs that failed, and notices.
 #include "report/formats/input_table.hpp"
 #include "report/formats/notice_lines.hpp"
-#include "report/formats/pair_table.hpp"
 #include "report/formats/report.hpp"
-#include "report/formats/report_measures.hpp"
+#include "report/formats/table_sections.hpp"
 #include "report/formats/text.hpp"
 #include "report/formats/text_table.hpp"
-#include "report/formats/unit_table.hpp"
-#include "report/formats/utf8_table.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -18,15 +15,9 @@
 namespace gpuhist::pipeline {
 namespace {
 
-/// A line of a bucket table: its cells, and the count that its bar shows.
-struct bucket_row {
-  table_row cells;
-  std::uint64_t count = 0;
-};
-
 /// The rows of all schemes and of the totals. They share one layout, so that their numbers are in one column.
 struct bucket_tables {
-  std::vector<std::vector<bucket_row>> schemes;
+  std::vector<std::vector<bar_row>> schemes;
   std::vector<table_row> totals;
 };
 
@@ -39,10 +30,10 @@ std::string with_character(const std::string& name, std::size_t byte) {
   return byte > ' ' && byte < 0x7f ? name + " " + static_cast<char>(byte) : name;
 }
 
-std::vector<bucket_row> rows_of(const scheme_view& view, const gpu::tally& counts) {
+std::vector<bar_row> rows_of(const scheme_view& view, const gpu::tally& counts) {
   const bool by_byte = view.scheme.name == "bytes";  // of 256 rows, empty ones are left out
   const std::vector<std::uint64_t> folded = view.fold(counts);
-  std::vector<bucket_row> rows;
+  std::vector<bar_row> rows;
   for (std::size_t i = 0; i < folded.size(); ++i) {
     if (by_byte && folded[i] == 0) continue;
     const std::string& name = view.scheme.buckets[i];
@@ -63,19 +54,6 @@ std::vector<table_row> totals_of(const report& content, const gpu::tally& counts
 
 table_row skipped_row(const report& content) { return {"skipped", grouped(skipped_in_all(content)), ""}; }
 
-std::string bucket_lines(const std::vector<bucket_row>& rows, const text_table& table, const render_target& target) {
-  const std::size_t bars = table.bar_width();
-  std::uint64_t largest = 0;
-  for (const bucket_row& each : rows) largest = std::max(largest, each.count);
-  std::string text = painted(table.heading(), ink::heading, target.color) + "\n";
-  for (const bucket_row& each : rows) {
-    const std::string drawn = bar(each.count, largest, bars, target.unicode);
-    text += drawn.empty() ? table.line(each.cells) : table.padded_line(each.cells);
-    text += painted(drawn, ink::bar, target.color) + "\n";
-  }
-  return text;
-}
-
 std::string measure_lines(const report& content, const gpu::tally& counts, const render_target& target) {
   std::vector<table_row> rows;
   for (const measures::measurement& each : measurements_of(content, counts)) {
@@ -85,9 +63,7 @@ std::string measure_lines(const report& content, const gpu::tally& counts, const
   }
   if (rows.empty()) return "";
   const text_table table({{"measure", false}, {"value"}, {"", false, 1}}, rows, target.width);
-  std::string text = painted(table.heading(), ink::heading, target.color) + "\n";
-  for (const table_row& each : rows) text += table.line(each) + "\n";
-  return text + "\n";
+  return table_lines(table, rows, target.color) + "\n";
 }
 
 // "skipped  5 (symbolic link: 4, FIFO: 1)": a row of the totals.
@@ -165,7 +141,7 @@ text_table frame_of(const report& content, const bucket_tables& tables, std::siz
   std::vector<table_row> rows = tables.totals;
   if (!content.skipped.empty()) rows.push_back(skipped_row(content));
   for (const auto& scheme : tables.schemes) {
-    for (const bucket_row& each : scheme) rows.push_back(each.cells);
+    for (const bar_row& each : scheme) rows.push_back(each.cells);
   }
   return {{{"bucket", false}, {"count"}, {"share", true, 1}}, rows, width};
 }
@@ -179,7 +155,7 @@ std::string lines_before_inputs(const report& content, const gpu::tally& counts,
   }
   for (std::size_t i = 0; i < content.schemes.size(); ++i) {
     if (content.schemes.size() > 1) text += printable(content.schemes[i].scheme.name) + "\n";
-    text += bucket_lines(tables.schemes[i], frame, target) + "\n";
+    text += bar_lines(frame, tables.schemes[i], target.unicode, target.color) + "\n";
   }
   for (const scheme_view& view : content.schemes) text += pair_lines(view, counts, target);
   text += measure_lines(content, counts, target);

@@ -199,9 +199,10 @@ std::optional<utf8_report> read_utf8(const json& from) {
   const json& scripts = member(*found, "scripts");
   if (!scripts.is_object()) damaged("\"scripts\" is not an object");
   utf8_report made;
-  made.counts.malformed = number(member(*found, "malformed"), "malformed");
-  made.counts.malformed_bytes = number(member(*found, "malformed_bytes"), "malformed_bytes");
-  made.counts.code_points = number(member(*found, "code_points"), "code_points");
+  for (const utf8_number& each : utf8_numbers) {
+    const std::string name(each.name);
+    made.counts.*each.value = number(member(*found, name.c_str()), name);
+  }
   for (std::size_t i = 0; i < made.counts.scripts.size(); ++i) {
     const std::string name(gpu::host::script_names()[i]);
     made.counts.scripts[i] = number(member(scripts, name.c_str()), name);

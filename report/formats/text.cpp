@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 
 namespace gpuhist::pipeline {
 namespace {
@@ -53,6 +54,22 @@ void append_number(std::string& to, std::uint64_t number) {
   std::array<char, 20> digits;  // NOLINT(cppcoreguidelines-pro-type-member-init): only what is written is read
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number);
   to.append(digits.data(), end.ptr);
+}
+
+std::string shortest(double value) {
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+}
+
+std::string measure_text(double value) {
+  constexpr double exact_below = 9007199254740992.0;  // 2^53
+  const double size = std::fabs(value);
+  if (std::trunc(value) == value && size < exact_below) {
+    return (value < 0 ? "-" : "") + grouped(static_cast<std::uint64_t>(size));
+  }
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 6);
+  return {text.data(), end.ptr};
 }
 
 std::string base64(std::string_view raw) {

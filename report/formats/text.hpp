@@ -29,6 +29,12 @@ std::string cut_to(std::string_view text, std::size_t width);
 /// Appends all digits of a number.
 void append_number(std::string& to, std::uint64_t number);
 
+/// The shortest text that is parsed to the same number.
+std::string shortest(double value);
+
+/// Six digits: "7.87532", "1.5e-09". Whole numbers have all digits: "-12,345".
+std::string measure_text(double value);
+
 /// RFC 4648, with padding.
 std::string base64(std::string_view raw);
 

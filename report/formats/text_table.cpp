@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
+#include <string_view>
 #include <utility>
 
 namespace gpuhist::pipeline {
@@ -35,6 +37,16 @@ std::string_view sequence_of(ink with) {
   return "";
 }
 
+constexpr std::array<std::string_view, 8> blocks = {"\u2581", "\u2582", "\u2583", "\u2584",
+                                                    "\u2585", "\u2586", "\u2587", "\u2588"};
+constexpr std::array<std::string_view, 10> digits = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"};
+
+// The lowest level means 0, the highest 1.
+std::string_view level(double share, std::span<const std::string_view> levels) {
+  const auto highest = static_cast<double>(levels.size() - 1);
+  return levels[static_cast<std::size_t>(std::ceil(std::clamp(share, 0.0, 1.0) * highest))];
+}
+
 }  // namespace
 
 std::string painted(std::string text, ink with, bool color) {
@@ -53,6 +65,20 @@ std::string bar(std::uint64_t count, std::uint64_t largest, std::size_t width, b
   constexpr std::array<std::string_view, 8> eighths = {"",       "\u258f", "\u258e", "\u258d",
                                                        "\u258c", "\u258b", "\u258a", "\u2589"};
   return text.append(eighths[filled % 8]);
+}
+
+std::string sparkline(std::span<const double> shares, std::size_t width, bool unicode) {
+  if (shares.empty() || width == 0) return {};
+  const std::span<const std::string_view> levels = unicode ? std::span<const std::string_view>(blocks) : digits;
+  const std::size_t group = (shares.size() + width - 1) / width;
+  std::string text;
+  for (; !shares.empty(); shares = shares.subspan(std::min(group, shares.size()))) {
+    const auto grouped_shares = shares.first(std::min(group, shares.size()));
+    text += level(
+        std::accumulate(grouped_shares.begin(), grouped_shares.end(), 0.0) / static_cast<double>(grouped_shares.size()),
+        levels);
+  }
+  return text;
 }
 
 std::string share_of(std::uint64_t count, std::uint64_t all) {
@@ -142,6 +168,25 @@ std::string text_table::heading() const {
 std::size_t text_table::room() const {
   const std::size_t taken = used() + gap.size();
   return width_ > taken ? width_ - taken : 0;
+}
+
+std::string table_lines(const text_table& table, std::span<const table_row> rows, bool color) {
+  std::string text = painted(table.heading(), ink::heading, color) + "\n";
+  for (const table_row& each : rows) text += table.line(each) + "\n";
+  return text;
+}
+
+std::string bar_lines(const text_table& table, std::span<const bar_row> rows, bool unicode, bool color) {
+  const std::size_t bars = table.bar_width();
+  std::uint64_t largest = 0;
+  for (const bar_row& each : rows) largest = std::max(largest, each.count);
+  std::string text = painted(table.heading(), ink::heading, color) + "\n";
+  for (const bar_row& each : rows) {
+    const std::string drawn = bar(each.count, largest, bars, unicode);
+    text += drawn.empty() ? table.line(each.cells) : table.padded_line(each.cells);
+    text += painted(drawn, ink::bar, color) + "\n";
+  }
+  return text;
 }
 
 }  // namespace gpuhist::pipeline

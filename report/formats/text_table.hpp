@@ -1,5 +1,6 @@
 // Formats rows of cells as lines of text that fit a width: aligns columns, drops the least important ones if there is
-// no room, and adds colours, whose escape sequences take no columns.
+// no room, adds colours, whose escape sequences take no columns, and
+// draws bars.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +20,11 @@ std::string painted(std::string text, ink with, bool color);
 /// A bar of at most `width` columns, `width` columns for `largest`; a count above 0 is always visible. Exact to an
 /// eighth of a column with block characters, to a column without `unicode`.
 std::string bar(std::uint64_t count, std::uint64_t largest, std::size_t width, bool unicode);
+
+/// Shares over time in at most `width` columns. Each column shows a share from 0 to 1, or the mean of several
+/// consecutive shares: as a block of eight heights, or as a digit from 0 to 9 without `unicode`. The lowest level is
+/// used only for 0.
+std::string sparkline(std::span<const double> shares, std::size_t width, bool unicode);
 
 /// "12.34 %"; "0.00 %" if `all` is 0.
 std::string share_of(std::uint64_t count, std::uint64_t all);
@@ -75,5 +81,17 @@ class text_table {
   std::vector<std::size_t> widths_;  // 0: dropped or empty
   std::size_t width_;
 };
+
+/// The heading and the rows, one line each.
+std::string table_lines(const text_table& table, std::span<const table_row> rows, bool color);
+
+/// A row with the count that its bar shows.
+struct bar_row {
+  table_row cells;
+  std::uint64_t count = 0;
+};
+
+/// As above, with a bar after each row if there is room.
+std::string bar_lines(const text_table& table, std::span<const bar_row> rows, bool unicode, bool color);
 
 }  // namespace gpuhist::pipeline

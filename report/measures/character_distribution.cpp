@@ -1,7 +1,6 @@
 // The idealized character distribution of Kruegel and Vigna (Anomaly Detection of Web-Based Attacks, CCS 2003, section
 // 4.2): compares the frequencies of a text, sorted from the highest to the lowest, with the sorted frequencies of the
 // baseline. The byte values themselves do not matter.
-#include "report/measures/chi_squared_tail.hpp"
 #include "report/measures/functions.hpp"
 
 #include <algorithm>

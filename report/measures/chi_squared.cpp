@@ -1,6 +1,8 @@
 // Pearson's χ² of the counts: compared with 256 equally frequent values, and with the counts of a baseline.
-#include "report/measures/chi_squared_tail.hpp"
 #include "report/measures/functions.hpp"
+
+#include <boost/math/policies/policy.hpp>
+#include <boost/math/special_functions/gamma.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -96,6 +98,14 @@ finding baseline_finding(const sample& measured, reading read) {
 }
 
 }  // namespace
+
+double chi_squared_tail(double statistic, double freedom) {
+  namespace policies = boost::math::policies;
+  using quiet =
+      policies::policy<policies::domain_error<policies::ignore_error>, policies::overflow_error<policies::ignore_error>,
+                       policies::evaluation_error<policies::ignore_error>>;
+  return boost::math::gamma_q(freedom / 2, statistic / 2, quiet());
+}
 
 finding chi2(const sample& measured) { return uniform_finding(measured, value_of); }
 finding chi2_p(const sample& measured) { return uniform_finding(measured, tail_of); }

@@ -9,6 +9,18 @@ namespace gpuhist::pipeline::measures {
 inline constexpr std::string_view no_bytes = "there are no bytes";
 inline constexpr std::string_view small_expectation = "an expected count is under 5";
 
+/// The smallest expected count of a bin with which the statistic follows the χ² distribution well enough (Cochran
+/// 1954).
+inline constexpr double min_expectation = 5;
+
+/// The term of a bin in the statistic. Divides first, because squares of large counts lose digits.
+inline double squared_over(double difference, double expected) { return difference / expected * difference; }
+
+/// The probability of a χ² statistic that is at least as large, if only chance is at work. The upper tail, 0 to 1: the
+/// regularized incomplete gamma function Q(freedom / 2, statistic / 2). Never throws; a value too small for a double is
+/// 0. Precondition: statistic >= 0, freedom > 0.
+double chi_squared_tail(double statistic, double freedom);
+
 // content.cpp
 
 finding mean(const sample& measured);

@@ -2,15 +2,39 @@
 // formulas, their sources and their limits.
 #pragma once
 
-#include "report/measures/byte_counts.hpp"
+#include "gpu/tally.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace gpuhist::pipeline::measures {
+
+/// How often each of the 256 byte values occurs: the argument of every measure. A plain value.
+using byte_counts = std::array<std::uint64_t, 256>;
+
+/// The number of bytes, for people: at most 2^64 - 1.
+inline std::uint64_t bytes_in(const byte_counts& counts) {
+  std::uint64_t sum = 0;
+  for (const std::uint64_t each : counts) {
+    if (__builtin_add_overflow(sum, each, &sum)) return std::numeric_limits<std::uint64_t>::max();
+  }
+  return sum;
+}
+
+/// The number of bytes, for formulas: no sum overflows, but only about 16 digits are exact.
+inline double size_of(const byte_counts& counts) {
+  double sum = 0;
+  for (const std::uint64_t each : counts) sum += static_cast<double>(each);
+  return sum;
+}
 
 /// The counts to be measured. Borrows both.
 struct sample {
@@ -51,5 +75,21 @@ struct measurement {
 
 /// If the measure compares and there is no baseline, or an empty one, the finding has this as its reason.
 measurement take_measure(const measure& definition, const sample& measured);
+
+/// The measures that are requested for totals, inputs and windows. A plain value; copies share the baseline.
+struct measuring {
+  std::vector<const measure*> asked;              ///< in the order of reports; empty: nothing is measured
+  std::shared_ptr<const byte_counts> baseline;    ///< of --baseline RESULT.json; null: none
+  std::optional<std::size_t> previous_windows{};  ///< N of --baseline previous:N: each window has its own baseline
+  std::string warning{};                          ///< a message about the baseline; empty: none
+  [[nodiscard]] bool has_baseline() const { return baseline != nullptr || previous_windows.has_value(); }
+};
+
+/// Counts over the 256 byte values. A tally without counts: no bytes.
+byte_counts counts_of(const gpu::tally& counts);
+
+/// One for each requested measure, in that order. `baseline`: of a window; null: that of `requested`.
+std::vector<measurement> take_measures(const measuring& requested, const byte_counts& counts,
+                                       const byte_counts* baseline = nullptr);
 
 }  // namespace gpuhist::pipeline::measures

@@ -1,6 +1,6 @@
 #include "report/measures/previous_baseline.hpp"
 
-#include "report/measures/measuring.hpp"
+#include "report/measures/measure.hpp"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "pipeline/counts/windows/window_events.hpp"
-#include "report/measures/byte_counts.hpp"
+#include "report/measures/measure.hpp"
 
 #include <cstddef>
 #include <map>

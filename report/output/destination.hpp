@@ -9,7 +9,7 @@
 #include "io/output_files.hpp"
 #include "report/formats/report.hpp"
 #include "report/output/temporary_file.hpp"
-#include "report/output/terminal_size.hpp"
+#include "report/output/terminal.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

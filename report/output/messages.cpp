@@ -1,6 +1,6 @@
 #include "report/output/messages.hpp"
 
-#include "report/output/terminal_size.hpp"
+#include "report/output/terminal.hpp"
 
 #include <poll.h>
 #include <unistd.h>

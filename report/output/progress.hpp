@@ -3,13 +3,59 @@
 
 #include "pipeline/flow/statistics/run_stats.hpp"
 #include "report/output/messages.hpp"
-#include "report/output/rate_window.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
+#include <string>
 
 namespace gpuhist::pipeline {
+
+/// Bytes per second.
+struct transfer_rates {
+  double source = 0;
+  double text = 0;
+};
+
+/// The current rates of a run: means over the last few seconds, which change faster than a mean since the start.
+/// Memory: the samples within the window, and one before it.
+class rate_window {
+ public:
+  explicit rate_window(double seconds) : seconds_(seconds) {}
+
+  /// Samples must be added in the order of their time.
+  void add(const run_progress& sample);
+
+  /// The rates between the newest sample and the newest one that is older by at least the window; since the start if
+  /// the run is shorter than the window.
+  [[nodiscard]] transfer_rates rates() const;
+
+ private:
+  double seconds_;
+  std::deque<run_progress> samples_{run_progress{}};  // a run starts with 0 bytes at 0 s
+};
+
+/// What the progress line shows. Its text, as that of the status line that SIGUSR1 asks for, is ASCII, so that a column
+/// is a byte.
+struct progress_view {
+  run_progress now;
+  transfer_rates rates;
+  std::optional<std::uint64_t> total;  ///< source bytes of all inputs, if known
+  bool compressed = false;             ///< text and source differ: the line shows both
+};
+
+/// " 42 %  1.3 of 3.1 GiB read (280 MiB/s), 9.8 GiB counted (2.1 GiB/s), 7 s left", or its most important parts, in at
+/// most `width` columns. If the total is unknown, or exceeded because a file grew, the line shows the time since the
+/// start instead of the share and the remaining time.
+std::string progress_line(const progress_view& view, std::size_t width);
+
+/// "300,000 bytes counted, 300,000 bytes read, 1.5 s, 200,000 bytes/s": exact, with the mean rate since the start.
+std::string status_line(const run_progress& now);
+
+/// Whole seconds, rounded up: "4 s", "1 min 20 s", "2 h 5 min", "3 d 4 h".
+std::string for_people(double seconds);
 
 enum class progress_style {
   none,

@@ -1,6 +1,6 @@
 #include "report/output/terminal.hpp"
 
-#include "report/output/terminal_size.hpp"
+#include "report/output/destination.hpp"
 
 #include <langinfo.h>
 #include <sys/ioctl.h>

@@ -1,10 +1,21 @@
-// Properties of the destination of a report: its width, UTF-8, colours.
+// Properties of a terminal, and of the destination of a report: size, UTF-8, colours.
 #pragma once
 
 #include "report/formats/report.hpp"
-#include "report/output/destination.hpp"
+
+#include <optional>
 
 namespace gpuhist::pipeline {
+
+class destination;
+
+struct terminal_size {
+  unsigned columns = 0;
+  unsigned lines = 0;  ///< 0: unknown
+};
+
+/// Nothing if the descriptor is not a terminal, or does not report its columns.
+std::optional<terminal_size> size_of_terminal(int fd);
 
 /// Whether the locale of the process is UTF-8. The first call sets the locale (LC_CTYPE) from the environment and must
 /// be made before any thread starts.

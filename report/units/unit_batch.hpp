@@ -5,7 +5,7 @@
 // text that a device has measured, the rows are made from those of the pieces.
 #pragma once
 
-#include "report/conditions/evaluation.hpp"
+#include "report/conditions/formula.hpp"
 #include "report/units/line_values.hpp"
 #include "report/units/unit_meter.hpp"
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "pipeline/counts/spilled_bytes.hpp"
-#include "report/conditions/condition.hpp"
 #include "report/conditions/formula.hpp"
 
 #include <cstddef>

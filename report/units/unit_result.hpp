@@ -6,10 +6,12 @@
 #include "report/units/distribution.hpp"
 #include "report/units/unit_plan.hpp"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gpuhist::pipeline::units {
@@ -97,5 +99,48 @@ struct unit_result {
   std::optional<std::string> distribution_of{};  ///< as typed
   distribution values{};
 };
+
+/// A number of unit_totals, with the bytes of these units, in all formats.
+struct unit_number {
+  std::string_view name;        ///< in JSON, csv and prometheus
+  std::string_view words;       ///< in the table for people
+  std::string_view bytes_name;  ///< of the bytes, in JSON; in csv it is the name and "_bytes"
+  std::uint64_t unit_totals::*units;
+  std::uint64_t unit_totals::*bytes;                          ///< null: they are not counted
+  std::string_view option_name{};                             ///< in JSON
+  std::optional<std::string> unit_result::*option = nullptr;  ///< without it there are no such units; null: any
+  bool is_of_filter = false;                                  ///< only a filter that drops unverified text has them
+
+  /// Whether these are a part of the units that were seen: formats show its share.
+  [[nodiscard]] bool is_part() const { return units != &unit_totals::seen; }
+
+  /// Whether a result has the number.
+  [[nodiscard]] bool is_in(const unit_result& found) const {
+    return (option == nullptr || (found.*option).has_value()) && (!is_of_filter || found.drops_unverified);
+  }
+};
+
+/// In the order of csv, of the table for people and of packed totals.
+inline constexpr std::array unit_numbers = {
+    unit_number{"seen", "seen", "bytes", &unit_totals::seen, &unit_totals::bytes},
+    unit_number{"selected", "selected", "selected_bytes", &unit_totals::selected, &unit_totals::selected_bytes, "where",
+                &unit_result::where},
+    unit_number{"unverified", "unverified", "unverified_bytes", &unit_totals::unverified,
+                &unit_totals::unverified_bytes, "", nullptr, true},
+    unit_number{"without_field", "without field", "", &unit_totals::without_field, nullptr, "jsonl_field",
+                &unit_result::field},
+};
+
+/// In the orders of JSON and of prometheus, which are older than the table.
+inline constexpr std::array unit_numbers_in_json = {&unit_numbers[0], &unit_numbers[3], &unit_numbers[1],
+                                                    &unit_numbers[2]};
+inline constexpr std::array unit_numbers_in_metrics = {&unit_numbers[0], &unit_numbers[1], &unit_numbers[3],
+                                                       &unit_numbers[2]};
+
+// One number has no bytes.
+static_assert(sizeof(unit_totals) == (2 * unit_numbers.size() - 1) * sizeof(std::uint64_t) &&
+                  unit_numbers_in_json.size() == unit_numbers.size() &&
+                  unit_numbers_in_metrics.size() == unit_numbers.size(),
+              "every number has a row, and each order has every row");
 
 }  // namespace gpuhist::pipeline::units

@@ -3,9 +3,7 @@
 #pragma once
 
 #include "pipeline/counts/text_observer.hpp"
-#include "report/units/kept_buffers.hpp"
-#include "report/units/kept_outlet.hpp"
-#include "report/units/shared_findings.hpp"
+#include "report/units/kept_text.hpp"
 #include "report/units/unit_findings.hpp"
 #include "report/units/unit_meter.hpp"
 #include "report/units/unit_renderer.hpp"

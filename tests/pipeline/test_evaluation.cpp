@@ -1,6 +1,6 @@
 // Expressions evaluated for batches of units, compared with an evaluation of one unit, and with Kleene's tables.
 #include "config/expression.hpp"
-#include "report/conditions/evaluation.hpp"
+#include "report/conditions/formula.hpp"
 
 #include <doctest/doctest.h>
 

@@ -2,11 +2,10 @@
 #include "config/scheme.hpp"
 #include "config/usage_error.hpp"
 #include "pipeline/counts/partitioning.hpp"
-#include "report/conditions/condition.hpp"
-#include "report/conditions/report_units.hpp"
+#include "report/conditions/formula.hpp"
 #include "report/conditions/watcher.hpp"
 #include "report/formats/report_alert.hpp"
-#include "report/measures/measuring.hpp"
+#include "report/measures/measure.hpp"
 
 #include "report_samples.hpp"
 #include "tests/support/usage_errors.hpp"

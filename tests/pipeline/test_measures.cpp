@@ -1,6 +1,6 @@
 // Measures, compared with values that NumPy and SciPy computed (measure_values.py), and at the edges: no bytes, one
 // byte, one value, counts near 2^63.
-#include "report/measures/chi_squared_tail.hpp"
+#include "report/measures/functions.hpp"
 #include "report/measures/measure.hpp"
 #include "report/measures/previous_baseline.hpp"
 

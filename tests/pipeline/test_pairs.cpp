@@ -1,6 +1,6 @@
 // Pairs of neighbouring bytes: the counts of a run compared with the pairs of the plain texts, however these are cut.
 #include "pipeline/counts/rolling_counts.hpp"
-#include "report/formats/pair_table.hpp"
+#include "report/formats/table_sections.hpp"
 #include "report/formats/text.hpp"
 #include "support/byte_strings.hpp"
 

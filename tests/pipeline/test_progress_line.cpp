@@ -1,5 +1,5 @@
 // The text of the progress line and of the status line.
-#include "report/output/progress_line.hpp"
+#include "report/output/progress.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // Rates over a sliding window, at times chosen by the test.
-#include "report/output/rate_window.hpp"
+#include "report/output/progress.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,5 @@
 // The JSON report: parsed, and compared with the counts that it was made from.
 #include "report/formats/report.hpp"
-#include "report/formats/run_id.hpp"
 #include "report/formats/text.hpp"
 
 #include "tests/pipeline/report_samples.hpp"

@@ -1,7 +1,7 @@
 // The lines that --stats prints for people.
 #include "report/formats/report.hpp"
-#include "report/formats/sparkline.hpp"
 #include "report/formats/text.hpp"
+#include "report/formats/text_table.hpp"
 
 #include "tests/pipeline/report_samples.hpp"
 

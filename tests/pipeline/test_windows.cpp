@@ -2,7 +2,7 @@
 #include "pipeline/counts/windows/panes.hpp"
 #include "pipeline/counts/windows/rolling_windows.hpp"
 #include "pipeline/counts/windows/window_cutter.hpp"
-#include "report/formats/window_json.hpp"
+#include "report/formats/report_json.hpp"
 #include "tests/support/byte_strings.hpp"
 
 #include <doctest/doctest.h>

@@ -1,0 +1,44 @@
+// The JSON formats, schema gpuhist.result/1: the report as one line, as lines of inputs and of the result, and lines of
+// units, windows and verdicts.
+#pragma once
+
+#include "pipeline/counts/windows/window_events.hpp"
+#include "report/formats/member_writer.hpp"
+#include "report/formats/report.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace gpuhist::pipeline {
+
+/// Adds "name" and, if it is not UTF-8, "name_base64", which has the exact bytes.
+void add_name(member_writer& to, const std::string& name);
+
+/// Adds the first members of every document: its kind, the schema and, if not empty, the run.
+void add_beginning(member_writer& to, std::string_view kind, std::string_view run);
+
+/// A hash of the buckets of a scheme and their members, 16 hexadecimal digits, as in `scheme_members`: schemes of one
+/// name with other members differ.
+std::string hash_of_members(const config::scheme& of);
+
+/// Adds the members of a result with its totals, without inputs and statistics.
+void add_totals(member_writer& to, const report& content, std::string_view run);
+
+/// One line with its line end. Bytes that are not UTF-8 become U+FFFD; `name_base64` has the exact bytes of a name.
+std::string as_line(const nlohmann::ordered_json& object);
+
+/// One line of kind "window". `frame`: an empty snapshot with the partition, the schemes and the measures of the run.
+/// `run`: as render_target::run; empty: of a job, whose lines do not depend on when it runs, so they have no times.
+/// `baseline`: of this window; null: that of the frame.
+std::string window_line(const report& frame, std::string_view run, const closed_window& window,
+                        const measures::byte_counts* baseline = nullptr);
+
+/// One line of kind "verdict". `source`: of the windows, if these are numbered by input.
+std::string verdict_line(std::string_view run, const window_verdict& verdict, const source_name& source = nullptr);
+
+/// "2026-03-01T12:00:00.000125Z".
+std::string iso_8601(window_time time);
+
+}  // namespace gpuhist::pipeline

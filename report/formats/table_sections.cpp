@@ -1,0 +1,327 @@
+#include "report/formats/table_sections.hpp"
+
+#include "report/formats/text.hpp"
+#include "report/formats/text_table.hpp"
+#include "report/measures/pair_measures.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::pipeline {
+namespace {
+
+constexpr std::size_t narrowest_name = 4;
+constexpr std::size_t widest_name = 16;
+constexpr std::size_t widest_cell = 8;
+constexpr std::size_t narrowest_number = 4;  // a gap, and up to 100
+
+/// How much of its row a pair has: 0 (none) to 5.
+std::size_t level_of(double share) {
+  constexpr std::array bounds = {0.0, 0.02, 0.05, 0.15, 0.4};
+  return static_cast<std::size_t>(std::ranges::count_if(bounds, [&](double bound) { return share > bound; }));
+}
+
+std::string shade(std::size_t level, bool unicode) {
+  constexpr std::array<std::string_view, 6> blocks = {" ", "\u00b7", "\u2591", "\u2592", "\u2593", "\u2588"};
+  constexpr std::array<std::string_view, 6> characters = {" ", ".", ":", "+", "*", "#"};
+  return std::string(unicode ? blocks[level] : characters[level]);
+}
+
+std::string on_background(std::string text, std::size_t level) {
+  constexpr std::array<std::string_view, 6> blues = {"", "17", "18", "19", "20", "21"};
+  if (level == 0) return text;
+  return "\x1b[97;48;5;" + std::string(blues[level]) + "m" + std::move(text) + "\x1b[0m";
+}
+
+/// The first columns of a name.
+std::string cut_to_width(const std::string& name, std::size_t width) {
+  std::string text;
+  for (std::size_t at = 0; at < name.size();) {
+    const std::size_t length = std::max<std::size_t>(1, utf8_sequence(std::string_view(name).substr(at)));
+    if (columns(text + name.substr(at, length)) > width) break;
+    text += name.substr(at, length);
+    at += length;
+  }
+  return text;
+}
+
+std::string padded(const std::string& text, std::size_t width, bool to_the_right) {
+  const std::string spaces(width - std::min(width, columns(text)), ' ');
+  return to_the_right ? spaces + text : text + spaces;
+}
+
+/// The heat map of the buckets that occur. A cell is the share of the pairs of its row.
+class heat_map {
+ public:
+  heat_map(const scheme_view& view, const pair_matrix& pairs, const render_target& target)
+      : view_(view), pairs_(pairs), target_(target), of_first_(pairs.buckets) {
+    std::vector<bool> occurs(pairs.buckets);
+    for (std::size_t i = 0; i < pairs.counts.size(); ++i) {
+      of_first_[i / pairs.buckets] += static_cast<double>(pairs.counts[i]);
+      if (pairs.counts[i] > 0) occurs[i / pairs.buckets] = occurs[i % pairs.buckets] = true;
+    }
+    for (std::size_t i = 0; i < pairs.buckets; ++i) {
+      if (!occurs[i]) continue;
+      shown_.push_back(i);
+      name_ = std::max(name_, std::min(columns(printable(view.scheme.buckets[i])), widest_name));
+    }
+    if (shown_.size() + name_ > target.width) {
+      name_ = std::max(narrowest_name, target.width - std::min<std::size_t>(target.width, shown_.size()));
+    }
+    const std::size_t room = target.width - std::min<std::size_t>(target.width, name_);
+    cell_ = shown_.empty() ? 0 : std::min(room / shown_.size(), widest_cell);
+  }
+
+  [[nodiscard]] std::string text() const {
+    if (shown_.empty()) return "";
+    if (cell_ == 0) return "(the heat map of " + std::to_string(shown_.size()) + " buckets needs a wider terminal)\n";
+    std::string heading(name_, ' ');
+    for (const std::size_t second : shown_) heading += column_heading(second);
+    std::string out = painted(heading, ink::heading, target_.color) + "\n";
+    for (const std::size_t first : shown_) out += line_of(first) + "\n";
+    return out;
+  }
+
+  /// "% of the bytes after FIRST" or shades.
+  [[nodiscard]] bool has_numbers() const { return cell_ >= narrowest_number; }
+
+ private:
+  [[nodiscard]] std::string column_heading(std::size_t second) const {
+    const std::string name = printable(view_.scheme.buckets[second]);
+    return padded(cut_to_width(name, cell_ > 1 ? cell_ - 1 : 1), cell_, true);
+  }
+
+  [[nodiscard]] std::string line_of(std::size_t first) const {
+    std::string line = padded(cut_to_width(printable(view_.scheme.buckets[first]), name_), name_, false);
+    for (const std::size_t second : shown_) line += cell_of(first, second);
+    if (!target_.color) line.erase(line.find_last_not_of(' ') + 1);
+    return line;
+  }
+
+  [[nodiscard]] std::string cell_of(std::size_t first, std::size_t second) const {
+    const std::uint64_t count = pairs_.at(first, second);
+    const double share = count == 0 ? 0 : static_cast<double>(count) / of_first_[first];
+    const std::size_t level = level_of(share);
+    if (has_numbers()) {
+      const std::string number = padded(count == 0 ? "" : share < 0.005 ? "<1" : fixed(100 * share, 0), cell_, true);
+      return target_.color ? on_background(number, level) : number;
+    }
+    if (target_.color) return on_background(std::string(cell_, ' '), level);
+    std::string out;
+    for (std::size_t i = 0; i < cell_; ++i) out += shade(level, target_.unicode);
+    return out;
+  }
+
+  const scheme_view& view_;
+  const pair_matrix& pairs_;
+  const render_target& target_;
+  std::vector<double> of_first_;  // pairs by the bucket of their first byte
+  std::vector<std::size_t> shown_;
+  std::size_t name_ = narrowest_name;  // columns
+  std::size_t cell_ = 0;               // columns; 0: there is no room
+};
+
+std::string surprising_lines(const scheme_view& view, const pair_matrix& pairs, const render_target& target) {
+  std::vector<table_row> rows;
+  for (const measures::surprising_pair& each : measures::most_surprising(pairs)) {
+    rows.push_back({printable(view.scheme.buckets[each.first]) + " > " + printable(view.scheme.buckets[each.second]),
+                    grouped(each.count), measure_text(each.expected)});
+  }
+  if (rows.empty()) return "";
+  const text_table table({{"pair", false}, {"count"}, {"if independent", true, 1}}, rows, target.width);
+  return table_lines(table, rows, target.color);
+}
+
+// UTF-8.
+
+constexpr std::uint64_t shown_from = 1000;  // one of so many code points
+
+std::vector<std::pair<std::uint64_t, std::string_view>> frequent_scripts(const gpu::host::utf8_counts& counts) {
+  std::vector<std::pair<std::uint64_t, std::string_view>> found;
+  for (std::size_t i = 0; i < counts.scripts.size(); ++i) {
+    const std::uint64_t number = counts.scripts[i];
+    if (number > 0 && number >= (counts.code_points + shown_from - 1) / shown_from)
+      found.emplace_back(number, gpu::host::script_names()[i]);
+  }
+  std::ranges::sort(
+      found, [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
+  return found;
+}
+
+// "first malformed: a.log, line 3, offset 17"
+std::string place_of_first(const report& content) {
+  for (const input_report& each : content.inputs) {
+    if (!each.utf8 || !each.utf8->first_malformed) continue;
+    return "first malformed: " + printable(each.name) + ", line " +
+           grouped(each.utf8->first_malformed_line.value_or(1)) + ", offset " + grouped(*each.utf8->first_malformed) +
+           "\n";
+  }
+  return "";
+}
+
+// Units.
+
+constexpr std::size_t max_bins = 24;
+
+std::string totals_lines(const units::unit_result& found, const render_target& target) {
+  const units::unit_totals& totals = found.totals;
+  std::vector<table_row> rows;
+  for (const units::unit_number& each : units::unit_numbers) {
+    if (!each.is_in(found)) continue;
+    const std::uint64_t number = totals.*each.units;
+    const bool has_bytes = each.bytes != nullptr;
+    rows.push_back({std::string(each.words), grouped(number), has_bytes ? grouped(totals.*each.bytes) : "",
+                    has_bytes && each.is_part() ? share_of(number, totals.seen) : ""});
+  }
+  const std::string measured = found.field ? ", field " + printable(*found.field) : "";
+  const text_table table({{"each " + found.each + measured, false}, {"units"}, {"bytes"}, {"share", true, 1}}, rows,
+                         target.width);
+  return table_lines(table, rows, target.color) + "\n";
+}
+
+std::string line_of(const units::unit_place& place) { return place.line > 0 ? grouped(place.line) : "-"; }
+
+std::string top_lines(const units::unit_result& found, const render_target& target) {
+  std::vector<table_row> rows;
+  for (const units::ranked_unit& each : found.top) {
+    const units::unit_place& place = each.unit.place;
+    rows.push_back({printable(*each.unit.input), line_of(place), grouped(place.offset), grouped(place.bytes),
+                    measure_text(each.value)});
+  }
+  const text_table table(
+      {{"top", false}, {"line"}, {"offset", true, 2}, {"bytes", true, 1}, {printable(*found.ranked_by)}}, rows,
+      target.width);
+  return table_lines(table, rows, target.color) + "\n";
+}
+
+using bin_list = std::vector<units::distribution_bin>;
+
+// Joins bins in pairs, those without a gap between them only, unless `across_gaps`.
+bin_list joined_once(const bin_list& bins, bool across_gaps) {
+  bin_list wider;
+  for (std::size_t i = 0; i < bins.size(); ++i) {
+    wider.push_back(bins[i]);
+    if (i + 1 == bins.size() || (!across_gaps && bins[i].to != bins[i + 1].from)) continue;
+    ++i;
+    wider.back().to = bins[i].to;
+    wider.back().units += bins[i].units;
+  }
+  return wider;
+}
+
+// Joins bins until there are few enough rows. Gaps between values remain visible if possible: thresholds lie there.
+bin_list joined(bin_list bins) {
+  while (bins.size() > max_bins) {
+    bin_list wider = joined_once(bins, false);
+    if (wider.size() == bins.size()) wider = joined_once(bins, true);
+    bins = std::move(wider);
+  }
+  return bins;
+}
+
+std::string distribution_lines(const units::unit_result& found, const render_target& target) {
+  const units::distribution& values = found.values;
+  std::vector<bar_row> rows;
+  row_widths widths;
+  for (const units::distribution_bin& each : joined(values.bins())) {
+    rows.push_back(
+        {{measure_text(each.from), measure_text(each.to), grouped(each.units), share_of(each.units, values.known())},
+         each.units});
+    widths.add(rows.back().cells);
+  }
+  const text_table table({{"from"}, {"to below"}, {"units"}, {"share", true, 1}}, widths, target.width);
+  std::string text = "distribution of " + printable(*found.distribution_of) + "\n";
+  text += bar_lines(table, rows, target.unicode, target.color);
+  if (values.known() > 0) {
+    text += "lowest " + measure_text(values.lowest()) + ", highest " + measure_text(values.highest()) + "\n";
+  }
+  if (values.unknown() > 0)
+    text += number_of(values.unknown(), "unit") + (values.unknown() == 1 ? " has no value\n" : " have no value\n");
+  return text + "\n";
+}
+
+void append_bytes(std::string& to, std::uint64_t number) {
+  append_number(to, number);
+  to += number == 1 ? " byte" : " bytes";
+}
+
+class unit_text_form final : public units::unit_renderer {
+ public:
+  [[nodiscard]] std::string beginning_of(const std::string& input) const override { return printable(input) + ":"; }
+
+  void add_place(const units::unit_place& place, std::string& to) const override {
+    if (place.line > 0) {
+      append_number(to, place.line);
+      to += ':';
+    }
+    to += " offset ";
+    append_number(to, place.offset);
+  }
+
+  void add_end(const units::unit_record& found, std::string& to) const override {
+    to += ", ";
+    append_bytes(to, found.place.bytes);
+    if (found.field) {
+      to += ", field ";
+      append_bytes(to, found.field->bytes.value_or(0));
+    }
+    for (const gates::named_value& each : found.values) {
+      to += ", " + printable(each.name) + " " + (each.value ? measure_text(*each.value) : "unknown");
+    }
+    to += '\n';
+  }
+};
+
+}  // namespace
+
+std::string pair_lines(const scheme_view& view, const gpu::tally& counts, const render_target& target) {
+  if (!view.has_pairs()) return "";
+  const pair_matrix pairs = view.fold_pairs(counts);
+  const heat_map map(view, pairs, target);
+  const std::string title = number_of(measures::pairs_in(pairs), "pair") + ", " + printable(view.scheme.name);
+  std::string text = cut_to(title, std::max<std::size_t>(target.width, 3)) + "\n";
+  const measures::finding bits = measures::conditional_entropy(pairs);
+  if (!bits.value) return text + "\n";
+  text += "conditional entropy " + measure_text(*bits.value) + " bits\n";
+  const std::string legend = std::string("first byte in rows, second in columns") +
+                             (map.has_numbers() ? ", in % of the row" : ", shades by % of the row");
+  if (columns(legend) <= target.width) text += legend + "\n";
+  return text + map.text() + surprising_lines(view, pairs, target) + "\n";
+}
+
+std::string utf8_lines(const report& content, const render_target& target) {
+  if (!content.utf8) return "";
+  const gpu::host::utf8_counts& counts = content.utf8->counts;
+  std::vector<table_row> rows;
+  for (const utf8_number& each : utf8_numbers) {
+    if (!each.words.empty()) rows.push_back({std::string(each.words), grouped(counts.*each.value), ""});
+  }
+  for (const auto& [number, name] : frequent_scripts(counts)) {
+    rows.push_back({std::string(name), grouped(number), share_of(number, counts.code_points)});
+  }
+  const text_table table({{"utf-8", false}, {"count"}, {"share", true, 1}}, rows, target.width);
+  std::string text = table_lines(table, rows, target.color);
+  if (counts.malformed > 0) text += place_of_first(content);
+  return text + "\n";
+}
+
+std::string unit_lines(const units::unit_result& found, const render_target& target) {
+  std::string text = totals_lines(found, target);
+  if (found.ranked_by) text += top_lines(found, target);
+  if (found.distribution_of) text += distribution_lines(found, target);
+  return text;
+}
+
+std::unique_ptr<const units::unit_renderer> unit_text_lines(const report& /*frame*/, std::string_view /*run*/) {
+  return std::make_unique<const unit_text_form>();
+}
+
+}  // namespace gpuhist::pipeline
