@@ -83,7 +83,7 @@ std::vector<named_file> read_files(const config::options& typed) {
   if (typed.baseline && std::holds_alternative<std::string>(*typed.baseline)) {
     made.add("--baseline", std::get<std::string>(*typed.baseline));
   }
-  made.add("--zstd-dictionary", typed.run.dictionary);
+  if (!typed.run.dictionary.empty()) made.add("--zstd-dictionary", typed.run.dictionary);
   made.add("--manifest", typed.manifest);
   if (typed.output_dir) made.add("--files-from", typed.files_from);  // --output is compared when the list is looked up
   return made.all;
