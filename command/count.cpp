@@ -40,9 +40,7 @@ bool reads_from_terminal(const plan& planned) {
 }
 
 // The progress line would be written between the bytes that are passed through.
-bool shares_terminal(const plan& planned) {
-  return planned.passes_through != config::pass_through_mode::nothing && ::isatty(STDOUT_FILENO) == 1;
-}
+bool shares_terminal(const plan& planned) { return planned.passes_through.has_value() && ::isatty(STDOUT_FILENO) == 1; }
 
 table_parts parts_of(const plan& planned) { return {.inputs = !planned.totals_only, .listing = &planned.listing}; }
 
@@ -225,7 +223,7 @@ ending count(const config::options& typed, const io::open_descriptors& open_desc
     complain("counting what you type; Ctrl-D ends it; see also gpuhist --help");
   }
   console screen;
-  const bool is_stage = planned.passes_through != config::pass_through_mode::nothing;
+  const bool is_stage = planned.passes_through.has_value();
   report_writer reports(output, *planned.format, screen,
                         is_stage ? report_writer::fault::is_put_off : report_writer::fault::ends_run,
                         name_of_run(planned, earlier.get()), parts_of(planned));

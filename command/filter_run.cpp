@@ -155,7 +155,7 @@ config::options with_room_for_encoders(config::options typed) {
 plan make_folder_plan(const config::options& typed) {
   plan made = make_plan(with_room_for_encoders(typed));
   made.buffers.besides_windows.bytes += threads_of(typed) * memory_of_encoder_of(typed);
-  made.passes_through = config::pass_through_mode::nothing;
+  made.passes_through.reset();
   made.archives_refused = "is an archive, and its members have no outputs in " + typed.where("--output-dir") +
                           "; extract it and give its files, or give --output for the text of all members";
   return made;

@@ -194,7 +194,7 @@ void check_format_of_units(const config::options& typed, const report_format& fo
 }
 
 bool writes_snapshots(const config::options& typed, const report_format& format) {
-  const bool is_filter = typed.pass_through != config::pass_through_mode::nothing;
+  const bool is_filter = typed.pass_through.has_value();
   return typed.run.snapshot_every || typed.window || selects_units(typed) ||
          (is_filter && format.carries_alerts);  // SIGUSR1 asks for snapshots
 }
@@ -256,7 +256,7 @@ plan make_plan(const config::options& typed) {
   check_format_of_windows(typed, *planned.format);
   check_format_of_units(typed, *planned.format);
   planned.output = typed.output;
-  if (typed.pass_through != config::pass_through_mode::nothing) planned.output = resolve_report_of_filter(typed);
+  if (typed.pass_through.has_value()) planned.output = resolve_report_of_filter(typed);
   planned.output_name = planned.output ? "the output " + printable(*planned.output) : "standard output";
   planned.manner = resolve_writing(typed, *planned.format);
   planned.snapshot_by_signal = writes_snapshots(typed, *planned.format);

@@ -104,7 +104,7 @@ config::options options_of_resumed_run(const config::options& typed) {
   refuse_if(typed.window.has_value(), typed, "--window");
   refuse_if(typed.run.counting.pairs, typed, "--pairs");
   refuse_if(typed.run.follow, typed, "--follow");
-  refuse_if(typed.pass_through != config::pass_through_mode::nothing, typed, "--pass-through");
+  refuse_if(typed.pass_through.has_value(), typed, "--pass-through");
   refuse_if(typed.run.snapshot_every.has_value(), typed, "--snapshot-every");
   if (typed.format.value_or("jsonl") != "jsonl") {
     throw config::usage_error("--resume: the format is jsonl; leave " + typed.where("--format") + " out");

@@ -53,8 +53,6 @@ typed_baseline read_baseline(const std::string& option, const std::string& path)
 
 namespace {
 
-using measure = config::window_extent::measure;
-
 void refuse_without(bool is_given, const config::options& typed, std::string_view option, std::string_view needs) {
   if (is_given) throw config::usage_error(typed.where(option) + ": requires " + std::string(needs));
 }
@@ -68,18 +66,6 @@ engine engine_of(const config::options& typed) {
   }
 }
 
-window_options::unit unit_of(measure typed) {
-  switch (typed) {
-    case measure::bytes:
-      return window_options::unit::bytes;
-    case measure::lines:
-      return window_options::unit::lines;
-    case measure::milliseconds:
-      break;
-  }
-  return window_options::unit::milliseconds;
-}
-
 std::optional<window_options> windows_of(const config::options& typed) {
   if (!typed.window) {
     refuse_without(typed.step.has_value(), typed, "--step", "--window");
@@ -90,7 +76,7 @@ std::optional<window_options> windows_of(const config::options& typed) {
     throw config::usage_error(typed.where("--step") +
                               ": has another unit than --window; give both in bytes, lines or time");
   }
-  return window_options{.measured_in = unit_of(typed.window->unit),
+  return window_options{.measured_in = typed.window->unit,
                         .length = typed.window->amount,
                         .step = typed.step ? typed.step->amount : 0,
                         .per_input = typed.per_input};
@@ -112,23 +98,6 @@ watch_options watch_of(const config::options& typed) {
     }
   }
   return {.totals = is_named(totals), .inputs = is_named(inputs), .windows = is_named(windows)};
-}
-
-unit_options::kind kind_of(config::unit_extent::kind typed) {
-  using typed_kind = config::unit_extent::kind;
-  switch (typed) {
-    case typed_kind::line:
-      return unit_options::kind::line;
-    case typed_kind::record:
-      return unit_options::kind::record;
-    case typed_kind::bytes:
-      return unit_options::kind::part;
-    case typed_kind::input:
-      return unit_options::kind::input;
-    case typed_kind::window:
-      break;
-  }
-  return unit_options::kind::window;
 }
 
 const config::preset& preset_named(const config::options& typed, const std::string& name) {
@@ -195,7 +164,7 @@ std::optional<unit_options> units_of(const config::options& typed) {
   if (typed.what == config::command::filter) {
     unit_options made = filter_of(typed);
     const config::unit_extent each = typed.each.value_or(config::unit_extent{});
-    made.each = kind_of(each.type);
+    made.each = each.type;
     made.part_bytes = each.bytes;
     made.delimiter = typed.delimiter.value_or('\0');
     made.distribution_of = typed.distribution_of.value_or("");
@@ -209,7 +178,7 @@ std::optional<unit_options> units_of(const config::options& typed) {
     refuse_without(typed.distribution_of.has_value(), typed, "--distribution-of", "--each");
   }
   if (!typed.each) return std::nullopt;
-  unit_options made{.each = kind_of(typed.each->type),
+  unit_options made{.each = typed.each->type,
                     .delimiter = typed.delimiter.value_or('\0'),
                     .part_bytes = typed.each->bytes,
                     .where = any_of(typed, typed.condition_of_units),
@@ -256,12 +225,10 @@ void take_inputs(const config::options& typed, file_options& into) {
 
 std::optional<pass_through_options> pass_through_of(const config::options& typed) {
   constexpr int standard_output = 1;
+  using enum pass_through_options::content;
   const bool is_filter = typed.what == config::command::filter;
-  if (typed.pass_through == config::pass_through_mode::nothing && !is_filter) return std::nullopt;
-  const bool is_text = typed.pass_through == config::pass_through_mode::text || is_filter;
-  return pass_through_options{
-      .forwarded = is_text ? pass_through_options::content::text : pass_through_options::content::input,
-      .descriptor = standard_output};
+  if (!typed.pass_through && !is_filter) return std::nullopt;
+  return pass_through_options{.forwarded = is_filter ? text : *typed.pass_through, .descriptor = standard_output};
 }
 
 }  // namespace

@@ -173,7 +173,7 @@ constexpr std::array rows = {
                "slow consumer slows down the producer. If the consumer closes the pipe, the run ends by SIGPIPE, after "
                "the report. Default: the input is not written.",
                "producer | gpuhist --pass-through -o counts.txt | consumer",
-               [](options& o, value v) { o.pass_through = parse_pass_through_mode(v); }},
+               [](options& o, value v) { o.pass_through = parse_pass_through(v); }},
     option_row{inputs, "--label", "NAME", value_kind::text, "", text_runs, rare, "name of standard input in the result",
                "Sets the name of standard input in the result. Default: (standard input).",
                "cat *.log | gpuhist --label 'all logs' --format json",

@@ -123,7 +123,7 @@ unit_extent parse_unit(const std::string& typed) {
   if (typed == "input") return {.type = kind::input};
   if (typed == "window") return {.type = kind::window};
   try {
-    return {.type = kind::bytes, .bytes = parse_chunk_size(typed)};
+    return {.type = kind::part, .bytes = parse_chunk_size(typed)};
   } catch (const usage_error&) {
     throw usage_error(quote(typed) + " is no unit; give line, record, input, window or a size of 1 byte to 1GiB");
   }
@@ -239,9 +239,9 @@ window_extent parse_window(const std::string& typed) {
   }
 }
 
-pass_through_mode parse_pass_through_mode(const std::string& typed) {
-  if (typed == "raw" || typed == "true") return pass_through_mode::raw;
-  if (typed == "text") return pass_through_mode::text;
+pass_through_options::content parse_pass_through(const std::string& typed) {
+  if (typed == "raw" || typed == "true") return pass_through_options::content::input;
+  if (typed == "text") return pass_through_options::content::text;
   throw usage_error("there is no " + quote(typed) + "; give raw or text");
 }
 

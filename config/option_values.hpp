@@ -66,7 +66,7 @@ window_extent parse_window(const std::string& typed);
 output_compression parse_compression(const std::string& typed);
 
 /// "raw" or "text"; "true" (the option without a value) is raw.
-pass_through_mode parse_pass_through_mode(const std::string& typed);
+pass_through_options::content parse_pass_through(const std::string& typed);
 
 /// "auto", "on" or "off".
 device_decoding parse_device_decoding(const std::string& typed);

@@ -21,7 +21,8 @@ using snapshot_interval = std::variant<std::chrono::milliseconds, std::uint64_t>
 
 /// --window, --step: an amount of text, or a time.
 struct window_extent {
-  enum class measure : std::uint8_t { bytes, lines, milliseconds };
+  using measure = window_options::unit;
+
   measure unit = measure::bytes;
   std::uint64_t amount = 0;
 
@@ -34,9 +35,10 @@ struct previous_windows {
 };
 using baseline_source = std::variant<std::string, previous_windows>;
 
-/// --each: what is measured. `bytes`: parts of a fixed size.
+/// --each: what is measured.
 struct unit_extent {
-  enum class kind : std::uint8_t { line, record, bytes, input, window };
+  using kind = unit_options::kind;
+
   kind type = kind::line;
   std::uint64_t bytes = 0;  ///< of a part
 
@@ -54,13 +56,6 @@ struct unit_ranking {
 /// The command: `gpuhist [FILE...]`, `gpuhist report RESULT...`, `gpuhist devices`, `gpuhist
 /// repack FILE...`, `gpuhist filter FILE...`, `gpuhist batch [plan] JOB`, `gpuhist merge DIR...`.
 enum class command { count, report, devices, repack, filter, batch, merge };
-
-/// --pass-through: the bytes that are copied to standard output.
-enum class pass_through_mode : std::uint8_t {
-  nothing,
-  raw,   ///< the bytes of the inputs as they are
-  text,  ///< the decompressed text, which is counted
-};
 
 /// --compress: how the outputs of a filter are compressed.
 struct output_compression {
@@ -141,7 +136,8 @@ struct options {
   std::optional<unit_ranking> top_units;               ///< the units with the highest values
   std::optional<std::string> distribution_of;          ///< a formula
   std::optional<std::string> jsonl_field;              ///< of lines that are JSON objects: the field that is measured
-  pass_through_mode pass_through = pass_through_mode::nothing;
+  /// What is copied to standard output; nothing: nothing is.
+  std::optional<pass_through_options::content> pass_through;
   bool per_input = false;                       ///< every input has its own windows
   std::optional<char> delimiter;                ///< ends a record
   std::optional<fingerprint_kind> fingerprint;  ///< batch; nothing: that of the manifest, or ends

@@ -357,8 +357,7 @@ void plan_device_decoding(const file_options& file, counting_plan& planned) {
   buffer_plan& buffers = planned.buffers;
   planned.decodes_on_device = options.device_decode != device_decoding::off &&
                               (planned.forecast.cuda || planned.forecast.shared) && cuts_windows_on_device(planned) &&
-                              !planned.pairs && !planned.dictionary &&
-                              planned.passes_through == config::pass_through_mode::nothing && !planned.follow &&
+                              !planned.pairs && !planned.dictionary && !planned.passes_through && !planned.follow &&
                               !planned.validates_utf8 && measures_on_device(planned);
   if (!planned.decodes_on_device) return;
   buffers.min_device_bytes = options.device_decode == device_decoding::on ? 0 : mib;
@@ -426,7 +425,7 @@ void size_buffers(const file_options& options, const option_names& names, counti
 void resolve_pass_through(const file_options& options, counting_plan& planned) {
   if (!options.pass_through) return;
   const bool is_text = options.pass_through->forwarded == pass_through_options::content::text;
-  planned.passes_through = is_text ? config::pass_through_mode::text : config::pass_through_mode::raw;
+  planned.passes_through = is_text ? pass_through_options::content::text : pass_through_options::content::input;
   planned.pass_through_descriptor = options.pass_through->descriptor;
 }
 
@@ -435,7 +434,7 @@ std::string_view option_in_order(const counting_plan& planned) {
   const bool filters = planned.units && planned.units->filter;
   if (planned.windows) return "--window";
   if (planned.units && planned.units->shape.divides_text() && planned.units->shape.bytes) return "--each";
-  return planned.passes_through == config::pass_through_mode::text && !filters ? "--pass-through=text" : "";
+  return planned.passes_through == pass_through_options::content::text && !filters ? "--pass-through=text" : "";
 }
 
 std::optional<config::snapshot_interval> resolve_interval(const file_options& options, const option_names& names) {

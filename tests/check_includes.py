@@ -21,7 +21,7 @@ ALLOWED = {
     "samples": {"gpu", "include"},
     "python": {"include"},
     "pipeline/counts": BELOW,
-    "pipeline/flow": BELOW | {"pipeline/counts"},
+    "pipeline/flow": BELOW | {"pipeline/counts", "include"},
     "report": BELOW | PIPELINE,
     "library": BELOW | PIPELINE | {"report", "include"},
     "batch": BELOW | PIPELINE | {"report", "library", "include"},

@@ -196,7 +196,7 @@ void driver::make_ring() {
 }
 
 void driver::make_sink() {
-  if (plan_.passes_through == config::pass_through_mode::nothing) return;
+  if (!plan_.passes_through) return;
   try {
     sink_ = std::make_unique<io::stream_sink>(loop_, io::descriptor::borrowed(plan_.pass_through_descriptor),
                                               plan_.buffers.pipe_bytes,

@@ -115,7 +115,7 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
       failures_(failures),
       notify_(std::move(notify)),
       sink_(outlets.sink),
-      taps_({.sink = passes_through(config::pass_through_mode::text) ? sink_ : nullptr,
+      taps_({.sink = passes_through(pass_through_options::content::text) ? sink_ : nullptr,
              .observer = outlets.observer,
              .validates_utf8 = plan.validates_utf8,
              .held = {.in_memory = plan.buffers.held_bytes, .spilled_to = folder_of_held_text(plan)}},
@@ -290,7 +290,7 @@ io::source feeder::open_source(const listed_input& listed) const {
   if (file != nullptr && sink_->feeds(file->native_handle())) {
     throw io::input_error("is also " + name_of_sink(plan_) + ": reading it would never end", 0, failure_kind::refused);
   }
-  if (plan_.passes_through == config::pass_through_mode::text) return opened;
+  if (plan_.passes_through == pass_through_options::content::text) return opened;
   if (file != nullptr) {
     return io::source(std::in_place_type<io::stream_source>, executors_.streams.context().get_executor(),
                       std::move(*file).release(), std::size_t{0});
@@ -310,7 +310,7 @@ async::task<> feeder::feed(numbered_input next) {
   }
   const std::stop_callback cancel_on_stop(
       stop_, [cancel = make_stream_cancel(executors_.streams, source)]() noexcept { cancel->post(); });
-  const bool is_passed_through = passes_through(config::pass_through_mode::raw);
+  const bool is_passed_through = passes_through(pass_through_options::content::input);
   if (is_passed_through) std::get<io::stream_source>(*source).pass_through_to(*sink_);
   note_failure(input, co_await failure_of(count(next, source)), counts_);
   if (is_passed_through) {

@@ -77,7 +77,7 @@ class feeder final : public text_feed {
   void fail_remaining();
   async::task<> drain();
   async::task<> feed(numbered_input next);
-  [[nodiscard]] bool passes_through(config::pass_through_mode mode) const {
+  [[nodiscard]] bool passes_through(pass_through_options::content mode) const {
     return sink_ != nullptr && plan_.passes_through == mode;
   }
   [[nodiscard]] io::source open_source(const listed_input& listed) const;

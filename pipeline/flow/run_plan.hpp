@@ -1,9 +1,9 @@
 // The plan of a run: every name and size is resolved. The run reads no options, environment variables or globals.
 #pragma once
 
-#include "config/options.hpp"
 #include "gpu/engines.hpp"
 #include "gpu/tally.hpp"
+#include "gpuhist/files.hpp"
 #include "io/format.hpp"
 #include "io/open_descriptors.hpp"
 #include "io/option_naming.hpp"
@@ -70,12 +70,12 @@ struct run_plan {
   std::string label;                                ///< the name of standard input in results
   const io::format* forced_format = nullptr;        ///< null: recognized by content
   std::shared_ptr<const io::zstd_dictionary> dictionary;
-  std::optional<std::uint64_t> max_output;  ///< most bytes of text of a compressed input
-  config::pass_through_mode passes_through = config::pass_through_mode::nothing;  ///< what is forwarded
-  int pass_through_descriptor = 1;  ///< where to: a descriptor of the caller
-  char list_end = '\n';             ///< terminates names in the list
-  spill_folder spilled_to;          ///< for reports of finished inputs
-  bool standard_input = true;       ///< "-" in the list may be read
+  std::optional<std::uint64_t> max_output;                      ///< most bytes of text of a compressed input
+  std::optional<pass_through_options::content> passes_through;  ///< what is forwarded
+  int pass_through_descriptor = 1;                              ///< where to: a descriptor of the caller
+  char list_end = '\n';                                         ///< terminates names in the list
+  spill_folder spilled_to;                                      ///< for reports of finished inputs
+  bool standard_input = true;                                   ///< "-" in the list may be read
   bool skip_damage = false;
   bool strict_names = false;       ///< content that is not what the name promises is refused
   bool fail_on_unknown = false;    ///< bytes of a compression that is not read are refused
@@ -94,7 +94,7 @@ struct run_plan {
   gpu::engine_forecast forecast;              ///< the engine that will count, determined once per run
   std::optional<std::uint64_t> source_bytes;  ///< of all inputs as they are stored; nothing: not known
   buffer_plan buffers;
-  std::optional<config::snapshot_interval> snapshot_every;
+  decltype(file_options::snapshot_every) snapshot_every;
   std::optional<window_shape> windows;  ///< nothing: no windows
   std::string_view in_order_for{};      ///< the option that requires decoding frames in sequence; empty: none
   bool snapshot_by_signal = false;      ///< SIGUSR1 also writes a snapshot: the output is a stream of results

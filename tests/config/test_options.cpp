@@ -127,15 +127,15 @@ TEST_CASE("a flag has a --no- form, and the last of both applies") {
 }
 
 TEST_CASE("--pass-through alone is raw; its value must follow '=', and the next word is an input") {
-  using gpuhist::config::pass_through_mode;
-  CHECK(typed({}).pass_through == pass_through_mode::nothing);
-  CHECK(typed({"--pass-through"}).pass_through == pass_through_mode::raw);
-  CHECK(typed({"--pass-through=raw"}).pass_through == pass_through_mode::raw);
-  CHECK(typed({"--pass-through=text"}).pass_through == pass_through_mode::text);
-  CHECK(typed({"--pass-through", "--pass-through=text"}).pass_through == pass_through_mode::text);
-  CHECK(typed({"--pass-through=text", "--no-pass-through"}).pass_through == pass_through_mode::nothing);
+  using content = gpuhist::pass_through_options::content;
+  CHECK(typed({}).pass_through == std::nullopt);
+  CHECK(typed({"--pass-through"}).pass_through == content::input);
+  CHECK(typed({"--pass-through=raw"}).pass_through == content::input);
+  CHECK(typed({"--pass-through=text"}).pass_through == content::text);
+  CHECK(typed({"--pass-through", "--pass-through=text"}).pass_through == content::text);
+  CHECK(typed({"--pass-through=text", "--no-pass-through"}).pass_through == std::nullopt);
   const options o = typed({"--pass-through", "text"});
-  CHECK(o.pass_through == pass_through_mode::raw);
+  CHECK(o.pass_through == content::input);
   CHECK(o.inputs == words{"text"});
   CHECK(error_of({"--pass-through=bytes"}) == "--pass-through: there is no \"bytes\"; give raw or text");
   CHECK(error_of({"--pass-through="}) == "--pass-through: there is no \"\"; give raw or text");
@@ -389,7 +389,7 @@ TEST_CASE(
   CHECK(typed({"--each", "record"}).each == unit_extent{.type = kind::record});
   CHECK(typed({"--each", "input"}).each == unit_extent{.type = kind::input});
   CHECK(typed({"--each", "window"}).each == unit_extent{.type = kind::window});
-  CHECK(typed({"--each", "4KiB"}).each == unit_extent{.type = kind::bytes, .bytes = 4096});
+  CHECK(typed({"--each", "4KiB"}).each == unit_extent{.type = kind::part, .bytes = 4096});
   for (const char* const bad : {"lines", "0", "2GiB", ""}) {
     CHECK(error_of({"--each", bad}) ==
           "--each: \"" + std::string(bad) +

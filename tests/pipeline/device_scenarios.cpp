@@ -81,7 +81,7 @@ device_scenario small_chunks(const temporary_folder& folder, const std::string& 
 
 device_scenario stage(const temporary_folder& folder, const std::string& text) {
   config::options typed = options_for({folder.file("stage", text)});
-  typed.pass_through = config::pass_through_mode::raw;
+  typed.pass_through = pass_through_options::content::input;
   return {.name = "pass-through", .planned = pipeline::make_plan(typed), .texts = {text}, .raw = text};
 }
 

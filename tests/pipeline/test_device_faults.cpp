@@ -207,7 +207,7 @@ void check_run(const ended_run& ended, const device_scenario& tested, const std:
   CAPTURE(ended.error);
   if (ended.finished) {
     check_outcome(*ended.finished, tested, names);
-    if (ended.finished->result.complete && tested.planned.passes_through != config::pass_through_mode::nothing) {
+    if (ended.finished->result.complete && tested.planned.passes_through.has_value()) {
       CHECK(ended.forwarded == tested.raw);
     }
   } else {

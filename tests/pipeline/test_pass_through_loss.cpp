@@ -81,7 +81,8 @@ struct passed {
   std::vector<std::string> remarks;
 };
 
-plan stage(std::vector<std::string> inputs, config::pass_through_mode mode, std::optional<std::uint64_t> window = {}) {
+plan stage(std::vector<std::string> inputs, pass_through_options::content mode,
+           std::optional<std::uint64_t> window = {}) {
   config::options typed;
   typed.inputs = std::move(inputs);
   typed.run.counting.schemes = {"bytes"};
@@ -136,7 +137,7 @@ TEST_CASE("if a chunk cannot be counted, files and pipes still pass through to t
   const test::byte_vector text = test::noise(60'500);
   const test::temporary_folder folder;
   const std::string path = folder.file("text", test::characters(text));
-  for (const auto mode : {config::pass_through_mode::raw, config::pass_through_mode::text}) {
+  for (const auto mode : {pass_through_options::content::input, pass_through_options::content::text}) {
     for (const output into : {output::file, output::pipe}) {
       for (const std::uint64_t failing : {0U, 1U, 17U, 60U}) {
         CAPTURE(failing);
@@ -164,8 +165,8 @@ TEST_CASE("archives pass through unchanged, or as text, whichever of their chunk
     const test::decoder_sample first = test::random_archive(random, 1000, 8);
     const test::decoder_sample second = test::random_archive(random, 1000, 8);
     const std::string path = folder.file("first", test::characters(first.packed));
-    for (const auto mode : {config::pass_through_mode::raw, config::pass_through_mode::text}) {
-      const bool as_text = mode == config::pass_through_mode::text;
+    for (const auto mode : {pass_through_options::content::input, pass_through_options::content::text}) {
+      const bool as_text = mode == pass_through_options::content::text;
       for (std::uint64_t failing = 0;; failing += 1 + random(0, 2)) {
         watchdog.moved(seed);
         CAPTURE(seed);
@@ -197,7 +198,7 @@ TEST_CASE("inputs after the loss pass through, and each is reported as not count
     names.push_back(folder.file(std::to_string(i), content));
     expected += content;
   }
-  const passed all = run_stage(stage(names, config::pass_through_mode::raw), test::shuffled(1, 0), output::file);
+  const passed all = run_stage(stage(names, pass_through_options::content::input), test::shuffled(1, 0), output::file);
   CHECK(all.forwarded == expected);
   check_loss(all);
   REQUIRE(all.finished.result.inputs.size() == names.size());
@@ -211,7 +212,7 @@ TEST_CASE("inputs after the loss pass through, and each is reported as not count
 TEST_CASE("windows after the loss are reported as incomplete while the bytes pass through") {
   const test::byte_vector text = test::noise(50'000);
   const test::temporary_folder folder;
-  plan planned = stage({folder.file("text", test::characters(text))}, config::pass_through_mode::raw, 500);
+  plan planned = stage({folder.file("text", test::characters(text))}, pass_through_options::content::input, 500);
   planned.forced_format = io::format_named("raw");
   std::vector<closed_window> windows;
   run_hooks hooks = test::shuffled(1, 20);
@@ -236,7 +237,7 @@ TEST_CASE("windows after the loss are reported as incomplete while the bytes pas
 TEST_CASE("an exception of the hook for remarks ends the run and is rethrown") {
   const test::byte_vector text = test::noise(50'000);
   const test::temporary_folder folder;
-  plan planned = stage({folder.file("text", test::characters(text))}, config::pass_through_mode::raw);
+  plan planned = stage({folder.file("text", test::characters(text))}, pass_through_options::content::input);
   planned.forced_format = io::format_named("raw");
   run_hooks hooks = test::shuffled(1, 20);
   hooks.notice = [](const std::string&) { throw std::runtime_error("nothing more is said"); };
@@ -249,7 +250,7 @@ TEST_CASE("if the only device fails for good, whichever of its calls it is, the 
   const test::byte_vector text = test::noise(30'000);
   const test::temporary_folder folder;
   const std::string path = folder.file("text", test::characters(text));
-  plan planned = stage({path}, config::pass_through_mode::raw);
+  plan planned = stage({path}, pass_through_options::content::input);
   planned.forced_format = io::format_named("raw");
   test::watchdog watchdog;
   unsigned in_the_middle = 0;
