@@ -77,12 +77,12 @@ TEST_CASE("the options of host: its own kernels; by default a size in cache and 
 TEST_CASE("the options of decompress: archives or none; numbers of threads in the given order") {
   const auto none = std::get<decompress_command>(parse({"decompress"}));
   CHECK(none.options.files.empty());
-  CHECK(none.options.run.counting.threads.empty());
+  CHECK(none.options.threads.empty());
   CHECK(none.options.rounds == 5);
   const auto some = std::get<decompress_command>(
       parse({"decompress", "a.zst", "--threads", "16,1", "b.gz", "--repetitions", "2", "--format", "json"}));
   CHECK(some.options.files == std::vector<std::filesystem::path>{"a.zst", "b.gz"});
-  CHECK(some.options.run.counting.threads == std::vector<unsigned>{16, 1});
+  CHECK(some.options.threads == std::vector<unsigned>{16, 1});
   CHECK(some.options.rounds == 2);
   CHECK(some.format == output_format::json);
   CHECK_THROWS_AS(parse({"decompress", "--threads", "0"}), usage_error);

@@ -61,48 +61,48 @@ TEST_CASE("an empty command line gives the documented defaults") {
 
 TEST_CASE("an empty argv gives the defaults") {
   const char* const none[] = {nullptr};
-  CHECK(std::get<options>(gpuhist::config::parse_command_line(0, none)).buckets == words{"classes"});
+  CHECK(std::get<options>(gpuhist::config::parse_command_line(0, none)).run.counting.schemes == words{"classes"});
 }
 
 TEST_CASE("every option has its effect, in each of its spellings") {
   for (const words& spelling :
        {words{"-b", "letters"}, words{"-bletters"}, words{"--buckets", "letters"}, words{"--buckets=letters"}}) {
-    CHECK(typed(spelling).buckets == words{"letters"});
+    CHECK(typed(spelling).run.counting.schemes == words{"letters"});
   }
   CHECK(typed({"--engine", "gpu"}).engine == "gpu");  // names stay text
   CHECK(typed({"--engine=no such"}).engine == "no such");
-  CHECK(typed({"--input-format", "zstd"}).input_format == "zstd");
-  CHECK(typed({"-T", "1"}).threads == 1U);
-  CHECK(typed({"-T4"}).threads == 4U);
-  CHECK(typed({"--threads", "1024"}).threads == 1024U);
-  CHECK(typed({"--streams", "64"}).streams == 64U);
-  CHECK(typed({"--kernel", "ranges"}).kernel == "ranges");
-  CHECK(typed({"--chunk-size", "1"}).chunk_size == 1U);
-  CHECK(typed({"--chunk-size", "1GiB"}).chunk_size == 1073741824U);
-  CHECK(typed({"--slots", "2"}).slots == 2U);
-  CHECK(typed({"--slots", "65536"}).slots == 65536U);
-  CHECK(typed({"--memory-limit", "2GB"}).memory_limit == 2000000000U);
-  CHECK(typed({"--memory-limit", "none"}).memory_limit == gpuhist::config::no_memory_limit);
-  CHECK(typed({"--label", "a b"}).label == "a b");
+  CHECK(typed({"--input-format", "zstd"}).run.format == "zstd");
+  CHECK(typed({"-T", "1"}).run.counting.threads == 1U);
+  CHECK(typed({"-T4"}).run.counting.threads == 4U);
+  CHECK(typed({"--threads", "1024"}).run.counting.threads == 1024U);
+  CHECK(typed({"--streams", "64"}).run.counting.streams == 64U);
+  CHECK(typed({"--kernel", "ranges"}).run.counting.kernel == "ranges");
+  CHECK(typed({"--chunk-size", "1"}).run.chunk_size == 1U);
+  CHECK(typed({"--chunk-size", "1GiB"}).run.chunk_size == 1073741824U);
+  CHECK(typed({"--slots", "2"}).run.slots == 2U);
+  CHECK(typed({"--slots", "65536"}).run.slots == 65536U);
+  CHECK(typed({"--memory-limit", "2GB"}).run.counting.memory_limit == 2000000000U);
+  CHECK(typed({"--memory-limit", "none"}).run.counting.memory_limit == gpuhist::config::no_memory_limit);
+  CHECK(typed({"--label", "a b"}).run.label == "a b");
   CHECK(typed({"--format", "json"}).format == "json");
   CHECK(typed({"-o", "x"}).output == "x");
   CHECK(typed({"--output", "[a,b]"}).output == "[a,b]");
   CHECK_FALSE(typed({"--output", "x", "--output", "-"}).output);  // standard output
   CHECK(typed({"--output", "fd:3"}).output == "fd:3");
   CHECK(typed({"--output", "./fd:x"}).output == "./fd:x");
-  CHECK(typed({"--byte-counts"}).byte_counts);
-  CHECK(typed({"--count-unverified"}).count_unverified);
+  CHECK(typed({"--byte-counts"}).run.counting.byte_counts);
+  CHECK(typed({"--count-unverified"}).run.count_unverified);
   CHECK(typed({"--stats"}).stats);
   CHECK(typed({"--stats", "--stats"}).stats);
 }
 
 TEST_CASE("a snapshot interval is a time or a size, depending on its unit") {
-  CHECK(typed({"--snapshot-every", "1s"}).snapshot_every == snapshot_interval(1000ms));
-  CHECK(typed({"--snapshot-every", "500ms"}).snapshot_every == snapshot_interval(500ms));
-  CHECK(typed({"--snapshot-every", "5m"}).snapshot_every == snapshot_interval(5min));
-  CHECK(typed({"--snapshot-every", "5M"}).snapshot_every == snapshot_interval(std::uint64_t{5} << 20U));
-  CHECK(typed({"--snapshot-every", "64MiB"}).snapshot_every == snapshot_interval(std::uint64_t{64} << 20U));
-  CHECK(typed({"--snapshot-every", "10B"}).snapshot_every == snapshot_interval(std::uint64_t{10}));
+  CHECK(typed({"--snapshot-every", "1s"}).run.snapshot_every == snapshot_interval(1000ms));
+  CHECK(typed({"--snapshot-every", "500ms"}).run.snapshot_every == snapshot_interval(500ms));
+  CHECK(typed({"--snapshot-every", "5m"}).run.snapshot_every == snapshot_interval(5min));
+  CHECK(typed({"--snapshot-every", "5M"}).run.snapshot_every == snapshot_interval(std::uint64_t{5} << 20U));
+  CHECK(typed({"--snapshot-every", "64MiB"}).run.snapshot_every == snapshot_interval(std::uint64_t{64} << 20U));
+  CHECK(typed({"--snapshot-every", "10B"}).run.snapshot_every == snapshot_interval(std::uint64_t{10}));
 }
 
 TEST_CASE("a window is an amount of text, a time or a number of lines, depending on its unit") {
@@ -148,25 +148,27 @@ TEST_CASE("progress is on, off, or depends on the terminal") {
 }
 
 TEST_CASE("devices are all or a list of numbers, and the last list applies") {
-  CHECK(typed({}).devices.empty());
-  CHECK(typed({"--devices", "1,0,12"}).devices == std::vector<unsigned>{1, 0, 12});
-  CHECK(typed({"--devices", "all"}).all_devices);
-  CHECK_FALSE(typed({"--devices", "all", "--devices", "3"}).all_devices);
-  CHECK(typed({"--devices", "all", "--devices", "3"}).devices == std::vector<unsigned>{3});
-  CHECK(typed({"--devices", "3", "--devices", "all"}).devices.empty());
+  CHECK(typed({}).run.counting.devices.empty());
+  CHECK(typed({"--devices", "1,0,12"}).run.counting.devices == std::vector<unsigned>{1, 0, 12});
+  CHECK(typed({"--devices", "all"}).run.counting.all_devices);
+  CHECK_FALSE(typed({"--devices", "all", "--devices", "3"}).run.counting.all_devices);
+  CHECK(typed({"--devices", "all", "--devices", "3"}).run.counting.devices == std::vector<unsigned>{3});
+  CHECK(typed({"--devices", "3", "--devices", "all"}).run.counting.devices.empty());
 }
 
 TEST_CASE("a definition of buckets is one scheme, commas included") {
-  CHECK(typed({"-b", "letters", "-b", "a=x,y;b=z", "-b", "bytes"}).buckets == words{"letters", "a=x,y;b=z", "bytes"});
-  CHECK(typed({"--buckets=n:a=,"}).buckets == words{"n:a=,"});
+  CHECK(typed({"-b", "letters", "-b", "a=x,y;b=z", "-b", "bytes"}).run.counting.schemes ==
+        words{"letters", "a=x,y;b=z", "bytes"});
+  CHECK(typed({"--buckets=n:a=,"}).run.counting.schemes == words{"n:a=,"});
 }
 
 TEST_CASE("bucket names are split at commas, kept in order, and repeatable") {
-  CHECK(typed({"-b", "letters,bytes", "--buckets=classes"}).buckets == words{"letters", "bytes", "classes"});
+  CHECK(typed({"-b", "letters,bytes", "--buckets=classes"}).run.counting.schemes ==
+        words{"letters", "bytes", "classes"});
 }
 
 TEST_CASE("the last value of a repeated option applies") {
-  CHECK(typed({"-T", "2", "--threads", "3"}).threads == 3U);
+  CHECK(typed({"-T", "2", "--threads", "3"}).run.counting.threads == 3U);
   CHECK(typed({"--format", "json", "--format", "table"}).format == "table");
 }
 
@@ -277,12 +279,13 @@ TEST_CASE("a flag and a --no- form take no value") {
 }
 
 TEST_CASE("a --no- form unsets earlier values, and later values apply") {
-  CHECK_FALSE(typed({"--threads", "3", "--no-threads"}).threads);
-  CHECK(typed({"--no-threads", "--threads", "3"}).threads == 3U);
-  CHECK(typed({"-b", "letters", "--no-buckets"}).buckets == words{"classes"});
-  CHECK(typed({"-b", "letters", "--no-buckets", "-b", "bytes", "-b", "utf8"}).buckets == words{"bytes", "utf8"});
-  CHECK(typed({"--devices", "all", "--no-devices", "--devices", "1"}).devices == std::vector<unsigned>{1});
-  CHECK_FALSE(typed({"--devices", "all", "--no-devices"}).all_devices);
+  CHECK_FALSE(typed({"--threads", "3", "--no-threads"}).run.counting.threads);
+  CHECK(typed({"--no-threads", "--threads", "3"}).run.counting.threads == 3U);
+  CHECK(typed({"-b", "letters", "--no-buckets"}).run.counting.schemes == words{"classes"});
+  CHECK(typed({"-b", "letters", "--no-buckets", "-b", "bytes", "-b", "utf8"}).run.counting.schemes ==
+        words{"bytes", "utf8"});
+  CHECK(typed({"--devices", "all", "--no-devices", "--devices", "1"}).run.counting.devices == std::vector<unsigned>{1});
+  CHECK_FALSE(typed({"--devices", "all", "--no-devices"}).run.counting.all_devices);
   CHECK(error_of({"--threads", "0", "--no-threads"}).starts_with("--threads: 0 is out of range"));
   CHECK(error_of({"devices", "--no-threads"}).starts_with("--threads: not an option of gpuhist devices"));
   CHECK(error_of({"--output", "--no-label"}).starts_with("--output: the value is missing, --no-label is an option"));
@@ -322,7 +325,7 @@ TEST_CASE("a long option with one dash is not parsed as a short option with a va
   CHECK(error_of({"-output=x"}) == "-output=x: unknown option; did you mean --output? (or -o utput=x, with a blank)");
   CHECK(error_of({"-out", "x"}) == "-out: unknown option; did you mean --output? (or -o ut, with a blank)");
   CHECK(typed({"-oresult.json"}).output == "result.json");
-  CHECK(typed({"-bbytes"}).buckets == words{"bytes"});
+  CHECK(typed({"-bbytes"}).run.counting.schemes == words{"bytes"});
 }
 
 TEST_CASE("a short option with an equals sign is refused") {

@@ -104,9 +104,9 @@ TEST_CASE("every option has a variable, whose value is used and whose name is in
     CHECK(o.where(name) == row.variable());
     CHECK(o.origins.size() == 1);
   }
-  CHECK(typed({}, {"GPUHIST_BUCKETS=letters,bytes"}).buckets == words{"letters", "bytes"});
-  CHECK(typed({}, {"GPUHIST_CHUNK_SIZE=8MiB"}).chunk_size == 8388608U);
-  CHECK(typed({}, {"GPUHIST_THREADS=3"}).threads == 3U);
+  CHECK(typed({}, {"GPUHIST_BUCKETS=letters,bytes"}).run.counting.schemes == words{"letters", "bytes"});
+  CHECK(typed({}, {"GPUHIST_CHUNK_SIZE=8MiB"}).run.chunk_size == 8388608U);
+  CHECK(typed({}, {"GPUHIST_THREADS=3"}).run.counting.threads == 3U);
   CHECK(typed({}, {"GPUHIST_OUTPUT=a=b"}).output == "a=b");
 }
 
@@ -125,7 +125,7 @@ TEST_CASE("a flag in the environment accepts all usual words for on and off") {
 
 TEST_CASE("empty variables and variables of other programs are ignored") {
   const options o = typed({}, {"GPUHIST_THREADS=", "GPUHIST_NONSENSE=", "GPUHIST=x", "PATH=/bin", "MY_GPUHIST_X=1"});
-  CHECK_FALSE(o.run.counting.threads);
+  CHECK(o.run.counting.threads == 0);
   CHECK(o.origins.empty());
 }
 
@@ -160,9 +160,9 @@ snapshot-every = "1s"
   CHECK(o.run.snapshot_every == gpuhist::config::snapshot_interval(std::chrono::milliseconds(1000)));
   CHECK(o.where("--threads") == file.path() + ":5: threads");
   CHECK(o.where("--engine") == "--engine");
-  CHECK(configuration("buckets = 'letters,bytes'").read().buckets == words{"letters", "bytes"});
-  CHECK(configuration("devices = 'all'").read().all_devices);
-  CHECK(configuration("devices = 1").read().devices == std::vector<unsigned>{1});
+  CHECK(configuration("buckets = 'letters,bytes'").read().run.counting.schemes == words{"letters", "bytes"});
+  CHECK(configuration("devices = 'all'").read().run.counting.all_devices);
+  CHECK(configuration("devices = 1").read().run.counting.devices == std::vector<unsigned>{1});
   CHECK(configuration("").read().origins.empty());
 }
 
@@ -208,11 +208,11 @@ TEST_CASE("a file that cannot be read is reported with the option or variable th
 
 TEST_CASE("a higher level replaces a lower one: file, environment, command line") {
   const configuration file("threads = 1\nbuckets = ['letters', 'bytes']\nstats = true\n");
-  CHECK(file.read().threads == 1U);
-  CHECK(file.read({}, {"GPUHIST_THREADS=2"}).threads == 2U);
-  CHECK(file.read({"-T", "3"}, {"GPUHIST_THREADS=2"}).threads == 3U);
-  CHECK(file.read({"-b", "classes"}).buckets == words{"classes"});
-  CHECK(file.read({}, {"GPUHIST_BUCKETS=utf8"}).buckets == words{"utf8"});
+  CHECK(file.read().run.counting.threads == 1U);
+  CHECK(file.read({}, {"GPUHIST_THREADS=2"}).run.counting.threads == 2U);
+  CHECK(file.read({"-T", "3"}, {"GPUHIST_THREADS=2"}).run.counting.threads == 3U);
+  CHECK(file.read({"-b", "classes"}).run.counting.schemes == words{"classes"});
+  CHECK(file.read({}, {"GPUHIST_BUCKETS=utf8"}).run.counting.schemes == words{"utf8"});
   CHECK_FALSE(file.read({"--no-stats"}).stats);
   CHECK_FALSE(file.read({}, {"GPUHIST_STATS=0"}).stats);
   CHECK(file.read({"--stats"}, {"GPUHIST_STATS=0"}).stats);
@@ -236,22 +236,22 @@ TEST_CASE("every value of a lower level can be unset, and the default applies") 
   }
   const configuration job("output = 'x'\nlabel = 'y'\nsnapshot-every = '1s'\nmemory-limit = '1GB'\nthreads = 3\n");
   const options kept = job.read();
-  CHECK((kept.output == "x" && kept.label == "y" && kept.snapshot_every && kept.threads == 3U));
+  CHECK((kept.output == "x" && kept.run.label == "y" && kept.run.snapshot_every && kept.run.counting.threads == 3U));
   const options o = job.read({"--no-output", "--no-label", "--no-snapshot-every", "--no-memory-limit", "--no-threads"});
   const options untouched;
   CHECK_FALSE(o.output);
-  CHECK(o.run.label == untouched.label);
+  CHECK(o.run.label == untouched.run.label);
   CHECK_FALSE(o.run.snapshot_every);
-  CHECK(o.run.counting.memory_limit == untouched.memory_limit);
-  CHECK_FALSE(o.run.counting.threads);
-  CHECK(typed({"--no-buckets"}, {"GPUHIST_BUCKETS=letters"}).buckets == words{"classes"});
+  CHECK(o.run.counting.memory_limit == untouched.run.counting.memory_limit);
+  CHECK(o.run.counting.threads == 0);
+  CHECK(typed({"--no-buckets"}, {"GPUHIST_BUCKETS=letters"}).run.counting.schemes == words{"classes"});
 }
 
 TEST_CASE("no file is read if --no-config unsets the file that the environment names") {
   const configuration job("threads = 3\n");
-  CHECK(typed({}, {"GPUHIST_CONFIG=" + job.path()}).threads == 3U);
-  CHECK_FALSE(typed({"--no-config"}, {"GPUHIST_CONFIG=" + job.path()}).threads);
-  CHECK(job.read({"--config", "missing.toml", "--no-config"}).threads == 3U);  // job.toml is named last
+  CHECK(typed({}, {"GPUHIST_CONFIG=" + job.path()}).run.counting.threads == 3U);
+  CHECK_FALSE(typed({"--no-config"}, {"GPUHIST_CONFIG=" + job.path()}).run.counting.threads);
+  CHECK(job.read({"--config", "missing.toml", "--no-config"}).run.counting.threads == 3U);  // job.toml is named last
 }
 
 TEST_CASE("a bad value is an error even if a higher level replaces it") {
@@ -265,14 +265,14 @@ TEST_CASE("only the last file that is named is read") {
   const options o = first.read({}, {"GPUHIST_CONFIG=" + second.path()});
   CHECK(o.run.counting.threads == 1U);
   CHECK_FALSE(o.run.counting.streams);
-  CHECK(typed({}, {"GPUHIST_CONFIG=" + second.path()}).streams == 2U);
+  CHECK(typed({}, {"GPUHIST_CONFIG=" + second.path()}).run.counting.streams == 2U);
 }
 
 TEST_CASE("each command reads only its own options from a file") {
   const configuration file("threads = 3\nformat = 'json'");
   const options o = file.read({"devices"});
   CHECK(o.format == "json");
-  CHECK_FALSE(o.run.counting.threads);
+  CHECK(o.run.counting.threads == 0);
 }
 
 TEST_CASE("help is printed even if the environment has errors") {

@@ -9,6 +9,7 @@
 #include "batch/job_planning.hpp"
 #include "batch/manifest.hpp"
 #include "batch/unit_ledger.hpp"
+#include "command/plan.hpp"
 #include "config/usage_error.hpp"
 #include "io/descriptor.hpp"
 #include "pipeline/counts/packed_numbers.hpp"

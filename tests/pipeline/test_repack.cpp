@@ -298,7 +298,7 @@ TEST_CASE("fewer threads are used if the memory limit has no room for more; room
   const repack_plan some = make_repack_plan(typed);
   CHECK(some.threads > 4);
   CHECK(some.threads < 64);
-  CHECK(some.decoding.window_bytes >= *typed.run.counting.memory_limit / 2);
+  CHECK(some.decoding.window_bytes >= typed.run.counting.memory_limit / 2);
   typed.level = 19;
   CHECK(make_repack_plan(typed).threads < some.threads);
   typed.frame_size = std::uint64_t{1} << 30U;

@@ -33,7 +33,7 @@ options typed(const wish& wanted) {
   requested.format = wanted.format;
   requested.output = wanted.output;
   requested.append = wanted.append;
-  if (wanted.snapshots) requested.snapshot_every = std::chrono::milliseconds(1000);
+  if (wanted.snapshots) requested.run.snapshot_every = std::chrono::milliseconds(1000);
   return requested;
 }
 

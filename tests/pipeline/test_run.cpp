@@ -88,8 +88,8 @@ TEST_CASE("every byte of every file is counted once, whatever the sizes, slots, 
       typed.run.counting.threads = 1 + random() % 4;
       typed.run.counting.streams = 1 + random() % 3;
       CAPTURE(engine.name);
-      CAPTURE(*typed.run.chunk_size);
-      CAPTURE(*typed.run.slots);
+      CAPTURE(typed.run.chunk_size);
+      CAPTURE(typed.run.slots);
       const outcome finished = run(make_plan(typed), engine.hooks);
       CHECK(finished.result.complete);
       REQUIRE(finished.result.inputs.size() == expected.size());
@@ -190,7 +190,7 @@ TEST_CASE("slots that do not fit the memory limit are a usage error that names t
   typed.run.slots = 100;
   typed.run.chunk_size = 1U << 20U;
   CHECK_THROWS_AS(make_plan(typed), config::usage_error);
-  typed.run.slots.reset();
+  typed.run.slots = 0;
   CHECK(make_plan(typed).buffers.slots >= 2);
   CHECK(make_plan(typed).buffers.slots < 64);
 }
