@@ -437,7 +437,7 @@ std::string_view option_in_order(const counting_plan& planned) {
   return planned.passes_through == pass_through_options::content::text && !filters ? "--pass-through=text" : "";
 }
 
-std::optional<config::snapshot_interval> resolve_interval(const file_options& options, const option_names& names) {
+decltype(file_options::snapshot_every) resolve_interval(const file_options& options, const option_names& names) {
   if (!options.snapshot_every) return std::nullopt;
   const auto* const time = std::get_if<std::chrono::milliseconds>(&*options.snapshot_every);
   const auto* const size = std::get_if<std::uint64_t>(&*options.snapshot_every);
