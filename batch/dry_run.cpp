@@ -58,7 +58,7 @@ format_sample count_sample(counting_plan planned, const manifest& inputs, const 
   std::stop_source stop;
   file_events events;
   events.progress_interval = std::chrono::milliseconds(20);
-  events.on_progress = [&](const progress& now) {
+  events.on_progress = [&](const gpuhist::progress& now) {
     if (now.elapsed > budget) stop.request_stop();
   };
   const finished_run finished = file_run(planned, events, stop.get_token()).run();

@@ -43,12 +43,12 @@ TEST_CASE("an empty command line gives the documented defaults") {
   CHECK(o.inputs.empty());
   CHECK(o.run.counting.schemes == words{"classes"});
   CHECK(o.engine == "auto");
-  CHECK(o.run.format == "auto");
+  CHECK(o.run.format.empty());
   CHECK_FALSE(o.run.counting.threads);
   CHECK_FALSE(o.run.counting.streams);
   CHECK_FALSE(o.run.chunk_size);
   CHECK_FALSE(o.run.slots);
-  CHECK_FALSE(o.run.counting.kernel);
+  CHECK(o.run.counting.kernel.empty());
   CHECK_FALSE(o.run.counting.memory_limit);
   CHECK(o.run.label == "(standard input)");
   CHECK_FALSE(o.format);
