@@ -9,7 +9,7 @@ import struct
 import subprocess
 import zlib
 
-from support import CommandTest, main, needs, noise, run, sampled, text
+from support import CommandTest, main, needs, noise, sampled, text
 
 JSON = ("--format", "json", "--buckets", "letters,bytes")
 METHODS = ("LZMA", "LZMA2", "Deflate", "BZip2", "Copy", "PPMd")

@@ -1,33 +1,18 @@
 """--max-output: an input with too much text is counted up to the limit, to the byte, whatever its format, the number of
 threads and the size of chunks are."""
 
-import bz2
-import gzip
-import lzma
 import random
-import subprocess
 
+from packers import FORMATS, OF_MANY_PARTS, by, packed
 from support import CommandTest, main, noise, oracle, run, sampled, text, zstd
 
 
-def compressed_by(*command):
-    return lambda data: subprocess.run(command, input=data, capture_output=True, check=True).stdout
-
-
-FORMATS = {
-    "zst": zstd,
-    "gz": gzip.compress,
-    "bz2": bz2.compress,
-    "xz": lzma.compress,
-    "lz": compressed_by("lzip", "-c"),
-    "lz4": compressed_by("lz4", "-cq"),
-}
 IN_BLOCKS = {
-    "xz": compressed_by("xz", "-c", "-T2", "--block-size=100KiB"),
-    "bz2": compressed_by("bzip2", "-1c"),
-    "lz4": compressed_by("lz4", "-cq", "-BI", "-B4"),
-    "gz": gzip.compress,
-    "zst": zstd,
+    "xz": by("xz", "-c", "-T2", "--block-size=100KiB")(""),
+    "bzip2": by("bzip2", "-1c")(""),
+    "lz4": by("lz4", "-cq", "-BI", "-B4")(""),
+    "gzip": FORMATS["gzip"].packers,
+    "zstd": FORMATS["zstd"].packers,
 }
 RUNS = (("-T", "1"), ("-T", "4"), ("-T", "8", "--chunk-size", "1000"), ("-T", "8", "--utf8"))
 
@@ -76,22 +61,22 @@ class MaxOutput(CommandTest):
         return all_ended[0]
 
     def test_frames_that_end_before_the_limit_are_verified_in_every_format(self):
-        for name, compress in sampled(FORMATS.items(), 3):
-            path = self.file(f"many.{name}", b"".join(map(compress, self.parts)))
+        for form in sampled(OF_MANY_PARTS, 3):
+            path = self.file(f"many{form.suffix}", b"".join(map(form.packed, self.parts)))
             for limit in self.limits:
                 self.assert_limited(self.assert_same_for_all(limit, path), limit)
             self.assertEqual(limited(len(self.text), path).status, 0)
 
     def test_a_pipe_is_given_up_at_the_same_byte(self):
-        for name, compress in sampled(FORMATS.items(), 3):
-            encoded = b"".join(map(compress, self.parts))
+        for form in sampled(OF_MANY_PARTS, 3):
+            encoded = b"".join(map(form.packed, self.parts))
             for limit in self.limits[::2]:
-                with self.subTest(name=name, limit=limit):
+                with self.subTest(format=form.kind, limit=limit):
                     self.assert_limited(limited(limit, stdin_bytes=encoded), limit)
 
     def test_one_frame_of_many_blocks_is_given_up_as_by_one_thread(self):
-        for name, compress in sampled(IN_BLOCKS.items(), 3):
-            path = self.file(f"one.{name}", compress(self.text))
+        for kind, (pack, *_) in sampled(IN_BLOCKS.items(), 3):
+            path = self.file(f"one{FORMATS[kind].suffix}", pack(self.text))
             for limit in self.limits:
                 ended = self.assert_same_for_all(limit, path)
                 self.assertEqual(ended.result["bytes"] + unverified(ended), limit)
@@ -118,7 +103,7 @@ class MaxOutput(CommandTest):
     def test_blocks_after_a_skipped_one_are_counted_up_to_the_limit(self):
         part = 1_000_000  # little of it compressed, so that several blocks are decoded when the limit is passed
         blocks = [bytes(part - 20_000) + noise(20_000, i) for i in range(16)]
-        encoded = bytearray(compressed_by("xz", "-0", "-c", "-T2", f"--block-size={part}")(b"".join(blocks)))
+        encoded = bytearray(packed(b"".join(blocks), "xz", "-0", "-c", "-T2", f"--block-size={part}"))
         damaged = len(encoded) * 5 // 32  # in the third block
         encoded[damaged : damaged + 50] = bytes(50)
         path = self.file("blocks.xz", bytes(encoded))

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import unittest
 
 from support import ALL_SCHEMES, CommandTest, Running, main, oracle, run, tar, text, wait_until, zstd
 

@@ -1,20 +1,12 @@
 """--skip-damage and --max-output: intact frames after damage count, lost data is listed, and the output is bounded."""
 
-import bz2
-import gzip
-import lzma
 import random
-import shutil
-import subprocess
 
+from packers import OF_MANY_PARTS
 from support import CommandTest, main, noise, oracle, run, sampled, text, zstd
 
 JSON = ("--format", "json", "--buckets", "letters")
 SKIP = (*JSON, "--skip-damage")
-PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": lambda data: zstd(data, "--check")}
-for suffix, tool in (("lz", "lzip"), ("lz4", "lz4")):
-    if shutil.which(tool):
-        PACKERS[suffix] = lambda data, tool=tool: subprocess.run([tool, "-c"], input=data, stdout=subprocess.PIPE, check=True).stdout
 
 
 def frames_of(parts):
@@ -89,14 +81,14 @@ class Skipping(CommandTest):
         """The writer was killed, and its successor appended: the decoder takes the next header as data of the frame that was cut."""
         numbers = "\n".join(map(str, range(60_000))).encode()
         before, after = numbers[:200_000], numbers[200_000:]
-        for name, pack in PACKERS.items():
-            frames = [pack(before), pack(after[:5]), pack(after[5:])]
+        for form in OF_MANY_PARTS:
+            frames = [form.packed(each) for each in (before, after[:5], after[5:])]
             # cut in its last block, the sizes of a zstd frame lead past the begin of the next one
-            for cut in (len(frames[0]) // 2, 30, *([] if name == "zst" else [len(frames[0]) * 9 // 10])):
-                data = pack(before) + frames[0][:cut] + frames[1] + frames[2]
+            for cut in (len(frames[0]) // 2, 30, *([] if form.kind == "zstd" else [len(frames[0]) * 9 // 10])):
+                data = frames[0] + frames[0][:cut] + frames[1] + frames[2]
                 for options in (("-T", "1"), ("-T", "5")):
-                    with self.subTest(format=name, cut=cut, options=options):
-                        ended = run(*SKIP, *options, self.file("x." + name, data))
+                    with self.subTest(format=form.kind, cut=cut, options=options):
+                        ended = run(*SKIP, *options, self.file("x" + form.suffix, data))
                         self.assertEqual((ended.status, ended.result["bytes"]), (1, len(before + after)), ended)
                         self.assert_counts(ended.result, before + after)
 

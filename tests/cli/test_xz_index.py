@@ -4,8 +4,8 @@ one thread, which does not read the index."""
 
 import lzma
 import random
-import subprocess
 
+from packers import packed, xz_index_begin
 from support import CommandTest, main, noise, run, sampled, tar, text
 
 JSON = ("--format", "json", "--buckets", "letters,bytes")
@@ -13,12 +13,7 @@ JSON = ("--format", "json", "--buckets", "letters,bytes")
 
 def xz(data, block_bytes, *options):
     """A stream of blocks that state no sizes."""
-    command = ("xz", "-zcq", "-0", "-T1", f"--block-size={block_bytes}", *options)
-    return subprocess.run(command, input=data, stdout=subprocess.PIPE, check=True).stdout
-
-
-def index_begin(stream):
-    return len(stream) - 12 - 4 * (1 + int.from_bytes(stream[-8:-4], "little"))
+    return packed(data, "xz", "-zcq", "-0", "-T1", f"--block-size={block_bytes}", *options)
 
 
 class XzIndex(CommandTest):
@@ -69,7 +64,7 @@ class XzIndex(CommandTest):
         encoded = xz(data, 100_000)
         others = [xz(data, 90_000), xz(text(2_000_000, 7), 100_000), xz(data, 100_000, "-C", "sha256"), xz(data[:9], 3)]
         for other in others:
-            alone = self.assert_same(encoded[: index_begin(encoded)] + other[index_begin(other) :])
+            alone = self.assert_same(encoded[: xz_index_begin(encoded)] + other[xz_index_begin(other) :])
             self.assertEqual(alone.status, 1)
             self.assertIn("stream 1 is damaged (its ", alone.stderr)
             self.assert_counts(alone.result, data)

@@ -4,7 +4,6 @@ exit status are those of one thread, which decodes one member after the other.""
 import gzip
 import io
 import random
-import unittest
 import zipfile
 
 from support import CommandTest, main, noise, run, sampled, tar, text, zipped, zipped_to_pipe
