@@ -16,6 +16,7 @@ namespace {
 const std::string other_field("xy\1\0Z", 5);  // name, length, content
 
 const decoder_maker make = [] { return make_gzip_decoder({}); };
+const format_words words{"gzip", "member"};
 
 const gzip_settings all_fields{.name = "a name", .comment = "a comment", .extra = "more", .header_checksum = true};
 
@@ -79,12 +80,17 @@ byte_vector member_with(unsigned method, unsigned flags, std::string_view fields
 
 }  // namespace
 
-TEST_CASE("gzip: cuts of input and output change neither the bytes nor the end of a member") {
-  for (const decoder_sample& sample : small_samples()) check_cuts(make, sample);
-}
+TEST_CASE("gzip: the contract of decoders") { check_decoder(make, small_samples()); }
 
-TEST_CASE("gzip: cuts change nothing in members of many blocks") {
-  for (const decoder_sample& sample : large_samples()) check_cuts(make, sample);
+TEST_CASE("gzip: the contract of decoders, members of many blocks") { check_decoder_of_large(make, large_samples()); }
+
+TEST_CASE("gzip: other data and the number of a member are reported") {
+  check_foreign_data(make, words, gzip_member_of(sample_text(10)),
+                     {"junk", "\x1Fjunk", std::string_view("\0\0junk", 6)}, true);
+  CHECK(decode_at_once(make, vector_of(std::string_view("\0\0\0", 3))).error.starts_with("is not gzip data"));
+  byte_vector member = gzip_member_of(sample_text(200));
+  member.back() ^= std::byte{1};
+  check_numbering(make, words, member, "its text does not have the length that its trailer states", member.size());
 }
 
 TEST_CASE("gzip: every level and strategy decodes to the original text") {
@@ -95,29 +101,11 @@ TEST_CASE("gzip: every level and strategy decodes to the original text") {
     check_cuts(make, gzip_sample_builder("a strategy").member(plain, {.strategy = strategy}).build());
 }
 
-TEST_CASE("gzip: an input that ends within a member is never accepted, one that ends in padding is") {
-  for (const decoder_sample& sample : small_samples()) check_truncations(make, sample);
-}
-
 TEST_CASE("gzip: damage never makes other content accepted, for any cuts of input and output") {
   check_damage(make, gzip_sample_builder("text and noise").member(sample_text(300)).member(noise(40)).build());
   check_damage(make, gzip_sample_builder("stored").member(sample_text(200), {.level = 0}).member({}).build());
   check_damage(make, gzip_sample_builder("fixed codes").member(sample_text(200), {.strategy = Z_FIXED}).build());
   check_damage(make, gzip_sample_builder("BGZF").block(sample_text(200)).block({}).build());
-}
-
-TEST_CASE("gzip: a member is verified with room for exactly its content") {
-  for (const decoder_sample& sample : small_samples()) check_exact_room(make, sample);
-  for (const decoder_sample& sample : large_samples()) check_exact_room(make, sample);
-}
-
-TEST_CASE("gzip: any number of calls with empty spans has no effect") {
-  for (const decoder_sample& sample : small_samples()) check_empty_calls(make, sample);
-}
-
-TEST_CASE("gzip: a decoder that is restarted at any member behaves like a new one") {
-  for (const decoder_sample& sample : small_samples()) check_restart(make, sample);
-  for (const decoder_sample& sample : large_samples()) check_restart(make, sample);
 }
 
 TEST_CASE("gzip: nothing is written after the end of the output span") {
@@ -181,22 +169,6 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("gzip: a decoder that began after other members reports the member number and offsets of the whole input") {
-  byte_vector member = gzip_member_of(sample_text(200));
-  member.back() ^= std::byte{1};
-  const auto decoder = make();
-  byte_vector out(200);
-  decoder->restart({.frames = 41, .compressed_bytes = 5000});
-  CHECK(decoder->fill(member, out).status == fill_status::failed);
-  CHECK(decoder->fault_cause() == "member 42 is damaged (its text does not have the length that its trailer states)");
-  CHECK(decoder->fault(7000) == decoder->fault_cause() + " at compressed offset " +
-                                    std::to_string(5000 + member.size()) + ", decompressed offset 7200");
-  decoder->restart({.frames = 2, .compressed_bytes = 100});
-  CHECK(decoder->fill(std::span(member).first(11), out).status == fill_status::needs_input);
-  CHECK(decoder->missing_at_end(30) ==
-        "member 3 ends early: the input stops at compressed offset 111, decompressed offset 30");
-}
-
 TEST_CASE("gzip: the checksum of a header is verified if it has one") {
   byte_vector packed = gzip_member_of(sample_text(100), all_fields);
   CHECK(decode_at_once(make, packed).accepted());
@@ -224,35 +196,4 @@ TEST_CASE("gzip: reserved flags and methods other than deflate are refused") {
   }
   CHECK(decode_at_once(make, member_with(7, 0)).error ==
         "member 1 is compressed by method 7, not by deflate (8), at compressed offset 3, decompressed offset 0");
-}
-
-TEST_CASE("gzip: after an error every call reports the same error and takes no bytes") {
-  const auto decoder = make();
-  const byte_vector text = vector_of("no gzip at all");
-  CHECK(decoder->fill(text, {}).status == fill_status::failed);
-  const std::string error = decoder->fault(0);
-  const auto second = decoder->fill(text, {});
-  CHECK(second.status == fill_status::failed);
-  CHECK(second.consumed == 0);
-  CHECK(decoder->fault(0) == error);
-  CHECK(decoder->missing_at_end(0) == error);
-}
-
-TEST_CASE("gzip: input that is not gzip and data after the last member have different errors") {
-  CHECK(decode_at_once(make, vector_of("plain text")).error ==
-        "is not gzip data: there is no gzip magic number at its start, at compressed offset 0, decompressed offset 0");
-  CHECK(decode_at_once(make, vector_of(std::string_view("\0\0\0", 3))).error.starts_with("is not gzip data"));
-  const byte_vector member = gzip_member_of(sample_text(10));
-  for (const std::string_view junk :
-       {std::string_view("junk"), std::string_view("\x1Fjunk"), std::string_view("\0\0junk", 6)}) {
-    const decoding got = decode_at_once(make, joined(member, vector_of(junk)));
-    CHECK(got.ends.size() == 1);
-    const std::size_t zeros = std::min(junk.find_first_not_of('\0'), junk.size());
-    CHECK(got.error == "trailing data that is not gzip where member 2 would begin, at compressed offset " +
-                           std::to_string(member.size() + zeros) + ", decompressed offset 10");
-  }
-}
-
-TEST_CASE("gzip: an empty input is not complete") {
-  CHECK(make()->missing_at_end(0) == "is empty: there is no gzip member at compressed offset 0, decompressed offset 0");
 }

@@ -54,29 +54,25 @@ std::string error_of(const decoder_maker& make, const byte_vector& packed) {
 
 }  // namespace
 
-TEST_CASE("lzip: cuts of input and output change neither the bytes nor the end of a member") {
-  for (const decoder_sample& sample : lzip_samples()) check_cuts(make_lzip, sample);
-  check_cuts(make_lzip, packed_sample_builder("large").lzip(mixed_text()).lzip(mixed_text(), 20).build());
+TEST_CASE("lzip: the contract of decoders") {
+  check_decoder(make_lzip, lzip_samples());
+  check_decoder_of_large(make_lzip, {packed_sample_builder("large").lzip(mixed_text()).lzip(mixed_text(), 20).build()});
 }
 
-TEST_CASE("lzip: an input that ends within a member is never accepted") {
-  for (const decoder_sample& sample : lzip_samples()) check_truncations(make_lzip, sample);
+TEST_CASE("lzma: the contract of decoders") {
+  check_decoder(make_lzma, lzma_samples());
+  for (const bool sized : {false, true}) {
+    const byte_vector packed = lzma_stream_of(mixed_text(), sized);
+    check_decoder_of_large(make_lzma, {packed_sample_builder("large").frame(mixed_text(), packed).build()});
+  }
+}
+
+TEST_CASE("lzip: other data is reported") {
+  check_foreign_data(make_lzip, {"lzip", "member"}, lzip_member_of(sample_text(10)), {"junk", "LZ junk", "\1"});
 }
 
 TEST_CASE("lzip: damage never makes other content accepted, for any cuts of input and output") {
   check_damage(make_lzip, packed_sample_builder("text and noise").lzip(sample_text(200)).lzip(noise(20)).build());
-}
-
-TEST_CASE("lzip: a member is verified with room for exactly its content") {
-  for (const decoder_sample& sample : lzip_samples()) check_exact_room(make_lzip, sample);
-}
-
-TEST_CASE("lzip: any number of calls with empty spans has no effect") {
-  for (const decoder_sample& sample : lzip_samples()) check_empty_calls(make_lzip, sample);
-}
-
-TEST_CASE("lzip: a decoder that is restarted at any member behaves like a new one") {
-  for (const decoder_sample& sample : lzip_samples()) check_restart(make_lzip, sample);
 }
 
 TEST_CASE("lzip: all text before a wrong checksum is delivered, for any output size, and then the error") {
@@ -109,19 +105,6 @@ TEST_CASE("lzip: unknown versions and invalid dictionary sizes are refused at th
   }
 }
 
-TEST_CASE("lzip: input that is not lzip and data after the last member have different errors") {
-  CHECK(error_of(make_lzip, vector_of("plain text")) ==
-        "is not lzip data: there is no lzip magic number at its start, at compressed offset 0, decompressed offset 0");
-  const byte_vector member = lzip_member_of(sample_text(10));
-  for (const std::string_view junk : {std::string_view("junk"), std::string_view("LZ junk"), std::string_view("\1")}) {
-    CHECK(error_of(make_lzip, joined(member, vector_of(junk))) ==
-          "trailing data that is not lzip where member 2 would begin, at compressed offset " +
-              std::to_string(member.size()) + ", decompressed offset 10");
-  }
-  CHECK(make_lzip()->missing_at_end(0) ==
-        "is empty: there is no lzip member at compressed offset 0, decompressed offset 0");
-}
-
 TEST_CASE("lzip: a dictionary above the limit is refused at the header, and requested above the granted size") {
   const byte_vector packed = lzip_member_of(sample_text(10), 26 + (4U << 5U));  // 64 MiB minus a quarter
   byte_vector out(100);
@@ -136,27 +119,6 @@ TEST_CASE("lzip: a dictionary above the limit is refused at the header, and requ
   CHECK(asking->window_wanted() == 48U << 20U);
   asking->grant_window(48U << 20U);
   CHECK(asking->fill(std::span(packed).subspan(asked.consumed), out).status == fill_status::frame_verified);
-}
-
-TEST_CASE("lzma: cuts of input and output change neither the bytes nor the end of the stream") {
-  for (const decoder_sample& sample : lzma_samples()) check_cuts(make_lzma, sample);
-  for (const bool sized : {false, true}) {
-    check_cuts(make_lzma,
-               packed_sample_builder("large").frame(mixed_text(), lzma_stream_of(mixed_text(), sized)).build());
-  }
-}
-
-TEST_CASE("lzma: an input that ends within the stream is never accepted") {
-  for (const decoder_sample& sample : lzma_samples()) check_truncations(make_lzma, sample);
-}
-
-TEST_CASE("lzma: a stream is verified with room for exactly its content") {
-  for (const decoder_sample& sample : lzma_samples()) check_exact_room(make_lzma, sample);
-}
-
-TEST_CASE("lzma: calls with empty spans have no effect, and a restarted decoder behaves like a new one") {
-  for (const decoder_sample& sample : lzma_samples()) check_empty_calls(make_lzma, sample);
-  for (const decoder_sample& sample : lzma_samples()) check_restart(make_lzma, sample);
 }
 
 TEST_CASE("lzma: a header that no encoder writes is refused, and so is data after the stream") {

@@ -58,13 +58,14 @@ std::string error_of(const byte_vector& packed) { return decode_at_once(make, pa
 
 }  // namespace
 
-TEST_CASE("xz: cuts of input and output change neither the bytes nor the end of a block") {
-  for (const decoder_sample& sample : small_samples()) check_cuts(make, sample);
-  for (const decoder_sample& sample : large_samples()) check_cuts(make, sample);
-}
+TEST_CASE("xz: the contract of decoders") { check_decoder(make, small_samples()); }
 
-TEST_CASE("xz: an input that ends within a stream, also after a block, or in its padding is never accepted") {
-  for (const decoder_sample& sample : small_samples()) check_truncations(make, sample);
+TEST_CASE("xz: the contract of decoders, blocks of many chunks") { check_decoder_of_large(make, large_samples()); }
+
+TEST_CASE("xz: other data is reported") {
+  check_foreign_data(make, {"xz", "stream"}, xz_stream_of(sample_text(10)),
+                     {"junk", "\xFD\x37no", std::string_view("\0\0\0\0junk", 8)}, true);
+  CHECK(error_of(vector_of(std::string_view("\0\0\0\0", 4))).starts_with("is not xz data"));
 }
 
 TEST_CASE("xz: damage never makes other content accepted, for any cuts of input and output") {
@@ -98,20 +99,6 @@ TEST_CASE("xz: blocks before a damaged byte are verified, and the block that con
       }
     }
   }
-}
-
-TEST_CASE("xz: a block is verified with room for exactly its content") {
-  for (const decoder_sample& sample : small_samples()) check_exact_room(make, sample);
-  for (const decoder_sample& sample : large_samples()) check_exact_room(make, sample);
-}
-
-TEST_CASE("xz: any number of calls with empty spans has no effect") {
-  for (const decoder_sample& sample : small_samples()) check_empty_calls(make, sample);
-}
-
-TEST_CASE("xz: a decoder that is restarted behaves like a new one") {
-  for (const decoder_sample& sample : small_samples()) check_restart(make, sample);
-  for (const decoder_sample& sample : large_samples()) check_restart(make, sample);
 }
 
 TEST_CASE("xz: all text before a wrong check is delivered, for any output size, and then the error") {
@@ -165,22 +152,6 @@ TEST_CASE("xz: padding that is not a multiple of four bytes is an error before a
     CHECK(got.missing == error);
     CHECK(error_of(joined(padded, stream)) == error);
   }
-}
-
-TEST_CASE("xz: input that is not xz and data after the last stream have different errors") {
-  CHECK(error_of(vector_of("plain text")) ==
-        "is not xz data: there is no xz magic number at its start, at compressed offset 0, decompressed offset 0");
-  CHECK(error_of(vector_of(std::string_view("\0\0\0\0", 4))).starts_with("is not xz data"));
-  const byte_vector stream = xz_stream_of(sample_text(10));
-  for (const std::string_view junk :
-       {std::string_view("junk"), std::string_view("\xFD\x37no"), std::string_view("\0\0\0\0junk", 8)}) {
-    const decoding got = decode_at_once(make, joined(stream, vector_of(junk)));
-    CHECK(got.ends.size() == 1);
-    const std::size_t zeros = junk.front() == '\0' ? 4 : 0;
-    CHECK(got.error == "trailing data that is not xz where stream 2 would begin, at compressed offset " +
-                           std::to_string(stream.size() + zeros) + ", decompressed offset 10");
-  }
-  CHECK(make()->missing_at_end(0) == "is empty: there is no xz stream at compressed offset 0, decompressed offset 0");
 }
 
 TEST_CASE("xz: an unknown kind of check is an error, not a stream without a check") {
