@@ -23,20 +23,7 @@
 namespace gpuhist {
 namespace {
 
-using testing::byte_counts;
-using testing::count_file;
-using testing::error_names;
-using testing::feed;
-using testing::finish;
-using testing::host;
-using testing::input_of;
-using testing::make;
-using testing::open;
-using testing::owned_counter;
-using testing::owned_input;
-using testing::owned_results;
-using testing::random_text;
-using testing::sized;
+using namespace testing;
 
 std::vector<std::uint64_t> bytes_in(const gpuhist_results* results) {
   std::vector<std::uint64_t> counts(256);

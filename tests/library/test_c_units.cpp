@@ -20,18 +20,7 @@ namespace gpuhist {
 namespace {
 
 using test::temporary_folder;
-using testing::bytes_of;
-using testing::count_file;
-using testing::error_names;
-using testing::feed;
-using testing::finish;
-using testing::host;
-using testing::make;
-using testing::open;
-using testing::owned_counter;
-using testing::owned_input;
-using testing::owned_results;
-using testing::sized;
+using namespace testing;
 
 constexpr std::array<const char*, 1> of_x = {"s:x=x"};
 

@@ -20,10 +20,7 @@ namespace gpuhist {
 namespace {
 
 using test::temporary_folder;
-using testing::byte_counts;
-using testing::bytes_of;
-using testing::error_of;
-using testing::random_text;
+using namespace testing;
 
 counting_options host(std::vector<std::string> schemes = {"bytes"}) {
   return {.schemes = std::move(schemes), .counting_engine = engine::host, .threads = 2};

@@ -13,9 +13,7 @@
 namespace gpuhist {
 namespace {
 
-using testing::byte_counts;
-using testing::bytes_of;
-using testing::random_text;
+using namespace testing;
 
 counting_options host(std::vector<std::string> schemes) {
   return {.schemes = std::move(schemes), .counting_engine = engine::host, .threads = 2};

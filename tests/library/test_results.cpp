@@ -15,9 +15,7 @@
 namespace gpuhist {
 namespace {
 
-using testing::byte_counts;
-using testing::error_of;
-using testing::random_text;
+using namespace testing;
 
 results counted(const std::vector<std::string>& texts, counting_options options) {
   options.counting_engine = engine::host;
