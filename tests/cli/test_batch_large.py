@@ -4,18 +4,14 @@ import json
 import random
 import signal
 import struct
-import subprocess
 import time
 
-from support import ENGINE, CommandTest, Running, main, noise, run, text, zstd
-from test_batch import KILLS, RESULTS
+from packers import packed
+from support import ENGINE, Running, main, noise, text, zstd
+from test_batch import KILLS, BatchTest
 
 PREFIX = 5  # job_record::kind::prefix
 OPTIONS = ("-T", "2", "--checkpoint-every", "1ms", "--trust-names")
-
-
-def packed(data, *command):
-    return subprocess.run([*command, "-1", "-c"], input=data, stdout=subprocess.PIPE, check=True).stdout
 
 
 def records(state):
@@ -28,12 +24,9 @@ def records(state):
         yield at, entry, kind
 
 
-class LargeFiles(CommandTest):
+class LargeFiles(BatchTest):
     def setUp(self):
         super().setUp()
-        self.inputs = self.folder / "inputs"
-        self.inputs.mkdir()
-        self.out = self.folder / "out"
         self.state = self.out / ".gpuhist-batch" / "state"
         pieces = [text(400_000, number) if number % 3 else noise(300_000, number) for number in range(30)]
         damaged = bytearray(zstd(pieces[7], "--check"))
@@ -41,22 +34,17 @@ class LargeFiles(CommandTest):
         contents = {
             "plain": b"".join(pieces) * 2,
             "frames.zst": b"".join(zstd(each, "--check") for each in pieces * 2),
-            "members.gz": b"".join(packed(each, "gzip") for each in pieces),
-            "members.lz": b"".join(packed(each, "lzip") for each in pieces[:4]),
-            "frames.lz4": b"".join(packed(each, "lz4", "-q") for each in pieces),
+            "members.gz": b"".join(packed(each, "gzip", "-1c") for each in pieces),
+            "members.lz": b"".join(packed(each, "lzip", "-1c") for each in pieces[:4]),
+            "frames.lz4": b"".join(packed(each, "lz4", "-1cq") for each in pieces),
             "damaged.zst": b"".join(zstd(each, "--check") for each in pieces[:20]) + bytes(damaged) + zstd(pieces[8]),
             "small": b"small\n",
         }
         for name, content in contents.items():
-            (self.inputs / name).write_bytes(content)
+            self.input(name, content)
 
     def batch(self, *options, out=None, status=1):
-        ended = run("batch", "--engine", ENGINE, *OPTIONS, *options, self.inputs, "--output-dir", out or self.out, engine=None)
-        self.assertEqual(ended.status, status, ended)
-        return ended
-
-    def results(self, folder=None):
-        return {name: ((folder or self.out) / name).read_bytes() for name in RESULTS}
+        return super().batch(*OPTIONS, *options, self.inputs, out=out, status=status)
 
     def undisturbed(self, *options):
         folder = self.folder / "undisturbed"

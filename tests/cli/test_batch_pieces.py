@@ -4,9 +4,8 @@ import json
 import random
 import subprocess
 
-from support import ENGINE, GPUHIST, CommandTest, main, noise, run, text, zstd
-
-RESULTS = ("files.jsonl", "errors.jsonl", "total.json")
+from support import GPUHIST, main, noise, run, text, zstd
+from test_batch import BatchTest, run_batch
 
 
 def pzstd(data):
@@ -15,18 +14,16 @@ def pzstd(data):
     return b"".join(b"\x50\x2a\x4d\x18\x04\x00\x00\x00" + len(each).to_bytes(4, "little") + each for each in frames)
 
 
-class Pieces(CommandTest):
+class Pieces(BatchTest):
     def setUp(self):
         super().setUp()
-        self.inputs = self.folder / "inputs"
-        self.inputs.mkdir()
         data = b"".join(text(40_000, number) + noise(20_000, number) for number in range(30))
-        (self.inputs / "plain").write_bytes(data)
-        (self.inputs / "source").write_bytes(data[::-1])
+        self.input("plain", data)
+        self.input("source", data[::-1])
         repacked = self.inputs / "seekable.zst"
         subprocess.run([GPUHIST, "repack", "--frame-size", "50000", "-o", repacked, self.inputs / "source"], check=True, stderr=subprocess.PIPE)
-        (self.inputs / "sizes.zst").write_bytes(pzstd(data))
-        (self.inputs / "small").write_bytes(b"small\n")
+        self.input("sizes.zst", pzstd(data))
+        self.input("small", b"small\n")
         self.manifest = self.folder / "manifest.jsonl"
 
     def plan(self, split_size="100000"):
@@ -35,17 +32,12 @@ class Pieces(CommandTest):
         return {json.loads(line)["name"].rsplit("/", 1)[-1]: json.loads(line) for line in self.manifest.read_bytes().splitlines()[1:]}
 
     def batch(self, *options, out, status=0):
-        ended = run("batch", "--engine", ENGINE, "-T", "2", "--manifest", self.manifest, "--output-dir", out, *options, engine=None)
-        self.assertEqual(ended.status, status, ended)
-        return ended
-
-    def results(self, folder):
-        return {name: (folder / name).read_bytes() for name in RESULTS}
+        return super().batch("-T", "2", "--manifest", self.manifest, *options, out=out, status=status)
 
     def merged(self, shards, *options, order=None, statuses=(0,), status=0):
         out = self.folder / f"shards-{shards}"
         for number in order or range(1, shards + 1):
-            ended = run("batch", "--engine", ENGINE, "-T", "2", "--manifest", self.manifest, "--output-dir", out, "--shard", f"{number}/{shards}", *options, engine=None)
+            ended = run_batch("-T", "2", "--manifest", self.manifest, "--output-dir", out, "--shard", f"{number}/{shards}", *options)
             self.assertIn(ended.status, statuses, ended)
         ended = run("merge", out, engine=None)
         self.assertEqual(ended.status, status, ended)
