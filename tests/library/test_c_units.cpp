@@ -2,6 +2,7 @@
 #include "c_handles.hpp"
 #include "fed_text.hpp"
 #include "tests/io/zstd_samples.hpp"
+#include "tests/support/byte_strings.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <gpuhist/gpuhist.h>
@@ -130,8 +131,7 @@ filtered filtered_input(const char* name, std::string_view text, const gpuhist_u
 }
 
 std::string zstd_frame(std::string_view text, std::byte damage = {}) {
-  std::string made;
-  for (const std::byte each : test::zstd_frame_of(bytes_of(text))) made += static_cast<char>(each);
+  std::string made = test::string_of(test::zstd_frame_of(bytes_of(text)));
   made.back() = static_cast<char>(static_cast<std::byte>(made.back()) ^ damage);  // in the checksum
   return made;
 }

@@ -2,6 +2,7 @@
 #include "fed_text.hpp"
 #include "tests/io/archive_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
+#include "tests/support/byte_strings.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <gpuhist/gpuhist.hpp>
@@ -30,20 +31,9 @@ counting_options host(std::vector<std::string> schemes = {"bytes"}) {
 std::string zstd_of(std::string_view text) {
   std::string made;
   for (std::size_t at = 0; at < text.size(); at += 65536) {
-    for (const std::byte each : test::zstd_frame_of(bytes_of(text.substr(at, 65536)))) {
-      made += static_cast<char>(each);
-    }
+    made += test::string_of(test::zstd_frame_of(bytes_of(text.substr(at, 65536))));
   }
   return made;
-}
-
-std::string message_of(const file_options& options) {
-  try {
-    static_cast<void>(count_files(options));
-  } catch (const error& thrown) {
-    return thrown.what();
-  }
-  return "";
 }
 
 // An archive whose first entry is a folder: its type flag is '5'. The checksum of the header changes by 5.

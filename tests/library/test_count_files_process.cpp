@@ -32,7 +32,7 @@ std::ptrdiff_t entries(const char* folder) {
 }
 
 bool is_sigpipe_default() {
-  struct sigaction now{};
+  struct sigaction now {};
   ::sigaction(SIGPIPE, nullptr, &now);
   return now.sa_handler == SIG_DFL;
 }
@@ -149,7 +149,7 @@ TEST_CASE("dispositions of signals are not changed during a run") {
   counting_options counting = host();
   counting.alert_if = {"bytes > 0"};
   const auto disposition = [](int signal) {
-    struct sigaction now{};
+    struct sigaction now {};
     ::sigaction(signal, nullptr, &now);
     return now.sa_handler;
   };

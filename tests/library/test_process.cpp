@@ -110,7 +110,7 @@ TEST_CASE("signal dispositions, the mask, the locale and the working directory a
   const auto folder = std::filesystem::current_path();
   const auto check = [&] {
     for (int number = 1; number < 65; ++number) {
-      struct sigaction now{};
+      struct sigaction now {};
       ::sigaction(number, nullptr, &now);
       const bool is_same = now.sa_handler == before.at(static_cast<std::size_t>(number)).sa_handler;
       CHECK(is_same);

@@ -1,4 +1,5 @@
 // Units of files through the interface of the library: options, events, the outcome, and errors that name the fields.
+#include "error_kind.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <gpuhist/gpuhist.hpp>
@@ -15,6 +16,7 @@ namespace gpuhist {
 namespace {
 
 using test::temporary_folder;
+using testing::message_of;
 
 std::string written(const temporary_folder& folder, const std::string& name, std::string_view text) {
   const std::string path = folder / name;
@@ -28,15 +30,6 @@ file_options options_of(std::vector<std::string> inputs, unit_options units) {
   made.inputs = std::move(inputs);
   made.counting.units = std::move(units);
   return made;
-}
-
-std::string message_of(const file_options& options) {
-  try {
-    static_cast<void>(count_files(options));
-  } catch (const error& thrown) {
-    return thrown.what();
-  }
-  return "";
 }
 
 bool begins(std::string_view text, std::string_view with) { return text.starts_with(with); }
