@@ -6,7 +6,6 @@ import random
 from packers import FORMATS, OF_MANY_PARTS, by, packed
 from support import CommandTest, main, noise, oracle, run, sampled, text, zstd
 
-
 IN_BLOCKS = {
     "xz": by("xz", "-c", "-T2", "--block-size=100KiB")(""),
     "bzip2": by("bzip2", "-1c")(""),
