@@ -1,13 +1,95 @@
-// The expected counts of kernels are compared with counts by hand.
+// The data sets have the properties that their names promise, and their expected counts are compared with counts by
+// hand.
 #include "bench/data.hpp"
 #include "bench/host_count.hpp"
 
+#include "tests/support/temporary_folder.hpp"
+
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
+#include <functional>
 #include <numeric>
+#include <string>
 #include <string_view>
 
 using namespace gpuhist::bench;
+
+namespace {
+
+constexpr std::size_t size = std::size_t{1} << 20U;
+
+std::array<std::size_t, 256> counts_of(const std::vector<std::uint8_t>& bytes) {
+  std::array<std::size_t, 256> counts{};
+  for (const std::uint8_t each : bytes) ++counts[each];
+  return counts;
+}
+
+}  // namespace
+
+TEST_CASE("a data set has the requested size, is the same in every call, and has the same beginning for every size") {
+  for (const data_set which : every_data_set) {
+    CAPTURE(name_of(which));
+    const auto bytes = make_data(which, 100'003);
+    CHECK(bytes.size() == 100'003);
+    CHECK(bytes == make_data(which, 100'003));
+    const auto fewer = make_data(which, 1025);
+    CHECK(std::equal(fewer.begin(), fewer.end(), bytes.begin()));
+  }
+}
+
+TEST_CASE("a data set is found by its name") {
+  for (const data_set which : every_data_set) CHECK(find_data_set(name_of(which)) == which);
+  CHECK_FALSE(find_data_set("prose"));
+}
+
+TEST_CASE("text is lines of readable characters") {
+  const auto text = make_data(data_set::text, size);
+  const auto counts = counts_of(text);
+  CHECK(counts['\n'] > size / 400);
+  CHECK(counts['e'] > size / 100);
+  CHECK(std::ranges::none_of(text, [](std::uint8_t each) { return each < ' ' && each != '\n'; }));
+}
+
+TEST_CASE("random bytes are uniform") {
+  for (const std::size_t count : counts_of(make_data(data_set::random, size))) {
+    CHECK(count > size / 256 * 9 / 10);
+    CHECK(count < size / 256 * 11 / 10);
+  }
+}
+
+TEST_CASE("the k-th most frequent byte value of Zipf's law is 1/k as frequent as the first, and all occur") {
+  auto counts = counts_of(make_data(data_set::zipf, size));
+  std::ranges::sort(counts, std::greater{});
+  for (const std::size_t rank : {2U, 3U, 10U, 100U}) {
+    CAPTURE(rank);
+    const double expected = static_cast<double>(counts[0]) / static_cast<double>(rank);
+    CHECK(static_cast<double>(counts[rank - 1]) == doctest::Approx(expected).epsilon(0.1));
+  }
+  CHECK(counts[255] > 0);
+}
+
+TEST_CASE("a sawtooth rises by one and wraps; one letter is one letter") {
+  const auto sawtooth = make_data(data_set::sawtooth, 1000);
+  for (std::size_t i = 1; i < sawtooth.size(); ++i) CHECK(sawtooth[i] == (sawtooth[i - 1] + 1) % 256);
+  CHECK(counts_of(make_data(data_set::one_letter, 1000))['e'] == 1000);
+}
+
+TEST_CASE("a file is read from its beginning, up to a limit") {
+  const gpuhist::test::temporary_folder folder;
+  const std::string file = folder.file("input", std::string(3'000'000, 'a') + "tail");
+  CHECK(read_data(file, 10) == std::vector<std::uint8_t>(10, 'a'));
+  CHECK(read_data(file, 2'500'000).size() == 2'500'000);
+  CHECK(read_data(file, std::size_t{1} << 40U).size() == 3'000'004);
+}
+
+TEST_CASE("a file that cannot be read or is empty is an error with its name") {
+  const gpuhist::test::temporary_folder folder;
+  for (const std::string& file : {folder.file("empty", ""), folder / "missing", folder / "."}) {
+    CHECK_THROWS_WITH(read_data(file, 10), doctest::Contains(file.c_str()));
+  }
+}
 
 namespace {
 

@@ -1,4 +1,7 @@
-// Rows for programs: JSON lines and CSV have the same values.
+// Figures that are derived from measurements, their rows for programs and their tables; the number of runs and of
+// buffers.
+#include "bench/schedule.hpp"
+#include "bench/summary.hpp"
 #include "bench/table.hpp"
 
 #include "tests/support/texts.hpp"
@@ -7,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 
 using namespace gpuhist::bench;
 using gpuhist::test::lines_of;
@@ -63,4 +67,152 @@ TEST_CASE("CSV has the columns of the JSON rows in the same order, quoted if nee
   for (const auto& [name, value] : first.items()) names.append(names.empty() ? "" : ",").append(name);
   CHECK(heading[0] == names);
   CHECK(lines[1] == R"("GPU ""X"", 80 GB",text,1024,letters,lane_private,catalogue,3,2.0,1.5,3.0,512.0,0.5,,,right)");
+}
+
+TEST_CASE("the median is the middle value, or the mean of the two middle values") {
+  CHECK(median({3}) == 3);
+  CHECK(median({9, 1, 5}) == 5);
+  CHECK(median({4, 1, 3, 100}) == 3.5);
+}
+
+TEST_CASE("there are at least two buffers, and together they are at least eight times the cache") {
+  constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
+  constexpr std::uint64_t plenty = std::uint64_t{1} << 40U;
+  CHECK(buffers_in_turn(mib, 50 * mib, plenty) == 400);
+  CHECK(buffers_in_turn(16 * mib, 50 * mib, plenty) == 25);
+  CHECK(buffers_in_turn(300 * mib, 50 * mib, plenty) == 2);
+  CHECK(buffers_in_turn(4096 * mib, 50 * mib, plenty) == 2);
+}
+
+TEST_CASE("buffers never exceed the available memory") {
+  CHECK(buffers_in_turn(1000, 1'000'000, 10 * 1024) == 10);  // 1000 bytes take 1024
+  CHECK(buffers_in_turn(1024, 1'000'000, 1024) == 1);
+  CHECK(buffers_in_turn(1024, 1'000'000, 1023) == 0);
+}
+
+TEST_CASE("runs fit into the budget; there is at least one, and not more than requested") {
+  CHECK(repetitions_within(0.1, 0.001, 31) == 31);
+  CHECK(repetitions_within(0.1, 0.02, 31) == 5);
+  CHECK(repetitions_within(0.1, 2, 31) == 1);
+  CHECK(repetitions_within(0.1, 0, 31) == 31);
+}
+
+TEST_CASE("an entrant with n runs takes part in n rounds, spread evenly") {
+  for (const unsigned rounds : {1U, 2U, 31U, 100U}) {
+    for (unsigned repetitions = 0; repetitions <= rounds; ++repetitions) {
+      CAPTURE(rounds);
+      CAPTURE(repetitions);
+      unsigned first_half = 0;
+      unsigned all = 0;
+      for (unsigned round = 0; round < rounds; ++round) {
+        if (!takes_part(round, repetitions, rounds)) continue;
+        ++all;
+        if (2 * round < rounds) ++first_half;
+      }
+      CHECK(all == repetitions);
+      CHECK(2 * first_half + 2 >= repetitions);
+      CHECK(2 * first_half <= repetitions + 2);
+    }
+  }
+}
+
+namespace {
+
+measurement row(std::string kernel, role kind, double seconds, verdict counts = verdict::right) {
+  return {.kernel = std::move(kernel),
+          .kind = kind,
+          .runs = 31,
+          .median = seconds,
+          .least = seconds,
+          .most = seconds,
+          .counts = counts};
+}
+
+// 1 GB per second is one byte per nanosecond.
+measured_group group(std::string data, double lane_private_seconds) {
+  return {.data = std::move(data),
+          .bytes = 1'000'000'000,
+          .counted = bins::bytes,
+          .rows = {row("read slow", role::ceiling, 0.50, verdict::uncounted),
+                   row("read fast", role::ceiling, 0.25, verdict::uncounted), row("global_atomic", role::catalogue, 40),
+                   row("lane_private", role::catalogue, lane_private_seconds), row("cub_even", role::peer, 0.75),
+                   row("sequential_loop", role::host, 100)}};
+}
+
+std::size_t at(const std::string& text, std::string_view part) {
+  const std::size_t found = text.find(part);
+  CHECK_MESSAGE(found != std::string::npos, part << " is missing in\n" << text);
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("the ceiling is the fastest kernel that only reads") {
+  const auto measured = group("text", 0.5);
+  CHECK(measured.ceiling()->kernel == "read fast");
+  CHECK(measured_group{}.ceiling() == nullptr);
+}
+
+TEST_CASE("figures are ratios of medians in one group") {
+  const auto measured = group("text", 0.5);
+  const figures derived = figures_of(measured, *measured.find("lane_private"));
+  CHECK(*derived.bytes_per_second == 2e9);
+  CHECK(*derived.of_ceiling == 0.5);
+  CHECK(*derived.over_loop == 200);
+  CHECK(*derived.over_global_atomic == 80);
+}
+
+TEST_CASE("a kernel with wrong counts, or that did not run, has no rate and no ratio") {
+  auto measured = group("text", 0.5);
+  measured.rows[2].runs = 0;
+  measured.rows[3].counts = verdict::wrong;
+  for (const std::size_t i : {2U, 3U}) {
+    const figures derived = figures_of(measured, measured.rows[i]);
+    CHECK_FALSE(derived.bytes_per_second);
+    CHECK_FALSE(derived.of_ceiling);
+    CHECK_FALSE(derived.over_loop);
+    CHECK_FALSE(derived.over_global_atomic);
+  }
+  CHECK_FALSE(figures_of(measured, measured.rows[4]).over_global_atomic);
+}
+
+TEST_CASE("the table of a group is sorted, slowest first") {
+  const std::string text = ladder(group("text", 0.5));
+  CHECK(at(text, "sequential_loop") < at(text, "global_atomic"));
+  CHECK(at(text, "global_atomic") < at(text, "cub_even"));
+  CHECK(at(text, "cub_even") < at(text, "lane_private"));
+  CHECK(at(text, "lane_private") < at(text, "  read fast"));
+  at(text, "the ceiling is read fast, 4.0 GB/s");
+}
+
+TEST_CASE("the table of a group shows WRONG instead of a rate, and which kernels did not run") {
+  auto measured = group("text", 0.4);
+  CHECK(ladder(measured).find("2.5 ") != std::string::npos);  // GB/s of lane_private
+  measured.rows[2].runs = 0;
+  measured.rows[3].counts = verdict::wrong;
+  const std::string text = ladder(measured);
+  at(text, "WRONG counts in 31 runs");
+  at(text, "not run: one would take about 40.0 s");
+  CHECK(text.find("2.5 ") == std::string::npos);
+}
+
+TEST_CASE("the summary has shares of the ceiling, the spread over data sets, and the factor over the peer") {
+  const std::array groups{group("text", 0.25), group("random", 0.5)};
+  const std::string text = summary_of(groups);
+  const std::string share = text.substr(at(text, "lane_private, of ceiling"), 100);
+  CHECK(at(share, "1.000") < at(share, "0.500"));
+  CHECK(at(share, "0.500") < at(share, "2.000"));
+  const std::string factor = text.substr(at(text, "lane_private, times as fast as cub_even"), 100);
+  CHECK(at(factor, "3.000") < at(factor, "1.500"));
+  at(text, "6 measurements with right counts in every run");
+}
+
+TEST_CASE("a wrong count is found in every place, and named") {
+  std::array groups{group("text", 0.25), group("random", 0.5)};
+  CHECK_FALSE(any_wrong(groups));
+  groups[1].rows[3].counts = verdict::wrong;
+  CHECK(any_wrong(groups));
+  const std::string text = summary_of(groups);
+  at(text, "WRONG counts: lane_private, random, 953.7 MiB, bytes");
+  at(text, "5 measurements with right counts in every run");
 }
