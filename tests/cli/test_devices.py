@@ -4,10 +4,11 @@ forced by its name, is then the one that runs, and counts the same as the others
 import json
 import os
 import subprocess
-import support
 import unittest
 
+import support
 from support import CommandTest, main, run, text
+
 
 class Devices(CommandTest):
     def listed(self, *arguments):

@@ -6,8 +6,8 @@ import json
 import os
 import re
 import signal
-import test_batch_options
 
+import test_batch_options
 from support import ALL_SCHEMES, CommandTest, Running, main, oracle, run, sampled, tar, text, wait_until, zstd
 
 JSONL = ("--format", "jsonl")

@@ -9,6 +9,7 @@ import unittest
 
 from support import PACKAGE, SOURCE, folder, main, optional
 
+
 class Documentation(unittest.TestCase):
     def test_the_examples_print_what_is_shown(self):
         with folder() as path, contextlib.chdir(path):
