@@ -1,4 +1,3 @@
-#include "error_kind.hpp"
 #include "fed_text.hpp"
 #include "tests/io/archive_samples.hpp"
 #include "tests/io/zstd_samples.hpp"

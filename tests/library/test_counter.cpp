@@ -1,6 +1,5 @@
 // A counter counts every byte of every input once, in all ways of feeding, with snapshots and cancellation. Misuse:
 // impossible options, and calls that an input, a buffer or a counter does not accept.
-#include "error_kind.hpp"
 #include "fed_text.hpp"
 #include "tests/support/campaign.hpp"
 

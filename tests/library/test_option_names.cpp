@@ -1,5 +1,4 @@
 // A user of the library reads the names of fields: no message asks for an option of the command.
-#include "error_kind.hpp"
 #include "fed_text.hpp"
 #include "tests/io/archive_samples.hpp"
 #include "tests/io/zstd_samples.hpp"

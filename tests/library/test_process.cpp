@@ -1,6 +1,5 @@
 // What counters and count_files() do to the process: nothing is left of them, and threads, descriptors, signals and the
 // environment are as before; and what count_files() forwards.
-#include "error_kind.hpp"
 #include "fed_text.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -1,5 +1,4 @@
 // Results: their sums, what is written and read again, their failures, their measures, and their pairs.
-#include "error_kind.hpp"
 #include "fed_text.hpp"
 
 #include <doctest/doctest.h>

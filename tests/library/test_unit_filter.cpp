@@ -1,6 +1,5 @@
 // Filters of units: count_files() passes the lines, records and parts through for which a condition holds, or all
 // others; a counter passes those of inputs that a program feeds to a callback.
-#include "error_kind.hpp"
 #include "fed_text.hpp"
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/byte_strings.hpp"

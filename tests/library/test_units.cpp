@@ -1,6 +1,5 @@
 // Units of files, and of inputs that a program feeds, which are those of a file with the same bytes, however these are
 // fed. The callbacks for them: what they may not do, their exceptions, and how waits for them end.
-#include "error_kind.hpp"
 #include "fed_text.hpp"
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/temporary_folder.hpp"
