@@ -1,5 +1,5 @@
-// Streams: for every kind of descriptor no byte is lost, no call hangs, and no flag of a shared descriptor changes; with
-// stream_sink and stream_source::pass_through_to the output is the input, in order.
+// Streams: for every kind of descriptor no byte is lost, no call hangs, and no flag of a shared descriptor changes;
+// with stream_sink and stream_source::pass_through_to the output is the input, in order.
 #include "async/worker_pool.hpp"
 #include "io/stream_sink.hpp"
 
