@@ -208,10 +208,6 @@ def zstd(data, *options):
     return subprocess.run(["zstd", "-q", "-c", *options], input=data, stdout=subprocess.PIPE, check=True).stdout
 
 
-def zstd_accepts(data):
-    return subprocess.run(["zstd", "-q", "-t"], input=data, stderr=subprocess.DEVNULL).returncode == 0
-
-
 def random_schemes(chosen):
     """Random schemes: the definitions as arguments of the program, and their oracles by name."""
     definitions, oracles = [], {}

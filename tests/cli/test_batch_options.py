@@ -1,7 +1,6 @@
 """Every option of a job, with and without: over one state, over a run that continues, and over two shards. Counts that were
 recorded with other options are refused by name, or the results are those of a new job."""
 
-import json
 import os
 import re
 import subprocess

@@ -60,11 +60,6 @@ class Compress(CommandTest):
         for zeros in (1, 7, 512, 10_240):
             self.assert_counted(run(*JSON, stdin_bytes=archive + bytes(zeros)), text(30_000))
 
-    def test_a_file_named_z_must_be_in_the_format(self):
-        ended = run(*JSON, self.file("data.Z", b"\0" + text(100)))
-        self.assertEqual(ended.status, 1)
-        self.assertIn("is named .Z but does not hold compress data", ended.stderr)
-
     def test_most_truncations_are_reported_and_their_text_is_not_counted(self):
         data = text(3000)
         encoded = compressed(data)

@@ -1,11 +1,13 @@
-"""Damaged inputs: totals hold no unverified bytes, no verified bytes are lost, and the message names the place."""
+"""Damaged inputs: totals hold no unverified bytes, no verified bytes are lost, and the message names the place. With
+--skip-damage intact frames after damage count, and lost data is listed; --max-output bounds the text; --count-unverified
+marks a result, in every format, if its counts include unverified bytes, and only then."""
 
 import json
 import random
-import re
 import subprocess
 
-from support import ALL_SCHEMES, CommandTest, added, counts_of, main, noise, oracle, run, sampled, text, zstd, zstd_accepts
+from packers import OF_MANY_PARTS
+from support import ALL_SCHEMES, CommandTest, added, counts_of, main, noise, oracle, run, sampled, text, zstd
 
 JSON = ("--format", "json", *ALL_SCHEMES)
 
@@ -44,25 +46,6 @@ class DamagedArchives(CommandTest):
         self.assertLessEqual(part["bytes"], len(data))
         self.assert_counts(part, data[: part["bytes"]])
 
-    def test_frames_before_a_truncated_frame_count_and_its_decoded_part_is_unverified(self):
-        whole = b"".join(self.frames)
-        chosen = random.Random(11)
-        start = 0
-        for frame, encoded in enumerate(self.frames):
-            cuts = {1, 3, 4, 5, 6, 9, len(encoded) // 2, len(encoded) - 4, len(encoded) - 1, chosen.randrange(1, len(encoded))}
-            for cut in sampled(sorted(cuts), 4):
-                with self.subTest(frame=frame, cut=cut):
-                    if frame == 0 and cut < 4:
-                        continue  # too short to be recognised: see test_an_archive_is_required_by_the_name
-                    ended, hurt = self.run_damaged(whole[: start + cut])
-                    self.assert_only_verified_counted(ended, hurt, self.verified_before(frame))
-                    if "unverified" in hurt:
-                        self.assert_unverified_is_a_prefix(hurt["unverified"], self.parts[frame])
-                        self.assertEqual(ended.result["unverified"], hurt["unverified"])
-                    self.assertRegex(hurt["error"], rf"\bframe {frame + 1}\b")
-                    self.assertIn(str(start + cut), re.findall(r"\d+", hurt["error"]))
-            start += len(encoded)
-
     def test_all_text_decoded_before_the_end_is_reported_as_unverified(self):
         encoded = b"".join(self.frames)[:-4]  # all bytes but the checksum of the last frame
         ended, hurt = self.run_damaged(encoded)
@@ -81,47 +64,11 @@ class DamagedArchives(CommandTest):
         self.assert_counts(ended.result, b"before\n" + b"".join(self.parts) + b"after\n")
         self.assertEqual(ended.status, 1)
 
-    def test_a_frame_with_a_wrong_checksum_is_not_in_the_totals(self):
-        for frame in range(5):
-            with self.subTest(frame=frame):
-                frames = list(self.frames)
-                frames[frame] = frames[frame][:-1] + bytes([frames[frame][-1] ^ 0x40])
-                ended, hurt = self.run_damaged(b"".join(frames))
-                self.assert_only_verified_counted(ended, hurt, self.verified_before(frame))
-                self.assertEqual(counts_of(hurt["unverified"]), oracle(self.parts[frame]))
-                self.assertRegex(hurt["error"], rf"\bframe {frame + 1}\b")
-                self.assertRegex(hurt["error"], "checksum")
-
-    def test_a_flipped_byte_is_found_if_zstd_finds_it(self):
-        chosen = random.Random(17)
-        whole = b"".join(self.frames)
-        second = len(self.frames[0])
-        places = [*range(14), *range(second, second + 12), *(chosen.randrange(len(whole)) for _ in range(40))]
-        for place in sampled(places, 20):
-            for flip in (0xFF, 1 << chosen.randrange(8)):
-                encoded = whole[:place] + bytes([whole[place] ^ flip]) + whole[place + 1 :]
-                with self.subTest(place=place, flip=flip):
-                    if zstd_accepts(encoded):
-                        self.assert_counted(run(*JSON, self.file("hurt.zst", encoded)), b"".join(self.parts))
-                        continue
-                    ended, hurt = self.run_damaged(encoded)
-                    frame = sum(1 for end in range(1, 6) if sum(map(len, self.frames[:end])) <= place)
-                    self.assertIn(counts_of(hurt), [oracle(self.verified_before(upto)) for upto in (frame, frame + 1)])
-                    if "unverified" in hurt:
-                        self.assertEqual(sum(hurt["unverified"]["buckets"]["letters"].values()), hurt["unverified"]["bytes"])
-
     def test_damage_in_the_last_of_many_tiny_frames_is_found(self):
         frames = [zstd(bytes([97 + number % 26])) for number in range(500)]
         ended, hurt = self.run_damaged(b"".join(frames)[:-1])
         self.assert_only_verified_counted(ended, hurt, b"".join(bytes([97 + number % 26]) for number in range(499)))
         self.assertRegex(hurt["error"], r"\bframe 500\b")
-
-    def test_trailing_garbage_is_an_error_and_the_frames_before_it_count(self):
-        for garbage in (b"garbage behind the archive", b"\0", b"\0" * 100_000):
-            with self.subTest(garbage=garbage[:10]):
-                ended, hurt = self.run_damaged(b"".join(self.frames) + garbage)
-                self.assert_only_verified_counted(ended, hurt, b"".join(self.parts))
-                self.assertIn(str(sum(map(len, self.frames))), re.findall(r"\d+", hurt["error"]))
 
     def test_frames_without_a_checksum_count_if_they_end_cleanly(self):
         frames = [zstd(part, "--no-check") for part in self.parts]
@@ -159,11 +106,6 @@ class BrokenPromises(CommandTest):
         self.assert_counts(ended.result, b"hello")
         self.assertEqual([reported["complete"] for reported in ended.result["inputs"]], [False, True])
 
-    def test_an_archive_is_required_by_the_name(self):
-        for content in (b"", b"(", b"\x28\xb5\x2f", noise(100_000), b"\0" + zstd(b"x")[1:]):
-            with self.subTest(content=content[:10]):
-                self.assert_refused(self.file("data.zst", content), ".zst")
-
     def test_compressed_data_that_cannot_be_read_is_recognised_and_not_counted_as_text(self):
         lzop = b"\x89LZO\0\r\n\x1a\n" + text(1000)
         self.assert_refused(self.file("data.log", lzop), "lzop")
@@ -172,10 +114,208 @@ class BrokenPromises(CommandTest):
     def test_text_in_a_file_named_gz_is_refused_with_strict_names(self):
         self.assert_refused(self.file("data.gz", b"just text\n"), ".gz", options=["--strict-names"])
 
-    def test_text_with_an_input_format_of_an_archive_is_refused(self):
-        ended = run(*JSON, "--input-format", "zstd", self.file("data", b"just text\n"))
+
+LETTERS = ("--format", "json", "--buckets", "letters")
+SKIP = (*LETTERS, "--skip-damage")
+
+
+def frames_of(parts):
+    return [zstd(part) for part in parts]
+
+
+class Skipping(CommandTest):
+    def assert_lost_explains(self, ended, parts, frames):
+        """The counts are those of exactly the frames that do not overlap with lost data."""
+        reported = ended.result["inputs"][0]
+        lost = reported.get("lost", [])
+        self.assertEqual(reported.get("lost_stretches", 0), len(lost))
+        whole, at = [], 0
+        for part, frame in zip(parts, frames):
+            begin, at = at, at + len(frame)
+            if all(at <= each["compressed_begin"] or each["compressed_end"] <= begin for each in lost):
+                whole.append(part)
+        self.assertEqual(ended.result["bytes"], sum(map(len, whole)), lost)
+        expected = oracle(b"".join(whole))
+        self.assertEqual(ended.result["buckets"]["letters"], expected["buckets"]["letters"])
+        self.assertEqual(ended.status, 1 if lost else 0, ended)
+        self.assertIs(ended.result["complete"], not lost)
+        return lost
+
+    def test_damage_affects_only_the_frames_that_it_touches(self):
+        parts = [text(300, number) for number in range(4)]
+        frames = frames_of(parts)
+        encoded = b"".join(frames)
+        second, third = len(frames[0]), len(frames[0]) + len(frames[1])
+        for place in sampled(range(second, third), 40):
+            damaged = bytearray(encoded)
+            damaged[place] ^= 1 << place % 8
+            with self.subTest(place=place - second):
+                ended = run(*SKIP, stdin_bytes=bytes(damaged))
+                lost = self.assert_lost_explains(ended, parts, frames)
+                self.assertEqual([each["compressed_begin"] for each in lost][:1], [second])
+                self.assertIn("frame 2", lost[0]["error"])
+                self.assertGreaterEqual(ended.result["bytes"], 300)
+
+    def test_damage_in_the_content_of_a_frame_affects_only_that_frame_and_is_reported_with_its_place(self):
+        chosen = random.Random(3)
+        parts = [text(chosen.choice((100, 5000, 70_000, 400_000)), number) for number in range(20)]
+        frames = frames_of(parts)
+        begins = [sum(map(len, frames[:number])) for number in range(21)]
+        for hit in ([4], [0, 19], [7, 8, 9], [2, 5, 11, 17]):
+            damaged = bytearray(b"".join(frames))
+            for number in hit:
+                damaged[begins[number + 1] - 1] ^= 4  # a bit in the checksum: the whole text is decoded
+            path = self.file("damaged.zst", bytes(damaged))
+            for options in ((), ("-T", "1"), ("-T", "5", "--chunk-size", "3000"), ("--slots", "2")):
+                with self.subTest(hit=hit, options=options):
+                    ended = run(*SKIP, *options, path)
+                    lost = self.assert_lost_explains(ended, parts, frames)
+                    self.assertEqual(
+                        [(each["compressed_begin"], each["compressed_end"], each["unverified_bytes"]) for each in lost],
+                        [(begins[number], begins[number + 1], len(parts[number])) for number in hit],
+                    )
+                    self.assertEqual(ended.result["unverified"]["bytes"], sum(len(parts[number]) for number in hit))
+                    self.assertIn(f"frame {hit[0] + 1} is damaged", ended.stderr)
+
+    def test_other_data_between_frames_is_skipped(self):
+        parts = [text(5000, number) for number in range(3)]
+        frames = frames_of(parts)
+        for junk in (b"x", b"((", b"\x28\xb5\x2f", b"\x28\x28\xb5", noise(1000), noise(600_000)):
+            with self.subTest(junk=junk[:8]):
+                ended = run(*SKIP, stdin_bytes=frames[0] + junk + frames[1] + frames[2])
+                self.assertEqual(ended.result["bytes"], 15_000)
+                self.assertEqual(ended.status, 1)
+                self.assertEqual(ended.result["inputs"][0]["lost"][0]["compressed_begin"], len(frames[0]))
+
+    def test_a_file_that_was_cut_and_then_continued_counts_the_frames_after_the_cut(self):
+        """The writer was killed, and its successor appended: the decoder takes the next header as data of the frame that was cut."""
+        numbers = "\n".join(map(str, range(60_000))).encode()
+        before, after = numbers[:200_000], numbers[200_000:]
+        for form in OF_MANY_PARTS:
+            frames = [form.packed(each) for each in (before, after[:5], after[5:])]
+            # cut in its last block, the sizes of a zstd frame lead past the begin of the next one
+            for cut in (len(frames[0]) // 2, 30, *([] if form.kind == "zstd" else [len(frames[0]) * 9 // 10])):
+                data = frames[0] + frames[0][:cut] + frames[1] + frames[2]
+                for options in (("-T", "1"), ("-T", "5")):
+                    with self.subTest(format=form.kind, cut=cut, options=options):
+                        ended = run(*SKIP, *options, self.file("x" + form.suffix, data))
+                        self.assertEqual((ended.status, ended.result["bytes"]), (1, len(before + after)), ended)
+                        self.assert_counts(ended.result, before + after)
+
+    def test_the_bytes_of_damaged_frames_are_searched_again_in_linear_time(self):
+        """Each of the many places with a magic number begins a frame that decodes as far as the others."""
+        for magic in (b"\x1f\x8b\x08\0" + bytes(6) + b"\0\0\0\xff\xff", b"\x1f\x8b\x08\0" + bytes(6)):
+            ended = run(*SKIP, self.file("x.gz", magic * 100_000))
+            self.assertEqual((ended.status, ended.result["bytes"]), (1, 0))
+
+    def test_a_truncated_end_is_reported_as_lost(self):
+        parts = [text(5000, number) for number in range(3)]
+        frames = frames_of(parts)
+        ended = run(*SKIP, stdin_bytes=b"".join(frames)[:-7])
+        self.assertEqual(ended.result["bytes"], 10_000)
+        (lost,) = ended.result["inputs"][0]["lost"]
+        self.assertEqual(lost["compressed_end"], sum(map(len, frames)) - 7)
+        self.assertIn("ends early", lost["error"])
+
+    def test_the_message_names_the_start_of_the_damaged_frame_and_where_decoding_resumed_if_it_did(self):
+        frames = frames_of([text(5000, number) for number in range(3)])
+        begins = [sum(map(len, frames[:number])) for number in range(4)]
+        encoded = bytearray(b"".join(frames))
+        encoded[begins[2] - 1] ^= 4
+        resumed = f"; skipped from compressed offset {begins[1]}; decoding resumed at compressed offset {begins[2]}\n"
+        self.assertTrue(run(*SKIP, stdin_bytes=bytes(encoded)).stderr.endswith(resumed))
+        encoded = bytearray(b"".join(frames))
+        encoded[-1] ^= 4
+        at_end = f"; skipped from compressed offset {begins[2]} to the end of the input; no later frame was found\n"
+        for damaged in (bytes(encoded), bytes(encoded[:-7])):
+            for arguments in ((self.file("damaged.zst", damaged),), ("-T", "1", self.file("damaged.zst", damaged))):
+                with self.subTest(size=len(damaged), arguments=arguments):
+                    self.assertTrue(run(*SKIP, *arguments).stderr.endswith(at_end))
+
+    def test_an_archive_without_damage_is_complete(self):
+        encoded = b"".join(frames_of([text(50_000, number) for number in range(10)]))
+        self.assert_counted(run(*SKIP, stdin_bytes=encoded), b"".join(text(50_000, number) for number in range(10)))
+
+    def test_without_skip_damage_the_input_ends_at_its_damage(self):
+        parts = [text(5000, number) for number in range(3)]
+        frames = frames_of(parts)
+        ended = run(*LETTERS, stdin_bytes=frames[0] + frames[1][:-1] + b"!" + frames[2])
+        self.assertEqual((ended.status, ended.result["bytes"]), (1, 5000))
+
+
+class Endless(CommandTest):
+    def test_an_archive_with_more_text_than_max_output_is_given_up(self):
+        bomb = self.file("bomb.zst", zstd(bytes(50_000_000)))
+        data = self.file("data", b"hello")
+        for options in ((), ("-T", "1"), ("--chunk-size", "1000")):
+            ended = run(*LETTERS, *options, "--max-output", "1MiB", bomb, data)
+            self.assertEqual(ended.status, 1, ended)
+            self.assertIn("bomb.zst: decompresses to more than the 1 MiB of --max-output", ended.stderr)
+            self.assertEqual(ended.result["bytes"], 5)
+            self.assertIs(ended.result["complete"], False)
+
+    def test_an_archive_with_exactly_max_output_of_text_is_counted(self):
+        encoded = b"".join(frames_of([text(100_000, number) for number in range(5)]))
+        self.assertEqual(run(*LETTERS, "--max-output", "500000", stdin_bytes=encoded).status, 0)
+        self.assertEqual(run(*LETTERS, "--max-output", "499999", stdin_bytes=encoded).status, 1)
+
+
+KEPT = ("--byte-counts", "--format", "json")
+
+
+class Marks(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.good = self.file("good", b"good\n")
+        self.hurt = self.file("hurt.zst", zstd(text(50_000))[:-4])  # all bytes but the checksum
+
+    def rendered(self, form, *options, inputs=None):
+        ended = run("--buckets", "letters", "--format", form, *options, *(inputs or (self.good, self.hurt)))
+        return ended.stdout.decode()
+
+    def test_json_marks_the_totals_and_the_input(self):
+        result = json.loads(self.rendered("json", "--count-unverified"))
+        self.assertIs(result["counted_unverified"], True)
+        self.assertEqual([each.get("counted_unverified") for each in result["inputs"]], [None, True])
+        self.assertEqual(result["bytes"], 5 + result["unverified"]["bytes"])
+
+    def test_jsonl_marks_every_line_with_unverified_counts(self):
+        lines = [json.loads(line) for line in self.rendered("jsonl", "--count-unverified").splitlines()]
+        marks = {each.get("name"): each.get("counted_unverified") for each in lines}
+        self.assertEqual(marks, {str(self.good): None, str(self.hurt): True, None: True})
+
+    def test_csv_has_a_row_beside_complete(self):
+        rows = self.rendered("csv", "--count-unverified").splitlines()
+        marks = [row for row in rows if "counted_unverified" in row]
+        self.assertEqual(marks, ["total,,,counted_unverified,1,", f"input,{self.hurt},,counted_unverified,1,"])
+
+    def test_prometheus_has_a_metric(self):
+        self.assertIn("\ngpuhist_counted_unverified 1\n", self.rendered("prometheus", "--count-unverified"))
+
+    def test_the_table_has_a_line_about_it(self):
+        self.assertIn("\nThe counts include unverified text (--count-unverified).\n", self.rendered("table", "--count-unverified"))
+
+    def test_there_is_no_mark_if_no_unverified_bytes_were_counted(self):
+        for form in ("json", "jsonl", "csv", "prometheus", "table"):
+            with self.subTest(form=form):
+                for rendered in (self.rendered(form), self.rendered(form, "--count-unverified", inputs=(self.good,))):
+                    self.assertNotIn("counted_unverified", rendered)
+                    self.assertNotIn("--count-unverified", rendered)
+
+    def test_the_mark_stays_in_a_report_of_results(self):
+        marked = self.file("marked.json", run(*KEPT, "--count-unverified", self.good, self.hurt).stdout)
+        plain = self.file("plain.json", run(*KEPT, self.good).stdout)
+        for results in ((marked,), (plain, marked), (marked, plain)):
+            report = run("report", "--format", "json", *results, engine=None).result
+            self.assertIs(report["counted_unverified"], True)
+        self.assertNotIn("counted_unverified", run("report", "--format", "json", plain, engine=None).result)
+
+    def test_a_result_in_which_the_mark_is_not_a_boolean_is_damaged(self):
+        result = run(*KEPT, self.good).result
+        path = self.file("odd.json", json.dumps({**result, "counted_unverified": 1}).encode() + b"\n")
+        ended = run("report", path, engine=None)
         self.assertEqual(ended.status, 1, ended)
-        self.assertIn("data", ended.stderr)
+        self.assertIn('"counted_unverified" is neither true nor false', ended.stderr)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import subprocess
 import zipfile
 import zlib
 
+from packers import packed
 from support import CommandTest, Running, file_size_limit, main, run, sampled, tar, zipped, zstd
 
 ALL = ("--keep-if", "bytes > 0")
@@ -81,14 +82,6 @@ def hurt_checksum(encoded):
     return hurt_at(encoded, len(encoded) - 1)
 
 
-def lz4(data):
-    return subprocess.run(["lz4", "-zcq", "--content-size"], input=data, stdout=subprocess.PIPE, check=True).stdout
-
-
-def lzip(data):
-    return subprocess.run(["lzip", "-cq"], input=data, stdout=subprocess.PIPE, check=True).stdout
-
-
 def joined(frames, hurt, encode, spoil):
     return b"".join(spoil(encode(frame)) if number in hurt else encode(frame) for number, frame in enumerate(frames))
 
@@ -99,8 +92,8 @@ FORMATS = {
     "gz": (lambda data: gzip.compress(data, mtime=0), lambda encoded: hurt_at(encoded, len(encoded) - 7)),
     "xz": (lambda data: lzma.compress(data, preset=0), lambda encoded: hurt_at(encoded, len(encoded) // 2)),
     "bz2": (bz2.compress, lambda encoded: hurt_at(encoded, len(encoded) // 2)),
-    "lz4": (lz4, lambda encoded: hurt_at(encoded, len(encoded) - 2)),
-    "lz": (lzip, lambda encoded: hurt_at(encoded, len(encoded) - 18)),
+    "lz4": (lambda data: packed(data, "lz4", "-zcq", "--content-size"), lambda encoded: hurt_at(encoded, len(encoded) - 2)),
+    "lz": (lambda data: packed(data, "lzip", "-cq"), lambda encoded: hurt_at(encoded, len(encoded) - 18)),
 }
 
 
@@ -171,7 +164,7 @@ class Standard(DamageTest):
     def test_both_halves_of_a_line_that_damage_cuts_are_dropped(self):
         first, damaged, last = b"one\ntwo, be", b"gin to e", b"nd\nthree\n"
         for tool, suffix in (("zstd", "zst"), ("gzip", "gz"), ("bzip2", "bz2"), ("lzip", "lz")):
-            whole = [subprocess.run([tool, "-c"], input=each, stdout=subprocess.PIPE, check=True).stdout for each in (first, damaged, last)]
+            whole = [packed(each, tool, "-c") for each in (first, damaged, last)]
             encoded = whole[0] + hurt_at(whole[1], len(whole[1]) - 8) + whole[2]
             for stdin_bytes, inputs in ((encoded, ()), (None, (self.file("a." + suffix, encoded),))):
                 with self.subTest(tool=tool, inputs=inputs):
@@ -197,7 +190,7 @@ class Standard(DamageTest):
 
     def test_blocks_of_one_xz_stream_are_dropped_one_by_one(self):
         data, block = lines(20_000), 40_000
-        encoded = subprocess.run(["xz", "-zcq", "-0", "-T2", f"--block-size={block}"], input=data, stdout=subprocess.PIPE, check=True).stdout
+        encoded = packed(data, "xz", "-zcq", "-0", "-T2", f"--block-size={block}")
         path = self.file("a.xz", hurt_at(encoded, len(encoded) // 2))
         (number,) = re.findall(r"block (\d+) does not decode", run("--skip-damage", path).stderr)
         frames = [data[at : at + block] for at in range(0, len(data), block)]
@@ -380,7 +373,7 @@ class Folder(DamageTest):
                 if compression == "same":
                     for name in self.frames:
                         (self.out / name).unlink()
-                    self.assert_outputs(lambda data: subprocess.run(["zstd", "-dcq"], input=data, stdout=subprocess.PIPE, check=True).stdout)
+                    self.assert_outputs(lambda data: packed(data, "zstd", "-dcq"))
                 else:
                     self.assert_outputs()
 

@@ -11,10 +11,10 @@ import random
 import re
 import shutil
 import signal
-import subprocess
 import unittest
 
 import system_calls
+from packers import FORMATS
 from support import PATIENCE, CommandTest, Running, file_size_limit, main, noise, run, tar, wait_until, zipped, zstd
 
 DROP = ("--drop-if", "digit > 0.5")
@@ -31,10 +31,6 @@ def lines(number, seed=1):
     chosen = random.Random(seed)
     words = (b"4711 0815\n", b"hello world\n", b"\n", b"a1\n", b"x" * 200 + b"\n", b"9" * 90 + b"\n")
     return b"".join(chosen.choices(words, k=number))
-
-
-def unzstd(data):
-    return subprocess.run(["zstd", "-dcq"], input=data, stdout=subprocess.PIPE, check=True).stdout
 
 
 def files(folder):
@@ -114,14 +110,14 @@ class Outputs(FolderTest):
         self.assert_success(self.tree("--compress", "same"))
         found = files(self.out)
         self.assertEqual(sorted(found), ["a.log.zst", "b.gz", "c", "unnamed"])
-        for name, decoded in (("a.log.zst", unzstd), ("b.gz", gzip.decompress), ("c", bytes), ("unnamed", unzstd)):
+        for name, decoded in (("a.log.zst", FORMATS["zstd"].unpacked), ("b.gz", gzip.decompress), ("c", bytes), ("unnamed", FORMATS["zstd"].unpacked)):
             self.assertEqual(decoded(found[name]), kept(data), name)
 
     def test_outputs_can_be_compressed_and_do_not_depend_on_threads_and_chunks(self):
         contents = {"a": lines(400_000), "b": lines(3), "empty": b"", "none": b"123\n"}
         for name, content in contents.items():
             self.write(name, content)
-        for compression, suffix, decoded in (("zstd", ".zst", unzstd), ("zstd:9", ".zst", unzstd), ("gzip", ".gz", gzip.decompress)):
+        for compression, suffix, decoded in (("zstd", ".zst", FORMATS["zstd"].unpacked), ("zstd:9", ".zst", FORMATS["zstd"].unpacked), ("gzip", ".gz", gzip.decompress)):
             made = []
             for sizes in (("-T", "1"), ("-T", "4", "--chunk-size", "10007")):
                 with self.subTest(compression=compression, sizes=sizes):

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import unittest
 
 from support import CommandTest, Running, main, noise, run, tar, text, wait_until, zstd
 

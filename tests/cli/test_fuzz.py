@@ -4,14 +4,13 @@ formats together (2000 by default). A run has many files, each an input of its o
 
 FLIPS=100000 python3 -B tests/cli/test_fuzz.py    also prints the slowest and the largest run of each format"""
 
-import bz2
 import gzip
-import lzma
 import os
 import random
 import subprocess
 import time
 
+from packers import OF_MANY_PARTS
 from support import ENGINE, SANITIZED, CommandTest, Running, main, noise, oracle, tar, text, zipped, zstd
 
 FLIPS = int(os.environ.get("FLIPS", "500" if SANITIZED else "2000"))
@@ -23,11 +22,6 @@ MEMBERS = {f"m{number}": data for number, data in enumerate(CONTENTS)}
 DATA = b"".join(CONTENTS)
 
 
-def packed(*command):
-    """All contents, each in a frame of its own."""
-    return b"".join(subprocess.run(command, input=data, stdout=subprocess.PIPE, check=True).stdout for data in CONTENTS)
-
-
 def seven_zip(folder):
     for name, data in MEMBERS.items():
         (folder / name).write_bytes(data)
@@ -35,15 +29,6 @@ def seven_zip(folder):
     return (folder / "x.7z").read_bytes()
 
 
-# Formats with a checksum over all of their text, or, for archives, over the text of each member.
-COMPRESSED = {
-    ".zst": lambda: b"".join(zstd(data, "--check") for data in CONTENTS),
-    ".gz": lambda: b"".join(gzip.compress(data) for data in CONTENTS),
-    ".xz": lambda: b"".join(lzma.compress(data, check=lzma.CHECK_CRC64) for data in CONTENTS),
-    ".lz": lambda: packed("lzip", "-cq"),
-    ".bz2": lambda: b"".join(bz2.compress(data) for data in CONTENTS),
-    ".lz4": lambda: packed("lz4", "-zcq", "--content-size"),
-}
 ARCHIVES = {".tar.gz": lambda: gzip.compress(tar(MEMBERS)), ".tar.zst": lambda: zstd(tar(MEMBERS), "--check"), ".zip": lambda: zipped(MEMBERS)}
 
 
@@ -100,7 +85,7 @@ class Fuzz(CommandTest):
         for number in range(1, len(CONTENTS) + 1):
             before = b"".join(CONTENTS[:number])
             prefixes[len(before)] = oracle(before)["buckets"]["bytes"]
-        for suffix, make in COMPRESSED.items():
+        for form in OF_MANY_PARTS:
 
             def check(inputs, _, files):
                 self.assertEqual(len(inputs), files)
@@ -110,8 +95,8 @@ class Fuzz(CommandTest):
                     if reported["complete"]:
                         self.assertNotIn("error", reported)
 
-            with self.subTest(suffix=suffix):
-                self.run_all(suffix, make(), FLIPS // 10, check)
+            with self.subTest(format=form.kind):
+                self.run_all(form.suffix, b"".join(map(form.packed, CONTENTS)), FLIPS // 10, check)
 
     def test_damaged_archives_are_never_counted_wrong(self):
         known = {oracle(data)["bytes"]: oracle(data)["buckets"]["bytes"] for data in CONTENTS}

@@ -6,43 +6,11 @@ import struct
 import subprocess
 import zlib
 
-from support import ALL_SCHEMES, CommandTest, Running, counts_of, evenly, feed, main, noise, oracle, run, run_byte_by_byte, sampled, text, unread, wait_until, zstd
+from packers import BGZF_END, bgzf, bgzf_block, member, with_header_checksum
+from support import ALL_SCHEMES, CommandTest, Running, counts_of, evenly, feed, main, noise, run, sampled, text, unread, wait_until
 
 JSON = ("--format", "json", *ALL_SCHEMES)
 COUNTS = ("--format", "json", "-b", "bytes")
-
-
-def deflated(data, level=6, strategy=zlib.Z_DEFAULT_STRATEGY):
-    compress = zlib.compressobj(level, zlib.DEFLATED, -15, 8, strategy)
-    return compress.compress(data) + compress.flush()
-
-
-def member(data, flags=0, fields=b"", **options):
-    """One member with this header: its flags, and the fields that they announce."""
-    header = struct.pack("<BBBBIBB", 0x1F, 0x8B, 8, flags, 1234567890, 0, 3) + fields
-    return header + deflated(data, **options) + struct.pack("<II", zlib.crc32(data), len(data) & 0xFFFFFFFF)
-
-
-def with_header_checksum(data, flags=0, fields=b""):
-    header = struct.pack("<BBBBIBB", 0x1F, 0x8B, 8, flags | 2, 1234567890, 0, 3) + fields
-    return member(data, flags | 2, fields + struct.pack("<H", zlib.crc32(header) & 0xFFFF))
-
-
-def bgzf_block(data):
-    length = len(member(data, 4, b"\6\0BC\2\0\0\0"))
-    return member(data, 4, b"\6\0BC\2\0" + struct.pack("<H", length - 1))
-
-
-BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
-
-
-def bgzf(data, step=65280):
-    """A file as bgzip writes it: blocks, and an empty block at the end."""
-    return b"".join(bgzf_block(data[at : at + step]) for at in range(0, len(data), step)) + BGZF_END
-
-
-def by_command(data, *options):
-    return subprocess.run(["gzip", "-c", *options], input=data, stdout=subprocess.PIPE, check=True).stdout
 
 
 def decoded_by_zlib(encoded):
@@ -57,25 +25,10 @@ class Gzip(CommandTest):
         for ended in (run(*JSON, *options, path), run(*JSON, *options, stdin_bytes=encoded)):
             self.assert_decoded(ended, data, "gzip", len(encoded))
 
-    def test_every_level_of_the_gzip_command_is_counted_exactly(self):
-        data = text(300_000) + noise(50_000)
-        for level in sampled(range(1, 10), 2):
-            with self.subTest(level=level):
-                self.assert_gzip_counted(by_command(data, f"-{level}"), data)
-
     def test_a_file_that_gzip_compressed_in_place_is_counted(self):
         path = self.file("access.log", text(100_000))
         subprocess.run(["gzip", str(path)], check=True)
         self.assert_counted(run(*JSON, f"{path}.gz"), text(100_000))
-
-    def test_blocks_of_every_type_are_counted_exactly(self):
-        data = text(150_000) + bytes(100_000)
-        for options in sampled(({"level": 0}, {"strategy": zlib.Z_FIXED}, {"strategy": zlib.Z_HUFFMAN_ONLY}, {"strategy": zlib.Z_RLE}), 2):
-            with self.subTest(options=options):
-                self.assert_gzip_counted(member(data, **options), data)
-
-    def test_text_that_compresses_to_nearly_nothing_is_counted_exactly(self):
-        self.assert_gzip_counted(gzip.compress(bytes(5_000_000)), bytes(5_000_000))
 
     def test_headers_with_every_field_are_skipped(self):
         data = text(20_000)
@@ -86,19 +39,6 @@ class Gzip(CommandTest):
                 self.assert_gzip_counted(member(data, flags, chosen), data)
                 self.assert_gzip_counted(member(data, flags | 1, chosen), data)  # 1, "probably text": no effect
                 self.assert_gzip_counted(with_header_checksum(data, flags, chosen), data)
-
-    def test_empty_members_add_nothing(self):
-        self.assert_gzip_counted(gzip.compress(b""), b"")
-        self.assert_gzip_counted(BGZF_END, b"")
-        self.assert_gzip_counted(gzip.compress(b"") * 3 + gzip.compress(b"x") + gzip.compress(b""), b"x")
-
-    def test_hundreds_of_members_are_counted_exactly(self):
-        chosen = random.Random(7)
-        parts = [text(chosen.choice((0, 1, 100, 5000, 70_000)), seed) for seed in range(200)]
-        encoded = b"".join(member(part, level=chosen.randrange(10)) for part in parts)
-        for options in sampled(((), ("--chunk-size", "1000"), ("-T", "7"), ("--slots", "2", "--chunk-size", "3000")), 2):
-            with self.subTest(options=options):
-                self.assert_gzip_counted(encoded, b"".join(parts), *options)
 
     def test_bgzf_blocks_of_every_size_are_counted_exactly(self):
         data = text(1_500_000)
@@ -118,40 +58,6 @@ class Gzip(CommandTest):
         ended = run("--stats", "-T", "2", self.file("data.bgz", bgzf(data)))
         self.assertIn("1 input split: BGZF blocks found by their sizes", ended.stderr)
 
-    def test_zero_bytes_after_a_member_are_padding(self):
-        data = text(30_000)
-        for encoded in (gzip.compress(data), bgzf(data)):
-            for zeros in sampled((1, 511, 2_000_000), 2):
-                with self.subTest(zeros=zeros):
-                    self.assert_gzip_counted(encoded + bytes(zeros), data)
-
-    def test_gzip_is_recognised_by_content_under_any_name(self):
-        for name in ("data", "data.log", "data.GZ", "data.bgz"):
-            self.assert_counted(run(*JSON, self.file(name, gzip.compress(text(1000)))), text(1000))
-
-    def test_input_format_raw_counts_the_compressed_bytes(self):
-        encoded = gzip.compress(text(10_000))
-        self.assert_counted(run(*JSON, "--input-format", "raw", self.file("data.gz", encoded)), encoded)
-
-    def test_inputs_of_several_formats_are_counted_in_one_run(self):
-        contents = [text(100_000, seed) for seed in range(9)]
-        encodings = (("gz", gzip.compress), ("zst", zstd), ("log", bytes))
-        paths = [
-            self.file(f"{seed}.{encodings[seed % 3][0]}", encodings[seed % 3][1](content))
-            for seed, content in enumerate(contents)
-        ]
-        for options in ((), ("-T", "7", "--chunk-size", "5000"), ("--slots", "2")):
-            with self.subTest(options=options):
-                ended = run(*JSON, *options, *paths)
-                self.assert_counted(ended, b"".join(contents))
-                for reported, content in zip(ended.result["inputs"], contents):
-                    self.assert_counts(reported, content)
-
-    def test_members_that_arrive_byte_by_byte_are_counted_exactly(self):
-        data = text(20_000)
-        encoded = gzip.compress(data[:10_000]) + bgzf(data[10_000:])
-        self.assert_counted(run_byte_by_byte(encoded, *JSON), data)
-
 
 class DamagedGzip(CommandTest):
     def run_damaged(self, encoded, *options):
@@ -169,27 +75,6 @@ class DamagedGzip(CommandTest):
     def assert_unverified_is_a_prefix(self, reported, data):
         if "unverified" in reported:
             self.assert_counts(reported["unverified"], data[: reported["unverified"]["bytes"]])
-
-    def test_of_a_truncated_file_only_complete_members_count(self):
-        parts = [text(150), b"", text(60, 2)]
-        members = [gzip.compress(parts[0]), bgzf_block(parts[1]), with_header_checksum(parts[2])]
-        whole = b"".join(members)
-        ends = {sum(map(len, members[:number])): number for number in range(4)}
-        lengths = range(2, len(whole))
-        for length, reported in zip(lengths, self.run_each(".gz", [whole[:length] for length in lengths], *JSON)):
-            with self.subTest(length=length):
-                number = max(count for end, count in ends.items() if end <= length)
-                self.assert_counts(reported, b"".join(parts[:number]))
-                self.assertEqual(reported["complete"], length in ends)
-                if length not in ends:
-                    cause = f"member {number + 1} ends early: the input stops at compressed offset {length}"
-                    self.assertIn(cause, reported["error"])
-                    self.assert_unverified_is_a_prefix(reported, parts[number])
-        for length in evenly(lengths, 6):
-            if length in ends:
-                self.assert_counted(run(*JSON, stdin_bytes=whole[:length]), b"".join(parts[: ends[length]]))
-            else:
-                self.run_damaged(whole[:length])
 
     def test_unverified_text_of_a_truncated_member_is_at_most_two_bytes_shorter_than_zlib_decodes(self):
         data = text(400_000)
@@ -231,34 +116,6 @@ class DamagedGzip(CommandTest):
             self.assert_unverified_is_a_prefix(reported, decoded)
             self.assertGreaterEqual(reported["unverified"]["bytes"], len(decoded) - 300)
 
-    def test_a_member_with_a_wrong_checksum_is_not_in_the_totals(self):
-        parts = [text(50_000, seed) for seed in range(3)]
-        members = [gzip.compress(part) for part in parts]
-        broken = members[1][:-8] + bytes([members[1][-8] ^ 1]) + members[1][-7:]
-        ended, reported = self.run_damaged(members[0] + broken + members[2])
-        self.assert_counts(ended.result, parts[0])
-        self.assertEqual(counts_of(reported["unverified"]), oracle(parts[1]))
-        self.assertEqual(
-            reported["error"],
-            "member 2 is damaged (its text does not match its checksum) at compressed offset "
-            f"{len(members[0]) + len(broken)}, decompressed offset 100000",
-        )
-
-    def test_trailing_garbage_is_an_error_and_the_members_before_it_count(self):
-        data = text(30_000)
-        for encoded in (gzip.compress(data), bgzf(data)):
-            number = 2 if encoded[3] == 0 else 3
-            for garbage in sampled((b"garbage", b"\x1fgarbage", b"\0\0garbage", text(100_000)), 2):
-                with self.subTest(garbage=garbage[:10]):
-                    ended, reported = self.run_damaged(encoded + garbage)
-                    self.assert_counts(ended.result, data)
-                    at = len(encoded) + (2 if garbage[0] == 0 else 0)
-                    self.assertEqual(
-                        reported["error"],
-                        f"trailing data that is not gzip where member {number} would begin, "
-                        f"at compressed offset {at}, decompressed offset 30000",
-                    )
-
     def test_a_damaged_bgzf_block_is_reported_with_its_number_and_the_blocks_before_it_count(self):
         data = noise(2_000_000)
         blocks = [bgzf_block(data[at : at + 50_000]) for at in range(0, len(data), 50_000)]
@@ -296,17 +153,6 @@ class DamagedGzip(CommandTest):
                 self.assert_counts(ended.result, b"".join(whole))
                 if place >= end - 8:  # the change is in the checksum or the length: the member ends where it should
                     self.assertEqual(len(whole), 5)
-
-    def test_other_content_under_the_name_or_the_input_format_of_gzip_is_refused(self):
-        for content, words in ((b"", "is named .gz but is empty"), (b"\0binary\n", "does not hold gzip data")):
-            ended = run(*JSON, self.file("data.gz", content), self.file("good", b"hello"))
-            self.assertEqual(ended.status, 1, ended)
-            self.assertIn(words, ended.stderr)
-            self.assert_counts(ended.result, b"hello")
-        for content in (b"", b"just text\n"):
-            ended = run(*JSON, "--input-format", "gzip", stdin_bytes=content)
-            self.assertEqual((ended.status, ended.result["bytes"]), (1, 0), ended)
-            self.assertIn("there is no gzip", ended.stderr)
 
     def test_headers_that_are_not_supported_are_refused(self):
         data = text(1000)

@@ -3,7 +3,6 @@ network file system. Recorded by strace."""
 
 import os
 import sys
-import unittest
 
 import system_calls
 from support import SANITIZED, SKIPPED, CommandTest, main, run, text

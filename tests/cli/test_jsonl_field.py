@@ -5,7 +5,7 @@ import itertools
 import json
 import random
 
-from support import ENGINE, SAMPLE, CommandTest, counts_of, main, oracle, run, sampled, tar, zstd
+from support import SAMPLE, CommandTest, main, oracle, run, sampled, tar, zstd
 
 CHUNKS = ("1", "3", "777", None)
 JSONL = ("--format", "jsonl", "--buckets", "letters,classes,bytes")

@@ -1,7 +1,6 @@
 """`gpuhist merge` of results: files of --format json and jsonl, and the folders of finished jobs."""
 
 import json
-import unittest
 
 from support import ENGINE, CommandTest, counts_of, main, oracle, run, text, without_run, zstd
 

@@ -13,6 +13,7 @@ import subprocess
 import tarfile
 import zlib
 
+from packers import BGZF_END, bgzf_block
 from support import ENGINE, GPUHIST, CommandTest, main, needs, noise, run, run_fed, tar, tar_entry, text, zipped, zstd
 
 JSON = ("--format", "json", "--buckets", "letters,bytes")
@@ -261,22 +262,10 @@ class Volumes(CommandTest):
 
 
 class EndOfBgzf(CommandTest):
-    END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
-
-    @staticmethod
-    def bgzf(data, size=5000):
-        """Blocks of BGZF without the last one, as bgzip writes them."""
-        blocks = []
-        for at in range(0, len(data), size):
-            raw = gzip.compress(data[at : at + size])
-            body = raw[10:]
-            blocks.append(raw[:3] + b"\4" + raw[4:10] + struct.pack("<H2sHH", 6, b"BC", 2, len(body) + 17) + body)
-        return blocks
-
     def test_a_file_that_was_cut_between_blocks_is_complete_and_has_a_notice(self):
         data = text(400_000)
-        blocks = self.bgzf(data)
-        whole = b"".join(blocks) + self.END
+        blocks = [bgzf_block(data[at : at + 5000]) for at in range(0, len(data), 5000)]
+        whole = b"".join(blocks) + BGZF_END
         for threads in ("1", "2", "5"):
             options = (*JSON, "--threads", threads)
             ended = run(*options, self.file("x.gz", whole))
@@ -295,8 +284,8 @@ class EndOfBgzf(CommandTest):
 
     def test_other_members_at_the_end_have_no_marker(self):
         data = text(20_000)
-        for content in (gzip.compress(data), b"".join(self.bgzf(data[:10_000])) + gzip.compress(data[10_000:]),
-                        b"".join(self.bgzf(data)) + self.END + bytes(512)):
+        for content in (gzip.compress(data), bgzf_block(data[:10_000]) + gzip.compress(data[10_000:]),
+                        bgzf_block(data) + BGZF_END + bytes(512)):
             self.assert_counted(run(*JSON, self.file("x.gz", content)), data)
 
 
@@ -360,7 +349,7 @@ class EndOfTar(CommandTest):
         for suffix, pack in ((".gz", gzip.compress), (".zst", lambda data: zstd(data, "--check")), (".bz2", bz2.compress),
                              (".xz", lzma.compress)):  # fmt: skip
             self.assert_incomplete("x.tar" + suffix, pack(self.A) + pack(self.B))
-        (block,) = EndOfBgzf.bgzf(self.A + self.B)
+        block = bgzf_block(self.A + self.B)
         for _, ended in self.ended_runs("x.tar.gz", block):
             self.assertEqual((ended.status, ended.result["complete"]), (1, False), ended)
 

@@ -9,7 +9,7 @@ import random
 import re
 
 from pairs_oracle import NAMES, pairs_in, summed
-from support import CommandTest, main, noise, oracle, run, run_fed, tar, text, zstd
+from support import CommandTest, main, noise, run, run_fed, tar, text, zstd
 
 SCHEMES = "letters,classes"
 JSON = ("--format", "json", "--pairs", "--buckets", "letters")

@@ -18,6 +18,7 @@ import threading
 import time
 import tty
 
+from packers import FORMATS
 from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, SANITIZED, CommandTest, Running, feed, file_size_limit, main, noise, tar, text, unread, wait_until, zipped, zstd
 
 PIPE_BYTES = 1 << 20  # the size to which gpuhist enlarges pipes
@@ -33,10 +34,6 @@ def read_within(descriptor, size):
             break
         received += piece
     return received
-
-
-def lz4(data):
-    return subprocess.run(["lz4", "-zcq"], input=data, stdout=subprocess.PIPE, check=True).stdout
 
 
 def drain(descriptor, into):
@@ -310,7 +307,7 @@ class Damage(PassThroughTest):
 
     def test_nothing_after_a_damaged_frame_is_forwarded_also_if_several_frames_are_in_one_block(self):
         parts = [noise(66_000, seed) for seed in range(9)]  # a block holds three of these frames
-        for suffix, pack in (("zst", lambda part: zstd(part, "--check")), ("lz4", lz4)):
+        for suffix, pack in (("zst", lambda part: zstd(part, "--check")), ("lz4", FORMATS["lz4"].packed)):
             frames = [pack(part) for part in parts]
             for hit, threads in ((0, "4"), (1, "2"), (4, "1"), (7, "4")):
                 hurt = bytearray(frames[hit])

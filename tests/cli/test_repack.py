@@ -6,6 +6,7 @@ import signal
 import struct
 import subprocess
 
+from packers import FORMATS
 from support import ALL_SCHEMES, GPUHIST, PATIENCE, CommandTest, Running, feed, file_size_limit, main, noise, run, text, unread, wait_until, zstd
 
 JSON = ("--format", "json", *ALL_SCHEMES)
@@ -13,10 +14,6 @@ JSON = ("--format", "json", *ALL_SCHEMES)
 
 def repack(*arguments, **options):
     return run("repack", *arguments, engine=None, **options)
-
-
-def unzstd(data):
-    return subprocess.run(["zstd", "-q", "-dc"], input=data, stdout=subprocess.PIPE, check=True).stdout
 
 
 def frames_by_table(archive):
@@ -48,7 +45,7 @@ class Repacking(CommandTest):
                 with self.subTest(size=size):
                     ended = repack("--frame-size", str(frame), "-o", self.out, self.file("data", data))
                     self.assertEqual((ended.status, ended.stdout), (0, b""), ended)
-                    self.assertEqual(unzstd(self.out.read_bytes()), data)
+                    self.assertEqual(FORMATS["zstd"].unpacked(self.out.read_bytes()), data)
                     self.assert_counted(run(*JSON, self.out), data)
                     self.out.unlink()
 
@@ -58,7 +55,7 @@ class Repacking(CommandTest):
         archive = self.out.read_bytes()
         at = 0
         for frame, length, checksum in frames_by_table(archive):
-            self.assertEqual(unzstd(frame), data[at : at + length])
+            self.assertEqual(FORMATS["zstd"].unpacked(frame), data[at : at + length])
             self.assertEqual(struct.unpack("<I", frame[-4:]), (checksum,))
             at += length
         self.assertEqual(at, len(data))
@@ -77,7 +74,7 @@ class Repacking(CommandTest):
                 self.assertEqual(ended.status, 0, ended)
                 written.add(self.out.read_bytes())
             self.assertEqual(len(written), 1)
-            self.assertEqual(unzstd(self.out.read_bytes()), data)
+            self.assertEqual(FORMATS["zstd"].unpacked(self.out.read_bytes()), data)
             sizes.append(self.out.stat().st_size)
         self.assertEqual(sizes, sorted(sizes, reverse=True))
 
@@ -88,9 +85,9 @@ class Repacking(CommandTest):
             with self.subTest(piped=len(piped)):
                 ended = repack("--force", "--frame-size", "30000", "-o", self.out, *paths, stdin_bytes=piped)
                 self.assertEqual(ended.status, 0, ended)
-                self.assertEqual(unzstd(self.out.read_bytes()), first + second + (second if piped else b"") + third)
+                self.assertEqual(FORMATS["zstd"].unpacked(self.out.read_bytes()), first + second + (second if piped else b"") + third)
         ended = repack("-o", self.folder / "piped", stdin_bytes=first)  # without FILE: standard input
-        self.assertEqual(unzstd((self.folder / "piped").read_bytes()), first)
+        self.assertEqual(FORMATS["zstd"].unpacked((self.folder / "piped").read_bytes()), first)
 
     def test_a_redirected_file_is_read_from_its_offset_to_its_end(self):
         path = self.file("data", b"before " + text(50_000))
@@ -99,7 +96,7 @@ class Repacking(CommandTest):
             ended = repack("-o", self.out, stdin=stream)
             self.assertEqual(stream.tell(), 50_007)  # style-ok
         self.assertEqual(ended.status, 0, ended)
-        self.assertEqual(unzstd(self.out.read_bytes()), text(50_000))
+        self.assertEqual(FORMATS["zstd"].unpacked(self.out.read_bytes()), text(50_000))
 
     def test_one_line_reports_sizes_frames_and_seconds_unless_quiet(self):
         path = self.file("data", text(300_000))
@@ -115,7 +112,7 @@ class Repacking(CommandTest):
         self.assertIn(f"{old} already exists; give another name, or --force to replace it", ended.stderr)
         self.assertEqual(old.read_bytes(), b"old")
         self.assertEqual(repack("--force", "-o", old, self.folder / "data").status, 0)
-        self.assertEqual(unzstd(old.read_bytes()), b"x")
+        self.assertEqual(FORMATS["zstd"].unpacked(old.read_bytes()), b"x")
         self.assert_nothing_left("out.zst", "data")
 
     def test_an_impossible_output_is_an_error_before_anything_is_read(self):

@@ -5,7 +5,7 @@ import csv
 import io
 import random
 
-from support import CommandTest, main, run, run_fed, tar, text, zstd
+from support import CommandTest, main, run, run_fed, tar, zstd
 
 JSON = ("--format", "json", "--utf8")
 PIECES = (b"a", b"word ", b"\n", "é".encode(), "жук".encode(), "λ".encode(), "漢字".encode(), "😀".encode(), b"\x80",

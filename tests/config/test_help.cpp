@@ -17,9 +17,7 @@
 #include <vector>
 
 using namespace gpuhist::config;
-using gpuhist::test::holds;
-using gpuhist::test::lines_of;
-using gpuhist::test::usage_error_of;
+using namespace gpuhist::test;
 
 namespace {
 

@@ -10,11 +10,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <random>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gpuhist::test {
@@ -305,6 +307,78 @@ inline void check_restart(const decoder_maker& make, const decoder_sample& sampl
     CHECK(std::ranges::equal(text, std::span(sample.plain).subspan(from.plain)));
     CHECK(decoder->missing_at_end(from.plain).empty());
   }
+}
+
+/// All invariants of intact and of truncated inputs.
+inline void check_decoder(const decoder_maker& make, const std::vector<decoder_sample>& samples) {
+  for (const decoder_sample& sample : samples) {
+    check_cuts(make, sample);
+    check_truncations(make, sample);
+    check_exact_room(make, sample);
+    check_empty_calls(make, sample);
+    check_restart(make, sample);
+  }
+}
+
+/// Those that do not need a run for each byte.
+inline void check_decoder_of_large(const decoder_maker& make, const std::vector<decoder_sample>& samples) {
+  for (const decoder_sample& sample : samples) {
+    check_cuts(make, sample);
+    check_exact_room(make, sample);
+    check_restart(make, sample);
+  }
+}
+
+/// What messages call a format and its frames.
+struct format_words {
+  std::string kind;
+  std::string frame;
+};
+
+/// Invariant: input of another format, data after the last frame and an empty input have different errors, and after an
+/// error every call reports the same one and takes no bytes. `frame`: one frame of 10 bytes. `pads`: zeros after it are
+/// padding.
+inline void check_foreign_data(const decoder_maker& make, const format_words& words, const byte_vector& frame,
+                               std::initializer_list<std::string_view> junk, bool pads = false) {
+  const byte_vector text = vector_of("plain text, and some more of it");
+  const std::unique_ptr<io::decoder> decoder = make();
+  CHECK(decoder->fill(text, {}).status == io::fill_status::failed);
+  const std::string error = decoder->fault(0);
+  CHECK(error == "is not " + words.kind + " data: there is no " + words.kind +
+                     " magic number at its start, at compressed offset 0, decompressed offset 0");
+  const io::fill_result again = decoder->fill(text, {});
+  CHECK(again.status == io::fill_status::failed);
+  CHECK(again.consumed == 0);
+  CHECK(decoder->fault(0) == error);
+  CHECK(decoder->missing_at_end(0) == error);
+  for (const std::string_view each : junk) {
+    const decoding got = decode_at_once(make, joined(frame, vector_of(each)));
+    CHECK(got.ends.size() == 1);
+    const std::size_t zeros = pads ? std::min(each.find_first_not_of('\0'), each.size()) : 0;
+    CHECK(got.error == "trailing data that is not " + words.kind + " where " + words.frame +
+                           " 2 would begin, at compressed offset " + std::to_string(frame.size() + zeros) +
+                           ", decompressed offset 10");
+  }
+  CHECK(make()->missing_at_end(0) ==
+        "is empty: there is no " + words.kind + " " + words.frame + " at compressed offset 0, decompressed offset 0");
+}
+
+/// Invariant: a decoder that began after other frames reports the frame number and offsets of the whole input.
+/// `damaged`: a frame of 200 bytes of text, whose error has this cause at `offset`.
+inline void check_numbering(const decoder_maker& make, const format_words& words, const byte_vector& damaged,
+                            const std::string& cause, std::size_t offset) {
+  const std::unique_ptr<io::decoder> decoder = make();
+  byte_vector out(200);
+  decoder->restart({.frames = 41, .compressed_bytes = 5000});
+  CHECK(decoder->fill(damaged, out).status == io::fill_status::failed);
+  CHECK(decoder->fault_cause() == words.frame + " 42 is damaged (" + cause + ")");
+  CHECK(decoder->fault(7000) == decoder->fault_cause() + " at compressed offset " + std::to_string(5000 + offset) +
+                                    ", decompressed offset 7200");
+  CHECK(decoder->fill(damaged, out).consumed == 0);
+  decoder->restart({.frames = 2, .compressed_bytes = 100});
+  CHECK(decoder->fill(std::span(damaged).first(11), out).status == io::fill_status::needs_input);
+  CHECK(decoder->missing_at_end(30) ==
+        words.frame + " 3 ends early: the input stops at compressed offset 111, decompressed offset 30");
 }
 
 }  // namespace gpuhist::test

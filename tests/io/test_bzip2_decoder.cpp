@@ -36,34 +36,21 @@ byte_vector mixed_text() {
   return joined(mixed, sample_text(50'000, 4));
 }
 
-std::string error_of(const byte_vector& packed) { return decode_at_once(make, packed).error; }
-
 }  // namespace
 
-TEST_CASE("bzip2: cuts of input and output change neither the bytes nor the end of a stream") {
-  for (const decoder_sample& sample : small_samples()) check_cuts(make, sample);
-  check_cuts(make, packed_sample_builder("blocks").bzip2(mixed_text(), 1).bzip2(mixed_text(), 9).build());
+TEST_CASE("bzip2: the contract of decoders") {
+  check_decoder(make, small_samples());
+  check_decoder_of_large(make, {packed_sample_builder("blocks").bzip2(mixed_text(), 1).bzip2(mixed_text(), 9).build()});
 }
 
-TEST_CASE("bzip2: an input that ends within a stream is never accepted") {
-  for (const decoder_sample& sample : small_samples()) check_truncations(make, sample);
+TEST_CASE("bzip2: other data is reported") {
+  check_foreign_data(make, {"bzip2", "stream"}, bzip2_stream_of(sample_text(10)), {"junk", "BZ junk", "\1"});
+  CHECK(decode_at_once(make, vector_of("BZh0")).error ==
+        "stream 1 is damaged (its header has an invalid block size) at compressed offset 4, decompressed offset 0");
 }
 
 TEST_CASE("bzip2: damage never makes other content accepted, for any cuts of input and output") {
   check_damage(make, packed_sample_builder("text and noise").bzip2(sample_text(120), 1).bzip2(noise(9), 1).build());
-}
-
-TEST_CASE("bzip2: a stream is verified with room for exactly its content") {
-  for (const decoder_sample& sample : small_samples()) check_exact_room(make, sample);
-  check_exact_room(make, packed_sample_builder("blocks").bzip2(mixed_text(), 1).build());
-}
-
-TEST_CASE("bzip2: any number of calls with empty spans has no effect") {
-  for (const decoder_sample& sample : small_samples()) check_empty_calls(make, sample);
-}
-
-TEST_CASE("bzip2: a decoder that is restarted at any stream behaves like a new one") {
-  for (const decoder_sample& sample : small_samples()) check_restart(make, sample);
 }
 
 TEST_CASE("bzip2: all text before a wrong checksum is delivered, for any output size, and then the error") {
@@ -79,22 +66,6 @@ TEST_CASE("bzip2: all text before a wrong checksum is delivered, for any output 
                   got.error);
     CHECK_MESSAGE(got.error.ends_with(", decompressed offset 5000"), got.error);
   });
-}
-
-TEST_CASE("bzip2: input that is not bzip2 and data after the last stream have different errors") {
-  CHECK(
-      error_of(vector_of("plain text")) ==
-      "is not bzip2 data: there is no bzip2 magic number at its start, at compressed offset 0, decompressed offset 0");
-  CHECK(error_of(vector_of("BZh0")) ==
-        "stream 1 is damaged (its header has an invalid block size) at compressed offset 4, decompressed offset 0");
-  const byte_vector stream = bzip2_stream_of(sample_text(10));
-  for (const std::string_view junk : {std::string_view("junk"), std::string_view("BZ junk"), std::string_view("\1")}) {
-    CHECK(error_of(joined(stream, vector_of(junk))) ==
-          "trailing data that is not bzip2 where stream 2 would begin, at compressed offset " +
-              std::to_string(stream.size()) + ", decompressed offset 10");
-  }
-  CHECK(make()->missing_at_end(0) ==
-        "is empty: there is no bzip2 stream at compressed offset 0, decompressed offset 0");
 }
 
 TEST_CASE("bzip2: memory for blocks is refused above the limit, and requested above the granted size") {

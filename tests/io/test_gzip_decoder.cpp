@@ -1,21 +1,28 @@
-// The contract of decoders for gzip, and the properties of gzip alone: headers, padding, messages.
+// The contracts of decoders and of splitters for gzip, and the properties of gzip alone: headers, padding, messages,
+// sizes of BGZF blocks.
 #include "io/gzip/gzip_decoder.hpp"
+#include "io/gzip/gzip_splitter.hpp"
 
+#include "tests/contract/splitter_contract.hpp"
 #include "tests/io/gzip_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/byte_vectors.hpp"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 using namespace gpuhist::test;
 using gpuhist::io::fill_status;
 using gpuhist::io::make_gzip_decoder;
+using gpuhist::io::make_gzip_splitter;
 
 namespace {
 
 const std::string other_field("xy\1\0Z", 5);  // name, length, content
 
 const decoder_maker make = [] { return make_gzip_decoder({}); };
+const format_words words{"gzip", "member"};
 
 const gzip_settings all_fields{.name = "a name", .comment = "a comment", .extra = "more", .header_checksum = true};
 
@@ -79,12 +86,17 @@ byte_vector member_with(unsigned method, unsigned flags, std::string_view fields
 
 }  // namespace
 
-TEST_CASE("gzip: cuts of input and output change neither the bytes nor the end of a member") {
-  for (const decoder_sample& sample : small_samples()) check_cuts(make, sample);
-}
+TEST_CASE("gzip: the contract of decoders") { check_decoder(make, small_samples()); }
 
-TEST_CASE("gzip: cuts change nothing in members of many blocks") {
-  for (const decoder_sample& sample : large_samples()) check_cuts(make, sample);
+TEST_CASE("gzip: the contract of decoders, members of many blocks") { check_decoder_of_large(make, large_samples()); }
+
+TEST_CASE("gzip: other data and the number of a member are reported") {
+  check_foreign_data(make, words, gzip_member_of(sample_text(10)),
+                     {"junk", "\x1Fjunk", std::string_view("\0\0junk", 6)}, true);
+  CHECK(decode_at_once(make, vector_of(std::string_view("\0\0\0", 3))).error.starts_with("is not gzip data"));
+  byte_vector member = gzip_member_of(sample_text(200));
+  member.back() ^= std::byte{1};
+  check_numbering(make, words, member, "its text does not have the length that its trailer states", member.size());
 }
 
 TEST_CASE("gzip: every level and strategy decodes to the original text") {
@@ -95,29 +107,11 @@ TEST_CASE("gzip: every level and strategy decodes to the original text") {
     check_cuts(make, gzip_sample_builder("a strategy").member(plain, {.strategy = strategy}).build());
 }
 
-TEST_CASE("gzip: an input that ends within a member is never accepted, one that ends in padding is") {
-  for (const decoder_sample& sample : small_samples()) check_truncations(make, sample);
-}
-
 TEST_CASE("gzip: damage never makes other content accepted, for any cuts of input and output") {
   check_damage(make, gzip_sample_builder("text and noise").member(sample_text(300)).member(noise(40)).build());
   check_damage(make, gzip_sample_builder("stored").member(sample_text(200), {.level = 0}).member({}).build());
   check_damage(make, gzip_sample_builder("fixed codes").member(sample_text(200), {.strategy = Z_FIXED}).build());
   check_damage(make, gzip_sample_builder("BGZF").block(sample_text(200)).block({}).build());
-}
-
-TEST_CASE("gzip: a member is verified with room for exactly its content") {
-  for (const decoder_sample& sample : small_samples()) check_exact_room(make, sample);
-  for (const decoder_sample& sample : large_samples()) check_exact_room(make, sample);
-}
-
-TEST_CASE("gzip: any number of calls with empty spans has no effect") {
-  for (const decoder_sample& sample : small_samples()) check_empty_calls(make, sample);
-}
-
-TEST_CASE("gzip: a decoder that is restarted at any member behaves like a new one") {
-  for (const decoder_sample& sample : small_samples()) check_restart(make, sample);
-  for (const decoder_sample& sample : large_samples()) check_restart(make, sample);
 }
 
 TEST_CASE("gzip: nothing is written after the end of the output span") {
@@ -181,22 +175,6 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("gzip: a decoder that began after other members reports the member number and offsets of the whole input") {
-  byte_vector member = gzip_member_of(sample_text(200));
-  member.back() ^= std::byte{1};
-  const auto decoder = make();
-  byte_vector out(200);
-  decoder->restart({.frames = 41, .compressed_bytes = 5000});
-  CHECK(decoder->fill(member, out).status == fill_status::failed);
-  CHECK(decoder->fault_cause() == "member 42 is damaged (its text does not have the length that its trailer states)");
-  CHECK(decoder->fault(7000) == decoder->fault_cause() + " at compressed offset " +
-                                    std::to_string(5000 + member.size()) + ", decompressed offset 7200");
-  decoder->restart({.frames = 2, .compressed_bytes = 100});
-  CHECK(decoder->fill(std::span(member).first(11), out).status == fill_status::needs_input);
-  CHECK(decoder->missing_at_end(30) ==
-        "member 3 ends early: the input stops at compressed offset 111, decompressed offset 30");
-}
-
 TEST_CASE("gzip: the checksum of a header is verified if it has one") {
   byte_vector packed = gzip_member_of(sample_text(100), all_fields);
   CHECK(decode_at_once(make, packed).accepted());
@@ -226,33 +204,125 @@ TEST_CASE("gzip: reserved flags and methods other than deflate are refused") {
         "member 1 is compressed by method 7, not by deflate (8), at compressed offset 3, decompressed offset 0");
 }
 
-TEST_CASE("gzip: after an error every call reports the same error and takes no bytes") {
-  const auto decoder = make();
-  const byte_vector text = vector_of("no gzip at all");
-  CHECK(decoder->fill(text, {}).status == fill_status::failed);
-  const std::string error = decoder->fault(0);
-  const auto second = decoder->fill(text, {});
-  CHECK(second.status == fill_status::failed);
-  CHECK(second.consumed == 0);
-  CHECK(decoder->fault(0) == error);
-  CHECK(decoder->missing_at_end(0) == error);
+namespace {
+
+const std::string empty_field("ab\0\0", 4);
+
+constexpr std::size_t block_header_bytes = 18;  // the header confirms the end of the previous block
+
+const decoder_maker make_decoder = [] { return make_gzip_decoder({}); };
+
+std::vector<decoder_sample> samples() {
+  std::vector<decoder_sample> result;
+  result.push_back(gzip_sample_builder("one block").block(sample_text(700)).build());
+  result.push_back(gzip_sample_builder("the empty block alone").block({}).build());
+  result.push_back(gzip_sample_builder("blocks, other fields in some, padding at the end")
+                       .block(sample_text(300))
+                       .block(noise(40), other_field)
+                       .block({})
+                       .block(sample_text(65'280))
+                       .block(noise(200), empty_field)
+                       .block({})
+                       .padding(9)
+                       .build());
+  return result;
 }
 
-TEST_CASE("gzip: input that is not gzip and data after the last member have different errors") {
-  CHECK(decode_at_once(make, vector_of("plain text")).error ==
-        "is not gzip data: there is no gzip magic number at its start, at compressed offset 0, decompressed offset 0");
-  CHECK(decode_at_once(make, vector_of(std::string_view("\0\0\0", 3))).error.starts_with("is not gzip data"));
-  const byte_vector member = gzip_member_of(sample_text(10));
-  for (const std::string_view junk :
-       {std::string_view("junk"), std::string_view("\x1Fjunk"), std::string_view("\0\0junk", 6)}) {
-    const decoding got = decode_at_once(make, joined(member, vector_of(junk)));
-    CHECK(got.ends.size() == 1);
-    const std::size_t zeros = std::min(junk.find_first_not_of('\0'), junk.size());
-    CHECK(got.error == "trailing data that is not gzip where member 2 would begin, at compressed offset " +
-                           std::to_string(member.size() + zeros) + ", decompressed offset 10");
+/// The results of one decoder per frame that the splitter finds, joined, as in the pipeline.
+decoding decode_split(const byte_vector& packed) {
+  std::vector<std::size_t> ends = split(make_gzip_splitter, packed, always(everything));
+  if (ends.empty() || ends.back() != packed.size()) ends.push_back(packed.size());
+  decoding all;
+  std::size_t begin = 0;
+  const auto decoder = make_decoder();
+  for (std::size_t frame = 0; frame < ends.size() && all.accepted(); begin = ends[frame++]) {
+    decoder->restart({.frames = frame, .compressed_bytes = begin});
+    byte_vector out(1U << 17U);
+    for (std::size_t at = begin;;) {
+      const auto got = decoder->fill(std::span(packed).subspan(at, ends[frame] - at), out);
+      at += got.consumed;
+      all.plain.insert(all.plain.end(), out.begin(), out.begin() + static_cast<std::ptrdiff_t>(got.produced));
+      all.failed = got.status == gpuhist::io::fill_status::failed;
+      if (all.failed || got.status == gpuhist::io::fill_status::needs_input) break;
+    }
+    all.missing = decoder->missing_at_end(0);
   }
+  return all;
 }
 
-TEST_CASE("gzip: an empty input is not complete") {
-  CHECK(make()->missing_at_end(0) == "is empty: there is no gzip member at compressed offset 0, decompressed offset 0");
+}  // namespace
+
+TEST_CASE("gzip: a splitter finds the same BGZF blocks as the decoder, for any cuts") {
+  for (const decoder_sample& sample : samples()) check_splits(make_gzip_splitter, sample, block_header_bytes);
+}
+
+TEST_CASE("gzip: a splitter finds all blocks before any damaged byte") {
+  check_damaged_splits(make_gzip_splitter, samples().front(), block_header_bytes);
+  check_damaged_splits(make_gzip_splitter,
+                       gzip_sample_builder("small blocks").block(noise(30)).block({}).block(noise(5)).build(),
+                       block_header_bytes);
+}
+
+TEST_CASE("gzip: members without a size are one frame without an end, and the manner states the cause") {
+  const byte_vector member = gzip_member_of(sample_text(500), {.name = "x", .extra = "BC"});
+  const byte_vector two = joined(member, member);
+  CHECK(split(make_gzip_splitter, two, always(7)).empty());
+  CHECK(manner_of(make_gzip_splitter, two) == "members cannot be found without decoding them");
+  const byte_vector block = bgzf_block_of(sample_text(500));
+  CHECK(manner_of(make_gzip_splitter, joined(block, block)) == "BGZF blocks found by their sizes");
+  const byte_vector both = joined(joined(block, block), two);
+  CHECK(split(make_gzip_splitter, both, always(7)) == std::vector<std::size_t>{block.size()});
+  CHECK(manner_of(make_gzip_splitter, both) == "BGZF blocks found by their sizes, up to a member without a size");
+}
+
+TEST_CASE("gzip: a block whose size is smaller than its header has no end") {
+  byte_vector block = bgzf_block_of(sample_text(500));
+  block[16] = std::byte{17};  // 18 bytes: only the header
+  block[17] = std::byte{0};
+  CHECK(split(make_gzip_splitter, block, always(everything)).empty());
+}
+
+TEST_CASE("gzip: a block with a wrong size never makes other text accepted") {
+  const byte_vector text = sample_text(300);
+  const byte_vector packed = joined(joined(bgzf_block_of(text), bgzf_block_of(noise(50))), bgzf_end());
+  const byte_vector plain = joined(text, noise(50));
+  CHECK(decode_split(packed).plain == plain);
+  std::size_t accepted = 0;
+  for (std::size_t size = 0; size < packed.size() + 10; ++size) {
+    CAPTURE(size);
+    byte_vector lying = packed;
+    lying[16] = static_cast<std::byte>(size & 0xFFU);
+    lying[17] = static_cast<std::byte>(size >> 8U);
+    const decoding got = decode_split(lying);
+    if (!got.accepted()) continue;
+    CHECK(got.plain == plain);
+    ++accepted;
+  }
+  CHECK(accepted == packed.size() + 10);  // as by decoders that ignore the size
+}
+
+TEST_CASE("gzip: a size that points into text that looks like a block never gives other text") {
+  const byte_vector inner = joined(bgzf_block_of(noise(4000)), bgzf_end());
+  byte_vector packed = joined(joined(bgzf_block_of(inner), bgzf_block_of(noise(50))), bgzf_end());
+  const auto found = std::ranges::search(std::span(packed).subspan(1), std::span(inner).first(block_header_bytes));
+  REQUIRE(!found.empty());  // noise is in stored blocks
+  const auto size = static_cast<std::size_t>(found.begin() - std::span(packed).begin()) - 1;
+  packed[16] = static_cast<std::byte>(size & 0xFFU);
+  packed[17] = static_cast<std::byte>(size >> 8U);
+  CHECK_FALSE(decode_split(packed).accepted());
+}
+
+TEST_CASE("gzip: at most one block is held back, for names of any length") {
+  byte_vector packed = bgzf_block_of(sample_text(100));
+  const byte_vector named = gzip_member_of(sample_text(10), {.name = std::string(1'000'000, 'x')});
+  packed.insert(packed.end(), named.begin(), named.end());
+  const auto splitter = make_gzip_splitter();
+  std::size_t most = 0;
+  for (std::size_t at = 0; at < packed.size(); at += 1000) {
+    splitter->advance(std::span(packed).subspan(at, std::min<std::size_t>(1000, packed.size() - at)));
+    most = std::max(most, splitter->held_back());
+  }
+  CHECK(most > 60'000);
+  CHECK(most < 65'536);
+  CHECK(splitter->is_lost());
 }

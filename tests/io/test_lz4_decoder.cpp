@@ -1,6 +1,8 @@
 // The contract of decoders for lz4, and the properties of lz4 alone: block sizes, skippable and legacy frames,
-// messages.
+// messages; its checksum against published values and against the checksums that liblz4 writes.
+#include "io/frame_magic.hpp"
 #include "io/lz4/lz4_decoder.hpp"
+#include "io/lz4/xxh32.hpp"
 
 #include "tests/io/lz4_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
@@ -11,10 +13,12 @@
 using namespace gpuhist::test;
 using gpuhist::io::fill_status;
 using gpuhist::io::make_lz4_decoder;
+using gpuhist::io::xxh32;
 
 namespace {
 
 const decoder_maker make = [] { return make_lz4_decoder({}); };
+const format_words words{"lz4", "frame"};
 
 constexpr lz4_settings all_checks{
     .linked_blocks = true, .block_checksums = true, .content_checksum = true, .content_size = true};
@@ -86,13 +90,28 @@ std::string error_of(const byte_vector& packed) { return decode_at_once(make, pa
 
 }  // namespace
 
-TEST_CASE("lz4: cuts of input and output change neither the bytes nor the end of a frame") {
-  for (const decoder_sample& sample : small_samples()) check_cuts(make, sample);
-  for (const decoder_sample& sample : legacy_samples()) check_cuts(make, sample);
+TEST_CASE("lz4: the contract of decoders") {
+  check_decoder(make, small_samples());
+  for (const decoder_sample& sample : legacy_samples()) {  // a decoder is not restarted within a legacy frame
+    check_cuts(make, sample);
+    check_truncations(make, sample);
+    check_exact_room(make, sample);
+    check_empty_calls(make, sample);
+  }
 }
 
-TEST_CASE("lz4: cuts change nothing in frames of many blocks") {
-  for (const decoder_sample& sample : large_samples()) check_cuts(make, sample);
+TEST_CASE("lz4: the contract of decoders, frames of many blocks") { check_decoder_of_large(make, large_samples()); }
+
+TEST_CASE("lz4: other data and the number of a frame are reported") {
+  const byte_vector legacy = joined(lz4_legacy_magic(), lz4_legacy_block_of(sample_text(10)));
+  check_foreign_data(make, words, lz4_frame_of(sample_text(10)), {"junk", "\x04junk", std::string_view("\0", 1)});
+  check_foreign_data(make, words, legacy, {"junk"});
+  byte_vector frame = lz4_frame_of(sample_text(200));
+  frame.back() ^= std::byte{1};
+  check_numbering(make, words, frame, "its text does not match its checksum", frame.size());
+}
+
+TEST_CASE("lz4: cuts change nothing in a legacy frame of many blocks") {
   const byte_vector large = joined(mixed_text(), joined(sample_text(7'000'000), mixed_text()));
   const decoder_sample legacy =
       lz4_sample_builder("a legacy block").legacy_magic().legacy_block(large).legacy_block(sample_text(9)).build();
@@ -104,30 +123,9 @@ TEST_CASE("lz4: cuts change nothing in frames of many blocks") {
   }
 }
 
-TEST_CASE("lz4: an input that ends within a frame is never accepted, one that ends between frames is") {
-  for (const decoder_sample& sample : small_samples()) check_truncations(make, sample);
-  for (const decoder_sample& sample : legacy_samples()) check_truncations(make, sample);
-}
-
 TEST_CASE("lz4: damage never makes other content accepted, for any cuts of input and output") {
   check_damage(make, lz4_sample_builder("text and noise").frame(sample_text(300)).frame(noise(40)).build());
   check_damage(make, lz4_sample_builder("all checks").frame(sample_text(200), all_checks).frame({}).build());
-}
-
-TEST_CASE("lz4: a frame is verified with room for exactly its content") {
-  for (const decoder_sample& sample : small_samples()) check_exact_room(make, sample);
-  for (const decoder_sample& sample : legacy_samples()) check_exact_room(make, sample);
-  for (const decoder_sample& sample : large_samples()) check_exact_room(make, sample);
-}
-
-TEST_CASE("lz4: any number of calls with empty spans has no effect") {
-  for (const decoder_sample& sample : small_samples()) check_empty_calls(make, sample);
-  for (const decoder_sample& sample : legacy_samples()) check_empty_calls(make, sample);
-}
-
-TEST_CASE("lz4: a decoder that is restarted at any frame behaves like a new one") {
-  for (const decoder_sample& sample : small_samples()) check_restart(make, sample);
-  for (const decoder_sample& sample : large_samples()) check_restart(make, sample);
 }
 
 TEST_CASE("lz4: all text before an error is delivered, for any output size") {
@@ -207,40 +205,27 @@ TEST_CASE("lz4: a legacy block that does not decode or is empty is damaged") {
   CHECK(error_of(damaged).starts_with("frame 1 is damaged (its legacy block does not decode) at compressed offset "));
 }
 
-TEST_CASE("lz4: input that is not lz4 and data after the last frame have different errors") {
-  CHECK(error_of(vector_of("plain text")) ==
-        "is not lz4 data: there is no lz4 magic number at its start, at compressed offset 0, decompressed offset 0");
-  const byte_vector frame = lz4_frame_of(sample_text(10));
-  for (const std::string_view junk :
-       {std::string_view("junk"), std::string_view("\x04junk"), std::string_view("\0", 1)}) {
-    const decoding got = decode_at_once(make, joined(frame, vector_of(junk)));
-    CHECK(got.ends.size() == 1);
-    CHECK(got.error == "trailing data that is not lz4 where frame 2 would begin, at compressed offset " +
-                           std::to_string(frame.size()) + ", decompressed offset 10");
+TEST_CASE("xxh32: the published values") {
+  CHECK(xxh32::of({}) == 0x02CC5D05U);
+  CHECK(xxh32::of(vector_of("a")) == 0x550D7456U);
+  CHECK(xxh32::of(vector_of("abc")) == 0x32D153FFU);
+}
+
+TEST_CASE("xxh32: the checksum that liblz4 writes at the end of a frame, for every length and every cut") {
+  for (std::size_t length = 0; length < 100; ++length) {
+    CAPTURE(length);
+    const byte_vector text = noise(length);
+    const byte_vector frame = lz4_frame_of(text);
+    const auto expected = static_cast<std::uint32_t>(gpuhist::io::little_endian(std::span(frame).last(4)));
+    CHECK(xxh32::of(text) == expected);
+    for (std::size_t cut = 0; cut <= length; ++cut) {
+      xxh32 sum;
+      sum.add(std::span(text).first(cut));
+      sum.add(std::span(text).subspan(cut));
+      CHECK(sum.value() == expected);
+    }
+    xxh32 by_bytes;
+    for (const std::byte& each : text) by_bytes.add({&each, 1});
+    CHECK(by_bytes.value() == expected);
   }
-  const byte_vector legacy = joined(lz4_legacy_magic(), lz4_legacy_block_of(sample_text(10)));
-  CHECK(error_of(joined(legacy, vector_of("junk"))) ==
-        "trailing data that is not lz4 where frame 2 would begin, at compressed offset " +
-            std::to_string(legacy.size()) + ", decompressed offset 10");
-}
-
-TEST_CASE("lz4: a decoder that began after other frames reports the frame number and offsets of the whole input") {
-  byte_vector frame = lz4_frame_of(sample_text(200));
-  frame.back() ^= std::byte{1};
-  const auto decoder = make();
-  byte_vector out(200);
-  decoder->restart({.frames = 41, .compressed_bytes = 5000});
-  CHECK(decoder->fill(frame, out).status == fill_status::failed);
-  CHECK(decoder->fault_cause() == "frame 42 is damaged (its text does not match its checksum)");
-  CHECK(decoder->fault(7000) == decoder->fault_cause() + " at compressed offset " +
-                                    std::to_string(5000 + frame.size()) + ", decompressed offset 7200");
-  CHECK(decoder->fill(frame, out).consumed == 0);
-  decoder->restart({.frames = 2, .compressed_bytes = 100});
-  CHECK(decoder->fill(std::span(frame).first(11), out).status == fill_status::needs_input);
-  CHECK(decoder->missing_at_end(30) ==
-        "frame 3 ends early: the input stops at compressed offset 111, decompressed offset 30");
-}
-
-TEST_CASE("lz4: an empty input is not complete") {
-  CHECK(make()->missing_at_end(0) == "is empty: there is no lz4 frame at compressed offset 0, decompressed offset 0");
 }

@@ -1,8 +1,9 @@
-// The contract of decoding ahead for lz4 (tests/contract/part_contract.hpp), with parts where the splitter reports
-// them, and inputs made against it: false sizes inside data, blocks that expand much, contexts of other frames.
+// The contracts of splitters and of decoding ahead for lz4, with parts where the splitter reports them, and inputs made
+// against it: false sizes inside data, blocks that expand much, contexts of other frames.
 #include "io/format.hpp"
 #include "io/lz4/lz4_decoder.hpp"
 #include "io/lz4/lz4_parts.hpp"
+
 #include "tests/contract/part_contract.hpp"
 #include "tests/contract/splitter_contract.hpp"
 #include "tests/io/lz4_samples.hpp"
@@ -16,6 +17,39 @@
 
 using namespace gpuhist::test;
 using gpuhist::io::lz4_part;
+using gpuhist::io::make_lz4_splitter;
+
+TEST_CASE("lz4: a splitter finds the same frames as the decoder, for any cuts") {
+  check_splits(make_lz4_splitter, lz4_sample_builder("one").frame(sample_text(700)).build());
+  check_splits(make_lz4_splitter,
+               lz4_sample_builder("all kinds")
+                   .frame({})
+                   .skippable(7)
+                   .frame(sample_text(200'000), {.linked_blocks = true, .block_checksums = true, .content_size = true})
+                   .frame(noise(70'000), {.content_checksum = false})
+                   .skippable(0)
+                   .frame(noise(1), {.block_size = LZ4F_max4MB})
+                   .build());
+}
+
+TEST_CASE("lz4: a splitter finds all frames before any damaged byte") {
+  check_damaged_splits(make_lz4_splitter, lz4_sample_builder("small frames")
+                                              .frame(sample_text(100))
+                                              .frame({})
+                                              .frame(noise(50), {.block_checksums = true})
+                                              .build());
+}
+
+TEST_CASE("lz4: a splitter is lost at a legacy frame, and the manner states the cause") {
+  const byte_vector frame = lz4_frame_of(sample_text(500));
+  CHECK(manner_of(make_lz4_splitter, joined(frame, frame)) == "frames found by the sizes of their blocks");
+  const byte_vector legacy = joined(lz4_legacy_magic(), lz4_legacy_block_of(sample_text(50)));
+  const byte_vector both = joined(frame, joined(legacy, frame));
+  CHECK(split(make_lz4_splitter, both, always(7)) == std::vector<std::size_t>{frame.size()});
+  CHECK(manner_of(make_lz4_splitter, both) == "the end of a legacy frame cannot be found without decoding it");
+  CHECK(manner_of(make_lz4_splitter, joined(frame, noise(30))) ==
+        "no frame can be found after data that is not an lz4 frame");
+}
 
 namespace {
 

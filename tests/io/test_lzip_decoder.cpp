@@ -1,16 +1,20 @@
-// The contract of decoders for lzip and .lzma, and the properties of these formats alone: versions, dictionaries, no
-// magic number.
+// The contracts of decoders for lzip and .lzma and of splitters for lzip, and the properties of these formats alone:
+// versions, dictionaries, no magic number; members are found by their headers, and confirmed by their trailers.
 #include "io/xz/lzip_decoder.hpp"
 
+#include "tests/contract/splitter_contract.hpp"
 #include "tests/io/packed_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/byte_vectors.hpp"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 using namespace gpuhist::test;
 using gpuhist::io::fill_status;
 using gpuhist::io::make_lzip_decoder;
+using gpuhist::io::make_lzip_splitter;
 using gpuhist::io::make_lzma_decoder;
 
 namespace {
@@ -54,29 +58,25 @@ std::string error_of(const decoder_maker& make, const byte_vector& packed) {
 
 }  // namespace
 
-TEST_CASE("lzip: cuts of input and output change neither the bytes nor the end of a member") {
-  for (const decoder_sample& sample : lzip_samples()) check_cuts(make_lzip, sample);
-  check_cuts(make_lzip, packed_sample_builder("large").lzip(mixed_text()).lzip(mixed_text(), 20).build());
+TEST_CASE("lzip: the contract of decoders") {
+  check_decoder(make_lzip, lzip_samples());
+  check_decoder_of_large(make_lzip, {packed_sample_builder("large").lzip(mixed_text()).lzip(mixed_text(), 20).build()});
 }
 
-TEST_CASE("lzip: an input that ends within a member is never accepted") {
-  for (const decoder_sample& sample : lzip_samples()) check_truncations(make_lzip, sample);
+TEST_CASE("lzma: the contract of decoders") {
+  check_decoder(make_lzma, lzma_samples());
+  for (const bool sized : {false, true}) {
+    const byte_vector packed = lzma_stream_of(mixed_text(), sized);
+    check_decoder_of_large(make_lzma, {packed_sample_builder("large").frame(mixed_text(), packed).build()});
+  }
+}
+
+TEST_CASE("lzip: other data is reported") {
+  check_foreign_data(make_lzip, {"lzip", "member"}, lzip_member_of(sample_text(10)), {"junk", "LZ junk", "\1"});
 }
 
 TEST_CASE("lzip: damage never makes other content accepted, for any cuts of input and output") {
   check_damage(make_lzip, packed_sample_builder("text and noise").lzip(sample_text(200)).lzip(noise(20)).build());
-}
-
-TEST_CASE("lzip: a member is verified with room for exactly its content") {
-  for (const decoder_sample& sample : lzip_samples()) check_exact_room(make_lzip, sample);
-}
-
-TEST_CASE("lzip: any number of calls with empty spans has no effect") {
-  for (const decoder_sample& sample : lzip_samples()) check_empty_calls(make_lzip, sample);
-}
-
-TEST_CASE("lzip: a decoder that is restarted at any member behaves like a new one") {
-  for (const decoder_sample& sample : lzip_samples()) check_restart(make_lzip, sample);
 }
 
 TEST_CASE("lzip: all text before a wrong checksum is delivered, for any output size, and then the error") {
@@ -109,19 +109,6 @@ TEST_CASE("lzip: unknown versions and invalid dictionary sizes are refused at th
   }
 }
 
-TEST_CASE("lzip: input that is not lzip and data after the last member have different errors") {
-  CHECK(error_of(make_lzip, vector_of("plain text")) ==
-        "is not lzip data: there is no lzip magic number at its start, at compressed offset 0, decompressed offset 0");
-  const byte_vector member = lzip_member_of(sample_text(10));
-  for (const std::string_view junk : {std::string_view("junk"), std::string_view("LZ junk"), std::string_view("\1")}) {
-    CHECK(error_of(make_lzip, joined(member, vector_of(junk))) ==
-          "trailing data that is not lzip where member 2 would begin, at compressed offset " +
-              std::to_string(member.size()) + ", decompressed offset 10");
-  }
-  CHECK(make_lzip()->missing_at_end(0) ==
-        "is empty: there is no lzip member at compressed offset 0, decompressed offset 0");
-}
-
 TEST_CASE("lzip: a dictionary above the limit is refused at the header, and requested above the granted size") {
   const byte_vector packed = lzip_member_of(sample_text(10), 26 + (4U << 5U));  // 64 MiB minus a quarter
   byte_vector out(100);
@@ -136,27 +123,6 @@ TEST_CASE("lzip: a dictionary above the limit is refused at the header, and requ
   CHECK(asking->window_wanted() == 48U << 20U);
   asking->grant_window(48U << 20U);
   CHECK(asking->fill(std::span(packed).subspan(asked.consumed), out).status == fill_status::frame_verified);
-}
-
-TEST_CASE("lzma: cuts of input and output change neither the bytes nor the end of the stream") {
-  for (const decoder_sample& sample : lzma_samples()) check_cuts(make_lzma, sample);
-  for (const bool sized : {false, true}) {
-    check_cuts(make_lzma,
-               packed_sample_builder("large").frame(mixed_text(), lzma_stream_of(mixed_text(), sized)).build());
-  }
-}
-
-TEST_CASE("lzma: an input that ends within the stream is never accepted") {
-  for (const decoder_sample& sample : lzma_samples()) check_truncations(make_lzma, sample);
-}
-
-TEST_CASE("lzma: a stream is verified with room for exactly its content") {
-  for (const decoder_sample& sample : lzma_samples()) check_exact_room(make_lzma, sample);
-}
-
-TEST_CASE("lzma: calls with empty spans have no effect, and a restarted decoder behaves like a new one") {
-  for (const decoder_sample& sample : lzma_samples()) check_empty_calls(make_lzma, sample);
-  for (const decoder_sample& sample : lzma_samples()) check_restart(make_lzma, sample);
 }
 
 TEST_CASE("lzma: a header that no encoder writes is refused, and so is data after the stream") {
@@ -174,4 +140,137 @@ TEST_CASE("lzma: a header that no encoder writes is refused, and so is data afte
           "trailing data after the end of the stream, at compressed offset " + std::to_string(stream.size()) +
               ", decompressed offset 100");
   }
+}
+
+namespace {
+
+constexpr std::size_t header_bytes = 6;  // the header confirms the end of the previous member
+constexpr std::size_t trailer_bytes = 20;
+
+const decoder_maker make_decoder = [] { return make_lzip_decoder({}); };
+
+decoder_sample small_members() {
+  return packed_sample_builder("small members")
+      .lzip(noise(30))
+      .lzip({})
+      .lzip(sample_text(90))
+      .lzip({})
+      .lzip(noise(5), 20)
+      .build();
+}
+
+/// A member whose data is `data`, which does not decode.
+byte_vector member_around(const byte_vector& data) {
+  byte_vector member = lzip_member_of({});
+  member.resize(header_bytes);
+  member.insert(member.end(), data.begin(), data.end());
+  member.resize(member.size() + trailer_bytes);
+  for (unsigned i = 0; i < 8; ++i) member[member.size() - 8 + i] = static_cast<std::byte>(member.size() >> (8 * i));
+  return member;
+}
+
+std::size_t end_of_first(const byte_vector& packed) {
+  const std::vector<std::size_t> ends = split(make_lzip_splitter, packed, always(everything));
+  return ends.empty() ? 0 : ends.front();
+}
+
+}  // namespace
+
+TEST_CASE("lzip: a splitter finds the same members as the decoder, for any cuts") {
+  check_splits(make_lzip_splitter, packed_sample_builder("one").lzip(sample_text(700)).build(), header_bytes);
+  check_splits(make_lzip_splitter, small_members(), header_bytes);
+  check_splits(make_lzip_splitter,
+               packed_sample_builder("large and small")
+                   .lzip(sample_text(90'000), 20)
+                   .lzip({})
+                   .lzip(noise(70'000))
+                   .lzip(sample_text(1), 16 + (3U << 5U))
+                   .build(),
+               header_bytes);
+}
+
+TEST_CASE("lzip: a splitter finds all members before any damaged byte") {
+  check_damaged_splits(make_lzip_splitter, small_members(), header_bytes);
+}
+
+TEST_CASE("lzip: members that are decoded by a decoder each give the result of one decoder, damaged or not") {
+  const decoder_sample members = small_members();
+  check_frames_of_damaged(make_lzip_splitter, make_decoder, members, 4096);
+  for (const std::string_view trailing : {"garbage", "LZIP", "LZIP\1\x10", "LZI", "LZIP\1\x10 and so on"}) {
+    const byte_vector packed = joined(members.packed, vector_of(trailing));
+    check_frames_like_whole(make_lzip_splitter, make_decoder, packed, 4096);
+    CHECK_FALSE(decode_frames(make_lzip_splitter, make_decoder, packed, always(everything), 4096).accepted());
+  }
+}
+
+TEST_CASE("lzip: headers inside the data of a member are no ends, wherever the bytes before them point") {
+  byte_vector data = joined(noise(40), lzip_member_of(sample_text(50)));
+  for (int i = 0; i < 300; ++i) data = joined(data, vector_of("LZIP\1\x10 LZLZILZIPLZIP\1"));
+  const byte_vector member = member_around(data);
+  const byte_vector packed = joined(member, lzip_member_of(sample_text(9)));
+  for (const std::size_t cut : {std::size_t{1}, std::size_t{7}, std::size_t{26}, everything}) {
+    CHECK(split(make_lzip_splitter, packed, always(cut)) == std::vector<std::size_t>{member.size()});
+  }
+}
+
+TEST_CASE("lzip: the end of a member is found if its size is the distance to its start, and not otherwise") {
+  const byte_vector first = lzip_member_of(sample_text(300));
+  const byte_vector both = joined(first, lzip_member_of(sample_text(9)));
+  CHECK(end_of_first(both) == first.size());
+  for (std::size_t place = first.size() - 8; place < first.size(); ++place) {
+    byte_vector wrong = both;
+    wrong[place] ^= std::byte{1};
+    CHECK(end_of_first(wrong) == 0);
+  }
+}
+
+TEST_CASE("lzip: only headers of version 1 with a defined dictionary end a member") {
+  const byte_vector first = lzip_member_of(sample_text(300));
+  for (const auto& [version, code, is_end] : {std::tuple{1U, 12U, true},
+                                              {1U, 29U, true},
+                                              {1U, 29U + (7U << 5U), true},
+                                              {0U, 16U, false},
+                                              {2U, 16U, false},
+                                              {1U, 11U, false},
+                                              {1U, 30U, false},
+                                              {1U, 12U + (1U << 5U), false}}) {
+    byte_vector both = joined(first, lzip_member_of(sample_text(9)));
+    both[first.size() + 4] = static_cast<std::byte>(version);
+    both[first.size() + 5] = static_cast<std::byte>(code);
+    CHECK(end_of_first(both) == (is_end ? first.size() : 0));
+  }
+}
+
+TEST_CASE("lzip: a splitter is lost after a member without its size, and the manner states the cause") {
+  const byte_vector member = lzip_member_of(sample_text(300));
+  CHECK(manner_of(make_lzip_splitter, joined(member, member)) == "members found by their headers and trailers");
+  byte_vector damaged = member;
+  damaged[damaged.size() - 8] ^= std::byte{1};
+  CHECK(manner_of(make_lzip_splitter, joined(damaged, member)) ==
+        "the end of a member whose trailer does not state its size cannot be found without decoding");
+}
+
+TEST_CASE("lzip: a part of a header is held back only after a trailer that fits") {
+  const byte_vector first = lzip_member_of(sample_text(300));
+  const byte_vector both = joined(first, lzip_member_of(sample_text(9)));
+  const auto splitter = make_lzip_splitter();
+  for (std::size_t at = 0; at < both.size(); ++at) {
+    splitter->advance(std::span(both).subspan(at, 1));
+    const std::size_t taken = at + 1;
+    CHECK(splitter->held_back() ==
+          (taken > first.size() && taken < first.size() + header_bytes ? taken - first.size() : 0));
+  }
+  const auto other = make_lzip_splitter();
+  const byte_vector data = vector_of("no member, LZIP");
+  other->advance(data);
+  CHECK(other->held_back() == 0);
+}
+
+TEST_CASE("lzip: a million empty members are found") {
+  const byte_vector member = lzip_member_of({});
+  byte_vector packed;
+  for (int i = 0; i < 1'000'000; ++i) packed.insert(packed.end(), member.begin(), member.end());
+  const std::vector<std::size_t> ends = split(make_lzip_splitter, packed, always(std::size_t{256} << 10U));
+  REQUIRE(ends.size() == 999'999);
+  CHECK(std::ranges::all_of(ends, [&](std::size_t end) { return end % member.size() == 0; }));
 }

@@ -1,15 +1,21 @@
-// The contract of decoders for xz, and the properties of xz alone: padding, blocks, kinds of checks, dictionaries.
+// The contracts of decoders and of splitters for xz, and the properties of xz alone: padding, blocks, kinds of checks,
+// dictionaries. A splitter finds blocks by the sizes in their headers.
 #include "io/xz/xz_decoder.hpp"
+#include "io/xz/xz_splitter.hpp"
 
+#include "tests/contract/splitter_contract.hpp"
 #include "tests/io/packed_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/byte_vectors.hpp"
 
 #include <doctest/doctest.h>
 
+#include <array>
+
 using namespace gpuhist::test;
 using gpuhist::io::fill_status;
 using gpuhist::io::make_xz_decoder;
+using gpuhist::io::make_xz_splitter;
 
 namespace {
 
@@ -58,13 +64,14 @@ std::string error_of(const byte_vector& packed) { return decode_at_once(make, pa
 
 }  // namespace
 
-TEST_CASE("xz: cuts of input and output change neither the bytes nor the end of a block") {
-  for (const decoder_sample& sample : small_samples()) check_cuts(make, sample);
-  for (const decoder_sample& sample : large_samples()) check_cuts(make, sample);
-}
+TEST_CASE("xz: the contract of decoders") { check_decoder(make, small_samples()); }
 
-TEST_CASE("xz: an input that ends within a stream, also after a block, or in its padding is never accepted") {
-  for (const decoder_sample& sample : small_samples()) check_truncations(make, sample);
+TEST_CASE("xz: the contract of decoders, blocks of many chunks") { check_decoder_of_large(make, large_samples()); }
+
+TEST_CASE("xz: other data is reported") {
+  check_foreign_data(make, {"xz", "stream"}, xz_stream_of(sample_text(10)),
+                     {"junk", "\xFD\x37no", std::string_view("\0\0\0\0junk", 8)}, true);
+  CHECK(error_of(vector_of(std::string_view("\0\0\0\0", 4))).starts_with("is not xz data"));
 }
 
 TEST_CASE("xz: damage never makes other content accepted, for any cuts of input and output") {
@@ -98,20 +105,6 @@ TEST_CASE("xz: blocks before a damaged byte are verified, and the block that con
       }
     }
   }
-}
-
-TEST_CASE("xz: a block is verified with room for exactly its content") {
-  for (const decoder_sample& sample : small_samples()) check_exact_room(make, sample);
-  for (const decoder_sample& sample : large_samples()) check_exact_room(make, sample);
-}
-
-TEST_CASE("xz: any number of calls with empty spans has no effect") {
-  for (const decoder_sample& sample : small_samples()) check_empty_calls(make, sample);
-}
-
-TEST_CASE("xz: a decoder that is restarted behaves like a new one") {
-  for (const decoder_sample& sample : small_samples()) check_restart(make, sample);
-  for (const decoder_sample& sample : large_samples()) check_restart(make, sample);
 }
 
 TEST_CASE("xz: all text before a wrong check is delivered, for any output size, and then the error") {
@@ -167,22 +160,6 @@ TEST_CASE("xz: padding that is not a multiple of four bytes is an error before a
   }
 }
 
-TEST_CASE("xz: input that is not xz and data after the last stream have different errors") {
-  CHECK(error_of(vector_of("plain text")) ==
-        "is not xz data: there is no xz magic number at its start, at compressed offset 0, decompressed offset 0");
-  CHECK(error_of(vector_of(std::string_view("\0\0\0\0", 4))).starts_with("is not xz data"));
-  const byte_vector stream = xz_stream_of(sample_text(10));
-  for (const std::string_view junk :
-       {std::string_view("junk"), std::string_view("\xFD\x37no"), std::string_view("\0\0\0\0junk", 8)}) {
-    const decoding got = decode_at_once(make, joined(stream, vector_of(junk)));
-    CHECK(got.ends.size() == 1);
-    const std::size_t zeros = junk.front() == '\0' ? 4 : 0;
-    CHECK(got.error == "trailing data that is not xz where stream 2 would begin, at compressed offset " +
-                           std::to_string(stream.size() + zeros) + ", decompressed offset 10");
-  }
-  CHECK(make()->missing_at_end(0) == "is empty: there is no xz stream at compressed offset 0, decompressed offset 0");
-}
-
 TEST_CASE("xz: an unknown kind of check is an error, not a stream without a check") {
   byte_vector packed = xz_stream_of(sample_text(100));
   packed[7] = std::byte{2};  // the format defines the size of check 2, but no algorithm
@@ -231,4 +208,98 @@ TEST_CASE("xz: a larger dictionary is requested, even between two blocks of a st
     CHECK(text == plain);
     CHECK(decoder->missing_at_end(0).empty());
   }
+}
+
+namespace {
+
+const decoder_maker make_decoder = [] { return make_xz_decoder({}); };
+
+constexpr std::array checks{LZMA_CHECK_NONE, LZMA_CHECK_CRC32, LZMA_CHECK_CRC64, LZMA_CHECK_SHA256};
+
+xz_settings blocks_of(std::size_t bytes, lzma_check check = LZMA_CHECK_CRC32) {
+  return {.check = check, .block_bytes = bytes, .dictionary = 4096, .states_sizes = true};
+}
+
+/// Streams with and without blocks and padding, with every kind of check.
+decoder_sample streams() {
+  packed_sample_builder builder("streams");
+  for (const lzma_check check : checks) {
+    builder.xz(sample_text(150, check), blocks_of(60, check)).padding_in_fours(check == LZMA_CHECK_CRC64 ? 8 : 0);
+    if (check == LZMA_CHECK_CRC32) builder.xz({}, blocks_of(60));
+  }
+  return builder.xz(noise(20), blocks_of(9)).padding_in_fours(4).build();
+}
+
+/// Small enough to damage every byte.
+decoder_sample small_streams(lzma_check check) {
+  return packed_sample_builder("small")
+      .xz(sample_text(100), blocks_of(40, check))
+      .padding_in_fours(4)
+      .xz({}, blocks_of(40, check))
+      .xz(noise(12), blocks_of(10, check))
+      .build();
+}
+
+}  // namespace
+
+TEST_CASE("xz: a splitter finds the same blocks as the decoder, for any cuts") {
+  check_splits(make_xz_splitter, streams());
+  check_splits(make_xz_splitter, packed_sample_builder("nothing").xz({}).build());
+  check_splits(
+      make_xz_splitter,
+      packed_sample_builder("large").xz(joined(sample_text(90'000), noise(70'000)), blocks_of(30'000)).build());
+  check_splits(make_xz_splitter,
+               packed_sample_builder("an index of many blocks").xz(sample_text(3000), blocks_of(3)).build());
+}
+
+TEST_CASE("xz: a splitter finds all blocks before any damaged byte") {
+  check_damaged_splits(make_xz_splitter, small_streams(LZMA_CHECK_CRC32));
+}
+
+TEST_CASE("xz: blocks that are decoded by a decoder each give the result of one decoder, damaged or not") {
+  for (const lzma_check check : checks) {
+    check_frames_of_damaged(make_xz_splitter, make_decoder, small_streams(check), std::size_t{1} << 14U);
+  }
+  const decoder_sample many = streams();
+  check_frames_like_whole(make_xz_splitter, make_decoder, many.packed, many.plain.size());
+}
+
+TEST_CASE("xz: a decoder that begins at any block behaves like one that decoded all blocks before") {
+  const context_maker context_after = [](std::span<const std::byte> before) {
+    const auto splitter = make_xz_splitter();
+    for (std::size_t at = 0; at < before.size();) at += splitter->advance(before.subspan(at)).taken;
+    return splitter->context();
+  };
+  check_restart(make_decoder, streams(), context_after);
+  check_restart(make_decoder, packed_sample_builder("blocks").xz(sample_text(3000), blocks_of(70)).build(),
+                context_after);
+}
+
+TEST_CASE("xz: an index that lists other sizes than the blocks have is damage, although its checksum is right") {
+  const byte_vector text = sample_text(200);
+  const byte_vector one = xz_stream_of(text, blocks_of(100));
+  const byte_vector other = xz_stream_of(sample_text(200, 7), blocks_of(101));
+  const auto index_begin = [](const byte_vector& stream) {
+    return stream.size() - 12 - 4 * (1 + std::to_integer<std::size_t>(stream[stream.size() - 8]));
+  };
+  byte_vector mixed(one.begin(), one.begin() + static_cast<std::ptrdiff_t>(index_begin(one)));
+  mixed.insert(mixed.end(), other.begin() + static_cast<std::ptrdiff_t>(index_begin(other)), other.end());
+  const decoding got = decode_frames(make_xz_splitter, make_decoder, mixed, always(everything), text.size());
+  CHECK(got.plain == text);
+  CHECK(got.ends.size() == 2);
+  CHECK(got.error.starts_with("stream 1 is damaged (its index does not match its blocks, or its checksum)"));
+}
+
+TEST_CASE("xz: a block without sizes in its header has no end, and the manner states the cause") {
+  const byte_vector sized = xz_stream_of(sample_text(200), blocks_of(100));
+  const byte_vector unsized = xz_stream_of(sample_text(200), {.block_bytes = 100});
+  CHECK(manner_of(make_xz_splitter, sized) == "blocks found by the sizes in their headers");
+  CHECK(split(make_xz_splitter, unsized, always(7)).empty());
+  CHECK(manner_of(make_xz_splitter, unsized) ==
+        "the ends of blocks without sizes in their headers cannot be found without decoding");
+  const byte_vector both = joined(sized, joined(unsized, sized));
+  CHECK(split(make_xz_splitter, both, always(7)).size() == 2);
+  CHECK(manner_of(make_xz_splitter, both) == "blocks found by the sizes in their headers, up to one without sizes");
+  CHECK(manner_of(make_xz_splitter, joined(sized, noise(30))) ==
+        "no block can be found after data that is not an xz stream");
 }

@@ -16,6 +16,7 @@ using gpuhist::io::make_zstd_decoder;
 namespace {
 
 const decoder_maker make = [] { return make_zstd_decoder({}); };
+const format_words words{"zstd", "frame"};
 
 std::vector<decoder_sample> small_samples() {
   const zstd_settings bare{.checksum = false, .content_size = false};
@@ -83,12 +84,15 @@ verdict fill_once(std::span<const std::byte> packed, const decoder_limits& limit
 
 }  // namespace
 
-TEST_CASE("zstd: cuts of input and output change neither the bytes nor the end of a frame") {
-  for (const decoder_sample& sample : small_samples()) check_cuts(make, sample);
-}
+TEST_CASE("zstd: the contract of decoders") { check_decoder(make, small_samples()); }
 
-TEST_CASE("zstd: cuts change nothing in frames of several blocks") {
-  for (const decoder_sample& sample : large_samples()) check_cuts(make, sample);
+TEST_CASE("zstd: the contract of decoders, frames of several blocks") { check_decoder_of_large(make, large_samples()); }
+
+TEST_CASE("zstd: other data and the number of a frame are reported") {
+  check_foreign_data(make, words, zstd_frame_of(sample_text(10)), {"junk"});
+  byte_vector frame = zstd_frame_of(sample_text(200));
+  frame.back() ^= std::byte{1};
+  check_numbering(make, words, frame, "Restored data doesn't match checksum", frame.size() - 4);
 }
 
 TEST_CASE("zstd: every level decodes to the original text") {
@@ -97,42 +101,9 @@ TEST_CASE("zstd: every level decodes to the original text") {
     check_cuts(make, zstd_sample_builder("a level").frame(plain, {.level = level}).build());
 }
 
-TEST_CASE("zstd: an input that ends within a frame is never accepted") {
-  for (const decoder_sample& sample : small_samples()) check_truncations(make, sample);
-}
-
 TEST_CASE("zstd: damage to a frame with checksum never makes other content accepted, for any cuts") {
   check_damage(make, zstd_sample_builder("text and noise").frame(sample_text(300)).frame(noise(40)).build());
   check_damage(make, zstd_sample_builder("unsized").frame(sample_text(200), {.content_size = false}).frame({}).build());
-}
-
-TEST_CASE("zstd: a frame is verified with room for exactly its content") {
-  for (const decoder_sample& sample : small_samples()) check_exact_room(make, sample);
-  for (const decoder_sample& sample : large_samples()) check_exact_room(make, sample);
-}
-
-TEST_CASE("zstd: any number of calls with empty spans has no effect") {
-  for (const decoder_sample& sample : small_samples()) check_empty_calls(make, sample);
-}
-
-TEST_CASE("zstd: a decoder that is restarted at any frame behaves like a new one") {
-  for (const decoder_sample& sample : small_samples()) check_restart(make, sample);
-  for (const decoder_sample& sample : large_samples()) check_restart(make, sample);
-}
-
-TEST_CASE("zstd: a decoder that began after other frames reports the frame number and offsets of the whole input") {
-  byte_vector frame = zstd_frame_of(sample_text(200));
-  frame.back() ^= std::byte{1};
-  const auto decoder = make();
-  byte_vector out(200);
-  decoder->restart({.frames = 41, .compressed_bytes = 5000});
-  CHECK(decoder->fill(frame, out).status == fill_status::failed);
-  CHECK(decoder->fault(7000) == "frame 42 is damaged (Restored data doesn't match checksum) at compressed offset " +
-                                    std::to_string(5000 + frame.size() - 4) + ", decompressed offset 7200");
-  decoder->restart({.frames = 2, .compressed_bytes = 100});
-  CHECK(decoder->fill(std::span(frame).first(20), out).status == fill_status::needs_input);
-  CHECK(decoder->missing_at_end(30) ==
-        "frame 3 ends early: the input stops at compressed offset 120, decompressed offset 30");
 }
 
 TEST_CASE("zstd: all text before an error in a later block is delivered, for any cuts") {
@@ -167,31 +138,6 @@ TEST_CASE("zstd: a wrong checksum is reported with frame number, cause and both 
                          std::to_string(packed.size() - 4) + ", decompressed offset 700");
 }
 
-TEST_CASE("zstd: after an error every call reports the same error and takes no bytes") {
-  const auto decoder = make();
-  const byte_vector text = vector_of("no zstd at all");
-  const auto first = decoder->fill(text, {});
-  const std::string error = decoder->fault(0);
-  const auto second = decoder->fill(text, {});
-  CHECK(first.status == fill_status::failed);
-  CHECK(second.status == fill_status::failed);
-  CHECK(second.consumed == 0);
-  CHECK(decoder->fault(0) == error);
-  CHECK(decoder->missing_at_end(0) == error);
-}
-
-TEST_CASE("zstd: input that is not zstd and data after the last frame have different errors") {
-  CHECK(fill_once(vector_of("plain text")).error ==
-        "is not zstd data: there is no zstd magic number at its start, at "
-        "compressed offset 0, decompressed offset 0");
-  const byte_vector frame = zstd_frame_of(sample_text(10));
-  const decoding got = decode(make, joined(frame, vector_of("junk")), always(everything), always(everything), 10);
-  CHECK(got.failed);
-  CHECK(got.ends.size() == 1);
-  CHECK(got.error == "trailing data that is not zstd where frame 2 would begin, at compressed offset " +
-                         std::to_string(frame.size()) + ", decompressed offset 10");
-}
-
 TEST_CASE("zstd: a partial magic number at the end is a frame that ends early") {
   const byte_vector frame = zstd_frame_of(sample_text(10));
   for (std::size_t length = 1; length < 4; ++length) {
@@ -203,8 +149,7 @@ TEST_CASE("zstd: a partial magic number at the end is a frame that ends early") 
   }
 }
 
-TEST_CASE("zstd: an empty input is not complete, one of only skippable frames is") {
-  CHECK(make()->missing_at_end(0).starts_with("is empty"));
+TEST_CASE("zstd: an input of only skippable frames is complete") {
   CHECK(decode(make, skippable_frame(5), always(1), always(1), 0).accepted());
 }
 

@@ -1,4 +1,4 @@
-// Handles and structures of the C interface.
+// Handles and structures of the C interface, and callbacks for it.
 #pragma once
 
 #include <gpuhist/gpuhist.h>
@@ -7,11 +7,44 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace gpuhist::testing {
 
 inline constexpr std::array<const char*, 2> schemes_of_c = {"bytes", "vowels=aeiou"};
+
+/// A handle and its owner. It is passed as the handle.
+template <typename Handle, void (*Destroy)(Handle*)>
+class owned {
+ public:
+  owned() = default;
+  owned(owned&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  owned& operator=(owned&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~owned() { Destroy(handle_); }
+
+  operator Handle*() const { return handle_; }  // NOLINT(google-explicit-constructor)
+  Handle* get() const { return handle_; }
+
+  /// For a call that makes a handle.
+  Handle** out() {
+    Destroy(std::exchange(handle_, nullptr));
+    return &handle_;
+  }
+
+ private:
+  Handle* handle_ = nullptr;
+};
+
+using owned_counter = owned<gpuhist_counter, gpuhist_counter_destroy>;
+using owned_input = owned<gpuhist_input, gpuhist_input_destroy>;
+using owned_results = owned<gpuhist_results, gpuhist_results_destroy>;
 
 /// All other fields are zero.
 template <typename Struct>
@@ -30,22 +63,32 @@ inline gpuhist_options host() {
   return made;
 }
 
-inline gpuhist_counter* make(const gpuhist_options& options) {
-  gpuhist_counter* made = nullptr;
-  REQUIRE(gpuhist_counter_create(&options, &made) == GPUHIST_OK);
-  REQUIRE(made != nullptr);
+inline owned_counter make(const gpuhist_options& options) {
+  owned_counter made;
+  REQUIRE(gpuhist_counter_create(&options, made.out()) == GPUHIST_OK);
+  REQUIRE(made.get() != nullptr);
   return made;
 }
 
-inline gpuhist_input* open(gpuhist_counter* counter, const char* name) {
-  gpuhist_input* made = nullptr;
-  REQUIRE(gpuhist_input_open(counter, name, &made) == GPUHIST_OK);
+inline owned_input open(gpuhist_counter* counter, const char* name, const gpuhist_input_options* options = nullptr) {
+  owned_input made;
+  REQUIRE(gpuhist_input_open_with(counter, name, options, made.out()) == GPUHIST_OK);
   return made;
 }
 
-inline gpuhist_results* finish(gpuhist_counter* counter) {
-  gpuhist_results* made = nullptr;
-  REQUIRE(gpuhist_counter_finish(counter, &made) == GPUHIST_OK);
+inline void feed(gpuhist_input* input, std::string_view text) {
+  CHECK(gpuhist_input_feed(input, text.data(), text.size()) == GPUHIST_OK);
+}
+
+inline owned_results finish(gpuhist_counter* counter) {
+  owned_results made;
+  REQUIRE(gpuhist_counter_finish(counter, made.out()) == GPUHIST_OK);
+  return made;
+}
+
+inline owned_results count_file(const std::string& path, const gpuhist_options& options) {
+  owned_results made;
+  REQUIRE(gpuhist_count_file(path.c_str(), &options, made.out()) == GPUHIST_OK);
   return made;
 }
 
@@ -53,6 +96,18 @@ inline gpuhist_input_result input_of(const gpuhist_results* results, std::size_t
   auto found = sized<gpuhist_input_result>();
   REQUIRE(gpuhist_results_input(results, number, &found) == GPUHIST_OK);
   return found;
+}
+
+// Callbacks. The context is a std::string, and a std::vector<std::string>.
+
+inline std::int32_t append_text(void* context, const void* bytes, std::size_t size) {
+  static_cast<std::string*>(context)->append(static_cast<const char*>(bytes), size);
+  return 0;
+}
+
+inline std::int32_t add_notice(void* context, const char* text) {
+  static_cast<std::vector<std::string>*>(context)->emplace_back(text);
+  return 0;
 }
 
 inline bool error_names(std::string_view part) {

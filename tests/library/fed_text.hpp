@@ -1,12 +1,18 @@
-// Text for counters, its counts by an oracle, and what /proc shows.
+// Text for counters, its counts by an oracle, what /proc shows, and the errors that calls throw.
 #pragma once
+
+#include <gpuhist/gpuhist.hpp>
+
+#include <doctest/doctest.h>
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <random>
 #include <span>
 #include <string>
@@ -38,6 +44,39 @@ inline std::vector<std::uint64_t> byte_counts(std::string_view text) {
 /// The number of entries of a folder, such as /proc/self/task.
 inline std::ptrdiff_t entries(const char* folder) {
   return std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator());
+}
+
+/// Nothing if the call does not throw gpuhist::error.
+template <typename Call>
+std::optional<errc> error_of(const Call& call) {
+  try {
+    call();
+  } catch (const error& thrown) {
+    return thrown.kind();
+  }
+  return std::nullopt;
+}
+
+/// Empty if the call does not throw gpuhist::error.
+template <typename Call>
+requires std::invocable<Call> std::string message_of(const Call& call) {
+  try {
+    call();
+  } catch (const error& thrown) {
+    return thrown.what();
+  }
+  return "";
+}
+
+inline std::string message_of(const file_options& options) {
+  return message_of([&] { static_cast<void>(count_files(options)); });
+}
+
+/// Of options that no counter accepts.
+inline std::string message_of(const counting_options& options) {
+  const auto call = [&] { const counter counts(options); };
+  CHECK(error_of(call) == errc::invalid_argument);
+  return message_of(call);
 }
 
 }  // namespace gpuhist::testing

@@ -1,7 +1,7 @@
-#include "error_kind.hpp"
 #include "fed_text.hpp"
 #include "tests/io/archive_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
+#include "tests/support/byte_strings.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <gpuhist/gpuhist.hpp>
@@ -20,10 +20,7 @@ namespace gpuhist {
 namespace {
 
 using test::temporary_folder;
-using testing::byte_counts;
-using testing::bytes_of;
-using testing::error_of;
-using testing::random_text;
+using namespace testing;
 
 counting_options host(std::vector<std::string> schemes = {"bytes"}) {
   return {.schemes = std::move(schemes), .counting_engine = engine::host, .threads = 2};
@@ -33,20 +30,9 @@ counting_options host(std::vector<std::string> schemes = {"bytes"}) {
 std::string zstd_of(std::string_view text) {
   std::string made;
   for (std::size_t at = 0; at < text.size(); at += 65536) {
-    for (const std::byte each : test::zstd_frame_of(bytes_of(text.substr(at, 65536)))) {
-      made += static_cast<char>(each);
-    }
+    made += test::string_of(test::zstd_frame_of(bytes_of(text.substr(at, 65536))));
   }
   return made;
-}
-
-std::string message_of(const file_options& options) {
-  try {
-    static_cast<void>(count_files(options));
-  } catch (const error& thrown) {
-    return thrown.what();
-  }
-  return "";
 }
 
 // An archive whose first entry is a folder: its type flag is '5'. The checksum of the header changes by 5.

@@ -1,5 +1,4 @@
 // Every wait of a counter ends when it is cancelled, and calls that would wait for themselves are refused.
-#include "error_kind.hpp"
 #include "fed_text.hpp"
 
 #include <gpuhist/counter.hpp>

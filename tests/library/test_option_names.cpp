@@ -2,6 +2,7 @@
 #include "fed_text.hpp"
 #include "tests/io/archive_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
+#include "tests/support/byte_strings.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <gpuhist/gpuhist.hpp>
@@ -19,18 +20,15 @@ namespace {
 using namespace std::string_view_literals;
 using test::temporary_folder;
 using testing::bytes_of;
+using testing::message_of;
 
 constexpr std::string_view zlib_text = "\x78\x9c\x4b\x04\x00\x00\x62\x00\x62"sv;
 
 counting_options host() { return {.schemes = {"letters"}, .counting_engine = engine::host, .threads = 2}; }
 
 std::string zstd_of(std::string_view text, int window_log = 0) {
-  std::string made;
-  for (const std::byte each :
-       test::zstd_frame_of(bytes_of(text), {.content_size = window_log == 0, .window_log = window_log})) {
-    made += static_cast<char>(each);
-  }
-  return made;
+  return test::string_of(
+      test::zstd_frame_of(bytes_of(text), {.content_size = window_log == 0, .window_log = window_log}));
 }
 
 // A frame of one byte that names dictionary 5.
@@ -57,16 +55,6 @@ std::string failure_of_fed(std::string_view bytes, const input_options& options,
   fed.feed(bytes);
   fed.finish();
   return counts.finish().input(0).error;
-}
-
-template <typename Call>
-std::string message_of(const Call& call) {
-  try {
-    call();
-  } catch (const error& thrown) {
-    return thrown.what();
-  }
-  return "";
 }
 
 }  // namespace

@@ -1,20 +1,36 @@
-// Units of files through the interface of the library: options, events, the outcome, and errors that name the fields.
+// Units of files, and of inputs that a program feeds, which are those of a file with the same bytes, however these are
+// fed. The callbacks for them: what they may not do, their exceptions, and how waits for them end.
+#include "fed_text.hpp"
+#include "tests/io/zstd_samples.hpp"
 #include "tests/support/temporary_folder.hpp"
 
+#include <doctest/doctest.h>
 #include <gpuhist/gpuhist.hpp>
 
-#include <doctest/doctest.h>
-
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <fstream>
+#include <functional>
+#include <future>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace gpuhist {
 namespace {
 
 using test::temporary_folder;
+using testing::message_of;
 
 std::string written(const temporary_folder& folder, const std::string& name, std::string_view text) {
   const std::string path = folder / name;
@@ -28,15 +44,6 @@ file_options options_of(std::vector<std::string> inputs, unit_options units) {
   made.inputs = std::move(inputs);
   made.counting.units = std::move(units);
   return made;
-}
-
-std::string message_of(const file_options& options) {
-  try {
-    static_cast<void>(count_files(options));
-  } catch (const error& thrown) {
-    return thrown.what();
-  }
-  return "";
 }
 
 bool begins(std::string_view text, std::string_view with) { return text.starts_with(with); }
@@ -151,6 +158,392 @@ TEST_CASE("an exception of on_unit ends the run and is thrown to the caller") {
         std::runtime_error);
     CHECK(calls == 1);
   }
+}
+
+namespace {
+
+using namespace testing;
+
+counting_options options_of(unit_options units) {
+  return {.schemes = {"s:x=x"}, .units = std::move(units), .counting_engine = engine::host, .threads = 2};
+}
+
+std::string lines_of(unsigned seed, std::size_t lines) {
+  std::mt19937 random(seed);
+  std::string made;
+  for (std::size_t i = 0; i < lines; ++i) {
+    for (auto left = random() % 40; left > 0; --left) made += "xy z"[random() % 4];
+    made += random() % 9 == 0 ? ';' : '\n';
+  }
+  return made + "xxy";
+}
+
+// What is known of a unit without the library.
+struct plain_unit {
+  std::uint64_t number = 1;
+  std::uint64_t line = 1;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  double share = 0;
+
+  bool operator==(const plain_unit&) const = default;
+};
+
+// The units that `delimiter` ends.
+std::vector<plain_unit> units_of(std::string_view text, char delimiter) {
+  std::vector<plain_unit> made;
+  std::size_t at = 0;
+  std::uint64_t line = 1;
+  while (at < text.size()) {
+    const std::size_t end = std::min(text.find(delimiter, at), text.size() - 1) + 1;
+    const std::string_view unit = text.substr(at, end - at);
+    made.push_back({.number = made.size() + 1,
+                    .line = line,
+                    .offset = at,
+                    .bytes = unit.size(),
+                    .share = static_cast<double>(std::ranges::count(unit, 'x')) / static_cast<double>(unit.size())});
+    line += static_cast<std::uint64_t>(std::ranges::count(unit, '\n'));
+    at = end;
+  }
+  return made;
+}
+
+plain_unit plain(const unit& found) {
+  return {.number = found.number,
+          .line = found.line,
+          .offset = found.offset,
+          .bytes = found.bytes,
+          .share = found.values.at(0).value.value_or(-1)};
+}
+
+enum class way { feed, borrow, lend };
+
+void feed(input& to, std::string_view text, std::size_t piece, way chosen = way::feed) {
+  for (; !text.empty(); text.remove_prefix(std::min(piece, text.size()))) {
+    const std::span<const std::byte> next = bytes_of(text.substr(0, piece));
+    if (chosen == way::feed) to.feed(next);
+    if (chosen == way::borrow) to.feed_borrowed(next, {});
+    if (chosen != way::lend) continue;
+    for (std::size_t at = 0; at < next.size();) {
+      lent_buffer buffer = to.lend(next.size() - at);
+      const std::size_t size = buffer.bytes().size();
+      std::ranges::copy(next.subspan(at, size), buffer.bytes().begin());
+      buffer.commit(size);
+      at += size;
+    }
+  }
+}
+
+struct found_units {
+  std::vector<unit> reported;
+  results result;
+};
+
+found_units count_fed(const counting_options& options, std::string_view text, std::size_t piece,
+                      way chosen = way::feed) {
+  found_units made;
+  counter counts(options, {.on_unit = [&](const unit& each) { made.reported.push_back(each); }});
+  input fed = counts.open_input("text");
+  feed(fed, text, piece, chosen);
+  fed.finish();
+  made.result = counts.finish();
+  return made;
+}
+
+std::vector<plain_unit> plain(std::span<const unit> found) {
+  std::vector<plain_unit> made;
+  for (const unit& each : found) made.push_back(plain(each));
+  return made;
+}
+
+void check_equal(const unit_summary& a, const unit_summary& b) {
+  const auto totals = [](const unit_summary& of) {
+    return std::tuple(of.seen, of.bytes, of.selected, of.selected_bytes, of.without_value);
+  };
+  CHECK(totals(a) == totals(b));
+  REQUIRE(a.top.size() == b.top.size());
+  for (std::size_t i = 0; i < a.top.size(); ++i) {
+    CHECK(a.top[i].value == b.top[i].value);
+    CHECK(plain(a.top[i].found) == plain(b.top[i].found));
+  }
+  REQUIRE(a.distribution.size() == b.distribution.size());
+  for (std::size_t i = 0; i < a.distribution.size(); ++i) {
+    CHECK(std::tuple(a.distribution[i].from, a.distribution[i].to, a.distribution[i].units) ==
+          std::tuple(b.distribution[i].from, b.distribution[i].to, b.distribution[i].units));
+  }
+}
+
+const unit_options lines_with_x{.where = "s.x > 0"};
+
+}  // namespace
+
+TEST_CASE("units of a fed input are those of a plain loop, and of a file, in pieces of any size and fed in any way") {
+  const temporary_folder folder;
+  const std::string text = lines_of(1, 12'000);
+  const std::string path = folder.file("text", text);
+  for (const char delimiter : {'\n', ';'}) {
+    const counting_options options = options_of({.each = unit_options::kind::record,
+                                                 .delimiter = delimiter,
+                                                 .where = "s.x > 0.4",
+                                                 .top = 7,
+                                                 .top_by = "s.x",
+                                                 .distribution_of = "bytes"});
+    std::vector<plain_unit> expected = units_of(text, delimiter);
+    const std::uint64_t seen = expected.size();
+    std::erase_if(expected, [](const plain_unit& each) { return each.share <= 0.4; });
+    std::vector<unit> of_file;
+    file_events events;
+    events.on_unit = [&](const unit& each) { of_file.push_back(each); };
+    const unit_summary summary = count_files({.inputs = {path}, .counting = options}, events).result.units().value();
+    for (const auto& [piece, chosen] : std::vector<std::pair<std::size_t, way>>{{1, way::feed},
+                                                                                {3, way::feed},
+                                                                                {777, way::feed},
+                                                                                {777, way::lend},
+                                                                                {text.size(), way::feed},
+                                                                                {text.size(), way::borrow},
+                                                                                {text.size(), way::lend}}) {
+      CAPTURE(piece);
+      const found_units found = count_fed(options, text, piece, chosen);
+      CHECK(plain(found.reported) == expected);
+      CHECK(plain(of_file) == expected);
+      CHECK(
+          std::ranges::all_of(found.reported, [](const unit& each) { return each.verified && each.input == "text"; }));
+      CHECK(found.result.complete());
+      CHECK(found.result.bytes() == text.size());
+      const unit_summary of_fed = found.result.units().value();
+      CHECK(of_fed.seen == seen);
+      check_equal(of_fed, summary);
+    }
+  }
+}
+
+TEST_CASE("units of a compressed input are those of its text, and its frame decides whether they are verified") {
+  const std::string text = lines_of(2, 20'000);
+  const auto packed = test::zstd_frame_of(bytes_of(text));
+  std::vector<unit> reported;
+  counter counts(options_of({.where = "s.x > 0.4"}), {.on_unit = [&](const unit& each) { reported.push_back(each); }});
+  input fed = counts.open_input("text.zst", {.format = "zstd"});
+  for (std::size_t at = 0; at < packed.size(); at += 1000) {
+    fed.feed(std::span(packed).subspan(at, std::min<std::size_t>(1000, packed.size() - at)));
+  }
+  fed.finish();
+  const results result = counts.finish();
+  CHECK(result.complete());
+  std::vector<plain_unit> expected = units_of(text, '\n');
+  CHECK(result.units()->seen == expected.size());
+  std::erase_if(expected, [](const plain_unit& each) { return each.share <= 0.4; });
+  CHECK(plain(reported) == expected);
+  CHECK(std::ranges::none_of(reported, &unit::verified));
+}
+
+TEST_CASE("inputs that several threads feed at once have units of their own") {
+  constexpr unsigned threads = 4;
+  std::map<std::string, std::vector<plain_unit>> found;
+  counter counts(options_of({.where = "s.x > 0.4", .top = 3, .top_by = "s.x"}),
+                 {.on_unit = [&](const unit& each) { found[each.input].push_back(plain(each)); }});
+  std::vector<std::string> texts;
+  for (unsigned i = 0; i < threads; ++i) texts.push_back(lines_of(10 + i, 3000));
+  {
+    std::vector<std::jthread> feeding;
+    for (unsigned i = 0; i < threads; ++i) {
+      feeding.emplace_back([&, i] {
+        input fed = counts.open_input(std::to_string(i));
+        feed(fed, texts[i], 501);
+        fed.finish();
+      });
+    }
+  }
+  const results result = counts.finish();
+  std::uint64_t seen = 0;
+  std::vector<double> shares;
+  for (unsigned i = 0; i < threads; ++i) {
+    std::vector<plain_unit> expected = units_of(texts[i], '\n');
+    seen += expected.size();
+    for (const plain_unit& each : expected) shares.push_back(each.share);
+    std::erase_if(expected, [](const plain_unit& each) { return each.share <= 0.4; });
+    CHECK(found[std::to_string(i)] == expected);
+  }
+  std::ranges::sort(shares, std::greater());
+  std::vector<double> highest;
+  const unit_summary units = result.units().value();
+  for (const ranked_unit& each : units.top) highest.push_back(each.value);
+  CHECK(units.seen == seen);
+  CHECK(highest == std::vector<double>(shares.begin(), shares.begin() + 3));
+}
+
+TEST_CASE("a snapshot has the units that were complete before it, and finish() those that inputs leave open") {
+  counter counts(options_of({.where = "s.x > 0.5"}));
+  input fed = counts.open_input("text");
+  fed.feed("xxx\ny\nxx");
+  const unit_summary before = counts.snapshot().units().value();
+  CHECK(before.seen == 2);
+  CHECK(before.bytes == 6);
+  CHECK(before.selected == 1);
+  const unit_summary after = counts.finish().units().value();
+  CHECK(after.seen == 3);
+  CHECK(after.bytes == 8);
+  CHECK(after.selected == 2);
+}
+
+TEST_CASE("inputs and windows that are fed are units") {
+  std::vector<unit> reported;
+  counter inputs(options_of({.each = unit_options::kind::input, .where = "s.x > 0.5", .top = 1, .top_by = "bytes"}),
+                 {.on_unit = [&](const unit& each) { reported.push_back(each); }});
+  for (const std::string_view text : {"xxy", "yyy", "xxxx"}) {
+    input fed = inputs.open_input(std::string(text));
+    fed.feed(text);
+    fed.finish();
+  }
+  const unit_summary of_inputs = inputs.finish().units().value();
+  CHECK(of_inputs.seen == 3);
+  REQUIRE(reported.size() == 2);
+  CHECK(reported[0].input == "xxy");
+  CHECK(reported[1].input == "xxxx");
+  REQUIRE(of_inputs.top.size() == 1);
+  CHECK(of_inputs.top[0].found.input == "xxxx");
+
+  reported.clear();
+  counting_options options = options_of({.each = unit_options::kind::window, .where = "s.x > 0.5"});
+  options.windows = window_options{.length = 4};
+  counter windows(options, {.on_unit = [&](const unit& each) { reported.push_back(each); }});
+  input fed = windows.open_input("text");
+  fed.feed("xxxxyyyyxxxy");
+  fed.finish();
+  CHECK(windows.finish().units()->seen == 3);
+  REQUIRE(reported.size() == 2);
+  CHECK(reported[0].number == 0);
+  CHECK(reported[1].offset == 8);
+}
+
+TEST_CASE("a counter without units has none") {
+  counting_options options = options_of({});
+  options.units.reset();
+  counter counts(options);
+  input fed = counts.open_input("text");
+  fed.feed("x\n");
+  CHECK_FALSE(counts.snapshot().units().has_value());
+  CHECK_FALSE(counts.finish().units().has_value());
+}
+
+TEST_CASE("on_unit is called on one thread, which is not the one that feeds, before feed() returns") {
+  std::vector<std::thread::id> callers;
+  std::atomic<std::size_t> calls = 0;
+  counter counts(options_of(lines_with_x), {.on_unit = [&](const unit&) {
+                   callers.push_back(std::this_thread::get_id());
+                   ++calls;
+                 }});
+  input fed = counts.open_input("text");
+  fed.feed("x\n");
+  CHECK(calls == 1);
+  fed.feed("y\nx");
+  CHECK(calls == 1);
+  fed.finish();
+  CHECK(calls == 2);
+  counts.finish();
+  REQUIRE(callers.size() == 2);
+  CHECK(callers[0] == callers[1]);
+  CHECK(callers[0] != std::this_thread::get_id());
+}
+
+TEST_CASE("in on_unit, calls of the counter and its inputs are refused, except cancel()") {
+  counter* counts = nullptr;
+  input* fed = nullptr;
+  std::vector<std::optional<errc>> refusals;
+  counter made(options_of(lines_with_x), {.on_unit = [&](const unit&) {
+                 refusals.push_back(error_of([&] { fed->feed("x\n"); }));
+                 refusals.push_back(error_of([&] { static_cast<void>(counts->snapshot()); }));
+                 refusals.push_back(error_of([&] { static_cast<void>(counts->finish()); }));
+                 counts->cancel();
+               }});
+  counts = &made;
+  input opened = made.open_input("text");
+  fed = &opened;
+  static_cast<void>(error_of([&] { opened.feed("x\n"); }));
+  CHECK(error_of([&] { opened.feed("x\n"); }) == errc::closed);
+  CHECK_FALSE(made.finish().complete());
+  CHECK(refusals == std::vector<std::optional<errc>>(3, errc::misuse));
+}
+
+TEST_CASE("an exception of on_unit ends the counting, and is thrown by finish()") {
+  using kind = unit_options::kind;
+  for (const unit_options& asked : {lines_with_x, unit_options{.each = kind::input, .where = "s.x > 0"}}) {
+    std::atomic<unsigned> calls = 0;
+    counter counts(options_of(asked), {.on_unit = [&](const unit&) {
+                     ++calls;
+                     throw std::runtime_error("enough");
+                   }});
+    static_cast<void>(error_of([&] {
+      input fed = counts.open_input("text");
+      fed.feed("x\nx\nx\n");
+      fed.finish();
+    }));
+    CHECK_THROWS_WITH_AS(static_cast<void>(counts.finish()), "enough", std::runtime_error);
+    CHECK(calls == 1);
+  }
+}
+
+TEST_CASE("cancel() ends the wait of feed() for a callback that blocks") {
+  std::promise<void> may_continue;
+  std::atomic<bool> is_blocked = false;
+  counter counts(options_of(lines_with_x), {.on_unit = [&](const unit&) {
+                   is_blocked = true;
+                   may_continue.get_future().wait();
+                 }});
+  input fed = counts.open_input("text");
+  std::optional<errc> refused;
+  {
+    const std::jthread feeding([&] { refused = error_of([&] { fed.feed("x\n"); }); });
+    while (!is_blocked) std::this_thread::yield();
+    counts.cancel();
+  }
+  CHECK(refused == errc::closed);
+  may_continue.set_value();
+  CHECK_FALSE(counts.finish().complete());
+}
+
+TEST_CASE("a counter and its input may be destroyed without finish(), with a unit that is open") {
+  std::atomic<unsigned> calls = 0;
+  {
+    counter counts(options_of(lines_with_x), {.on_unit = [&](const unit&) { ++calls; }});
+    {
+      input dropped = counts.open_input("dropped");
+      dropped.feed("xx");
+    }
+    CHECK(calls == 1);
+    input left = counts.open_input("left");
+    left.feed("x\nxx");
+    CHECK(calls == 2);
+  }
+  auto counts = std::make_unique<counter>(options_of(lines_with_x));
+  input outliving = counts->open_input("text");
+  outliving.feed("x");
+  counts.reset();
+  CHECK(error_of([&] { outliving.feed("x\n"); }) == errc::closed);
+}
+
+TEST_CASE("an input that fails ends its last unit, and others go on") {
+  counter counts(options_of({.where = "s.x > 0"}));
+  input failed = counts.open_input("failed");
+  failed.feed("x\nx");
+  failed.fail("lost");
+  input good = counts.open_input("good");
+  good.feed("y\nx");
+  good.finish();
+  const results result = counts.finish();
+  CHECK_FALSE(result.complete());
+  CHECK(result.units()->seen == 4);
+  CHECK(result.units()->selected == 3);
+}
+
+TEST_CASE("errors of the units of a counter name its fields") {
+  using kind = unit_options::kind;
+  const auto begins = [](std::string_view text, std::string_view with) { return text.starts_with(with); };
+  CHECK(begins(message_of(options_of({.where = "digits > 1"})), "unit_options::where: there is no \"digits\""));
+  CHECK(begins(message_of(options_of({.top = 1, .top_by = "bites"})), "unit_options::top_by: "));
+  CHECK(begins(message_of(options_of({.top = 1'000'001, .top_by = "bytes"})), "unit_options::top: "));
+  CHECK(begins(message_of(options_of({.each = kind::part})), "counting_options::units: "));
+  CHECK(begins(message_of(options_of({.each = kind::window})), "counting_options::units: "));
+  CHECK(begins(message_of(options_of({.filter = unit_filter::keep})), "unit_options::filter: requires"));
 }
 
 }  // namespace gpuhist

@@ -1,5 +1,8 @@
-// Reservations in slots, and the chunks that the cutter makes from them.
+// The slots of the ring and their memory, reservations in slots and the chunks that the cutter makes from them, and
+// chunks that an engine completes in any order: they are merged in stream order.
+#include "pipeline/flow/collector.hpp"
 #include "pipeline/flow/cutter.hpp"
+#include "pipeline/flow/ring.hpp"
 
 #include "tests/support/run_coroutine.hpp"
 #include "tests/support/shuffling_engine.hpp"
@@ -7,14 +10,106 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <deque>
+#include <future>
+#include <map>
+#include <memory>
 #include <random>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 using namespace gpuhist;
 using namespace gpuhist::pipeline;
+
+namespace {
+
+constexpr ring_shape small{.slots = 3, .chunk_bytes = 5, .max_extents = 4, .row_columns = 7};
+
+}  // namespace
+
+TEST_CASE("all parts of all slots are apart, page-aligned and in the registered memory, and texts are adjacent") {
+  async::worker_pool pool(1);
+  ring tested(small);
+  CHECK(tested.memory().size() == small.mapped_bytes());
+  std::map<const std::byte*, std::size_t> parts;  // by their first byte
+  const std::byte* text = tested.memory().data();
+  for (const slot& each : tested.slots()) {
+    CHECK(each.bytes.data() == text);
+    text += 4096;
+    CHECK(each.bytes.size() == 5);
+    CHECK(each.extents.size() == 4);
+    CHECK(each.rows.size() == 28);
+    for (const auto part :
+         {std::span<const std::byte>(each.bytes), std::as_bytes(each.extents), std::as_bytes(each.rows)}) {
+      CHECK(reinterpret_cast<std::uintptr_t>(part.data()) % 4096 == 0);
+      CHECK(parts.try_emplace(part.data(), part.size()).second);
+    }
+  }
+  const std::byte* end_of_last = tested.memory().data();
+  for (const auto& [begin, size] : parts) {
+    CHECK(begin >= end_of_last);
+    end_of_last = begin + size;
+  }
+  CHECK(end_of_last <= tested.memory().data() + tested.memory().size());
+}
+
+TEST_CASE("the memory of a ring outlives it for every owner") {
+  async::worker_pool pool(1);
+  std::span<std::byte> memory;
+  std::shared_ptr<const void> owner;
+  {
+    ring tested(small);
+    memory = tested.memory();
+    owner = tested.memory_owner();
+  }
+  memory.front() = std::byte{1};
+  CHECK(memory.front() == std::byte{1});
+}
+
+TEST_CASE("every slot is given to one caller, and a waiting caller gets the next slot that is released") {
+  async::worker_pool pool(2);
+  ring tested(small);
+  std::set<slot*> taken;
+  for (int i = 0; i < 3; ++i) taken.insert(test::run(pool, tested.acquire()));
+  CHECK(taken.size() == 3);
+  for (const slot* each : taken) CHECK(each->current_phase == phase::filling);
+
+  auto waiting = std::async(std::launch::async, [&] { return test::run(pool, tested.acquire()); });
+  CHECK(waiting.wait_for(std::chrono::milliseconds(20)) == std::future_status::timeout);
+  slot* freed = *taken.begin();
+  tested.release(*freed);
+  CHECK(waiting.get() == freed);
+  CHECK(tested.waiting_seconds() > 0);
+}
+
+TEST_CASE("a user gets a slot that it had before if one is free, otherwise the one that was released last") {
+  ring tested(small);
+  slot* const mine = tested.try_acquire_for(1);
+  slot* const other = tested.try_acquire_for(2);
+  REQUIRE(mine != nullptr);
+  REQUIRE(other != nullptr);
+  tested.release(*mine);
+  tested.release(*other);
+  CHECK(tested.try_acquire_for(1) == mine);
+  CHECK(tested.try_acquire_for(1) == other);
+}
+
+TEST_CASE("the slot that was released last is taken first") {
+  async::worker_pool pool(1);
+  ring tested(small);
+  slot* first = test::run(pool, tested.acquire());
+  slot* second = test::run(pool, tested.acquire());
+  tested.release(*first);
+  tested.release(*second);
+  CHECK(test::run(pool, tested.acquire()) == second);
+  CHECK(test::run(pool, tested.acquire()) == first);
+}
 
 namespace {
 
@@ -167,4 +262,62 @@ TEST_CASE("a flush cuts committed bytes and leaves open reservations alone") {
   fixture.settle();
   CHECK(fixture.counted().inputs[0].verified.counts['a'] == 4);
   CHECK(fixture.counted().inputs[1].verified.counts['b'] == 4);
+}
+
+namespace {
+
+// Feeds `chunks` chunks of 8 bytes through an engine that fails one of them. Chunk n holds the letter 'a' + n % 26.
+struct failing_run {
+  async::worker_pool pool{2};
+  test::shuffling_engine engine;
+  ring slots{{.slots = 4, .chunk_bytes = 8, .max_extents = 2, .row_columns = 256}};
+  rolling_counts counts{gpu::partition::identity(), gpu::partition::identity(), {"only"}};
+  std::stop_source stop;
+  std::vector<std::uint64_t> prefixes;  // bytes merged so far, after each merge
+  collector collected{slots, engine, counts, stop, [this] {
+                        const std::scoped_lock lock(mutex);
+                        prefixes.push_back(counts.merged_bytes());
+                      }};
+  cutter cut{slots, collected};
+  std::mutex mutex;
+
+  failing_run(unsigned seed, std::optional<std::uint64_t> failing_job)
+      : engine(gpu::partition::identity(), seed, failing_job) {}
+
+  void feed(int chunks) {
+    for (int n = 0; n < chunks; ++n) {
+      const reservation reserved = test::run(pool, cut.reserve(8));
+      std::fill(reserved.bytes.begin(), reserved.bytes.end(), static_cast<std::byte>('a' + n % 26));
+      cut.commit(reserved, 8, {.input = 0});
+    }
+    cut.flush();
+    test::run_wait(pool, [&] { return collected.settled(); });
+  }
+};
+
+}  // namespace
+
+TEST_CASE(
+    "chunks that finish in any order are merged in stream order: at every moment the counts are those of a prefix") {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    failing_run tested(seed, {});
+    tested.feed(100);
+    CHECK(tested.collected.merged_chunks() == 100);
+    CHECK(tested.counts.merged_bytes() == 800);
+    CHECK(std::is_sorted(tested.prefixes.begin(), tested.prefixes.end()));
+    CHECK_FALSE(tested.collected.lost());
+  }
+}
+
+TEST_CASE("a chunk that cannot be counted ends the prefix, is reported, requests a stop, and loses no earlier byte") {
+  for (std::uint64_t lost = 0; lost < 20; ++lost) {
+    failing_run tested(static_cast<unsigned>(lost + 1), lost);
+    tested.feed(20);
+    CHECK(tested.stop.stop_requested());
+    REQUIRE(tested.collected.lost());
+    CHECK(tested.collected.lost()->input == 0);
+    CHECK(tested.collected.lost()->offset == lost * 8);
+    CHECK(tested.counts.merged_bytes() == lost * 8);
+    CHECK(tested.collected.merged_chunks() == 20);  // nevertheless, all slots were released
+  }
 }

@@ -29,12 +29,7 @@ using folder = gpuhist::test::temporary_folder;
 
 namespace {
 
-using gpuhist::test::content;
-using gpuhist::test::error_of;
-using gpuhist::test::inode_of;
-using gpuhist::test::name_of;
-using gpuhist::test::put;
-using gpuhist::test::write_failure;
+using namespace gpuhist::test;
 
 /// Locks a file as another process would that appends to it.
 class other_locker {

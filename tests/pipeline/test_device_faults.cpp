@@ -42,12 +42,7 @@ extern "C" const char* __lsan_default_suppressions() {
 using namespace gpuhist;
 using namespace gpuhist::pipeline;
 using gpu::cuda::planned_failure;
-using test::device_scenario;
-using test::ended_run;
-using test::engine_kind;
-using test::engine_kinds;
-using test::failing_resource;
-using test::run_once;
+using namespace test;
 
 namespace {
 

@@ -1,22 +1,125 @@
-// The table of inputs: its columns, its order, and how many rows it has.
+// The inputs of a run in their order, the kinds of their failures, and the table of inputs: its columns, its order, and
+// how many rows it has.
+#include "async/event_loop.hpp"
+#include "async/worker_pool.hpp"
+#include "command/plan.hpp"
 #include "config/expression.hpp"
+#include "pipeline/counts/input_report.hpp"
+#include "pipeline/flow/inputs/input_list.hpp"
 #include "report/formats/input_table.hpp"
+
 #include "tests/pipeline/report_samples.hpp"
+#include "tests/support/run_coroutine.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <cstddef>
+#include <filesystem>
+#include <new>
 #include <optional>
 #include <random>
+#include <set>
+#include <stdexcept>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+using namespace gpuhist;
 using namespace gpuhist::pipeline;
+using gpuhist::io::failure_kind_named;
+using gpuhist::io::input_error;
+using gpuhist::io::is_cut_short;
+using gpuhist::io::name_of;
 using namespace gpuhist::test;
 using gpuhist::config::find_scheme;
 using gpuhist::config::parse_formula;
+
+TEST_CASE("a stop during the walk of a tree never loses a file without a report, however late it arrives") {
+  const test::temporary_folder folder;
+  std::filesystem::create_directory(folder / "tree");
+  for (int i = 0; i < 5000; ++i) {
+    std::filesystem::create_symlink("nowhere", folder / ("tree/link" + std::to_string(i)));
+  }
+  static_cast<void>(folder.file("tree/text", "text"));  // the last entry in their order
+  config::options typed;
+  typed.inputs = {folder / "tree"};
+  typed.recursive = true;
+  typed.engine = "host";
+  const plan planned = make_plan(typed);
+  for (std::chrono::microseconds delay{0}; delay < std::chrono::milliseconds(10);
+       delay += std::chrono::microseconds(50)) {
+    CAPTURE(delay.count());
+    async::event_loop loop;
+    async::worker_pool pool(1);
+    std::stop_source stop;
+    input_list list(planned, loop, stop.get_token());
+    std::vector<listed_input> all;
+    {
+      const std::jthread stopper([&] {
+        std::this_thread::sleep_for(delay);
+        stop.request_stop();
+      });
+      all = test::run(pool, list.next(10));
+    }
+    const std::vector<listed_input> unread = list.unreached();
+    all.insert(all.end(), unread.begin(), unread.end());
+    // a stop between the last file and the end of the walk leaves both: the file, and the tree that may hold more
+    REQUIRE((all.size() == 1 || all.size() == 2));
+    for (const listed_input& each : all) CHECK(each.error.is_none() == each.name.ends_with("text"));
+    if (all.size() == 2) CHECK(all[0].name != all[1].name);
+  }
+}
+
+TEST_CASE("each kind of failure has a unique name and is found by it") {
+  std::set<std::string_view> names;
+  for (unsigned i = 0; i <= static_cast<unsigned>(failure_kind::unknown); ++i) {
+    const auto kind = static_cast<failure_kind>(i);
+    CHECK(failure_kind_named(name_of(kind)) == kind);
+    names.insert(name_of(kind));
+  }
+  CHECK(names.size() == static_cast<std::size_t>(failure_kind::unknown) + 1);
+  CHECK_FALSE(failure_kind_named("not a kind"));
+}
+
+TEST_CASE("a failure has the kind of the exception, whatever its text") {
+  const auto kind = [](const auto& thrown) { return failure_from(std::make_exception_ptr(thrown)).kind; };
+  for (const char* words : {"not read", "stopped at offset 7", "frame 1 is damaged", ""}) {
+    CAPTURE(words);
+    CHECK(kind(input_error(words, 0)) == failure_kind::unreadable);
+    CHECK(kind(input_error(words, 0, failure_kind::damaged)) == failure_kind::damaged);
+    CHECK(kind(input_error(words, 7, failure_kind::refused)) == failure_kind::refused);
+    CHECK(kind(std::runtime_error(words)) == failure_kind::unreadable);
+  }
+  CHECK(kind(std::bad_alloc()) == failure_kind::out_of_memory);
+}
+
+TEST_CASE("a failure that is thrown and caught again is the same failure") {
+  for (const input_failure& each : {not_read(), left_at(0), left_at(12), not_verified_in_archive()}) {
+    CHECK(failure_from(std::make_exception_ptr(as_error(each))) == each);
+  }
+}
+
+TEST_CASE("a lack of memory or descriptors is not a property of the input") {
+  for (const int each : {ENOMEM, EMFILE, ENFILE}) {
+    CHECK(gpuhist::io::kind_of_errno(each) == failure_kind::out_of_memory);
+  }
+  for (const int each : {ENOENT, EACCES, EIO, EISDIR}) {
+    CHECK(gpuhist::io::kind_of_errno(each) == failure_kind::unreadable);
+  }
+}
+
+TEST_CASE("an input is cut short only if the run ended before it") {
+  for (unsigned i = 0; i <= static_cast<unsigned>(failure_kind::unknown); ++i) {
+    const auto kind = static_cast<failure_kind>(i);
+    CHECK(is_cut_short(kind) == (kind == not_read().kind || kind == left_at(1).kind));
+  }
+}
 
 namespace {
 

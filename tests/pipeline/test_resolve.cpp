@@ -1,23 +1,96 @@
-// How reports are written and which kernel counts: which options fit together, and the errors for those that do not.
-#include "library/resolve.hpp"
-
+// The plan of a run: the options checked against the machine, how reports are written, which options fit together, and
+// the errors for those that do not. The names in options, which are text, are compared with the tables that define
+// them.
 #include "command/plan.hpp"
 #include "command/typed_options.hpp"
+#include "config/option_table.hpp"
 #include "config/scheme.hpp"
 #include "config/usage_error.hpp"
+#include "gpu/engines.hpp"
+#include "io/format.hpp"
+#include "library/resolve.hpp"
 #include "pipeline/counts/partitioning.hpp"
+#include "report/formats/report.hpp"
+#include "report/measures/measure.hpp"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <string>
+#include <string_view>
+#include <vector>
 
+using namespace gpuhist;
 using namespace gpuhist::pipeline;
 using gpuhist::counting_options;
 using gpuhist::engine;
+using gpuhist::config::find_option;
 using gpuhist::config::options;
 using gpuhist::config::usage_error;
+
+TEST_CASE("devices are refused for the host engine, wherever they were requested") {
+  for (const bool all : {false, true}) {
+    config::options typed;
+    typed.run.counting.schemes = {"letters"};
+    typed.engine = "cpu";
+    typed.run.counting.all_devices = all;
+    if (!all) typed.run.counting.devices = {0};
+    CHECK_THROWS_WITH_AS(make_plan(typed),
+                         "--devices: --engine host counts on no device; give --engine cuda (or auto), or no --devices",
+                         config::usage_error);
+    typed.origins["--devices"] = "GPUHIST_DEVICES";
+    CHECK_THROWS_WITH_AS(
+        make_plan(typed),
+        "GPUHIST_DEVICES: --engine host counts on no device; give --engine cuda (or auto), or no --devices",
+        config::usage_error);
+  }
+}
+
+TEST_CASE("the default memory has room for the windows of ordinary archives, however many threads there are") {
+  constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
+  for (const std::uint64_t limit : {64, 128, 256, 512, 1024}) {
+    for (unsigned threads = 1; threads <= 512; threads += threads < 8 ? 1 : 23) {
+      CAPTURE(limit);
+      CAPTURE(threads);
+      config::options typed;
+      typed.run.counting.schemes = {"letters"};
+      typed.engine = "host";
+      typed.run.counting.threads = threads;
+      typed.run.counting.memory_limit = limit * mib;
+      const plan planned = make_plan(typed);
+      const buffer_plan& sizes = planned.buffers;
+      CHECK(sizes.decoders >= 1);
+      CHECK(sizes.decoders < sizes.slots);
+      CHECK(sizes.decoders <= threads);
+      // three quarters can be lent to one decoder at a time: 8 MiB for zstd's level 19, 128 MiB for --long=27
+      CHECK(sizes.window_limit / 4 * 3 >= (limit == 1024 ? 128 : 8) * mib);
+      CHECK(sizes.window_limit / sizes.decoders >= 1 * mib);
+      CHECK(sizes.window_limit + sizes.slots * std::uint64_t{sizes.chunk_bytes} < limit * mib);
+    }
+  }
+}
+
+TEST_CASE("a device that does not exist is an error of the plan, before anything is opened") {
+  config::options typed;
+  typed.run.counting.schemes = {"letters"};
+  typed.run.counting.devices = {4000};
+  for (const std::string engine : {"auto", "cuda"}) {
+    typed.engine = engine;
+    CHECK_THROWS_AS(make_plan(typed), gpu::engine_error);
+  }
+}
+
+TEST_CASE("the plan keeps the forecast of the engine") {
+  config::options typed;
+  typed.run.counting.schemes = {"letters"};
+  typed.engine = "cuda";
+  const plan planned = make_plan(typed);
+  CHECK(!planned.forecast.why.empty());
+  CHECK(planned.forecast.cuda == (planned.forecast.lanes > 0));
+  if (planned.forecast.cuda) CHECK(planned.buffers.slots >= 2 * planned.forecast.lanes);
+}
 
 namespace {
 
@@ -108,4 +181,45 @@ TEST_CASE("a kernel is accepted for the engine that has it and for the classes t
   CHECK(resolved_kernel("lane_private", engine::cuda, all) == "lane_private");
   CHECK_THROWS_AS(resolved_kernel("lane_private", engine::host, letters), usage_error);
   CHECK_THROWS_AS(resolved_kernel("lane_private", engine::automatic, letters), usage_error);
+}
+
+namespace {
+
+using names = std::vector<std::string_view>;
+
+/// Sorted, in one text, so that a difference is easy to read.
+std::string sorted(names values) {
+  std::sort(values.begin(), values.end());
+  std::string text;
+  for (const std::string_view each : values) text += std::string(each) + " ";
+  return text;
+}
+
+/// The values that help, manual page and completions offer.
+std::string offered(std::string_view option) { return sorted(find_option(option)->choice_names()); }
+
+}  // namespace
+
+TEST_CASE("--format offers the report formats that there are, and no other") {
+  names known;
+  for (const auto& each : gpuhist::pipeline::report_formats()) known.push_back(each.name);
+  CHECK(offered("--format") == sorted(known));
+}
+
+TEST_CASE("--input-format offers the readable formats that there are, and no other") {
+  CHECK(offered("--input-format") == sorted(gpuhist::io::input_format_names()));
+}
+
+TEST_CASE("--engine offers the engines that there are, and no other") {
+  CHECK(offered("--engine") == sorted(gpuhist::gpu::engine_names()));
+}
+
+TEST_CASE("--measures offers the measures that there are, `all`, and no other") {
+  names known = {"all"};
+  for (const auto& each : gpuhist::pipeline::measures::all_measures()) known.push_back(each.name);
+  CHECK(offered("--measures") == sorted(known));
+}
+
+TEST_CASE("--buckets offers the schemes that there are, and no other") {
+  CHECK(offered("--buckets") == sorted(gpuhist::config::scheme_names()));
 }

@@ -36,23 +36,23 @@ report sample(const std::string& name, std::string_view text) {
   return written;
 }
 
-struct reading {
+struct read_result {
   std::size_t results = 0;
   std::vector<std::string> faults;
   report sum;
 };
 
-reading read(const std::string& path, letter_case wanted = letter_case::exact) {
+read_result read(const std::string& path, letter_case wanted = letter_case::exact) {
   result_sum sum(wanted);
   sum.add_file(path);
   return {sum.results(), sum.errors(), sum.take()};
 }
 
 /// Reads a file with this content. The errors are returned without the file's name.
-reading read_text(const std::string& text, letter_case wanted = letter_case::exact) {
+read_result read_text(const std::string& text, letter_case wanted = letter_case::exact) {
   const temporary_folder folder;
   const std::string path = folder.file("r", text);
-  reading read_back = read(path, wanted);
+  read_result read_back = read(path, wanted);
   for (std::string& each : read_back.faults) {
     CHECK(each.starts_with(path + ":"));
     each.erase(0, path.size() + 1);
@@ -74,7 +74,7 @@ std::string comparable(report written) {
 TEST_CASE("a result is read back unchanged, from JSON and from lines, including names and unverified counts") {
   const report written = sample("caf\xe9 \"x\"", "Hello,\nworld \xc3\xa9\n");
   for (const renderer render : {gpuhist::pipeline::render_json, gpuhist::pipeline::render_jsonl}) {
-    const reading read_back = read_text(rendered(render, written));
+    const read_result read_back = read_text(rendered(render, written));
     CHECK(read_back.faults.empty());
     CHECK(read_back.results == 1);
     CHECK(comparable(read_back.sum) == comparable(written));
@@ -91,8 +91,8 @@ TEST_CASE("several results are added, in one file or in many, and snapshots are 
   both.unverified += second.unverified;
   for (const input_report& each : second.inputs) both.inputs.push_back(each);
   for (skipped_names& each : both.skipped) each.count *= 2;
-  const reading read_back = read_text(render_json(snapshot, {}) + render_jsonl(first, {}) + "\n" +
-                                      render_json(snapshot, {}) + render_json(second, {}));
+  const read_result read_back = read_text(render_json(snapshot, {}) + render_jsonl(first, {}) + "\n" +
+                                          render_json(snapshot, {}) + render_json(second, {}));
   CHECK(read_back.faults.empty());
   CHECK(read_back.results == 2);
   CHECK(comparable(read_back.sum) == comparable(both));
@@ -124,7 +124,7 @@ TEST_CASE("the sum is complete only if all results are") {
 
 TEST_CASE("without byte counts the scheme `bytes` is used, unless it folds case and case matters") {
   report written = report_of({"bytes"}, "aAb\n");
-  const reading read_back = read_text(render_json(written, {}));
+  const read_result read_back = read_text(render_json(written, {}));
   CHECK(read_back.sum.verified == written.verified);
   written.ignore_case = true;
   for (const renderer render : {gpuhist::pipeline::render_json, gpuhist::pipeline::render_jsonl}) {
@@ -196,7 +196,7 @@ TEST_CASE("damage is reported with its line, and the other results are still rea
   twice.complete = false;
   for (const auto& [line, message] : cases) {
     CAPTURE(line);
-    const reading read_back = read_text(good + line + "\n" + good);
+    const read_result read_back = read_text(good + line + "\n" + good);
     CHECK(read_back.faults ==
           (message.empty() ? std::vector<std::string>{} : std::vector<std::string>{"2: " + message}));
     CHECK(read_back.results == 2);
@@ -215,7 +215,7 @@ TEST_CASE("lines of inputs count with their result or not at all") {
         std::vector<std::string>{" ends with 2 lines of inputs, without their result"});
   CHECK(read_text(lines[0] + "\n" + lines[2]).faults ==
         std::vector<std::string>{"2: \"input_count\" is 2, but there is 1 line of inputs before it"});
-  const reading read_back = read_text(lines[0] + "\n" + lines[1].substr(0, 50) + "\n" + lines[2] + "\n" + text);
+  const read_result read_back = read_text(lines[0] + "\n" + lines[1].substr(0, 50) + "\n" + lines[2] + "\n" + text);
   CHECK(read_back.faults.size() == 1);
   CHECK(read_back.faults.front().starts_with("2: not valid JSON"));
   CHECK(read_back.results == 1);
@@ -230,7 +230,7 @@ TEST_CASE("text after damage is read as if the damage were not there, in either 
   damaged.replace(damaged.find("\"bytes\":6"), 9, "\"bytes\":7");
   for (const std::string& bad : {damaged, text.substr(0, text.size() / 2) + "\n", lines.substr(0, 100) + "\n"}) {
     for (const std::string& good : {text, text + lines}) {
-      const reading read_back = read_text(lines + bad + good);
+      const read_result read_back = read_text(lines + bad + good);
       CHECK(read_back.faults.size() == 1);
       CHECK(read_back.faults.front().starts_with(lines.empty() ? "1: " : "4: "));
       report expected = read_text(lines + good).sum;
@@ -274,7 +274,7 @@ TEST_CASE("very many inputs are read from one line without being held in memory,
   for (int i = 1; i < inputs; ++i)
     add_input(written, std::to_string(i) + std::string(400, 'x'), "x" + std::to_string(i));
   for (const renderer render : {gpuhist::pipeline::render_json, gpuhist::pipeline::render_jsonl}) {
-    const reading read_back = read_text(rendered(render, written));
+    const read_result read_back = read_text(rendered(render, written));
     CHECK(read_back.faults.empty());
     CHECK(comparable(read_back.sum) == comparable(written));
   }
@@ -291,7 +291,7 @@ TEST_CASE("no truncated result and none with a changed character is taken for an
     } else {
       text[random() % (good.size() - 1)] = static_cast<char>('0' + random() % 10);
     }
-    const reading read_back = read_text(text);
+    const read_result read_back = read_text(text);
     const bool same_counts =
         read_back.sum.verified == written.verified && read_back.sum.unverified == written.unverified;
     CHECK((read_back.results == 0 ? !read_back.faults.empty() : same_counts));
@@ -321,12 +321,12 @@ TEST_CASE("a file without results and an absent file are reported with one error
 
 TEST_CASE("a torn result names its line, and of many damaged lines ten are reported and the others counted") {
   const std::string good = render_json(sample("1", "abc\n"), {});
-  const reading torn = read_text(good.substr(0, good.size() / 2));
+  const read_result torn = read_text(good.substr(0, good.size() / 2));
   REQUIRE(torn.faults.size() == 1);
   CHECK(torn.faults.front().starts_with("1: not valid JSON"));
   std::string damaged;
   for (int i = 0; i < 12; ++i) damaged += "{}\n";
-  const reading read_back = read_text(good + damaged + good);
+  const read_result read_back = read_text(good + damaged + good);
   CHECK(read_back.results == 2);
   REQUIRE(read_back.faults.size() == 11);
   CHECK(read_back.faults[0].starts_with("2: "));

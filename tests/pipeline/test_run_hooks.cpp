@@ -1,17 +1,24 @@
-// Reports during a run: progress by time, status by signal. A pipe feeds the run, so that the test decides when it
-// ends.
+// Where progress is shown, how many bytes there are to read, and rates over a sliding window at times chosen by the
+// test. Reports during a run: progress by time, status by signal. A pipe feeds the run, so that the test decides when
+// it ends. Runs for which not all slots can be page-locked: fewer slots, the same counts.
 #include "command/plan.hpp"
+#include "gpu/cuda/cuda_engine.hpp"
 #include "pipeline/counts/input_report.hpp"
 #include "pipeline/flow/driver.hpp"
+#include "pipeline/flow/inputs/source_bytes.hpp"
 #include "pipeline/flow/signals.hpp"
+#include "report/output/progress.hpp"
+
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/byte_strings.hpp"
+#include "tests/support/fake_runtime.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <unistd.h>
-
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdint>
@@ -27,6 +34,93 @@
 using namespace gpuhist;
 using namespace gpuhist::pipeline;
 using namespace std::chrono_literals;
+
+TEST_CASE("by default progress is shown only on a terminal, in its foreground, and not if input is typed there") {
+  for (int bits = 0; bits < 8; ++bits) {
+    const bool terminal = (bits & 1) != 0;
+    const bool foreground = (bits & 2) != 0;
+    const bool typed_on = (bits & 4) != 0;
+    const progress_style expected = terminal && foreground && !typed_on ? progress_style::line : progress_style::none;
+    CHECK(choose_progress_style(
+              {.requested = {}, .terminal = terminal, .foreground = foreground, .typed_on = typed_on}) == expected);
+  }
+}
+
+TEST_CASE("--progress shows it anywhere, --no-progress and -q nowhere") {
+  for (const bool terminal : {false, true}) {
+    for (const bool unrelated : {false, true}) {
+      progress_setting setting{.requested = true, .terminal = terminal, .foreground = unrelated, .typed_on = unrelated};
+      CHECK(choose_progress_style(setting) == (terminal ? progress_style::line : progress_style::log));
+      setting.quiet = true;
+      CHECK(choose_progress_style(setting) == progress_style::none);
+      setting = {.requested = false, .terminal = terminal, .foreground = unrelated, .typed_on = unrelated};
+      CHECK(choose_progress_style(setting) == progress_style::none);
+    }
+  }
+}
+
+TEST_CASE("the bytes to read are the sum of regular files, each as often as it is named") {
+  const test::temporary_folder folder;
+  const std::string large = folder.file("large", std::string(1000, 'x'));
+  const std::string small = folder.file("small", "12");
+  CHECK(source_bytes_of(std::vector<std::string>{large, small, large}) == 2002);
+}
+
+TEST_CASE("one input of unknown size makes the sum unknown, and it is not opened to find out") {
+  const test::temporary_folder folder;
+  const std::string file = folder.file("file", "12");
+  const std::string fifo = folder / "fifo";
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);  // opening it would wait for a writer
+  CHECK_FALSE(source_bytes_of(std::vector<std::string>{file, fifo}).has_value());
+  CHECK_FALSE(source_bytes_of(std::vector<std::string>{file, "/dev/null"}).has_value());
+}
+
+TEST_CASE("inputs that will fail have no bytes to read") {
+  const test::temporary_folder folder;
+  const std::string file = folder.file("file", "12");
+  CHECK(source_bytes_of(std::vector<std::string>{file, file + ".missing", "/tmp"}) == 2);
+}
+
+namespace {
+
+run_progress at(double seconds, std::uint64_t source, std::uint64_t text) {
+  return {.source_bytes = source, .text_bytes = text, .seconds = seconds};
+}
+
+}  // namespace
+
+TEST_CASE("a run that is younger than the window has the rates since its start") {
+  rate_window window(3);
+  CHECK(window.rates().source == 0);
+  window.add(at(0.5, 100, 1000));
+  window.add(at(2, 400, 3000));
+  CHECK(window.rates().source == doctest::Approx(200));
+  CHECK(window.rates().text == doctest::Approx(1500));
+}
+
+TEST_CASE("times before the window do not count: a run that stalls for a whole window has rate 0") {
+  rate_window window(3);
+  for (int i = 1; i <= 100; ++i) window.add(at(0.2 * i, 1000ULL * static_cast<unsigned>(i), 0));
+  CHECK(window.rates().source == doctest::Approx(5000));
+  for (int i = 101; i <= 115; ++i) window.add(at(0.2 * i, 100'000, 0));
+  CHECK(window.rates().source < 100);
+  window.add(at(0.2 * 117, 100'000, 0));
+  CHECK(window.rates().source == 0);
+}
+
+TEST_CASE("a run that becomes faster shows its new rate one window later") {
+  rate_window window(3);
+  for (int second = 1; second <= 10; ++second) window.add(at(second, 100ULL * static_cast<unsigned>(second), 0));
+  for (int second = 11; second <= 13; ++second) window.add(at(second, 1000ULL * static_cast<unsigned>(second - 9), 0));
+  CHECK(window.rates().source == doctest::Approx(1000));
+}
+
+TEST_CASE("samples that are farther apart than the window are compared in pairs") {
+  rate_window window(3);
+  window.add(at(10, 100, 0));
+  window.add(at(20, 1100, 0));
+  CHECK(window.rates().source == doctest::Approx(100));
+}
 
 namespace {
 
@@ -301,4 +395,104 @@ TEST_CASE("if a device is lost or still waking, the process is to end at once, h
     input.end();
     CHECK(run(planned, hooks).end_at_once == (still_waking || device_lost));
   }
+}
+
+namespace {
+
+constexpr std::size_t kib = 1024;
+constexpr std::uint32_t planned_slots = 16;
+constexpr gpu::cuda::result out_of_memory = 2;
+constexpr gpu::cuda::result operating_system = 304;
+constexpr gpu::cuda::result not_supported = 801;
+
+plan plan_for(const std::string& path) {
+  config::options typed;
+  typed.inputs = {path};
+  typed.run.counting.schemes = {"bytes"};
+  typed.engine = "host";  // no effect: the hooks make the engine
+  typed.run.chunk_size = 64 * kib;
+  typed.run.slots = planned_slots;
+  typed.run.counting.threads = 3;
+  typed.stats = true;
+  return make_plan(typed);
+}
+
+// A lane has page-locked memory of its own for 16 rows and extents, twice; the rest is left for slots.
+run_hooks with_page_lock_limit(std::size_t bytes, gpu::cuda::result refusal = out_of_memory) {
+  return {.make_engine = [bytes, refusal](std::string_view, gpu::engine_request request) {
+    const auto ledger = std::make_shared<gpu::cuda::ledger>();
+    ledger->max_registered_bytes = bytes;
+    ledger->refusal = refusal;
+    request.streams = 1;
+    request.max_copy = 0;
+    request.forecast = {};
+    return gpu::engine_choice{
+        .taken = std::make_unique<gpu::cuda::cuda_engine>(gpu::cuda::make_fake_runtime(ledger), request), .reason = {}};
+  }};
+}
+
+std::string patterned_text(std::size_t size) {
+  std::string text(size, '\0');
+  for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<char>(i % 251);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("less page-locked memory means fewer slots, down to two; all text is counted and the shortage is reported") {
+  const test::temporary_folder folder;
+  const std::size_t size = 3000 * kib + 7;
+  const std::string text = patterned_text(size);
+  const plan planned = plan_for(folder.file("text", text));
+  std::array<std::uint64_t, 256> expected{};
+  for (const char each : text) ++expected[static_cast<unsigned char>(each)];
+  struct step {
+    std::size_t bytes;
+    unsigned slots;
+    gpu::cuda::result refusal = out_of_memory;
+  };
+  for (const auto& [bytes, slots, refusal] : {step{2000 * kib, 16U},
+                                              {1000 * kib, 8U},
+                                              {1000 * kib, 8U, operating_system},
+                                              {500 * kib, 4U},
+                                              {260 * kib, 2U},
+                                              {260 * kib, 2U, operating_system}}) {
+    CAPTURE(bytes);
+    CAPTURE(refusal);
+    const outcome finished = run(planned, with_page_lock_limit(bytes, refusal));
+    CHECK(finished.result.complete);
+    CHECK(finished.engine_failure.empty());
+    CHECK(std::ranges::equal(finished.result.verified.counts, expected));
+    REQUIRE(finished.stats);
+    CHECK(finished.stats->slots == slots);
+    const std::string reason = "memory could be page-locked for " + std::to_string(slots) + " of 16 slots";
+    CHECK(finished.stats->engine_reason == (slots < planned_slots ? reason : ""));
+  }
+}
+
+TEST_CASE("if the device cannot page-lock host memory, all slots are used as they are, and this is reported") {
+  const test::temporary_folder folder;
+  const std::string text = patterned_text(3000 * kib + 7);
+  const outcome finished = run(plan_for(folder.file("text", text)), with_page_lock_limit(0, not_supported));
+  CHECK(finished.result.complete);
+  CHECK(finished.result.verified.bytes() == text.size());
+  CHECK_FALSE(finished.end_at_once);
+  REQUIRE(finished.stats);
+  CHECK(finished.stats->slots == planned_slots);
+  CHECK(finished.stats->engine_reason ==
+        "device 0 (fake device) cannot page-lock host memory (cudaErrorNotSupported): copies are slower");
+}
+
+TEST_CASE("if not even two slots can be page-locked, nothing is counted and the error gives a remedy") {
+  const test::temporary_folder folder;
+  const plan planned = plan_for(folder.file("text", "some text"));
+  std::string error;
+  try {
+    run(planned, with_page_lock_limit(150 * kib));
+  } catch (const gpu::engine_error& shortage) {
+    error = shortage.what();
+  }
+  CAPTURE(error);
+  CHECK(error.starts_with("device 0 (fake device): page-locking "));
+  CHECK(error.ends_with("; try fewer --slots, a smaller --chunk-size or fewer --streams"));
 }

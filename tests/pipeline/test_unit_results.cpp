@@ -1,4 +1,9 @@
-// The ranking and the distribution of units, compared with sorted and counted values.
+// Expressions evaluated for batches of units, compared with an evaluation of one unit, and with Kleene's tables. The
+// ranking and the distribution of units, compared with sorted and counted values; and runs whose caller takes what is
+// found of each input apart.
+#include "config/expression.hpp"
+#include "report/conditions/formula.hpp"
+
 #include "unit_oracle.hpp"
 
 #include <doctest/doctest.h>
@@ -20,6 +25,191 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+using gpuhist::config::expression;
+using gpuhist::pipeline::gates::evaluation;
+using gpuhist::pipeline::gates::is_unknown;
+using gpuhist::pipeline::gates::unknown;
+
+namespace {
+
+bool is_same(double a, double b) { return a == b || (is_unknown(a) && is_unknown(b)); }
+
+/// The truth value of an expression over x and y; a truth value t is typed as x == 1, which is unknown if x is.
+double truth_of(const std::string& typed, double x, double y) {
+  const expression parsed = gpuhist::config::parse_expression(typed);
+  std::vector<const double*> names;
+  for (const auto& each : parsed.references) names.push_back(each.typed == "x" ? &x : &y);
+  evaluation evaluated(parsed);
+  return evaluated.values(names, 1)[0];
+}
+
+}  // namespace
+
+TEST_CASE("truth values follow the complete tables of Kleene's logic") {
+  const double none = unknown;
+  struct row {
+    double x, y, both, either;
+  };
+  for (const row& each :
+       {row{1, 1, 1, 1}, row{1, 0, 0, 1}, row{1, none, none, 1}, row{0, 1, 0, 1}, row{0, 0, 0, 0},
+        row{0, none, 0, none}, row{none, 1, none, 1}, row{none, 0, 0, none}, row{none, none, none, none}}) {
+    CAPTURE(each.x);
+    CAPTURE(each.y);
+    CHECK(is_same(truth_of("x == 1 && y == 1", each.x, each.y), each.both));
+    CHECK(is_same(truth_of("x == 1 || y == 1", each.x, each.y), each.either));
+    // de Morgan
+    CHECK(is_same(truth_of("!(!(x == 1) || !(y == 1))", each.x, each.y), each.both));
+    CHECK(is_same(truth_of("!(!(x == 1) && !(y == 1))", each.x, each.y), each.either));
+  }
+  CHECK(truth_of("!(x == 1)", 1, 0) == 0);
+  CHECK(truth_of("!(x == 1)", 0, 0) == 1);
+  CHECK(is_unknown(truth_of("!(x == 1)", none, 0)));
+}
+
+TEST_CASE("every comparison with an unknown number, and with one that is not finite, is unknown") {
+  for (const std::string compared : {"<", "<=", ">", ">=", "==", "!="}) {
+    CAPTURE(compared);
+    CHECK(is_unknown(truth_of("x " + compared + " y", unknown, 1)));
+    CHECK(is_unknown(truth_of("x " + compared + " y", 1, unknown)));
+    CHECK(is_unknown(truth_of("x / 0 " + compared + " y", 1, 1)));
+    CHECK(is_unknown(truth_of("x * 1e308 * 1e308 " + compared + " y", 1, 1)));
+  }
+}
+
+TEST_CASE("the values of a batch are those of its units one by one, for every size of the batch") {
+  std::mt19937 random(1);
+  const auto number = [&] { return random() % 5 == 0 ? unknown : static_cast<double>(random() % 7) - 3; };
+  const std::vector<expression> all = {
+      gpuhist::config::parse_formula("a"), gpuhist::config::parse_formula("7"),
+      gpuhist::config::parse_formula("-a * (b + c / (a - 2 * (b - c * (a + 1))))"),
+      gpuhist::config::parse_expression("a < b && !(b <= c) || a == c && (b != 1 || c >= -a / b) && a > -2"),
+      gpuhist::config::parse_expression("1 > 2 || 0 / 0 == 1")};
+  for (const expression& each : all) {
+    CAPTURE(each.text);
+    evaluation together(each);  // one object, so that a batch could have values of the one before
+    evaluation alone(each);
+    for (const std::size_t units : {1, 2, 255, 256, 3}) {
+      std::vector<std::vector<double>> columns(each.references.size(), std::vector<double>(units));
+      std::vector<const double*> names;
+      for (std::size_t r = 0; r < columns.size(); ++r) {
+        for (double& value : columns[r]) value = number();
+        for (std::size_t before = 0; before < r; ++before) {
+          if (each.references[before].typed == each.references[r].typed) columns[r] = columns[before];
+        }
+        names.push_back(columns[r].data());
+      }
+      const std::span<const double> found = together.values(names, units);
+      REQUIRE(found.size() == units);
+      for (std::size_t i = 0; i < units; ++i) {
+        std::vector<const double*> of_one;
+        for (const auto& column : columns) of_one.push_back(&column[i]);
+        REQUIRE(is_same(found[i], alone.values(of_one, 1)[0]));
+      }
+    }
+  }
+}
+
+namespace gpuhist::test {
+namespace {
+
+using ending = input_observer::ending;
+
+unit_plan plan_of_lines() {
+  return {.shape = lines,
+          .each = "line",
+          .where = condition_of("digit >= 0.5"),
+          .top = ranking{.number = 2, .by = formula_of("bytes")},
+          .distribution = formula_of("bytes")};
+}
+
+// A run that collects the lines of each input, and the number of calls of `ended`.
+struct run_by_input {
+  unit_plan plan = plan_of_lines();
+  partition counted = partition::identity();
+  unit_meter meter{plan, counted, nullptr};
+  std::map<std::uint64_t, std::string> written{};
+  int ended = 0;
+  unit_run run{meter,
+               {},
+               {},
+               nullptr,
+               {.form = std::make_unique<place_lines>(), .write = {}},
+               pipeline::units::units_by_input{
+                   .write = [this](std::uint64_t input, std::string_view text) { written[input] += text; },
+                   .ended = [this] { ++ended; }}};
+};
+
+void pass(input_observer& to, std::string_view text) { to.take(std::as_bytes(std::span(text)), true); }
+
+std::uint64_t order_of(std::uint64_t archive, std::uint64_t input) { return (archive << 32U) | input; }
+
+}  // namespace
+
+TEST_CASE("by input: units of inputs that are read in turns, also of the same name, are found apart") {
+  run_by_input by;
+  auto first = by.run.open("same", order_of(3, 7));
+  const auto second = by.run.open("same", order_of(3, 8));
+  pass(*first, "123\nab");
+  pass(*second, "9\n8\nx\n");
+  pass(*first, "c\n4567\n");
+  first->end(ending::whole);
+  second->end(ending::whole);
+  by.run.publish();
+  CHECK(by.written[7] == "same:1:1:0:4\nsame:3:3:8:5\n");
+  CHECK(by.written[8] == "same:1:1:0:2\nsame:2:2:2:2\n");
+  const auto of_first = by.run.take(7);
+  const auto of_second = by.run.take(8);
+  CHECK(of_first.totals == unit_totals{.seen = 3, .bytes = 13, .selected = 2, .selected_bytes = 9});
+  CHECK(of_second.totals == unit_totals{.seen = 3, .bytes = 6, .selected = 2, .selected_bytes = 4});
+  CHECK(of_first.values.known() == 3);
+  CHECK(of_second.values.highest() == 2);
+  CHECK(of_first.best.records().size() == 2);
+  CHECK(by.run.result().totals.seen == 0);
+  first.reset();
+  CHECK(by.run.take(7).totals.seen == 0);
+}
+
+TEST_CASE("by input: an input is open until its last reader has ended or is destroyed, and publish() reports the end") {
+  run_by_input by;
+  CHECK_FALSE(by.run.is_open(5));
+  auto first = by.run.open("a", 5);
+  auto later = by.run.open_later("a", 5);
+  pass(*first, "1\n2");
+  pass(*later, "3\n4");
+  CHECK(by.run.is_open(5));
+  later->follow(std::move(first));
+  CHECK(by.run.is_open(5));
+  by.run.publish();
+  CHECK(by.ended == 0);
+  later->end(ending::early);
+  CHECK_FALSE(by.run.is_open(5));
+  CHECK(by.run.wants_publishing());
+  by.run.publish();
+  CHECK(by.ended == 1);
+  CHECK(by.written[5] == "a:1:1:0:2\na:2:2:2:3\na:3:3:5:1\n");
+  CHECK(by.run.take(5).totals.selected == 3);
+  later.reset();
+  auto other = by.run.open("b", 6);
+  CHECK(by.run.is_open(6));
+  other.reset();
+  CHECK_FALSE(by.run.is_open(6));
+}
+
+TEST_CASE("by input: a distribution is joined from its parts") {
+  distribution values;
+  const std::vector<double> all = {-3.5, 0, 0, 1e-300, 1, 1.01, 7e22, std::numeric_limits<double>::quiet_NaN()};
+  values.add(all);
+  const distribution joined = distribution::joined(values.divided());
+  CHECK(joined.bins() == values.bins());
+  CHECK(joined.known() == 7);
+  CHECK(joined.unknown() == 1);
+  CHECK(joined.lowest() == -3.5);
+  CHECK(joined.highest() == 7e22);
+  CHECK(distribution::joined(distribution().divided()).bins().empty());
+}
+
+}  // namespace gpuhist::test
 
 using namespace gpuhist::test;
 

@@ -142,10 +142,22 @@ class Arrow(unittest.TestCase):
             pass
         self.assertEqual(read(counter.results)["letters.a-d"], [])
 
-    def test_a_capsule_that_is_not_read_is_released(self):
+    def test_a_capsule_releases_its_stream_once_whether_it_is_read_or_not(self):
         result = sample()
-        for _ in range(100):
-            result.__arrow_c_stream__()
+        for is_read in (False, True):
+            capsule = result.__arrow_c_stream__()
+            stream = Stream.from_address(pointer_of(capsule, b"arrow_array_stream"))
+            kind, released = type(stream.release), []
+            release = kind(ctypes.cast(stream.release, POINTER).value)  # a copy: the field is replaced
+            stream.release = recorder = kind(lambda pointer: (released.append(is_read), release(pointer)) and None)
+            if is_read:
+                stream.release(stream)
+                self.assertFalse(stream.release)
+            self.assertEqual(len(released), is_read)
+            del stream, capsule
+            gc.collect()
+            self.assertEqual(len(released), 1)
+            del recorder
 
     def test_pyarrow_and_pandas_read_the_table(self):
         pyarrow = optional("pyarrow")
