@@ -114,12 +114,6 @@ counting_failure failure_of(std::string text, const std::exception_ptr& cause) {
 }
 
 results::results() : state_(std::make_shared<const state>(state{.content = no_counts(), .failed = {}})) {}
-results::results(const results&) = default;
-// A move is a copy, so that no object is without counts. NOLINTNEXTLINE(performance-move-constructor-init)
-results::results(results&& other) noexcept : state_(other.state_) {}
-results& results::operator=(const results&) = default;
-results& results::operator=(results&& other) noexcept { return *this = std::as_const(other); }
-results::~results() = default;
 results::results(std::shared_ptr<const state> shared) : state_(std::move(shared)) {}
 
 const results::state& results::shared() const noexcept { return *state_; }
@@ -472,7 +466,6 @@ std::string_view text_of(const pipeline::source_name& name) {
 
 window::window(std::shared_ptr<const state> shared) : state_(std::move(shared)) {}
 window::window(const window&) = default;
-// A move is a copy, so that no object is without counts. NOLINTNEXTLINE(performance-move-constructor-init)
 window::window(window&& other) noexcept : state_(other.state_) {}
 window& window::operator=(const window&) = default;
 window& window::operator=(window&& other) noexcept { return *this = std::as_const(other); }

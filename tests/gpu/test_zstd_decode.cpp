@@ -12,7 +12,6 @@
 
 #include <doctest/doctest.h>
 
-#include <xxhash.h>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +23,9 @@
 #include <iterator>
 #include <memory>
 #include <vector>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 using namespace gpuhist::test;
 namespace zstd = gpuhist::gpu::cuda::zstd;

@@ -83,10 +83,10 @@ TEST_CASE("every byte of every file is counted once, whatever the sizes, slots, 
         typed.inputs.push_back(folder.file(std::to_string(i), text));
         expected.push_back(oracle(text));
       }
-      typed.run.chunk_size = 1 + random() % 5000;
-      typed.run.slots = 2 + random() % 6;
-      typed.run.counting.threads = 1 + random() % 4;
-      typed.run.counting.streams = 1 + random() % 3;
+      typed.run.chunk_size = static_cast<std::uint32_t>(1 + random() % 5000);
+      typed.run.slots = static_cast<std::uint32_t>(2 + random() % 6);
+      typed.run.counting.threads = static_cast<unsigned>(1 + random() % 4);
+      typed.run.counting.streams = static_cast<unsigned>(1 + random() % 3);
       CAPTURE(engine.name);
       CAPTURE(typed.run.chunk_size);
       CAPTURE(typed.run.slots);
