@@ -56,19 +56,19 @@ struct pass_through_options {
 /// What count_files() reads, and how.
 struct file_options {
   std::vector<std::string> inputs{};  ///< paths; "-" is standard input if `standard_input` is set, else refused
-  counting_options counting{};
-  std::optional<list_options> list{};      ///< more inputs
-  std::optional<tree_options> trees{};     ///< absent: a directory is an input that failed
-  bool standard_input = false;             ///< "-" may be read
-  std::string label = "(standard input)";  ///< the name of standard input in results
-  std::string format{};                    ///< "zstd", "raw", ...; empty: the content of each input decides
-  std::string dictionary{};                ///< path of a zstd dictionary; empty: none
-  std::uint64_t max_output = 0;            ///< most bytes of text of a compressed input; 0: unlimited
-  bool skip_damage = false;                ///< continue after a damaged part at the next intact frame or member
-  bool strict_names = false;               ///< refuse an input whose content is not what its name promises
-  bool fail_on_unknown = false;            ///< refuse compressed data that is not read, instead of counting its bytes
-  bool count_unverified = false;           ///< unverified text is in the totals
-  bool follow = false;                     ///< inputs are files that grow; a stop request ends the run
+  counting_options counting = counting_options();  // not {}: GCC 12 then crashes if memory is exhausted here
+  std::optional<list_options> list{};              ///< more inputs
+  std::optional<tree_options> trees{};             ///< absent: a directory is an input that failed
+  bool standard_input = false;                     ///< "-" may be read
+  std::string label = "(standard input)";          ///< the name of standard input in results
+  std::string format{};                            ///< "zstd", "raw", ...; empty: the content of each input decides
+  std::string dictionary{};                        ///< path of a zstd dictionary; empty: none
+  std::uint64_t max_output = 0;                    ///< most bytes of text of a compressed input; 0: unlimited
+  bool skip_damage = false;                        ///< continue after a damaged part at the next intact frame or member
+  bool strict_names = false;                       ///< refuse an input whose content is not what its name promises
+  bool fail_on_unknown = false;   ///< refuse compressed data that is not read, instead of counting its bytes
+  bool count_unverified = false;  ///< unverified text is in the totals
+  bool follow = false;            ///< inputs are files that grow; a stop request ends the run
   std::optional<pass_through_options> pass_through{};
   /// Between two snapshots: a time, or an amount of text in bytes. Absent: no snapshots.
   std::optional<std::variant<std::chrono::milliseconds, std::uint64_t>> snapshot_every{};

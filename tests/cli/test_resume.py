@@ -125,7 +125,8 @@ class Resume(CommandTest):
 
     def test_a_file_that_cannot_be_continued_stays_and_is_named(self):
         self.count()
-        lines = self.undisturbed.read_bytes().splitlines(keepends=True)
+        # members of an archive of which lines are missing are counted again, whatever their lines say
+        lines = [each for each in self.undisturbed.read_bytes().splitlines(keepends=True) if b"members.tar" not in each]
         other = [line.replace(json.loads(line)["run"].encode(), b"0" * 16) for line in lines]
         damaged = json.loads(lines[0]) | {"bytes": 1}
         for content, options, message in (
