@@ -14,7 +14,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/build.sh
 
-folders=(async config io gpu pipeline bench)
+folders=(async config io gpu pipeline report library batch command samples bench)
 passed=scripts/tidy_passed
 
 # scripts/tidy_groups.py names the builds whose compile commands it takes.
