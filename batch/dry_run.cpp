@@ -194,7 +194,7 @@ std::string groups_text(const dry_run& shown) {
   return text;
 }
 
-std::uint64_t sampled_bytes(const job_estimate& estimated, std::uint64_t format_sample::*bytes) {
+std::uint64_t sampled_bytes(const job_estimate& estimated, std::uint64_t format_sample::* bytes) {
   std::uint64_t sum = 0;
   for (const format_estimate& each : estimated.formats) sum += each.sample.*bytes;
   return sum;

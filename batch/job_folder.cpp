@@ -89,7 +89,7 @@ fs::path job_folder::lines_of_part(const fs::path& part, lines_of which) {
 
 std::shared_ptr<const io::output_files> job_folder::own_files() const {
   auto made = std::make_shared<io::output_files>();
-  struct stat found {};
+  struct stat found{};
   for (const fs::path& each : {path_ / ".gpuhist-batch", state_, path_ / "parts"}) {
     if (::stat(each.c_str(), &found) == 0) made->add_folder(found);
   }
@@ -202,7 +202,7 @@ std::string owner_in(int file) {
 }  // namespace
 
 bool lock_whole(int file, int command) {
-  struct flock whole {};
+  struct flock whole{};
   whole.l_type = F_WRLCK;
   whole.l_whence = SEEK_SET;
   int result = 0;

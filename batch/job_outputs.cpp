@@ -57,7 +57,7 @@ namespace {
 // Opens each file once it is needed: a part without lines need not have one.
 class line_readers {
  public:
-  line_readers(const std::vector<line_files>& files, std::filesystem::path line_files::*which)
+  line_readers(const std::vector<line_files>& files, std::filesystem::path line_files::* which)
       : files_(files), which_(which), open_(files.size()) {}
 
   void copy(const line_extents& lines, std::uint32_t source, const text_sink& out) {
@@ -68,12 +68,12 @@ class line_readers {
 
  private:
   const std::vector<line_files>& files_;
-  std::filesystem::path line_files::*which_;
+  std::filesystem::path line_files::* which_;
   std::vector<std::unique_ptr<line_reader>> open_;
 };
 
 void write_recorded(result_files& to, const char* name, std::size_t entries, const recorded_units& found,
-                    std::filesystem::path line_files::*which, line_extents input_units::*lines) {
+                    std::filesystem::path line_files::* which, line_extents input_units::* lines) {
   line_readers from(found.files, which);
   to.write(name, [&](const text_sink& out) {
     for (std::size_t entry = 0; entry < entries; ++entry) {

@@ -53,7 +53,7 @@ line_spool::line_spool(std::filesystem::path path, std::uint64_t end) : path_(st
   constexpr mode_t permissions = 0666;
   if (end_ == 0) ::unlink(path_.c_str());
   file_ = io::descriptor(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, permissions));
-  struct stat found {};
+  struct stat found{};
   if (!file_ || ::fstat(file_.get(), &found) != 0) fail();
   if (static_cast<std::uint64_t>(found.st_size) < end_) refuse_damage(path_);
   if (::ftruncate(file_.get(), static_cast<off_t>(end_)) != 0) fail();
@@ -123,7 +123,7 @@ line_reader::line_reader(std::filesystem::path path)
 
 // Fewer bytes at the end of the file.
 std::string line_reader::read(const line_extents::extent& from) const {
-  struct stat found {};
+  struct stat found{};
   if (::fstat(file_.get(), &found) != 0) found.st_size = 0;
   const auto size = static_cast<std::uint64_t>(found.st_size);
   std::string bytes(std::min(from.bytes, size - std::min(size, from.offset)), '\0');

@@ -300,7 +300,7 @@ file_facts size_and_time_in(const struct stat& found) {
 }
 
 std::optional<file_facts> size_and_time_of(const std::string& path) {
-  struct stat found {};
+  struct stat found{};
   if (::stat(path.c_str(), &found) != 0) return std::nullopt;
   return size_and_time_in(found);
 }

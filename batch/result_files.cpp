@@ -54,7 +54,7 @@ result_files::result_files(job_folder folder) : folder_(std::move(folder)), reco
 void result_files::refuse_files_of_user(const job_folder& folder) {
   std::vector<std::pair<const char*, struct stat>> found;
   for (const char* const each : names_of_results) {
-    struct stat state {};
+    struct stat state{};
     if (::lstat((folder.path() / each).c_str(), &state) == 0) found.emplace_back(each, state);
   }
   const std::vector<recorded_result> recorded = read(folder);
@@ -99,7 +99,7 @@ std::vector<result_files::recorded_result> result_files::read(const job_folder& 
 // A file is read only if its time is not that of the result: it was copied, or it was changed.
 std::optional<result_files::recorded_result> result_files::existing(const std::string& name) const {
   const fs::path file = folder_.path() / name;
-  struct stat found {};
+  struct stat found{};
   if (::lstat(file.c_str(), &found) != 0) return std::nullopt;
   if (!S_ISREG(found.st_mode)) refuse_foreign(file, cause_of(found));
   const file_facts now = size_and_time_in(found);

@@ -69,7 +69,7 @@ std::vector<named_file> written_files(const config::options& typed) {
 }
 
 std::optional<struct stat> regular_file(const std::string& path) {
-  struct stat found {};
+  struct stat found{};
   if (::stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return std::nullopt;
   return found;
 }

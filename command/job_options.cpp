@@ -46,7 +46,7 @@ std::vector<std::string> matches_of(const std::string& pattern) {
 }
 
 bool is_of_job(const std::string& name, const io::output_files& own) {
-  struct stat found {};
+  struct stat found{};
   return ::stat(name.c_str(), &found) == 0 && (own.find(found) || own.has_folder(found));
 }
 

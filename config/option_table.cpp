@@ -38,17 +38,17 @@ constexpr std::string_view general = "General";
 
 using value = const std::string&;
 
-template <bool options::*Flag>
+template <bool options::* Flag>
 void turn(options& into, value v) {
   into.*Flag = v == "true";
 }
 
-template <bool file_options::*Flag>
+template <bool file_options::* Flag>
 void turn(options& into, value v) {
   into.run.*Flag = v == "true";
 }
 
-template <bool counting_options::*Flag>
+template <bool counting_options::* Flag>
 void turn(options& into, value v) {
   into.run.counting.*Flag = v == "true";
 }
@@ -256,17 +256,18 @@ constexpr std::array rows = {
         "neither a comparison nor its negation holds. May be repeated. Names and examples: gpuhist --help "
         "conditions. Default: none.",
         "gpuhist --fail-if 'digit > 0.2 || entropy > 7 && bytes > 4K' *.log",
-        [](options& o,
-           value v) { o.run.counting.fail_if.push_back(parse_text(v, "give a condition such as 'entropy > 7'")); }},
-    option_row{
-        measuring, "--alert-if", "CONDITION", value_kind::list, "", with_buckets | batch_runs, rare,
-        "print a message if this holds",
-        "Prints a message on standard error if the condition holds, as --fail-if does, and does not change the "
-        "exit status. With --format jsonl, each message is also a line of kind alert. May be repeated. Default: "
-        "none.",
-        "gpuhist --alert-if 'entropy > 7.5' --format jsonl access.log",
-        [](options& o,
-           value v) { o.run.counting.alert_if.push_back(parse_text(v, "give a condition such as 'entropy > 7'")); }},
+        [](options& o, value v) {
+          o.run.counting.fail_if.push_back(parse_text(v, "give a condition such as 'entropy > 7'"));
+        }},
+    option_row{measuring, "--alert-if", "CONDITION", value_kind::list, "", with_buckets | batch_runs, rare,
+               "print a message if this holds",
+               "Prints a message on standard error if the condition holds, as --fail-if does, and does not change the "
+               "exit status. With --format jsonl, each message is also a line of kind alert. May be repeated. Default: "
+               "none.",
+               "gpuhist --alert-if 'entropy > 7.5' --format jsonl access.log",
+               [](options& o, value v) {
+                 o.run.counting.alert_if.push_back(parse_text(v, "give a condition such as 'entropy > 7'"));
+               }},
     option_row{measuring, "--watch", "WHAT", value_kind::list, "totals inputs windows", with_buckets | batch_runs, rare,
                "what conditions are checked for",
                "Selects what the conditions of --fail-if and --alert-if are checked for: totals, inputs and windows, "

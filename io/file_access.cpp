@@ -87,13 +87,13 @@ descriptor open_folder(int in, const char* name) {
 }  // namespace
 
 void require_regular(const std::filesystem::path& file, links how) {
-  struct stat found {};
+  struct stat found{};
   const int result = how == links::followed ? ::stat(file.c_str(), &found) : ::lstat(file.c_str(), &found);
   if (result == 0 && !S_ISREG(found.st_mode)) refuse(file, found.st_mode, "a regular file");
 }
 
 void require_folder(const std::filesystem::path& folder) {
-  struct stat found {};
+  struct stat found{};
   if (::lstat(folder.c_str(), &found) == 0 && !S_ISDIR(found.st_mode)) refuse(folder, found.st_mode, "a folder");
 }
 

@@ -11,7 +11,7 @@ namespace {
 struct kind_row {
   notice_kind kind;
   std::string_view name;
-  bool content_rules::*refuses = nullptr;
+  bool content_rules::* refuses = nullptr;
   std::string_view option{};
 };
 

@@ -21,14 +21,14 @@ namespace {
 std::optional<descriptor> borrow(const std::string& path) {
   if (path == "-") return descriptor::borrowed(STDIN_FILENO);
   const std::optional<int> fd = descriptor_named(path);
-  struct stat status {};
+  struct stat status{};
   if (!fd || ::fstat(*fd, &status) != 0) return std::nullopt;
   if (!S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode)) return std::nullopt;
   return descriptor::borrowed(*fd);
 }
 
 descriptor open_by_name(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   if (::stat(path.c_str(), &status) != 0) {
     const int error = errno;
     throw input_error(open_error_text(path, error), 0, kind_of_errno(error));
@@ -67,7 +67,7 @@ std::uint64_t end_of(int fd, const struct stat& status, std::uint64_t start) {
 source open_source(const std::string& path, const boost::asio::any_io_executor& executor, std::size_t pipe_bytes) {
   std::optional<descriptor> borrowed = borrow(path);
   descriptor fd = borrowed ? std::move(*borrowed) : open_by_name(path);
-  struct stat status {};
+  struct stat status{};
   if (::fstat(fd.get(), &status) != 0) {
     if (errno == EBADF && path == "-") throw input_error("standard input is closed", 0);
     throw_errno();
@@ -85,7 +85,7 @@ source open_source(const std::string& path, const boost::asio::any_io_executor& 
 file_source open_regular(const std::string& path, bool follow_links) {
   // the path may name something else meanwhile: open() must not wait for it
   descriptor fd = open_path(path, O_RDONLY | O_NONBLOCK | (follow_links ? 0 : O_NOFOLLOW));
-  struct stat status {};
+  struct stat status{};
   if (!fd || ::fstat(fd.get(), &status) != 0) throw_errno();
   if (!S_ISREG(status.st_mode)) throw input_error("is not a regular file any more", 0);
   return {std::move(fd), 0, static_cast<std::uint64_t>(status.st_size)};

@@ -142,7 +142,7 @@ std::optional<tree_entry> tree_walk::visit(level& directory, char kind, const ch
 // reports the error.
 char tree_walk::kind_of(level& directory, char kind, const char* name) {
   const bool has_outputs = settings_.outputs && settings_.outputs->has_any();
-  struct stat found {};
+  struct stat found{};
   const auto get_status = [&](int flags) { return ::fstatat(folder_of(directory).get(), name, &found, flags) == 0; };
   // the inode number in a directory is a hint: for a mounted file, and on some filesystems for every file, it differs
   // from stat()
@@ -178,7 +178,7 @@ std::optional<tree_entry> tree_walk::enter_below(level& directory, const char* n
 std::optional<tree_entry> tree_walk::enter(descriptor folder) {
   if (!folder) return failed(errno);
   level fresh{.folder = std::move(folder)};
-  struct stat found {};
+  struct stat found{};
   if (::fstat(fresh.folder.get(), &found) != 0) return failed(errno);
   if (settings_.outputs && settings_.outputs->has_folder(found)) return std::nullopt;
   if (is_being_walked(found.st_dev, found.st_ino)) return skipped(skip_cause::loop);

@@ -73,7 +73,7 @@ struct [[gnu::visibility("hidden")]] counter::state : std::enable_shared_from_th
   void start(const std::stop_token& stop);
   void run() noexcept;
   void count();
-  void notify_of_failures(pipeline::run_hooks & hooks);
+  void notify_of_failures(pipeline::run_hooks& hooks);
   void end() noexcept;
   void wait_for_end();
   results take_results();

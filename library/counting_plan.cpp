@@ -295,7 +295,7 @@ void check_followed(const file_options& options, const option_names& names) {
 }
 
 bool is_regular(const std::string& input) {
-  struct stat found {};
+  struct stat found{};
   const int failed = input == "-" ? ::fstat(STDIN_FILENO, &found) : ::stat(input.c_str(), &found);
   return failed == 0 && (S_ISREG(found.st_mode) || S_ISDIR(found.st_mode));
 }

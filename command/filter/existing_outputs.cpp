@@ -24,7 +24,7 @@ using file_identity = std::pair<dev_t, ino_t>;
 // The files that are read, and what they are, for messages.
 std::map<file_identity, std::string> read_by(const looked_up_inputs& found, const std::vector<named_file>& others) {
   std::map<file_identity, std::string> made;
-  struct stat now {};
+  struct stat now{};
   for (const listed_input& each : found.inputs) {
     if (::stat(each.name.c_str(), &now) == 0) made.try_emplace({now.st_dev, now.st_ino}, "is an input");
   }
@@ -45,7 +45,7 @@ class existing_files {
   /// The line of the output if it is complete, else null. Throws if it may not be written.
   [[nodiscard]] const earlier_output* find(planned_output& output) {
     const fs::path path = folder_ / output.name;
-    struct stat now {};
+    struct stat now{};
     if (::lstat(path.c_str(), &now) != 0) return nullptr;  // a link could lead to a file outside the folder
     if (!S_ISREG(now.st_mode)) refuse(path, "is not a regular file; remove it, or give another folder");
     refuse_what_is_read(path, now);

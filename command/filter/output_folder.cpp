@@ -110,7 +110,7 @@ class output_folder::outlet final : public units::kept_outlet {
 
   // Of the file that is to be replaced, by another process meanwhile.
   void refuse_change() const {
-    struct stat now {};
+    struct stat now{};
     const fs::path path = folder_.folder_ / output_.name;
     if (!output_.replaced || ::lstat(path.c_str(), &now) != 0 || state_of(now) == *output_.replaced) return;
     throw destination_error(EEXIST, std::system_category(), "cannot write " + printable(path.string()));

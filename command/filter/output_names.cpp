@@ -72,7 +72,7 @@ file_state checked_state(const config::options& typed, const listed_input& input
   if (input.name == "-") {
     refuse(typed, "standard input has no name in the folder; give files, or --output for the text of a stream");
   }
-  struct stat now {};
+  struct stat now{};
   if (::stat(input.name.c_str(), &now) != 0) return {};
   if (!S_ISREG(now.st_mode)) {
     refuse(typed, printable(input.name) + " is not a regular file; give files, or --output for the text of a stream");

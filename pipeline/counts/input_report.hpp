@@ -36,7 +36,7 @@ struct utf8_number {
   std::string_view words;          ///< in the table for people; empty: it is not there
   std::string_view help;           ///< of the metric of all inputs
   std::string_view help_of_input;  ///< of the metric of an input
-  std::uint64_t gpu::host::utf8_counts::*value;
+  std::uint64_t gpu::host::utf8_counts::* value;
 };
 
 /// The numbers in the order of all formats, in which those by script follow them.

@@ -42,7 +42,7 @@ static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_alw
 // ---- handlers: only async-signal-safe calls
 
 void set_default(int signal) {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = SIG_DFL;
   ::sigaction(signal, &action, nullptr);
 }
@@ -85,7 +85,7 @@ void take_signal(int signal) {
 // ---- not called by handlers
 
 void handle(int signal, void (*handler)(int)) {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = handler;
   action.sa_flags = SA_RESTART;
   for (const int each : stop_signal_numbers) ::sigaddset(&action.sa_mask, each);
@@ -94,7 +94,7 @@ void handle(int signal, void (*handler)(int)) {
 }
 
 auto handler_of(int signal) {
-  struct sigaction action {};
+  struct sigaction action{};
   return ::sigaction(signal, nullptr, &action) == 0 ? action.sa_handler : SIG_IGN;
 }
 
@@ -179,7 +179,7 @@ sigset_t status_signal_set() {
 
 // A blocked signal becomes pending even if it is ignored, so this must be asked.
 bool is_ignored() {
-  struct sigaction action {};
+  struct sigaction action{};
   return ::sigaction(SIGUSR1, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 

@@ -73,7 +73,7 @@ bool rename_to_new(int folder, const char* from, const char* to) {
 
 /// Gives the new file the mode of the old one and, if permitted, its owner.
 void copy_mode_and_owner(int fd, const struct stat& old) {
-  struct stat now {};
+  struct stat now{};
   if (::fstat(fd, &now) != 0) return;
   const bool same_owner = now.st_uid == old.st_uid && now.st_gid == old.st_gid;
   // if the group changes, the new group must not get the permissions of the old one
@@ -131,7 +131,7 @@ class record_lock {
   enum class state { locked, denied, without };
 
   bool set(short type) const {
-    struct flock whole {};
+    struct flock whole{};
     whole.l_type = type;
     whole.l_whence = SEEK_SET;
     return uninterrupted([&] { return ::fcntl(fd_, command_, &whole); }) == 0;
@@ -155,14 +155,14 @@ void pause_for_lock(const std::string& name, std::optional<std::chrono::steady_c
 }
 
 bool is_appended_to(int fd) {
-  struct stat file {};
+  struct stat file{};
   const int flags = ::fcntl(fd, F_GETFL);
   return flags >= 0 && (flags & O_APPEND) != 0 && ::fstat(fd, &file) == 0 && S_ISREG(file.st_mode);
 }
 
 /// Of a regular file.
 std::uint64_t size_of(int fd) {
-  struct stat file {};
+  struct stat file{};
   return ::fstat(fd, &file) == 0 && file.st_size > 0 ? static_cast<std::uint64_t>(file.st_size) : 0;
 }
 
@@ -226,7 +226,7 @@ const char* destination::name_in_folder(const fs::path& path) const {
 }
 
 void destination::open(const fs::path& path) {
-  struct stat old {};
+  struct stat old{};
   const bool exists = ::fstatat(folder_.get(), name_in_folder(path), &old, folder_ ? AT_SYMLINK_NOFOLLOW : 0) == 0;
   if (!exists && errno != ENOENT) fail(name_, errno);
   const bool is_foreign = folder_ && exists && !S_ISREG(old.st_mode);
@@ -275,7 +275,7 @@ void destination::open_in_place(const fs::path& path, bool regular) {
 }
 
 void destination::note_output() const {
-  struct stat now {};
+  struct stat now{};
   if (::fstat(fd_.get(), &now) == 0) files_->set_output(now);
 }
 
@@ -285,7 +285,7 @@ void destination::open_temporary() {
   } catch (const std::system_error& error) {
     fail(name_, error.code().value());
   }
-  struct stat old {};
+  struct stat old{};
   if (::fstatat(folder_.get(), name_in_folder(final_path_), &old, 0) == 0) copy_mode_and_owner(fd_.get(), old);
 }
 
@@ -326,7 +326,7 @@ bool destination::try_write(const std::function<void(const text_sink&)>& pieces)
 
 bool destination::lock_until_end() {
   if (!lock_command_) return true;
-  struct flock whole {};
+  struct flock whole{};
   whole.l_type = F_WRLCK;
   whole.l_whence = SEEK_SET;
   is_locked_ = uninterrupted([&] { return ::fcntl(fd_.get(), *lock_command_, &whole); }) == 0;
@@ -334,8 +334,8 @@ bool destination::lock_until_end() {
 }
 
 bool destination::has_name() const {
-  struct stat open {};
-  struct stat named {};
+  struct stat open{};
+  struct stat named{};
   return ::fstat(fd_.get(), &open) == 0 && ::stat(name_.c_str(), &named) == 0 && open.st_dev == named.st_dev &&
          open.st_ino == named.st_ino;
 }
@@ -416,7 +416,7 @@ void destination::appear() {
 struct stat destination::synchronize_text() {
   make_empty();
   if (fd_.owned()) synchronize(fd_.get(), name_);
-  struct stat now {};
+  struct stat now{};
   if (::fstat(fd_.get(), &now) != 0) fail(name_, errno);
   return now;
 }

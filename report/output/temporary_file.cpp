@@ -33,7 +33,7 @@ enum class locking { locked, denied, without };
 
 // Until the file is closed.
 locking lock_file(int file) {
-  struct flock whole {};
+  struct flock whole{};
   whole.l_type = F_WRLCK;
   whole.l_whence = SEEK_SET;
   if (::fcntl(file, F_OFD_SETLK, &whole) == 0) return locking::locked;
@@ -42,8 +42,8 @@ locking lock_file(int file) {
 
 // Nothing: that is not known, because the system call failed.
 std::optional<bool> is_named(int folder, const std::string& name, int file) {
-  struct stat open {};
-  struct stat named {};
+  struct stat open{};
+  struct stat named{};
   if (::fstat(file, &open) != 0) return std::nullopt;
   if (::fstatat(folder, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0) {
     return errno == ENOENT ? std::optional(false) : std::nullopt;
@@ -56,7 +56,7 @@ std::optional<bool> is_named(int folder, const std::string& name, int file) {
 void remove_if_left(int folder, const std::string& name) {
   constexpr int flags = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
   const io::descriptor file(::openat(folder, name.c_str(), flags));
-  struct stat found {};
+  struct stat found{};
   if (!file || ::fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode) || found.st_uid != ::geteuid()) return;
   if (lock_file(file.get()) == locking::locked && is_named(folder, name, file.get()) == true) {
     ::unlinkat(folder, name.c_str(), 0);

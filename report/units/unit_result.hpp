@@ -105,11 +105,11 @@ struct unit_number {
   std::string_view name;        ///< in JSON, csv and prometheus
   std::string_view words;       ///< in the table for people
   std::string_view bytes_name;  ///< of the bytes, in JSON; in csv it is the name and "_bytes"
-  std::uint64_t unit_totals::*units;
-  std::uint64_t unit_totals::*bytes;                          ///< null: they are not counted
-  std::string_view option_name{};                             ///< in JSON
-  std::optional<std::string> unit_result::*option = nullptr;  ///< without it there are no such units; null: any
-  bool is_of_filter = false;                                  ///< only a filter that drops unverified text has them
+  std::uint64_t unit_totals::* units;
+  std::uint64_t unit_totals::* bytes;                          ///< null: they are not counted
+  std::string_view option_name{};                              ///< in JSON
+  std::optional<std::string> unit_result::* option = nullptr;  ///< without it there are no such units; null: any
+  bool is_of_filter = false;                                   ///< only a filter that drops unverified text has them
 
   /// Whether these are a part of the units that were seen: formats show its share.
   [[nodiscard]] bool is_part() const { return units != &unit_totals::seen; }

@@ -401,7 +401,7 @@ TEST_CASE(
   tree sample;
   sample.file("!first");
   sample.file("output");
-  struct stat file {};
+  struct stat file{};
   REQUIRE(::stat(sample.path("output").c_str(), &file) == 0);
   const auto outputs = std::make_shared<output_files>();
   outputs->set_output(file);

@@ -59,7 +59,8 @@ std::optional<errc> error_of(const Call& call) {
 
 /// Empty if the call does not throw gpuhist::error.
 template <typename Call>
-requires std::invocable<Call> std::string message_of(const Call& call) {
+  requires std::invocable<Call>
+std::string message_of(const Call& call) {
   try {
     call();
   } catch (const error& thrown) {

@@ -210,9 +210,7 @@ counting_options host() { return {.schemes = {"letters"}, .counting_engine = eng
 
 // A pointer or an array of char has no known end.
 template <typename Text>
-concept can_be_fed = requires(input& to, Text text) {
-  to.feed(text);
-};
+concept can_be_fed = requires(input& to, Text text) { to.feed(text); };
 static_assert(can_be_fed<std::string> && can_be_fed<std::string_view> && can_be_fed<std::span<const std::byte>>);
 static_assert(!can_be_fed<const char*> && !can_be_fed<char*> && !can_be_fed<char (&)[10]>);
 
@@ -271,7 +269,9 @@ TEST_CASE("an input whose lent buffer is not committed accepts no other text") {
     CHECK(error_of([&] { buffer.commit(0); }) == errc::misuse);
     CHECK(buffer.bytes().empty());
   }
-  { const lent_buffer unused = text.lend(5); }
+  {
+    const lent_buffer unused = text.lend(5);
+  }
   CHECK(error_of([&] { static_cast<void>(text.lend(0)); }) == errc::invalid_argument);
   text.feed("c");
   CHECK(counts.finish().bytes() == 3);

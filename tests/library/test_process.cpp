@@ -114,7 +114,7 @@ TEST_CASE("signal dispositions, the mask, the locale and the working directory a
   const auto folder = std::filesystem::current_path();
   const auto check = [&] {
     for (int number = 1; number < 65; ++number) {
-      struct sigaction now {};
+      struct sigaction now{};
       ::sigaction(number, nullptr, &now);
       const bool is_same = now.sa_handler == before.at(static_cast<std::size_t>(number)).sa_handler;
       CHECK(is_same);
@@ -222,7 +222,7 @@ using testing::bytes_of;
 using testing::random_text;
 
 bool is_sigpipe_default() {
-  struct sigaction now {};
+  struct sigaction now{};
   ::sigaction(SIGPIPE, nullptr, &now);
   return now.sa_handler == SIG_DFL;
 }
@@ -339,7 +339,7 @@ TEST_CASE("dispositions of signals are not changed during a run") {
   counting_options counting = host("bytes");
   counting.alert_if = {"bytes > 0"};
   const auto disposition = [](int signal) {
-    struct sigaction now {};
+    struct sigaction now{};
     ::sigaction(signal, nullptr, &now);
     return now.sa_handler;
   };

@@ -22,7 +22,7 @@ inline std::string content(const std::string& path) {
 inline void put(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
 
 inline ino_t inode_of(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   REQUIRE(::stat(path.c_str(), &status) == 0);
   return status.st_ino;
 }

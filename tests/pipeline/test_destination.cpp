@@ -36,7 +36,7 @@ using gpuhist::test::put;
 using gpuhist::test::write_failure;
 
 mode_t mode_of(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   REQUIRE(::stat(path.c_str(), &status) == 0);
   return status.st_mode & 07777U;
 }
@@ -144,7 +144,9 @@ TEST_CASE("a live file is truncated by the first write, written in place and can
   const std::string path = directory / "live";
   put(path, "old and longer");
   const ino_t before = inode_of(path);
-  { const destination unused(path, writing::live); }
+  {
+    const destination unused(path, writing::live);
+  }
   CHECK(content(path) == "old and longer");
   destination out(path, writing::live);
   out.write("line 1\n");
@@ -242,7 +244,7 @@ TEST_CASE("the files of a destination are recognized by any name that they have 
   const folder directory;
   const std::string path = directory / "file";
   const auto role_of = [](const destination& out, const std::string& name) {
-    struct stat found {};
+    struct stat found{};
     return ::stat(name.c_str(), &found) == 0 ? out.files()->find(found) : std::nullopt;
   };
   put(directory / "other", "x");

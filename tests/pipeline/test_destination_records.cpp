@@ -41,7 +41,7 @@ class other_locker {
 
  private:
   [[nodiscard]] bool set(short type) const {
-    struct flock entire {};
+    struct flock entire{};
     entire.l_type = type;
     entire.l_whence = SEEK_SET;
     return ::fcntl(fd_.get(), F_OFD_SETLK, &entire) == 0;

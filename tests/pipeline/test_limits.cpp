@@ -34,7 +34,7 @@ struct transition {
 };
 
 // The integral of `count` from begin to end, in slots x nanoseconds.
-double integral(const std::vector<transition>& all, int transition::*count, std::int64_t begin, std::int64_t end) {
+double integral(const std::vector<transition>& all, int transition::* count, std::int64_t begin, std::int64_t end) {
   double sum = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::int64_t until = i + 1 < all.size() ? all[i + 1].at : end;

@@ -158,7 +158,7 @@ TEST_CASE("signals that are not watched keep their effect") {
   const ended result = on_terminal([&](console& /*screen*/) {
     boost::asio::io_context context;
     const stop_signals signals(context, false, {});
-    struct sigaction action {};
+    struct sigaction action{};
     ::sigaction(SIGINT, nullptr, &action);
     if (action.sa_handler != SIG_DFL) ::_exit(1);
   });
@@ -188,7 +188,9 @@ TEST_CASE("a signal that was ignored stays ignored, also when it is repeated") {
   const ended result = on_terminal([](console& /*screen*/) {
     std::signal(SIGHUP, SIG_IGN);
     boost::asio::io_context context;
-    { const stop_signals signals(context, true, {}); }
+    {
+      const stop_signals signals(context, true, {});
+    }
     for (int time = 0; time < 3; ++time) ::raise(SIGHUP);
   });
   CHECK(WIFEXITED(result.status));

@@ -24,7 +24,8 @@ namespace gpuhist::pipeline {
 /// What all archives of a run share. Outlives them.
 class member_windows {
  public:
-  /// The first part and the reserve are each this part of the memory for the windows of all decoders, in addition to it.
+  /// The first part and the reserve are each this part of the memory for the windows of all decoders, in addition to
+  /// it.
   static constexpr std::uint64_t share = 6;
 
   /// `windows`: bytes of the memory for the windows of all decoders.

@@ -37,12 +37,12 @@ bool is_kept_by_process(const std::string& name, const struct stat& found, const
   if (S_ISDIR(found.st_mode)) return plan.outputs->has_folder(found);
   const std::size_t slash = name.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : name.substr(0, slash + 1);
-  struct stat around {};
+  struct stat around{};
   return ::stat(folder.c_str(), &around) == 0 && plan.outputs->has_folder(around);
 }
 
 bool is_output(const std::string& input, const run_plan& plan) {
-  struct stat found {};
+  struct stat found{};
   const int result = input == "-" ? ::fstat(STDIN_FILENO, &found) : ::stat(input.c_str(), &found);
   return result == 0 && plan.outputs->find(found) == io::output_files::role::output;
 }
@@ -125,7 +125,7 @@ std::optional<listed_input> input_list::look_up(std::string name) {
     input.error = {.kind = failure_kind::unreadable, .text = std::move(closed)};
     return input;
   }
-  struct stat found {};
+  struct stat found{};
   const bool is_found =
       is_standard_input ? ::fstat(STDIN_FILENO, &found) == 0 : ::stat(input.name.c_str(), &found) == 0;
   if (!is_found) return input;
