@@ -42,7 +42,7 @@ job_units::job_units(const counting_plan& planned, const job_folder& folder, uni
 
 void job_units::connect(process_hooks& hooks, file_events& events, std::function<void()> ended) {
   if (reads_units(planned_)) {
-    hooks.unit_lines = [this](const report& frame) {
+    hooks.unit_lines = [](const report& frame) {
       return units::unit_line_output{.form = find_report_format("jsonl")->unit_lines(frame, {}), .write = {}};
     };
     hooks.units_by_input = {

@@ -296,7 +296,8 @@ class batch_job {
     if (!planned.measuring.warning.empty()) complain("warning: " + planned.measuring.warning);
     locale_is_utf8();
     console screen;
-    job_run counting(planned, {typed_, inputs, chosen, journal, ledger, units, folder_}, screen);
+    job_run counting(static_cast<const counting_plan&>(planned),
+                     {typed_, inputs, chosen, journal, ledger, units, folder_}, screen);
     if (counting.has_failed()) return stopped(counting);
     const finished_run finished = count(counting, ledger);
     try {

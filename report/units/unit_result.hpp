@@ -132,9 +132,9 @@ inline constexpr std::array unit_numbers = {
 };
 
 /// In the orders of JSON and of prometheus, which are older than the table.
-inline constexpr std::array unit_numbers_in_json = {&unit_numbers[0], &unit_numbers[3], &unit_numbers[1],
+inline constexpr std::array unit_numbers_in_json = {unit_numbers.data(), &unit_numbers[3], &unit_numbers[1],
                                                     &unit_numbers[2]};
-inline constexpr std::array unit_numbers_in_metrics = {&unit_numbers[0], &unit_numbers[1], &unit_numbers[3],
+inline constexpr std::array unit_numbers_in_metrics = {unit_numbers.data(), &unit_numbers[1], &unit_numbers[3],
                                                        &unit_numbers[2]};
 
 // One number has no bytes.
