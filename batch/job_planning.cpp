@@ -54,8 +54,8 @@ void set_unreadable(manifest_entry& entry) {
 manifest_entry entry_of(const listed_input& listed) {
   manifest_entry made{.name = listed.name, .follow_links = listed.follow_links, .error = listed.error};
   if (!made.error.is_none()) return made;
-  const std::optional<file_facts> facts = size_and_time_of(listed.name);
-  if (!facts) {
+  const std::optional<io::file_state> found = io::state_of(listed.name);
+  if (!found) {
     set_unreadable(made);
     return made;
   }
@@ -63,22 +63,22 @@ manifest_entry entry_of(const listed_input& listed) {
     made.error = {.kind = failure_kind::refused, .text = "is not a regular file, and cannot be read again"};
     return made;
   }
-  made.size = facts->size;
-  made.modified = facts->modified;
+  made.size = found->bytes;
+  made.modified = found->modified;
   return made;
 }
 
 void add_fingerprint(manifest_entry& entry, config::fingerprint_kind kind) {
-  const std::optional<file_facts> facts = facts_of(entry.name, kind);
-  if (!facts) {
+  const std::optional<io::file_state> found = io::state_of(entry.name, part_of(kind));
+  if (!found) {
     const std::string name = entry.name;
     const bool follow_links = entry.follow_links;
     entry = {.name = name, .follow_links = follow_links};
     return set_unreadable(entry);
   }
-  entry.size = facts->size;
-  entry.modified = facts->modified;
-  entry.fingerprint = facts->fingerprint;
+  entry.size = found->bytes;
+  entry.modified = found->modified;
+  entry.fingerprint = found->fingerprint;
 }
 
 // The entries of the earlier manifest whose files have the same size and time.
@@ -105,7 +105,7 @@ void add_fingerprints(planned_entries& found, const planning& how, unsigned thre
   std::vector<manifest_entry*> to_be_read;
   for (std::size_t i = 0; i < found.entries.size(); ++i) {
     manifest_entry& each = found.entries[i];
-    if (!each.error.is_none() || !has_fingerprint(each.size, how.fingerprint)) continue;
+    if (!each.error.is_none() || !io::has_fingerprint(each.size, part_of(how.fingerprint))) continue;
     const manifest_entry* const before = earlier.find(each);
     if (before != nullptr) {
       each.fingerprint = before->fingerprint;

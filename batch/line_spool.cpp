@@ -1,6 +1,6 @@
 #include "batch/line_spool.hpp"
 
-#include "batch/checksum.hpp"
+#include "io/checksum.hpp"
 #include "io/failure.hpp"
 #include "io/file_access.hpp"
 
@@ -80,7 +80,7 @@ line_extents line_spool::take(std::uint64_t input) {
 void line_spool::move_to_tail(open_lines& from) {
   if (from.text.empty()) return;
   from.written.all.push_back({.offset = end_ + tail_.size(), .bytes = from.text.size()});
-  from.written.checksum = checksum_of(from.text, from.written.checksum);
+  from.written.checksum = io::checksum_of(from.text, from.written.checksum);
   held_ -= from.text.size();
   tail_ += from.text;
   from.text.clear();
@@ -142,7 +142,7 @@ std::string line_reader::read(const line_extents::extent& from) const {
 
 bool line_reader::is_intact(const line_extents& lines) const {
   std::uint64_t checksum = 0;
-  for (const line_extents::extent& each : lines.all) checksum = checksum_of(read(each), checksum);
+  for (const line_extents::extent& each : lines.all) checksum = io::checksum_of(read(each), checksum);
   return checksum == lines.checksum;
 }
 
@@ -150,7 +150,7 @@ void line_reader::copy(const line_extents& lines, const text_sink& out) const {
   std::uint64_t checksum = 0;
   for (const line_extents::extent& each : lines.all) {
     const std::string text = read(each);
-    checksum = checksum_of(text, checksum);
+    checksum = io::checksum_of(text, checksum);
     out(text);
   }
   if (checksum != lines.checksum) refuse_damage(path_);

@@ -3,6 +3,7 @@
 #include "io/file_access.hpp"
 #include "report/formats/bounded_lines.hpp"
 #include "report/formats/report_json.hpp"
+#include "report/formats/result_document.hpp"
 #include "report/formats/text.hpp"
 
 #include <nlohmann/json.hpp>
@@ -20,19 +21,7 @@ using json = nlohmann::ordered_json;
 
 constexpr const char* schema = "gpuhist.filter/1";
 
-json as_json(const file_state& state) {
-  json out{{"bytes", state.bytes}, {"modified", state.modified}};
-  if (!state.fingerprint.empty()) out["fingerprint"] = state.fingerprint;
-  return out;
-}
-
-file_state state_from(const json& object) {
-  return {.bytes = object.at("bytes").get<std::uint64_t>(),
-          .modified = object.at("modified").get<std::int64_t>(),
-          .fingerprint = object.value("fingerprint", std::string())};
-}
-
-json as_json(const recorded_output& line, const std::string& options) {
+json line_as_json(const recorded_output& line, const std::string& options) {
   json out{{"kind", "output"}, {"schema", schema}, {"name", line.name}};
   if (!is_utf8(line.name)) out["name_base64"] = base64(line.name);
   out["input"] = as_json(line.input);
@@ -113,7 +102,7 @@ folder_record::folder_record(const std::filesystem::path& folder, std::string op
     : options_(std::move(options)), file_(open_output_folder(folder), folder / record_name, writing::append) {}
 
 void folder_record::add(const recorded_output& line) {
-  const std::string text = as_line(as_json(line, options_));
+  const std::string text = as_line(line_as_json(line, options_));
   const std::scoped_lock lock(mutex_);
   file_.write(text);
   static_cast<void>(file_.synchronize_text());

@@ -1,6 +1,5 @@
 #include "command/filter/output_names.hpp"
 
-#include "batch/manifest.hpp"
 #include "batch/parallel_work.hpp"
 #include "config/usage_error.hpp"
 #include "io/archive/archive_format.hpp"
@@ -11,12 +10,14 @@
 #include "report/output/destination.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -68,7 +69,7 @@ void check_format(const config::options& typed, const plan& planned) {
 }
 
 // Of an input: what it is now. Throws for what cannot be an output, or not be resumed.
-file_state checked_state(const config::options& typed, const listed_input& input) {
+io::file_state checked_state(const config::options& typed, const listed_input& input) {
   if (input.name == "-") {
     refuse(typed, "standard input has no name in the folder; give files, or --output for the text of a stream");
   }
@@ -77,14 +78,7 @@ file_state checked_state(const config::options& typed, const listed_input& input
   if (!S_ISREG(now.st_mode)) {
     refuse(typed, printable(input.name) + " is not a regular file; give files, or --output for the text of a stream");
   }
-  return state_of(now);
-}
-
-// Empty if it cannot be read, which the run reports.
-std::string fingerprint_of(const std::string& input, const file_state& state) {
-  using enum config::fingerprint_kind;
-  const std::optional<file_facts> facts = facts_of(input, has_fingerprint(state.bytes, ends) ? ends : full);
-  return facts ? facts->fingerprint : std::string();
+  return io::state_of(now);
 }
 
 std::string_view below_root(const listed_input& input) {
@@ -185,12 +179,6 @@ class name_check {
 
 }  // namespace
 
-file_state state_of(const struct stat& file) {
-  constexpr std::int64_t second = 1'000'000'000;
-  return {.bytes = static_cast<std::uint64_t>(file.st_size),
-          .modified = static_cast<std::int64_t>(file.st_mtim.tv_sec) * second + file.st_mtim.tv_nsec};
-}
-
 std::vector<planned_output> plan_outputs(const config::options& typed, const plan& planned,
                                          const looked_up_inputs& found) {
   check_format(typed, planned);
@@ -206,7 +194,9 @@ std::vector<planned_output> plan_outputs(const config::options& typed, const pla
   }
   names.check_folders();
   in_parallel(outputs.size(), planned.threads, [&](std::size_t i) {
-    outputs[i].input_state.fingerprint = fingerprint_of(found.inputs[outputs[i].input].name, outputs[i].input_state);
+    const std::string& input = found.inputs[outputs[i].input].name;
+    const std::optional<io::file_state> read = io::state_of(input, io::fingerprinted::ends_or_all);
+    if (read) outputs[i].input_state.fingerprint = read->fingerprint;  // else the run reports that it cannot be read
   });
   return outputs;
 }
