@@ -7,6 +7,7 @@
 #include "gpu/row_layout.hpp"
 #include "io/failure.hpp"
 #include "io/file_access.hpp"
+#include "io/format.hpp"
 #include "io/source.hpp"
 #include "io/zstd/zstd_split_points.hpp"
 #include "library/file_run.hpp"
@@ -148,7 +149,7 @@ void add_logs(std::vector<manifest_entry>& entries, const counting_plan& planned
 }
 
 // An error of reading is found again by the run.
-std::vector<io::split_point> splits_of_zstd(const manifest_entry& entry, std::uint64_t apart) {
+std::vector<io::split_point> splits_of_frames(const manifest_entry& entry, std::uint64_t apart) {
   try {
     const io::file_source file = io::open_regular(entry.name, entry.follow_links);
     return io::zstd_split_points(
@@ -161,8 +162,10 @@ std::vector<io::split_point> splits_of_zstd(const manifest_entry& entry, std::ui
 void add_splits(manifest_entry& entry, const counting_plan& planned, std::uint64_t apart) {
   if (!entry.error.is_none() || entry.size <= apart) return;
   entry.split_format = format_without_members(planned, entry);
-  if (entry.split_format == "zstd") entry.splits = splits_of_zstd(entry, apart);
-  if (entry.split_format == "raw") {
+  const io::format* const format = io::format_named(entry.split_format);
+  if (format == nullptr) return;
+  if (format->has_split_points) entry.splits = splits_of_frames(entry, apart);
+  if (format->is_plain) {
     for (std::uint64_t at = apart; at < entry.size; at += apart) {
       entry.splits.push_back({.stored_bytes = at, .text_bytes = at});
     }
@@ -175,7 +178,7 @@ std::shared_ptr<const input_prefix> beginning_of(const manifest_entry& entry, co
   made.counted.name = entry.name;
   made.counted.format = entry.split_format;
   made.counted.verified = made.counted.unverified = no_text;
-  if (entry.split_format != "raw") made.counted.compressed_bytes = entry.piece->begin.stored_bytes;
+  if (!io::format_named(entry.split_format)->is_plain) made.counted.compressed_bytes = entry.piece->begin.stored_bytes;
   made.frames = entry.piece->begin.frames;
   made.text_before = entry.piece->begin.text_bytes.value_or(0);
   return std::make_shared<const input_prefix>(std::move(made));

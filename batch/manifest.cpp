@@ -1,6 +1,7 @@
 #include "batch/manifest.hpp"
 
 #include "io/checksum.hpp"
+#include "io/format.hpp"
 #include "report/formats/bounded_lines.hpp"
 #include "report/formats/report.hpp"
 #include "report/formats/report_json.hpp"
@@ -101,11 +102,13 @@ bool follows(const io::split_point& next, const io::split_point& last, bool is_p
 }
 
 void check_splits(const manifest_entry& entry) {
-  const bool is_plain = entry.split_format == "raw";
-  if (!is_plain && entry.split_format != "zstd") throw std::runtime_error("a format cannot be divided");
+  const io::format* const format = io::format_named(entry.split_format);
+  if (format == nullptr || !(format->is_plain || format->has_split_points)) {
+    throw std::runtime_error("a format cannot be divided");
+  }
   io::split_point last{.text_bytes = 0};
   for (const io::split_point& each : entry.splits) {
-    if (!follows(each, last, is_plain, &each == &entry.splits.front()) || each.stored_bytes >= entry.size) {
+    if (!follows(each, last, format->is_plain, &each == &entry.splits.front()) || each.stored_bytes >= entry.size) {
       throw std::runtime_error("the places at which an input can be divided contradict each other");
     }
     last = each;

@@ -5,15 +5,16 @@
 #include "config/text.hpp"
 #include "config/usage_error.hpp"
 #include "io/checksum.hpp"
+#include "io/format.hpp"
 #include "report/formats/bounded_lines.hpp"
 #include "report/formats/member_writer.hpp"
 #include "report/formats/result_document.hpp"
 #include "report/output/destination.hpp"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <functional>
+#include <ranges>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -29,10 +30,9 @@ struct other_options : std::runtime_error {
 
 // Members have the formats from the inside out: "tar.gzip". Whether an archive was read to its end is not known.
 bool is_of_archive(std::string_view format) {
-  constexpr std::array archives = {"tar", "zip", "7z", "cpio"};
-  const std::string_view inner = format.substr(0, format.find('.'));
-  return std::ranges::any_of(archives, [&](std::string_view each) {
-    return inner == each || format.find("." + std::string(each)) != std::string_view::npos;
+  return std::ranges::any_of(std::views::split(format, '.'), [](const auto& each) {
+    const io::format* const found = io::format_named(std::string_view(each.begin(), each.end()));
+    return found != nullptr && found->archive != io::archive_kind::none;
   });
 }
 

@@ -21,10 +21,13 @@ namespace gpuhist::io {
 
 /// One row of the table of formats.
 struct format {
-  std::string_view name;    ///< "raw", "zstd", "gzip", ...
-  bool readable = false;    ///< false: recognised only so that it is refused and not counted as text
-  std::string_view hint{};  ///< for formats that are not readable: the remedy
-  bool counted = false;     ///< not readable: its bytes are counted as they are, with a notice
+  std::string_view name;          ///< "raw", "zstd", "gzip", ...
+  bool readable = false;          ///< false: recognised only so that it is refused and not counted as text
+  std::string_view hint{};        ///< for formats that are not readable: the remedy
+  bool counted = false;           ///< not readable: its bytes are counted as they are, with a notice
+  bool is_plain = false;          ///< text that is neither compressed nor an archive: "raw"
+  bool on_device = false;         ///< a device can decode its frames
+  bool has_split_points = false;  ///< an input can be divided between frames (io/zstd/zstd_split_points.hpp)
 
   /// For readable compressed formats; null for others.
   std::unique_ptr<decoder> (*make_decoder)(const decoder_limits&) = nullptr;

@@ -91,7 +91,7 @@ std::string_view below_root(const listed_input& input) {
 
 // "a/x.log" of "a/x.log.gz". A name that is only an extension is kept.
 std::string without_compression(std::string_view name, const io::format* forced) {
-  const bool is_read_as_it_is = forced != nullptr && forced->name == "raw";
+  const bool is_read_as_it_is = forced != nullptr && forced->is_plain;
   const std::size_t dot = name.rfind('.');
   if (is_read_as_it_is || io::promised_by(name) == nullptr || dot == std::string_view::npos) return std::string(name);
   if (dot == 0 || name[dot - 1] == '/') return std::string(name);
@@ -114,18 +114,17 @@ std::size_t read_head(const std::string& name, std::span<std::byte> to) {
 compression_kind compression_of(const config::options& typed, const std::string& name, const io::format* forced) {
   std::array<std::byte, io::zlib_head_bytes> head{};
   const std::size_t size = read_head(name, head);
-  std::string_view format;
+  const io::format* found = nullptr;
   try {
-    format =
-        io::settle_format(name, std::span(head).first(size), forced, {.skip_damage = typed.run.skip_damage}).found.name;
+    found = &io::settle_format(name, std::span(head).first(size), forced, {.skip_damage = typed.run.skip_damage}).found;
   } catch (const io::input_error&) {
     return compression_kind::none;  // the run reports it, and there is no output
   }
-  if (format == "raw") return compression_kind::none;
-  if (format == "zstd") return compression_kind::zstd;
-  if (format == "gzip") return compression_kind::gzip;
-  throw config::usage_error(typed.where("--compress") + ": same: " + printable(name) + " is " + std::string(format) +
-                            ", which gpuhist does not write; give none, zstd or gzip");
+  if (found->is_plain) return compression_kind::none;
+  if (found->name == "zstd") return compression_kind::zstd;
+  if (found->name == "gzip") return compression_kind::gzip;
+  throw config::usage_error(typed.where("--compress") + ": same: " + printable(name) + " is " +
+                            std::string(found->name) + ", which gpuhist does not write; give none, zstd or gzip");
 }
 
 planned_output output_of(const config::options& typed, const plan& planned, const listed_input& input) {

@@ -350,7 +350,7 @@ async::task<> feeder::count(const numbered_input& next, const shared_source& sou
   if (has_members && !plan_.archives_refused.empty()) {
     throw io::input_error(plan_.archives_refused, 0, failure_kind::refused);
   }
-  const bool is_raw = !has_members && format.name == "raw";
+  const bool is_raw = !has_members && format.is_plain;
   note_manner(*source, is_raw);
   if (has_members) {
     std::string shown_as = name == "-" ? plan_.label : name;
