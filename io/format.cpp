@@ -480,7 +480,12 @@ std::optional<notice> notice_of_inner(std::string_view outer, std::string_view n
 
 settled_format settle_format(std::string_view name, std::span<const std::byte> head, const format* forced,
                              const content_rules& rules) {
-  if (forced != nullptr) return {*forced};  // if it is wrong, its decoder reports the error
+  if (forced != nullptr && forced->archive != archive_kind::none) {
+    settled_format made = settle_format({}, head, nullptr, rules);
+    made.archive = forced->archive;
+    return made;
+  }
+  if (forced != nullptr) return {*forced, {}, archive_kind::none};  // if it is wrong, its decoder reports the error
   const promise promised = promise_of(name);
   const format* const matching = promised.first == nullptr ? nullptr : matching_format(promised, head);
   const format& found = matching == nullptr ? detect_all(head) : *matching;

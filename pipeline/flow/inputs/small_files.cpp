@@ -112,8 +112,7 @@ bool small_files::is_plain(const numbered_input& entry, std::span<const std::byt
   counts_.set_format(entry.input, as.found.name);
   if (as.notice) counts_.note(entry.input, *as.notice);
   if (!as.found.is_plain) return false;
-  return options_.forced_format != nullptr ||
-         io::detect_archive(first(io::archive_head_bytes)) == io::archive_kind::none;
+  return as.archive.value_or(io::detect_archive(first(io::archive_head_bytes))) == io::archive_kind::none;
 }
 
 }  // namespace gpuhist::pipeline
