@@ -164,9 +164,8 @@ void resumed_result::add_line(const std::string& line) {
   finished_->append(finished_->spill(input));
   ++number_;
   ++names_[input.name];
-  counts_.verified += input.verified;
-  counts_.unverified += input.unverified;
-  add_utf8(counts_.utf8, input.utf8);
+  counts_.add(input);
+  counts_.counted_unverified = false;  // a complete input has no unverified bytes
 }
 
 // Lines of runs without --resume, and of older versions, have no state: the name decides.
