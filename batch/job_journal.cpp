@@ -150,12 +150,7 @@ void job_journal::append(std::string_view record) {
 
 void job_journal::write() {
   if (held_.empty()) return;
-  if (!io::write_at(file_.get(), held_, end_)) {
-    const int error = errno;
-    [[maybe_unused]] const int ignored = ::ftruncate(file_.get(), static_cast<off_t>(end_));
-    errno = error;
-    fail();
-  }
+  if (!io::append_at(file_.get(), held_, end_)) fail();
   end_ += held_.size();
   held_.clear();
   if (std::chrono::steady_clock::now() - synchronized_ > synchronized_every) synchronize();
@@ -163,10 +158,7 @@ void job_journal::write() {
 
 void job_journal::synchronize() {
   write();
-  int result = 0;
-  do result = ::fdatasync(file_.get());
-  while (result != 0 && errno == EINTR);
-  if (result != 0) fail();
+  if (!io::synchronize_data(file_.get())) fail();
   synchronized_ = std::chrono::steady_clock::now();
 }
 
