@@ -20,11 +20,11 @@ using json = nlohmann::ordered_json;
 
 constexpr const char* schema = "gpuhist.filter/1";
 
-json line_as_json(const recorded_output& line, const std::string& options) {
+json as_json(const recorded_output& line, const std::string& options) {
   json out{{"kind", "output"}, {"schema", schema}, {"name", line.name}};
   if (!is_utf8(line.name)) out["name_base64"] = base64(line.name);
-  out["input"] = as_json(line.input);
-  out["output"] = as_json(line.output);
+  out["input"] = state_as_json(line.input);
+  out["output"] = state_as_json(line.output);
   out["kept"] = {{"units", line.kept}, {"bytes", line.kept_bytes}};
   out["dropped"] = {{"units", line.dropped}, {"bytes", line.dropped_bytes}};
   if (line.lacks_damaged_text) out["lacks_damaged_text"] = true;
@@ -91,7 +91,7 @@ folder_record::folder_record(const std::filesystem::path& folder, std::string op
     : options_(std::move(options)), file_(open_output_folder(folder), folder / record_name, writing::append) {}
 
 void folder_record::add(const recorded_output& line) {
-  const std::string text = as_line(line_as_json(line, options_));
+  const std::string text = as_line(as_json(line, options_));
   const std::scoped_lock lock(mutex_);
   file_.write(text);
   static_cast<void>(file_.synchronize_text());

@@ -62,7 +62,7 @@ std::string kind_of(const nlohmann::json& document);
 /// The run that a line names; empty if it names none. Throws result_damage.
 std::string run_of(const nlohmann::json& document);
 
-/// The state of a file, as as_json() writes it. Throws nlohmann::json::exception.
+/// The state of a file, as state_as_json() writes it. Throws nlohmann::json::exception.
 template <typename json>
 io::file_state state_from(const json& object) {
   return {.bytes = object.at("bytes").template get<std::uint64_t>(),
