@@ -12,13 +12,13 @@
 namespace gpuhist::io {
 namespace {
 
-constexpr std::size_t end_bytes = std::size_t{64} << 10U;
+constexpr std::size_t edge_bytes = std::size_t{64} << 10U;
 constexpr std::uint64_t largest_without_ends = std::uint64_t{1} << 20U;
 
 // False: errno is the cause.
 bool read_end(int fd, char* to, std::uint64_t offset) {
-  for (std::size_t got = 0; got < end_bytes;) {
-    const ssize_t size = ::pread(fd, to + got, end_bytes - got, static_cast<off_t>(offset + got));
+  for (std::size_t got = 0; got < edge_bytes;) {
+    const ssize_t size = ::pread(fd, to + got, edge_bytes - got, static_cast<off_t>(offset + got));
     if (size < 0 && errno == EINTR) continue;
     if (size == 0) errno = EIO;  // the file was truncated meanwhile
     if (size <= 0) return false;
@@ -29,9 +29,9 @@ bool read_end(int fd, char* to, std::uint64_t offset) {
 
 // Precondition: the file has two separate ends. Nothing: errno is the cause.
 std::optional<std::string> fingerprint_of_ends(int fd, std::uint64_t size) {
-  std::string ends(2 * end_bytes, '\0');
+  std::string ends(2 * edge_bytes, '\0');
   if (!read_end(fd, ends.data(), 0)) return std::nullopt;
-  if (!read_end(fd, ends.data() + end_bytes, size - end_bytes)) return std::nullopt;
+  if (!read_end(fd, ends.data() + edge_bytes, size - edge_bytes)) return std::nullopt;
   return hash_text(ends);
 }
 
