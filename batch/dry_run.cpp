@@ -2,6 +2,7 @@
 
 #include "batch/job_planning.hpp"
 #include "config/size.hpp"
+#include "io/format.hpp"
 #include "library/file_run.hpp"
 #include "library/results.hpp"
 #include "report/formats/report.hpp"
@@ -102,7 +103,8 @@ gpu_advice advise(const std::vector<format_group>& groups, const job_estimate& e
   double of_one_frame = 0;
   std::size_t one_frame_inputs = 0;
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    if (groups[i].format != "zstd") continue;
+    const io::format* const format = io::format_named(groups[i].format);
+    if (format == nullptr || !format->on_device) continue;
     of_many_frames += estimated.formats[i].text_bytes * groups[i].share_of(reading_manner::many_frames);
     const double share = groups[i].share_of(reading_manner::one_frame);
     of_one_frame += estimated.formats[i].text_bytes * share;

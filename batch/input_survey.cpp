@@ -86,19 +86,17 @@ struct surveyed_format {
 };
 
 surveyed_format settle(const counting_plan& planned, const std::string& name, std::span<const std::byte> front) {
-  const bool is_forced_archive =
-      planned.forced_format != nullptr && planned.forced_format->archive != io::archive_kind::none;
   const auto head = front.first(std::min(front.size(), io::archive_head_bytes));
-  const io::format& outer = io::settle_format(is_forced_archive ? std::string_view() : name, head,
-                                              is_forced_archive ? nullptr : planned.forced_format, rules_of(planned))
-                                .found;
+  const io::settled_format settled = io::settle_format(name, head, planned.forced_format, rules_of(planned));
+  const io::format& outer = settled.found;
   const bool is_compressed = outer.make_decoder != nullptr;
   surveyed_format made{.name = std::string(outer.name), .outer = &outer};
-  if (planned.forced_format != nullptr && !is_forced_archive) return made;
-  const std::vector<std::byte> text =
-      is_compressed ? text_of_front(planned, outer, front) : std::vector(head.begin(), head.end());
-  const io::archive_kind kind =
-      is_forced_archive ? planned.forced_format->archive : io::settle_archive(name, text, rules_of(planned)).kind;
+  io::archive_kind kind = settled.archive.value_or(io::archive_kind::none);
+  if (!settled.archive) {
+    const std::vector<std::byte> text =
+        is_compressed ? text_of_front(planned, outer, front) : std::vector(head.begin(), head.end());
+    kind = io::settle_archive(name, text, rules_of(planned)).kind;
+  }
   if (kind == io::archive_kind::none) return made;
   made.has_members = true;
   made.name = std::string(io::name_of(kind)) + (is_compressed ? "." + std::string(outer.name) : "");

@@ -1,8 +1,8 @@
 #include "batch/job_identity.hpp"
 
-#include "batch/checksum.hpp"
 #include "config/settings.hpp"
 #include "config/usage_error.hpp"
+#include "io/checksum.hpp"
 #include "report/formats/report.hpp"
 #include "report/formats/report_json.hpp"
 #include "report/formats/text.hpp"
@@ -57,7 +57,7 @@ std::string text_in(const json& from) {
 template <typename Classes>
 json classes_as_json(const Classes& counted) {
   return {counted.classes,
-          hash_text({reinterpret_cast<const char*>(counted.class_of.data()), counted.class_of.size()})};
+          io::hash_text({reinterpret_cast<const char*>(counted.class_of.data()), counted.class_of.size()})};
 }
 
 // Names and members of buckets, also of those that a preset defines.
@@ -67,7 +67,7 @@ json schemes_as_json(const std::vector<scheme_view>& schemes) {
     std::string content;
     for (const std::string& bucket : each.scheme.buckets) content += bucket + '\0';
     for (const std::uint16_t bucket : each.scheme.bucket_of) content += std::to_string(bucket) + ' ';
-    made.push_back({text_as_json(each.scheme.name), hash_text(content)});
+    made.push_back({text_as_json(each.scheme.name), io::hash_text(content)});
   }
   return made;
 }
@@ -78,7 +78,7 @@ void add_measuring(json& to, const measures::measuring& from) {
   if (!asked.empty()) to["measures"] = json::array();
   for (const measures::measure* const each : asked) to["measures"].push_back(each->name);
   if (baseline) {
-    to["baseline"] = hash_text({reinterpret_cast<const char*>(baseline->data()), sizeof *baseline});
+    to["baseline"] = io::hash_text({reinterpret_cast<const char*>(baseline->data()), sizeof *baseline});
   } else if (previous_windows) {
     to["baseline"] = *previous_windows;
   }

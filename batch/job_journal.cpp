@@ -1,7 +1,7 @@
 #include "batch/job_journal.hpp"
 
-#include "batch/checksum.hpp"
 #include "batch/job_folder.hpp"
+#include "io/checksum.hpp"
 #include "io/failure.hpp"
 #include "io/file_access.hpp"
 #include "pipeline/counts/packed_numbers.hpp"
@@ -87,14 +87,14 @@ journal_content read_journal(int file, const std::filesystem::path& path,
   journal_content made;
   if (const auto line = from.take_line(longest_header)) made.header = *line;
   begin(made.header);
-  const std::uint64_t seed = checksum_of(made.header);
+  const std::uint64_t seed = io::checksum_of(made.header);
   made.end = made.header.size() + 1;
   while (const auto frame = from.take(record_head_bytes)) {
     const std::uint32_t size = fixed_in<std::uint32_t>(*frame).value();
     const std::uint64_t checksum = fixed_in<std::uint64_t>(frame->substr(sizeof size)).value();
     if (size > longest_record) break;
     const auto record = from.take(size);
-    if (!record || checksum_of(*record, seed + made.records) != checksum) break;
+    if (!record || io::checksum_of(*record, seed + made.records) != checksum) break;
     try {
       use(*record);
     } catch (const unpack_error& damage) {
@@ -129,7 +129,7 @@ void job_journal::read(const job_identity& job, const std::function<void(std::st
   const auto check = [&](const std::string& found) { refuse_other_job(path_.string(), found, job); };
   journal_content content = read_journal(file_.get(), path_, check, use);
   header_ = std::move(content.header);
-  seed_ = checksum_of(header_);
+  seed_ = io::checksum_of(header_);
   end_ = content.end;
   records_ = content.records;
   if (::ftruncate(file_.get(), static_cast<off_t>(end_)) != 0) fail();
@@ -139,7 +139,7 @@ std::uint64_t job_journal::bytes_of_record(std::string_view record) { return rec
 
 void job_journal::append(std::string_view record) {
   const auto size = static_cast<std::uint32_t>(record.size());
-  const std::uint64_t checksum = checksum_of(record, seed_ + records_);
+  const std::uint64_t checksum = io::checksum_of(record, seed_ + records_);
   std::string framed(record_head_bytes, '\0');
   std::memcpy(framed.data(), &size, sizeof size);
   std::memcpy(framed.data() + sizeof size, &checksum, sizeof checksum);
@@ -150,12 +150,7 @@ void job_journal::append(std::string_view record) {
 
 void job_journal::write() {
   if (held_.empty()) return;
-  if (!io::write_at(file_.get(), held_, end_)) {
-    const int error = errno;
-    [[maybe_unused]] const int ignored = ::ftruncate(file_.get(), static_cast<off_t>(end_));
-    errno = error;
-    fail();
-  }
+  if (!io::append_at(file_.get(), held_, end_)) fail();
   end_ += held_.size();
   held_.clear();
   if (std::chrono::steady_clock::now() - synchronized_ > synchronized_every) synchronize();
@@ -163,10 +158,7 @@ void job_journal::write() {
 
 void job_journal::synchronize() {
   write();
-  int result = 0;
-  do result = ::fdatasync(file_.get());
-  while (result != 0 && errno == EINTR);
-  if (result != 0) fail();
+  if (!io::synchronize_data(file_.get())) fail();
   synchronized_ = std::chrono::steady_clock::now();
 }
 

@@ -141,11 +141,7 @@ void job_ledger::reopen(std::size_t entry) {
 }
 
 void job_ledger::count(const input_report& report, finished_inputs::location at, bool& is_complete) {
-  sum_.verified += report.verified;
-  sum_.unverified += report.unverified;
-  sum_.counted_unverified = sum_.counted_unverified || report.counted_unverified;
-  sum_.complete = sum_.complete && report.complete;
-  add_utf8(sum_.utf8, report.utf8);
+  sum_.add(report);
   reports_of_inputs_->append(at);
   ++reports_;
   is_complete = is_complete && report.complete;

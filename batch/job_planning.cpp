@@ -7,6 +7,7 @@
 #include "gpu/row_layout.hpp"
 #include "io/failure.hpp"
 #include "io/file_access.hpp"
+#include "io/format.hpp"
 #include "io/source.hpp"
 #include "io/zstd/zstd_split_points.hpp"
 #include "library/file_run.hpp"
@@ -54,8 +55,8 @@ void set_unreadable(manifest_entry& entry) {
 manifest_entry entry_of(const listed_input& listed) {
   manifest_entry made{.name = listed.name, .follow_links = listed.follow_links, .error = listed.error};
   if (!made.error.is_none()) return made;
-  const std::optional<file_facts> facts = size_and_time_of(listed.name);
-  if (!facts) {
+  const std::optional<io::file_state> found = io::state_of(listed.name);
+  if (!found) {
     set_unreadable(made);
     return made;
   }
@@ -63,22 +64,22 @@ manifest_entry entry_of(const listed_input& listed) {
     made.error = {.kind = failure_kind::refused, .text = "is not a regular file, and cannot be read again"};
     return made;
   }
-  made.size = facts->size;
-  made.modified = facts->modified;
+  made.size = found->bytes;
+  made.modified = found->modified;
   return made;
 }
 
 void add_fingerprint(manifest_entry& entry, config::fingerprint_kind kind) {
-  const std::optional<file_facts> facts = facts_of(entry.name, kind);
-  if (!facts) {
+  const std::optional<io::file_state> found = io::state_of(entry.name, part_of(kind));
+  if (!found) {
     const std::string name = entry.name;
     const bool follow_links = entry.follow_links;
     entry = {.name = name, .follow_links = follow_links};
     return set_unreadable(entry);
   }
-  entry.size = facts->size;
-  entry.modified = facts->modified;
-  entry.fingerprint = facts->fingerprint;
+  entry.size = found->bytes;
+  entry.modified = found->modified;
+  entry.fingerprint = found->fingerprint;
 }
 
 // The entries of the earlier manifest whose files have the same size and time.
@@ -105,7 +106,7 @@ void add_fingerprints(planned_entries& found, const planning& how, unsigned thre
   std::vector<manifest_entry*> to_be_read;
   for (std::size_t i = 0; i < found.entries.size(); ++i) {
     manifest_entry& each = found.entries[i];
-    if (!each.error.is_none() || !has_fingerprint(each.size, how.fingerprint)) continue;
+    if (!each.error.is_none() || !io::has_fingerprint(each.size, part_of(how.fingerprint))) continue;
     const manifest_entry* const before = earlier.find(each);
     if (before != nullptr) {
       each.fingerprint = before->fingerprint;
@@ -148,7 +149,7 @@ void add_logs(std::vector<manifest_entry>& entries, const counting_plan& planned
 }
 
 // An error of reading is found again by the run.
-std::vector<io::split_point> splits_of_zstd(const manifest_entry& entry, std::uint64_t apart) {
+std::vector<io::split_point> splits_of_frames(const manifest_entry& entry, std::uint64_t apart) {
   try {
     const io::file_source file = io::open_regular(entry.name, entry.follow_links);
     return io::zstd_split_points(
@@ -161,8 +162,10 @@ std::vector<io::split_point> splits_of_zstd(const manifest_entry& entry, std::ui
 void add_splits(manifest_entry& entry, const counting_plan& planned, std::uint64_t apart) {
   if (!entry.error.is_none() || entry.size <= apart) return;
   entry.split_format = format_without_members(planned, entry);
-  if (entry.split_format == "zstd") entry.splits = splits_of_zstd(entry, apart);
-  if (entry.split_format == "raw") {
+  const io::format* const format = io::format_named(entry.split_format);
+  if (format == nullptr) return;
+  if (format->has_split_points) entry.splits = splits_of_frames(entry, apart);
+  if (format->is_plain) {
     for (std::uint64_t at = apart; at < entry.size; at += apart) {
       entry.splits.push_back({.stored_bytes = at, .text_bytes = at});
     }
@@ -175,7 +178,7 @@ std::shared_ptr<const input_prefix> beginning_of(const manifest_entry& entry, co
   made.counted.name = entry.name;
   made.counted.format = entry.split_format;
   made.counted.verified = made.counted.unverified = no_text;
-  if (entry.split_format != "raw") made.counted.compressed_bytes = entry.piece->begin.stored_bytes;
+  if (!io::format_named(entry.split_format)->is_plain) made.counted.compressed_bytes = entry.piece->begin.stored_bytes;
   made.frames = entry.piece->begin.frames;
   made.text_before = entry.piece->begin.text_bytes.value_or(0);
   return std::make_shared<const input_prefix>(std::move(made));

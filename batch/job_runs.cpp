@@ -22,7 +22,7 @@ void append_to(const std::filesystem::path& file, const nlohmann::ordered_json& 
   to.commit();
 }
 
-void add_run(std::vector<job_run_times>& runs, const nlohmann::json& line) {
+void add_run(std::vector<job_run_times>& runs, const nlohmann::ordered_json& line) {
   if (line.at("kind") == "begin") {
     runs.push_back({.began = line.at("began").get<std::string>(), .host = line.at("host").get<std::string>()});
   } else if (!runs.empty()) {
@@ -62,14 +62,7 @@ std::vector<job_run_times> read_runs(const std::filesystem::path& file) {
   std::vector<job_run_times> runs;
   io::require_regular(file);
   if (::access(file.c_str(), R_OK) != 0) return runs;
-  bounded_lines lines(file);
-  for (std::string line; lines.next(line);) {
-    try {
-      add_run(runs, nlohmann::json::parse(line));
-    } catch (const nlohmann::json::exception&) {
-      continue;  // a process or the machine stopped while it was written
-    }
-  }
+  for_each_record(file, [&](const nlohmann::ordered_json& line) { add_run(runs, line); });
   return runs;
 }
 

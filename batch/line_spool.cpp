@@ -1,6 +1,6 @@
 #include "batch/line_spool.hpp"
 
-#include "batch/checksum.hpp"
+#include "io/checksum.hpp"
 #include "io/failure.hpp"
 #include "io/file_access.hpp"
 
@@ -19,21 +19,6 @@ namespace {
 
 constexpr std::size_t extent_bytes = std::size_t{1} << 20U;
 constexpr std::size_t max_held = std::size_t{32} << 20U;
-
-// Interruptions are no failures.
-int synchronize_file(int file) {
-  int result = 0;
-  do result = ::fdatasync(file);
-  while (result != 0 && errno == EINTR);
-  return result;
-}
-
-// A new file is found after a power failure only if its folder was synced.
-void synchronize_folder(const std::filesystem::path& path) {
-  const io::descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder) [[maybe_unused]]
-    const int ignored = ::fsync(folder.get());  // not every file system can
-}
 
 [[noreturn]] void refuse_damage(const std::filesystem::path& path) {
   throw std::runtime_error(printable(path.string()) +
@@ -57,7 +42,8 @@ line_spool::line_spool(std::filesystem::path path, std::uint64_t end) : path_(st
   if (!file_ || ::fstat(file_.get(), &found) != 0) fail();
   if (static_cast<std::uint64_t>(found.st_size) < end_) refuse_damage(path_);
   if (::ftruncate(file_.get(), static_cast<off_t>(end_)) != 0) fail();
-  synchronize_folder(path_.parent_path());
+  // a new file is found after a power failure only if its folder was synced, which not every file system can
+  static_cast<void>(io::synchronize_folder(path_.parent_path()));
 }
 
 void line_spool::append(std::uint64_t input, std::string_view lines) {
@@ -80,7 +66,7 @@ line_extents line_spool::take(std::uint64_t input) {
 void line_spool::move_to_tail(open_lines& from) {
   if (from.text.empty()) return;
   from.written.all.push_back({.offset = end_ + tail_.size(), .bytes = from.text.size()});
-  from.written.checksum = checksum_of(from.text, from.written.checksum);
+  from.written.checksum = io::checksum_of(from.text, from.written.checksum);
   held_ -= from.text.size();
   tail_ += from.text;
   from.text.clear();
@@ -92,15 +78,9 @@ void line_spool::move_largest_to_tail() {
   move_to_tail(std::ranges::max_element(open_, by_size)->second);
 }
 
-// The bytes of a failed write are removed, so that the disk has room for the records before.
 void line_spool::write() {
   if (tail_.empty()) return;
-  if (!io::write_at(file_.get(), tail_, end_)) {
-    const int error = errno;
-    [[maybe_unused]] const int ignored = ::ftruncate(file_.get(), static_cast<off_t>(end_));
-    errno = error;
-    fail();
-  }
+  if (!io::append_at(file_.get(), tail_, end_)) fail();
   end_ += tail_.size();
   tail_.clear();
   is_dirty_ = true;
@@ -109,7 +89,7 @@ void line_spool::write() {
 void line_spool::synchronize() {
   write();
   if (!std::exchange(is_dirty_, false)) return;
-  if (synchronize_file(file_.get()) != 0) fail();
+  if (!io::synchronize_data(file_.get())) fail();
 }
 
 void line_spool::fail() const {
@@ -142,7 +122,7 @@ std::string line_reader::read(const line_extents::extent& from) const {
 
 bool line_reader::is_intact(const line_extents& lines) const {
   std::uint64_t checksum = 0;
-  for (const line_extents::extent& each : lines.all) checksum = checksum_of(read(each), checksum);
+  for (const line_extents::extent& each : lines.all) checksum = io::checksum_of(read(each), checksum);
   return checksum == lines.checksum;
 }
 
@@ -150,7 +130,7 @@ void line_reader::copy(const line_extents& lines, const text_sink& out) const {
   std::uint64_t checksum = 0;
   for (const line_extents::extent& each : lines.all) {
     const std::string text = read(each);
-    checksum = checksum_of(text, checksum);
+    checksum = io::checksum_of(text, checksum);
     out(text);
   }
   if (checksum != lines.checksum) refuse_damage(path_);

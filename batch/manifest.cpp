@@ -1,7 +1,7 @@
 #include "batch/manifest.hpp"
 
-#include "batch/checksum.hpp"
-#include "io/descriptor.hpp"
+#include "io/checksum.hpp"
+#include "io/format.hpp"
 #include "report/formats/bounded_lines.hpp"
 #include "report/formats/report.hpp"
 #include "report/formats/report_json.hpp"
@@ -9,12 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <limits>
 #include <stdexcept>
 #include <system_error>
@@ -25,9 +20,6 @@ namespace gpuhist::pipeline {
 namespace {
 
 using json = nlohmann::ordered_json;
-
-constexpr std::size_t end_bytes = std::size_t{64} << 10U;
-constexpr std::uint64_t smallest_with_fingerprint = std::uint64_t{1} << 20U;
 
 json log_as_json(const io::log_identity& log) {
   json out{{"plain", log.is_plain}, {"head", base64(log.head)}};
@@ -110,11 +102,13 @@ bool follows(const io::split_point& next, const io::split_point& last, bool is_p
 }
 
 void check_splits(const manifest_entry& entry) {
-  const bool is_plain = entry.split_format == "raw";
-  if (!is_plain && entry.split_format != "zstd") throw std::runtime_error("a format cannot be divided");
+  const io::format* const format = io::format_named(entry.split_format);
+  if (format == nullptr || !(format->is_plain || format->has_split_points)) {
+    throw std::runtime_error("a format cannot be divided");
+  }
   io::split_point last{.text_bytes = 0};
   for (const io::split_point& each : entry.splits) {
-    if (!follows(each, last, is_plain, &each == &entry.splits.front()) || each.stored_bytes >= entry.size) {
+    if (!follows(each, last, format->is_plain, &each == &entry.splits.front()) || each.stored_bytes >= entry.size) {
       throw std::runtime_error("the places at which an input can be divided contradict each other");
     }
     last = each;
@@ -185,41 +179,6 @@ config::fingerprint_kind kind_in(const json& header) {
   return name == name_of(full) ? full : ends;
 }
 
-// False: errno is the cause.
-bool read_end(int fd, char* to, std::uint64_t offset) {
-  for (std::size_t got = 0; got < end_bytes;) {
-    const ssize_t size = ::pread(fd, to + got, end_bytes - got, static_cast<off_t>(offset + got));
-    if (size < 0 && errno == EINTR) continue;
-    if (size == 0) errno = EIO;  // the file was truncated meanwhile
-    if (size <= 0) return false;
-    got += static_cast<std::size_t>(size);
-  }
-  return true;
-}
-
-// Precondition: the file has two separate ends. Nothing: errno is the cause.
-std::optional<std::string> fingerprint_of_ends(int fd, std::uint64_t size) {
-  std::string ends(2 * end_bytes, '\0');
-  if (!read_end(fd, ends.data(), 0)) return std::nullopt;
-  if (!read_end(fd, ends.data() + end_bytes, size - end_bytes)) return std::nullopt;
-  return hash_text(ends);
-}
-
-// A file that becomes shorter meanwhile has the fingerprint of what was read, which differs.
-std::optional<std::string> fingerprint_of_all(int fd) {
-  constexpr std::size_t block_bytes = std::size_t{1} << 20U;
-  ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-  std::string block(block_bytes, '\0');
-  running_hash hash;
-  for (;;) {
-    const ssize_t size = ::read(fd, block.data(), block.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return std::nullopt;
-    if (size == 0) return hash.text();
-    hash.add({block.data(), static_cast<std::size_t>(size)});
-  }
-}
-
 }  // namespace
 
 std::string_view name_of(config::fingerprint_kind kind) {
@@ -239,7 +198,7 @@ std::string text_of_manifest(const std::vector<manifest_entry>& entries, config:
   return text;
 }
 
-std::string identity_of_text(const std::string& text) { return hash_text(text); }
+std::string identity_of_text(const std::string& text) { return io::hash_text(text); }
 
 std::string text_of_manifest_file(const std::string& path) {
   std::string text;
@@ -254,7 +213,7 @@ manifest manifest_from(const std::string& text, const std::string& path, std::st
                              std::string(remedy));
   };
   manifest made;
-  made.identity = hash_text(text);
+  made.identity = io::hash_text(text);
   constexpr std::size_t shortest_line = 32;  // of an entry
   const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
   made.entries.reserve(std::min(lines, text.size() / shortest_line));
@@ -288,48 +247,18 @@ manifest read_manifest(const std::string& path) {
                        "job, so without a copy, count again in another --output-dir");
 }
 
-file_facts facts_in(const manifest_entry& entry) {
-  return {.size = entry.size, .modified = entry.modified, .fingerprint = entry.fingerprint};
+io::fingerprinted part_of(config::fingerprint_kind kind) {
+  return kind == config::fingerprint_kind::full ? io::fingerprinted::all : io::fingerprinted::ends;
 }
 
-file_facts size_and_time_in(const struct stat& found) {
-  constexpr std::int64_t nanoseconds = 1'000'000'000;
-  return {.size = static_cast<std::uint64_t>(found.st_size),
-          .modified = (std::int64_t{found.st_mtim.tv_sec} * nanoseconds) + found.st_mtim.tv_nsec,
-          .is_regular = S_ISREG(found.st_mode)};
+io::file_state state_in(const manifest_entry& entry) {
+  return {.bytes = entry.size, .modified = entry.modified, .fingerprint = entry.fingerprint};
 }
 
-std::optional<file_facts> size_and_time_of(const std::string& path) {
-  struct stat found{};
-  if (::stat(path.c_str(), &found) != 0) return std::nullopt;
-  return size_and_time_in(found);
-}
-
-bool has_fingerprint(std::uint64_t size, config::fingerprint_kind kind) {
-  return kind == config::fingerprint_kind::full || size > smallest_with_fingerprint;
-}
-
-// Only a file with a fingerprint is opened: most files of a job are small.
-std::optional<file_facts> facts_of(const std::string& path, config::fingerprint_kind kind) {
-  std::optional<file_facts> made = size_and_time_of(path);
-  if (!made || !made->is_regular || !has_fingerprint(made->size, kind)) return made;
-  int opened = 0;
-  do opened = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-  while (opened < 0 && errno == EINTR);
-  const io::descriptor file(opened);
-  if (!file) return std::nullopt;
-  const std::optional<std::string> fingerprint = kind == config::fingerprint_kind::full
-                                                     ? fingerprint_of_all(file.get())
-                                                     : fingerprint_of_ends(file.get(), made->size);
-  if (!fingerprint) return std::nullopt;
-  made->fingerprint = *fingerprint;
-  return made;
-}
-
-std::string difference(const manifest_entry& planned, const file_facts& now, bool trusts_names) {
-  if (planned.size == 0 && now.size == 0) return {};  // an empty file has no other content
-  if (planned.size != now.size) {
-    return "its size is " + number_of(now.size, "byte") + ", and was " + grouped(planned.size) +
+std::string difference(const manifest_entry& planned, const io::file_state& now, bool trusts_names) {
+  if (planned.size == 0 && now.bytes == 0) return {};  // an empty file has no other content
+  if (planned.size != now.bytes) {
+    return "its size is " + number_of(now.bytes, "byte") + ", and was " + grouped(planned.size) +
            " when the job was planned";
   }
   if (!trusts_names && planned.modified != now.modified) {

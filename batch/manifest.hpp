@@ -3,11 +3,10 @@
 #pragma once
 
 #include "config/options.hpp"
+#include "io/file_state.hpp"
 #include "io/log_identity.hpp"
 #include "io/zstd/zstd_split_points.hpp"
 #include "pipeline/counts/input_report.hpp"
-
-#include <sys/stat.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -76,30 +75,13 @@ manifest manifest_from(const std::string& text, const std::string& path,
 /// Reads the manifest of a job from its folder. Throws as the two above.
 manifest read_manifest(const std::string& path);
 
-/// What is compared with the manifest after a file was read.
-struct file_facts {
-  std::uint64_t size = 0;
-  std::int64_t modified = 0;
-  bool is_regular = true;
-  std::string fingerprint{};
-};
+/// What the fingerprints of a kind cover.
+io::fingerprinted part_of(config::fingerprint_kind kind);
 
-file_facts facts_in(const manifest_entry& entry);
-
-/// Size and time, without a fingerprint.
-file_facts size_and_time_in(const struct stat& found);
-
-/// The same of a file. Nothing if it cannot be read; errno is set then.
-std::optional<file_facts> size_and_time_of(const std::string& path);
-
-/// Reads a regular file for the fingerprint: its ends, if it has more than 1 MiB, or all of it, in blocks. Nothing if
-/// it cannot be read; errno is set then.
-std::optional<file_facts> facts_of(const std::string& path, config::fingerprint_kind kind);
-
-/// Whether the fingerprint of a file of that size is not empty.
-bool has_fingerprint(std::uint64_t size, config::fingerprint_kind kind);
+/// What is compared with the file after it was read.
+io::file_state state_in(const manifest_entry& entry);
 
 /// Why the file is not the one of the manifest; empty if it is.
-std::string difference(const manifest_entry& planned, const file_facts& now, bool trusts_names);
+std::string difference(const manifest_entry& planned, const io::file_state& now, bool trusts_names);
 
 }  // namespace gpuhist::pipeline

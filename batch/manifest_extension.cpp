@@ -108,7 +108,7 @@ class extending {
     if (!before.error.is_none()) return add(std::move(now), made_.retried);
     const bool was_counted = before.has_changed || progress_of_(number) == entry_progress::complete;
     if (!was_counted) {
-      if (difference(before, facts_in(now), rules_.trusts_names).empty()) return keep(number);
+      if (difference(before, state_in(now), rules_.trusts_names).empty()) return keep(number);
       return add(std::move(now), made_.retried);
     }
     const std::string change = change_of(before, now);
@@ -181,7 +181,7 @@ class extending {
 
   // A name among the inputs that cannot be read now.
   void take_unreadable(std::size_t number) {
-    const bool has_disappeared = !size_and_time_of(old_.entries[number].name);
+    const bool has_disappeared = !io::state_of(old_.entries[number].name);
     if (rules_.drops_missing && has_disappeared) {
       ++made_.dropped;
       return;
@@ -193,7 +193,7 @@ class extending {
   // Empty: the content is that of the manifest.
   [[nodiscard]] std::string change_of(const manifest_entry& before, const manifest_entry& now) const {
     const bool is_all_known = old_.fingerprint == config::fingerprint_kind::full;
-    return difference(before, facts_in(now), rules_.trusts_names || is_all_known);
+    return difference(before, state_in(now), rules_.trusts_names || is_all_known);
   }
 
   const manifest& old_;

@@ -153,7 +153,7 @@ class moves {
       const std::optional<std::size_t> entry = entry_named_as(i);
       if (!entry || !old_.entries[*entry].error.is_none() || !found_[i].error.is_none()) continue;
       if (found_[i].size == 0 && found_[i].modified != old_.entries[*entry].modified) continue;  // perhaps another file
-      if (difference(old_.entries[*entry], facts_in(found_[i]), trusts_names).empty()) place(*entry, i);
+      if (difference(old_.entries[*entry], state_in(found_[i]), trusts_names).empty()) place(*entry, i);
     }
   }
 

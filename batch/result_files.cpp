@@ -1,8 +1,8 @@
 #include "batch/result_files.hpp"
 
-#include "batch/checksum.hpp"
 #include "batch/manifest.hpp"
 #include "config/usage_error.hpp"
+#include "io/checksum.hpp"
 #include "io/file_access.hpp"
 #include "report/formats/bounded_lines.hpp"
 #include "report/output/destination.hpp"
@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 constexpr const char* name_of_job = "job";
 
 // What counts mean, without the shard: the results of all divisions are the same.
-std::string hash_of(const job_identity& job) { return hash_text(job.manifest + job.counts.dump()); }
+std::string hash_of(const job_identity& job) { return io::hash_text(job.manifest + job.counts.dump()); }
 
 std::string cause_of(const struct stat& found) {
   return S_ISREG(found.st_mode) ? "exists, and is not a result of this job as it was written" : "is not a regular file";
@@ -102,35 +102,36 @@ std::optional<result_files::recorded_result> result_files::existing(const std::s
   struct stat found{};
   if (::lstat(file.c_str(), &found) != 0) return std::nullopt;
   if (!S_ISREG(found.st_mode)) refuse_foreign(file, cause_of(found));
-  const file_facts now = size_and_time_in(found);
+  const io::file_state now = io::state_of(found);
   const auto has_state = [&](const recorded_result& each) {
-    return each.name == name && each.size == now.size && each.modified == now.modified;
+    return each.name == name && each.size == now.bytes && each.modified == now.modified;
   };
   if (const auto known = std::ranges::find_if(recorded_, has_state); known != recorded_.end()) return *known;
-  const std::optional<file_facts> facts = facts_of(file.string(), config::fingerprint_kind::full);
-  if (!facts) refuse_foreign(file, "cannot be read: " + std::system_category().message(errno));
+  const std::optional<io::file_state> content = io::state_of(file.string(), io::fingerprinted::all);
+  if (!content) refuse_foreign(file, "cannot be read: " + std::system_category().message(errno));
   const bool is_known = std::ranges::any_of(
-      recorded_, [&](const recorded_result& each) { return each.name == name && each.hash == facts->fingerprint; });
+      recorded_, [&](const recorded_result& each) { return each.name == name && each.hash == content->fingerprint; });
   if (!is_known) refuse_foreign(file, cause_of(found));
-  return recorded_result{.hash = facts->fingerprint, .name = name, .size = facts->size, .modified = facts->modified};
+  return recorded_result{
+      .hash = content->fingerprint, .name = name, .size = content->bytes, .modified = content->modified};
 }
 
 void result_files::write(const std::string& name, const std::function<void(const text_sink&)>& pieces) {
   const fs::path file = folder_.path() / name;
   const std::optional<recorded_result> old = existing(name);
   destination to(open_folder_of_results(folder_.path()), file, old ? writing::whole : writing::once);
-  running_hash hash;
+  io::running_hash hash;
   to.write([&](const text_sink& out) {
     pieces([&](std::string_view piece) {
       hash.add(piece);
       out(piece);
     });
   });
-  const file_facts written = size_and_time_in(to.synchronize_text());
+  const io::file_state written = io::state_of(to.synchronize_text());
   // of the results of killed runs that did not get their names, nothing is left
   std::erase_if(recorded_, [&](const recorded_result& each) { return each.name == name; });
   if (old) recorded_.push_back(*old);
-  recorded_.push_back({.hash = hash.text(), .name = name, .size = written.size, .modified = written.modified});
+  recorded_.push_back({.hash = hash.text(), .name = name, .size = written.bytes, .modified = written.modified});
   record();
   static_cast<void>(existing(name));
   to.commit();

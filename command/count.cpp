@@ -3,6 +3,7 @@
 #include "command/plan.hpp"
 #include "command/resumed_result.hpp"
 #include "command/run_messages.hpp"
+#include "config/text.hpp"
 #include "library/event_publisher.hpp"
 #include "library/file_run.hpp"
 #include "library/results.hpp"
@@ -92,21 +93,21 @@ file_events events_of(const plan& planned, report_writer& reports, console& scre
 }
 
 // The schemes and measures of the lines of inputs, and what they are counted with, without counts.
-std::shared_ptr<const report> frame_of_inputs(const plan& planned) {
+std::shared_ptr<const report> frame_of_inputs(const plan& planned, resumed_result* earlier) {
   run_counts none;
   none.partition = planned.partition;
   report made = make_report(planned, report::kind::result, std::move(none));
   made.counted_with = counted_with(planned);
+  if (earlier != nullptr) made.state_of = [earlier](const std::string& name) { return earlier->state_of(name); };
   return std::make_shared<const report>(std::move(made));
 }
 
-process_hooks hooks_of(const plan& planned, const resumed_result* earlier, report_writer& reports, console& screen) {
+process_hooks hooks_of(const plan& planned, resumed_result* earlier, report_writer& reports, console& screen) {
   process_hooks made{.watch_signals = true, .process_exits = true};
   if (earlier != nullptr) made.earlier = &earlier->counts();
   if (planned.format->input_line != nullptr) {
-    made.on_completed = [&reports, frame = frame_of_inputs(planned)](std::span<const completed_input> completed) {
-      reports.write_inputs(*frame, completed);
-    };
+    made.on_completed = [&reports, frame = frame_of_inputs(planned, earlier)](
+                            std::span<const completed_input> completed) { reports.write_inputs(*frame, completed); };
   }
   if (planned.units && planned.units->where && planned.format->unit_lines != nullptr) {
     made.unit_lines = [&](const report& frame) { return reports.unit_lines(frame); };
@@ -117,8 +118,7 @@ process_hooks hooks_of(const plan& planned, const resumed_result* earlier, repor
 }
 
 // Runs the plan and shows its progress. The progress line is erased when the run ends, also by an exception.
-finished_run run_with_progress(const plan& planned, const resumed_result* earlier, report_writer& reports,
-                               console& screen) {
+finished_run run_with_progress(const plan& planned, resumed_result* earlier, report_writer& reports, console& screen) {
   progress shown = make_progress(planned, screen);
   const file_events events = events_of(planned, reports, screen, shown);
   return file_run(planned, events, {}, hooks_of(planned, earlier, reports, screen)).run();
@@ -188,6 +188,12 @@ std::shared_ptr<resumed_result> resume(const config::options& typed, plan& plann
     complain("warning: " + printable(*typed.resumed_file) +
              ": has lines that do not state the options they were counted with (of an earlier version, or of gpuhist " +
              "report); only the names of buckets, --ignore-case, --byte-counts and --measures are compared");
+  }
+  if (earlier->changed() > 0 && !planned.quiet) {
+    const bool is_one = earlier->changed() == 1;
+    complain(printable(*typed.resumed_file) + ": " + config::number_of(earlier->changed(), "input") +
+             (is_one ? " has" : " have") + " changed since the lines were written, and must be counted again: " +
+             printable(earlier->first_changed()) + (is_one ? "" : ", ..."));
   }
   if (earlier->has_duplicates()) {
     planned.looked_up = std::make_shared<const looked_up_inputs>(look_up_inputs(planned));

@@ -1,19 +1,20 @@
 #include "command/resumed_result.hpp"
 
-#include "batch/checksum.hpp"
 #include "batch/job_identity.hpp"
 #include "config/options.hpp"
 #include "config/text.hpp"
 #include "config/usage_error.hpp"
+#include "io/checksum.hpp"
+#include "io/format.hpp"
 #include "report/formats/bounded_lines.hpp"
 #include "report/formats/member_writer.hpp"
 #include "report/formats/result_document.hpp"
 #include "report/output/destination.hpp"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <functional>
+#include <ranges>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -29,10 +30,9 @@ struct other_options : std::runtime_error {
 
 // Members have the formats from the inside out: "tar.gzip". Whether an archive was read to its end is not known.
 bool is_of_archive(std::string_view format) {
-  constexpr std::array archives = {"tar", "zip", "7z", "cpio"};
-  const std::string_view inner = format.substr(0, format.find('.'));
-  return std::ranges::any_of(archives, [&](std::string_view each) {
-    return inner == each || format.find("." + std::string(each)) != std::string_view::npos;
+  return std::ranges::any_of(std::views::split(format, '.'), [](const auto& each) {
+    const io::format* const found = io::format_named(std::string_view(each.begin(), each.end()));
+    return found != nullptr && found->archive != io::archive_kind::none;
   });
 }
 
@@ -83,7 +83,7 @@ nlohmann::ordered_json options_of_lines(const counting_plan& planned) {
   for (const char* const each : {"classes", "skip-damage", "count-unverified"}) made.erase(each);
   for (auto& [name, value] : made.items()) {
     const std::string text = text_of(value);
-    if (value.is_structured() || text.size() > longest_value) value = hash_text(text).substr(0, hash_digits);
+    if (value.is_structured() || text.size() > longest_value) value = io::hash_text(text).substr(0, hash_digits);
   }
   return made;
 }
@@ -135,6 +135,7 @@ void resumed_result::read() {
 }
 
 void resumed_result::add_line(const std::string& line) {
+  ++lines_;
   const nlohmann::json document = nlohmann::json::parse(line);
   wanted_counts wanted(letter_case::exact);
   wanted.by_bucket = &by_bucket_;
@@ -146,12 +147,26 @@ void resumed_result::add_line(const std::string& line) {
   if (!is_kept(document)) return;
   check_options(document);
   const input_report input = read_input(document, wanted, is_folded(document));
+  if (has_changed(document, input.name)) return;
   finished_->append(finished_->spill(input));
   ++number_;
   ++names_[input.name];
-  counts_.verified += input.verified;
-  counts_.unverified += input.unverified;
-  add_utf8(counts_.utf8, input.utf8);
+  counts_.add(input);
+  counts_.counted_unverified = false;  // a complete input has no unverified bytes
+}
+
+// Lines of runs without --resume, and of older versions, have no state: the name decides.
+bool resumed_result::has_changed(const nlohmann::json& document, const std::string& name) {
+  const auto state = document.find("file");
+  if (state == document.end()) return false;
+  try {
+    if (!io::has_changed(name, state_from(*state))) return false;
+  } catch (const nlohmann::json::exception&) {
+    throw result_damage("\"file\" is not the state of a file");
+  }
+  if (changed_.empty()) first_changed_ = name;
+  changed_.push_back(lines_);
+  return true;
 }
 
 void resumed_result::check_run(const nlohmann::json& document) {
@@ -185,9 +200,28 @@ void resumed_result::check_options_of_older_line(const nlohmann::json& document)
 
 bool resumed_result::take(const std::string& name) {
   const auto found = names_.find(name);
-  if (found == names_.end() || found->second == 0) return false;
-  --found->second;
-  return true;
+  if (found != names_.end() && found->second > 0) {
+    --found->second;
+    return true;
+  }
+  if (std::optional<io::file_state> state = io::state_of(name); state && state->is_regular) {
+    const std::scoped_lock lock(mutex_);
+    begun_.emplace(name, *std::move(state));
+  }
+  return false;
+}
+
+// The fingerprint is made after the file was read, when the system still has it in memory. Without a fingerprint, a
+// file that changed meanwhile is counted again by the next run.
+std::optional<io::file_state> resumed_result::state_of(const std::string& name) {
+  std::unique_lock lock(mutex_);
+  const auto node = begun_.extract(name);
+  lock.unlock();
+  if (node.empty()) return std::nullopt;
+  io::file_state& before = node.mapped();
+  const std::optional<io::file_state> now = io::state_of(name, io::fingerprinted::ends_or_all);
+  if (now && now->bytes == before.bytes && now->modified == before.modified) return now;
+  return before;
 }
 
 bool resumed_result::has_duplicates() const {
@@ -209,9 +243,10 @@ void resumed_result::refuse_duplicates(const looked_up_inputs& inputs) const {
 
 void resumed_result::rewrite() {
   destination to(path_, writing::whole);
+  std::size_t number = 0;
   to.write([&](const text_sink& out) {
     for_each_line(path_, [&](const std::string& line) {
-      if (!is_kept(nlohmann::json::parse(line))) return;
+      if (std::ranges::binary_search(changed_, ++number) || !is_kept(nlohmann::json::parse(line))) return;
       out(line + "\n");
       rewritten_bytes_ += line.size() + 1;
     });

@@ -23,6 +23,21 @@ bool synchronize(int file) {
   return result == 0 || errno == EINVAL || errno == EROFS || errno == ENOTSUP;
 }
 
+bool synchronize_data(int file) {
+  int result = 0;
+  do result = ::fdatasync(file);
+  while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+bool append_at(int file, std::string_view bytes, std::uint64_t end) {
+  if (write_at(file, bytes, end)) return true;
+  const int error = errno;
+  [[maybe_unused]] const int ignored = ::ftruncate(file, static_cast<off_t>(end));
+  errno = error;
+  return false;
+}
+
 bool synchronize_folder(const std::filesystem::path& folder) {
   int opened = 0;
   do opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -37,6 +37,9 @@ bool is_temporary_name(std::string_view last);
 /// The output that a temporary file replaces, or its first bytes: "NAME". `last`: is_temporary_name().
 std::string_view name_of_replaced(std::string_view last);
 
+/// Writes the content of a file to disk, without its times. False: errno is the cause.
+[[nodiscard]] bool synchronize_data(int file);
+
 // Writing bytes at an offset of a file.
 
 /// Writes all bytes, also after interruptions and partial writes. False: errno is the cause, and a part may have been
@@ -52,6 +55,10 @@ std::string_view name_of_replaced(std::string_view last);
   }
   return true;
 }
+
+/// The same at the end of a file. If that fails, the file is cut there, so that the disk has room for what was written
+/// before, and no torn record follows it.
+[[nodiscard]] bool append_at(int file, std::string_view bytes, std::uint64_t end);
 
 // Files that the program keeps or writes in a folder: no link leads out of the folder, and nothing but a regular file
 // is in their place.

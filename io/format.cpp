@@ -130,6 +130,8 @@ std::vector<format_row> compressed_formats() {
   return {
       row_of({.name = "zstd",
               .readable = true,
+              .on_device = true,
+              .has_split_points = true,
               .make_decoder = make_zstd_decoder,
               .make_splitter = make_zstd_splitter,
               .read_head = read_zstd_head,
@@ -235,7 +237,7 @@ std::vector<format_row> archives() {
 
 std::vector<format_row> all_formats() {
   std::vector<format_row> all;
-  all.push_back({.shown = {.name = "raw", .readable = true}, .magics = {}, .suffixes = {}});
+  all.push_back({.shown = {.name = "raw", .readable = true, .is_plain = true}, .magics = {}, .suffixes = {}});
   for (auto* const make_rows : {&compressed_formats, &rare_formats, &unknown_formats, &archives}) {
     std::ranges::move(make_rows(), std::back_inserter(all));
   }
@@ -324,7 +326,7 @@ const format* matching_format(const promise& promised, std::span<const std::byte
     if (row.magics.empty() && (row.shown.name != "zlib" || has_zlib_begin(head))) without_magic = &row.shown;
   }
   const bool may_have_no_magic =
-      !head.empty() && detect(head).name == "raw" && !may_be_text(head) && detect_archive(head) == archive_kind::none;
+      !head.empty() && detect(head).is_plain && !may_be_text(head) && detect_archive(head) == archive_kind::none;
   return may_have_no_magic ? without_magic : nullptr;
 }
 
@@ -350,7 +352,7 @@ const format* format_after_skippable(std::span<const std::byte> head) {
 // Includes formats without a magic number.
 const format& detect_all(std::span<const std::byte> head) {
   const format& found = detect(head);
-  if (found.name != "raw" || looks_like_zlib(head, zlib_head_bytes) != zlib_verdict::yes) return found;
+  if (!found.is_plain || looks_like_zlib(head, zlib_head_bytes) != zlib_verdict::yes) return found;
   return std::ranges::find(table(), "zlib", [](const format_row& row) { return row.shown.name; })->shown;
 }
 
@@ -388,7 +390,7 @@ settled_format differing(const promise& promised, const format& found, std::span
   const auto note = [&](const std::string& content, const std::string& consequence) {
     return settled_format{found, noted(notice_kind::name_differs, {named + content, consequence, "rename it"}, rules)};
   };
-  if (found.name != "raw") {
+  if (!found.is_plain) {
     const std::string name(found.name);
     return note("holds " + name + " data", "it is read as " + name);
   }
@@ -468,7 +470,7 @@ std::optional<notice> notice_of_inner(std::string_view outer, std::string_view n
   const promise promised = promise_of(name);
   const format* const matching = promised.first == nullptr ? nullptr : matching_format(promised, head);
   const format& found = matching == nullptr ? detect_all(head) : *matching;
-  if (found.name == "raw") return std::nullopt;
+  if (found.is_plain) return std::nullopt;
   const std::string inner = std::string(found.name) + (found.counted ? "" : " data");
   return counted_as_they_are(
              "holds " + inner + " within " + std::string(outer) + " data, of which gpuhist decodes one layer",
@@ -478,12 +480,17 @@ std::optional<notice> notice_of_inner(std::string_view outer, std::string_view n
 
 settled_format settle_format(std::string_view name, std::span<const std::byte> head, const format* forced,
                              const content_rules& rules) {
-  if (forced != nullptr) return {*forced};  // if it is wrong, its decoder reports the error
+  if (forced != nullptr && forced->archive != archive_kind::none) {
+    settled_format made = settle_format({}, head, nullptr, rules);
+    made.archive = forced->archive;
+    return made;
+  }
+  if (forced != nullptr) return {*forced, {}, archive_kind::none};  // if it is wrong, its decoder reports the error
   const promise promised = promise_of(name);
   const format* const matching = promised.first == nullptr ? nullptr : matching_format(promised, head);
   const format& found = matching == nullptr ? detect_all(head) : *matching;
   const bool is_opaque =
-      found.counted || (found.name == "raw" && !may_be_text(head) && detect_archive(head) == archive_kind::none);
+      found.counted || (found.is_plain && !may_be_text(head) && detect_archive(head) == archive_kind::none);
   const bool may_be_volume = is_opaque || has_magic(head, zip_split_magic);
   if (const auto volume = may_be_volume ? volume_named(name) : std::nullopt) {
     return counted_as_they_are(volume->cause(), volume->remedy, rules);

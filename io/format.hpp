@@ -21,10 +21,13 @@ namespace gpuhist::io {
 
 /// One row of the table of formats.
 struct format {
-  std::string_view name;    ///< "raw", "zstd", "gzip", ...
-  bool readable = false;    ///< false: recognised only so that it is refused and not counted as text
-  std::string_view hint{};  ///< for formats that are not readable: the remedy
-  bool counted = false;     ///< not readable: its bytes are counted as they are, with a notice
+  std::string_view name;          ///< "raw", "zstd", "gzip", ...
+  bool readable = false;          ///< false: recognised only so that it is refused and not counted as text
+  std::string_view hint{};        ///< for formats that are not readable: the remedy
+  bool counted = false;           ///< not readable: its bytes are counted as they are, with a notice
+  bool is_plain = false;          ///< text that is neither compressed nor an archive: "raw"
+  bool on_device = false;         ///< a device can decode its frames
+  bool has_split_points = false;  ///< an input can be divided between frames (io/zstd/zstd_split_points.hpp)
 
   /// For readable compressed formats; null for others.
   std::unique_ptr<decoder> (*make_decoder)(const decoder_limits&) = nullptr;
@@ -78,13 +81,15 @@ bool may_be_text(std::span<const std::byte> head);
 struct settled_format {
   const format& found;
   std::optional<io::notice> notice{};
+  std::optional<archive_kind> archive{};  ///< what `forced` states of its text; nothing: settle_archive() decides
 
   /// The bytes are of a format that is not read, and are counted as they are, whatever the name promises.
   [[nodiscard]] bool is_unknown() const { return notice && notice->kind == notice_kind::unknown_compression; }
 };
 
-/// Decides the format of an input: `forced`, or if that is null, the format by content. If the name promises another
-/// format, there is a notice. A format without a magic number (.lzma) is found only by its name, or forced. Throws
+/// Decides the format of an input: `forced`, or if that is null, the format by content. Within a forced archive format,
+/// the compression is that of the content, and the name promises nothing. If the name promises another format, there is
+/// a notice. A format without a magic number (.lzma) is found only by its name, or forced. Throws
 /// input_error (at offset 0) if the format is recognised but not readable; if the name promises a format, and the
 /// content is none of the table and no text; and what the rules refuse. With content_rules::skip_damage, such content
 /// is of the promised format.

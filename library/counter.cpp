@@ -46,9 +46,9 @@ counting_plan make_fed_plan(const counting_options& options) {
 }
 
 std::optional<pipeline::fed_decoding> decoding_of(const input_options& options) {
-  if (options.format == "raw") return std::nullopt;
   if (options.format.empty()) return pipeline::fed_decoding{.max_text = options.max_output};
   const io::format* const found = io::format_named(options.format);
+  if (found != nullptr && found->is_plain) return std::nullopt;
   if (found == nullptr || found->make_decoder == nullptr) {
     throw error(errc::invalid_argument, "input_options::format: '" + options.format +
                                             "' is not the name of a compressed format, such as zstd, nor raw");

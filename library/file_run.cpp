@@ -100,11 +100,7 @@ finished_run file_run::run() {
 void file_run::add_earlier(run_counts& to) {
   const run_counts& earlier = *process_.earlier;
   for (const input_report& each : earlier.inputs) publisher_.watch(each);
-  to.verified += earlier.verified;
-  to.unverified += earlier.unverified;
-  to.complete = to.complete && earlier.complete;
-  to.counted_unverified = to.counted_unverified || earlier.counted_unverified;
-  add_utf8(to.utf8, earlier.utf8);
+  to.add(earlier);
 }
 
 finished_run file_run::conclude(outcome finished) const {

@@ -316,16 +316,11 @@ class adder {
     if (exceeds(sum_.verified, part.verified) || exceeds(sum_.unverified, part.unverified)) {
       throw error(errc::invalid_argument, "merge: the sum exceeds 2^64 - 1 bytes");
     }
-    sum_.verified += coarse(part.verified);
-    sum_.unverified += coarse(part.unverified);
+    sum_.add(part, coarse(part.verified), coarse(part.unverified));
     if (part.type == report::kind::snapshot) sum_.type = report::kind::snapshot;
-    sum_.complete = sum_.complete && part.complete;
     all_have_utf8_ = all_have_utf8_ && part.utf8;
-    add_utf8(sum_.utf8, part.utf8);
     sum_.byte_counts = sum_.byte_counts && part.byte_counts;
-    sum_.counted_unverified = sum_.counted_unverified || part.counted_unverified;
     sum_.elapsed_seconds = std::max(sum_.elapsed_seconds, part.elapsed_seconds);
-    for (const pipeline::skipped_names& each : part.skipped) add_skipped(sum_.skipped, each);
   }
 
   bool with_pairs_;

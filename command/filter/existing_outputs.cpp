@@ -49,7 +49,7 @@ class existing_files {
     if (::lstat(path.c_str(), &now) != 0) return nullptr;  // a link could lead to a file outside the folder
     if (!S_ISREG(now.st_mode)) refuse(path, "is not a regular file; remove it, or give another folder");
     refuse_what_is_read(path, now);
-    output.replaced = state_of(now);
+    output.replaced = io::state_of(now);
     if (existing_.are_resumed) return resumed(output, path, now);
     if (!existing_.are_replaced) {
       refuse(path, "exists; give --resume to skip what is complete, --force to replace the files, or another folder");
@@ -71,7 +71,7 @@ class existing_files {
 
   [[nodiscard]] const earlier_output* resumed(const planned_output& output, const fs::path& path,
                                               const struct stat& now) const {
-    const earlier_output* const line = line_of(output.name, state_of(now));
+    const earlier_output* const line = line_of(output.name, io::state_of(now));
     const bool has_same_options = line != nullptr && line->has_same_options;
     if (has_same_options && line->input != output.input_state) return nullptr;
     const bool lacks_text = line != nullptr && line->lacks_damaged_text && !existing_.may_lack_text;
@@ -89,7 +89,7 @@ class existing_files {
   }
 
   // The last line that describes the file as it is. A line after it is of an output that did not get its name.
-  [[nodiscard]] const earlier_output* line_of(const std::string& name, const file_state& now) const {
+  [[nodiscard]] const earlier_output* line_of(const std::string& name, const io::file_state& now) const {
     const auto lines = earlier_.find(name);
     if (lines == earlier_.end()) return nullptr;
     for (const earlier_output& each : std::views::reverse(lines->second)) {

@@ -1,8 +1,8 @@
 #include "command/filter/folder_record.hpp"
 
-#include "io/file_access.hpp"
 #include "report/formats/bounded_lines.hpp"
 #include "report/formats/report_json.hpp"
+#include "report/formats/result_document.hpp"
 #include "report/formats/text.hpp"
 
 #include <nlohmann/json.hpp>
@@ -20,23 +20,11 @@ using json = nlohmann::ordered_json;
 
 constexpr const char* schema = "gpuhist.filter/1";
 
-json as_json(const file_state& state) {
-  json out{{"bytes", state.bytes}, {"modified", state.modified}};
-  if (!state.fingerprint.empty()) out["fingerprint"] = state.fingerprint;
-  return out;
-}
-
-file_state state_from(const json& object) {
-  return {.bytes = object.at("bytes").get<std::uint64_t>(),
-          .modified = object.at("modified").get<std::int64_t>(),
-          .fingerprint = object.value("fingerprint", std::string())};
-}
-
 json as_json(const recorded_output& line, const std::string& options) {
   json out{{"kind", "output"}, {"schema", schema}, {"name", line.name}};
   if (!is_utf8(line.name)) out["name_base64"] = base64(line.name);
-  out["input"] = as_json(line.input);
-  out["output"] = as_json(line.output);
+  out["input"] = state_as_json(line.input);
+  out["output"] = state_as_json(line.output);
   out["kept"] = {{"units", line.kept}, {"bytes", line.kept_bytes}};
   out["dropped"] = {{"units", line.dropped}, {"bytes", line.dropped_bytes}};
   if (line.lacks_damaged_text) out["lacks_damaged_text"] = true;
@@ -44,22 +32,17 @@ json as_json(const recorded_output& line, const std::string& options) {
   return out;
 }
 
-// Adds nothing if a process ended while it wrote the line, or if the line is of another version.
-void add_line(const std::string& text, const std::string& options, earlier_outputs& to) {
-  try {
-    const json object = json::parse(text);
-    if (object.at("schema") != schema) return;
-    std::string name = object.at("name").get<std::string>();
-    const auto encoded = object.find("name_base64");
-    if (encoded != object.end()) name = from_base64(encoded->get<std::string>()).value_or("");
-    const earlier_output found{.input = state_from(object.at("input")),
-                               .output = state_from(object.at("output")),
-                               .has_same_options = object.at("options").dump() == options,
-                               .lacks_damaged_text = object.value("lacks_damaged_text", false)};
-    to[name].push_back(found);
-  } catch (const json::exception&) {
-    return;
-  }
+// Adds nothing if the line is of another version.
+void add_line(const json& object, const std::string& options, earlier_outputs& to) {
+  if (object.at("schema") != schema) return;
+  std::string name = object.at("name").get<std::string>();
+  const auto encoded = object.find("name_base64");
+  if (encoded != object.end()) name = from_base64(encoded->get<std::string>()).value_or("");
+  const earlier_output found{.input = state_from(object.at("input")),
+                             .output = state_from(object.at("output")),
+                             .has_same_options = object.at("options").dump() == options,
+                             .lacks_damaged_text = object.value("lacks_damaged_text", false)};
+  to[name].push_back(found);
 }
 
 std::string hash_of(const measures::byte_counts& counts) {
@@ -93,12 +76,7 @@ std::string options_of_output(const config::options& typed, const plan& planned)
 
 earlier_outputs read_record(const std::filesystem::path& folder, const std::string& options) {
   earlier_outputs found;
-  const std::filesystem::path path = folder / record_name;
-  io::require_regular(path);
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) return found;
-  bounded_lines lines(path);
-  for (std::string line; lines.next(line);) add_line(line, options, found);
+  for_each_record(folder / record_name, [&](const json& line) { add_line(line, options, found); });
   return found;
 }
 

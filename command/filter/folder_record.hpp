@@ -16,8 +16,8 @@ namespace gpuhist::pipeline {
 /// A new line: an output that is complete, and where it is from.
 struct recorded_output {
   std::string name;  ///< of the output, below the folder
-  file_state input;
-  file_state output;
+  io::file_state input;
+  io::file_state output;
   std::uint64_t kept = 0;  ///< units
   std::uint64_t kept_bytes = 0;
   std::uint64_t dropped = 0;
@@ -27,8 +27,8 @@ struct recorded_output {
 
 /// A line of an earlier run.
 struct earlier_output {
-  file_state input;
-  file_state output;
+  io::file_state input;
+  io::file_state output;
   bool has_same_options = false;
   bool lacks_damaged_text = false;
 };

@@ -95,7 +95,7 @@ class output_folder::outlet final : public units::kept_outlet {
     const units::unit_totals kept = kept_of(found.units, folder_.kept_);
     folder_.record_.add({.name = output_.name,
                          .input = output_.input_state,
-                         .output = state_of(file_->synchronize_text()),
+                         .output = io::state_of(file_->synchronize_text()),
                          .kept = kept.seen,
                          .kept_bytes = kept.bytes,
                          .dropped = found.units.seen - kept.seen,
@@ -112,7 +112,7 @@ class output_folder::outlet final : public units::kept_outlet {
   void refuse_change() const {
     struct stat now{};
     const fs::path path = folder_.folder_ / output_.name;
-    if (!output_.replaced || ::lstat(path.c_str(), &now) != 0 || state_of(now) == *output_.replaced) return;
+    if (!output_.replaced || ::lstat(path.c_str(), &now) != 0 || io::state_of(now) == *output_.replaced) return;
     throw destination_error(EEXIST, std::system_category(), "cannot write " + printable(path.string()));
   }
 

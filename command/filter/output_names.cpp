@@ -1,6 +1,5 @@
 #include "command/filter/output_names.hpp"
 
-#include "batch/manifest.hpp"
 #include "batch/parallel_work.hpp"
 #include "config/usage_error.hpp"
 #include "io/archive/archive_format.hpp"
@@ -11,12 +10,14 @@
 #include "report/output/destination.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -68,7 +69,7 @@ void check_format(const config::options& typed, const plan& planned) {
 }
 
 // Of an input: what it is now. Throws for what cannot be an output, or not be resumed.
-file_state checked_state(const config::options& typed, const listed_input& input) {
+io::file_state checked_state(const config::options& typed, const listed_input& input) {
   if (input.name == "-") {
     refuse(typed, "standard input has no name in the folder; give files, or --output for the text of a stream");
   }
@@ -77,14 +78,7 @@ file_state checked_state(const config::options& typed, const listed_input& input
   if (!S_ISREG(now.st_mode)) {
     refuse(typed, printable(input.name) + " is not a regular file; give files, or --output for the text of a stream");
   }
-  return state_of(now);
-}
-
-// Empty if it cannot be read, which the run reports.
-std::string fingerprint_of(const std::string& input, const file_state& state) {
-  using enum config::fingerprint_kind;
-  const std::optional<file_facts> facts = facts_of(input, has_fingerprint(state.bytes, ends) ? ends : full);
-  return facts ? facts->fingerprint : std::string();
+  return io::state_of(now);
 }
 
 std::string_view below_root(const listed_input& input) {
@@ -97,7 +91,7 @@ std::string_view below_root(const listed_input& input) {
 
 // "a/x.log" of "a/x.log.gz". A name that is only an extension is kept.
 std::string without_compression(std::string_view name, const io::format* forced) {
-  const bool is_read_as_it_is = forced != nullptr && forced->name == "raw";
+  const bool is_read_as_it_is = forced != nullptr && forced->is_plain;
   const std::size_t dot = name.rfind('.');
   if (is_read_as_it_is || io::promised_by(name) == nullptr || dot == std::string_view::npos) return std::string(name);
   if (dot == 0 || name[dot - 1] == '/') return std::string(name);
@@ -120,18 +114,17 @@ std::size_t read_head(const std::string& name, std::span<std::byte> to) {
 compression_kind compression_of(const config::options& typed, const std::string& name, const io::format* forced) {
   std::array<std::byte, io::zlib_head_bytes> head{};
   const std::size_t size = read_head(name, head);
-  std::string_view format;
+  const io::format* found = nullptr;
   try {
-    format =
-        io::settle_format(name, std::span(head).first(size), forced, {.skip_damage = typed.run.skip_damage}).found.name;
+    found = &io::settle_format(name, std::span(head).first(size), forced, {.skip_damage = typed.run.skip_damage}).found;
   } catch (const io::input_error&) {
     return compression_kind::none;  // the run reports it, and there is no output
   }
-  if (format == "raw") return compression_kind::none;
-  if (format == "zstd") return compression_kind::zstd;
-  if (format == "gzip") return compression_kind::gzip;
-  throw config::usage_error(typed.where("--compress") + ": same: " + printable(name) + " is " + std::string(format) +
-                            ", which gpuhist does not write; give none, zstd or gzip");
+  if (found->is_plain) return compression_kind::none;
+  if (found->name == "zstd") return compression_kind::zstd;
+  if (found->name == "gzip") return compression_kind::gzip;
+  throw config::usage_error(typed.where("--compress") + ": same: " + printable(name) + " is " +
+                            std::string(found->name) + ", which gpuhist does not write; give none, zstd or gzip");
 }
 
 planned_output output_of(const config::options& typed, const plan& planned, const listed_input& input) {
@@ -185,12 +178,6 @@ class name_check {
 
 }  // namespace
 
-file_state state_of(const struct stat& file) {
-  constexpr std::int64_t second = 1'000'000'000;
-  return {.bytes = static_cast<std::uint64_t>(file.st_size),
-          .modified = static_cast<std::int64_t>(file.st_mtim.tv_sec) * second + file.st_mtim.tv_nsec};
-}
-
 std::vector<planned_output> plan_outputs(const config::options& typed, const plan& planned,
                                          const looked_up_inputs& found) {
   check_format(typed, planned);
@@ -206,7 +193,9 @@ std::vector<planned_output> plan_outputs(const config::options& typed, const pla
   }
   names.check_folders();
   in_parallel(outputs.size(), planned.threads, [&](std::size_t i) {
-    outputs[i].input_state.fingerprint = fingerprint_of(found.inputs[outputs[i].input].name, outputs[i].input_state);
+    const std::string& input = found.inputs[outputs[i].input].name;
+    const std::optional<io::file_state> read = io::state_of(input, io::fingerprinted::ends_or_all);
+    if (read) outputs[i].input_state.fingerprint = read->fingerprint;  // else the run reports that it cannot be read
   });
   return outputs;
 }

@@ -3,37 +3,23 @@
 
 #include "command/plan.hpp"
 #include "config/options.hpp"
+#include "io/file_state.hpp"
 #include "library/file_run.hpp"
 
-#include <sys/stat.h>
-
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace gpuhist::pipeline {
 
-/// Size and time of a file, by which a change is recognized, and of an input a fingerprint, because another input may
-/// have the same name, size and time.
-struct file_state {
-  std::uint64_t bytes = 0;
-  std::int64_t modified = 0;  ///< nanoseconds since 1970
-  std::string fingerprint{};  ///< of the content, or of the ends of a large file (batch/manifest); empty for an output
-
-  bool operator==(const file_state&) const = default;
-};
-
-file_state state_of(const struct stat& file);
-
 /// One output. `compression` is never `same`.
 struct planned_output {
   std::size_t input = 0;  ///< its place in the list of inputs
   std::string name;       ///< below the folder, with slashes
   config::output_compression compression{};
-  file_state input_state{};              ///< before the run; zeros: the input cannot be found
-  std::optional<file_state> replaced{};  ///< the file that has the name, and is replaced; nothing: there is none
+  io::file_state input_state{};              ///< before the run, with a fingerprint; zeros: the input cannot be found
+  std::optional<io::file_state> replaced{};  ///< the file that has the name, and is replaced; nothing: there is none
 };
 
 /// The name of the list of complete outputs in the folder.

@@ -14,6 +14,23 @@ void add_skipped(std::vector<skipped_names>& to, const skipped_names& more) {
   }
 }
 
+void run_counts::add(const input_report& more) {
+  verified += more.verified;
+  unverified += more.unverified;
+  counted_unverified = counted_unverified || more.counted_unverified;
+  complete = complete && more.complete;
+  add_utf8(utf8, more.utf8);
+}
+
+void run_counts::add(const run_counts& more, const gpu::tally& its_verified, const gpu::tally& its_unverified) {
+  verified += its_verified;
+  unverified += its_unverified;
+  counted_unverified = counted_unverified || more.counted_unverified;
+  complete = complete && more.complete;
+  add_utf8(utf8, more.utf8);
+  for (const skipped_names& each : more.skipped) add_skipped(skipped, each);
+}
+
 input_report input_reports::operator[](std::size_t number) const {
   input_report found;
   if (number < finished_) {

@@ -117,6 +117,13 @@ struct run_counts {
   input_reports inputs;                ///< in the order in which they were given or found
   std::vector<skipped_names> skipped;  ///< in trees and archives, sorted by cause
   double elapsed_seconds = 0;          ///< snapshots: since the first read
+
+  /// Adds the totals of counts or of an input over the same partition. `inputs` and elapsed_seconds stay.
+  void add(const run_counts& more) { add(more, more.verified, more.unverified); }
+  void add(const input_report& more);
+
+  /// As above, with the tallies of `more` over the partition of these counts.
+  void add(const run_counts& more, const gpu::tally& its_verified, const gpu::tally& its_unverified);
 };
 
 }  // namespace gpuhist::pipeline

@@ -333,9 +333,7 @@ async::task<> feeder::count(const numbered_input& next, const shared_source& sou
   const bool in_turn = !is_file || name == "-" || sink_ != nullptr;
   auto head = co_await heads_.first_bytes(*source);
   if (head.empty() && stop_.stop_requested()) co_return counts_.fail(input, 0, not_read());
-  const auto forced_archive = heads_.forced_archive();
-  const io::settled_format settled = io::settle_format(forced_archive ? std::string_view() : name, head,
-                                                       forced_archive ? nullptr : plan_.forced_format, rules_of(plan_));
+  const io::settled_format settled = io::settle_format(name, head, plan_.forced_format, rules_of(plan_));
   const io::format& format = settled.found;
   if (settled.notice) counts_.note(input, *settled.notice);
   if (counted != nullptr && format.name != counted->counted.format) {
@@ -344,17 +342,21 @@ async::task<> feeder::count(const numbered_input& next, const shared_source& sou
   }
   counts_.set_format(input, format.name);
   io::settled_archive archive;
-  if (!settled.is_unknown()) archive = co_await heads_.find_archive(name, *source, head, format);
+  if (settled.archive && !settled.is_unknown()) {
+    archive.kind = *settled.archive;
+  } else if (!settled.is_unknown()) {
+    archive = co_await heads_.find_archive(name, *source, head, format);
+  }
   if (archive.notice) counts_.note(input, *archive.notice);
   const bool has_members = archive.kind != io::archive_kind::none;
   if (has_members && !plan_.archives_refused.empty()) {
     throw io::input_error(plan_.archives_refused, 0, failure_kind::refused);
   }
-  const bool is_raw = !has_members && format.name == "raw";
+  const bool is_raw = !has_members && format.is_plain;
   note_manner(*source, is_raw);
   if (has_members) {
     std::string shown_as = name == "-" ? plan_.label : name;
-    co_await archives_.add(input, std::move(shown_as), source, std::move(head), forced_archive);
+    co_await archives_.add(input, std::move(shown_as), source, std::move(head), settled.archive);
     if (in_turn) static_cast<void>(co_await archives_.drain());
   } else if (!is_raw) {
     co_await compressed_.add(input, source, std::move(head), format, counted, next.listed.stored_end);

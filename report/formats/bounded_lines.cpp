@@ -1,6 +1,9 @@
 #include "report/formats/bounded_lines.hpp"
 
+#include "io/file_access.hpp"
 #include "report/formats/report.hpp"
+
+#include <nlohmann/json.hpp>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -78,6 +81,20 @@ std::string_view bounded_lines::ahead() {
 
 void bounded_lines::fail(int error) const {
   throw std::system_error(error, std::generic_category(), "cannot read " + printable(path_.string()));
+}
+
+void for_each_record(const std::filesystem::path& path, const std::function<void(const nlohmann::ordered_json&)>& use) {
+  io::require_regular(path);
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return;
+  bounded_lines lines(path);
+  for (std::string line; lines.next(line);) {
+    try {
+      use(nlohmann::ordered_json::parse(line));
+    } catch (const nlohmann::json::exception&) {
+      continue;
+    }
+  }
 }
 
 }  // namespace gpuhist::pipeline

@@ -3,8 +3,11 @@
 
 #include "io/descriptor.hpp"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -70,5 +73,10 @@ class bounded_lines {
   std::size_t number_ = 0;
   bool is_whole_ = false;
 };
+
+/// Calls `use` with the lines of a file to which lines of JSON are appended; a missing file has none. A line for which
+/// nlohmann::json::exception is thrown is left out: a process ended while it wrote it, or it is of another version.
+/// Throws what io::require_regular() and bounded_lines throw.
+void for_each_record(const std::filesystem::path& path, const std::function<void(const nlohmann::ordered_json&)>& use);
 
 }  // namespace gpuhist::pipeline

@@ -1,6 +1,7 @@
 // A report: the counts of a run with schemes and measures. Also the table of report formats.
 #pragma once
 
+#include "io/file_state.hpp"
 #include "pipeline/counts/partitioning.hpp"
 #include "pipeline/counts/run_counts.hpp"
 #include "pipeline/flow/statistics/run_stats.hpp"
@@ -34,6 +35,7 @@ struct report : run_counts {
   std::optional<units::unit_result> units;  ///< with --each
   std::string
       counted_with;  ///< for lines: what the meaning of the counts depends on, an object of JSON; empty: unknown
+  std::function<std::optional<io::file_state>(const std::string& input)> state_of;  ///< for lines; may be empty
 };
 
 struct input_listing;

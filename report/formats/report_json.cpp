@@ -513,6 +513,12 @@ void add_totals(member_writer& to, const report& content, std::string_view run) 
   }
 }
 
+json state_as_json(const io::file_state& state) {
+  json out{{"bytes", state.bytes}, {"modified", state.modified}};
+  if (!state.fingerprint.empty()) out["fingerprint"] = state.fingerprint;
+  return out;
+}
+
 std::string as_line(const json& object) { return text_of(object) + "\n"; }
 
 std::unique_ptr<const units::unit_renderer> unit_json_lines(const report& frame, std::string_view run) {
@@ -587,6 +593,8 @@ std::string input_json_line(const report& frame, std::string_view run, const inp
   object_text out;
   add_beginning(out.members, "input", run);
   if (!frame.counted_with.empty()) out.members.add_json_text("counted_with", frame.counted_with);
+  if (const auto state = frame.state_of ? frame.state_of(input.name) : std::nullopt)
+    out.members.add_json("file", state_as_json(*state));
   if (frame.ignore_case) out.members.add_flag("ignore_case", true);
   add_input(out.members, frame, input);
   return out.take() + "\n";

@@ -2,6 +2,7 @@
 // units, windows and verdicts.
 #pragma once
 
+#include "io/file_state.hpp"
 #include "pipeline/counts/windows/window_events.hpp"
 #include "report/formats/member_writer.hpp"
 #include "report/formats/report.hpp"
@@ -25,6 +26,9 @@ std::string hash_of_members(const config::scheme& of);
 
 /// Adds the members of a result with its totals, without inputs and statistics.
 void add_totals(member_writer& to, const report& content, std::string_view run);
+
+/// The state of a file, which state_from() reads.
+nlohmann::ordered_json state_as_json(const io::file_state& state);
 
 /// One line with its line end. Bytes that are not UTF-8 become U+FFFD; `name_base64` has the exact bytes of a name.
 std::string as_line(const nlohmann::ordered_json& object);

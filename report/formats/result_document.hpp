@@ -3,12 +3,14 @@
 #pragma once
 
 #include "config/scheme.hpp"
+#include "io/file_state.hpp"
 #include "io/option_naming.hpp"
 #include "report/formats/bucket_counts.hpp"
 #include "report/formats/report.hpp"
 
 #include <nlohmann/json.hpp>
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -59,6 +61,14 @@ std::string kind_of(const nlohmann::json& document);
 
 /// The run that a line names; empty if it names none. Throws result_damage.
 std::string run_of(const nlohmann::json& document);
+
+/// The state of a file, as state_as_json() writes it. Throws nlohmann::json::exception.
+template <typename json>
+io::file_state state_from(const json& object) {
+  return {.bytes = object.at("bytes").template get<std::uint64_t>(),
+          .modified = object.at("modified").template get<std::int64_t>(),
+          .fingerprint = object.value("fingerprint", std::string())};
+}
 
 /// Reads an input: a line of its own, or an element of `inputs`. The counts are "byte_counts" or, if these are absent,
 /// the buckets of the scheme `bytes`. `folded`: these buckets ignore case. Throws result_damage.

@@ -224,13 +224,8 @@ void result_sum::add_result(const nlohmann::json& document, inputs_within& withi
   inputs_ += number;
   ++results_;
   parts_.push_back({.name = at.name, .end_of_inputs = inputs_, .is_complete = result.complete});
-  sum_.complete = sum_.complete && result.complete;
-  sum_.verified += result.verified;
-  sum_.unverified += result.unverified;
-  sum_.counted_unverified = sum_.counted_unverified || result.counted_unverified;
+  sum_.add(result);
   all_have_utf8_ = all_have_utf8_ && result.utf8;
-  add_utf8(sum_.utf8, result.utf8);
-  for (const skipped_names& each : result.skipped) add_skipped(sum_.skipped, each);
 }
 
 /// Whether damaged lines of unknown runs, which were reported, explain the lines that a named result lacks.

@@ -14,8 +14,8 @@ JSONL = ("--format", "jsonl")
 
 
 def content_of(path):
-    """The lines of a file without the name of their run, those of inputs in any order."""
-    lines = [{key: value for key, value in json.loads(line).items() if key != "run"} for line in path.read_bytes().splitlines()]
+    """The lines of a file without the name of their run and the states of files, those of inputs in any order."""
+    lines = [{key: value for key, value in json.loads(line).items() if key not in ("run", "file")} for line in path.read_bytes().splitlines()]
     return sorted(json.dumps(each, sort_keys=True) for each in lines)
 
 
@@ -64,6 +64,33 @@ class Resume(CommandTest):
         for each in self.paths[:60]:
             each.unlink()
         self.resume()
+        self.assertEqual(content_of(self.to), content_of(self.undisturbed))
+
+    def test_files_that_have_changed_are_counted_again(self):
+        paths = [*self.paths, self.file("large", text(3 << 20, 9))]
+        self.resume(paths=paths)
+        for changed, keeps_time in (((0,), False), ((0,), True), ((-1,), True), ((60, 3), True), ((), True)):
+            with self.subTest(changed=changed, keeps_time=keeps_time):
+                before = [line for line in self.to.read_bytes().splitlines() if b'"file":{' in line]
+                self.assertEqual(len(before), 62)
+                for path in (paths[each] for each in changed):
+                    time = path.stat().st_mtime_ns
+                    first, *rest = path.read_bytes()
+                    path.write_bytes(bytes([first ^ 1, *rest]) if path.suffix != ".zst" else zstd(text(400_000, 4)))
+                    os.utime(path, ns=(time, time if keeps_time else time + 1))
+                self.count(paths=paths)
+                message = self.resume(paths=paths).stderr
+                self.assertEqual(content_of(self.to), content_of(self.undisturbed))
+                stay = [line for line in before if json.loads(line)["name"] not in {str(paths[each]) for each in changed}]
+                self.assertEqual(self.to.read_bytes().splitlines()[: len(stay)], stay)
+                self.assertIn(f"{len(changed)} input" if changed else "", message)
+                self.assertEqual("changed since" in message, bool(changed), message)
+
+    def test_the_name_decides_for_lines_without_the_state_of_a_file(self):
+        self.count()
+        self.to.write_bytes(self.undisturbed.read_bytes())
+        self.paths[0].write_bytes(b"other")
+        self.assertNotIn("changed", self.resume().stderr)
         self.assertEqual(content_of(self.to), content_of(self.undisturbed))
 
     def test_a_killed_run_is_continued(self):
@@ -130,6 +157,7 @@ class Resume(CommandTest):
         other = [line.replace(json.loads(line)["run"].encode(), b"0" * 16) for line in lines]
         damaged = json.loads(lines[0]) | {"bytes": 1}
         for content, options, message in (
+            (lines[0][:-2] + b',"file":{"bytes":"1"}}\n', (), ":1: cannot be resumed: \"file\" is not the state"),
             (lines[0] + other[1], (), ":2: cannot be resumed: it is a line of another run"),
             (lines[0] + b"not JSON\n", (), ":2: not valid JSON"),
             (json.dumps(damaged).encode() + b"\n", (), ":1: cannot be resumed: input"),

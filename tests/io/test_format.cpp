@@ -215,6 +215,14 @@ TEST_CASE("a recognised but unreadable format is refused with a hint, even on st
 TEST_CASE("a forced format is used without a check") {
   CHECK(settle_format("a.zst", bytes_of(gzip_head), format_named("raw")).found.name == "raw");
   CHECK(settle_format("a.txt", bytes_of("text"), format_named("zstd")).found.name == "zstd");
+  CHECK(settle_format("a.txt", bytes_of("text"), format_named("zstd")).archive == archive_kind::none);
+}
+
+TEST_CASE("within a forced archive format, the content decides the compression") {
+  const settled_format as = settle_format("a.zst", bytes_of(gzip_head), format_named("tar"), {.strict_names = true});
+  CHECK(as.found.name == "gzip");
+  CHECK(as.archive == archive_kind::tar);
+  CHECK_FALSE(settle_format("a.tar", bytes_of(gzip_head), nullptr).archive);
 }
 
 TEST_CASE("only readable formats can be forced") {

@@ -1,7 +1,6 @@
 // What is copied between machines is input: whatever the bytes of a state, a part, a manifest or a result are, they are
 // refused, or they have counts of the right shape. Records have valid checksums here, as crafted ones do. FUZZ_RUNS and
 // FUZZ_SEED: see tests/support/campaign.hpp.
-#include "batch/checksum.hpp"
 #include "batch/job_identity.hpp"
 #include "batch/job_journal.hpp"
 #include "batch/job_ledger.hpp"
@@ -11,6 +10,7 @@
 #include "batch/unit_ledger.hpp"
 #include "command/plan.hpp"
 #include "config/usage_error.hpp"
+#include "io/checksum.hpp"
 #include "io/descriptor.hpp"
 #include "pipeline/counts/packed_numbers.hpp"
 #include "report/formats/result_file.hpp"
@@ -170,7 +170,7 @@ job_identity sample_identity(const plan& planned) {
 
 void append_record(std::string& to, std::string_view record, std::uint64_t seed) {
   const auto size = static_cast<std::uint32_t>(record.size());
-  const std::uint64_t checksum = checksum_of(record, seed);
+  const std::uint64_t checksum = io::checksum_of(record, seed);
   to.append(reinterpret_cast<const char*>(&size), sizeof size);
   to.append(reinterpret_cast<const char*>(&checksum), sizeof checksum);
   to += record;
@@ -213,7 +213,7 @@ TEST_CASE("a part is of another job, is damaged, or has counts of the shape of t
   repeat(5'000, 2, [&](std::mt19937& random) {
     const std::size_t changed = random() % (samples.size() + 1);
     std::string part = changed == samples.size() ? edited(header_of(job), random) : header_of(job);
-    const std::uint64_t seed = checksum_of(part);
+    const std::uint64_t seed = io::checksum_of(part);
     part += '\n';
     for (std::size_t each = 0; each < samples.size(); ++each) {
       append_record(part, each == changed ? edited(samples[each], random) : samples[each], seed + each);

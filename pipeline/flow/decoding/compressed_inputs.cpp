@@ -124,7 +124,7 @@ void compressed_inputs::end_input_with(compressed_input& input, const std::excep
 
 // A stream may stall, and its text is counted as it arrives unless all frames are to be decoded on the device.
 bool compressed_inputs::may_use_device(const compressed_input& input) const {
-  if (options_.device == nullptr || input.format.name != "zstd") return false;
+  if (options_.device == nullptr || !input.format.on_device) return false;
   const auto* const file = std::get_if<io::file_source>(input.source.get());
   return file == nullptr ? options_.min_device_bytes == 0 : file->size_hint() >= options_.min_device_bytes;
 }

@@ -131,7 +131,7 @@ std::size_t follower::read_into(followed& file, std::span<std::byte> room) {
   const std::size_t read = file.reader.read_some(room);
   if (read == 0 || std::exchange(file.format_checked, true)) return read;
   const io::format& format = io::detect(room.first(std::min(read, io::detection_bytes)));
-  if (format.name == "raw") return read;
+  if (format.is_plain) return read;
   throw io::input_error("is " + std::string(format.name) + ": " + std::string(option_name_("--follow")) +
                             " counts only uncompressed text",
                         0, failure_kind::refused);

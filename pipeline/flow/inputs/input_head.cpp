@@ -34,13 +34,10 @@ io::decoder& head_reader::decoder_for(const io::format& format) {
   return *decoder_;
 }
 
-std::optional<io::archive_kind> head_reader::forced_archive() const {
-  if (plan_.forced_format == nullptr || plan_.forced_format->archive == io::archive_kind::none) return std::nullopt;
-  return plan_.forced_format->archive;
-}
-
 // False if --input-format names a format that is not an archive.
-bool head_reader::takes_archives() const { return plan_.forced_format == nullptr || forced_archive(); }
+bool head_reader::takes_archives() const {
+  return plan_.forced_format == nullptr || plan_.forced_format->archive != io::archive_kind::none;
+}
 
 // Reads the first bytes for format detection. Stops reading a stream as soon as the format is decided, at its end, or
 // after a stop.
@@ -72,8 +69,6 @@ async::task<head_reader::bytes> head_reader::read_first(io::source& source) {
 
 async::task<io::settled_archive> head_reader::find_archive(const std::string& name, io::source& source, bytes& head,
                                                            const io::format& format) {
-  if (!takes_archives()) co_return io::settled_archive();
-  if (const auto forced = forced_archive()) co_return io::settled_archive{.kind = *forced};
   bytes text;  // no conditional expression: GCC 12 destroys its temporaries twice
   if (format.make_decoder != nullptr) {
     text = co_await decoded_head(source, head, format);

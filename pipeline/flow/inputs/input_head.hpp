@@ -13,7 +13,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,14 +34,11 @@ class head_reader {
   /// Throws input_error.
   async::task<bytes> first_bytes(io::source& source);
 
-  /// As which archive the input is read. Decodes the start of a compressed input to find out, unless --input-format
-  /// decides it. Appends to `head` the bytes that it had to read. If these are not as the name promises, the walk of
-  /// the promised archive reports the cause. Throws input_error.
+  /// As which archive the input is read. Decodes the start of a compressed input to find out. Appends to `head` the
+  /// bytes that it had to read. If these are not as the name promises, the walk of the promised archive reports the
+  /// cause. Throws input_error.
   async::task<io::settled_archive> find_archive(const std::string& name, io::source& source, bytes& head,
                                                 const io::format& format);
-
-  /// The kind of archive that --input-format names, if it names one.
-  [[nodiscard]] std::optional<io::archive_kind> forced_archive() const;
 
  private:
   [[nodiscard]] bool takes_archives() const;

@@ -111,9 +111,8 @@ bool small_files::is_plain(const numbered_input& entry, std::span<const std::byt
       io::settle_format(entry.listed.name, first(io::zlib_head_bytes), options_.forced_format, options_.rules);
   counts_.set_format(entry.input, as.found.name);
   if (as.notice) counts_.note(entry.input, *as.notice);
-  if (as.found.name != "raw") return false;
-  return options_.forced_format != nullptr ||
-         io::detect_archive(first(io::archive_head_bytes)) == io::archive_kind::none;
+  if (!as.found.is_plain) return false;
+  return as.archive.value_or(io::detect_archive(first(io::archive_head_bytes))) == io::archive_kind::none;
 }
 
 }  // namespace gpuhist::pipeline

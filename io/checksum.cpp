@@ -1,9 +1,9 @@
-#include "batch/checksum.hpp"
+#include "io/checksum.hpp"
 
 #define XXH_INLINE_ALL  // no library has to be linked
 #include <xxhash.h>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::io {
 namespace {
 
 std::string digits_of(XXH128_hash_t hash) {
@@ -35,4 +35,4 @@ void running_hash::add(std::string_view bytes) { XXH3_128bits_update(&state_->co
 
 std::string running_hash::text() const { return digits_of(XXH3_128bits_digest(&state_->content)); }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::io

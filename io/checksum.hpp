@@ -1,4 +1,4 @@
-// Checksums of manifests, records and results of batch jobs: XXH3, by libxxhash.
+// Checksums of text and of the content of files: XXH3, by libxxhash.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::io {
 
 /// Of 64 bits. `seed`: equal bytes with another seed have another checksum.
 std::uint64_t checksum_of(std::string_view bytes, std::uint64_t seed = 0);
@@ -32,4 +32,4 @@ class running_hash {
   std::unique_ptr<state> state_;
 };
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::io
