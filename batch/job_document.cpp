@@ -1,5 +1,7 @@
 #include "batch/job_document.hpp"
 
+#include "config/option_values.hpp"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -47,12 +49,18 @@ void add_if(json& to, const char* key, const std::optional<Value>& value) {
 
 // The options that do not determine counts; the others are in the state.
 json plan_of(const config::options& typed) {
-  json out{{"inputs", typed.inputs}, {"engine", typed.engine}};
+  const auto given = [&](const char* key) {
+    const auto found = typed.given.find(key);
+    return found == typed.given.end() ? std::vector<std::string>() : found->second;
+  };
+  const std::vector<std::string> engines = given("engine");
+  json out{{"inputs", typed.inputs}, {"engine", engines.empty() ? "auto" : engines.back()}};
   if (!typed.job.empty()) out["job"] = typed.job;
-  add_if(out, "files-from", typed.files_from);
+  if (typed.run.list) out["files-from"] = typed.run.list->path;
   add_if(out, "manifest", typed.manifest);
-  if (!typed.include.empty()) out["include"] = typed.include;
-  if (!typed.exclude.empty()) out["exclude"] = typed.exclude;
+  for (const char* const key : {"include", "exclude"}) {
+    if (const std::vector<std::string> patterns = given(key); !patterns.empty()) out[key] = patterns;
+  }
   if (typed.run.counting.threads > 0) out["threads"] = typed.run.counting.threads;
   if (typed.run.counting.memory_limit > 0) out["memory-limit"] = typed.run.counting.memory_limit;
   if (typed.min_age) out["min-age-ms"] = typed.min_age->count();
@@ -63,7 +71,7 @@ json plan_of(const config::options& typed) {
   }
   if (!typed.run.counting.fail_if.empty()) out["fail-if"] = typed.run.counting.fail_if;
   if (!typed.run.counting.alert_if.empty()) out["alert-if"] = typed.run.counting.alert_if;
-  if (!typed.watch.empty()) out["watch"] = typed.watch;
+  if (const std::vector<std::string> watched = given("watch"); !watched.empty()) out["watch"] = config::parse_names(watched);
   return out;
 }
 

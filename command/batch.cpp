@@ -64,7 +64,8 @@ void refuse(bool is_wrong, const config::options& typed, std::string_view option
 
 void check_options(const config::options& typed) {
   const bool is_checked = !typed.run.counting.fail_if.empty() || !typed.run.counting.alert_if.empty();
-  const bool is_of_inputs = typed.watch == std::vector<std::string>{"inputs"};
+  const watch_options& watch = typed.run.counting.watch;
+  const bool is_of_inputs = watch.inputs && !watch.totals && !watch.windows;
   refuse(typed.shard && is_checked && !is_of_inputs, typed, "--shard",
          "a shard does not know the totals of the job; give --watch inputs with --fail-if and --alert-if");
   check_unit_options(typed);
@@ -74,9 +75,8 @@ void check_options(const config::options& typed) {
       "the manifest of shards is fixed; count what is new in another folder, and add the results with gpuhist merge");
   refuse(typed.new_only && typed.plans_only, typed, "--new-only", "is for a run, which extends the manifest itself");
   refuse(typed.new_only && typed.manifest, typed, "--new-only", "looks up the inputs; leave --manifest out");
-  refuse(typed.new_only && (typed.each || typed.window), typed, "--new-only",
+  refuse(typed.new_only && (typed.run.counting.units || typed.run.counting.windows), typed, "--new-only",
          "cannot extend a job with --each or --window; count what is new in another folder");
-  refuse(typed.drop_missing && !typed.new_only, typed, "--drop-missing", "requires --new-only");
   // elsewhere, the format is that of other commands
   const bool is_format_typed = typed.format && !typed.origins.contains("--format");
   refuse(is_format_typed && !typed.dry_run, typed, "--format", "is for --dry-run; the results of a job are JSON");
@@ -232,7 +232,8 @@ void print_changes(const config::options& typed, const manifest_extension& chang
 ending print_plan(const config::options& typed, config::shard_choice shard) {
   const job_folder folder(*typed.output_dir, shard);
   config::options of_sample = typed;
-  if (typed.engine == "auto") of_sample.engine = "host";  // a sample is too short for the start of a device
+  engine& counting = of_sample.run.counting.counting_engine;
+  if (counting == engine::automatic) counting = engine::host;  // a sample is too short for the start of a device
   const plan planned = plan_of_run(of_sample);
   folder.require_own();
   job_division division = divide(planned, typed, find_manifest(typed, folder).content, shard);

@@ -80,12 +80,11 @@ std::vector<named_file> read_files(const config::options& typed) {
   named_files made(typed);
   made.add("--config", typed.config);
   if (!typed.job.empty()) made.all.push_back({.option = "the job file " + printable(typed.job), .path = typed.job});
-  if (typed.baseline && std::holds_alternative<std::string>(*typed.baseline)) {
-    made.add("--baseline", std::get<std::string>(*typed.baseline));
-  }
+  const std::string& baseline = typed.run.counting.baseline_file;
+  if (!baseline.empty()) made.add("--baseline", baseline);
   if (!typed.run.dictionary.empty()) made.add("--zstd-dictionary", typed.run.dictionary);
   made.add("--manifest", typed.manifest);
-  if (typed.output_dir) made.add("--files-from", typed.files_from);  // --output is compared when the list is looked up
+  if (typed.output_dir && typed.run.list) made.add("--files-from", typed.run.list->path);  // --output is compared when the list is looked up
   return made.all;
 }
 

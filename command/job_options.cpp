@@ -67,20 +67,19 @@ std::vector<std::string> inputs_among_matches(const std::string& pattern, const 
 
 // A window is checked by the run that reads it, and a later run does not read it again.
 void check_watched(const config::options& typed) {
-  const bool watches_windows = typed.watch.empty() || std::ranges::find(typed.watch, "windows") != typed.watch.end();
-  if (typed.run.counting.fail_if.empty() || !watches_windows) return;
+  if (typed.run.counting.fail_if.empty() || !typed.run.counting.watch.windows) return;
   throw config::usage_error(typed.where("--fail-if") +
                             ": a job that is continued does not check windows of earlier runs again; give --watch "
                             "totals,inputs, and --each window --where CONDITION, which lists the windows");
 }
 
-void check_windows(const config::options& typed) {
-  if (typed.window->unit == config::window_extent::measure::milliseconds) {
+void check_windows(const config::options& typed, const window_options& windows) {
+  if (windows.measured_in == window_options::unit::milliseconds) {
     throw config::usage_error(typed.where("--window") +
                               ": the files of a job do not arrive over time; give a size of text, such as 64MiB, or "
                               "100000lines");
   }
-  if (!typed.per_input) {
+  if (!windows.per_input) {
     throw config::usage_error(typed.where("--window") +
                               ": a job reads its inputs in any order, so no window can span two of them; give "
                               "--per-input (per-input = true), for windows that begin anew in every input");
@@ -92,13 +91,14 @@ void check_windows(const config::options& typed) {
 
 void check_unit_options(const config::options& typed) {
   constexpr unsigned max_ranked = 1000;
-  if (typed.window) check_windows(typed);
+  const counting_options& counting = typed.run.counting;
+  if (counting.windows) check_windows(typed, *counting.windows);
   if (typed.top) {
     throw config::usage_error(typed.where("--top") +
                               ": a job has no table of inputs; give N:FORMULA and --each, for the units with the "
                               "highest values");
   }
-  if (typed.top_units && typed.top_units->number > max_ranked) {
+  if (counting.units && counting.units->top > max_ranked) {
     throw config::usage_error(typed.where("--top") + ": at most " + std::to_string(max_ranked) +
                               " units in a job, because the state has those of every input");
   }
@@ -115,11 +115,11 @@ config::options options_of_job(const config::options& typed, const io::output_fi
     }
     std::ranges::move(inputs_among_matches(each, own, typed.quiet), std::back_inserter(made.inputs));
   }
-  if (made.inputs.empty() && !made.files_from) {
+  if (made.inputs.empty() && !made.run.list) {
     throw config::usage_error(
         "gpuhist batch: there are no inputs; give a job file with inputs = [\"*.zst\"], or names");
   }
-  made.recursive = true;
+  if (!made.run.trees) made.run.trees.emplace();
   made.output.reset();
   made.format = "jsonl";
   return made;
@@ -128,9 +128,8 @@ config::options options_of_job(const config::options& typed, const io::output_fi
 plan plan_of_run(const config::options& typed) {
   config::options made = typed;
   made.inputs.clear();
-  made.files_from.reset();
-  made.null = false;
-  made.recursive = true;
+  made.run.list.reset();
+  if (!made.run.trees) made.run.trees.emplace();
   made.output.reset();
   made.format = "jsonl";
   made.stats = true;  // job.json names the GPU

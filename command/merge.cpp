@@ -183,7 +183,7 @@ struct merged_ledgers {
 plan plan_of_merge(const job_part& part) {
   config::options options = options_of(part.identity);
   options.run.dictionary.clear();
-  options.engine = "host";
+  options.run.counting.counting_engine = engine::host;
   plan made = plan_of_run(options);
   refuse_other_plan(part.path.string(), part.identity, made);
   return made;

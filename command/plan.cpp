@@ -106,7 +106,10 @@ input_listing resolve_listing(const config::options& typed, const counting_optio
 
 namespace {
 
-bool selects_units(const config::options& typed) { return typed.condition_of_units || !typed.presets.empty(); }
+bool selects_units(const config::options& typed) {
+  const std::optional<unit_options>& units = typed.run.counting.units;
+  return units && !units->where.empty() && typed.what != config::command::filter;
+}
 
 // A run writes the line of an input when the input is finished; other commands write all lines at the end.
 bool is_live(const config::options& typed, const report_format& format) {
@@ -163,7 +166,7 @@ std::string format_option(const config::options& typed) {
 
 std::string format_name_of(const config::options& typed) {
   const suffix_row* const promised = suffix_of_output(typed);
-  if (promised == nullptr) return typed.format.value_or(typed.window ? "jsonl" : "table");
+  if (promised == nullptr) return typed.format.value_or(typed.run.counting.windows ? "jsonl" : "table");
   if (!promised->format.empty()) return std::string(promised->format);
   throw config::usage_error(typed.where("--output") + ": there is no format " +
                             std::string(promised->suffix.substr(1)) + " for " + printable(*typed.output) +
@@ -173,7 +176,7 @@ std::string format_name_of(const config::options& typed) {
 
 const report_format* resolve_report_format(const config::options& typed) {
   const std::string typed_name = format_name_of(typed);
-  const bool has_lines = typed.window || selects_units(typed);  // besides the result
+  const bool has_lines = typed.run.counting.windows || selects_units(typed);  // besides the result
   const std::string name = has_lines && typed_name == "json" ? "jsonl" : typed_name;
   if (const report_format* found = find_report_format(name)) return found;
   std::vector<std::string_view> known;
@@ -182,7 +185,7 @@ const report_format* resolve_report_format(const config::options& typed) {
 }
 
 void check_format_of_windows(const config::options& typed, const report_format& format) {
-  if (!typed.window || format.name == "jsonl") return;
+  if (!typed.run.counting.windows || format.name == "jsonl") return;
   throw config::usage_error(format_option(typed) + ": " + std::string(format.name) +
                             " cannot hold the windows of --window, which are lines of JSON; give --format jsonl");
 }
@@ -194,8 +197,8 @@ void check_format_of_units(const config::options& typed, const report_format& fo
 }
 
 bool writes_snapshots(const config::options& typed, const report_format& format) {
-  const bool is_filter = typed.pass_through.has_value();
-  return typed.run.snapshot_every || typed.window || selects_units(typed) ||
+  const bool is_filter = typed.run.pass_through.has_value();
+  return typed.run.snapshot_every || typed.run.counting.windows || selects_units(typed) ||
          (is_filter && format.carries_alerts);  // SIGUSR1 asks for snapshots
 }
 
@@ -246,7 +249,6 @@ plan make_plan(const config::options& typed) {
   const report_format* const format = resolve_report_format(typed);
   input_listing listing = resolve_listing(typed, requested.run.counting, requested.run.utf8, *format);
   if (listing.needs_byte_counts()) requested.run.counting.byte_counts = true;
-  requested.run.counting.temporary_folder = folder_for_spills().path;
   plan planned;
   static_cast<counting_plan&>(planned) = make_plan(requested.run, names_of(typed));
   planned.listing = std::move(listing);
@@ -256,7 +258,7 @@ plan make_plan(const config::options& typed) {
   check_format_of_windows(typed, *planned.format);
   check_format_of_units(typed, *planned.format);
   planned.output = typed.output;
-  if (typed.pass_through.has_value()) planned.output = resolve_report_of_filter(typed);
+  if (typed.run.pass_through) planned.output = resolve_report_of_filter(typed);
   planned.output_name = planned.output ? "the output " + printable(*planned.output) : "standard output";
   planned.manner = resolve_writing(typed, *planned.format);
   planned.snapshot_by_signal = writes_snapshots(typed, *planned.format);

@@ -98,7 +98,7 @@ result_sum read_results(const config::options& typed, const std::vector<config::
 
 // A result has no units. As other options of listings, a default that is not on the command line has no effect.
 void refuse_units(const config::options& typed) {
-  if (!typed.top_units || typed.origins.contains("--top")) return;
+  if (!typed.run.counting.units || typed.origins.contains("--top")) return;
   throw config::usage_error("--top: N:FORMULA is for units, which gpuhist report does not measure; give N");
 }
 

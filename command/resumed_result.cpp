@@ -88,28 +88,15 @@ nlohmann::ordered_json options_of_lines(const counting_plan& planned) {
   return made;
 }
 
-void refuse_if(bool is_given, const config::options& typed, std::string_view option) {
-  if (!is_given) return;
-  throw config::usage_error("--resume: cannot be combined with " + typed.where(option) + "; leave one of them out");
-}
-
 }  // namespace
 
 std::string counted_with(const counting_plan& planned) { return text_of(options_of_lines(planned)); }
 
 config::options options_of_resumed_run(const config::options& typed) {
-  refuse_if(typed.output.has_value(), typed, "--output");
-  refuse_if(typed.append, typed, "--append");
-  refuse_if(typed.each.has_value() || !typed.presets.empty(), typed, typed.each ? "--each" : "--preset");
-  refuse_if(typed.window.has_value(), typed, "--window");
-  refuse_if(typed.run.counting.pairs, typed, "--pairs");
-  refuse_if(typed.run.follow, typed, "--follow");
-  refuse_if(typed.pass_through.has_value(), typed, "--pass-through");
-  refuse_if(typed.run.snapshot_every.has_value(), typed, "--snapshot-every");
   if (typed.format.value_or("jsonl") != "jsonl") {
     throw config::usage_error("--resume: the format is jsonl; leave " + typed.where("--format") + " out");
   }
-  const bool has_inputs = !typed.inputs.empty() || typed.files_from;
+  const bool has_inputs = !typed.inputs.empty() || typed.run.list;
   if (!has_inputs || std::ranges::find(typed.inputs, "-") != typed.inputs.end()) {
     throw config::usage_error("--resume: standard input cannot be read again; give the names of files");
   }

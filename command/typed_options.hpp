@@ -1,27 +1,12 @@
-// Options as typed, as options of the library: counting_options and file_options, with the file of --baseline.
+// Options as typed, as options of the library, with the file of --baseline.
 #pragma once
 
 #include "config/options.hpp"
 #include "gpuhist/files.hpp"
-#include "gpuhist/results.hpp"
-#include "library/option_names.hpp"
 
 #include <string>
 
 namespace gpuhist::pipeline {
-
-// The file of --baseline.
-
-struct typed_baseline {
-  results content;        ///< over the 256 byte values
-  std::string warning{};  ///< an incomplete result; empty: none
-};
-
-/// `option`: in messages. Throws config::usage_error for a file that cannot be read, has no byte counts or is empty.
-typed_baseline read_baseline(const std::string& option, const std::string& path);
-
-/// Options of the command, or the place of their values.
-option_names names_of(const config::options& typed);
 
 /// What is counted and checked, and by what.
 struct counting_request {
@@ -35,11 +20,10 @@ struct run_request {
   std::string warning{};  ///< as above
 };
 
-/// Reads the file of --baseline. Throws config::usage_error for names of engines and units that are unknown, for
-/// options that require others, and for a baseline that cannot be used.
+/// Reads the file of --baseline. Throws config::option_error for one that cannot be used.
 counting_request counting_request_of(const config::options& typed);
 
-/// The same, and throws config::usage_error for options of inputs that require others.
+/// The same, and throws config::usage_error for a filter without a condition.
 run_request request_of(const config::options& typed);
 
 }  // namespace gpuhist::pipeline

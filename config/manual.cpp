@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <vector>
 
 namespace gpuhist::config {
 
@@ -182,5 +183,48 @@ std::string_view summary() { return "gpuhist counts byte values."; }
 std::span<const std::string_view> short_examples() { return examples; }
 
 std::span<const section> sections() { return all; }
+
+namespace {
+
+// Texts of tables are ASCII without control characters.
+std::string as_json(std::string_view text) {
+  std::string made = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') made += '\\';
+    made += c;
+  }
+  return made + '"';
+}
+
+std::string as_json(const std::vector<std::string_view>& texts) {
+  std::string made;
+  for (const std::string_view each : texts) made += (made.empty() ? "" : ",") + as_json(each);
+  return "[" + made + "]";
+}
+
+std::string_view name_of(value_kind kind) {
+  constexpr std::array<std::string_view, 10> names = {"flag",   "choice",  "list", "text",     "file",
+                                                      "number", "numbers", "size", "interval", "inquiry"};
+  return names.at(static_cast<std::size_t>(kind));
+}
+
+}  // namespace
+
+std::string option_list() {
+  std::string made;
+  for (const option_row& row : option_table()) {
+    if (!row.is_setting()) continue;
+    std::vector<std::string_view> takers;
+    for (const command_row& each : command_table()) {
+      if (row.taken_by(each.kind)) takers.push_back(each.name.empty() ? "count" : each.name);
+    }
+    made += R"({"key":)" + as_json(row.key()) + R"(,"kind":)" + as_json(name_of(row.kind)) + R"(,"value":)" +
+            as_json(row.value) + R"(,"choices":)" + as_json(row.choice_names()) + R"(,"commands":)" + as_json(takers) +
+            R"(,"run":)" + (row.is_of_run() ? "true" : "false") + R"(,"counter":)" +
+            (row.is_of_counter() ? "true" : "false") + R"(,"help":)" + as_json(row.help) + R"(,"detail":)" +
+            as_json(row.detail) + "}\n";
+  }
+  return made;
+}
 
 }  // namespace gpuhist::config

@@ -10,6 +10,9 @@ namespace gpuhist::config {
 /// gpuhist(1), in the man macros, for man-db and mandoc.
 std::string manual_page(std::string_view version);
 
+/// The table of options for programs: a line of JSON for each, in the order of the help (scripts/options.py).
+std::string option_list();
+
 // Texts of the long help and the manual page that belong to no single option.
 
 struct section {

@@ -1,10 +1,14 @@
 #include "config/option_table.hpp"
 
 #include "config/option_values.hpp"
+#include "config/usage_error.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <type_traits>
 
 namespace gpuhist::config {
 namespace {
@@ -24,6 +28,9 @@ constexpr command_set every_command = writing_commands | merging_runs;
 constexpr bool rare = true;
 constexpr bool common = false;
 
+constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
+constexpr std::uint64_t gib = std::uint64_t{1} << 30U;
+
 constexpr std::string_view inputs = "Inputs";
 constexpr std::string_view counting = "Counting";
 constexpr std::string_view measuring = "Measures";
@@ -37,21 +44,108 @@ constexpr std::string_view repacking = "Repacking";
 constexpr std::string_view general = "General";
 
 using value = const std::string&;
+using values = given_values;
 
-template <bool options::* Flag>
-void turn(options& into, value v) {
-  into.*Flag = v == "true";
+// An effect from a function without captures: of a target and a value, or all values, with or without the row.
+template <typename Function>
+struct effect_of {
+  template <typename Target>
+  static void call(Target& to, const option_row& row, given_values given) {
+    if constexpr (std::is_invocable_v<Function, Target&, const option_row&, value>) {
+      Function{}(to, row, given.back());
+    } else if constexpr (std::is_invocable_v<Function, Target&, values>) {
+      Function{}(to, given);
+    } else {
+      Function{}(to, given.back());
+    }
+  }
+};
+
+template <typename Function>
+constexpr option_effect on_counting(Function /*unused*/) {
+  return {.on_counting = effect_of<Function>::template call<counting_options>};
 }
 
-template <bool file_options::* Flag>
-void turn(options& into, value v) {
-  into.run.*Flag = v == "true";
+template <typename Function>
+constexpr option_effect on_run(Function /*unused*/) {
+  return {.on_run = effect_of<Function>::template call<file_options>};
 }
 
-template <bool counting_options::* Flag>
-void turn(options& into, value v) {
-  into.run.counting.*Flag = v == "true";
+template <typename Function>
+constexpr option_effect on_command(Function /*unused*/) {
+  return {.on_command = effect_of<Function>::template call<options>};
 }
+
+constexpr option_rules rules(decision decides, std::string_view needs = {}, std::string_view excludes = {}) {
+  return {.decides = decides, .needs = needs, .excludes = excludes};
+}
+
+template <typename Field>
+std::string text_of(const Field& field) {
+  if constexpr (std::is_same_v<Field, bool>) {
+    return field ? "true" : "";
+  } else if constexpr (std::is_integral_v<Field>) {
+    return field == 0 ? "" : std::to_string(field);
+  } else {
+    return field;
+  }
+}
+
+// A flag, or a number or a size within the range of the row.
+template <typename Field>
+Field parsed(const option_row& row, value typed) {
+  if constexpr (std::is_same_v<Field, bool>) {
+    return parse_switch(typed) == "true";
+  } else if constexpr (std::is_integral_v<Field>) {
+    const bool is_size = row.kind == value_kind::size;
+    return static_cast<Field>(is_size ? parse_size(typed, row.rules.range) : parse_number(typed, row.rules.range));
+  } else {
+    return parse_text(typed, row.remedy());
+  }
+}
+
+// The effect of an option that sets one field of the options: of a counter, of a run, or of the command.
+template <auto Member>
+struct field_effect;
+
+template <typename Target, typename Field, Field Target::* Member>
+struct field_effect<Member> {
+  static void set(Target& to, const option_row& row, values given) { to.*Member = parsed<Field>(row, given.back()); }
+
+  static constexpr option_effect made() {
+    if constexpr (std::is_same_v<Target, counting_options>) {
+      return {.on_counting = set, .text = [](const file_options& from) { return text_of(from.counting.*Member); }};
+    } else if constexpr (std::is_same_v<Target, file_options>) {
+      return {.on_run = set, .text = [](const file_options& from) { return text_of(from.*Member); }};
+    } else {
+      return {.on_command = set};
+    }
+  }
+};
+
+template <auto Member>
+constexpr option_effect field = field_effect<Member>::made();
+
+// The value of an enumeration, in the order of the choices.
+template <typename Kind>
+Kind chosen(const option_row& row, value typed, std::initializer_list<Kind> kinds) {
+  return kinds.begin()[parse_choice(typed, row.choice_names())];
+}
+
+// A number is for the table of inputs, N:FORMULA for units.
+void set_rows(options& to, const option_row& row, values given) {
+  for (const std::string& each : given) {
+    if (each.find(':') == std::string::npos) {
+      to.top = parse_rows(each);
+    } else {
+      row.effect.on_counting(to.run.counting, row, {&each, 1});
+    }
+  }
+}
+
+unit_options& units_in(counting_options& of) { return of.units ? *of.units : of.units.emplace(); }
+tree_options& trees_in(file_options& of) { return of.trees ? *of.trees : of.trees.emplace(); }
+list_options& list_in(file_options& of) { return of.list ? *of.list : of.list.emplace(); }
 
 // group, names, value, kind, choices, commands, rare, help, detail, example, effect
 constexpr std::array rows = {
@@ -62,19 +156,24 @@ constexpr std::array rows = {
         "their names. Without it a directory is an error. Symbolic links, FIFOs, sockets and devices are "
         "skipped, and the result reports how many. A directory or file that cannot be read is an error; the rest "
         "is counted.",
-        "gpuhist -r --include '*.log' /var/log", turn<&options::recursive>},
+        "gpuhist -r --include '*.log' /var/log", on_run([](file_options& o, value v) {
+          if (v == "true") static_cast<void>(trees_in(o));
+        })},
     option_row{inputs, "--files-from", "FILE", value_kind::file, "", text_runs | batch_runs, rare,
                "read more names of inputs from FILE, one per line",
                "Reads more names of inputs from FILE, one per line ('-': standard input). They are counted after the "
                "inputs of the command line. Empty lines are ignored. The list is read while the inputs are counted, so "
                "a long list costs no memory. If the list is standard input, '-' cannot be an input. Default: none.",
-               "find . -name '*.log' -print0 | gpuhist -0 --files-from -",
-               [](options& o, value v) { o.files_from = parse_text(v, "give a path, or - for standard input"); }},
+               "find . -name '*.log' -print0 | gpuhist -0 --files-from -", on_run([](file_options& o, value v) {
+                 list_in(o).path = parse_text(v, "give a path, or - for standard input");
+               })},
     option_row{inputs, "-0,--null", "", value_kind::flag, "", text_runs | batch_runs, rare,
                "names of --files-from end in NUL",
                "Reads names that end in a NUL byte from the list of --files-from, as 'find -print0' writes them. Such "
                "names may contain every other byte. Without it, names end in a line feed.",
-               "find . -type f -print0 | gpuhist --null --files-from -", turn<&options::null>},
+               "find . -type f -print0 | gpuhist --null --files-from -",
+               on_run([](file_options& o, value v) { list_in(o).terminator = v == "true" ? '\0' : '\n'; }),
+               rules(decision::nothing, "files-from")},
     option_row{inputs, "--include", "GLOB", value_kind::list, "", text_runs | batch_runs, rare,
                "with -r: only files that match (repeatable)",
                "Counts only files below directories (-r) that match one of the patterns. The syntax is that of the "
@@ -83,7 +182,8 @@ constexpr std::array rows = {
                "with the whole path below the named directory: there * does not match a slash, and ** as a component "
                "matches any number of components. May be repeated. Default: all files.",
                "gpuhist -r --include '*.log' --include '*.txt' /srv",
-               [](options& o, value v) { o.include.push_back(parse_text(v, "give a pattern such as '*.log'")); }},
+               on_run([](file_options& o, values v) { trees_in(o).include = parse_patterns(v); }),
+               rules(decision::nothing, "recursive")},
     option_row{
         inputs, "--exclude", "GLOB", value_kind::list, "", text_runs | batch_runs, rare,
         "with -r: no files or directories that match",
@@ -91,13 +191,16 @@ constexpr std::array rows = {
         "everything in it. Patterns have the syntax of --include; a pattern that ends in a slash matches "
         "directories only. --exclude has precedence over --include. May be repeated. Default: nothing.",
         "gpuhist -r --exclude .git/ --exclude 'build/**/*.o' src",
-        [](options& o, value v) { o.exclude.push_back(parse_text(v, "give a pattern such as '*.log'")); }},
+        on_run([](file_options& o, values v) { trees_in(o).exclude = parse_patterns(v); }),
+        rules(decision::nothing, "recursive")},
     option_row{inputs, "--follow-symlinks", "", value_kind::flag, "", text_runs | batch_runs, rare,
                "with -r: follow symbolic links as well",
                "Follows symbolic links below directories (-r). The target is counted under the name of the link, also "
                "if it is counted under another name. A link to a directory that contains the link is skipped. Links "
                "among the inputs themselves are always followed.",
-               "gpuhist -r --follow-symlinks /srv/logs", turn<&options::follow_symlinks>},
+               "gpuhist -r --follow-symlinks /srv/logs",
+               on_run([](file_options& o, value v) { trees_in(o).follow_symlinks = v == "true"; }),
+               rules(decision::nothing, "recursive")},
     option_row{
         inputs, "--input-format", "FORMAT", value_kind::choice,
         "auto raw zstd gzip xz lzma lzip bzip2 lz4 compress tar zip 7z cpio", reading_runs | batch_runs, common,
@@ -109,26 +212,21 @@ constexpr std::array rows = {
         "count the decompressed bytes, even if these are an archive. So does 'lzma', the predecessor of xz: it "
         "has no magic number, so 'auto' recognises it by the names .lzma and .tlz only. 'tar', 'zip', '7z' and 'cpio' "
         "count the members of such archives, compressed or not. Default: auto.",
-        "gpuhist --input-format raw backup.zst",
-        [](options& o, value v) {
-          o.run.format =
-              parse_text(v, "give auto, raw, zstd, gzip, xz, lzma, lzip, bzip2, lz4, compress, tar, zip, 7z or cpio");
-        }},
+        "gpuhist --input-format raw backup.zst", field<&file_options::format>, rules(decision::text)},
     option_row{
         inputs, "--zstd-dictionary", "FILE", value_kind::file, "", reading_runs | batch_runs, rare,
         "dictionary of the zstd archives",
         "Decompresses zstd archives with this dictionary ('zstd -D', 'zstd --train'), or with that in the first "
         "frame of this .warc.zst file. Frames name their dictionary by a number; a frame that needs another one is "
         "an error of its input. A .warc.zst file with its own dictionary needs no option. Default: none.",
-        "gpuhist --zstd-dictionary logs.dict small/*.zst",
-        [](options& o, value v) { o.run.dictionary = parse_text(v, "give the path of a dictionary"); }},
+        "gpuhist --zstd-dictionary logs.dict small/*.zst", field<&file_options::dictionary>, rules(decision::text)},
     option_row{
         inputs, "--max-output", "SIZE", value_kind::size, "", text_runs | batch_runs, rare,
         "stop at archives that decompress to more",
         "Stops reading a compressed input that decompresses to more than SIZE, and reports it as an error. Frames "
         "that end before SIZE are counted. Frames of a pipe, and those whose text is passed through or measured in "
         "units, are then decoded one after the other. Default: no limit.",
-        "gpuhist --max-output 100GiB upload.zst", [](options& o, value v) { o.run.max_output = parse_amount(v); }},
+        "gpuhist --max-output 100GiB upload.zst", field<&file_options::max_output>, rules(decision::counts)},
     option_row{
         inputs, "--skip-damage", "", value_kind::flag, "", text_runs | batch_runs, rare,
         "continue after damage in a compressed input",
@@ -137,13 +235,13 @@ constexpr std::array rows = {
         "parts, with their offsets in the compressed input and in the text. The input stays incomplete, and the "
         "exit status is 1. 'gpuhist filter' drops the units with text of a damaged part, holds the text of each frame "
         "or member until it is verified, and publishes the output.",
-        "gpuhist --skip-damage --format json broken.zst", turn<&file_options::skip_damage>},
+        "gpuhist --skip-damage --format json broken.zst", field<&file_options::skip_damage>, rules(decision::counts)},
     option_row{
         inputs, "--strict-names", "", value_kind::flag, "", text_runs | batch_runs, rare,
         "refuse inputs whose content differs from the name",
         "Refuses an input, or a member of an archive, whose content is not what the suffix of its name promises, such "
         "as text named .gz. Without this option the content decides, and a notice names the difference.",
-        "gpuhist --strict-names -r incoming/", turn<&file_options::strict_names>},
+        "gpuhist --strict-names -r incoming/", field<&file_options::strict_names>, rules(decision::counts)},
     option_row{
         inputs, "--fail-on-unknown", "", value_kind::flag, "", text_runs | batch_runs, rare,
         "refuse compressed data that is not read",
@@ -152,7 +250,7 @@ constexpr std::array rows = {
         "split "
         "archives). Without this option its bytes are counted as they are, and a notice names the format and a command "
         "that decodes it. brotli and the snappy of Hadoop are recognised by their suffixes only, .br and .snappy.",
-        "gpuhist --fail-on-unknown -r logs/", turn<&file_options::fail_on_unknown>},
+        "gpuhist --fail-on-unknown -r logs/", field<&file_options::fail_on_unknown>, rules(decision::counts)},
     option_row{
         inputs, "--follow", "", value_kind::flag, "", counting_runs, rare,
         "count what is appended to files, until a signal",
@@ -163,7 +261,7 @@ constexpr std::array rows = {
         "so far at every snapshot, or once a second. Only plain text can be followed. Bytes that are written "
         "between the last read of a file and its truncation (copytruncate of logrotate) are missed; a truncation "
         "is reported.",
-        "gpuhist --follow --snapshot-every 10s /var/log/syslog", turn<&file_options::follow>},
+        "gpuhist --follow --snapshot-every 10s /var/log/syslog", field<&file_options::follow>},
     option_row{inputs, "--pass-through", "[=WHAT]", value_kind::choice, "raw text", counting_runs, common,
                "copy the input to standard output (raw, text)",
                "Writes the input to standard output, at once and in order, and counts it. 'raw', or the option alone, "
@@ -173,11 +271,13 @@ constexpr std::array rows = {
                "slow consumer slows down the producer. If the consumer closes the pipe, the run ends by SIGPIPE, after "
                "the report. Default: the input is not written.",
                "producer | gpuhist --pass-through -o counts.txt | consumer",
-               [](options& o, value v) { o.pass_through = parse_pass_through(v); }},
+               on_run([](file_options& o, const option_row& row, value v) {
+                 using enum pass_through_options::content;
+                 o.pass_through = {.forwarded = chosen(row, v == "true" ? "raw" : v, {input, text})};
+               })},
     option_row{inputs, "--label", "NAME", value_kind::text, "", text_runs, rare, "name of standard input in the result",
                "Sets the name of standard input in the result. Default: (standard input).",
-               "cat *.log | gpuhist --label 'all logs' --format json",
-               [](options& o, value v) { o.run.label = parse_text(v, "give a name for standard input"); }},
+               "cat *.log | gpuhist --label 'all logs' --format json", field<&file_options::label>},
 
     option_row{counting, "-b,--buckets", "SCHEMES", value_kind::list, "letters alphabet bytes classes utf8",
                with_buckets | filtering_runs | batch_runs | merging_runs, common,
@@ -189,15 +289,18 @@ constexpr std::array rows = {
                "the option may be repeated; all are counted in one pass. A value that contains '=' defines one scheme: "
                "[NAME:]bucket=characters;bucket=characters, with ranges a-z and the escapes \\n \\t \\r \\0 \\\\ \\- "
                "\\; \\= \\: \\, \\xNN. Bytes outside every bucket are 'other'. Default: classes.",
-               "gpuhist -b letters,bytes -b 'vowels=aeiou;digits=0-9' access.log", add_buckets},
+               "gpuhist -b letters,bytes -b 'vowels=aeiou;digits=0-9' access.log",
+               on_counting([](counting_options& o, values v) { o.schemes = parse_buckets(v); }), rules(decision::text)},
     option_row{counting, "--ignore-case", "", value_kind::flag, "", with_buckets | filtering_runs | batch_runs, rare,
                "count A-Z as a-z", "Counts A-Z as a-z in all buckets. The byte counts of --byte-counts do not change.",
-               "gpuhist --ignore-case --buckets alphabet book.txt", turn<&counting_options::ignore_case>},
+               "gpuhist --ignore-case --buckets alphabet book.txt", field<&counting_options::ignore_case>,
+               rules(decision::text)},
     option_row{counting, "--byte-counts", "", value_kind::flag, "", counting_runs | batch_runs, common,
                "keep all 256 counts, for 'gpuhist report' (json)",
                "Adds the counts of all 256 byte values to the result, so that 'gpuhist report' can show it by any "
                "scheme later. Useful with --format json or jsonl.",
-               "gpuhist --byte-counts --format json --output counts.json *.log", turn<&counting_options::byte_counts>},
+               "gpuhist --byte-counts --format json --output counts.json *.log", field<&counting_options::byte_counts>,
+               rules(decision::counts)},
     option_row{
         counting, "--pairs", "", value_kind::flag, "", with_buckets | batch_runs, rare,
         "count how often each bucket follows each bucket",
@@ -207,7 +310,7 @@ constexpr std::array rows = {
         "result has the matrix of counts, the conditional entropy, and the pairs that are much more frequent "
         "than in independent bytes. 'gpuhist report' shows the pairs that results contain: those of the same "
         "schemes.",
-        "gpuhist --pairs --buckets letters access.log", turn<&counting_options::pairs>},
+        "gpuhist --pairs --buckets letters access.log", field<&counting_options::pairs>, rules(decision::counts)},
     option_row{
         counting, "--utf8", "", value_kind::flag, "", counting_runs | batch_runs, rare,
         "validate UTF-8: malformed sequences, scripts",
@@ -217,13 +320,14 @@ constexpr std::array rows = {
         "--alert-if, --columns, --sort, --each input) may contain 'malformed'; for lines, records and parts of "
         "--each they may also without --utf8. Frames of one input are decoded at the same time, by the cores. Cannot "
         "be combined with --follow.",
-        "gpuhist --utf8 --fail-if 'malformed > 0' *.txt", turn<&file_options::utf8>},
+        "gpuhist --utf8 --fail-if 'malformed > 0' *.txt", field<&file_options::utf8>, rules(decision::counts)},
     option_row{counting, "--count-unverified", "", value_kind::flag, "", counting_runs | batch_runs, rare,
                "add unverified bytes of damaged inputs to totals",
                "Adds to the totals the bytes that were decoded from a damaged input before the error. Without it, the "
                "totals hold only verified bytes, and the other bytes are reported separately as unverified. A result "
                "that includes unverified bytes says so.",
-               "gpuhist --count-unverified damaged.log.zst", turn<&file_options::count_unverified>},
+               "gpuhist --count-unverified damaged.log.zst", field<&file_options::count_unverified>,
+               rules(decision::counts)},
 
     option_row{
         measuring, "--measures", "NAMES", value_kind::list,
@@ -238,14 +342,16 @@ constexpr std::array rows = {
         "measure states the size of its sample; if the sample is too small, a reason replaces the value. A line for "
         "each: gpuhist --help measures. Default: none.",
         "gpuhist --measures entropy,chi2_p,mean --format json random.bin",
-        [](options& o, value v) { add_names(o.run.counting.measures, v); }},
-    option_row{measuring, "--baseline", "RESULT", value_kind::file, "", with_buckets | filtering_runs | batch_runs,
-               rare, "an earlier result that measures compare with",
-               "Compares with an earlier result, written as json or jsonl with --byte-counts. --measures, --fail-if, "
-               "--alert-if, --columns and --sort use it. Several results in the file are added. previous:N is for "
-               "--window: the sum of the N windows before the current one. Default: none.",
-               "gpuhist --baseline good.json --measures jsd,icd_p access.log",
-               [](options& o, value v) { o.baseline = parse_baseline(v); }},
+        on_counting([](counting_options& o, values v) { o.measures = parse_names(v); }), rules(decision::report)},
+    option_row{
+        measuring, "--baseline", "RESULT", value_kind::file, "", with_buckets | filtering_runs | batch_runs, rare,
+        "an earlier result that measures compare with",
+        "Compares with an earlier result, written as json or jsonl with --byte-counts. --measures, --fail-if, "
+        "--alert-if, --columns and --sort use it. Several results in the file are added. previous:N is for "
+        "--window: the sum of the N windows before the current one. Default: none.",
+        "gpuhist --baseline good.json --measures jsd,icd_p access.log",
+        on_counting([](counting_options& o, const option_row& row, value v) { set_baseline(o, v, row.rules.range); }),
+        rules(decision::text, "measures fail-if alert-if columns sort each").between(1, 4096)},
     option_row{
         measuring, "--fail-if", "CONDITION", value_kind::list, "", with_buckets | batch_runs, common,
         "exit status 3 if it holds, as 'entropy > 7'",
@@ -256,24 +362,22 @@ constexpr std::array rows = {
         "neither a comparison nor its negation holds. May be repeated. Names and examples: gpuhist --help "
         "conditions. Default: none.",
         "gpuhist --fail-if 'digit > 0.2 || entropy > 7 && bytes > 4K' *.log",
-        [](options& o, value v) {
-          o.run.counting.fail_if.push_back(parse_text(v, "give a condition such as 'entropy > 7'"));
-        }},
+        on_counting([](counting_options& o, values v) { o.fail_if = parse_conditions(v); }), rules(decision::report)},
     option_row{measuring, "--alert-if", "CONDITION", value_kind::list, "", with_buckets | batch_runs, rare,
                "print a message if this holds",
                "Prints a message on standard error if the condition holds, as --fail-if does, and does not change the "
                "exit status. With --format jsonl, each message is also a line of kind alert. May be repeated. Default: "
                "none.",
                "gpuhist --alert-if 'entropy > 7.5' --format jsonl access.log",
-               [](options& o, value v) {
-                 o.run.counting.alert_if.push_back(parse_text(v, "give a condition such as 'entropy > 7'"));
-               }},
+               on_counting([](counting_options& o, values v) { o.alert_if = parse_conditions(v); }),
+               rules(decision::report)},
     option_row{measuring, "--watch", "WHAT", value_kind::list, "totals inputs windows", with_buckets | batch_runs, rare,
                "what conditions are checked for",
                "Selects what the conditions of --fail-if and --alert-if are checked for: totals, inputs and windows, "
                "separated by commas. For a single input, the totals are not checked again. Default: all of them.",
                "gpuhist --watch inputs --fail-if 'entropy > 7' *.log",
-               [](options& o, value v) { add_names(o.watch, v); }},
+               on_counting([](counting_options& o, values v) { o.watch = parse_watch(v); }),
+               rules(decision::report, "fail-if alert-if")},
     option_row{
         measuring, "--each", "UNIT", value_kind::text, "", text_runs | batch_runs, rare,
         "measure each line, record, 4KiB, input or window",
@@ -283,22 +387,17 @@ constexpr std::array rows = {
         "their values. The totals stay those of all bytes. Lines and records of several frames of an input are "
         "measured at the same time, parts of a size in sequence. Fields and examples: gpuhist --help units. Default: "
         "none.",
-        "gpuhist --each line --where 'digit > 0.5' access.log", [](options& o, value v) { o.each = parse_unit(v); }},
+        "gpuhist --each line --where 'digit > 0.5' access.log",
+        on_counting(
+            [](counting_options& o, const option_row& row, value v) { set_unit(units_in(o), v, row.rules.range); }),
+        rules(decision::text).between(1, gib)},
     option_row{measuring, "--delimiter", "BYTE", value_kind::text, "", text_runs | batch_runs, rare,
                "with --each record: the byte that ends a record",
                "Sets the byte that ends a record, and is a part of it: a character, or \\0, \\n, \\t, \\r, \\xNN. "
                "Default: \\0.",
                "gpuhist --each record --delimiter '\\x1e' --top 5:bytes records.txt",
-               [](options& o, value v) { o.delimiter = parse_delimiter(v); }},
-    option_row{
-        measuring, "--where", "CONDITION", value_kind::text, "", counting_runs | batch_runs, rare,
-        "with --each: report the units for which it holds",
-        "Reports each unit of --each for which the condition holds, as soon as it is read: its input, number, line, "
-        "offset and length, and the values of the names in the condition. The syntax is that of --fail-if; 'words' is "
-        "the number of words of a line, record or part. The format is table or jsonl (json is written as jsonl). "
-        "Default: none.",
-        "gpuhist --each line --where 'words > 9 && digit > 0.9' access.log",
-        [](options& o, value v) { o.condition_of_units = parse_text(v, "give a condition such as 'digit > 0.5'"); }},
+               on_counting([](counting_options& o, value v) { units_in(o).delimiter = parse_delimiter(v); }),
+               rules(decision::text, "each=record")},
     option_row{
         measuring, "--preset", "NAME", value_kind::list, "fineweb gopher nemo", text_runs | batch_runs, rare,
         "parts of published rules: fineweb, gopher, nemo",
@@ -309,7 +408,21 @@ constexpr std::array rows = {
         "'gpuhist filter' drops them. May be repeated. Several presets, or a preset and a condition: units for which "
         "one of "
         "them holds. Default: none.",
-        "gpuhist --each record --preset gopher documents.bin", [](options& o, value v) { add_names(o.presets, v); }},
+        "gpuhist --each record --preset gopher documents.bin",
+        on_counting([](counting_options& o, values v) { add_presets(o, parse_names(v)); }),
+        rules(decision::text, "each")},
+    option_row{
+        measuring, "--where", "CONDITION", value_kind::text, "", counting_runs | batch_runs, rare,
+        "with --each: report the units for which it holds",
+        "Reports each unit of --each for which the condition holds, as soon as it is read: its input, number, line, "
+        "offset and length, and the values of the names in the condition. The syntax is that of --fail-if; 'words' is "
+        "the number of words of a line, record or part. The format is table or jsonl (json is written as jsonl). "
+        "Default: none.",
+        "gpuhist --each line --where 'words > 9 && digit > 0.9' access.log",
+        on_counting([](counting_options& o, value v) {
+          add_condition(units_in(o), parse_text(v, "give a condition such as 'digit > 0.5'"));
+        }),
+        rules(decision::text, "each")},
     option_row{
         measuring, "--jsonl-field", "FIELD", value_kind::text, "", text_runs | batch_runs, rare,
         "with --each line: measure this field of JSONL",
@@ -321,20 +434,25 @@ constexpr std::array rows = {
         "bytes. "
         "Rules and limits: gpuhist --help units. Default: lines are measured.",
         "gpuhist --each line --jsonl-field text --where 'words < 3' x.jsonl",
-        [](options& o, value v) { o.jsonl_field = parse_text(v, "give the name of a field, such as text"); }},
+        on_counting([](counting_options& o, value v) {
+          units_in(o).jsonl_field = parse_text(v, "give the name of a field, such as text");
+        }),
+        rules(decision::text, "each=line")},
     option_row{measuring, "--distribution-of", "FORMULA", value_kind::text, "", text_runs | batch_runs, rare,
                "with --each: how many units have which value",
                "Adds to the result how many units of --each have which value of the formula: a histogram, and the "
                "lowest and the highest value. The upper bound of a bin exceeds its lower bound by at most 1/8. "
                "Default: none.",
-               "gpuhist --each line --distribution-of bytes access.log",
-               [](options& o, value v) { o.distribution_of = parse_text(v, "give a formula such as bytes"); }},
+               "gpuhist --each line --distribution-of bytes access.log", on_counting([](counting_options& o, value v) {
+                 units_in(o).distribution_of = parse_text(v, "give a formula such as bytes");
+               }),
+               rules(decision::counts, "each")},
     option_row{measuring, "--fail-fast", "", value_kind::flag, "", counting_runs, rare,
                "end the run when a condition of --fail-if holds",
                "Ends the run as soon as a condition of --fail-if holds for a finished input (in the order of the "
                "inputs), for a window, or with --follow for the bytes counted so far. The bytes counted by then are "
                "reported, as incomplete. The exit status is 3.",
-               "gpuhist --fail-fast --fail-if 'ascii_share < 1' *.txt", turn<&counting_options::fail_fast>},
+               "gpuhist --fail-fast --fail-if 'ascii_share < 1' *.txt", field<&counting_options::fail_fast>},
 
     option_row{output, "--format", "FORMAT", value_kind::choice, "table json jsonl csv prometheus",
                reporting | batch_runs | merging_runs, common, "table (for people), json, jsonl, csv, prometheus",
@@ -343,8 +461,9 @@ constexpr std::array rows = {
                "an input is a row); "
                "prometheus: metrics for the textfile collector of node_exporter. Default: the format that the suffix "
                "of --output names (.json, .jsonl or .ndjson, .csv, .prom); otherwise table, or jsonl with --window.",
-               "gpuhist --format json access.log",
-               [](options& o, value v) { o.format = parse_text(v, "give table, json, jsonl, csv or prometheus"); }},
+               "gpuhist --format json access.log", on_command([](options& o, value v) {
+                 o.format = parse_text(v, "give table, json, jsonl, csv or prometheus");
+               })},
     option_row{
         output, "-o,--output", "FILE", value_kind::file, "", every_command, common,
         "write the report to FILE; fd:N: descriptor N",
@@ -357,10 +476,11 @@ constexpr std::array rows = {
         "'gpuhist filter' writes the kept text to FILE, whatever its suffix. 'gpuhist repack' writes its archive to "
         "FILE, which must be a regular file.",
         "gpuhist --format csv --output counts.csv access.log",
-        [](options& o, value v) { o.output = parse_destination(v); }},
+        on_command([](options& o, value v) { o.output = parse_destination(v); }),
+        rules(decision::nothing, "", "filter:output-dir")},
     option_row{output, "--append", "", value_kind::flag, "", with_buckets, rare, "append to the file of --output",
                "Appends the result to the file of --output, instead of replacing it.",
-               "gpuhist --format jsonl --output history.jsonl --append access.log", turn<&options::append>},
+               "gpuhist --format jsonl --output history.jsonl --append access.log", field<&options::append>},
     option_row{
         output, "--output-dir", "DIR", value_kind::file, "", filtering_runs | batch_runs | merging_runs, rare,
         "the folder DIR for all outputs",
@@ -377,7 +497,7 @@ constexpr std::array rows = {
         "all shards are "
         "written there; default: the first folder.",
         "gpuhist filter -r --drop-if 'digit > 0.5' --output-dir clean logs",
-        [](options& o, value v) { o.output_dir = parse_text(v, "give the path of a folder"); }},
+        on_command([](options& o, value v) { o.output_dir = parse_text(v, "give the path of a folder"); })},
     option_row{
         output, "--columns", "LIST", value_kind::list, "bytes lines share mostly", with_buckets, rare,
         "columns of the table of inputs: bytes,jsd,digit",
@@ -385,7 +505,8 @@ constexpr std::array rows = {
         "largest bucket), and every number that a condition of --fail-if can contain: measures, shares of buckets, "
         "formulas such as 'bytes / lines'. Only for --format table; other formats contain all counts. Default: "
         "bytes,lines,share,mostly, without those that have no room on a terminal.",
-        "gpuhist --columns bytes,lines,digit,entropy *.log", [](options& o, value v) { add_names(o.columns, v); }},
+        "gpuhist --columns bytes,lines,digit,entropy *.log",
+        on_command([](options& o, values v) { o.columns = parse_names(v); })},
     option_row{
         output, "--sort", "FORMULA", value_kind::text, "", with_buckets, rare,
         "the inputs with the highest value first: entropy",
@@ -393,26 +514,36 @@ constexpr std::array rows = {
         "inputs without a value are last. A minus reverses the order: --sort=-bytes. Only for --format table. Default: "
         "the order in which the inputs are named.",
         "gpuhist --columns bytes,entropy --sort entropy --top 10 *.log",
-        [](options& o, value v) { o.sort = parse_text(v, "give a formula such as entropy"); }},
+        on_command([](options& o, value v) { o.sort = parse_text(v, "give a formula such as entropy"); })},
     option_row{
-        output, "--top", "N", value_kind::numbers, "all", with_buckets | batch_runs, rare,
+        output,
+        "--top",
+        "N",
+        value_kind::numbers,
+        "all",
+        with_buckets | batch_runs,
+        rare,
         "list at most N inputs; N:FORMULA: units of --each",
         "Lists at most N inputs (or all), the first ones of the order, and the number of the others. The totals are "
         "those of all inputs, and every input that failed is listed after them. Only for --format table. Default: all; "
         "on a terminal as many as fit below the buckets, at least ten. N:FORMULA, such as 10:entropy, requires --each: "
         "adds the N units (1 to 1000000, in a job 1 to 1000) with the highest values to the result, in every format.",
-        "gpuhist -r --sort bytes --top 20 /var/log", set_top},
+        "gpuhist -r --sort bytes --top 20 /var/log",
+        {.on_counting = [](counting_options& o, const option_row& row,
+                           values v) { set_top_units(units_in(o), v.back(), row.rules.range); },
+         .on_command = set_rows},
+        rules(decision::counts, "each").between(1, 1'000'000)},
     option_row{output, "--totals-only", "", value_kind::flag, "", with_buckets, rare,
                "no row for each input in the table",
                "Omits the rows of single inputs from the table. The totals of all inputs stay.",
-               "gpuhist --totals-only *.log", turn<&options::totals_only>},
+               "gpuhist --totals-only *.log", field<&options::totals_only>},
     option_row{
         output, "--snapshot-every", "WHEN", value_kind::interval, "", counting_runs, common,
         "print the counts so far: every 500ms, 1s, 64MiB",
         "Writes a snapshot of the counts so far at intervals: of time (500ms, 1s, 5m, 1h) or of text (64MiB, at "
         "most that often). A snapshot is exact for a prefix of each input, and states its length. Default: none.",
         "producer | gpuhist --snapshot-every 1s --format jsonl",
-        [](options& o, value v) { o.run.snapshot_every = parse_interval(v); }},
+        on_run([](file_options& o, value v) { o.snapshot_every = parse_interval(v); })},
     option_row{
         output, "--window", "EXTENT", value_kind::interval, "", counting_runs | batch_runs, rare,
         "a line per window: 64MiB of text, 10s, 100000lines",
@@ -425,41 +556,46 @@ constexpr std::array rows = {
         "before its verification; a verdict follows. Its frames are decoded in sequence. The format is "
         "jsonl, also with --format json; other formats cannot hold windows. Fields and examples: gpuhist --help "
         "windows. Default: none.",
-        "producer | gpuhist --window 10s --format jsonl", [](options& o, value v) { o.window = parse_window(v); }},
+        "producer | gpuhist --window 10s --format jsonl",
+        on_counting([](counting_options& o, value v) { set_window(o, parse_window(v)); }), rules(decision::counts)},
     option_row{output, "--step", "EXTENT", value_kind::interval, "", counting_runs | batch_runs, rare,
                "with --window: from one window to the next",
                "Sets the distance between the starts of successive windows, in the unit of --window. It is at most as "
                "long as a window; if shorter, windows overlap. A window may be at most 4096 times as long as the "
                "greatest common divisor of window and step. Default: as long as a window.",
                "producer | gpuhist --window 60s --step 1s --format jsonl",
-               [](options& o, value v) { o.step = parse_window(v); }},
+               on_counting([](counting_options& o, value v) { set_step(o, parse_window(v)); }),
+               rules(decision::counts, "window")},
     option_row{
         output, "--per-input", "", value_kind::flag, "", counting_runs | batch_runs, rare,
         "with --window: every input has its own",
         "Divides every input into windows of its own, also every file in an archive. The last window of an input "
         "ends with it. Without it, the text of all inputs in sequence is divided.",
-        "gpuhist --window 1MiB --per-input --format jsonl *.log", turn<&options::per_input>},
+        "gpuhist --window 1MiB --per-input --format jsonl *.log",
+        on_counting([](counting_options& o, value v) { windows_in(o).per_input = v == "true"; }),
+        rules(decision::counts, "window")},
     option_row{output, "--stats", "", value_kind::flag, "", text_runs, common,
                "what each stage did, and which one limited the run",
                "Reports the bytes, the busy time and the waiting time of each stage, which engine was chosen and why, "
                "and which stage limited the run. This is part of the result for json and jsonl, and text on standard "
                "error otherwise.",
-               "gpuhist --stats access.log.zst", turn<&options::stats>},
+               "gpuhist --stats access.log.zst", field<&options::stats>},
     option_row{output, "--progress", "", value_kind::flag, "", counting_runs | batch_runs, rare,
                "show progress even if standard error is no terminal",
                "Shows progress on standard error, even if that is no terminal; --no-progress never shows it. Default: "
                "on a terminal only. SIGUSR1 prints a status line at any time.",
-               "gpuhist --progress access.log 2>progress.txt", [](options& o, value v) { o.progress = v == "true"; }},
+               "gpuhist --progress access.log 2>progress.txt",
+               on_command([](options& o, value v) { o.progress = v == "true"; })},
     option_row{output, "--verbose", "", value_kind::flag, "", set_of(command::devices), rare,
                "with the tuning and all host kernels of each scheme",
                "Adds details to the list: for each device, the properties that determine the shape of its counting "
                "kernel, and that shape; for each built-in scheme, all host kernels that can count it.",
-               "gpuhist devices --verbose", turn<&options::verbose>},
+               "gpuhist devices --verbose", field<&options::verbose>},
     option_row{output, "-q,--quiet", "", value_kind::flag, "",
                with_buckets | repacking_runs | filtering_runs | batch_runs | merging_runs, common,
                "no progress, no hints: errors only",
                "Prints only errors and messages of conditions on standard error: neither progress nor hints.",
-               "gpuhist --quiet --format json access.log", turn<&options::quiet>},
+               "gpuhist --quiet --format json access.log", field<&options::quiet>},
 
     option_row{engines, "--engine", "NAME", value_kind::choice, "auto cuda host gpu cpu", counting_runs | batch_runs,
                common, "auto, cuda (or gpu), host (or cpu)",
@@ -467,19 +603,23 @@ constexpr std::array rows = {
                "saturated; --stats reports the choice and the reason. 'cuda' (or 'gpu') and 'host' (or 'cpu') are "
                "forced: they never fall back to another engine. All give the same counts. Default: auto.",
                "gpuhist --engine host --stats access.log",
-               [](options& o, value v) { o.engine = parse_text(v, "give auto, cuda or host"); }},
+               on_counting([](counting_options& o, const option_row& row, value v) {
+                 using enum engine;
+                 o.counting_engine = chosen(row, v, {automatic, cuda, host, cuda, host});
+               })},
     option_row{engines, "--devices", "LIST", value_kind::numbers, "all", counting_runs | batch_runs, rare,
                "all, or numbers such as 0,1 ('gpuhist devices')",
                "Selects the CUDA devices that count: all, or their numbers separated by commas, each once; 'gpuhist "
                "devices' lists them. Default: chosen by the engine.",
-               "gpuhist --engine cuda --devices 0,1 access.log", set_devices},
+               "gpuhist --engine cuda --devices 0,1 access.log",
+               on_counting([](counting_options& o, value v) { set_devices(o, v); })},
     option_row{
         engines, "--streams", "N", value_kind::number, "", counting_runs | batch_runs, rare,
         "CUDA streams per device, each with its own buffers",
         "Sets the number of CUDA streams per device, 1 to 64. Each has its own buffers. With two or more, copies "
         "overlap with kernels. Default: chosen by the engine.",
-        "gpuhist --engine cuda --streams 4 access.log",
-        [](options& o, value v) { o.run.counting.streams = parse_number(v, {.min = 1, .max = 64}); }},
+        "gpuhist --engine cuda --streams 4 access.log", field<&counting_options::streams>,
+        rules(decision::nothing).between(1, 64)},
     option_row{
         engines, "--device-decode", "MODE", value_kind::choice, "auto on off", counting_runs | batch_runs, rare,
         "auto, on or off: decode zstd on CUDA devices",
@@ -490,42 +630,43 @@ constexpr std::array rows = {
         "host decodes; also with --window if windows or steps are of time or shorter than 16KiB or 128 lines. All "
         "give the same results. Default: auto.",
         "gpuhist --engine cuda --device-decode off *.zst",
-        [](options& o, value v) { o.run.counting.device_decode = parse_device_decoding(v); }},
+        on_counting([](counting_options& o, const option_row& row, value v) {
+          using enum device_decoding;
+          o.device_decode = chosen(row, v, {automatic, on, off});
+        })},
     option_row{
         engines, "--device-memory", "SIZE", value_kind::size, "", counting_runs | batch_runs, rare,
         "memory of each device for decoding zstd",
         "Limits the memory of each device for decoding zstd, from 64MiB. With less memory fewer frames are decoded "
         "at once. Default: half of the memory of the device, at most 70GiB.",
-        "gpuhist --engine cuda --device-memory 4GiB *.zst",
-        [](options& o, value v) { o.run.counting.device_memory = parse_device_memory(v); }},
-    option_row{
-        engines, "--kernel", "NAME", value_kind::text, "", counting_runs | batch_runs, rare,
-        "force a counting kernel ('gpuhist devices')",
-        "Selects the counting kernel by name; 'gpuhist devices' lists the kernels of the host and of CUDA. With "
-        "--engine auto it is a kernel of the host. A kernel that the engine does not have, or that cannot count "
-        "as many classes as the schemes need, is an error. All give the same counts; --stats reports which one "
-        "ran. Default: the best one.",
-        "gpuhist --engine host --kernel scalar --stats access.log",
-        [](options& o, value v) { o.run.counting.kernel = parse_text(v, "give a name that 'gpuhist devices' lists"); }},
+        "gpuhist --engine cuda --device-memory 4GiB *.zst", field<&counting_options::device_memory>,
+        rules(decision::nothing).between(64 * mib, number_range{}.highest)},
+    option_row{engines, "--kernel", "NAME", value_kind::text, "", counting_runs | batch_runs, rare,
+               "force a counting kernel ('gpuhist devices')",
+               "Selects the counting kernel by name; 'gpuhist devices' lists the kernels of the host and of CUDA. With "
+               "--engine auto it is a kernel of the host. A kernel that the engine does not have, or that cannot count "
+               "as many classes as the schemes need, is an error. All give the same counts; --stats reports which one "
+               "ran. Default: the best one.",
+               "gpuhist --engine host --kernel scalar --stats access.log", field<&counting_options::kernel>},
 
     option_row{tuning, "-T,--threads", "N", value_kind::number, "", reading_runs | batch_runs, common,
                "threads on the host (default: the cores)",
                "Sets the number of threads that read, decompress and, with the host engine, count: 1 to 1024. Default: "
                "the number of cores, at most 64.",
-               "gpuhist --threads 4 *.log.zst",
-               [](options& o, value v) { o.run.counting.threads = parse_number(v, {.min = 1, .max = 1024}); }},
+               "gpuhist --threads 4 *.log.zst", field<&counting_options::threads>,
+               rules(decision::nothing).between(1, 1024)},
     option_row{tuning, "--chunk-size", "SIZE", value_kind::size, "", text_runs | batch_runs, rare,
                "bytes counted at a time",
                "Sets how many bytes are counted at a time: 1 byte to 1GiB. Default: 8MiB for CUDA, 256KiB for the host "
                "(2MiB from 8 threads on), so that a chunk fits the cache of a core.",
-               "gpuhist --chunk-size 16MiB access.log",
-               [](options& o, value v) { o.run.chunk_size = static_cast<std::uint32_t>(parse_chunk_size(v)); }},
+               "gpuhist --chunk-size 16MiB access.log", field<&file_options::chunk_size>,
+               rules(decision::nothing).between(1, gib)},
     option_row{tuning, "--slots", "N", value_kind::number, "", counting_runs | batch_runs, rare,
                "chunks in flight at most, from 2",
                "Sets how many chunks are in flight at most: 2 to 65536. Each takes a buffer of --chunk-size. Default: "
                "derived from threads and streams, within --memory-limit.",
-               "gpuhist --slots 32 access.log",
-               [](options& o, value v) { o.run.slots = parse_number(v, {.min = 2, .max = 65536}); }},
+               "gpuhist --slots 32 access.log", field<&file_options::slots>,
+               rules(decision::nothing).between(2, 65536)},
     option_row{
         tuning, "--memory-limit", "SIZE", value_kind::size, "", reading_runs | batch_runs, common,
         "of the whole process (default: 1GiB, or less)",
@@ -533,20 +674,26 @@ constexpr std::array rows = {
         "with large windows (zstd --long=31). Default: 1GiB, or three quarters of the limit of the control group "
         "(cgroup) if that is less; --no-memory-limit restores it, and lifts no limit.",
         "gpuhist --memory-limit 256MiB *.log.zst",
-        [](options& o, value v) { o.run.counting.memory_limit = parse_memory_limit(v); }},
+        on_counting([](counting_options& o, value v) { o.memory_limit = parse_memory_limit(v); })},
 
     option_row{filtering, "--keep-if", "CONDITION", value_kind::text, "", filtering_runs, rare,
                "write the units for which it holds",
                "Writes the text of the units of --each (default: line) for which the condition holds, and drops the "
                "others, also those for which it has no value. The syntax is that of --where.",
-               "gpuhist filter --keep-if 'digit < 0.5' access.log",
-               [](options& o, value v) { o.keep_if = parse_text(v, "give a condition such as 'digit < 0.5'"); }},
+               "gpuhist filter --keep-if 'digit < 0.5' access.log", on_counting([](counting_options& o, value v) {
+                 units_in(o).filter = unit_filter::keep;
+                 add_condition(units_in(o), parse_text(v, "give a condition such as 'digit > 0.5'"));
+               }),
+               rules(decision::text, "", "drop-if preset")},
     option_row{filtering, "--drop-if", "CONDITION", value_kind::text, "", filtering_runs, rare,
                "drop the units for which it holds",
                "Drops the units of --each (default: line) for which the condition holds, and writes the text of the "
                "others, also of those for which it has no value. The syntax is that of --where.",
-               "gpuhist filter --drop-if 'control > 0.1' access.log",
-               [](options& o, value v) { o.drop_if = parse_text(v, "give a condition such as 'control > 0.1'"); }},
+               "gpuhist filter --drop-if 'control > 0.1' access.log", on_counting([](counting_options& o, value v) {
+                 units_in(o).filter = unit_filter::drop;
+                 add_condition(units_in(o), parse_text(v, "give a condition such as 'digit > 0.5'"));
+               }),
+               rules(decision::text)},
     option_row{
         filtering, "--result", "FILE", value_kind::file, "", filtering_runs, rare,
         "list the dropped units in FILE (jsonl)",
@@ -554,7 +701,7 @@ constexpr std::array rows = {
         "condition, and then the result: the units that were seen and dropped, and what 'gpuhist' reports of the "
         "inputs. FILE appears at the end. Default: none.",
         "gpuhist filter --drop-if 'digit > 0.5' --result dropped.jsonl x.log",
-        [](options& o, value v) { o.result = parse_destination(v); }},
+        on_command([](options& o, value v) { o.result = parse_destination(v); })},
     option_row{
         filtering, "--compress", "FORMAT", value_kind::choice, "none same zstd gzip", filtering_runs, rare,
         "with --output-dir: none, same, zstd[:LEVEL], gzip",
@@ -563,7 +710,8 @@ constexpr std::array rows = {
         "are not compressed, zstd or gzip. zstd, zstd:LEVEL (1 to 22, default: 3) and gzip: in this format, with "
         "the extension .zst or .gz. Default: none.",
         "gpuhist filter -r --preset nemo --output-dir b --compress same a",
-        [](options& o, value v) { o.compress = parse_compression(v); }},
+        on_command([](options& o, value v) { o.compress = parse_compression(v); }),
+        rules(decision::text, "output-dir")},
     option_row{
         filtering, "--resume", "", value_kind::flag, "", filtering_runs, rare,
         "with --output-dir: skip inputs that are complete",
@@ -572,7 +720,8 @@ constexpr std::array rows = {
         "list, "
         "and the text was filtered with the same options. All others are filtered, and replace outputs of earlier "
         "runs. Outputs of other options are an error without --force.",
-        "gpuhist filter -r --preset nemo --output-dir b --resume a", turn<&options::resume>},
+        "gpuhist filter -r --preset nemo --output-dir b --resume a", field<&options::resume>,
+        rules(decision::nothing, "output-dir")},
 
     option_row{
         resuming, "--resume", "FILE", value_kind::file, "", counting_runs, rare,
@@ -589,25 +738,29 @@ constexpr std::array rows = {
         "--each, --window, --pairs, --follow, "
         "--pass-through and --snapshot-every, nor with standard input. Only on the command line.",
         "gpuhist --resume counts.jsonl -r /srv/logs",
-        [](options& o, value v) { o.resumed_file = parse_text(v, "give the path of a jsonl result"); }},
+        on_command([](options& o, value v) { o.resumed_file = parse_text(v, "give the path of a jsonl result"); }),
+        rules(decision::nothing, "", "output append each preset window pairs follow pass-through snapshot-every")},
 
     option_row{jobs, "--manifest", "FILE", value_kind::file, "", batch_runs, rare, "count the inputs of this manifest",
                "Counts the inputs that 'gpuhist batch plan' has written to FILE, instead of looking them up. Default: "
                "the manifest "
                "of the folder, which the first run writes.",
                "gpuhist batch job.toml --manifest manifest.jsonl --shard 3/8",
-               [](options& o, value v) { o.manifest = parse_text(v, "give the path of a manifest"); }},
+               on_command([](options& o, value v) { o.manifest = parse_text(v, "give the path of a manifest"); })},
     option_row{
         jobs, "--on-error", "ACTION", value_kind::choice, "continue stop", batch_runs, rare,
         "continue or stop if an input fails",
         "Selects the effect of an input that fails: 'continue' counts the other inputs, 'stop' ends the run. The exit "
         "status is 1 in both cases. Default: continue.",
-        "gpuhist batch job.toml --on-error stop", set_on_error},
+        "gpuhist batch job.toml --on-error stop", on_command([](options& o, const option_row& row, value v) {
+          o.stops_on_error = chosen(row, v, {false, true});
+        })},
     option_row{
         jobs, "--max-errors", "N", value_kind::text, "", batch_runs, rare, "end the run if more inputs fail: 100, 0.1%",
         "Ends the run if more inputs fail than N, a number or a percentage of all inputs of the run. Default: no "
         "limit.",
-        "gpuhist batch job.toml --max-errors 0.1%", [](options& o, value v) { o.max_errors = parse_error_limit(v); }},
+        "gpuhist batch job.toml --max-errors 0.1%",
+        on_command([](options& o, value v) { o.max_errors = parse_error_limit(v); })},
     option_row{
         jobs, "--shard", "I/N", value_kind::text, "auto", batch_runs, rare,
         "count part I of N; auto: as Slurm or MPI numbers it",
@@ -618,13 +771,14 @@ constexpr std::array rows = {
         "the parts. auto: from SLURM_ARRAY_TASK_ID and SLURM_ARRAY_TASK_COUNT, SLURM_PROCID and SLURM_NTASKS, or "
         "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE. Default: all inputs.",
         "gpuhist batch job.toml --manifest manifest.jsonl --shard 3/8",
-        [](options& o, value v) { o.shard = parse_shard(v); }},
+        on_command([](options& o, value v) { o.shard = parse_shard(v); })},
     option_row{jobs, "--min-age", "TIME", value_kind::interval, "", batch_runs, rare,
                "leave out files that changed in the last 10m",
                "Leaves out files that were changed less than TIME (500ms, 10s, 10m, 2h) before the job is planned, "
                "because they "
                "may still be written. A message says how many. Default: none is left out.",
-               "gpuhist batch job.toml --min-age 10m", [](options& o, value v) { o.min_age = parse_age(v); }},
+               "gpuhist batch job.toml --min-age 10m",
+               on_command([](options& o, value v) { o.min_age = parse_age(v); })},
     option_row{
         jobs, "--fingerprint", "KIND", value_kind::choice, "ends full", batch_runs, rare,
         "how changes of files are noticed: ends, full",
@@ -632,7 +786,9 @@ constexpr std::array rows = {
         "files of more than 1 MiB. full: a hash of all bytes; every file is then read when the job is planned, "
         "and again after it was counted. Size and time of modification are compared in both cases. Default: that "
         "of the manifest, ends for a new one.",
-        "gpuhist batch job.toml --fingerprint full", [](options& o, value v) { o.fingerprint = parse_fingerprint(v); }},
+        "gpuhist batch job.toml --fingerprint full", on_command([](options& o, const option_row& row, value v) {
+          o.fingerprint = chosen(row, v, {fingerprint_kind::ends, fingerprint_kind::full});
+        })},
     option_row{
         jobs, "--new-only", "", value_kind::flag, "", batch_runs, rare,
         "add what is new or has grown since the last run",
@@ -641,13 +797,14 @@ constexpr std::array rows = {
         "also if they disappeared, or have another name: a log that was rotated is counted once. An input that changed "
         "without growing is an error of that input; the counts "
         "of its earlier content stay. The results are those of all inputs. Not with --shard.",
-        "gpuhist batch job.toml --new-only --min-age 10m", turn<&options::new_only>},
+        "gpuhist batch job.toml --new-only --min-age 10m", field<&options::new_only>},
     option_row{
         jobs, "--drop-missing", "", value_kind::flag, "", batch_runs, rare,
         "with --new-only: forget inputs that disappeared",
         "Removes inputs that are no longer found, with their counts. Requires --new-only. Default: they keep their "
         "counts.",
-        "gpuhist batch job.toml --new-only --drop-missing", turn<&options::drop_missing>},
+        "gpuhist batch job.toml --new-only --drop-missing", field<&options::drop_missing>,
+        rules(decision::nothing, "new-only")},
     option_row{
         jobs, "--split-size", "SIZE", value_kind::size, "", batch_runs, rare,
         "pieces of large files for shards (default: 1GiB)",
@@ -656,8 +813,7 @@ constexpr std::array rows = {
         "plain files anywhere, zstd files between frames, if they have a seek table (gpuhist repack) or the sizes that "
         "pzstd writes. Files are not divided in jobs with --pairs, --utf8, --max-output, --each or --window. "
         "Default: 1GiB.",
-        "gpuhist batch plan job.toml --split-size 16GiB -o manifest.jsonl",
-        [](options& o, value v) { o.split_size = parse_amount(v); }},
+        "gpuhist batch plan job.toml --split-size 16GiB -o manifest.jsonl", field<&options::split_size>},
     option_row{
         jobs, "--checkpoint-every", "TIME", value_kind::interval, "", batch_runs, rare,
         "record progress in files this often (default: 2s)",
@@ -665,73 +821,126 @@ constexpr std::array rows = {
         "there: in plain files at any offset, in compressed files at the end of a frame or member. Not with "
         "--utf8, --each and --window: files that were not finished are counted again from their beginning. Default: "
         "2s.",
-        "gpuhist batch job.toml --checkpoint-every 1m", [](options& o, value v) { o.checkpoint_every = parse_age(v); }},
+        "gpuhist batch job.toml --checkpoint-every 1m",
+        on_command([](options& o, value v) { o.checkpoint_every = parse_age(v); })},
     option_row{jobs, "--trust-names", "", value_kind::flag, "", batch_runs, rare, "ignore times of modification",
                "Does not compare the time of modification of a file with the manifest, for files that were copied "
                "since. Size and "
                "fingerprint are still compared.",
-               "gpuhist batch job.toml --manifest m.jsonl --trust-names", turn<&options::trust_names>},
+               "gpuhist batch job.toml --manifest m.jsonl --trust-names", field<&options::trust_names>},
     option_row{jobs, "--wait", "", value_kind::flag, "", batch_runs, rare, "wait for another run in the same folder",
                "If another run writes to the folder of the job or of the shard, waits for its end, and then continues. "
                "Default: that is an error.",
-               "gpuhist batch job.toml --wait", turn<&options::waits>},
+               "gpuhist batch job.toml --wait", field<&options::waits>},
     option_row{
         jobs, "--dry-run", "", value_kind::flag, "", batch_runs, rare, "print the plan, and count nothing",
         "Prints how many inputs and bytes the run would read, by format, how they would be read, and an estimate of "
         "the "
         "time and the text from a sample, which is read for at most 2 seconds. Nothing is written. --format json: for "
         "programs.",
-        "gpuhist batch job.toml --dry-run", turn<&options::dry_run>},
+        "gpuhist batch job.toml --dry-run", field<&options::dry_run>},
     option_row{jobs, "--allow-duplicates", "", value_kind::flag, "", merging_runs, rare,
                "an input may be in several results",
                "Adds results although inputs of the same name are in several of them. Without it, they are listed, and "
                "nothing is written: the same file would be counted twice.",
-               "gpuhist merge --allow-duplicates monday.json tuesday.json", turn<&options::allow_duplicates>},
+               "gpuhist merge --allow-duplicates monday.json tuesday.json", field<&options::allow_duplicates>},
     option_row{jobs, "--partial", "", value_kind::flag, "", merging_runs, rare, "merge although parts are missing",
                "Merges the parts that exist. The result is then incomplete, and the exit status is 1. Without it, "
                "missing parts "
                "are an error, and nothing is written.",
-               "gpuhist merge --partial counts", turn<&options::partial>},
+               "gpuhist merge --partial counts", field<&options::partial>},
 
     option_row{repacking, "--frame-size", "SIZE", value_kind::size, "", repacking_runs, rare,
                "text per frame (default: 8MiB)",
                "Sets the amount of text per frame of the archive that 'gpuhist repack' writes: 1 byte to 1GiB. Smaller "
                "frames can use more cores, but compress worse. Default: 8MiB.",
-               "gpuhist repack --frame-size 2MiB access.log -o access.zst",
-               [](options& o, value v) { o.frame_size = parse_chunk_size(v); }},
+               "gpuhist repack --frame-size 2MiB access.log -o access.zst", field<&options::frame_size>,
+               rules(decision::nothing).between(1, gib)},
     option_row{repacking, "--level", "N", value_kind::number, "", repacking_runs, rare, "of zstd: 1 to 22 (default: 3)",
                "Sets the compression level of 'gpuhist repack': those of zstd, 1 (fast) to 22 (small). Default: 3.",
-               "gpuhist repack --level 19 access.log -o access.zst",
-               [](options& o, value v) { o.level = static_cast<int>(parse_number(v, {.min = 1, .max = 22})); }},
+               "gpuhist repack --level 19 access.log -o access.zst", field<&options::level>,
+               rules(decision::nothing).between(1, 22)},
     option_row{repacking, "--force", "", value_kind::flag, "", repacking_runs | filtering_runs, rare,
                "replace existing output files",
                "Replaces the file of --output, once the new archive is written and verified. 'gpuhist filter' replaces "
                "the outputs in --output-dir, each once it is complete; with --resume those that are not complete, also "
                "files that no run of gpuhist wrote, and outputs of other options.",
-               "gpuhist repack --force access.zst -o access.zst", turn<&options::force>},
+               "gpuhist repack --force access.zst -o access.zst", field<&options::force>,
+               rules(decision::nothing, "filter:output-dir")},
 
-    option_row{
-        general, "--config", "FILE", value_kind::file, "", every_command, common, "take options from a TOML file",
-        "Reads options from a TOML file. Its keys are the long names without their dashes, as in buckets = "
-        "[\"letters\", \"bytes\"], chunk-size = \"8MiB\", stats = true. The environment and the command line "
-        "have precedence. No file is read unless --config or GPUHIST_CONFIG names it.",
-        "gpuhist --config job.toml access.log", [](options& o, value v) { o.config = parse_text(v, "give a path"); }},
-    option_row{general, "-h,--help", "[TOPIC]", value_kind::inquiry, "", every_command, common,
+    option_row{general, "--config", "FILE", value_kind::file, "", every_command, common,
+               "take options from a TOML file",
+               "Reads options from a TOML file. Its keys are the long names without their dashes, as in buckets = "
+               "[\"letters\", \"bytes\"], chunk-size = \"8MiB\", stats = true. The environment and the command line "
+               "have precedence. No file is read unless --config or GPUHIST_CONFIG names it.",
+               "gpuhist --config job.toml access.log",
+               on_command([](options& o, value v) { o.config = parse_text(v, "give a path"); })},
+    option_row{general,
+               "-h,--help",
+               "[TOPIC]",
+               value_kind::inquiry,
+               "",
+               every_command,
+               common,
                "this text, or about an option, a command, 'all'",
                "Prints the short help, or the help on TOPIC: an option, with or without its dashes; a command; one of "
                "conditions, measures, windows, units, formats, damage and presets; or 'all' for everything.",
-               "gpuhist --help buckets", nullptr},
-    option_row{general, "--version", "", value_kind::inquiry, "", every_command, rare, "print the version",
-               "Prints the version.", "gpuhist --version", nullptr},
-    option_row{general, "--generate", "WHAT", value_kind::inquiry, "man bash zsh fish", every_command, rare,
+               "gpuhist --help buckets",
+               {}},
+    option_row{general,
+               "--version",
+               "",
+               value_kind::inquiry,
+               "",
+               every_command,
+               rare,
+               "print the version",
+               "Prints the version.",
+               "gpuhist --version",
+               {}},
+    option_row{general,
+               "--generate",
+               "WHAT",
+               value_kind::inquiry,
+               "man bash zsh fish options",
+               every_command,
+               rare,
                "print the manual page or a shell's completions",
-               "Prints the manual page (man) or the completions of a shell (bash, zsh, fish).",
-               "gpuhist --generate man | man -l -", nullptr},
+               "Prints the manual page (man), the completions of a shell (bash, zsh, fish), or the table of options for "
+               "programs (options): a line of JSON for each.",
+               "gpuhist --generate man | man -l -",
+               {}},
 };
 
 }  // namespace
 
 std::span<const option_row> option_table() { return rows; }
+
+const option_row* find_run_option(std::string_view key) {
+  const auto* const found =
+      std::ranges::find_if(rows, [&](const option_row& each) { return each.key() == key && each.is_of_run(); });
+  return found == rows.end() ? nullptr : found;
+}
+
+void check_range(std::string_view key, std::uint64_t value) {
+  const number_range allowed = find_run_option(key)->rules.range;
+  if (allowed.has(value)) return;
+  throw option_error(key, std::to_string(value) + " is not a number from " + std::to_string(allowed.lowest) + " to " +
+                              std::to_string(allowed.highest));
+}
+
+void option_row::apply(options& to, given_values values) const {
+  if (effect.on_command != nullptr) return effect.on_command(to, *this, values);
+  if (effect.on_run != nullptr) return effect.on_run(to.run, *this, values);
+  if (effect.on_counting != nullptr) effect.on_counting(to.run.counting, *this, values);
+}
+
+std::string option_row::remedy() const {
+  if (choices.empty()) return kind == value_kind::file ? "give the path of a file" : "give a name";
+  std::string text;
+  for (const std::string_view each : choice_names()) text += (text.empty() ? "give one of " : ", ") + std::string(each);
+  return text;
+}
 
 const option_row* find_option(std::string_view name) {
   if (!name.starts_with('-')) return nullptr;
@@ -759,13 +968,13 @@ std::string option_row::variable() const {
 }
 
 std::vector<std::string_view> option_row::choice_names() const {
-  std::vector<std::string_view> names;
+  std::vector<std::string_view> made;
   for (std::string_view rest = choices; !rest.empty();) {
     const std::size_t end = std::min(rest.find(' '), rest.size());
-    names.push_back(rest.substr(0, end));
+    made.push_back(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  return names;
+  return made;
 }
 
 }  // namespace gpuhist::config

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "config/options.hpp"
+#include "config/size.hpp"
 
 #include <cstdint>
 #include <span>
@@ -30,8 +31,45 @@ enum class value_kind : std::uint8_t {
 using command_set = unsigned;
 constexpr command_set set_of(command taker) { return 1U << static_cast<unsigned>(taker); }
 
-/// One row. `apply` stores one value ("true" or "false" for a flag) in the options; it throws usage_error with the
-/// error and the remedy, without the name of the option. `apply` is null for an inquiry.
+/// What the value of an option decides. Each kind includes those before.
+enum class decision : std::uint8_t {
+  nothing,  ///< how the work is done, or where results go
+  report,   ///< what is derived from counts: measures, conditions
+  counts,   ///< what is counted: counts can be added only if these options are equal
+  text,     ///< which text is read, and which units are selected: what `gpuhist filter` writes
+};
+
+struct option_row;
+
+/// The values of an option, in their order; at least one. Only lists use more than the last one.
+using given_values = std::span<const std::string>;
+
+/// Stores values in options. They throw usage_error with the error and the remedy, without the name of the option.
+/// Null: the option has no effect there. All are null for an inquiry.
+struct option_effect {
+  void (*on_counting)(counting_options&, const option_row&, given_values) = nullptr;
+  void (*on_run)(file_options&, const option_row&, given_values) = nullptr;
+  void (*on_command)(options&, const option_row&, given_values) = nullptr;
+  /// The value as text, for identities; empty: the default. Null: the plan of the run has it.
+  std::string (*text)(const file_options&) = nullptr;
+};
+
+/// What is required of the value and of other options.
+///
+/// `needs` and `excludes` are keys, separated by blanks: one of `needs` must be given, and none of `excludes`. A key may
+/// be followed by a value ("each=line"), and be preceded by the one command for which it holds ("filter:output-dir").
+struct option_rules {
+  decision decides = decision::nothing;
+  number_range range{};
+  std::string_view needs{};
+  std::string_view excludes{};
+
+  [[nodiscard]] constexpr option_rules between(std::uint64_t lowest, std::uint64_t highest) const {
+    return {.decides = decides, .range = {lowest, highest}, .needs = needs, .excludes = excludes};
+  }
+};
+
+/// One row.
 struct option_row {
   std::string_view group;  ///< heading in the help
   std::string_view names;  ///< "-o,--output"
@@ -44,13 +82,22 @@ struct option_row {
   std::string_view help;     ///< one clause, up to 51 columns
   std::string_view detail;   ///< a paragraph: its effect, its values, its default
   std::string_view example;  ///< a whole command
-  void (*apply)(options&, const std::string&);
+  option_effect effect;
+  option_rules rules{};
 
   [[nodiscard]] bool takes_value() const { return !value.empty(); }
   [[nodiscard]] bool value_is_optional() const { return value.starts_with("[="); }
   [[nodiscard]] bool is_setting() const { return kind != value_kind::inquiry; }
   [[nodiscard]] bool is_flag() const { return kind == value_kind::flag; }
   [[nodiscard]] bool taken_by(command taker) const { return (commands & set_of(taker)) != 0; }
+  /// Whether a program can set it, for count_files().
+  [[nodiscard]] bool is_of_run() const { return effect.on_run != nullptr || is_of_counter(); }
+  /// Whether a program can set it, for a counter.
+  [[nodiscard]] bool is_of_counter() const { return effect.on_counting != nullptr; }
+  /// Of an empty value.
+  [[nodiscard]] std::string remedy() const;
+  /// Stores values; all of one option at once.
+  void apply(options& to, given_values values) const;
 
   /// "--output": the name in messages.
   [[nodiscard]] std::string_view long_name() const { return names.substr(names.find("--")); }
@@ -76,5 +123,11 @@ const option_row* find_option(std::string_view name);
 
 /// The same, but the row that this command takes, if there is one.
 const option_row* find_option(std::string_view name, command taker);
+
+/// The row that a program sets; null if there is none. `key`: "threads".
+const option_row* find_run_option(std::string_view key);
+
+/// Checks the value of a field by the range of its option. Throws option_error.
+void check_range(std::string_view key, std::uint64_t value);
 
 }  // namespace gpuhist::config

@@ -1,7 +1,8 @@
 #include "config/option_values.hpp"
 
 #include "config/custom_scheme.hpp"
-#include "config/size.hpp"
+#include "config/presets.hpp"
+#include "config/suggest.hpp"
 #include "config/text.hpp"
 #include "config/usage_error.hpp"
 
@@ -19,8 +20,7 @@
 namespace gpuhist::config {
 namespace {
 
-constexpr std::uint64_t largest_chunk = std::uint64_t{1} << 30U;
-constexpr number_range device_numbers{.min = 0, .max = 1023};
+constexpr number_range device_numbers{.lowest = 0, .highest = 1023};
 
 /// The parts between commas: at least one part, and any part may be empty.
 std::vector<std::string> split_at_commas(const std::string& typed) {
@@ -34,29 +34,23 @@ std::vector<std::string> split_at_commas(const std::string& typed) {
   return parts;
 }
 
-unsigned parse_rows(const std::string& typed) {
-  constexpr number_range rows{.min = 1, .max = std::numeric_limits<unsigned>::max()};
-  if (typed == "all") return rows.max;
-  try {
-    return parse_number(typed, rows);
-  } catch (const usage_error& error) {
-    throw usage_error(std::string(error.what()) + ", or all; or N:FORMULA for the units of --each");
-  }
+std::vector<std::string> parse_texts(std::span<const std::string> typed, std::string_view right) {
+  std::vector<std::string> made;
+  for (const std::string& each : typed) made.push_back(parse_text(each, right));
+  return made;
 }
 
 }  // namespace
 
-unsigned parse_number(const std::string& typed, number_range allowed) {
-  unsigned number = 0;
+std::uint64_t parse_number(const std::string& typed, number_range allowed) {
+  std::uint64_t number = 0;
   const char* const end = typed.data() + typed.size();
   const auto [rest, error] = std::from_chars(typed.data(), end, number);
-  const std::string right = "; give " + std::to_string(allowed.min) + " to " + std::to_string(allowed.max);
+  const std::string right = "; give " + std::to_string(allowed.lowest) + " to " + std::to_string(allowed.highest);
   if (error == std::errc::invalid_argument || rest != end) {
     throw usage_error(quote(typed) + " is not a whole number" + right);
   }
-  if (error != std::errc{} || number < allowed.min || number > allowed.max) {
-    throw usage_error(typed + " is out of range" + right);
-  }
+  if (error != std::errc{} || !allowed.has(number)) throw usage_error(typed + " is out of range" + right);
   return number;
 }
 
@@ -65,10 +59,10 @@ std::string parse_text(const std::string& typed, std::string_view right) {
   return typed;
 }
 
-std::uint64_t parse_chunk_size(const std::string& typed) {
-  const std::uint64_t size = parse_size(typed);
-  if (size == 0 || size > largest_chunk) throw usage_error(typed + " is out of range; give 1 byte to 1GiB");
-  return size;
+std::size_t parse_choice(const std::string& typed, std::span<const std::string_view> known) {
+  const auto found = std::ranges::find(known, typed);
+  if (found != known.end()) return static_cast<std::size_t>(found - known.begin());
+  throw usage_error(no_such_name(typed, known));
 }
 
 std::uint64_t parse_memory_limit(const std::string& typed) {
@@ -78,52 +72,72 @@ std::uint64_t parse_memory_limit(const std::string& typed) {
   return size;
 }
 
-std::uint64_t parse_amount(const std::string& typed) {
-  const std::uint64_t size = parse_size(typed);
-  if (size == 0) throw usage_error(typed + " is not a valid limit; give a size such as 512MiB or 100GiB");
-  return size;
-}
-
-void add_buckets(options& into, const std::string& typed) {
-  if (typed.find('=') != std::string::npos) {
-    into.run.counting.schemes.push_back(typed);
-    return;
-  }
-  for (std::string& name : split_at_commas(typed)) {
-    if (name.empty()) {
-      throw usage_error("a name is missing in " + quote(typed) + "; give names separated by commas, as letters,bytes");
+std::vector<std::string> parse_names(std::span<const std::string> typed) {
+  std::vector<std::string> made;
+  for (const std::string& each : typed) {
+    for (std::string& name : split_at_commas(each)) {
+      if (name.empty()) throw usage_error("a name is missing in " + quote(each) + "; give names separated by commas");
+      made.push_back(std::move(name));
     }
-    into.run.counting.schemes.push_back(std::move(name));
+  }
+  return made;
+}
+
+std::vector<std::string> parse_buckets(std::span<const std::string> typed) {
+  std::vector<std::string> made;
+  for (const std::string& each : typed) {
+    const bool is_definition = each.find('=') != std::string::npos;
+    for (std::string& name : is_definition ? std::vector{each} : parse_names({&each, 1}))
+      made.push_back(std::move(name));
+  }
+  return made;
+}
+
+std::vector<std::string> parse_patterns(std::span<const std::string> typed) {
+  return parse_texts(typed, "give a pattern such as '*.log'");
+}
+
+std::vector<std::string> parse_conditions(std::span<const std::string> typed) {
+  return parse_texts(typed, "give a condition such as 'entropy > 7'");
+}
+
+watch_options parse_watch(std::span<const std::string> typed) {
+  constexpr std::array<std::string_view, 3> known = {"totals", "inputs", "windows"};
+  watch_options made{.totals = false, .inputs = false, .windows = false};
+  const std::array<bool*, known.size()> fields = {&made.totals, &made.inputs, &made.windows};
+  for (const std::string& each : parse_names(typed)) *fields.at(parse_choice(each, known)) = true;
+  return made;
+}
+
+unsigned parse_rows(const std::string& typed) {
+  constexpr number_range rows{.lowest = 1, .highest = std::numeric_limits<unsigned>::max()};
+  if (typed == "all") return static_cast<unsigned>(rows.highest);
+  try {
+    return static_cast<unsigned>(parse_number(typed, rows));
+  } catch (const usage_error& error) {
+    throw usage_error(std::string(error.what()) + ", or all; or N:FORMULA for the units of --each");
   }
 }
 
-void add_names(std::vector<std::string>& to, const std::string& typed) {
-  for (std::string& name : split_at_commas(typed)) {
-    if (name.empty()) throw usage_error("a name is missing in " + quote(typed) + "; give names separated by commas");
-    to.push_back(std::move(name));
-  }
+void set_top_units(unit_options& to, const std::string& typed, number_range allowed) {
+  const std::size_t colon = std::min(typed.find(':'), typed.size());
+  to.top = static_cast<unsigned>(parse_number(typed.substr(0, colon), allowed));
+  to.top_by = parse_text(typed.substr(std::min(colon + 1, typed.size())), "give a formula after a colon: 10:entropy");
 }
 
-void set_top(options& into, const std::string& typed) {
-  constexpr number_range units{.min = 1, .max = 1'000'000};
-  const std::size_t colon = typed.find(':');
-  if (colon == std::string::npos) {
-    into.top = parse_rows(typed);
+void set_unit(unit_options& to, const std::string& typed, number_range allowed) {
+  using kind = unit_options::kind;
+  constexpr std::array<std::string_view, 4> names = {"line", "record", "input", "window"};
+  constexpr std::array<kind, names.size()> kinds = {kind::line, kind::record, kind::input, kind::window};
+  const auto* const found = std::ranges::find(names, typed);
+  to.part_bytes = 0;
+  if (found != names.end()) {
+    to.each = kinds.at(static_cast<std::size_t>(found - names.begin()));
     return;
   }
-  into.top_units =
-      unit_ranking{.number = parse_number(typed.substr(0, colon), units),
-                   .by = parse_text(typed.substr(colon + 1), "give a formula after the colon: 10:entropy")};
-}
-
-unit_extent parse_unit(const std::string& typed) {
-  using kind = unit_extent::kind;
-  if (typed == "line") return {.type = kind::line};
-  if (typed == "record") return {.type = kind::record};
-  if (typed == "input") return {.type = kind::input};
-  if (typed == "window") return {.type = kind::window};
   try {
-    return {.type = kind::part, .bytes = parse_chunk_size(typed)};
+    to.part_bytes = parse_size(typed, allowed);
+    to.each = kind::part;
   } catch (const usage_error&) {
     throw usage_error(quote(typed) + " is no unit; give line, record, input, window or a size of 1 byte to 1GiB");
   }
@@ -145,33 +159,49 @@ char parse_delimiter(const std::string& typed) {
   return found.value_or('\0');
 }
 
-baseline_source parse_baseline(const std::string& typed) {
-  constexpr std::string_view prefix = "previous:";
-  constexpr number_range windows{.min = 1, .max = 4096};
-  if (typed.starts_with(prefix)) {
-    return previous_windows{.number = parse_number(typed.substr(prefix.size()), windows)};
-  }
-  return parse_text(typed, "give the path of a result, or previous:N");
+void add_condition(unit_options& to, const std::string& condition) {
+  to.where = to.where.empty() ? condition : to.where + " || (" + condition + ")";
 }
 
-void set_devices(options& into, const std::string& typed) {
-  into.run.counting.devices.clear();
-  into.run.counting.all_devices = typed == "all";
-  if (into.run.counting.all_devices) return;
+void add_presets(counting_options& to, const std::vector<std::string>& names) {
+  std::vector<std::string_view> known;
+  for (const preset& each : preset_table()) known.push_back(each.name);
+  unit_options& units = to.units ? *to.units : to.units.emplace();
+  for (const std::string& name : names) {
+    const preset& found = preset_table()[parse_choice(name, known)];
+    for (const std::string_view scheme : found.schemes) to.schemes.emplace_back(scheme);
+    units.where += (units.where.empty() ? "(" : " || (") + std::string(found.drop_if) + ")";
+  }
+}
+
+void set_baseline(counting_options& to, const std::string& typed, number_range allowed) {
+  constexpr std::string_view prefix = "previous:";
+  to.previous_windows = 0;
+  to.baseline_file.clear();
+  if (typed.starts_with(prefix)) {
+    to.previous_windows = static_cast<unsigned>(parse_number(typed.substr(prefix.size()), allowed));
+    return;
+  }
+  to.baseline_file = parse_text(typed, "give the path of a result, or previous:N");
+}
+
+void set_devices(counting_options& to, const std::string& typed) {
+  to.devices.clear();
+  to.all_devices = typed == "all";
+  if (to.all_devices) return;
   for (const std::string& each : split_at_commas(typed)) {
     unsigned number = 0;
     try {
-      number = parse_number(each, device_numbers);
+      number = static_cast<unsigned>(parse_number(each, device_numbers));
     } catch (const usage_error&) {
       throw usage_error(quote(each) +
                         " is not the number of a device; give all, or numbers separated by commas, as 0,1");
     }
-    if (std::find(into.run.counting.devices.begin(), into.run.counting.devices.end(), number) !=
-        into.run.counting.devices.end()) {
+    if (std::ranges::find(to.devices, number) != to.devices.end()) {
       throw usage_error("device " + std::to_string(number) + " occurs twice in " + quote(typed) +
                         "; give each number once");
     }
-    into.run.counting.devices.push_back(number);
+    to.devices.push_back(number);
   }
 }
 
@@ -214,7 +244,7 @@ snapshot_interval parse_interval(const std::string& typed) {
 }
 
 window_extent parse_window(const std::string& typed) {
-  using measure = window_extent::measure;
+  using measure = window_options::unit;
   constexpr std::string_view good = "; good forms are 64MiB, 10s, 100000lines";
   std::uint64_t number = 0;
   const char* const end = typed.data() + typed.size();
@@ -239,10 +269,29 @@ window_extent parse_window(const std::string& typed) {
   }
 }
 
-pass_through_options::content parse_pass_through(const std::string& typed) {
-  if (typed == "raw" || typed == "true") return pass_through_options::content::input;
-  if (typed == "text") return pass_through_options::content::text;
-  throw usage_error("there is no " + quote(typed) + "; give raw or text");
+namespace {
+
+void set_extent(window_options& windows, std::uint64_t& to, std::uint64_t other, window_extent value,
+                std::string_view name_of_other) {
+  if (other > 0 && windows.measured_in != value.unit) {
+    throw usage_error("has another unit than " + std::string(name_of_other) + "; give both in bytes, lines or time");
+  }
+  windows.measured_in = value.unit;
+  to = value.amount;
+}
+
+}  // namespace
+
+window_options& windows_in(counting_options& of) { return of.windows ? *of.windows : of.windows.emplace(); }
+
+void set_window(counting_options& to, window_extent length) {
+  window_options& windows = windows_in(to);
+  set_extent(windows, windows.length, windows.step, length, "--step");
+}
+
+void set_step(counting_options& to, window_extent step) {
+  window_options& windows = windows_in(to);
+  set_extent(windows, windows.step, windows.length, step, "--window");
 }
 
 output_compression parse_compression(const std::string& typed) {
@@ -253,30 +302,10 @@ output_compression parse_compression(const std::string& typed) {
   if (typed == "gzip") return {.type = kind::gzip};
   if (typed == "zstd") return {.type = kind::zstd};
   if (typed.starts_with(with_level)) {
-    const unsigned level = parse_number(typed.substr(with_level.size()), {.min = 1, .max = 22});
+    const std::uint64_t level = parse_number(typed.substr(with_level.size()), {.lowest = 1, .highest = 22});
     return {.type = kind::zstd, .level = static_cast<int>(level)};
   }
   throw usage_error("there is no " + quote(typed) + "; give none, same, gzip, zstd or zstd:LEVEL");
-}
-
-device_decoding parse_device_decoding(const std::string& typed) {
-  if (typed == "auto") return device_decoding::automatic;
-  if (typed == "on") return device_decoding::on;
-  if (typed == "off") return device_decoding::off;
-  throw usage_error("there is no " + quote(typed) + "; give auto, on or off");
-}
-
-std::uint64_t parse_device_memory(const std::string& typed) {
-  constexpr std::uint64_t min_size = std::uint64_t{64} << 20U;
-  const std::uint64_t size = parse_size(typed);
-  if (size < min_size) throw usage_error(typed + " is too small; give 64MiB or more");
-  return size;
-}
-
-void set_on_error(options& into, const std::string& typed) {
-  if (typed != "continue" && typed != "stop")
-    throw usage_error(quote(typed) + " is not an action; give continue or stop");
-  into.stops_on_error = typed == "stop";
 }
 
 error_limit parse_error_limit(const std::string& typed) {
@@ -296,12 +325,6 @@ std::chrono::milliseconds parse_age(const std::string& typed) {
   const snapshot_interval found = parse_interval(typed);
   if (const auto* const time = std::get_if<std::chrono::milliseconds>(&found)) return *time;
   throw usage_error(quote(typed) + " is not a time; give a time such as 10m");
-}
-
-fingerprint_kind parse_fingerprint(const std::string& typed) {
-  if (typed == "ends") return fingerprint_kind::ends;
-  if (typed == "full") return fingerprint_kind::full;
-  throw usage_error("give ends or full");
 }
 
 shard_choice parse_shard(const std::string& typed) {

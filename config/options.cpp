@@ -25,13 +25,14 @@ namespace {
 
 std::string generated(const std::string& kind) {
   if (kind == "man") return manual_page(GPUHIST_VERSION);
+  if (kind == "options") return option_list();
   if (kind == "bash") return bash_completions();
   if (kind == "zsh") return zsh_completions();
   if (kind == "fish") return fish_completions();
   const auto names = find_option("--generate")->choice_names();
   const auto meant = likely_name(kind, names);
   throw usage_error("--generate: " + quote(kind) + " cannot be generated; " +
-                    (meant ? "did you mean " + std::string(*meant) + "?" : "give man, bash, zsh or fish"));
+                    (meant ? "did you mean " + std::string(*meant) + "?" : "give man, bash, zsh, fish or options"));
 }
 
 /// The text, if one of the options is --help, --version or --generate.

@@ -19,40 +19,6 @@ namespace gpuhist::config {
 /// --snapshot-every: a time or an amount of text.
 using snapshot_interval = std::variant<std::chrono::milliseconds, std::uint64_t>;
 
-/// --window, --step: an amount of text, or a time.
-struct window_extent {
-  using measure = window_options::unit;
-
-  measure unit = measure::bytes;
-  std::uint64_t amount = 0;
-
-  bool operator==(const window_extent&) const = default;
-};
-
-/// --baseline: a path, or a number of windows before the current one.
-struct previous_windows {
-  unsigned number = 1;  ///< 1 to 4096
-};
-using baseline_source = std::variant<std::string, previous_windows>;
-
-/// --each: what is measured.
-struct unit_extent {
-  using kind = unit_options::kind;
-
-  kind type = kind::line;
-  std::uint64_t bytes = 0;  ///< of a part
-
-  bool operator==(const unit_extent&) const = default;
-};
-
-/// --top N:FORMULA.
-struct unit_ranking {
-  unsigned number = 1;
-  std::string by;  ///< a formula (config/expression)
-
-  bool operator==(const unit_ranking&) const = default;
-};
-
 /// The command: `gpuhist [FILE...]`, `gpuhist report RESULT...`, `gpuhist devices`, `gpuhist
 /// repack FILE...`, `gpuhist filter FILE...`, `gpuhist batch [plan] JOB`, `gpuhist merge DIR...`.
 enum class command { count, report, devices, repack, filter, batch, merge };
@@ -69,7 +35,6 @@ struct output_compression {
 
   kind type = kind::none;
   int level = default_level;  ///< of zstd, 1 to 22
-
   bool operator==(const output_compression&) const = default;
 };
 
@@ -77,7 +42,6 @@ struct output_compression {
 struct error_limit {
   double amount = 0;
   bool is_percentage = false;  ///< of all inputs
-
   bool operator==(const error_limit&) const = default;
 };
 
@@ -91,37 +55,21 @@ enum class fingerprint_kind : std::uint8_t {
 struct shard_choice {
   unsigned number = 0;  ///< from 1
   unsigned count = 0;
-
   bool operator==(const shard_choice&) const = default;
 };
 
 struct options {
   command what = command::count;
 
-  /// What a run has in common with that of a program. A value of zero, an empty name or an empty list is one that was
-  /// not given. The command fills its inputs, list, trees, engine, windows, units, baseline and watch from the members
-  /// below (command/typed_options), because they depend on several options.
+  /// The options of a run, as a program has them, except its inputs. A value of zero, an empty name or an empty list is
+  /// one that was not given.
   file_options run{};
-
-  bool recursive = false;                 ///< count the files below directories among the inputs
-  bool follow_symlinks = false;           ///< below these directories
-  bool null = false;                      ///< names in the list of files end in NUL
-  std::vector<std::string> inputs;        ///< paths; "-" is standard input; empty: standard input
-  std::optional<std::string> files_from;  ///< a list of more inputs: a path; "-" is standard input
-  std::vector<std::string> include;       ///< patterns (io/path_pattern) of files in trees; empty: all
-  std::vector<std::string> exclude;       ///< patterns of files and directories in trees
-  std::string engine = "auto";
+  std::vector<std::string> inputs;                     ///< paths; "-" is standard input; empty: standard input
   std::optional<output_compression> compress;          ///< filter: of the outputs in output_dir; nothing: none
   std::optional<shard_choice> shard;                   ///< batch: the part of the inputs that is counted; nothing: all
   std::uint64_t frame_size = std::uint64_t{8} << 20U;  ///< repack: bytes of text a frame, 1 to 1 GiB
   std::optional<std::string> format;                   ///< table, json, jsonl, csv, prometheus; nothing: the default
   std::optional<std::string> output;                   ///< --output: a path or "fd:N"; nothing: standard output
-  std::optional<window_extent> window;                 ///< length of a window; nothing: no windows
-  std::optional<window_extent> step;                   ///< from one window to the next; nothing: as long as a window
-  std::optional<unit_extent> each;                     ///< units that are measured; nothing: none
-  std::optional<std::string> condition_of_units;       ///< --where, a condition: units for which it holds are reported
-  std::optional<std::string> keep_if;                  ///< filter: a condition
-  std::optional<std::string> drop_if;                  ///< filter: a condition
   std::optional<std::string> result;                   ///< filter: the file with the result, a path
   std::optional<std::string> output_dir;               ///< filter: the folder with one output for each input
   std::optional<std::string> resumed_file;  ///< --resume FILE: a jsonl result, whose complete inputs are skipped
@@ -132,30 +80,20 @@ struct options {
   std::uint64_t split_size = std::uint64_t{1} << 30U;  ///< batch plan: larger files can be divided between shards
   std::chrono::milliseconds checkpoint_every{2000};    ///< batch: how often the progress inside files is recorded
   std::optional<error_limit> max_errors;               ///< batch; nothing: no limit
-  std::vector<std::string> presets;                    ///< names (config/presets)
-  std::optional<unit_ranking> top_units;               ///< the units with the highest values
-  std::optional<std::string> distribution_of;          ///< a formula
-  std::optional<std::string> jsonl_field;              ///< of lines that are JSON objects: the field that is measured
-  /// What is copied to standard output; nothing: nothing is.
-  std::optional<pass_through_options::content> pass_through;
-  bool per_input = false;                       ///< every input has its own windows
-  std::optional<char> delimiter;                ///< ends a record
-  std::optional<fingerprint_kind> fingerprint;  ///< batch; nothing: that of the manifest, or ends
-  bool append = false;                          ///< append to the file of --output
-  bool totals_only = false;                     ///< no table of the inputs
-  bool plans_only = false;                      ///< batch plan: writes the manifest, and counts nothing
-  bool stops_on_error = false;                  ///< batch: the first input that fails ends the run
-  bool trust_names = false;                     ///< batch: times of modification are not compared with the manifest
-  bool dry_run = false;                         ///< batch: prints the plan only
-  bool new_only = false;                        ///< batch: inputs that are new or have grown are added to the manifest
-  bool drop_missing = false;                    ///< batch: with new_only, inputs that disappeared are removed
-  bool allow_duplicates = false;                ///< merge: an input may be in several results
-  bool partial = false;                         ///< merge: results of missing shards are not an error
+  std::optional<fingerprint_kind> fingerprint;         ///< batch; nothing: that of the manifest, or ends
+  bool append = false;                                 ///< append to the file of --output
+  bool totals_only = false;                            ///< no table of the inputs
+  bool plans_only = false;                             ///< batch plan: writes the manifest, and counts nothing
+  bool stops_on_error = false;                         ///< batch: the first input that fails ends the run
+  bool trust_names = false;          ///< batch: times of modification are not compared with the manifest
+  bool dry_run = false;              ///< batch: prints the plan only
+  bool new_only = false;             ///< batch: inputs that are new or have grown are added to the manifest
+  bool drop_missing = false;         ///< batch: with new_only, inputs that disappeared are removed
+  bool allow_duplicates = false;     ///< merge: an input may be in several results
+  bool partial = false;              ///< merge: results of missing shards are not an error
   std::vector<std::string> columns;  ///< of the table of the inputs: names of columns, formulas (config/expression)
   std::optional<std::string> sort;   ///< a formula: the order of the table of the inputs
   std::optional<unsigned> top;       ///< maximum number of inputs in the table, at least 1
-  std::optional<baseline_source> baseline;
-  std::vector<std::string> watch;  ///< what conditions are checked for: totals, inputs, windows; empty: all
   bool stats = false;
   std::optional<bool> progress;  ///< nothing: if standard error is a terminal
   bool verbose = false;          ///< devices: details of kernels

@@ -21,10 +21,17 @@ struct setting {
 /// All settings of one level, in their order.
 using settings = std::vector<setting>;
 
+/// Throws usage_error, whose text begins with the place, for a value that its option does not accept.
+void check_value(const setting& entry);
+
 /// The options of a command. `levels` begin with the lowest. All values of an option are taken from the highest level
 /// that sets or unsets it. Options that the command does not take are ignored. Every value is checked, also one that a
 /// higher level overrides; conditions are checked by the plan. Throws usage_error that begins with the place.
+/// Rules of options (option_rules) are checked for those that the command takes.
 options resolve(command selected, std::span<const settings> levels);
+
+/// The options of a program, which were set by name, as those of a run. Throws option_error.
+options resolve_run(const settings& given);
 
 // Settings from the environment: GPUHIST_BUCKETS, GPUHIST_CHUNK_SIZE, ...; one variable per option.
 

@@ -79,6 +79,19 @@ std::uint64_t parse_size(std::string_view text) {
   throw usage_error(quote(text) + error + "; good forms are 65536, 64K (= 64KiB), 16MiB, 1GB");
 }
 
+std::uint64_t parse_size(std::string_view text, number_range allowed) {
+  const std::uint64_t size = parse_size(text);
+  if (allowed.has(size)) return size;
+  const auto shown = [](std::uint64_t bytes) {
+    std::string made = format_size(bytes);
+    if (bytes >= 1024) std::erase(made, ' ');
+    return made;
+  };
+  constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
+  throw usage_error(std::string(text) + " is out of range; give " + shown(allowed.lowest) +
+                    (allowed.highest == none ? " or more" : " to " + shown(allowed.highest)));
+}
+
 std::chrono::milliseconds parse_duration(std::string_view text) {
   using representation = std::chrono::milliseconds::rep;
   const amount parsed = parse_amount(text, duration_units, std::chrono::milliseconds(longest_duration).count());

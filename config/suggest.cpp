@@ -1,5 +1,7 @@
 #include "config/suggest.hpp"
 
+#include "config/text.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <numeric>
@@ -64,6 +66,13 @@ std::optional<std::string_view> likely_name(std::string_view typed, std::span<co
   const bool begins_all =
       std::ranges::all_of(longer, [&](std::string_view name) { return name.starts_with(shortest); });
   return begins_all ? shortest : nearest_name(typed, names);
+}
+
+std::string no_such_name(std::string_view typed, std::span<const std::string_view> known) {
+  std::string message = "there is no " + quote(typed) + "; known are ";
+  for (const std::string_view each : known) message += (each == known.front() ? "" : ", ") + std::string(each);
+  if (const auto meant = likely_name(typed, known)) message += "; did you mean " + std::string(*meant) + "?";
+  return message;
 }
 
 }  // namespace gpuhist::config

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace gpuhist::config {
@@ -19,5 +20,8 @@ std::optional<std::string_view> nearest_name(std::string_view typed, std::span<c
 /// The name that begins with the typed text (of three letters or more), if there is only one or if all others begin
 /// with that name; or else the nearest one.
 std::optional<std::string_view> likely_name(std::string_view typed, std::span<const std::string_view> names);
+
+/// "there is no 'lettes'; known are letters, bytes; did you mean letters?": the error for an unknown name.
+std::string no_such_name(std::string_view typed, std::span<const std::string_view> known);
 
 }  // namespace gpuhist::config

@@ -9,6 +9,8 @@
 #include "gpu/row_layout.hpp"
 #include "library/results.hpp"
 #include "pipeline/counts/partitioning.hpp"
+#include "report/formats/result_file.hpp"
+#include "report/formats/text.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -514,6 +516,43 @@ std::optional<window_shape> resolve_windows(const counting_options& options, con
                            .per_input = given.per_input};
   check_time(given, shape, names);
   return shape;
+}
+
+namespace {
+
+// "of an incomplete run ("complete":false): b.log: stopped at offset 4096"
+std::string cause_of_incompleteness(const report& read) {
+  std::string words = "of an incomplete run (\"complete\":false)";
+  for (const input_report& each : read.inputs) {
+    if (!each.complete && !each.error.empty()) return words + ": " + printable(each.name + ": " + each.error);
+  }
+  return words;
+}
+
+}  // namespace
+
+std::string load_baseline(counting_options& options) {
+  constexpr std::string_view option = "baseline";
+  if (options.baseline_file.empty()) return {};
+  const std::string path = std::exchange(options.baseline_file, {});
+  if (path == "-") throw config::option_error(option, "cannot be standard input; give the path of a file");
+  const std::string name = config::quote(path) + " ";
+  result_sum kept(letter_case::exact, {.path = options.temporary_folder});
+  kept.add_file(path);
+  if (!kept.errors().empty()) throw config::option_error(option, name + "is no baseline: " + kept.errors().front());
+  report read = kept.take();
+  if (read.verified.bytes() == 0) {
+    throw config::option_error(option,
+                               name + "is no baseline: there are no bytes in it; give a result of some text");
+  }
+  std::string warning;
+  if (!read.complete) {
+    warning = "--baseline: " + name + "is " + cause_of_incompleteness(read) +
+              "; the comparison uses only the bytes that it has";
+  }
+  options.baseline =
+      results(std::make_shared<const results::state>(results::state{.content = std::move(read), .failed = {}}));
+  return warning;
 }
 
 }  // namespace gpuhist::pipeline

@@ -98,4 +98,8 @@ gates::watch_list resolve_watch(const counting_options& options, const formula_c
 /// Nothing without windows. Throws config::usage_error.
 std::optional<window_shape> resolve_windows(const counting_options& options, const option_names& names);
 
+/// Replaces counting_options::baseline_file by its content. Returns a warning about an incomplete result; empty: none.
+/// Throws config::option_error for a file that cannot be read, has no byte counts or is empty.
+std::string load_baseline(counting_options& options);
+
 }  // namespace gpuhist::pipeline

@@ -84,7 +84,6 @@ std::string options_of_output(const config::options& typed, const plan& planned)
   if (units.field) made["jsonl-field"] = {{"name", units.field->name}, {"max-bytes", units.field->max_bytes}};
   if (!units.shape.bytes) made["delimiter"] = std::to_integer<int>(units.shape.delimiter);
   made["buckets"] = typed.run.counting.schemes;
-  if (!typed.presets.empty()) made["preset"] = typed.presets;
   if (typed.run.counting.ignore_case) made["ignore-case"] = true;
   if (planned.measuring.baseline) made["baseline"] = hash_of(*planned.measuring.baseline);
   made["input-format"] = typed.run.format.empty() ? "auto" : typed.run.format;

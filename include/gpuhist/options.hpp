@@ -56,6 +56,7 @@ struct counting_options {
   bool pairs = false;  ///< count how often each bucket follows each bucket; the schemes may have 32 classes at most
   std::vector<std::string> measures{};      ///< names of measures (docs/measures.md) that results report, or "all"
   std::optional<results> baseline{};        ///< an earlier result with byte counts, for measures that compare
+  std::string baseline_file{};              ///< the path of such a result, instead of `baseline`; empty: none
   unsigned previous_windows = 0;            ///< compare each window with so many before it; 0: with `baseline`
   std::optional<window_options> windows{};  ///< absent: no windows
   std::optional<unit_options> units{};      ///< lines, records, ... that are measured each by itself; absent: none are

@@ -13,7 +13,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 using namespace gpuhist::config;
@@ -257,11 +259,30 @@ TEST_CASE("every option has a full help, which names all of its choices") {
     CHECK(row.help.size() <= 51);
     CHECK(row.detail.ends_with('.'));
     CHECK(holds(std::string(row.example), "gpuhist"));
-    CHECK((row.apply == nullptr) == !row.is_setting());
+    CHECK((row.is_of_run() || row.effect.on_command != nullptr) == row.is_setting());
     CHECK(std::ranges::any_of(command_table(), [&](const command_row& each) { return row.taken_by(each.kind); }));
     for (const std::string_view choice : row.choice_names()) {
       CAPTURE(choice);
       CHECK(holds(std::string(row.detail), choice));
+    }
+  }
+}
+
+TEST_CASE(
+    "an option that decides what is counted or reported is one of a run and of a job, so that all surfaces have it") {
+  for (const option_row& row : option_table()) {
+    CAPTURE(row.names);
+    const bool decides = row.rules.decides != gpuhist::config::decision::nothing;
+    if (decides && row.taken_by(command::count)) {
+      CHECK(row.is_of_run());
+      CHECK(row.taken_by(command::batch));
+    }
+    for (const std::string_view rule : {row.rules.needs, row.rules.excludes}) {
+      std::istringstream words{std::string(rule)};
+      for (std::string word; words >> word;) {
+        const std::string key = word.substr(word.find(':') + 1);
+        CHECK(find_option("--" + key.substr(0, key.find('='))) != nullptr);
+      }
     }
   }
 }

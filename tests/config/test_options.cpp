@@ -42,7 +42,7 @@ TEST_CASE("an empty command line gives the documented defaults") {
   const options o = typed({});
   CHECK(o.inputs.empty());
   CHECK(o.run.counting.schemes == words{"classes"});
-  CHECK(o.engine == "auto");
+  CHECK(o.run.counting.counting_engine == gpuhist::engine::automatic);
   CHECK(o.run.format.empty());
   CHECK_FALSE(o.run.counting.threads);
   CHECK_FALSE(o.run.counting.streams);
@@ -69,8 +69,8 @@ TEST_CASE("every option has its effect, in each of its spellings") {
        {words{"-b", "letters"}, words{"-bletters"}, words{"--buckets", "letters"}, words{"--buckets=letters"}}) {
     CHECK(typed(spelling).run.counting.schemes == words{"letters"});
   }
-  CHECK(typed({"--engine", "gpu"}).engine == "gpu");  // names stay text
-  CHECK(typed({"--engine=no such"}).engine == "no such");
+  CHECK(typed({"--engine", "gpu"}).run.counting.counting_engine == gpuhist::engine::cuda);
+  CHECK(typed({"--engine=cpu"}).run.counting.counting_engine == gpuhist::engine::host);
   CHECK(typed({"--input-format", "zstd"}).run.format == "zstd");
   CHECK(typed({"-T", "1"}).run.counting.threads == 1U);
   CHECK(typed({"-T4"}).run.counting.threads == 4U);
@@ -106,17 +106,25 @@ TEST_CASE("a snapshot interval is a time or a size, depending on its unit") {
 }
 
 TEST_CASE("a window is an amount of text, a time or a number of lines, depending on its unit") {
-  using gpuhist::config::window_extent;
-  using measure = window_extent::measure;
-  CHECK(typed({"--window", "64MiB"}).window == window_extent{measure::bytes, std::uint64_t{64} << 20U});
-  CHECK(typed({"--window", "1B"}).window == window_extent{measure::bytes, 1});
-  CHECK(typed({"--window", "10s", "--step", "500ms"}).window == window_extent{measure::milliseconds, 10'000});
-  CHECK(typed({"--window", "10s", "--step", "500ms"}).step == window_extent{measure::milliseconds, 500});
-  CHECK(typed({"--window", "5m"}).window == window_extent{measure::milliseconds, 300'000});
-  CHECK(typed({"--window", "100000lines"}).window == window_extent{measure::lines, 100'000});
-  CHECK(typed({"--window", "1line"}).window == window_extent{measure::lines, 1});
-  CHECK_FALSE(typed({"--window", "1s", "--no-window"}).window);
-  CHECK(typed({"--per-input"}).per_input);
+  using unit = gpuhist::window_options::unit;
+  const auto check = [](const words& arguments, unit measured_in, std::uint64_t length, std::uint64_t step = 0) {
+    const auto found = typed(arguments).run.counting.windows;
+    REQUIRE(found);
+    CHECK(found->measured_in == measured_in);
+    CHECK(found->length == length);
+    CHECK(found->step == step);
+  };
+  check({"--window", "64MiB"}, unit::bytes, std::uint64_t{64} << 20U);
+  check({"--window", "1B"}, unit::bytes, 1);
+  check({"--window", "10s", "--step", "500ms"}, unit::milliseconds, 10'000, 500);
+  check({"--step", "500ms", "--window", "10s"}, unit::milliseconds, 10'000, 500);
+  check({"--window", "5m"}, unit::milliseconds, 300'000);
+  check({"--window", "100000lines"}, unit::lines, 100'000);
+  check({"--window", "1line"}, unit::lines, 1);
+  CHECK_FALSE(typed({"--window", "1s", "--no-window"}).run.counting.windows);
+  CHECK(typed({"--window", "1s", "--per-input"}).run.counting.windows->per_input);
+  CHECK(error_of({"--window", "1s", "--step", "1line"}) ==
+        "--step: has another unit than --window; give both in bytes, lines or time");
 }
 
 TEST_CASE("a flag has a --no- form, and the last of both applies") {
@@ -128,17 +136,21 @@ TEST_CASE("a flag has a --no- form, and the last of both applies") {
 
 TEST_CASE("--pass-through alone is raw; its value must follow '=', and the next word is an input") {
   using content = gpuhist::pass_through_options::content;
-  CHECK(typed({}).pass_through == std::nullopt);
-  CHECK(typed({"--pass-through"}).pass_through == content::input);
-  CHECK(typed({"--pass-through=raw"}).pass_through == content::input);
-  CHECK(typed({"--pass-through=text"}).pass_through == content::text);
-  CHECK(typed({"--pass-through", "--pass-through=text"}).pass_through == content::text);
-  CHECK(typed({"--pass-through=text", "--no-pass-through"}).pass_through == std::nullopt);
+  const auto passed = [](const words& arguments) {
+    const auto found = typed(arguments).run.pass_through;
+    return found ? std::optional(found->forwarded) : std::nullopt;
+  };
+  CHECK_FALSE(passed({}));
+  CHECK(passed({"--pass-through"}) == content::input);
+  CHECK(passed({"--pass-through=raw"}) == content::input);
+  CHECK(passed({"--pass-through=text"}) == content::text);
+  CHECK(passed({"--pass-through", "--pass-through=text"}) == content::text);
+  CHECK_FALSE(passed({"--pass-through=text", "--no-pass-through"}));
   const options o = typed({"--pass-through", "text"});
-  CHECK(o.pass_through == content::input);
+  CHECK(o.run.pass_through->forwarded == content::input);
   CHECK(o.inputs == words{"text"});
-  CHECK(error_of({"--pass-through=bytes"}) == "--pass-through: there is no \"bytes\"; give raw or text");
-  CHECK(error_of({"--pass-through="}) == "--pass-through: there is no \"\"; give raw or text");
+  CHECK(error_of({"--pass-through=bytes"}) == "--pass-through: there is no \"bytes\"; known are raw, text");
+  CHECK(error_of({"--pass-through="}) == "--pass-through: there is no \"\"; known are raw, text");
 }
 
 TEST_CASE("progress is on, off, or depends on the terminal") {
@@ -204,18 +216,15 @@ TEST_CASE("the error of a bad value is one line with the option, the error and t
       {{"--memory-limit", "lots"},
        "--memory-limit: \"lots\" is not a size; good forms are 65536, 64K (= 64KiB), 16MiB, 1GB"},
       {{"--memory-limit", "0"}, "--memory-limit: 0 is not a valid limit; give a size such as 512MiB or 2GiB, or none"},
-      {{"-b", "letters,,bytes"},
-       "--buckets: a name is missing in \"letters,,bytes\"; give names separated by commas, as letters,bytes"},
-      {{"-b", ""}, "--buckets: a name is missing in \"\"; give names separated by commas, as letters,bytes"},
-      {{"-b", "letters,"},
-       "--buckets: a name is missing in \"letters,\"; give names separated by commas, as letters,bytes"},
-      {{"--engine", ""}, "--engine: the value is empty; give auto, cuda or host"},
+      {{"-b", "letters,,bytes"}, "--buckets: a name is missing in \"letters,,bytes\"; give names separated by commas"},
+      {{"-b", ""}, "--buckets: a name is missing in \"\"; give names separated by commas"},
+      {{"-b", "letters,"}, "--buckets: a name is missing in \"letters,\"; give names separated by commas"},
+      {{"--engine", ""}, "--engine: there is no \"\"; known are auto, cuda, host, gpu, cpu"},
       {{"--input-format", ""},
-       "--input-format: the value is empty; give auto, raw, zstd, gzip, xz, lzma, lzip, bzip2, lz4, compress, tar, "
-       "zip, 7z or "
-       "cpio"},
+       "--input-format: the value is empty; give one of auto, raw, zstd, gzip, xz, lzma, lzip, bzip2, lz4, compress, "
+       "tar, zip, 7z, cpio"},
       {{"--format", ""}, "--format: the value is empty; give table, json, jsonl, csv or prometheus"},
-      {{"--label", ""}, "--label: the value is empty; give a name for standard input"},
+      {{"--label", ""}, "--label: the value is empty; give a name"},
       {{"-o", ""}, "--output: the value is empty; give a path, or fd:N for a descriptor"},
       {{"-o", "fd:x"}, "--output: \"fd:x\" names no descriptor; give fd:N with a number, or ./fd:x for a file"},
       {{"-o", "fd:"}, "--output: \"fd:\" names no descriptor; give fd:N with a number, or ./fd: for a file"},
@@ -229,7 +238,7 @@ TEST_CASE("the error of a bad value is one line with the option, the error and t
        "--devices: \"all\" is not the number of a device; give all, or numbers separated by commas, as 0,1"},
       {{"--config", ""}, "--config: the value is empty; give a path"},
       {{"--generate", "bsh"}, "--generate: \"bsh\" cannot be generated; did you mean bash?"},
-      {{"--generate", "tcl"}, "--generate: \"tcl\" cannot be generated; give man, bash, zsh or fish"},
+      {{"--generate", "tcl"}, "--generate: \"tcl\" cannot be generated; give man, bash, zsh, fish or options"},
       {{"--snapshot-every", "10"},
        "--snapshot-every: \"10\" has no unit (seconds or bytes); good forms are 500ms, 1s, 5m, 64MiB"},
       {{"--snapshot-every", "0s"}, "--snapshot-every: 0s is not an interval; good forms are 500ms, 1s, 5m, 64MiB"},
@@ -384,32 +393,36 @@ TEST_CASE("the options of the table of inputs") {
 
 TEST_CASE(
     "a unit is a name or a size, a delimiter is one byte, and --top is a number of inputs or a ranking of units") {
-  using gpuhist::config::unit_extent;
-  using gpuhist::config::unit_ranking;
-  using kind = unit_extent::kind;
-  CHECK_FALSE(typed({}).each);
-  CHECK(typed({"--each", "line"}).each == unit_extent{.type = kind::line});
-  CHECK(typed({"--each", "record"}).each == unit_extent{.type = kind::record});
-  CHECK(typed({"--each", "input"}).each == unit_extent{.type = kind::input});
-  CHECK(typed({"--each", "window"}).each == unit_extent{.type = kind::window});
-  CHECK(typed({"--each", "4KiB"}).each == unit_extent{.type = kind::part, .bytes = 4096});
+  using kind = gpuhist::unit_options::kind;
+  const auto units = [](words arguments, const std::string& each) {
+    arguments.insert(arguments.end(), {"--each", each});
+    return typed(arguments).run.counting.units.value();
+  };
+  CHECK_FALSE(typed({}).run.counting.units);
+  CHECK(units({}, "line").each == kind::line);
+  CHECK(units({}, "record").each == kind::record);
+  CHECK(units({}, "input").each == kind::input);
+  CHECK(units({}, "window").each == kind::window);
+  CHECK(units({}, "4KiB").each == kind::part);
+  CHECK(units({}, "4KiB").part_bytes == 4096);
   for (const char* const bad : {"lines", "0", "2GiB", ""}) {
     CHECK(error_of({"--each", bad}) ==
           "--each: \"" + std::string(bad) +
               "\" is no unit; give line, record, input, window or a size of 1 byte to 1GiB");
   }
-  CHECK(typed({"--delimiter", ","}).delimiter == ',');
-  CHECK(typed({"--delimiter", "\\"}).delimiter == '\\');
-  CHECK(typed({"--delimiter", "\\0"}).delimiter == '\0');
-  CHECK(typed({"--delimiter", "\\n"}).delimiter == '\n');
-  CHECK(typed({"--delimiter", "\\x1e"}).delimiter == '\x1e');
+  CHECK(units({"--delimiter", ","}, "record").delimiter == ',');
+  CHECK(units({"--delimiter", "\\"}, "record").delimiter == '\\');
+  CHECK(units({"--delimiter", "\\0"}, "record").delimiter == '\0');
+  CHECK(units({"--delimiter", "\\n"}, "record").delimiter == '\n');
+  CHECK(units({"--delimiter", "\\x1e"}, "record").delimiter == '\x1e');
   CHECK(error_of({"--delimiter", "ab"}).starts_with("--delimiter: \"ab\" is not one byte"));
   CHECK(error_of({"--delimiter", "\\n\\r"}).starts_with("--delimiter: "));
-  CHECK(typed({"--where", "digit > 0.5"}).condition_of_units == "digit > 0.5");
-  CHECK(typed({"--distribution-of", "bytes"}).distribution_of == "bytes");
-  const options both = typed({"--top", "5", "--top", "10:bytes / words"});
+  CHECK(units({"--where", "digit > 0.5"}, "line").where == "digit > 0.5");
+  CHECK(units({"--distribution-of", "bytes"}, "line").distribution_of == "bytes");
+  const options both = typed({"--top", "5", "--top", "10:bytes / words", "--each", "line"});
   CHECK(both.top == 5U);
-  CHECK(both.top_units == unit_ranking{.number = 10, .by = "bytes / words"});
+  CHECK(both.run.counting.units->top == 10);
+  CHECK(both.run.counting.units->top_by == "bytes / words");
   CHECK(error_of({"--top", "0:bytes"}) == "--top: 0 is out of range; give 1 to 1000000");
   CHECK(error_of({"--top", "3:"}).starts_with("--top: the value is empty; give a formula"));
   CHECK(error_of({"--top", "x"}).ends_with(", or all; or N:FORMULA for the units of --each"));
@@ -433,16 +446,16 @@ TEST_CASE("the options of filter") {
                            ",", "-o", "c", "-q", "-r", "a"});
   CHECK(o.what == gpuhist::config::command::filter);
   CHECK(o.inputs == words{"a"});
-  CHECK(o.keep_if == "digit > 0.5");
-  CHECK_FALSE(o.drop_if);
+  CHECK(o.run.counting.units->where == "digit > 0.5");
+  CHECK(o.run.counting.units->filter == gpuhist::unit_filter::keep);
   CHECK(o.result == "r");
   CHECK(o.output == "c");
-  CHECK(o.delimiter == ',');
-  CHECK((o.quiet && o.recursive));
+  CHECK(o.run.counting.units->delimiter == ',');
+  CHECK((o.quiet && o.run.trees));
   const options both = typed({"filter", "--drop-if", "bytes > 9", "--preset", "nemo,gopher", "--preset", "nemo"});
-  CHECK(both.drop_if == "bytes > 9");
-  CHECK(both.presets == words{"nemo", "gopher", "nemo"});
-  CHECK(typed({"--each", "line", "--preset", "nemo"}).presets == words{"nemo"});
+  CHECK(both.given.at("preset") == words{"nemo,gopher", "nemo"});
+  CHECK(both.run.counting.units->where.starts_with("("));
+  CHECK(both.run.counting.units->where.ends_with(") || (bytes > 9)"));
   CHECK(error_of({"filter", "--keep-if", ""}).starts_with("--keep-if: the value is empty; give a condition"));
   CHECK(error_of({"filter", "--drop-if", ""}).starts_with("--drop-if: the value is empty; give a condition"));
   CHECK(error_of({"filter", "--result", ""}).starts_with("--result: "));

@@ -33,7 +33,7 @@ config::options options_for(std::vector<std::string> inputs) {
   config::options typed;
   typed.inputs = std::move(inputs);
   typed.run.counting.schemes = {"bytes"};
-  typed.engine = "host";  // no effect: the hooks make the engine
+  typed.run.counting.counting_engine = gpuhist::engine::host;  // no effect: the hooks make the engine
   typed.run.counting.threads = 2;
   typed.run.chunk_size = scenario_chunk_bytes;
   typed.run.slots = 5;
@@ -62,7 +62,7 @@ device_scenario several_inputs(const temporary_folder& folder) {
 device_scenario windows(const temporary_folder& folder, const std::string& text) {
   config::options typed = options_for({folder.file("windows", text)});
   typed.format = "jsonl";
-  typed.window = config::window_extent{.unit = config::window_extent::measure::bytes, .amount = 3000};
+  typed.run.counting.windows = window_options{.length = 3000};
   return {.name = "windows", .planned = pipeline::make_plan(typed), .texts = {text}};
 }
 
@@ -81,7 +81,7 @@ device_scenario small_chunks(const temporary_folder& folder, const std::string& 
 
 device_scenario stage(const temporary_folder& folder, const std::string& text) {
   config::options typed = options_for({folder.file("stage", text)});
-  typed.pass_through = pass_through_options::content::input;
+  typed.run.pass_through = pass_through_options{};
   return {.name = "pass-through", .planned = pipeline::make_plan(typed), .texts = {text}, .raw = text};
 }
 

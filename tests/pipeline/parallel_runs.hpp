@@ -101,7 +101,7 @@ inline pipeline::plan byte_plan(std::vector<std::string> inputs, std::uint32_t c
   config::options typed;
   typed.inputs = std::move(inputs);
   typed.run.counting.schemes = {"bytes"};
-  typed.engine = "host";
+  typed.run.counting.counting_engine = gpuhist::engine::host;
   typed.run.chunk_size = chunk_bytes;
   typed.run.slots = slots;
   typed.run.counting.threads = threads;

@@ -65,7 +65,7 @@ constexpr long never = 1'000'000'000;
 config::options options_of(const std::vector<std::string>& inputs) {
   config::options typed;
   typed.inputs = inputs;
-  typed.engine = "host";
+  typed.run.counting.counting_engine = gpuhist::engine::host;
   typed.run.counting.threads = 2;
   typed.run.chunk_size = 4096;
   typed.run.slots = 6;
@@ -205,7 +205,7 @@ TEST_CASE("whichever allocation of a run fails, the run ends and never reports i
   SUBCASE("windows") {
     config::options typed = options_of({folder.file("text", text)});
     typed.format = "jsonl";
-    typed.window = config::window_extent{.unit = config::window_extent::measure::bytes, .amount = 10'000};
+    typed.run.counting.windows = window_options{.length = 10'000};
     run_hooks hooks;
     hooks.window = [](const closed_window&) { return false; };
     fail_each(make_plan(typed), hooks, text.size());

@@ -91,7 +91,7 @@ plan with_pairs(const plan& sized, const std::string& name) {
   typed.inputs = {name};
   typed.run.counting.schemes = {"letters"};
   typed.run.counting.pairs = true;
-  typed.engine = "host";
+  typed.run.counting.counting_engine = gpuhist::engine::host;
   typed.run.counting.threads = sized.threads;
   plan made = make_plan(typed);
   made.buffers = sized.buffers;

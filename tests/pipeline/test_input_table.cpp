@@ -49,8 +49,8 @@ TEST_CASE("a stop during the walk of a tree never loses a file without a report,
   static_cast<void>(folder.file("tree/text", "text"));  // the last entry in their order
   config::options typed;
   typed.inputs = {folder / "tree"};
-  typed.recursive = true;
-  typed.engine = "host";
+  typed.run.trees.emplace();
+  typed.run.counting.counting_engine = gpuhist::engine::host;
   const plan planned = make_plan(typed);
   for (std::chrono::microseconds delay{0}; delay < std::chrono::milliseconds(10);
        delay += std::chrono::microseconds(50)) {

@@ -50,7 +50,7 @@ outcome run_with_lie(const std::string& path, const std::function<void(std::span
   config::options typed;
   typed.inputs = {path};
   typed.run.counting.schemes = {"bytes"};
-  typed.engine = "host";
+  typed.run.counting.counting_engine = gpuhist::engine::host;
   typed.run.counting.threads = 1;  // so that chunks are counted in order
   typed.run.chunk_size = 1000;
   typed.run.slots = 2;

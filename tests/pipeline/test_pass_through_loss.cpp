@@ -86,14 +86,14 @@ plan stage(std::vector<std::string> inputs, pass_through_options::content mode,
   config::options typed;
   typed.inputs = std::move(inputs);
   typed.run.counting.schemes = {"bytes"};
-  typed.engine = "host";
+  typed.run.counting.counting_engine = gpuhist::engine::host;
   typed.run.chunk_size = 1000;
   typed.run.slots = 4;
   typed.run.counting.threads = 2;
-  typed.pass_through = mode;
+  typed.run.pass_through = pass_through_options{.forwarded = mode};
   if (window) {
     typed.format = "jsonl";
-    typed.window = config::window_extent{.unit = config::window_extent::measure::bytes, .amount = *window};
+    typed.run.counting.windows = window_options{.length = *window};
   }
   return make_plan(typed);
 }

@@ -34,7 +34,7 @@ TEST_CASE("devices are refused for the host engine, wherever they were requested
   for (const bool all : {false, true}) {
     config::options typed;
     typed.run.counting.schemes = {"letters"};
-    typed.engine = "cpu";
+    typed.run.counting.counting_engine = gpuhist::engine::host;
     typed.run.counting.all_devices = all;
     if (!all) typed.run.counting.devices = {0};
     CHECK_THROWS_WITH_AS(make_plan(typed),
@@ -56,7 +56,7 @@ TEST_CASE("the default memory has room for the windows of ordinary archives, how
       CAPTURE(threads);
       config::options typed;
       typed.run.counting.schemes = {"letters"};
-      typed.engine = "host";
+      typed.run.counting.counting_engine = gpuhist::engine::host;
       typed.run.counting.threads = threads;
       typed.run.counting.memory_limit = limit * mib;
       const plan planned = make_plan(typed);
@@ -85,7 +85,7 @@ TEST_CASE("a device that does not exist is an error of the plan, before anything
 TEST_CASE("the plan keeps the forecast of the engine") {
   config::options typed;
   typed.run.counting.schemes = {"letters"};
-  typed.engine = "cuda";
+  typed.run.counting.counting_engine = gpuhist::engine::cuda;
   const plan planned = make_plan(typed);
   CHECK(!planned.forecast.why.empty());
   CHECK(planned.forecast.cuda == (planned.forecast.lanes > 0));

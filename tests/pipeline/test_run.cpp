@@ -43,7 +43,7 @@ config::options byte_options(std::vector<std::string> inputs) {
   config::options typed;
   typed.inputs = std::move(inputs);
   typed.run.counting.schemes = {"bytes"};
-  typed.engine = "host";
+  typed.run.counting.counting_engine = gpuhist::engine::host;
   typed.run.format = "raw";
   return typed;
 }

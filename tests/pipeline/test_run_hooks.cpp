@@ -148,7 +148,7 @@ class fed_pipe {
     config::options typed;
     typed.inputs = {name()};
     typed.run.counting.schemes = {"bytes"};
-    typed.engine = "host";
+    typed.run.counting.counting_engine = gpuhist::engine::host;
     return typed;
   }
 
@@ -165,7 +165,7 @@ gpu::engine_choice stop_while_engine_is_made(std::string_view name, const gpu::e
 
 config::options with_windows(config::options typed, std::uint64_t bytes) {
   typed.format = "jsonl";
-  typed.window = config::window_extent{.unit = config::window_extent::measure::bytes, .amount = bytes};
+  typed.run.counting.windows = window_options{.length = bytes};
   return typed;
 }
 
@@ -409,7 +409,7 @@ plan plan_for(const std::string& path) {
   config::options typed;
   typed.inputs = {path};
   typed.run.counting.schemes = {"bytes"};
-  typed.engine = "host";  // no effect: the hooks make the engine
+  typed.run.counting.counting_engine = gpuhist::engine::host;  // no effect: the hooks make the engine
   typed.run.chunk_size = 64 * kib;
   typed.run.slots = planned_slots;
   typed.run.counting.threads = 3;
