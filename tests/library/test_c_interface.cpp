@@ -15,12 +15,14 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <map>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -392,10 +394,10 @@ TEST_CASE("C: snapshots, inputs and progress of a file are events") {
     return status;
   };
   CHECK(gpuhist_options_on_event(options, note, &all) == GPUHIST_OK);
-  std::jthread writing([&] {
+  std::jthread writing([&](const std::stop_token& stop) {
     std::ofstream to(path);
     to << "some text" << std::flush;
-    while (!all.has_all) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    while (!all.has_all && !stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   });
   CHECK(gpuhist_results_complete(count_file(path, options)) == 1);
   CHECK(all.events[GPUHIST_EVENT_SNAPSHOT].back()["kind"] == "snapshot");
