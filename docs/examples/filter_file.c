@@ -1,8 +1,8 @@
 /* Writes the lines of a file or archive whose field "text" has at least as many letters as other bytes, with the C
- * interface. Lines with damaged text are dropped. What was dropped, messages and the result are lines of JSON on standard
- * error.
+ * interface. Lines with damaged text are dropped. Lines that were dropped, messages and the result are lines of JSON on
+ * standard error.
  *
- *     $ printf '{"text":"alpha"}\n{"text":"4711"}\n{"title":"beta"}\n' > docs.jsonl; ./filter_file docs.jsonl 2> log.jsonl
+ *     $ printf '{"text":"alpha"}\n{"text":"4711"}\n' > docs.jsonl; ./filter_file docs.jsonl 2> log.jsonl
  *     {"text":"alpha"}
  */
 #include <gpuhist/gpuhist.h>

@@ -1,5 +1,5 @@
-/* The layout of the structure of gpuhist.h, and its numbers: a change of any of these is a new version of the ABI, except
- * that fields may be added at the end. */
+/* The layout of the structure of gpuhist.h, and its numbers: a change of any of these is a new version of the ABI, but
+ * fields may be added at the end. */
 #include <gpuhist/gpuhist.h>
 
 #define OFFSET(type, field, offset) _Static_assert(offsetof(type, field) == (offset), #type "." #field)
