@@ -123,8 +123,9 @@ GPUHIST_C_API const char* gpuhist_option_name(size_t number);
 
 /* In on_event. GPUHIST_EVENT_...; for null 0. */
 GPUHIST_C_API int32_t gpuhist_event_kind(const gpuhist_event* event);
-/* The event as a line of JSON, schema gpuhist.result/1, as `gpuhist --format jsonl` writes it, without `run`. A
- * notice has the member `text`; progress `source_bytes`, `text_bytes` and `elapsed_seconds`. Valid during the call. */
+/* The event as a line of JSON, schema gpuhist.result/1, as `gpuhist --format jsonl` writes it, without `run` and
+ * `counted_with`. A notice has the member `text`; progress `source_bytes`, `text_bytes` and `elapsed_seconds`. Valid
+ * during the call. */
 GPUHIST_C_API gpuhist_status gpuhist_event_json(const gpuhist_event* event, const char** json);
 /* The counts of a window, snapshot or input, as gpuhist_results_counts. Of other events GPUHIST_INVALID_ARGUMENT. */
 GPUHIST_C_API gpuhist_status gpuhist_event_counts(const gpuhist_event* event, const char* scheme, uint64_t* counts,
