@@ -135,7 +135,6 @@ std::vector<std::uint64_t> bytes_in(const gpuhist_results* results) {
 }
 
 bool error_names(std::string_view part) {
-  CAPTURE(gpuhist_error_text());
   return std::string_view(gpuhist_error_text()).find(part) != std::string_view::npos;
 }
 
