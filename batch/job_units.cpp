@@ -27,7 +27,8 @@ std::uint64_t order_of(const input_part_key& key) {
 
 std::string line_of(const window& closed) {
   const window::state& counted = closed.shared();
-  return window_line(*counted.frame, {}, counted.content, counted.baseline ? &*counted.baseline : nullptr);
+  return window_line(*counted.frame, {}, counted.content, counted.baseline ? &*counted.baseline : nullptr,
+                     window_times::hidden);
 }
 
 }  // namespace

@@ -2,11 +2,15 @@
 #include "gpuhist/counter.hpp"
 #include "gpuhist/files.hpp"
 #include "library/c_calls.hpp"
+#include "library/c_options.hpp"
 #include "library/c_results.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 #include <functional>
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <type_traits>
 #include <utility>
@@ -31,109 +35,36 @@ struct gpuhist_buffer {
 namespace gpuhist::c_interface {
 namespace {
 
-static_assert(sizeof(void*) != sizeof(std::uint64_t) ||
-                  (std::has_unique_object_representations_v<gpuhist_options> &&
-                   std::has_unique_object_representations_v<gpuhist_input_options> &&
-                   std::has_unique_object_representations_v<gpuhist_input_result> &&
-                   std::has_unique_object_representations_v<gpuhist_window_info> &&
-                   std::has_unique_object_representations_v<gpuhist_unit_options> &&
-                   std::has_unique_object_representations_v<gpuhist_unit_info> &&
-                   std::has_unique_object_representations_v<gpuhist_unit_summary>),
-              "no structure has padding");
+static_assert(sizeof(void*) != sizeof(std::uint64_t) || std::has_unique_object_representations_v<gpuhist_input_options>,
+              "the structure has no padding");
 
 // Of this thread. An array has no destructor, so that destructors of other variables of the thread may use it.
 constexpr std::size_t error_bytes = 512;
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 thread_local std::array<char, error_bytes> error_text{};
 
-engine engine_of(gpuhist_engine chosen) {
-  switch (chosen) {
-    case GPUHIST_ENGINE_AUTOMATIC:
-      return engine::automatic;
-    case GPUHIST_ENGINE_HOST:
-      return engine::host;
-    case GPUHIST_ENGINE_CUDA:
-      return engine::cuda;
-    default:
-      throw error(errc::invalid_argument, "gpuhist_options.engine: there is no engine " + std::to_string(chosen));
+// The structure of the caller. Fields that the caller does not know are zero. Throws errc::invalid_argument for a size
+// that no structure can have, as if it was not set, and for a field that this library does not know.
+gpuhist_input_options known_part(const gpuhist_input_options& from) {
+  constexpr std::size_t largest = 4096;
+  if (from.size < sizeof(std::size_t) || from.size > largest) {
+    throw error(errc::invalid_argument,
+                "gpuhist_input_options.size is not set to the size of the structure, but " + std::to_string(from.size));
   }
-}
-
-window_options::unit unit_of(std::uint32_t chosen) {
-  switch (chosen) {
-    case GPUHIST_WINDOW_BYTES:
-      return window_options::unit::bytes;
-    case GPUHIST_WINDOW_LINES:
-      return window_options::unit::lines;
-    case GPUHIST_WINDOW_MILLISECONDS:
-      return window_options::unit::milliseconds;
-    default:
-      throw error(errc::invalid_argument, "gpuhist_options.window_unit: there is no unit " + std::to_string(chosen));
-  }
-}
-
-counting_options counting_options_of(const gpuhist_options& known) {
-  counting_options made;
-  if (known.scheme_count > 0) {
-    const char* const* const names = &given(known.schemes, "gpuhist_options.schemes");
-    made.schemes.clear();
-    for (std::size_t i = 0; i < known.scheme_count; ++i) made.schemes.emplace_back(&given(names[i], "a scheme"));
-  }
-  made.ignore_case = known.ignore_case != 0;
-  made.byte_counts = known.byte_counts != 0;
-  made.counting_engine = engine_of(known.engine);
-  made.threads = known.threads;
-  made.memory_limit = known.memory_limit;
-  if (known.device_count > 0) {
-    const std::uint32_t* const devices = &given(known.devices, "gpuhist_options.devices");
-    made.devices.assign(devices, devices + known.device_count);
-  }
-  made.pairs = known.pairs != 0;
-  made.all_devices = known.all_devices != 0;
-  if (known.temporary_folder != nullptr) made.temporary_folder = known.temporary_folder;
-  if (known.window_length > 0) {
-    made.windows = window_options{.measured_in = unit_of(known.window_unit),
-                                  .length = known.window_length,
-                                  .step = known.window_step,
-                                  .per_input = known.windows_per_input != 0};
-  }
-  if (known.units != nullptr) made.units = unit_options_of(*known.units);
-  return made;
-}
-
-// A request instead of cancel(): the callback may have destroyed the counter.
-counting_events events_of(const gpuhist_options& known, const std::stop_source& stop) {
-  counting_events made;
-  if (known.on_unit != nullptr) {
-    made.on_unit = [stop = std::stop_source(stop), known](const unit& found) mutable {
-      const gpuhist_unit passed{.found = found};
-      const auto call = [&] { return known.on_unit(known.unit_context, &passed); };
-      if (call_back("gpuhist_options.on_unit", call) != 0) stop.request_stop();
-    };
-  }
-  if (known.on_notice != nullptr) {
-    made.on_notice = [stop = std::stop_source(stop), known](std::string_view notice) mutable {
-      const std::string text(notice);
-      const auto call = [&] { return known.on_notice(known.notice_context, text.c_str()); };
-      if (call_back("gpuhist_options.on_notice", call) != 0) stop.request_stop();
-    };
-  }
-  if (known.on_window == nullptr) return made;
-  made.on_window = [stop = std::stop_source(stop), known](const window& closed) mutable {
-    const gpuhist_window passed{.closed = closed,
-                                .input = std::string(closed.input()),
-                                .last_input = std::string(closed.last_input()),
-                                .error = std::string(closed.error())};
-    const auto call = [&] { return known.on_window(known.window_context, &passed); };
-    if (call_back("gpuhist_options.on_window", call) != 0) stop.request_stop();
-  };
-  return made;
+  gpuhist_input_options known{};
+  std::memcpy(&known, &from, std::min(from.size, sizeof(known)));
+  if (from.size <= sizeof(known)) return known;
+  const std::span unknown(reinterpret_cast<const std::byte*>(&from) + sizeof(known), from.size - sizeof(known));
+  if (std::ranges::all_of(unknown, [](std::byte each) { return each == std::byte{0}; })) return known;
+  throw error(errc::invalid_argument,
+              "gpuhist_input_options: a field is set that this version of the library (" GPUHIST_VERSION
+              ") does not have");
 }
 
 input_options input_options_of(const gpuhist_input_options* options, const std::stop_source& stop) {
   input_options made;
   if (options == nullptr) return made;
-  const gpuhist_input_options known = known_part(*options, "gpuhist_input_options");
+  const gpuhist_input_options known = known_part(*options);
   if (known.format != nullptr) made.format = known.format;
   made.max_output = known.max_output;
   if (known.on_kept == nullptr) return made;
@@ -144,41 +75,32 @@ input_options input_options_of(const gpuhist_input_options* options, const std::
   return made;
 }
 
-// Fields that have no effect on inputs that are fed.
-void check_fed(const gpuhist_options& known) {
-  const auto refuse = [](const char* field) {
-    throw error(errc::invalid_argument, std::string(field) + ": only for gpuhist_count_file");
-  };
-  if (known.on_kept != nullptr) refuse("gpuhist_options.on_kept");
-  if (known.skip_damage != 0) refuse("gpuhist_options.skip_damage");
-  if (known.count_unverified != 0) refuse("gpuhist_options.count_unverified");
+counting_options counting_options_of(const gpuhist_options& options) {
+  if (options.on_text) throw error(errc::invalid_argument, "gpuhist_options_on_text: only for gpuhist_count_file");
+  return options.named.counting();
 }
 
-file_options file_options_of(const char* path, const gpuhist_options& known, const std::stop_source& stop) {
-  file_options made{.inputs = {path}, .counting = counting_options_of(known)};
+bool has_filter(const counting_options& options) { return options.units && options.units->filter != unit_filter::none; }
+
+file_options file_options_of(const char* path, const gpuhist_options& options, const std::stop_source& stop) {
+  file_options made = options.named.files();
+  made.inputs = {path};
   made.counting.stop = stop.get_token();
-  made.skip_damage = known.skip_damage != 0;
-  made.count_unverified = known.count_unverified != 0;
-  const bool filters = made.counting.units && made.counting.units->filter != unit_filter::none;
-  if (filters != (known.on_kept != nullptr)) {
-    throw error(errc::invalid_argument, filters ? "gpuhist_options.on_kept: gpuhist_unit_options.filter requires it"
-                                                : "gpuhist_options.on_kept: requires gpuhist_unit_options.filter");
+  if (has_filter(made.counting) && !made.pass_through) {
+    made.pass_through = pass_through_options{.forwarded = pass_through_options::content::text};
   }
-  if (!filters) return made;
-  made.pass_through = pass_through_options{.forwarded = pass_through_options::content::text};
-  made.pass_through->sink = [stop = std::stop_source(stop), known,
+  if (made.pass_through.has_value() != static_cast<bool>(options.on_text)) {
+    throw error(errc::invalid_argument,
+                made.pass_through ? "gpuhist_options_on_text: --keep-if, --drop-if and --pass-through need it"
+                                  : "gpuhist_options_on_text: requires --keep-if, --drop-if or --pass-through");
+  }
+  if (!made.pass_through) return made;
+  made.pass_through->sink = [stop = std::stop_source(stop), on_text = options.on_text,
                              has_ended = false](std::span<const std::byte> text) mutable {
     if (has_ended) return;
-    const auto call = [&] { return known.on_kept(known.kept_context, text.data(), text.size()); };
-    has_ended = call_back("gpuhist_options.on_kept", call) != 0;
+    has_ended = call_back("gpuhist_options_on_text", [&] { return on_text(text.data(), text.size()); }) != 0;
     if (has_ended) stop.request_stop();
   };
-  return made;
-}
-
-file_events file_events_of(const gpuhist_options& known, const std::stop_source& stop) {
-  file_events made;
-  static_cast<counting_events&>(made) = events_of(known, stop);
   return made;
 }
 
@@ -230,7 +152,6 @@ void copy_counts(const std::vector<std::uint64_t>& from, std::uint64_t* to, std:
 
 }  // namespace gpuhist::c_interface
 
-using gpuhist::c_interface::check_fed;
 using gpuhist::c_interface::counter_of;
 using gpuhist::c_interface::counting_options_of;
 using gpuhist::c_interface::error_text;
@@ -240,7 +161,6 @@ using gpuhist::c_interface::file_options_of;
 using gpuhist::c_interface::given;
 using gpuhist::c_interface::guarded;
 using gpuhist::c_interface::input_options_of;
-using gpuhist::c_interface::known_part;
 using gpuhist::c_interface::span_of;
 
 extern "C" {
@@ -256,8 +176,7 @@ int32_t gpuhist_must_end_at_once(void) { return gpuhist::must_end_at_once() ? 1 
 gpuhist_status gpuhist_counter_create(const gpuhist_options* options, gpuhist_counter** made) {
   return guarded([&] {
     given(made, "made") = nullptr;
-    const gpuhist_options known = options == nullptr ? gpuhist_options{} : known_part(*options, "gpuhist_options");
-    check_fed(known);
+    const gpuhist_options known = options == nullptr ? gpuhist_options{} : *options;
     const std::stop_source stop;
     gpuhist::counting_options counting = counting_options_of(known);
     counting.stop = stop.get_token();
@@ -367,7 +286,7 @@ gpuhist_status gpuhist_input_failed(gpuhist_input* input, int32_t* failed) {
 gpuhist_status gpuhist_count_file(const char* path, const gpuhist_options* options, gpuhist_results** made) {
   return guarded([&] {
     given(made, "made") = nullptr;
-    const gpuhist_options known = options == nullptr ? gpuhist_options{} : known_part(*options, "gpuhist_options");
+    const gpuhist_options known = options == nullptr ? gpuhist_options{} : *options;
     const std::stop_source stop;
     const gpuhist::file_options counted = file_options_of(&given(path, "path"), known, stop);
     *made = new gpuhist_results(gpuhist::count_files(counted, file_events_of(known, stop)).result);

@@ -149,7 +149,7 @@ void event_publisher::watch_totals(const run_counts& result) { gates::watch_tota
 
 void event_publisher::publish(std::span<const units::unit_record> found) {
   if (!events_.on_unit) return;
-  for (const units::unit_record& each : found) call(events_.on_unit, unit_of(each));
+  for (const units::unit_record& each : found) call(events_.on_unit, unit_of(each, frame_));
 }
 
 void event_publisher::publish(const units::lines_without_field& found) {

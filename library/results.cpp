@@ -6,10 +6,13 @@
 #include "gpuhist/errors.hpp"
 #include "io/descriptor.hpp"
 #include "library/errors.hpp"
+#include "library/event_publisher.hpp"
 #include "library/option_names.hpp"
 #include "library/unit_reports.hpp"
 #include "pipeline/counts/finished_inputs.hpp"
 #include "pipeline/counts/partitioning.hpp"
+#include "report/formats/report_alert.hpp"
+#include "report/formats/report_json.hpp"
 #include "report/formats/result_file.hpp"
 #include "report/measures/measure.hpp"
 
@@ -210,7 +213,7 @@ measurement results::measure(std::string_view name, std::size_t input) const {
 
 std::optional<unit_summary> results::units() const {
   if (!state_->content.units) return std::nullopt;
-  return pipeline::summary_of(*state_->content.units);
+  return pipeline::summary_of(*state_->content.units, {state_, &state_->content});
 }
 
 std::string results::to_json() const {
@@ -524,5 +527,16 @@ measurement window::measure(std::string_view name) const {
   const auto& baseline = state_->baseline;
   return measure_of(*state_->frame, state_->content.counts, name, baseline ? &*baseline : nullptr);
 }
+
+std::string window::to_json() const {
+  const auto& baseline = state_->baseline;
+  return pipeline::window_line(*state_->frame, {}, state_->content, baseline ? &*baseline : nullptr);
+}
+
+std::string verdict::to_json() const {
+  return pipeline::verdict_line({}, {.first = first, .last = last, .verified = verified});
+}
+
+std::string alert::to_json() const { return pipeline::alert_line(pipeline::firing_of(*this), {}); }
 
 }  // namespace gpuhist

@@ -1,5 +1,8 @@
 #include "library/unit_reports.hpp"
 
+#include "gpuhist/errors.hpp"
+
+#include <string>
 #include <utility>
 
 namespace gpuhist::pipeline {
@@ -57,7 +60,7 @@ void unit_reports::judge(const closed_window& window) {
   run_.publish();
 }
 
-gpuhist::unit unit_of(const units::unit_record& found) {
+gpuhist::unit unit_of(const units::unit_record& found, std::shared_ptr<const report> frame) {
   gpuhist::unit made{.input = *found.input,
                      .number = found.place.number,
                      .line = found.place.line,
@@ -69,10 +72,11 @@ gpuhist::unit unit_of(const units::unit_record& found) {
     made.without_field = found.field->cause;
   }
   for (const gates::named_value& each : found.values) made.values.push_back({.name = each.name, .value = each.value});
+  made.shared = std::make_shared<const unit::state>(unit::state{.frame = std::move(frame), .found = found});
   return made;
 }
 
-unit_summary summary_of(const units::unit_result& found) {
+unit_summary summary_of(const units::unit_result& found, const std::shared_ptr<const report>& frame) {
   unit_summary made{.seen = found.totals.seen,
                     .bytes = found.totals.bytes,
                     .selected = found.totals.selected,
@@ -82,7 +86,7 @@ unit_summary summary_of(const units::unit_result& found) {
                     .unverified = found.totals.unverified,
                     .unverified_bytes = found.totals.unverified_bytes};
   for (const units::ranked_unit& each : found.top)
-    made.top.push_back({.value = each.value, .found = unit_of(each.unit)});
+    made.top.push_back({.value = each.value, .found = unit_of(each.unit, frame)});
   for (const units::distribution_bin& each : found.values.bins()) {
     made.distribution.push_back({.from = each.from, .to = each.to, .units = each.units});
   }
@@ -90,3 +94,16 @@ unit_summary summary_of(const units::unit_result& found) {
 }
 
 }  // namespace gpuhist::pipeline
+
+namespace gpuhist {
+
+std::string unit::to_json() const {
+  if (!shared) throw error(errc::invalid_argument, "unit::to_json: the unit was not made by the library");
+  const auto lines = pipeline::unit_json_lines(*shared->frame, {});
+  std::string text = lines->beginning_of(input);
+  lines->add_place(shared->found.place, text);
+  lines->add_end(shared->found, text);
+  return text;
+}
+
+}  // namespace gpuhist

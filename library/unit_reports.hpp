@@ -6,11 +6,14 @@
 #include "pipeline/counts/input_report.hpp"
 #include "pipeline/counts/windows/window_events.hpp"
 #include "pipeline/flow/run_hooks.hpp"
+#include "report/formats/report.hpp"
 #include "report/measures/previous_baseline.hpp"
 #include "report/units/unit_meter.hpp"
+#include "report/units/unit_result.hpp"
 #include "report/units/unit_run.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 namespace gpuhist::pipeline {
@@ -47,8 +50,18 @@ class unit_reports {
   std::uint64_t inputs_ = 0;
 };
 
-/// For the interface of the library.
-gpuhist::unit unit_of(const units::unit_record& found);
-unit_summary summary_of(const units::unit_result& found);
+// For the interface of the library. `frame`: the schemes and measures of the run.
+
+gpuhist::unit unit_of(const units::unit_record& found, std::shared_ptr<const report> frame);
+unit_summary summary_of(const units::unit_result& found, const std::shared_ptr<const report>& frame);
 
 }  // namespace gpuhist::pipeline
+
+namespace gpuhist {
+
+struct [[gnu::visibility("hidden")]] unit::state {
+  std::shared_ptr<const pipeline::report> frame;
+  pipeline::units::unit_record found;
+};
+
+}  // namespace gpuhist

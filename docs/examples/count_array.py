@@ -18,21 +18,6 @@ library.gpuhist_results_bytes.restype = ctypes.c_uint64
 HANDLE = ctypes.c_void_p
 
 
-class Options(ctypes.Structure):
-    """gpuhist_options of gpuhist.h."""
-
-    _fields_ = [
-        ("size", ctypes.c_size_t),
-        ("schemes", ctypes.POINTER(ctypes.c_char_p)),
-        ("scheme_count", ctypes.c_size_t),
-        ("ignore_case", ctypes.c_int32),
-        ("byte_counts", ctypes.c_int32),
-        ("engine", ctypes.c_int),
-        ("threads", ctypes.c_uint32),
-        ("memory_limit", ctypes.c_uint64),
-    ]
-
-
 def check(status):
     if status != 0:
         raise RuntimeError(library.gpuhist_error_text().decode())
@@ -50,12 +35,12 @@ def address_and_size(buffer):
 
 def count_bytes(buffer):
     """The number of bytes of each value, 0 to 255, and whether all of them were counted."""
-    schemes = (ctypes.c_char_p * 1)(b"bytes")
-    options = Options(size=ctypes.sizeof(Options), schemes=schemes, scheme_count=1)
-    counter, opened, results = HANDLE(), HANDLE(), HANDLE()
+    options, counter, opened, results = HANDLE(), HANDLE(), HANDLE(), HANDLE()
     counts = (ctypes.c_uint64 * 256)()
     try:
-        check(library.gpuhist_counter_create(ctypes.byref(options), ctypes.byref(counter)))
+        check(library.gpuhist_options_create(ctypes.byref(options)))
+        check(library.gpuhist_options_set(options, b"buckets", b"bytes"))
+        check(library.gpuhist_counter_create(options, ctypes.byref(counter)))
         check(library.gpuhist_input_open(counter, b"array", ctypes.byref(opened)))
         address, size = address_and_size(buffer)
         # borrowed: `buffer` is read where it lies, until the counter has finished
@@ -67,6 +52,7 @@ def count_bytes(buffer):
         library.gpuhist_results_destroy(results)
         library.gpuhist_input_destroy(opened)
         library.gpuhist_counter_destroy(counter)
+        library.gpuhist_options_destroy(options)
 
 
 if __name__ == "__main__":

@@ -24,14 +24,15 @@ static void check(gpuhist_status status) {
 
 int main(void) {
   static char text[1 << 16];
-  const char* schemes[] = {"letters"};
-  const gpuhist_options options = {.size = sizeof options, .schemes = schemes, .scheme_count = 1};
+  gpuhist_options* options;
   gpuhist_counter* counter;
   gpuhist_input* input;
   gpuhist_results* results;
   size_t size, buckets;
 
-  check(gpuhist_counter_create(&options, &counter));
+  check(gpuhist_options_create(&options));
+  check(gpuhist_options_set(options, "buckets", "letters"));
+  check(gpuhist_counter_create(options, &counter));
   check(gpuhist_input_open(counter, "standard input", &input));
   while ((size = fread(text, 1, sizeof text, stdin)) > 0) check(gpuhist_input_feed(input, text, size));
   if (ferror(stdin)) check(gpuhist_input_fail(input, "a read error"));
@@ -50,5 +51,6 @@ int main(void) {
   gpuhist_results_destroy(results);
   gpuhist_input_destroy(input);
   gpuhist_counter_destroy(counter);
+  gpuhist_options_destroy(options);
   return complete ? 0 : 1;
 }

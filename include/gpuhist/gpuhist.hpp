@@ -9,6 +9,7 @@
 #include <gpuhist/counter.hpp>
 #include <gpuhist/errors.hpp>
 #include <gpuhist/files.hpp>
+#include <gpuhist/named_options.hpp>
 #include <gpuhist/options.hpp>
 #include <gpuhist/results.hpp>
 #include <gpuhist/samples.hpp>

@@ -255,6 +255,9 @@ class GPUHIST_API window {
   /// As results::measure. With counting_options::previous_windows, the baseline are the windows before this one.
   [[nodiscard]] measurement measure(std::string_view name) const;
 
+  /// As a line of JSON of kind "window", schema gpuhist.result/1, as `gpuhist --format jsonl` writes it, without `run`.
+  [[nodiscard]] std::string to_json() const;
+
  private:
   std::shared_ptr<const state> state_;
 };
@@ -264,6 +267,9 @@ struct verdict {
   std::uint64_t first = 0;  ///< index of the first window
   std::uint64_t last = 0;   ///< index of the last window
   bool verified = false;    ///< false: some text of each window is damaged
+
+  /// As window::to_json(), of kind "verdict".
+  [[nodiscard]] GPUHIST_API std::string to_json() const;
 };
 
 /// A condition that holds.
@@ -285,6 +291,9 @@ struct alert {
   std::uint64_t end_offset = 0;       ///< one past the last byte
   std::optional<line_range> lines{};  ///< absent if unknown, and for the totals
   std::vector<named_value> values{};  ///< of every name in the condition
+
+  /// As window::to_json(), of kind "alert".
+  [[nodiscard]] GPUHIST_API std::string to_json() const;
 };
 
 }  // namespace gpuhist

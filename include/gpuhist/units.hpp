@@ -1,10 +1,12 @@
 // Units of a text (lines, records, parts, inputs, windows), each of which is measured.
 #pragma once
 
+#include <gpuhist/api.hpp>
 #include <gpuhist/results.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,6 +51,8 @@ struct unit_options {
 
 /// A unit and the values of the names in the condition or formula that it was selected or ranked by.
 struct unit {
+  struct state;  ///< of the implementation
+
   std::string input;         ///< its name, raw bytes
   std::uint64_t number = 1;  ///< in its input, from 1; of a window its index
   std::uint64_t line = 1;    ///< in which it begins, from 1; 0: unknown
@@ -60,6 +64,10 @@ struct unit {
   std::vector<alert::named_value> values{};
   std::optional<std::uint64_t> field_bytes{};  ///< with unit_options::jsonl_field: of the decoded value
   std::string without_field{};                 ///< why the line is without field; empty: it has a value, or is blank
+  std::shared_ptr<const state> shared{};       ///< of the implementation
+
+  /// As window::to_json(), of kind "unit", with the counts. Only of units that the library has passed.
+  [[nodiscard]] GPUHIST_API std::string to_json() const;
 };
 
 /// A unit and its value.

@@ -354,6 +354,7 @@ void write_snapshot(const report& content, std::string_view run, const text_sink
   object_text before;
   add_start(before.members, content, "snapshot", run);
   add_all_counts(before.members, "provisional", content, content.unverified);
+  if (content.units) before.members.add_json("units", units_as_json(content, *content.units));
   out(before.text);
   write_inputs(content, prefix_text, out);
   out("}\n");
@@ -540,7 +541,7 @@ std::string iso_8601(window_time time) {
 }
 
 std::string window_line(const report& frame, std::string_view run, const closed_window& window,
-                        const measures::byte_counts* baseline) {
+                        const measures::byte_counts* baseline, window_times times) {
   const window_head& head = window.head;
   object_text line;
   member_writer& out = line.members;
@@ -550,7 +551,7 @@ std::string window_line(const report& frame, std::string_view run, const closed_
   add_source(out, "last_source", head.last_source);
   out.add_number("first_offset", head.first_offset);
   out.add_number("end_offset", head.end_offset);
-  if (!run.empty()) {
+  if (times == window_times::shown) {
     out.add_text("start_time", iso_8601(head.start));
     out.add_text("end_time", iso_8601(head.end));
   }

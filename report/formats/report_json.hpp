@@ -33,11 +33,13 @@ nlohmann::ordered_json state_as_json(const io::file_state& state);
 /// One line with its line end. Bytes that are not UTF-8 become U+FFFD; `name_base64` has the exact bytes of a name.
 std::string as_line(const nlohmann::ordered_json& object);
 
+/// Whether a line has the times of its window. Lines of a job have none, because they do not depend on when it runs.
+enum class window_times { shown, hidden };
+
 /// One line of kind "window". `frame`: an empty snapshot with the partition, the schemes and the measures of the run.
-/// `run`: as render_target::run; empty: of a job, whose lines do not depend on when it runs, so they have no times.
-/// `baseline`: of this window; null: that of the frame.
+/// `run`: as render_target::run. `baseline`: of this window; null: that of the frame.
 std::string window_line(const report& frame, std::string_view run, const closed_window& window,
-                        const measures::byte_counts* baseline = nullptr);
+                        const measures::byte_counts* baseline, window_times times = window_times::shown);
 
 /// One line of kind "verdict". `source`: of the windows, if these are numbered by input.
 std::string verdict_line(std::string_view run, const window_verdict& verdict, const source_name& source = nullptr);

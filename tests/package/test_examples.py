@@ -2,6 +2,7 @@
 they link, shared or static."""
 
 import gzip
+import json
 import os
 import re
 import socket
@@ -43,6 +44,11 @@ class Examples(unittest.TestCase):
     def run_example(self, name, **options):
         return command(self.folder / name, **options).stdout
 
+    def filtered(self, *arguments, **options):
+        """Of an example that filters: its exit status, what it kept, and the lines of JSON on standard error."""
+        ended = subprocess.run([self.folder / arguments[0], *arguments[1:]], cwd=self.folder, capture_output=True, check=False, **options)
+        return ended.returncode, ended.stdout.decode(), [json.loads(line) for line in ended.stderr.splitlines()]
+
     def test_the_requested_library_is_linked(self):
         needed = command("readelf", "-d", self.folder / "count_stdin").stdout
         self.assertEqual("libgpuhist.so.0" in needed, KIND == "shared", needed)
@@ -58,27 +64,31 @@ class Examples(unittest.TestCase):
     def test_the_c_program_writes_the_lines_that_are_not_mostly_digits(self):
         data = b"".join(b"%d\n" % n * (n % 3) + b"line %d\n" % n for n in range(100_000)) + b"last"
         lines = data.splitlines(keepends=True)
-        kept = [line for line in lines if 2 * sum(48 <= byte < 58 for byte in line) <= len(line)]
-        longest = max(range(len(lines)), key=lambda n: (len(lines[n]), -n))
-        summary = f"dropped {len(lines) - len(kept)} of {len(lines)} lines; the longest line has {len(lines[longest])} bytes: line {longest + 1}\n"
+        is_kept = [2 * sum(48 <= byte < 58 for byte in line) <= len(line) for line in lines]
+        kept = [line for line, keeps in zip(lines, is_kept) if keeps]
         self.assertTrue(0 < len(kept) < len(lines))
-        self.assertEqual(self.run_example("filter_stdin", input=data), b"".join(kept).decode() + summary)
-        self.assertEqual(self.run_example("filter_stdin", input=b"alpha\n4711\n12\nbeta 1\n").splitlines(), output_in_comment("filter_stdin.c"))
+        status, printed, events = self.filtered("filter_stdin", input=data)
+        self.assertEqual((status, printed), (0, b"".join(kept).decode() + f"dropped {len(lines) - len(kept)} lines\n"))
+        self.assertEqual([event["line"] for event in events], [number for number, keeps in enumerate(is_kept, 1) if not keeps])
+        printed = self.filtered("filter_stdin", input=b"alpha\n4711\n12\nbeta 1\n")[1]
+        self.assertEqual(printed.splitlines(), output_in_comment("filter_stdin.c"))
 
     def test_the_c_program_writes_the_lines_of_a_damaged_file_whose_field_is_mostly_letters(self):
         def filtered(content):
             (self.folder / "docs.jsonl").write_bytes(content)
-            program = [self.folder / "filter_file", "docs.jsonl"]
-            return subprocess.run(program, cwd=self.folder, stdout=subprocess.PIPE, text=True, check=False)
+            status, printed, events = self.filtered("filter_file", "docs.jsonl")
+            return status, printed.splitlines(), events
 
         made = [b'{"text":"alpha"}\n', b'{"text":"4711"}\n', b'{"title":"beta"}\n']
-        ended = filtered(b"".join(made))
-        self.assertEqual((ended.returncode, ended.stdout.splitlines()), (0, output_in_comment("filter_file.c")))
+        status, printed, events = filtered(b"".join(made))
+        self.assertEqual((status, printed), (0, output_in_comment("filter_file.c")))
+        self.assertEqual(sorted(event["kind"] for event in events), ["input", "notice", "result", "unit", "unit"])
         damaged = bytearray(gzip.compress(made[0]))
         damaged[-6] ^= 1  # the checksum
-        ended = filtered(gzip.compress(made[1] + made[0]) + bytes(damaged) + gzip.compress(made[1] + made[0]))
-        self.assertEqual(ended.returncode, 1)
-        self.assertEqual(ended.stdout.splitlines()[:3], [*(made[0] * 2).decode().splitlines(), "kept 2 of 5 lines; 2 lines with damaged text"])
+        status, printed, events = filtered(gzip.compress(made[1] + made[0]) + bytes(damaged) + gzip.compress(made[1] + made[0]))
+        self.assertEqual((status, printed), (1, (made[0] * 2).decode().splitlines()))
+        units = events[-1]["units"]
+        self.assertEqual((units["seen"], units["selected"], units["unverified"]), (5, 2, 2))
 
     def test_the_stream_buffer_forwards_all_text_and_counts_it(self):
         for data in (b"", b"hello, world\n", text(1_000_000) + b"\n"):

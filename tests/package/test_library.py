@@ -81,7 +81,7 @@ class Headers(unittest.TestCase):
     def test_the_c_header_is_also_c(self):
         self.compiled(CC, "c", "gpuhist.h")
 
-    def test_the_layout_of_the_c_structures_is_that_of_abi_version_0(self):
+    def test_the_layout_of_the_c_structure_is_that_of_abi_version_0(self):
         command(CC, "-std=c11", "-fsyntax-only", *pkg_config("--cflags"), HERE / "abi_layout.c")
 
 
