@@ -37,8 +37,8 @@ bool is_folder(const std::string& path) {
   return fs::is_directory(path, ignored);
 }
 
-void refuse_option(bool is_given, const config::options& typed, std::string_view option, const std::string& cause) {
-  if (is_given) throw config::usage_error(typed.where(option) + ": " + cause);
+void refuse_option(bool is_given, std::string_view option, const std::string& cause) {
+  if (is_given) throw config::option_error(option, cause);
 }
 
 // The file with the totals of an operand.
@@ -139,9 +139,9 @@ bool adds_results(const config::options& typed) {
 }
 
 ending merge_results(const config::options& typed, const io::open_descriptors& open_descriptors) {
-  refuse_option(typed.output_dir.has_value(), typed, "--output-dir",
+  refuse_option(typed.output_dir.has_value(), "output-dir",
                 "is for the parts of a job; the sum of results is written to --output");
-  refuse_option(typed.partial, typed, "--partial", "is for the parts of a job; the sum has what the results contain");
+  refuse_option(typed.partial, "partial", "is for the parts of a job; the sum has what the results contain");
   const std::vector<scheme_names> found = read_schemes(typed.inputs);
   const auto [schemes, have_byte_counts, ignore_case] = common_schemes(found, typed.run.counting.schemes);
   const gpu::partition counted = have_byte_counts ? gpu::partition::identity() : coarsest_partition(schemes);

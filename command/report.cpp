@@ -117,15 +117,13 @@ ending report_results(const config::options& typed, const io::open_descriptors& 
   refuse_units(typed);
   const config::options chosen = with_own_schemes(typed);
   const report_format& format = *resolve_report_format(chosen);
-  const option_names names = names_of(chosen);
   const writing manner = resolve_writing(chosen, format);
   const auto [counting, warning] = counting_request_of(chosen);
-  const std::vector<config::scheme> schemes = resolve_schemes(counting, names);
-  const measures::measuring measuring = resolve_measuring(counting, names);
+  const std::vector<config::scheme> schemes = resolve_schemes(counting);
+  const measures::measuring measuring = resolve_measuring(counting);
   // results may contain what --utf8 found
   const gates::watch_list watched = resolve_watch(
-      counting,
-      {.schemes = schemes, .measuring = measuring, .names = names, .has_pairs = counting.pairs, .has_malformed = true});
+      counting, {.schemes = schemes, .measuring = measuring, .has_pairs = counting.pairs, .has_malformed = true});
   const input_listing listing = resolve_listing(chosen, counting, true, format);
   if (!warning.empty()) complain("warning: " + warning);
   const bool by_byte = chosen.run.counting.pairs || !measuring.asked.empty() || watched.needs_byte_counts() ||

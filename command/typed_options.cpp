@@ -3,7 +3,6 @@
 #include "command/plan.hpp"
 #include "config/presets.hpp"
 #include "config/text.hpp"
-#include "config/usage_error.hpp"
 #include "gpu/engines.hpp"
 #include "library/default_memory_limit.hpp"
 #include "library/resolve.hpp"
@@ -62,7 +61,7 @@ engine engine_of(const config::options& typed) {
     const std::string_view name = gpu::canonical_engine(typed.engine);
     return name == "auto" ? engine::automatic : name == "cuda" ? engine::cuda : engine::host;
   } catch (const std::invalid_argument&) {
-    unknown_name(typed.where("--engine"), typed.engine, gpu::engine_names());
+    unknown_name("engine", typed.engine, gpu::engine_names());
   }
 }
 
@@ -94,17 +93,17 @@ watch_options watch_of(const config::options& typed) {
   };
   for (const std::string& each : typed.watch) {
     if (each != totals && each != inputs && each != windows) {
-      unknown_name(typed.where("--watch"), each, {totals, inputs, windows});
+      unknown_name("watch", each, {totals, inputs, windows});
     }
   }
   return {.totals = is_named(totals), .inputs = is_named(inputs), .windows = is_named(windows)};
 }
 
-const config::preset& preset_named(const config::options& typed, const std::string& name) {
+const config::preset& preset_named(const std::string& name) {
   if (const config::preset* const found = config::find_preset(name)) return *found;
   std::vector<std::string_view> known;
   for (const config::preset& each : config::preset_table()) known.push_back(each.name);
-  unknown_name(typed.where("--preset"), name, known);
+  unknown_name("preset", name, known);
 }
 
 // One of the conditions holds: those of the presets, and one that was typed.
@@ -114,7 +113,7 @@ std::string any_of(const config::options& typed, const std::optional<std::string
     made += made.empty() ? "" : " || ";
     made += typed.presets.empty() ? std::string(next) : "(" + std::string(next) + ")";
   };
-  for (const std::string& each : typed.presets) add(preset_named(typed, each).drop_if);
+  for (const std::string& each : typed.presets) add(preset_named(each).drop_if);
   if (condition) add(*condition);
   return made;
 }
@@ -122,7 +121,7 @@ std::string any_of(const config::options& typed, const std::optional<std::string
 // Definitions, which the conditions of the presets name.
 void add_schemes_of_presets(const config::options& typed, counting_options& to) {
   for (const std::string& each : typed.presets) {
-    for (const std::string_view scheme : preset_named(typed, each).schemes) to.schemes.emplace_back(scheme);
+    for (const std::string_view scheme : preset_named(each).schemes) to.schemes.emplace_back(scheme);
   }
 }
 
@@ -233,11 +232,10 @@ std::optional<pass_through_options> pass_through_of(const config::options& typed
 
 }  // namespace
 
-option_names names_of(const config::options& typed) {
-  option_names::origins known = typed.origins;
-  const std::string condition(option_of_condition(typed));
-  if (condition != "--where") known["--where"] = typed.where(condition);
-  return option_names(std::move(known));
+config::usage_error with_place(const config::option_error& error, const config::options& typed) {
+  const std::string option = "--" + error.option();
+  const std::string place = typed.where(option == "--where" ? option_of_condition(typed) : option);
+  return config::usage_error(place + ": " + error.error());
 }
 
 counting_request counting_request_of(const config::options& typed) {

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "config/options.hpp"
+#include "config/usage_error.hpp"
 #include "gpuhist/files.hpp"
 #include "gpuhist/results.hpp"
-#include "library/option_names.hpp"
 
 #include <string>
 
@@ -20,8 +20,8 @@ struct typed_baseline {
 /// `option`: in messages. Throws config::usage_error for a file that cannot be read, has no byte counts or is empty.
 typed_baseline read_baseline(const std::string& option, const std::string& path);
 
-/// Options of the command, or the place of their values.
-option_names names_of(const config::options& typed);
+/// The error with the place of the value: "GPUHIST_THREADS: ...". The condition of units has several options.
+config::usage_error with_place(const config::option_error& error, const config::options& typed);
 
 /// What is counted and checked, and by what.
 struct counting_request {
