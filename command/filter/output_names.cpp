@@ -151,7 +151,7 @@ planned_output output_of(const config::options& typed, const plan& planned, cons
 // No output is another one, or a folder of another one, or the list of outputs.
 class name_check {
  public:
-  name_check(const config::options& typed, const looked_up_inputs& found) : typed_(typed), found_(found) {}
+  explicit name_check(const looked_up_inputs& found) : found_(found) {}
 
   void add(const planned_output& output) {
     if (output.name == record_name) refuse(input(output.input) + " has the name of the list in the folder");
@@ -176,7 +176,6 @@ class name_check {
            printable(std::string(name)) + " in the folder; filter them in two runs with two folders");
   }
 
-  const config::options& typed_;
   const looked_up_inputs& found_;
   std::map<std::string_view, std::size_t> by_name_;  // names are those of the outputs
 };
@@ -195,7 +194,7 @@ std::vector<planned_output> plan_outputs(const config::options& typed, const pla
   check_trees(typed, found);
   std::vector<planned_output> outputs;
   outputs.reserve(found.inputs.size());  // names stay where they are
-  name_check names(typed, found);
+  name_check names(found);
   for (std::size_t i = 0; i < found.inputs.size(); ++i) {
     if (!found.inputs[i].error.is_none()) continue;
     outputs.push_back(output_of(typed, planned, found.inputs[i]));

@@ -245,7 +245,7 @@ input_id fed_inputs::open(std::string name, const std::optional<fed_decoding>& d
       windows != nullptr && !windows->shape().per_input && !open_.empty()) {
     throw feed_misuse("windows continue from one input to the next: finish '" +
                       parts_.counts.name_of(open_.begin()->first) +
-                      "' before another input is opened, or give every input its own windows (per_input)");
+                      "' before another input is opened, or give every input its own windows (--per-input)");
   }
   const auto next = static_cast<input_id>(parts_.counts.inputs());
   if (decoding) {

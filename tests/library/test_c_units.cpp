@@ -273,13 +273,13 @@ TEST_CASE("C: errors of units name the field") {
   refused([](units& of) { of.each = 5; }, "gpuhist_unit_options.each: there is no unit 5");
   refused([](units& of) { of.filter = 3; }, "gpuhist_unit_options.filter: there is no filter 3");
   refused([](units& of) { of.delimiter = 256; }, "gpuhist_unit_options.delimiter: 256 is not a byte");
-  refused([](units& of) { of.where = "nothing_like_it > 1"; }, "unit_options::where");
+  refused([](units& of) { of.where = "nothing_like_it > 1"; }, "--where: ");
   refused(
       [](units& of) {
         of.top = 1;
         of.top_by = "bites";
       },
-      "unit_options::top_by");
+      "--top: ");
 }
 
 TEST_CASE("C: fields for files are refused for counters, and a callback and a filter require each other") {
