@@ -4,9 +4,9 @@
  * of the shared library change with them.
  *
  * Handles are opaque and are destroyed by their _destroy function, which accepts null. Every function that can fail
- * returns a gpuhist_status. After a failure, gpuhist_error_text() describes it; options are named as on the
- * command line (--threads). Strings are UTF-8 or raw bytes, end in NUL, and are copied. No function writes
- * to standard streams, changes signal dispositions, or reads the environment.
+ * returns a gpuhist_status. After a failure, gpuhist_error_text() describes it; options are named as on the command
+ * line (--threads). Strings are UTF-8 or raw bytes, end in NUL, and are copied. No function writes to standard streams,
+ * changes signal dispositions, or reads the environment.
  *
  * Structures begin with their size, which the caller sets. A field that the library does not know, because the caller
  * was compiled with a newer header, must be zero, else GPUHIST_INVALID_ARGUMENT. Fields that the caller does not know

@@ -33,8 +33,7 @@ class follower {
   /// loop.
   using remark = std::function<void(const std::string&)>;
 
-  /// `max_reservation`: maximum size of one reservation, in bytes. `report`
-  /// receives the messages.
+  /// `max_reservation`: maximum size of one reservation, in bytes. `report` receives the messages.
   follower(cutter& cut, rolling_counts& counts, stage_clock& clock, async::event_loop& loop,
            std::uint32_t max_reservation, remark report, std::stop_token stop);
 
