@@ -58,29 +58,29 @@ config::shard_choice shard_of(const config::options& typed) {
   return typed.shard ? resolve_shard(*typed.shard, environment_variable) : config::shard_choice{};
 }
 
-void refuse(bool is_wrong, const config::options& typed, std::string_view option, const std::string& cause) {
-  if (is_wrong) throw config::usage_error(typed.where(option) + ": " + cause);
+void refuse(bool is_wrong, std::string_view option, const std::string& cause) {
+  if (is_wrong) throw config::option_error(option, cause);
 }
 
 void check_options(const config::options& typed) {
   const bool is_checked = !typed.run.counting.fail_if.empty() || !typed.run.counting.alert_if.empty();
   const watch_options& watch = typed.run.counting.watch;
   const bool is_of_inputs = watch.inputs && !watch.totals && !watch.windows;
-  refuse(typed.shard && is_checked && !is_of_inputs, typed, "--shard",
+  refuse(typed.shard && is_checked && !is_of_inputs, "shard",
          "a shard does not know the totals of the job; give --watch inputs with --fail-if and --alert-if");
   check_unit_options(typed);
-  refuse(typed.output && !typed.plans_only, typed, "--output", "is for gpuhist batch plan; give --output-dir");
+  refuse(typed.output && !typed.plans_only, "output", "is for gpuhist batch plan; give --output-dir");
   refuse(
-      typed.new_only && typed.shard, typed, "--new-only",
+      typed.new_only && typed.shard, "new-only",
       "the manifest of shards is fixed; count what is new in another folder, and add the results with gpuhist merge");
-  refuse(typed.new_only && typed.plans_only, typed, "--new-only", "is for a run, which extends the manifest itself");
-  refuse(typed.new_only && typed.manifest, typed, "--new-only", "looks up the inputs; leave --manifest out");
-  refuse(typed.new_only && (typed.run.counting.units || typed.run.counting.windows), typed, "--new-only",
+  refuse(typed.new_only && typed.plans_only, "new-only", "is for a run, which extends the manifest itself");
+  refuse(typed.new_only && typed.manifest, "new-only", "looks up the inputs; leave --manifest out");
+  refuse(typed.new_only && (typed.run.counting.units || typed.run.counting.windows), "new-only",
          "cannot extend a job with --each or --window; count what is new in another folder");
   // elsewhere, the format is that of other commands
   const bool is_format_typed = typed.format && !typed.origins.contains("--format");
-  refuse(is_format_typed && !typed.dry_run, typed, "--format", "is for --dry-run; the results of a job are JSON");
-  refuse(typed.dry_run && is_format_typed && *typed.format != "table" && *typed.format != "json", typed, "--format",
+  refuse(is_format_typed && !typed.dry_run, "format", "is for --dry-run; the results of a job are JSON");
+  refuse(typed.dry_run && is_format_typed && *typed.format != "table" && *typed.format != "json", "format",
          "--dry-run has the formats table and json");
   if (!typed.plans_only && !typed.output_dir) {
     const bool has_job = !typed.job.empty() || typed.inputs.empty();
@@ -148,9 +148,9 @@ found_manifest find_manifest(const config::options& typed, const job_folder& fol
   } else if (fs::exists(kept, ignored)) {
     found.content = read_manifest(kept.string());
   } else if (typed.shard) {
-    throw config::usage_error(
-        typed.where("--shard") +
-        ": all shards need the same manifest; make it with gpuhist batch plan JOB.toml -o FILE, and "
+    throw config::option_error(
+        "shard",
+        "all shards need the same manifest; make it with gpuhist batch plan JOB.toml -o FILE, and "
         "give --manifest FILE");
   } else {
     found = new_manifest(typed, folder);
@@ -168,10 +168,10 @@ void check_division(const config::options& typed, const job_division& division) 
   if (typed.run.counting.fail_if.empty() && typed.run.counting.alert_if.empty()) return;
   for (const manifest_entry& each : division.pieces.entries) {
     if (!each.piece) continue;
-    throw config::usage_error(
-        typed.where("--shard") + ": " + printable(each.name) +
-        " is divided between shards, which cannot check conditions of it; plan again with a larger "
-        "--split-size, or leave out --fail-if and --alert-if");
+    throw config::option_error(
+        "shard", printable(each.name) +
+                     " is divided between shards, which cannot check conditions of it; plan again with a larger "
+                     "--split-size, or leave out --fail-if and --alert-if");
   }
 }
 

@@ -36,8 +36,8 @@ void check(const config::options& typed) {
   }
   const std::string format = format_name_of(typed);
   if (format != "table" && format != "json") {
-    throw config::usage_error(typed.where(typed.format ? "--format" : "--output") +
-                              ": the list of devices has no format " + config::quote(format) + "; give table or json");
+    throw config::option_error(typed.format ? "format" : "output",
+                               "the list of devices has no format " + config::quote(format) + "; give table or json");
   }
 }
 

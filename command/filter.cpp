@@ -29,8 +29,7 @@ namespace fs = std::filesystem;
 void refuse_one_file_for_both(const config::options& typed) {
   if (!typed.result) return;
   const auto refuse = [&](const std::string& output) {
-    throw config::usage_error(typed.where("--result") + ": " + printable(*typed.result) + " is also " + output +
-                              "; give another file");
+    throw config::option_error("result", printable(*typed.result) + " is also " + output + "; give another file");
   };
   const bool is_standard_output = names_standard_output(*typed.result);
   if (!typed.output) return is_standard_output ? refuse("the output of the text") : void();

@@ -129,9 +129,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::uint64_t threads_of(const config::options& typed) {
-  return resolve_threads(typed.run.counting.threads, names_of(typed));
-}
+std::uint64_t threads_of(const config::options& typed) { return resolve_threads(typed.run.counting.threads); }
 
 std::uint64_t memory_of_encoder_of(const config::options& typed) {
   return memory_of_encoder(typed.compress.value_or(config::output_compression{}));
@@ -143,9 +141,9 @@ config::options with_room_for_encoders(config::options typed) {
   const std::uint64_t limit =
       typed.run.counting.memory_limit > 0 ? typed.run.counting.memory_limit : default_memory_limit();
   if (of_thread > limit / 2) {
-    throw config::usage_error(typed.where("--memory-limit") + ": compressing an output needs " +
-                              config::format_size(of_thread) + ", more than half of the limit of " +
-                              config::format_size(limit) + "; give a lower level in --compress, or a higher limit");
+    throw config::option_error("memory-limit", "compressing an output needs " + config::format_size(of_thread) +
+                                                   ", more than half of the limit of " + config::format_size(limit) +
+                                                   "; give a lower level in --compress, or a higher limit");
   }
   typed.run.counting.threads = static_cast<unsigned>(std::min(threads_of(typed), limit / 2 / of_thread));
   typed.run.counting.memory_limit = limit - typed.run.counting.threads * of_thread;

@@ -68,21 +68,21 @@ std::vector<std::string> inputs_among_matches(const std::string& pattern, const 
 // A window is checked by the run that reads it, and a later run does not read it again.
 void check_watched(const config::options& typed) {
   if (typed.run.counting.fail_if.empty() || !typed.run.counting.watch.windows) return;
-  throw config::usage_error(typed.where("--fail-if") +
-                            ": a job that is continued does not check windows of earlier runs again; give --watch "
-                            "totals,inputs, and --each window --where CONDITION, which lists the windows");
+  throw config::option_error("fail-if",
+                             "a job that is continued does not check windows of earlier runs again; give --watch "
+                             "totals,inputs, and --each window --where CONDITION, which lists the windows");
 }
 
 void check_windows(const config::options& typed, const window_options& windows) {
   if (windows.measured_in == window_options::unit::milliseconds) {
-    throw config::usage_error(typed.where("--window") +
-                              ": the files of a job do not arrive over time; give a size of text, such as 64MiB, or "
-                              "100000lines");
+    throw config::option_error("window",
+                               "the files of a job do not arrive over time; give a size of text, such as 64MiB, or "
+                               "100000lines");
   }
   if (!windows.per_input) {
-    throw config::usage_error(typed.where("--window") +
-                              ": a job reads its inputs in any order, so no window can span two of them; give "
-                              "--per-input (per-input = true), for windows that begin anew in every input");
+    throw config::option_error("window",
+                               "a job reads its inputs in any order, so no window can span two of them; give "
+                               "--per-input (per-input = true), for windows that begin anew in every input");
   }
   check_watched(typed);
 }
@@ -94,13 +94,13 @@ void check_unit_options(const config::options& typed) {
   const counting_options& counting = typed.run.counting;
   if (counting.windows) check_windows(typed, *counting.windows);
   if (typed.top) {
-    throw config::usage_error(typed.where("--top") +
-                              ": a job has no table of inputs; give N:FORMULA and --each, for the units with the "
-                              "highest values");
+    throw config::option_error("top",
+                               "a job has no table of inputs; give N:FORMULA and --each, for the units with the "
+                               "highest values");
   }
   if (counting.units && counting.units->top > max_ranked) {
-    throw config::usage_error(typed.where("--top") + ": at most " + std::to_string(max_ranked) +
-                              " units in a job, because the state has those of every input");
+    throw config::option_error(
+        "top", "at most " + std::to_string(max_ranked) + " units in a job, because the state has those of every input");
   }
 }
 

@@ -2,6 +2,7 @@
 #include "command/commands.hpp"
 #include "command/file_guard.hpp"
 #include "command/memory_reserve.hpp"
+#include "command/typed_options.hpp"
 #include "config/options.hpp"
 #include "config/usage_error.hpp"
 #include "gpu/engines.hpp"
@@ -65,13 +66,7 @@ void set_up_signals() {
   std::signal(SIGXFSZ, SIG_IGN);
 }
 
-ending run(int argc, const char* const* argv, const io::open_descriptors& open_descriptors) {
-  const auto parsed = config::parse_command_line(argc, argv, environment_of_process());
-  if (const auto* information = std::get_if<config::information>(&parsed)) {
-    pipeline::destination({}, pipeline::writing::whole).write(information->text);
-    return {};
-  }
-  const auto& typed = std::get<config::options>(parsed);
+ending run(const config::options& typed, const io::open_descriptors& open_descriptors) {
   pipeline::refuse_to_write_what_is_read(typed);
   switch (typed.what) {
     case config::command::report:
@@ -90,6 +85,20 @@ ending run(int argc, const char* const* argv, const io::open_descriptors& open_d
       break;
   }
   return pipeline::count(typed, open_descriptors);
+}
+
+ending run(int argc, const char* const* argv, const io::open_descriptors& open_descriptors) {
+  const auto parsed = config::parse_command_line(argc, argv, environment_of_process());
+  if (const auto* information = std::get_if<config::information>(&parsed)) {
+    pipeline::destination({}, pipeline::writing::whole).write(information->text);
+    return {};
+  }
+  const auto& typed = std::get<config::options>(parsed);
+  try {
+    return run(typed, open_descriptors);
+  } catch (const config::option_error& error) {
+    throw pipeline::with_place(error, typed);
+  }
 }
 
 // Prints the error that ended the command. Returns the exit status, or ends the process by a signal.

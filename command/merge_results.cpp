@@ -37,8 +37,8 @@ bool is_folder(const std::string& path) {
   return fs::is_directory(path, ignored);
 }
 
-void refuse_option(bool is_given, const config::options& typed, std::string_view option, const std::string& cause) {
-  if (is_given) throw config::usage_error(typed.where(option) + ": " + cause);
+void refuse_option(bool is_given, std::string_view option, const std::string& cause) {
+  if (is_given) throw config::option_error(option, cause);
 }
 
 // The file with the totals of an operand.
@@ -92,9 +92,9 @@ struct merged_results {
   bool has_errors = false;
 };
 
-merged_results add_all(const std::vector<std::string>& operands, const wanted_counts& wanted) {
-  result_sum sum(wanted, folder_for_spills());
-  for (const std::string& each : operands) {
+merged_results add_all(const config::options& typed, const wanted_counts& wanted) {
+  result_sum sum(wanted, folder_for_spills(typed));
+  for (const std::string& each : typed.inputs) {
     if (is_folder(each)) {
       sum.add_lines_of({job_folder(each).inputs_file().string(), totals_of(each)});
     } else {
@@ -139,16 +139,16 @@ bool adds_results(const config::options& typed) {
 }
 
 ending merge_results(const config::options& typed, const io::open_descriptors& open_descriptors) {
-  refuse_option(typed.output_dir.has_value(), typed, "--output-dir",
+  refuse_option(typed.output_dir.has_value(), "output-dir",
                 "is for the parts of a job; the sum of results is written to --output");
-  refuse_option(typed.partial, typed, "--partial", "is for the parts of a job; the sum has what the results contain");
+  refuse_option(typed.partial, "partial", "is for the parts of a job; the sum has what the results contain");
   const std::vector<scheme_names> found = read_schemes(typed.inputs);
   const auto [schemes, have_byte_counts, ignore_case] = common_schemes(found, typed.run.counting.schemes);
   const gpu::partition counted = have_byte_counts ? gpu::partition::identity() : coarsest_partition(schemes);
   const bucket_counts by_bucket(counted, schemes);
   wanted_counts wanted(ignore_case ? letter_case::ignored : letter_case::exact);
   if (!have_byte_counts) wanted.by_bucket = &by_bucket;
-  merged_results merged = add_all(typed.inputs, wanted);
+  merged_results merged = add_all(typed, wanted);
   if (merged.parts.empty()) return {.exit_status = ending::input_failed};  // the old output stays
   if (!typed.allow_duplicates && input_names().complain_of_duplicates(merged.sum, merged.parts)) {
     complain("nothing was merged; leave one of the results out, or give --allow-duplicates");

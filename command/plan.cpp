@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -28,7 +29,10 @@ std::string path_of_folder() {
 
 }  // namespace
 
-spill_folder folder_for_spills() { return {.path = path_of_folder(), .named_by = "TMPDIR"}; }
+spill_folder folder_for_spills(const config::options& typed) {
+  const std::string& given = typed.run.counting.temporary_folder;
+  return {.path = given.empty() ? path_of_folder() : given};
+}
 
 namespace {
 
@@ -41,19 +45,19 @@ std::string trimmed(const std::string& text) {
   return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
 }
 
-input_column resolve_column(const std::string& option, const std::string& typed, const formula_context& known) {
+input_column resolve_column(const std::string& typed, const formula_context& known) {
   for (const kind each : columns_with_names) {
     if (const input_column named{.type = each}; named.heading() == typed) return named;
   }
-  return {.type = kind::formula, .formula = resolve_formula(option, typed, known)};
+  return {.type = kind::formula, .formula = resolve_formula("columns", typed, known)};
 }
 
 // The share of all bytes gives the same order as the bytes.
-gates::formula resolve_order(const std::string& option, const std::string& typed, const formula_context& known) {
+gates::formula resolve_order(const std::string& typed, const formula_context& known) {
   if (typed == "mostly") {
-    throw config::usage_error(option + ": mostly is not a number; give a bucket, a measure or a formula");
+    throw config::option_error("sort", "mostly is not a number; give a bucket, a measure or a formula");
   }
-  return resolve_formula(option, typed == "share" ? "bytes" : typed == "-share" ? "-bytes" : typed, known);
+  return resolve_formula("sort", typed == "share" ? "bytes" : typed == "-share" ? "-bytes" : typed, known);
 }
 
 // The first option of the listing on the command line; empty: none.
@@ -87,20 +91,18 @@ input_listing resolve_listing(const config::options& typed, const counting_optio
   if (!shows_inputs(typed, format)) return {};
   input_listing made{.top = typed.top};
   if (typed.columns.empty() && !typed.sort) return made;
-  const option_names names = names_of(typed);
-  const std::vector<config::scheme> schemes = resolve_schemes(counting, names);
-  const measures::measuring measuring = resolve_measuring(counting, names);
+  const std::vector<config::scheme> schemes = resolve_schemes(counting);
+  const measures::measuring measuring = resolve_measuring(counting);
   formula_context known{.schemes = schemes,
                         .measuring = measuring,
-                        .names = names,
                         .has_pairs = counting.pairs,
                         .has_malformed = has_malformed,
                         .columns = {"share", "mostly"}};
   for (const std::string& each : typed.columns) {
-    made.columns.push_back(resolve_column(typed.where("--columns"), trimmed(each), known));
+    made.columns.push_back(resolve_column(trimmed(each), known));
   }
   known.columns = {"share"};
-  if (typed.sort) made.order = resolve_order(typed.where("--sort"), trimmed(*typed.sort), known);
+  if (typed.sort) made.order = resolve_order(trimmed(*typed.sort), known);
   return made;
 }
 
@@ -158,8 +160,8 @@ const suffix_row* suffix_of_output(const config::options& typed) {
 }
 
 // The option that chose the format.
-std::string format_option(const config::options& typed) {
-  return typed.where(suffix_of_output(typed) != nullptr ? "--output" : "--format");
+std::string_view format_option(const config::options& typed) {
+  return suffix_of_output(typed) != nullptr ? "output" : "format";
 }
 
 }  // namespace
@@ -168,10 +170,10 @@ std::string format_name_of(const config::options& typed) {
   const suffix_row* const promised = suffix_of_output(typed);
   if (promised == nullptr) return typed.format.value_or(typed.run.counting.windows ? "jsonl" : "table");
   if (!promised->format.empty()) return std::string(promised->format);
-  throw config::usage_error(typed.where("--output") + ": there is no format " +
-                            std::string(promised->suffix.substr(1)) + " for " + printable(*typed.output) +
-                            "; end the name in .json, .jsonl, .csv, .prom or .txt, or give --format, which has "
-                            "precedence");
+  throw config::option_error(
+      "output", "there is no format " + std::string(promised->suffix.substr(1)) + " for " + printable(*typed.output) +
+                    "; end the name in .json, .jsonl, .csv, .prom or .txt, or give --format, which has "
+                    "precedence");
 }
 
 const report_format* resolve_report_format(const config::options& typed) {
@@ -181,19 +183,21 @@ const report_format* resolve_report_format(const config::options& typed) {
   if (const report_format* found = find_report_format(name)) return found;
   std::vector<std::string_view> known;
   for (const report_format& each : report_formats()) known.push_back(each.name);
-  unknown_name(typed.where("--format"), name, known);
+  unknown_name("format", name, known);
 }
 
 void check_format_of_windows(const config::options& typed, const report_format& format) {
   if (!typed.run.counting.windows || format.name == "jsonl") return;
-  throw config::usage_error(format_option(typed) + ": " + std::string(format.name) +
-                            " cannot hold the windows of --window, which are lines of JSON; give --format jsonl");
+  throw config::option_error(
+      format_option(typed),
+      std::string(format.name) + " cannot hold the windows of --window, which are lines of JSON; give --format jsonl");
 }
 
 void check_format_of_units(const config::options& typed, const report_format& format) {
   if (!selects_units(typed) || format.unit_lines != nullptr) return;
-  throw config::usage_error(format_option(typed) + ": " + std::string(format.name) +
-                            " cannot hold the units that --where selects; give --format table or jsonl");
+  throw config::option_error(
+      format_option(typed),
+      std::string(format.name) + " cannot hold the units that --where selects; give --format table or jsonl");
 }
 
 bool writes_snapshots(const config::options& typed, const report_format& format) {
@@ -204,19 +208,20 @@ bool writes_snapshots(const config::options& typed, const report_format& format)
 
 writing resolve_writing(const config::options& typed, const report_format& format) {
   if (typed.append) {
-    const std::string option = typed.where("--append");
-    if (!typed.output) throw config::usage_error(option + ": there is no file to append to; give --output FILE");
+    constexpr std::string_view option = "append";
+    if (!typed.output) throw config::option_error(option, "there is no file to append to; give --output FILE");
     if (format.whole) {
-      throw config::usage_error(option + ": a report of format " + std::string(format.name) +
-                                " must be alone in its file; leave --append out, or give --format jsonl or csv");
+      throw config::option_error(option,
+                                 "a report of format " + std::string(format.name) +
+                                     " must be alone in its file; leave --append out, or give --format jsonl or csv");
     }
     return writing::append;
   }
   if (!is_live(typed, format)) return writing::whole;
   if (!format.whole) return writing::live;
   if (!typed.output) {
-    throw config::usage_error(typed.where("--snapshot-every") + ": every snapshot of format " +
-                              std::string(format.name) +
+    throw config::option_error(
+        "snapshot-every", "every snapshot of format " + std::string(format.name) +
                               " replaces the previous one, which is impossible in a stream; give --output FILE, or "
                               "--format jsonl");
   }
@@ -231,8 +236,8 @@ namespace fs = std::filesystem;
 std::string resolve_report_of_filter(const config::options& typed) {
   if (!typed.output) return "/dev/stderr";
   if (names_standard_output(*typed.output)) {
-    throw config::usage_error(typed.where("--output") + ": " + *typed.output +
-                              " is the output of --pass-through; give a file, fd:2 or another descriptor");
+    throw config::option_error(
+        "output", *typed.output + " is the output of --pass-through; give a file, fd:2 or another descriptor");
   }
   return *typed.output;
 }
@@ -250,9 +255,8 @@ plan make_plan(const config::options& typed) {
   input_listing listing = resolve_listing(typed, requested.run.counting, requested.run.utf8, *format);
   if (listing.needs_byte_counts()) requested.run.counting.byte_counts = true;
   plan planned;
-  static_cast<counting_plan&>(planned) = make_plan(requested.run, names_of(typed));
+  static_cast<counting_plan&>(planned) = make_plan(requested.run);
   planned.listing = std::move(listing);
-  planned.spilled_to = folder_for_spills();
   planned.measuring.warning = requested.warning;
   planned.format = format;
   check_format_of_windows(typed, *planned.format);

@@ -17,8 +17,8 @@ namespace gpuhist::pipeline {
 
 // The folder for temporary files.
 
-/// $TMPDIR, else /tmp; the folder may not exist.
-spill_folder folder_for_spills();
+/// That of --temporary-folder, else $TMPDIR, else /tmp; the folder may not exist.
+spill_folder folder_for_spills(const config::options& typed);
 
 // The table of inputs as --columns, --sort and --top ask for it.
 

@@ -82,7 +82,7 @@ result_sum read_results(const config::options& typed, const std::vector<config::
   wanted_counts wanted(typed.run.counting.ignore_case ? letter_case::ignored : letter_case::exact,
                        typed.run.counting.pairs ? schemes : std::vector<config::scheme>());
   wanted.by_bucket = by_bucket;
-  result_sum sum(std::move(wanted), folder_for_spills());
+  result_sum sum(std::move(wanted), folder_for_spills(typed));
   const std::vector<std::string> standard_input = {"-"};
   for (const std::string& each : typed.inputs.empty() ? standard_input : typed.inputs) {
     if (is_job(each)) {
@@ -117,15 +117,13 @@ ending report_results(const config::options& typed, const io::open_descriptors& 
   refuse_units(typed);
   const config::options chosen = with_own_schemes(typed);
   const report_format& format = *resolve_report_format(chosen);
-  const option_names names = names_of(chosen);
   const writing manner = resolve_writing(chosen, format);
   const auto [counting, warning] = counting_request_of(chosen);
-  const std::vector<config::scheme> schemes = resolve_schemes(counting, names);
-  const measures::measuring measuring = resolve_measuring(counting, names);
+  const std::vector<config::scheme> schemes = resolve_schemes(counting);
+  const measures::measuring measuring = resolve_measuring(counting);
   // results may contain what --utf8 found
   const gates::watch_list watched = resolve_watch(
-      counting,
-      {.schemes = schemes, .measuring = measuring, .names = names, .has_pairs = counting.pairs, .has_malformed = true});
+      counting, {.schemes = schemes, .measuring = measuring, .has_pairs = counting.pairs, .has_malformed = true});
   const input_listing listing = resolve_listing(chosen, counting, true, format);
   if (!warning.empty()) complain("warning: " + warning);
   const bool by_byte = chosen.run.counting.pairs || !measuring.asked.empty() || watched.needs_byte_counts() ||

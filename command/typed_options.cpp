@@ -21,9 +21,17 @@ void take_filter(file_options& run) {
 
 }  // namespace
 
+config::usage_error with_place(const config::option_error& error, const config::options& typed) {
+  std::string_view key = error.option();
+  for (const std::string_view other : {"preset", "keep-if", "drop-if", "where"}) {
+    if (error.option() == "where" && typed.given.contains(other)) key = other;
+  }
+  return config::usage_error(typed.where("--" + std::string(key)) + ": " + error.error());
+}
+
 counting_request counting_request_of(const config::options& typed) {
   counting_request made{.counting = typed.run.counting};
-  made.counting.temporary_folder = folder_for_spills().path;
+  made.counting.temporary_folder = folder_for_spills(typed).path;
   if (made.counting.memory_limit == 0) made.counting.memory_limit = default_memory_limit();
   made.warning = load_baseline(made.counting);
   return made;

@@ -2,11 +2,15 @@
 #pragma once
 
 #include "config/options.hpp"
+#include "config/usage_error.hpp"
 #include "gpuhist/files.hpp"
 
 #include <string>
 
 namespace gpuhist::pipeline {
+
+/// The error with the place of the value: "GPUHIST_THREADS: ...". The condition of units has several options.
+config::usage_error with_place(const config::option_error& error, const config::options& typed);
 
 /// What is counted and checked, and by what.
 struct counting_request {

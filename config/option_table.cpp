@@ -676,6 +676,13 @@ constexpr std::array rows = {
         "gpuhist --memory-limit 256MiB *.log.zst",
         on_counting([](counting_options& o, value v) { o.memory_limit = parse_memory_limit(v); })},
 
+    option_row{tuning, "--temporary-folder", "DIR", value_kind::file, "",
+               with_buckets | filtering_runs | batch_runs | merging_runs, rare,
+               "for what memory cannot hold (default: $TMPDIR)",
+               "Sets the folder of the unnamed temporary file for what memory cannot hold: the results of very many "
+               "inputs, and text that is not verified yet. Default: $TMPDIR, or /tmp.",
+               "gpuhist --temporary-folder /scratch -r /srv/archive", field<&counting_options::temporary_folder>},
+
     option_row{filtering, "--keep-if", "CONDITION", value_kind::text, "", filtering_runs, rare,
                "write the units for which it holds",
                "Writes the text of the units of --each (default: line) for which the condition holds, and drops the "
@@ -927,6 +934,14 @@ void check_range(std::string_view key, std::uint64_t value) {
   if (allowed.has(value)) return;
   throw option_error(key, std::to_string(value) + " is not a number from " + std::to_string(allowed.lowest) + " to " +
                               std::to_string(allowed.highest));
+}
+
+void check_ranges(const file_options& run) {
+  for (const option_row& row : rows) {
+    if (row.effect.text == nullptr || (row.kind != value_kind::number && row.kind != value_kind::size)) continue;
+    const std::string text = row.effect.text(run);
+    if (!text.empty()) check_range(row.key(), std::stoull(text));
+  }
 }
 
 void option_row::apply(options& to, given_values values) const {

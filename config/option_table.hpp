@@ -127,7 +127,10 @@ const option_row* find_option(std::string_view name, command taker);
 /// The row that a program sets; null if there is none. `key`: "threads".
 const option_row* find_run_option(std::string_view key);
 
-/// Checks the value of a field by the range of its option. Throws option_error.
+/// Checks a value by the range of its option. Throws option_error.
 void check_range(std::string_view key, std::uint64_t value);
+
+/// The same for all numbers and sizes of a run that have fields of their own and are not 0.
+void check_ranges(const file_options& run);
 
 }  // namespace gpuhist::config

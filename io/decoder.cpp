@@ -18,14 +18,11 @@ std::uint64_t memory_besides_windows::limit_for(std::uint64_t window_bytes) cons
 }
 
 std::string window_refusal(std::uint64_t needed, const decoder_limits& limits) {
-  const std::string name(limits.option_name("--memory-limit"));
   std::string clause = "needs a window of " + size_text(needed) + ", more than the ";
   const std::uint64_t left = limits.window_bytes < mib ? limits.window_bytes : limits.window_bytes / mib * mib;
   const std::string enough = std::to_string((limits.besides.limit_for(needed) + mib - 1) / mib) + "MiB";
-  clause += size_text(left) + " left of " + name + "; give ";
-  const bool is_command = name.starts_with("--");
-  return clause + (is_command ? name + " " + enough + " or more, or " + name + " none,"
-                              : "a " + name + " of at least " + enough + ",");
+  return clause + size_text(left) + " left of --memory-limit; give --memory-limit " + enough +
+         " or more, or --memory-limit none,";
 }
 
 }  // namespace gpuhist::io

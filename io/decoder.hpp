@@ -5,7 +5,6 @@
 
 #include "io/failure.hpp"
 #include "io/notice.hpp"
-#include "io/option_naming.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -148,7 +147,6 @@ struct decoder_limits {
   std::uint64_t window_bytes = 128U << 20U;  ///< a frame that needs a larger window is refused before it is allocated
   std::uint64_t granted_bytes = ~std::uint64_t{0};              ///< a larger window is requested (needs_window)
   std::shared_ptr<const zstd_dictionary> dictionary = nullptr;  ///< for zstd frames; null: none
-  option_naming option_name = as_typed;                         ///< how messages name options
   memory_besides_windows besides{};                             ///< for messages
 };
 

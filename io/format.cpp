@@ -403,8 +403,7 @@ settled_format differing(const promise& promised, const format& found, std::span
   }
   if (rules.skip_damage && promised.first->shown.readable) return {promised.first->shown};
   throw input_error(named + "does not hold " + std::string(promised.first->shown.name) +
-                        " data; to count its bytes as they are, rename it or give " +
-                        std::string(rules.option_name("--input-format")) + " raw",
+                        " data; to count its bytes as they are, rename it or give --input-format raw",
                     0, failure_kind::damaged);
 }
 
@@ -497,10 +496,9 @@ settled_format settle_format(std::string_view name, std::span<const std::byte> h
   }
   if (found.counted) return unknown(found, promised.first == nullptr || matching != nullptr, rules);
   if (!found.readable) {
-    throw input_error(
-        "holds " + std::string(found.name) + " data, which gpuhist cannot read yet; " + std::string(found.hint) +
-            " (to count its bytes as they are: " + std::string(rules.option_name("--input-format")) + " raw)",
-        0, failure_kind::refused);
+    throw input_error("holds " + std::string(found.name) + " data, which gpuhist cannot read yet; " +
+                          std::string(found.hint) + " (to count its bytes as they are: --input-format raw)",
+                      0, failure_kind::refused);
   }
   if (promised.first != nullptr && matching == nullptr) return differing(promised, found, head, rules);
   return {found};

@@ -42,8 +42,8 @@ notice noted(notice_kind kind, const notice_words& words, const content_rules& r
   const kind_row& row = row_of(kind);
   const bool is_refused = row.refuses != nullptr && rules.*row.refuses;
   if (!is_refused) return {.kind = kind, .text = words.cause + "; " + words.consequence};
-  throw input_error(words.cause + ", which " + std::string(rules.option_name(row.option)) + " refuses; " + words.remedy,
-                    0, failure_kind::refused);
+  throw input_error(words.cause + ", which " + std::string(row.option) + " refuses; " + words.remedy, 0,
+                    failure_kind::refused);
 }
 
 }  // namespace gpuhist::io

@@ -2,8 +2,6 @@
 // input is complete nor the exit status.
 #pragma once
 
-#include "io/option_naming.hpp"
-
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -36,10 +34,9 @@ notice_kind notice_kind_named(std::string_view name);
 
 /// How content is handled that is not what its name promises, or is of no format that is read.
 struct content_rules {
-  option_naming option_name = as_typed;  ///< how messages name options
-  bool strict_names = false;             ///< name_differs is a failure
-  bool fail_on_unknown = false;          ///< unknown_compression is a failure
-  bool skip_damage = false;              ///< after damage, decoding resumes at the next frame
+  bool strict_names = false;     ///< name_differs is a failure
+  bool fail_on_unknown = false;  ///< unknown_compression is a failure
+  bool skip_damage = false;      ///< after damage, decoding resumes at the next frame
 };
 
 /// What a notice says, and what the failure says that replaces it.

@@ -1,5 +1,6 @@
 #include "library/counting_plan.hpp"
 
+#include "config/option_table.hpp"
 #include "config/size.hpp"
 #include "config/usage_error.hpp"
 #include "gpu/engines.hpp"
@@ -52,24 +53,24 @@ bool contains_standard_input(const std::vector<std::string>& inputs) {
   return std::ranges::find(inputs, "-") != inputs.end();
 }
 
-void check_standard_input(const file_options& options, const option_names& names) {
+void check_standard_input(const file_options& options) {
   const bool is_list = options.list && options.list->path == "-";
   const bool is_input = contains_standard_input(options.inputs);
   if (is_list && is_input) {
-    throw config::usage_error(names.where("--files-from") +
-                              ": standard input cannot be an input ('-') and the list of inputs; give one of them");
+    throw config::option_error("files-from",
+                               "standard input cannot be an input ('-') and the list of inputs; give one of them");
   }
   if ((is_list || is_input) && !options.standard_input) {
-    throw config::usage_error(std::string(is_list ? "list_options::path" : "file_options::inputs") +
+    throw config::usage_error(std::string(is_list ? "--files-from" : "file_options::inputs") +
                               ": '-' is standard input; set file_options::standard_input, or write './-' for a file");
   }
 }
 
-void resolve_inputs(const file_options& options, const option_names& names, counting_plan& planned) {
+void resolve_inputs(const file_options& options, counting_plan& planned) {
   if (options.inputs.empty() && !options.list) {
     throw config::usage_error("file_options::inputs: there are none; give paths, or file_options::list");
   }
-  check_standard_input(options, names);
+  check_standard_input(options);
   planned.inputs = options.inputs;
   planned.standard_input = options.standard_input;
   if (options.list) {
@@ -214,7 +215,7 @@ std::uint64_t bytes_for_rows(const buffer_plan& buffers) {
 // The default number of slots is reduced until the buffers, the windows of decoders and the memory of CUDA fit into the
 // limit, then the memory for compressed bytes that devices decode. A number given by --slots is not reduced. A limit is
 // refused only if the buffers themselves exceed it.
-void fit_into(std::uint64_t limit, const file_options& options, const option_names& names, counting_plan& planned) {
+void fit_into(std::uint64_t limit, const file_options& options, counting_plan& planned) {
   constexpr std::uint64_t window_of_long_archives = 176 * mib;  // one of 128 MiB, which the host decodes, and others
   buffer_plan& buffers = planned.buffers;
   const bool may_reduce = options.slots == 0;
@@ -245,23 +246,21 @@ void fit_into(std::uint64_t limit, const file_options& options, const option_nam
     buffers.row_slots = static_cast<std::uint32_t>(bytes_for_rows(buffers) / buffers.row_slot_bytes);
   }
   if (needed() > limit) {
-    const bool has_slots = !names.name("--slots").empty();
-    throw config::usage_error(
-        names.where("--memory-limit") + ": " + std::to_string(buffers.slots) + " slots of " +
-        config::format_size(buffers.chunk_bytes) + " and the other buffers need " + config::format_size(needed()) +
-        ", more than the limit of " + config::format_size(limit) + "; give " +
-        (has_slots ? "fewer " + names.name("--slots") + ", a smaller " + names.name("--chunk-size") + " or " : "") +
-        "a higher " + names.name("--memory-limit"));
+    throw config::option_error("memory-limit",
+                               std::to_string(buffers.slots) + " slots of " + config::format_size(buffers.chunk_bytes) +
+                                   " and the other buffers need " + config::format_size(needed()) +
+                                   ", more than the limit of " + config::format_size(limit) + "; give " +
+                                   (planned.is_fed ? "" : "fewer --slots, a smaller --chunk-size or ") +
+                                   "a higher --memory-limit");
   }
   const std::uint64_t rest = limit - needed();
   buffers.window_limit = rest <= of_windows ? rest : std::max(of_windows, rest - std::min(rest, of_units));
 }
 
-gpu::engine_forecast forecast(const option_names& names, const counting_plan& so_far) {
+gpu::engine_forecast forecast(const counting_plan& so_far) {
   if (so_far.engine == "host" && (!so_far.devices.empty() || so_far.all_devices)) {
-    throw config::usage_error(names.where("--devices") + ": " + names.with("--engine", "host") +
-                              " counts on no device; give " + names.with("--engine", "cuda (or auto)") + ", or no " +
-                              names.name("--devices"));
+    throw config::option_error("devices",
+                               "--engine host counts on no device; give --engine cuda (or auto), or no --devices");
   }
   try {
     return gpu::forecast_engine(so_far.engine, {.counted = so_far.partition,
@@ -270,27 +269,25 @@ gpu::engine_forecast forecast(const option_names& names, const counting_plan& so
                                                 .devices = so_far.devices,
                                                 .all_devices = so_far.all_devices});
   } catch (const gpu::engine_error& refused) {
-    throw gpu::engine_error(names.where("--devices") + ": " + refused.what());
+    throw gpu::engine_error(std::string("--devices: ") + refused.what());
   }
 }
 
-void check_followed(const file_options& options, const option_names& names) {
+void check_followed(const file_options& options) {
   if (!options.follow) return;
   if (options.trees || options.list) {
-    throw config::usage_error(names.where("--follow") + ": follows named files; leave out " +
-                              names.where(options.trees ? "--recursive" : "--files-from"));
+    throw config::option_error(
+        "follow", std::string("follows named files; leave out ") + (options.trees ? "--recursive" : "--files-from"));
   }
   if (contains_standard_input(options.inputs)) {
-    throw config::usage_error(names.where("--follow") +
-                              ": needs names of files; a stream is read until it ends in any case");
+    throw config::option_error("follow", "needs names of files; a stream is read until it ends in any case");
   }
   if (options.utf8) {
-    throw config::usage_error(names.where("--utf8") + ": cannot be combined with " + names.name("--follow") +
-                              "; the text of a file that grows has no end");
+    throw config::option_error("utf8", "cannot be combined with --follow; the text of a file that grows has no end");
   }
   if (options.pass_through) {
-    throw config::usage_error(names.where("--pass-through") + ": cannot be combined with " + names.name("--follow") +
-                              (names.is_command() ? "; write tail -F FILE | gpuhist --pass-through" : ""));
+    throw config::option_error("pass-through",
+                               "cannot be combined with --follow; write tail -F FILE | gpuhist --pass-through");
   }
 }
 
@@ -301,12 +298,12 @@ bool is_regular(const std::string& input) {
 }
 
 // Windows of time need inputs with times of arrival.
-void check_time_of_inputs(const file_options& options, const option_names& names, const counting_plan& so_far) {
+void check_time_of_inputs(const file_options& options, const counting_plan& so_far) {
   if (!so_far.windows || so_far.windows->unit != pane_unit::milliseconds) return;
   if (options.follow || options.list || !std::ranges::all_of(options.inputs, is_regular)) return;
-  throw config::usage_error(names.where("--window") +
-                            ": all inputs are files, and their text has no times of arrival; give bytes or lines" +
-                            (names.is_command() ? ", such as 64MiB or 100000lines" : ""));
+  throw config::option_error("window",
+                             "all inputs are files, and their text has no times of arrival; give bytes or lines, such "
+                             "as 64MiB or 100000lines");
 }
 
 // A segment for every 4 KiB, the size of small files. Short panes need more, up to 1024, which limits their rows. Rows
@@ -376,26 +373,24 @@ void plan_device_decoding(const file_options& file, counting_plan& planned) {
   }
 }
 
-void divide_memory(std::uint64_t limit, const file_options& options, const option_names& names,
-                   counting_plan& planned) {
+void divide_memory(std::uint64_t limit, const file_options& options, counting_plan& planned) {
   planned.buffers.memory_limit = limit;
   plan_decoders(options, planned);
   plan_held_text(planned);
   plan_units(planned);
   plan_device_decoding(options, planned);
-  fit_into(limit, options, names, planned);
+  fit_into(limit, options, planned);
   // fit_into may have reduced the slots
   planned.buffers.decoders = std::min(planned.buffers.decoders, planned.buffers.slots - 1);
 }
 
 // For messages: with a higher limit the buffers grow to what they have without one.
-io::memory_besides_windows besides_windows(const file_options& options, const option_names& names,
-                                           counting_plan& planned) {
+io::memory_besides_windows besides_windows(const file_options& options, counting_plan& planned) {
   constexpr std::uint64_t plenty = std::uint64_t{1} << 50U;
   constexpr std::uint64_t own_window = 8 * mib;  // of a decoder, at most (decode_contexts)
   const buffer_plan before = planned.buffers;
   const auto units = planned.units;
-  divide_memory(plenty, options, names, planned);
+  divide_memory(plenty, options, planned);
   const buffer_plan made = std::exchange(planned.buffers, before);
   planned.units = units;
   const std::uint64_t of_devices = std::uint64_t{made.device_slots} * made.device_slot_bytes + bytes_for_rows(made);
@@ -403,12 +398,8 @@ io::memory_besides_windows besides_windows(const file_options& options, const op
   return {.bytes = plenty - of_windows - of_devices, .of_devices = of_devices};
 }
 
-void size_buffers(const file_options& options, const option_names& names, counting_plan& planned) {
+void size_buffers(const file_options& options, counting_plan& planned) {
   constexpr std::uint64_t default_memory_limit = 1024 * mib;
-  constexpr std::uint64_t max_chunk = 1024 * mib;
-  constexpr std::uint64_t max_slots = 65536;
-  check_range(names.where("--chunk-size"), options.chunk_size, 0, max_chunk);
-  if (options.slots > 0) check_range(names.where("--slots"), options.slots, 2, max_slots);
   buffer_plan& buffers = planned.buffers;
   buffers.chunk_bytes = options.chunk_size > 0 ? options.chunk_size : default_chunk_bytes(options, planned);
   buffers.busy_chunk_bytes = busy_chunk_bytes;
@@ -417,9 +408,9 @@ void size_buffers(const file_options& options, const option_names& names, counti
   buffers.slots = options.slots > 0 ? options.slots : default_slots(planned);
   buffers.max_extents = max_extents(planned);
   buffers.pipe_bytes = mib;
-  buffers.besides_windows = besides_windows(options, names, planned);
+  buffers.besides_windows = besides_windows(options, planned);
   const std::uint64_t limit = options.counting.memory_limit;
-  divide_memory(limit > 0 ? limit : default_memory_limit, options, names, planned);
+  divide_memory(limit > 0 ? limit : default_memory_limit, options, planned);
 }
 
 void resolve_pass_through(const file_options& options, counting_plan& planned) {
@@ -437,31 +428,31 @@ std::string_view option_in_order(const counting_plan& planned) {
   return planned.passes_through == pass_through_options::content::text && !filters ? "--pass-through=text" : "";
 }
 
-decltype(file_options::snapshot_every) resolve_interval(const file_options& options, const option_names& names) {
+decltype(file_options::snapshot_every) resolve_interval(const file_options& options) {
   if (!options.snapshot_every) return std::nullopt;
   const auto* const time = std::get_if<std::chrono::milliseconds>(&*options.snapshot_every);
   const auto* const size = std::get_if<std::uint64_t>(&*options.snapshot_every);
   if ((time != nullptr && time->count() > 0) || (size != nullptr && *size > 0)) return options.snapshot_every;
-  throw config::usage_error(names.where("--snapshot-every") + ": is not above 0");
+  throw config::option_error("snapshot-every", "is not above 0");
 }
 
 // What is counted and checked.
-void resolve_counts(const file_options& file, const option_names& names, counting_plan& planned) {
+void resolve_counts(const file_options& file, counting_plan& planned) {
   const counting_options& options = file.counting;
-  const std::vector<config::scheme> schemes = resolve_schemes(options, names);
-  planned.measuring = resolve_measuring(options, names);
+  const std::vector<config::scheme> schemes = resolve_schemes(options);
+  planned.measuring = resolve_measuring(options);
   const formula_context known{.schemes = schemes,
                               .measuring = planned.measuring,
-                              .names = names,
                               .has_pairs = options.pairs,
                               .of_windows = options.windows && options.watch.windows,
-                              .has_malformed = file.utf8};
+                              .has_malformed = file.utf8,
+                              .is_fed = planned.is_fed};
   planned.watched = resolve_watch(options, known);
   planned.units = resolve_units(file, known);
   const bool by_byte = options.byte_counts || !planned.measuring.asked.empty() || planned.watched.needs_byte_counts() ||
                        (planned.units && planned.units->needs_byte_counts());
   planned.partition = by_byte ? gpu::partition::identity() : coarsest_partition(schemes);
-  planned.pairs = resolve_pairs(options, schemes, names);
+  planned.pairs = resolve_pairs(options, schemes);
   for (const config::scheme& each : schemes) {
     planned.schemes.push_back(view_through(each, planned.partition, planned.pairs));
   }
@@ -470,32 +461,32 @@ void resolve_counts(const file_options& file, const option_names& names, countin
 }
 
 // What counts.
-void resolve_engines(const counting_options& options, const option_names& names, counting_plan& planned) {
-  constexpr unsigned max_streams = 64;
-  planned.engine = resolve_engine(options.counting_engine, names);
-  planned.kernel = resolve_kernel(options, planned.partition, names);
-  planned.threads = resolve_threads(options.threads, names);
-  check_range(names.where("--streams"), options.streams, 0, max_streams);
+void resolve_engines(const counting_options& options, counting_plan& planned) {
+  planned.engine = resolve_engine(options.counting_engine);
+  planned.kernel = resolve_kernel(options, planned.partition);
+  planned.threads = resolve_threads(options.threads);
   planned.streams = options.streams;
-  constexpr std::uint64_t min_device_memory = 64 * mib;
-  if (options.device_memory > 0) {
-    check_range(names.where("--device-memory"), options.device_memory, min_device_memory, ~std::uint64_t{0});
-  }
   planned.device_memory = options.device_memory;
   planned.devices = options.devices;
   planned.all_devices = options.all_devices;
-  planned.forecast = forecast(names, planned);
+  planned.forecast = forecast(planned);
 }
 
-}  // namespace
-
-counting_plan make_plan(const file_options& options, const option_names& names) {
+counting_plan plan_of(const file_options& options, bool is_fed) {
+  if (!options.counting.baseline_file.empty()) {
+    file_options loaded = options;
+    std::string warning = load_baseline(loaded.counting);
+    counting_plan made = plan_of(loaded, is_fed);
+    made.measuring.warning = std::move(warning);
+    return made;
+  }
+  config::check_ranges(options);
   counting_plan planned;
-  planned.option_name = names.naming();
-  resolve_inputs(options, names, planned);
+  planned.is_fed = is_fed;
+  resolve_inputs(options, planned);
   planned.label = options.label;
-  planned.forced_format = resolve_input_format(options.format, names);
-  planned.dictionary = resolve_dictionary(options.dictionary, names);
+  planned.forced_format = resolve_input_format(options.format);
+  planned.dictionary = resolve_dictionary(options.dictionary);
   if (options.max_output > 0) planned.max_output = options.max_output;
   planned.spilled_to.path = options.counting.temporary_folder;
   planned.skip_damage = options.skip_damage;
@@ -504,29 +495,33 @@ counting_plan make_plan(const file_options& options, const option_names& names) 
   planned.count_unverified = options.count_unverified;
   planned.follow = options.follow;
   planned.validates_utf8 = options.utf8;
-  check_followed(options, names);
-  resolve_counts(options, names, planned);
+  check_followed(options);
+  resolve_counts(options, planned);
   planned.watched.growing = options.follow;
-  resolve_engines(options.counting, names, planned);
+  resolve_engines(options.counting, planned);
   const bool all_are_named = !planned.trees && !planned.list && !planned.follow;
   if (planned.forecast.shared && all_are_named && planned.inputs.size() <= max_sized_inputs) {
     planned.source_bytes = source_bytes_of(planned.inputs);
   }
   resolve_pass_through(options, planned);
-  planned.windows = resolve_windows(options.counting, names);
+  planned.windows = resolve_windows(options.counting);
   if (planned.windows) planned.windows->interleaved = options.follow;
-  check_time_of_inputs(options, names, planned);
+  check_time_of_inputs(options, planned);
   planned.in_order_for = option_in_order(planned);
-  planned.snapshot_every = resolve_interval(options, names);
-  size_buffers(options, names, planned);
+  planned.snapshot_every = resolve_interval(options);
+  size_buffers(options, planned);
   return planned;
 }
+
+}  // namespace
+
+counting_plan make_plan(const file_options& options) { return plan_of(options, false); }
 
 counting_plan make_plan(const counting_options& options) {
   constexpr std::uint64_t default_memory_limit = 256 * mib;
   file_options fed{.inputs = {"/dev/null"}, .counting = options};  // none is read
   if (options.memory_limit == 0) fed.counting.memory_limit = default_memory_limit;
-  counting_plan planned = make_plan(fed, option_names::of_counter());
+  counting_plan planned = plan_of(fed, true);
   planned.inputs.clear();
   planned.source_bytes.reset();
   if (planned.windows) planned.windows->interleaved = true;

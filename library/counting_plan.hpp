@@ -3,7 +3,6 @@
 
 #include "gpuhist/files.hpp"
 #include "gpuhist/options.hpp"
-#include "library/option_names.hpp"
 #include "pipeline/counts/partitioning.hpp"
 #include "pipeline/counts/run_counts.hpp"
 #include "pipeline/flow/run_plan.hpp"
@@ -29,7 +28,7 @@ struct counting_plan : run_plan {
 /// The plan of count_files(). If the engine is not the host, probes for CUDA devices, because the size of slots depends
 /// on the engine. Throws config::usage_error for unknown names, for values outside their limits and for sizes that
 /// exceed the memory limit, gpu::engine_error for devices that were given by number and are not usable.
-counting_plan make_plan(const file_options& options, const option_names& names);
+counting_plan make_plan(const file_options& options);
 
 /// The plan of a counter: its inputs are fed, so none is read. Throws config::usage_error and gpu::engine_error.
 counting_plan make_plan(const counting_options& options);

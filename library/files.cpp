@@ -30,7 +30,7 @@ void check_filter(const file_options& options) {
 
 // `of_callback`: set to the exception of a callback before it is thrown.
 file_outcome run_files(const file_options& options, const file_events& events, std::exception_ptr& of_callback) {
-  pipeline::counting_plan planned = make_plan(options, pipeline::option_names());
+  pipeline::counting_plan planned = pipeline::make_plan(options);
   planned.joins_waker = true;
   const pipeline::blocked_sigpipe blocked;
   std::optional<pipeline::callback_sink> sink;

@@ -1,6 +1,7 @@
 #include "library/resolve.hpp"
 
 #include "config/expression.hpp"
+#include "config/option_table.hpp"
 #include "config/size.hpp"
 #include "config/suggest.hpp"
 #include "config/text.hpp"
@@ -39,59 +40,50 @@ std::string joined(const names& all, std::string_view between = ", ") {
 
 bool holds(const names& all, std::string_view name) { return std::ranges::find(all, name) != all.end(); }
 
-void check_engine_has(const std::string& kernel, engine chosen, const option_names& names_of_options) {
-  const std::string option = names_of_options.where("--kernel");
+void check_engine_has(const std::string& kernel, engine chosen) {
   const names on_host = gpu::host_kernel_names();
   const names on_devices = gpu::cuda_kernel_names();
   if (!holds(on_host, kernel) && !holds(on_devices, kernel)) {
     names known = on_host;
     known.insert(known.end(), on_devices.begin(), on_devices.end());
-    unknown_name(option, kernel, known);
+    unknown_name("kernel", kernel, known);
   }
   if (chosen == engine::cuda && !holds(on_devices, kernel)) {
-    throw config::usage_error(option + ": " + kernel + " counts on the host; give " +
-                              names_of_options.with("--engine", "host") + ", or " + joined(on_devices, " or "));
+    throw config::option_error("kernel",
+                               kernel + " counts on the host; give --engine host, or " + joined(on_devices, " or "));
   }
   if (chosen != engine::cuda && !holds(on_host, kernel)) {
-    throw config::usage_error(option + ": " + kernel + " counts on CUDA devices; give " +
-                              names_of_options.with("--engine", "cuda") + ", or " + joined(on_host, " or "));
+    throw config::option_error("kernel",
+                               kernel + " counts on CUDA devices; give --engine cuda, or " + joined(on_host, " or "));
   }
 }
 
 }  // namespace
 
-void unknown_name(const std::string& option, std::string_view name, const std::vector<std::string_view>& known) {
-  std::string message = option + ": there is no " + config::quote(name) + "; known are " + joined(known);
-  if (const auto meant = config::likely_name(name, known)) message += "; did you mean " + std::string(*meant) + "?";
-  throw config::usage_error(message);
+void unknown_name(std::string_view option, std::string_view name, const std::vector<std::string_view>& known) {
+  throw config::option_error(option, config::no_such_name(name, known));
 }
 
-void check_range(const std::string& option, std::uint64_t value, std::uint64_t lowest, std::uint64_t highest) {
-  if (value >= lowest && value <= highest) return;
-  throw config::usage_error(option + ": " + std::to_string(value) + " is not a number from " + std::to_string(lowest) +
-                            " to " + std::to_string(highest));
-}
-
-const io::format* resolve_input_format(const std::string& name, const option_names& names_of_options) {
+const io::format* resolve_input_format(const std::string& name) {
   if (name.empty() || name == "auto") return nullptr;
   if (const io::format* found = io::format_named(name)) return found;
-  unknown_name(names_of_options.where("--input-format"), name, io::input_format_names());
+  unknown_name("input-format", name, io::input_format_names());
 }
 
-std::shared_ptr<const io::zstd_dictionary> resolve_dictionary(const std::string& path,
-                                                              const option_names& names_of_options) {
+std::shared_ptr<const io::zstd_dictionary> resolve_dictionary(const std::string& path) {
   if (path.empty()) return nullptr;
-  const std::string prefix = names_of_options.where("--zstd-dictionary") + ": '" + path + "' ";
+  constexpr std::string_view option = "zstd-dictionary";
+  const std::string quoted = "'" + path + "' ";
   try {
     return io::load_zstd_dictionary(path);
   } catch (const std::invalid_argument& e) {
-    throw config::usage_error(prefix + e.what() + "; give a file that 'zstd --train' wrote");
+    throw config::option_error(option, quoted + e.what() + "; give a file that 'zstd --train' wrote");
   } catch (const std::system_error& e) {
-    throw config::usage_error(prefix + "cannot be read: " + e.code().message());
+    throw config::option_error(option, quoted + "cannot be read: " + e.code().message());
   }
 }
 
-std::string_view resolve_engine(engine chosen, const option_names& names_of_options) {
+std::string_view resolve_engine(engine chosen) {
   switch (chosen) {
     case engine::automatic:
       return "auto";
@@ -100,51 +92,46 @@ std::string_view resolve_engine(engine chosen, const option_names& names_of_opti
     case engine::cuda:
       return "cuda";
   }
-  throw config::usage_error(names_of_options.where("--engine") + ": no value of the enumeration");
+  throw config::option_error("engine", "no value of the enumeration");
 }
 
-unsigned resolve_threads(unsigned given, const option_names& names_of_options) {
-  constexpr unsigned max_threads = 1024;
+unsigned resolve_threads(unsigned given) {
   constexpr unsigned max_default = 64;
-  check_range(names_of_options.where("--threads"), given, 0, max_threads);
   return given > 0 ? given : std::clamp(std::thread::hardware_concurrency(), 1U, max_default);
 }
 
-std::string resolve_kernel(const counting_options& options, const gpu::partition& counted,
-                           const option_names& names_of_options) {
+std::string resolve_kernel(const counting_options& options, const gpu::partition& counted) {
   const std::string& kernel = options.kernel;
   if (kernel.empty()) return {};
-  check_engine_has(kernel, options.counting_engine, names_of_options);
+  check_engine_has(kernel, options.counting_engine);
   const bool on_devices = options.counting_engine == engine::cuda;
   const names able = on_devices ? gpu::cuda_kernel_names() : gpu::host_kernel_names_for(counted);
   if (holds(able, kernel)) return kernel;
-  throw config::usage_error(names_of_options.where("--kernel") + ": " + kernel + " cannot count the " +
-                            std::to_string(counted.classes) + " classes of this run; give " + joined(able, " or ") +
-                            ", or no " + names_of_options.name("--kernel"));
+  throw config::option_error("kernel", kernel + " cannot count the " + std::to_string(counted.classes) +
+                                           " classes of this run; give " + joined(able, " or ") + ", or no --kernel");
 }
 
-std::vector<config::scheme> resolve_schemes(const counting_options& options, const option_names& names_of_options) {
+std::vector<config::scheme> resolve_schemes(const counting_options& options) {
   try {
     return config::make_schemes(options.schemes, options.ignore_case);
   } catch (const config::usage_error& error) {
-    throw config::usage_error(names_of_options.where("--buckets") + ": " + error.what());
+    throw config::option_error("buckets", error.what());
   }
 }
 
-std::optional<gpu::partition> resolve_pairs(const counting_options& options, std::span<const config::scheme> schemes,
-                                            const option_names& names) {
+std::optional<gpu::partition> resolve_pairs(const counting_options& options, std::span<const config::scheme> schemes) {
   if (!options.pairs) return std::nullopt;
   const gpu::partition needed = pair_partition(schemes);
   if (needed.classes <= gpu::max_pair_classes) return needed;
   std::vector<std::string_view> scheme_names;
   for (const config::scheme& each : schemes) scheme_names.emplace_back(each.name);
   const bool is_one = scheme_names.size() == 1;
-  throw config::usage_error(
-      names.where("--pairs") + ": " + (is_one ? "scheme " : "schemes ") + joined(scheme_names, " and ") +
-      (is_one ? " divides" : " together divide") + " the byte values into " + std::to_string(needed.classes) +
-      " classes; pairs are counted for at most " + std::to_string(gpu::max_pair_classes) + "; give " +
-      names.name("--buckets") +
-      (is_one ? " with fewer buckets, such as letters or classes" : " with fewer schemes or with fewer buckets"));
+  throw config::option_error(
+      "pairs",
+      std::string(is_one ? "scheme " : "schemes ") + joined(scheme_names, " and ") +
+          (is_one ? " divides" : " together divide") + " the byte values into " + std::to_string(needed.classes) +
+          " classes; pairs are counted for at most " + std::to_string(gpu::max_pair_classes) + "; give --buckets" +
+          (is_one ? " with fewer buckets, such as letters or classes" : " with fewer schemes or with fewer buckets"));
 }
 
 namespace {
@@ -155,56 +142,56 @@ void check_needs(const gates::formula& resolved, const std::string& text, const 
       known.measuring.baseline != nullptr || (known.measuring.previous_windows && known.of_windows);
   if (compares != nullptr && !has_baseline) {
     const std::string_view cause =
-        known.measuring.previous_windows ? ", and only windows are compared with previous windows; give " : "; give ";
-    const std::string remedy = known.names.with_placeholder("--baseline", "RESULT.json");
-    throw config::usage_error(config::pointing_at(
-        compares->typed + " compares with a baseline" + std::string(cause) + remedy, text, compares->at));
+        known.measuring.previous_windows
+            ? ", and only windows are compared with previous windows; give --baseline RESULT.json"
+            : "; give --baseline RESULT.json";
+    throw config::usage_error(
+        config::pointing_at(compares->typed + " compares with a baseline" + std::string(cause), text, compares->at));
   }
   const config::reference* const of_pairs = resolved.needs_pairs();
   if (of_pairs != nullptr && !known.has_pairs) {
-    throw config::usage_error(config::pointing_at(
-        of_pairs->typed + " is a measure of pairs; give " + known.names.name("--pairs"), text, of_pairs->at));
+    throw config::usage_error(
+        config::pointing_at(of_pairs->typed + " is a measure of pairs; give --pairs", text, of_pairs->at));
   }
   const config::reference* const of_words = resolved.needs_words();
   if (of_words != nullptr && !known.has_words) {
-    throw config::usage_error(config::pointing_at(
-        of_words->typed + " are counted for the units of " + known.names.name("--each") + " only", text, of_words->at));
+    throw config::usage_error(
+        config::pointing_at(of_words->typed + " are counted for the units of --each only", text, of_words->at));
   }
   const config::reference* const of_utf8 = resolved.needs_malformed();
   if (of_utf8 != nullptr && !known.has_malformed) {
-    const std::string option = known.names.name("--utf8");
-    const std::string remedy = option.empty() ? ", which is done for files only" : "; give " + option;
+    const std::string remedy = known.is_fed ? ", which is done for files only" : "; give --utf8";
     throw config::usage_error(
         config::pointing_at(of_utf8->typed + " needs the text to be validated" + remedy, text, of_utf8->at));
   }
 }
 
-gates::formula_wording wording_of(const formula_context& known) {
-  gates::formula_wording made{.option_name = known.names.naming(), .names = known.columns};
-  if (known.has_words) made.names.emplace_back("words");
-  made.names.emplace_back("malformed");
+std::vector<std::string_view> possible_names(const formula_context& known) {
+  std::vector<std::string_view> made = known.columns;
+  if (known.has_words) made.emplace_back("words");
+  made.emplace_back("malformed");
   return made;
 }
 
 template <class Formula>
-Formula resolved(const std::string& option, const std::string& text, const formula_context& known,
+Formula resolved(std::string_view option, const std::string& text, const formula_context& known,
                  config::expression (*parse)(std::string_view, std::span<const config::scheme>)) {
   try {
-    Formula made(parse(text, known.schemes), known.schemes, wording_of(known));
+    Formula made(parse(text, known.schemes), known.schemes, possible_names(known));
     check_needs(made, text, known);
     return made;
   } catch (const config::usage_error& error) {
-    throw config::usage_error(option + ": " + error.what());
+    throw config::option_error(option, error.what());
   }
 }
 
 }  // namespace
 
-gates::formula resolve_formula(const std::string& option, const std::string& text, const formula_context& known) {
+gates::formula resolve_formula(std::string_view option, const std::string& text, const formula_context& known) {
   return resolved<gates::formula>(option, text, known, config::parse_formula);
 }
 
-gates::condition resolve_condition(const std::string& option, const std::string& text, const formula_context& known) {
+gates::condition resolve_condition(std::string_view option, const std::string& text, const formula_context& known) {
   return resolved<gates::condition>(option, text, known, config::parse_expression);
 }
 
@@ -221,27 +208,26 @@ std::vector<std::string_view> known_names() {
   return known;
 }
 
-void resolve_previous(const counting_options& options, const option_names& names, measuring& into) {
-  constexpr unsigned max_previous = 4096;
+void resolve_previous(const counting_options& options, measuring& into) {
   if (options.previous_windows == 0) return;
-  const std::string option = names.where("--previous-windows");
-  check_range(option, options.previous_windows, 1, max_previous);
+  constexpr std::string_view option = "baseline";
+  config::check_range(option, options.previous_windows);
   if (options.baseline) {
-    throw config::usage_error(option + ": cannot be combined with " + names.name("--baseline"));
+    throw config::option_error(option, "is a result and previous windows; give one of the two");
   }
-  if (!options.windows) throw config::usage_error(option + ": requires " + names.name("--window"));
+  if (!options.windows) throw config::option_error(option, "previous windows require --window");
   into.previous_windows = options.previous_windows;
 }
 
-void resolve_baseline(const counting_options& options, const option_names& names, measuring& into) {
+void resolve_baseline(const counting_options& options, measuring& into) {
   if (!options.baseline) return;
-  const std::string option = names.where("--baseline");
+  constexpr std::string_view option = "baseline";
   const report& given = options.baseline->shared().content;
   if (!options.baseline->has_byte_counts()) {
-    throw config::usage_error(option + ": has no counts of the 256 byte values");
+    throw config::option_error(option, "has no counts of the 256 byte values");
   }
   if (given.verified.bytes() == 0) {
-    throw config::usage_error(option + ": there are no bytes in it; give a result of some text");
+    throw config::option_error(option, "there are no bytes in it; give a result of some text");
   }
   into.baseline = std::make_shared<const measures::byte_counts>(measures::counts_of(given.verified));
 }
@@ -251,7 +237,7 @@ void add_once(std::vector<const measure*>& to, const measure& next) {
 }
 
 /// 'all' includes the measures that compare with a baseline only if there is a baseline.
-void add_named(const option_names& names, std::string_view name, measuring& into) {
+void add_named(std::string_view name, measuring& into) {
   if (name == all) {
     for (const measure& each : measures::all_measures()) {
       if (!each.compares || into.has_baseline()) add_once(into.asked, each);
@@ -259,22 +245,21 @@ void add_named(const option_names& names, std::string_view name, measuring& into
     return;
   }
   const measure* const found = measures::find_measure(name);
-  const std::string option = names.where("--measures");
+  constexpr std::string_view option = "measures";
   if (found == nullptr) unknown_name(option, name, known_names());
   if (found->compares && !into.has_baseline()) {
-    throw config::usage_error(option + ": " + std::string(name) + " compares with a baseline; give " +
-                              names.with_placeholder("--baseline", "RESULT.json"));
+    throw config::option_error(option, std::string(name) + " compares with a baseline; give --baseline RESULT.json");
   }
   add_once(into.asked, *found);
 }
 
 }  // namespace
 
-measuring resolve_measuring(const counting_options& options, const option_names& names) {
+measuring resolve_measuring(const counting_options& options) {
   measuring made;
-  resolve_previous(options, names, made);
-  resolve_baseline(options, names, made);
-  for (const std::string& each : options.measures) add_named(names, each, made);
+  resolve_previous(options, made);
+  resolve_baseline(options, made);
+  for (const std::string& each : options.measures) add_named(each, made);
   return made;
 }
 
@@ -298,8 +283,7 @@ std::string name_of(const unit_options& asked) {
   return "";
 }
 
-units::unit_shape shape_of(const unit_options& asked, const option_names& names) {
-  constexpr std::uint64_t max_part = std::uint64_t{1} << 30U;
+units::unit_shape shape_of(const unit_options& asked) {
   using form = units::unit_shape::form;
   switch (asked.each) {
     case kind::line:
@@ -307,36 +291,35 @@ units::unit_shape shape_of(const unit_options& asked, const option_names& names)
     case kind::record:
       return {.delimiter = static_cast<std::byte>(asked.delimiter)};
     case kind::part:
-      check_range(names.where("--each"), asked.part_bytes, 1, max_part);
+      config::check_range("each", asked.part_bytes);
       return {.bytes = asked.part_bytes};
     case kind::input:
       return {.divides = form::inputs};
     case kind::window:
       return {.divides = form::windows};
   }
-  throw config::usage_error(names.where("--each") + ": no value of the enumeration");
+  throw config::option_error("each", "no value of the enumeration");
 }
 
-void check_combination(const file_options& options, const option_names& names) {
-  const std::string each = names.where("--each");
+void check_combination(const file_options& options) {
+  constexpr std::string_view each = "each";
   if (options.follow) {
-    throw config::usage_error(each + ": cannot be combined with " + names.name("--follow") + "; give " +
-                              names.name("--window") + " and " + names.name("--alert-if"));
+    throw config::option_error(each, "cannot be combined with --follow; give --window and --alert-if");
   }
   if (options.counting.units->each == kind::window && !options.counting.windows) {
-    throw config::usage_error(each + ": window requires " + names.name("--window"));
+    throw config::option_error(each, "window requires --window");
   }
 }
 
-void check_filter(const file_options& options, const option_names& names) {
+void check_filter(const file_options& options) {
   const unit_options& asked = *options.counting.units;
   if (asked.where.empty()) throw config::usage_error("unit_options::filter: requires unit_options::where");
   if (asked.each == kind::input || asked.each == kind::window) {
-    throw config::usage_error(names.where("--each") + ": units of a filter are lines, records or parts of a text");
+    throw config::option_error("each", "units of a filter are lines, records or parts of a text");
   }
   if (options.skip_damage && options.utf8) {
-    throw config::usage_error(names.where("--utf8") + ": cannot be combined with unit_options::filter and " +
-                              names.name("--skip-damage") + ", which hold text until it is verified");
+    throw config::option_error(
+        "utf8", "cannot be combined with unit_options::filter and --skip-damage, which hold text until it is verified");
   }
 }
 
@@ -347,34 +330,34 @@ std::uint64_t memory_limit_of(const counting_options& options) {
 
 // Reading a line takes up to 16 times its bytes, at one time for one long line only. A line that is not complete is
 // held for each open input.
-std::optional<units::field_of_lines> field_of(const counting_options& options, const option_names& names) {
+std::optional<units::field_of_lines> field_of(const counting_options& options) {
   constexpr std::uint64_t share_of_memory = 64;
   constexpr std::uint64_t most = std::uint64_t{64} << 20U;
   const unit_options& asked = *options.units;
   if (asked.jsonl_field.empty()) return std::nullopt;
-  const std::string option = names.where("--jsonl-field");
-  if (asked.each != kind::line) throw config::usage_error(option + ": requires " + names.name("--each") + " line");
-  if (!config::is_utf8(asked.jsonl_field)) throw config::usage_error(option + ": the name of the field is not UTF-8");
+  constexpr std::string_view option = "jsonl-field";
+  if (asked.each != kind::line) throw config::option_error(option, "requires --each line");
+  if (!config::is_utf8(asked.jsonl_field)) throw config::option_error(option, "the name of the field is not UTF-8");
   const std::uint64_t longest = std::bit_floor(memory_limit_of(options) / share_of_memory);
   return units::field_of_lines{.name = asked.jsonl_field, .max_bytes = std::min(longest, most)};
 }
 
 // The records of ranked units are held in memory.
-void check_memory(const counting_options& options, const option_names& names) {
+void check_memory(const counting_options& options) {
   constexpr std::uint64_t bytes_of_unit = 3072;  // with counts of 256 values: measured
   constexpr std::uint64_t share_of_memory = 4;
   const std::uint64_t limit = memory_limit_of(options);
   if (options.units->top * bytes_of_unit <= limit / share_of_memory) return;
-  throw config::usage_error(names.where("--top") + ": " + config::number_of(options.units->top, "unit") + " may need " +
-                            config::format_size(options.units->top * bytes_of_unit) + " of memory; give at most " +
-                            std::to_string(limit / share_of_memory / bytes_of_unit) + ", or a higher " +
-                            names.name("--memory-limit"));
+  throw config::option_error(
+      "top", config::number_of(options.units->top, "unit") + " may need " +
+                 config::format_size(options.units->top * bytes_of_unit) + " of memory; give at most " +
+                 std::to_string(limit / share_of_memory / bytes_of_unit) + ", or a higher --memory-limit");
 }
 
 // Units are not counted by pairs, inputs and windows not by words, and windows not by UTF-8 sequences.
-void check_names(const gates::formula& used, const std::string& option, const units::unit_shape& shape) {
+void check_names(const gates::formula& used, std::string_view option, const units::unit_shape& shape) {
   const auto refuse = [&](const config::reference& at, std::string_view cause) {
-    throw config::usage_error(option + ": " + config::pointing_at(at.typed + std::string(cause), used.text(), at.at));
+    throw config::option_error(option, config::pointing_at(at.typed + std::string(cause), used.text(), at.at));
   };
   if (const config::reference* const pairs = used.needs_pairs())
     refuse(*pairs, " is a measure of pairs, which units do not have");
@@ -392,39 +375,35 @@ void check_names(const gates::formula& used, const std::string& option, const un
 std::shared_ptr<const units::unit_plan> resolve_units(const file_options& options, const formula_context& known) {
   if (!options.counting.units) return nullptr;
   const unit_options& asked = *options.counting.units;
-  const option_names& names = known.names;
-  check_combination(options, names);
+  check_combination(options);
   formula_context of_units = known;
   of_units.has_words = true;
   of_units.has_pairs = true;  // refused below, with another remedy
-  units::unit_plan made{
-      .shape = shape_of(asked, names), .each = name_of(asked), .field = field_of(options.counting, names)};
+  units::unit_plan made{.shape = shape_of(asked), .each = name_of(asked), .field = field_of(options.counting)};
   of_units.of_windows = made.shape.divides == units::unit_shape::form::windows;
   // of inputs, --utf8 counts them; in windows, they are refused below, with another remedy
   of_units.has_malformed = known.has_malformed || made.shape.divides != units::unit_shape::form::inputs;
   if (!asked.where.empty()) {
-    made.where = resolve_condition(names.where("--where"), asked.where, of_units);
-    check_names(*made.where, names.where("--where"), made.shape);
+    made.where = resolve_condition("where", asked.where, of_units);
+    check_names(*made.where, "where", made.shape);
   }
   if (asked.filter != unit_filter::none) {
-    check_filter(options, names);
+    check_filter(options);
     using kept = units::filtering::kept;
     made.filter = {.units = asked.filter == unit_filter::keep ? kept::selected : kept::others,
                    .drops_unverified = options.skip_damage,
                    .spilled_to = {.path = options.counting.temporary_folder, .content = "units that are not complete"}};
-    if (names.is_command()) made.filter->spilled_to.named_by = "TMPDIR";
   }
   if (asked.top > 0 || !asked.top_by.empty()) {
-    constexpr unsigned max_units = 1'000'000;
-    const std::string formula = names.is_command() ? names.where("--top") : "unit_options::top_by";
-    check_range(names.where("--top"), asked.top, 1, max_units);
-    made.top = {.number = asked.top, .by = resolve_formula(formula, asked.top_by, of_units)};
-    check_names(made.top->by, formula, made.shape);
-    check_memory(options.counting, names);
+    constexpr std::string_view option = "top";
+    config::check_range(option, asked.top);
+    made.top = {.number = asked.top, .by = resolve_formula(option, asked.top_by, of_units)};
+    check_names(made.top->by, option, made.shape);
+    check_memory(options.counting);
   }
   if (!asked.distribution_of.empty()) {
-    made.distribution = resolve_formula(names.where("--distribution-of"), asked.distribution_of, of_units);
-    check_names(*made.distribution, names.where("--distribution-of"), made.shape);
+    made.distribution = resolve_formula("distribution-of", asked.distribution_of, of_units);
+    check_names(*made.distribution, "distribution-of", made.shape);
   }
   return std::make_shared<const units::unit_plan>(std::move(made));
 }
@@ -434,38 +413,37 @@ namespace {
 using gates::gate;
 
 void add_gates(gates::watch_list& to, gate::kind kind, const std::vector<std::string>& conditions,
-               const std::string& option, const formula_context& known) {
+               std::string_view option, const formula_context& known) {
   for (const std::string& each : conditions) {
     to.gates.push_back({.effect = kind, .when = resolve_condition(option, each, known)});
   }
 }
 
-void resolve_units(const counting_options& options, const option_names& names, gates::watch_list& into) {
+void resolve_units(const counting_options& options, gates::watch_list& into) {
   into.totals = options.watch.totals;
   into.inputs = options.watch.inputs;
   into.windows = options.watch.windows;
   if (into.totals || into.inputs || options.windows) return;
-  throw config::usage_error(names.where("--watch") + ": windows requires " + names.name("--window"));
+  throw config::option_error("watch", "windows requires --window");
 }
 
 }  // namespace
 
 gates::watch_list resolve_watch(const counting_options& options, const formula_context& known) {
   gates::watch_list resolved;
-  const option_names& names = known.names;
-  add_gates(resolved, gate::kind::fail, options.fail_if, names.where("--fail-if"), known);
-  add_gates(resolved, gate::kind::alert, options.alert_if, names.where("--alert-if"), known);
+  add_gates(resolved, gate::kind::fail, options.fail_if, "fail-if", known);
+  add_gates(resolved, gate::kind::alert, options.alert_if, "alert-if", known);
   if (options.fail_fast && options.fail_if.empty()) {
-    throw config::usage_error(names.where("--fail-fast") + ": requires " + names.name("--fail-if"));
+    throw config::option_error("fail-fast", "requires --fail-if");
   }
-  resolve_units(options, names, resolved);
+  resolve_units(options, resolved);
   resolved.fail_fast = options.fail_fast;
   return resolved;
 }
 
 namespace {
 
-pane_unit unit_of(const window_options& given, const option_names& names) {
+pane_unit unit_of(const window_options& given) {
   switch (given.measured_in) {
     case window_options::unit::bytes:
       return pane_unit::bytes;
@@ -474,47 +452,47 @@ pane_unit unit_of(const window_options& given, const option_names& names) {
     case window_options::unit::milliseconds:
       return pane_unit::milliseconds;
   }
-  throw config::usage_error(names.where("--window") + ": no value of the enumeration");
+  throw config::option_error("window", "no value of the enumeration");
 }
 
-void check_step(std::uint64_t length, std::uint64_t step, const option_names& names) {
-  const std::string option = names.where("--step");
+void check_step(std::uint64_t length, std::uint64_t step) {
+  constexpr std::string_view option = "step";
   if (step > length) {
-    throw config::usage_error(option +
-                              ": is longer than the window, so that text between two windows would be in none; give at "
-                              "most the length of the window");
+    throw config::option_error(option,
+                               "is longer than the window, so that text between two windows would be in none; give at "
+                               "most the length of the window");
   }
   const std::uint64_t panes = length / std::gcd(length, step);
   if (panes <= max_panes) return;
-  throw config::usage_error(option + ": a window would have " + std::to_string(panes) + " panes, more than " +
-                            std::to_string(max_panes) +
-                            " (the length of a pane is the greatest common divisor of window and step); give a step "
-                            "that divides the window, such as a tenth of it");
+  throw config::option_error(
+      option, "a window would have " + std::to_string(panes) + " panes, more than " + std::to_string(max_panes) +
+                  " (the length of a pane is the greatest common divisor of window and step); give a step "
+                  "that divides the window, such as a tenth of it");
 }
 
-void check_time(const window_options& given, const window_shape& shape, const option_names& names) {
+void check_time(const window_options& given, const window_shape& shape) {
   constexpr std::uint64_t min_milliseconds = 10;
   if (shape.unit != pane_unit::milliseconds || shape.pane >= min_milliseconds) return;
-  throw config::usage_error(
-      names.where(given.step > 0 ? "--step" : "--window") +
-      ": the shortest time is 10ms, also as the greatest common divisor of window and step; give longer times");
+  throw config::option_error(
+      given.step > 0 ? "step" : "window",
+      "the shortest time is 10ms, also as the greatest common divisor of window and step; give longer times");
 }
 
 }  // namespace
 
-std::optional<window_shape> resolve_windows(const counting_options& options, const option_names& names) {
+std::optional<window_shape> resolve_windows(const counting_options& options) {
   if (!options.windows) return std::nullopt;
   const window_options& given = *options.windows;
-  if (given.length == 0) throw config::usage_error(names.where("--window") + ": a window of no length; give 1 or more");
+  if (given.length == 0) throw config::option_error("window", "a window of no length; give 1 or more");
   const std::uint64_t step = given.step > 0 ? given.step : given.length;
-  check_step(given.length, step, names);
+  check_step(given.length, step);
   const std::uint64_t pane = std::gcd(given.length, step);
-  const window_shape shape{.unit = unit_of(given, names),
+  const window_shape shape{.unit = unit_of(given),
                            .pane = pane,
                            .window_panes = static_cast<std::uint32_t>(given.length / pane),
                            .step_panes = static_cast<std::uint32_t>(step / pane),
                            .per_input = given.per_input};
-  check_time(given, shape, names);
+  check_time(given, shape);
   return shape;
 }
 

@@ -7,7 +7,6 @@
 #include "gpuhist/options.hpp"
 #include "io/format.hpp"
 #include "io/zstd/zstd_dictionary.hpp"
-#include "library/option_names.hpp"
 #include "pipeline/counts/windows/panes.hpp"
 #include "report/conditions/formula.hpp"
 #include "report/conditions/watcher.hpp"
@@ -24,37 +23,32 @@
 
 namespace gpuhist::pipeline {
 
-/// Throws the usage error for a name that a table does not have. `option`: the option's name, or the place where its
-/// value was set (option_names::where).
-[[noreturn]] void unknown_name(const std::string& option, std::string_view name,
+// All throw config::usage_error; errors of one option are config::option_error. `option`: its key, "threads".
+
+/// Throws for a name that a table does not have.
+[[noreturn]] void unknown_name(std::string_view option, std::string_view name,
                                const std::vector<std::string_view>& known);
 
-/// Throws the usage error for a number that is outside its limits.
-void check_range(const std::string& option, std::uint64_t value, std::uint64_t lowest, std::uint64_t highest);
-
-// All throw config::usage_error.
-
 /// Null if each input's content decides: an empty name, or "auto".
-const io::format* resolve_input_format(const std::string& name, const option_names& names);
+const io::format* resolve_input_format(const std::string& name);
 
 /// Null if the path is empty.
-std::shared_ptr<const io::zstd_dictionary> resolve_dictionary(const std::string& path, const option_names& names);
+std::shared_ptr<const io::zstd_dictionary> resolve_dictionary(const std::string& path);
 
 /// The name of the engine in gpu/engines.
-std::string_view resolve_engine(engine chosen, const option_names& names);
+std::string_view resolve_engine(engine chosen);
 
 /// As given, or the number of cores, at most 64.
-unsigned resolve_threads(unsigned given, const option_names& names);
+unsigned resolve_threads(unsigned given);
 
 /// Refuses a kernel that the engine does not have, and a host kernel that cannot count this partition. Does not probe
 /// for devices.
-std::string resolve_kernel(const counting_options& options, const gpu::partition& counted, const option_names& names);
+std::string resolve_kernel(const counting_options& options, const gpu::partition& counted);
 
-std::vector<config::scheme> resolve_schemes(const counting_options& options, const option_names& names);
+std::vector<config::scheme> resolve_schemes(const counting_options& options);
 
 /// The classes of pairs; nothing if pairs are not counted.
-std::optional<gpu::partition> resolve_pairs(const counting_options& options, std::span<const config::scheme> schemes,
-                                            const option_names& names);
+std::optional<gpu::partition> resolve_pairs(const counting_options& options, std::span<const config::scheme> schemes);
 
 // Formulas and conditions as users type them, resolved with the schemes and measures of the run.
 
@@ -62,24 +56,23 @@ std::optional<gpu::partition> resolve_pairs(const counting_options& options, std
 struct formula_context {
   std::span<const config::scheme> schemes;
   const measures::measuring& measuring;
-  const option_names& names;
   bool has_pairs = false;
   bool has_words = false;                   ///< the number of words of units is counted
   bool of_windows = false;                  ///< the formulas are evaluated for windows
   bool has_malformed = false;               ///< the number of malformed UTF-8 sequences is counted: --utf8, or of units
+  bool is_fed = false;                      ///< run_plan::is_fed
   std::vector<std::string_view> columns{};  ///< names that are no formulas; for messages
 };
 
-/// The value of `option`. Throws config::usage_error for unknown names, and for measures that need a baseline or pairs
-/// if there are none.
-gates::formula resolve_formula(const std::string& option, const std::string& text, const formula_context& known);
-gates::condition resolve_condition(const std::string& option, const std::string& text, const formula_context& known);
+/// The value of `option`. Throws for unknown names, and for measures that need a baseline or pairs if there are none.
+gates::formula resolve_formula(std::string_view option, const std::string& text, const formula_context& known);
+gates::condition resolve_condition(std::string_view option, const std::string& text, const formula_context& known);
 
 // Measures and baselines, resolved with the table of measures.
 
 /// Throws config::usage_error for an unknown measure, for a measure that needs a baseline if there is none, and for a
 /// baseline that has no byte counts or is empty.
-measures::measuring resolve_measuring(const counting_options& options, const option_names& names);
+measures::measuring resolve_measuring(const counting_options& options);
 
 // The units of a run as unit_options ask for them.
 
@@ -96,7 +89,7 @@ gates::watch_list resolve_watch(const counting_options& options, const formula_c
 // Windows of a run, resolved to their shape.
 
 /// Nothing without windows. Throws config::usage_error.
-std::optional<window_shape> resolve_windows(const counting_options& options, const option_names& names);
+std::optional<window_shape> resolve_windows(const counting_options& options);
 
 /// Replaces counting_options::baseline_file by its content. Returns a warning about an incomplete result; empty: none.
 /// Throws config::option_error for a file that cannot be read, has no byte counts or is empty.

@@ -7,7 +7,6 @@
 #include "io/descriptor.hpp"
 #include "library/errors.hpp"
 #include "library/event_publisher.hpp"
-#include "library/option_names.hpp"
 #include "library/unit_reports.hpp"
 #include "pipeline/counts/finished_inputs.hpp"
 #include "pipeline/counts/partitioning.hpp"
@@ -372,7 +371,7 @@ std::vector<config::scheme> schemes_of(const read_options& options) {
   try {
     return config::make_schemes(options.schemes, options.ignore_case);
   } catch (const config::usage_error& refused) {
-    throw error(errc::invalid_argument, "read_options::schemes: " + std::string(refused.what()));
+    throw error(errc::invalid_argument, "--buckets: " + std::string(refused.what()));
   }
 }
 
@@ -389,7 +388,7 @@ template <typename Add>
 results read_results(const read_options& options, const Add& add) {
   const std::vector<config::scheme> schemes = schemes_of(options);
   result_sum sum({options.ignore_case ? letter_case::ignored : letter_case::exact,
-                  options.pairs ? schemes : std::vector<config::scheme>(), pipeline::field_of_reading},
+                  options.pairs ? schemes : std::vector<config::scheme>()},
                  {.path = ""});
   try {
     add(sum);
@@ -431,7 +430,7 @@ const scheme_view& find_scheme(const report& frame, std::string_view name) {
 std::vector<std::uint64_t> pairs_of(const report& frame, const gpu::tally& counts, std::string_view scheme) {
   const scheme_view& view = find_scheme(frame, scheme);
   if (view.has_pairs()) return view.fold_pairs(counts).counts;
-  throw error(errc::invalid_argument, "the result has no pairs; set counting_options::pairs");
+  throw error(errc::invalid_argument, "the result has no pairs; give --pairs");
 }
 
 measurement measure_of(const report& frame, const gpu::tally& counts, std::string_view name,
@@ -443,7 +442,7 @@ measurement measure_of(const report& frame, const gpu::tally& counts, std::strin
   if (frame.partition != gpu::partition::identity()) {
     throw error(errc::invalid_argument, "measure '" + std::string(name) +
                                             "': needs the counts of the 256 byte values, which the result does not "
-                                            "have; set counting_options::byte_counts");
+                                            "have; give --byte-counts");
   }
   const measures::byte_counts bytes = measures::counts_of(counts);
   const measures::byte_counts* const compared = baseline != nullptr ? baseline : frame.measuring.baseline.get();

@@ -29,9 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 using compression_kind = config::output_compression::kind;
 
-[[noreturn]] void refuse(const config::options& typed, const std::string& cause) {
-  throw config::usage_error(typed.where("--output-dir") + ": " + cause);
-}
+[[noreturn]] void refuse(const std::string& cause) { throw config::option_error("output-dir", cause); }
 
 // Without links, as far as it exists.
 fs::path resolved(const fs::path& path) {
@@ -54,8 +52,8 @@ void check_trees(const config::options& typed, const looked_up_inputs& found) {
     const std::string root = each.name.substr(0, each.root_bytes);
     if (root == checked) continue;
     if (is_within(folder, resolved(root))) {
-      refuse(typed, printable(*typed.output_dir) + " is within " + printable(root) +
-                        ", whose files are inputs; give a folder outside it");
+      refuse(printable(*typed.output_dir) + " is within " + printable(root) +
+             ", whose files are inputs; give a folder outside it");
     }
     checked = root;
   }
@@ -64,19 +62,20 @@ void check_trees(const config::options& typed, const looked_up_inputs& found) {
 // The formats that have no member are decoded to one text.
 void check_format(const config::options& typed, const plan& planned) {
   if (planned.forced_format == nullptr || planned.forced_format->archive == io::archive_kind::none) return;
-  throw config::usage_error(typed.where("--input-format") + ": the members of archives have no outputs in " +
-                            typed.where("--output-dir") + "; extract them and give their files, or give --output");
+  throw config::option_error("input-format", "the members of archives have no outputs in " +
+                                                 typed.where("--output-dir") +
+                                                 "; extract them and give their files, or give --output");
 }
 
 // Of an input: what it is now. Throws for what cannot be an output, or not be resumed.
-io::file_state checked_state(const config::options& typed, const listed_input& input) {
+io::file_state checked_state(const listed_input& input) {
   if (input.name == "-") {
-    refuse(typed, "standard input has no name in the folder; give files, or --output for the text of a stream");
+    refuse("standard input has no name in the folder; give files, or --output for the text of a stream");
   }
   struct stat now{};
   if (::stat(input.name.c_str(), &now) != 0) return {};
   if (!S_ISREG(now.st_mode)) {
-    refuse(typed, printable(input.name) + " is not a regular file; give files, or --output for the text of a stream");
+    refuse(printable(input.name) + " is not a regular file; give files, or --output for the text of a stream");
   }
   return io::state_of(now);
 }
@@ -123,14 +122,14 @@ compression_kind compression_of(const config::options& typed, const std::string&
   if (found->is_plain) return compression_kind::none;
   if (found->name == "zstd") return compression_kind::zstd;
   if (found->name == "gzip") return compression_kind::gzip;
-  throw config::usage_error(typed.where("--compress") + ": same: " + printable(name) + " is " +
-                            std::string(found->name) + ", which gpuhist does not write; give none, zstd or gzip");
+  throw config::option_error("compress", "same: " + printable(name) + " is " + std::string(found->name) +
+                                             ", which gpuhist does not write; give none, zstd or gzip");
 }
 
 planned_output output_of(const config::options& typed, const plan& planned, const listed_input& input) {
   planned_output made;
   made.compression = typed.compress.value_or(config::output_compression{});
-  made.input_state = checked_state(typed, input);
+  made.input_state = checked_state(input);
   const std::string_view name = below_root(input);
   made.name = without_compression(name, planned.forced_format);
   if (made.compression.type == compression_kind::zstd) made.name += ".zst";
@@ -145,10 +144,10 @@ planned_output output_of(const config::options& typed, const plan& planned, cons
 // No output is another one, or a folder of another one, or the list of outputs.
 class name_check {
  public:
-  name_check(const config::options& typed, const looked_up_inputs& found) : typed_(typed), found_(found) {}
+  explicit name_check(const looked_up_inputs& found) : found_(found) {}
 
   void add(const planned_output& output) {
-    if (output.name == record_name) refuse(typed_, input(output.input) + " has the name of the list in the folder");
+    if (output.name == record_name) refuse(input(output.input) + " has the name of the list in the folder");
     const auto [at, is_new] = by_name_.emplace(output.name, output.input);
     if (!is_new) refuse_both(output.name, output.input, at->second);
   }
@@ -166,12 +165,10 @@ class name_check {
   [[nodiscard]] std::string input(std::size_t number) const { return printable(found_.inputs[number].name); }
 
   [[noreturn]] void refuse_both(std::string_view name, std::size_t first, std::size_t second) const {
-    refuse(typed_, input(std::min(first, second)) + " and " + input(std::max(first, second)) +
-                       " would both need the name " + printable(std::string(name)) +
-                       " in the folder; filter them in two runs with two folders");
+    refuse(input(std::min(first, second)) + " and " + input(std::max(first, second)) + " would both need the name " +
+           printable(std::string(name)) + " in the folder; filter them in two runs with two folders");
   }
 
-  const config::options& typed_;
   const looked_up_inputs& found_;
   std::map<std::string_view, std::size_t> by_name_;  // names are those of the outputs
 };
@@ -184,7 +181,7 @@ std::vector<planned_output> plan_outputs(const config::options& typed, const pla
   check_trees(typed, found);
   std::vector<planned_output> outputs;
   outputs.reserve(found.inputs.size());  // names stay where they are
-  name_check names(typed, found);
+  name_check names(found);
   for (std::size_t i = 0; i < found.inputs.size(); ++i) {
     if (!found.inputs[i].error.is_none()) continue;
     outputs.push_back(output_of(typed, planned, found.inputs[i]));

@@ -27,19 +27,19 @@ constexpr std::uint64_t process_allowance = 24 * mib;
 
 // Checks the output before any input is read, so that no work is lost.
 std::string resolve_output(const config::options& typed) {
-  const std::string option = typed.where("--output");
-  if (!typed.output) throw config::usage_error(option + ": the name of the archive is missing; give --output FILE");
+  constexpr std::string_view option = "output";
+  if (!typed.output) throw config::option_error(option, "the name of the archive is missing; give --output FILE");
   std::error_code ignored;
   const fs::file_status status = fs::status(*typed.output, ignored);
   const std::string name = printable(*typed.output);
   const bool is_descriptor = names_descriptor(*typed.output);
   if (is_descriptor || (fs::exists(status) && !fs::is_regular_file(status))) {
-    throw config::usage_error(option + ": " + name +
-                              (is_descriptor ? " names a descriptor" : " is not a regular file") +
-                              ", and the archive is read again before it gets its name; give the name of a file");
+    throw config::option_error(option,
+                               name + (is_descriptor ? " names a descriptor" : " is not a regular file") +
+                                   ", and the archive is read again before it gets its name; give the name of a file");
   }
   if (fs::exists(status) && !typed.force) {
-    throw config::usage_error(option + ": " + name + " already exists; give another name, or --force to replace it");
+    throw config::option_error(option, name + " already exists; give another name, or --force to replace it");
   }
   return *typed.output;
 }
@@ -51,14 +51,15 @@ std::uint64_t memory_of_a_thread(const repack_plan& planned) {
 }
 
 // Threads get up to half of the limit, and at least enough for one. The window of the inputs gets the rest.
-void fit_into(std::uint64_t limit, const config::options& typed, repack_plan& planned) {
+void fit_into(std::uint64_t limit, repack_plan& planned) {
   const std::uint64_t thread_bytes = memory_of_a_thread(planned);
   if (process_allowance + thread_bytes > limit) {
-    throw config::usage_error(typed.where("--memory-limit") + ": one thread with frames of " +
-                              config::format_size(planned.frame_bytes) + " at level " + std::to_string(planned.level) +
-                              " and the other buffers need " + config::format_size(process_allowance + thread_bytes) +
-                              ", more than the limit of " + config::format_size(limit) +
-                              "; give a smaller --frame-size, a lower --level or a higher --memory-limit");
+    throw config::option_error("memory-limit",
+                               "one thread with frames of " + config::format_size(planned.frame_bytes) + " at level " +
+                                   std::to_string(planned.level) + " and the other buffers need " +
+                                   config::format_size(process_allowance + thread_bytes) + ", more than the limit of " +
+                                   config::format_size(limit) +
+                                   "; give a smaller --frame-size, a lower --level or a higher --memory-limit");
   }
   const std::uint64_t half = std::max(limit / 2, process_allowance) - process_allowance;
   planned.decoding.besides.bytes = process_allowance + planned.threads * thread_bytes;
@@ -72,20 +73,19 @@ repack_plan make_repack_plan(const config::options& typed) {
   repack_plan planned;
   planned.inputs = typed.inputs;
   if (planned.inputs.empty()) planned.inputs.emplace_back("-");
-  planned.forced_format = resolve_input_format(typed.run.format, names_of(typed));
+  planned.forced_format = resolve_input_format(typed.run.format);
   if (planned.forced_format != nullptr && planned.forced_format->archive != io::archive_kind::none) {
-    throw config::usage_error(typed.where("--input-format") +
-                              ": repack does not unpack archives with members, but compresses them as they are; give " +
-                              "raw, zstd or gzip, or leave the option out");
+    throw config::option_error("input-format",
+                               "repack does not unpack archives with members, but compresses them as they are; give "
+                               "raw, zstd or gzip, or leave the option out");
   }
-  planned.decoding.dictionary = resolve_dictionary(typed.run.dictionary, names_of(typed));
+  planned.decoding.dictionary = resolve_dictionary(typed.run.dictionary);
   planned.output = resolve_output(typed);
   planned.replace = typed.force;
   planned.level = typed.level;
   planned.frame_bytes = static_cast<std::size_t>(typed.frame_size);
-  planned.threads = resolve_threads(typed.run.counting.threads, names_of(typed));
-  fit_into(typed.run.counting.memory_limit > 0 ? typed.run.counting.memory_limit : default_memory_limit(), typed,
-           planned);
+  planned.threads = resolve_threads(typed.run.counting.threads);
+  fit_into(typed.run.counting.memory_limit > 0 ? typed.run.counting.memory_limit : default_memory_limit(), planned);
   return planned;
 }
 

@@ -142,7 +142,7 @@ class GPUHIST_API counter {
   struct state;  ///< of the implementation
 
   /// Starts the threads: `threads` of a pool and one more, which calls `events`. They block all signals. Throws
-  /// errc::invalid_argument, whose text names the field; errc::engine; errc::out_of_memory; errc::system if a thread
+  /// errc::invalid_argument, whose text names the option; errc::engine; errc::out_of_memory; errc::system if a thread
   /// cannot be started.
   explicit counter(const counting_options& options = {}, counting_events events = {});
   counter(counter&&) noexcept;

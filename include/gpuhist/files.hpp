@@ -119,7 +119,7 @@ struct file_outcome {
 };
 
 /// Counts all inputs, and blocks until the end. Failures of inputs do not throw: they are in the result. Throws the
-/// exceptions of callbacks, and error: errc::invalid_argument, whose text names the field, before anything is read;
+/// exceptions of callbacks, and error: errc::invalid_argument, whose text names the option, before anything is read;
 /// errc::engine; errc::out_of_memory; errc::system for a descriptor that cannot be written, or a thread that cannot be
 /// started. A failure of the counting is in the result (results::error_kind()). No thread of the run exists after the
 /// return. Calls on several threads at once are independent of each other.

@@ -45,7 +45,7 @@ struct watch_options {
   bool windows = true;  ///< if there are any
 };
 
-/// All values are checked where the counting starts: errc::invalid_argument names the field.
+/// All values are checked where the counting starts: errc::invalid_argument names the option, "--threads".
 struct counting_options {
   /// Names of schemes (letters, alphabet, bytes, classes, utf8) and definitions: "[name:]bucket=characters;...", such
   /// as "vowels=aeiou;digits=0-9". Definitions without a name are called custom, custom-2, ... . A repeated name counts

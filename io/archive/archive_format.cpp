@@ -265,8 +265,7 @@ settled_archive settle_archive(std::string_view name, std::span<const std::byte>
       });
   if (may_be_text(head) && !is_cut) return note("holds text", "it is counted as text");
   throw input_error(named + "does not hold a " + std::string(name_of(promised.kind)) +
-                        " archive; if it is something else, rename it or give " +
-                        std::string(rules.option_name("--input-format")),
+                        " archive; if it is something else, rename it or give --input-format",
                     0, failure_kind::damaged);
 }
 

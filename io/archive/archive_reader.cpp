@@ -78,16 +78,16 @@ void choose_format(archive* reader, archive_kind kind) {
 void archive_reader::deleter::operator()(archive* open) const { ::archive_read_free(open); }
 void archive_reader::deleter::operator()(archive_entry* entry) const { ::archive_entry_free(entry); }
 
-archive_reader::archive_reader(archive_kind kind, byte_reader& input, decoded_members* ahead, option_naming option_name)
+archive_reader::archive_reader(archive_kind kind, byte_reader& input, decoded_members* ahead)
     : kind_(kind),
       input_(input),
       ahead_(ahead),
       buffer_(ahead != nullptr && kind == archive_kind::zip ? buffer_bytes_ahead : buffer_bytes) {
   if (kind == archive_kind::seven_zip && !input.seekable_bytes()) {
-    throw input_error("is a 7z archive, which can only be read from a file of its own, not from a pipe, with " +
-                          std::string(option_name("--pass-through")) +
-                          ", or from within another file: its list of members is at its end",
-                      0, failure_kind::refused);
+    throw input_error(
+        "is a 7z archive, which can only be read from a file of its own, not from a pipe, with --pass-through, or from "
+        "within another file: its list of members is at its end",
+        0, failure_kind::refused);
   }
   if (kind == archive_kind::zip && !input.seekable_bytes()) zip_stream_.emplace();
   make_handle();

@@ -10,7 +10,6 @@
 #include "io/byte_reader.hpp"
 #include "io/failure.hpp"
 #include "io/notice.hpp"
-#include "io/option_naming.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -44,9 +43,8 @@ class archive_reader {
  public:
   /// Reads from `input`, which outlives the reader. Throws std::bad_alloc, and input_error if the kind requires seeking
   /// and `input` cannot seek. `ahead`: texts of members of a seekable zip or 7z that were decoded ahead; outlives the
-  /// reader. `option_name`: how messages name options.
-  archive_reader(archive_kind kind, byte_reader& input, decoded_members* ahead = nullptr,
-                 option_naming option_name = as_typed);
+  /// reader.
+  archive_reader(archive_kind kind, byte_reader& input, decoded_members* ahead = nullptr);
   archive_reader(const archive_reader&) = delete;
   archive_reader& operator=(const archive_reader&) = delete;
   ~archive_reader();

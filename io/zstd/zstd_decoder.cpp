@@ -359,8 +359,7 @@ fill_status zstd_decoder::refuse_dictionary(std::uint32_t id) {
     clause += ", and the first frame holds dictionary " + std::to_string(head_->dictionary()->id());
   }
   if (!limits_.dictionary) {
-    const std::string_view option = limits_.option_name("--zstd-dictionary");
-    return fail(clause + "; give the file that holds it with " + std::string(option) + ",", failure_kind::refused);
+    return fail(clause + "; give the file that holds it with --zstd-dictionary,", failure_kind::refused);
   }
   const std::uint32_t loaded_id = limits_.dictionary->id();
   clause += ", but " + limits_.dictionary->name();

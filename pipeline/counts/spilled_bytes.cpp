@@ -15,8 +15,7 @@ namespace {
 
 [[noreturn]] void throw_spill_error(const spill_folder& folder, int error) {
   throw spill_error(folder.content + " need a temporary file in " + folder.path + ": " +
-                    std::system_category().message(error) + "; make room there, or set " + folder.named_by +
-                    " to another folder");
+                    std::system_category().message(error) + "; make room there, or give another --temporary-folder");
 }
 
 // If it cannot be created, the descriptor is empty and errno is set.

@@ -22,7 +22,6 @@ struct spill_error : std::runtime_error {
 /// Where the file is.
 struct spill_folder {
   std::string path = "/tmp";  ///< empty: there is no file, and all bytes stay in memory
-  std::string named_by = "counting_options::temporary_folder";  ///< the option, in messages
   std::string content = "the reports of finished inputs";       ///< what the file holds, in messages
 };
 

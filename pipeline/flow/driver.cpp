@@ -101,12 +101,8 @@ class driver {
   bool leaves_device_ = false;  // the engine is not destroyed, because the process exits
 };
 
-std::string remedy_of_shortage(io::option_naming option_name) {
-  const std::string streams = "fewer " + std::string(option_name("--streams"));
-  const std::string_view slots = option_name("--slots");
-  if (slots.empty()) return "; try " + streams;
-  return "; try fewer " + std::string(slots) + ", a smaller " + std::string(option_name("--chunk-size")) + " or " +
-         streams;
+std::string remedy_of_shortage(bool is_fed) {
+  return is_fed ? "; try fewer --streams" : "; try fewer --slots, a smaller --chunk-size or fewer --streams";
 }
 
 driver::driver(const run_plan& plan, const run_hooks& hooks)
@@ -125,7 +121,7 @@ void driver::prepare() {
     make_engine();
     make_ring();
   } catch (const gpu::memory_shortage& shortage) {
-    throw gpu::memory_shortage(shortage.what() + remedy_of_shortage(plan_.option_name));
+    throw gpu::memory_shortage(shortage.what() + remedy_of_shortage(plan_.is_fed));
   }
   gpu::engine& engine = *engine_.taken;
   counts_ =

@@ -245,16 +245,13 @@ input_id fed_inputs::open(std::string name, const std::optional<fed_decoding>& d
       windows != nullptr && !windows->shape().per_input && !open_.empty()) {
     throw feed_misuse("windows continue from one input to the next: finish '" +
                       parts_.counts.name_of(open_.begin()->first) +
-                      "' before another input is opened, or give every input its own windows (per_input)");
+                      "' before another input is opened, or give every input its own windows (--per-input)");
   }
   const auto next = static_cast<input_id>(parts_.counts.inputs());
   if (decoding) {
-    entry.mapped().decoder = std::make_unique<fed_decoder>(next, *decoding,
-                                                           fed_decoder::parts{.text = text_,
-                                                                              .counts = parts_.counts,
-                                                                              .notes = parts_.notes,
-                                                                              .memory = decoder_memory_,
-                                                                              .option_name = parts_.plan.option_name});
+    entry.mapped().decoder = std::make_unique<fed_decoder>(
+        next, *decoding,
+        fed_decoder::parts{.text = text_, .counts = parts_.counts, .notes = parts_.notes, .memory = decoder_memory_});
   }
   entry.mapped().on_kept = std::move(on_kept);
   entry.key() = parts_.counts.open_input(std::move(name));

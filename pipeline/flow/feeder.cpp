@@ -57,7 +57,7 @@ decode_contexts::sizes contexts_of(const run_plan& plan, const text_taps& taps) 
 
 spill_folder folder_of_held_text(const run_plan& plan) {
   return {
-      .path = plan.spilled_to.path, .named_by = plan.spilled_to.named_by, .content = "frames that are not verified"};
+      .path = plan.spilled_to.path, .content = "frames that are not verified"};
 }
 
 // Only beside the lanes of a device, which free slots without the pool, fewer threads read plain files than there are.
@@ -77,7 +77,6 @@ archive_limits limits_of_archives(const run_plan& plan, member_windows& windows,
           .inner_decoder = {.window_bytes = windows.largest(),
                             .granted_bytes = std::min(small_window, windows.largest() / buffers.decoders),
                             .dictionary = plan.dictionary,
-                            .option_name = plan.option_name,
                             .besides = besides},
           .windows = &windows,
           .threads = plan.threads,
@@ -130,7 +129,7 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
                 {.chunk_bytes = plan.buffers.busy_chunk_bytes,
                  .is_slow = is_slow_to_count(plan) || taps_.is_observed(),
                  .threads = plan.threads},
-                notes.decompress, slots, counted, divider_.get(), plan.option_name),
+                notes.decompress, slots, counted, divider_.get()),
       device_(decodes_on_device(plan, taps_)
                   ? std::make_unique<device_frames>(
                         engine, device_frames::settings{.slots = {.slot_bytes = plan.buffers.device_slot_bytes,
@@ -182,8 +181,7 @@ async::task<> feeder::follow_all() {
   add_manner(notes_.reading, "followed, straight into the slots");
   // not on the thread that writes snapshots: a stalled reader of snapshots must not stop reading
   async::loop_thread own;
-  follower follows(cutter_, counts_, notes_.read, own.loop(), plan_.buffers.chunk_bytes, plan_.option_name, notify_,
-                   stop_);
+  follower follows(cutter_, counts_, notes_.read, own.loop(), plan_.buffers.chunk_bytes, notify_, stop_);
   co_await async::run_on(own.loop(), follows.follow(std::move(inputs)));
   flush();
 }

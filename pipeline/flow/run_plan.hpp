@@ -6,7 +6,6 @@
 #include "gpuhist/files.hpp"
 #include "io/format.hpp"
 #include "io/open_descriptors.hpp"
-#include "io/option_naming.hpp"
 #include "io/output_files.hpp"
 #include "io/tree_walk.hpp"
 #include "io/zstd/zstd_dictionary.hpp"
@@ -65,7 +64,6 @@ struct run_plan {
   std::string archives_refused{};                   ///< why an archive with members is an error; empty: it is none
   io::open_descriptors descriptors;                 ///< descriptors that inputs may name
   std::shared_ptr<const io::output_files> outputs;  ///< files that are not read as inputs; null: none
-  io::option_naming option_name = io::as_typed;     ///< how messages name options
   std::string output_name;                          ///< of the output, in messages
   std::string label;                                ///< the name of standard input in results
   const io::format* forced_format = nullptr;        ///< null: recognized by content
@@ -75,7 +73,8 @@ struct run_plan {
   int pass_through_descriptor = 1;                              ///< where to: a descriptor of the caller
   char list_end = '\n';                                         ///< terminates names in the list
   spill_folder spilled_to;                                      ///< for reports of finished inputs
-  bool standard_input = true;                                   ///< "-" in the list may be read
+  bool is_fed = false;         ///< a program feeds the inputs, which have fewer options than files; for messages
+  bool standard_input = true;  ///< "-" in the list may be read
   bool skip_damage = false;
   bool strict_names = false;       ///< content that is not what the name promises is refused
   bool fail_on_unknown = false;    ///< bytes of a compression that is not read are refused
@@ -106,10 +105,7 @@ struct run_plan {
 };
 
 inline io::content_rules rules_of(const run_plan& plan) {
-  return {.option_name = plan.option_name,
-          .strict_names = plan.strict_names,
-          .fail_on_unknown = plan.fail_on_unknown,
-          .skip_damage = plan.skip_damage};
+  return {.strict_names = plan.strict_names, .fail_on_unknown = plan.fail_on_unknown, .skip_damage = plan.skip_damage};
 }
 
 /// Where --pass-through writes: "standard output", or "descriptor 5" of the caller.

@@ -76,8 +76,9 @@ std::span<const double> evaluation::values(std::span<const double* const> names,
 /// Resolves names.
 class formula::resolver {
  public:
-  resolver(const expression& typed, std::span<const config::scheme> schemes, const formula_wording& wording)
-      : typed_(typed), schemes_(schemes), wording_(wording) {}
+  resolver(const expression& typed, std::span<const config::scheme> schemes,
+           const std::vector<std::string_view>& possible)
+      : typed_(typed), schemes_(schemes), possible_(possible) {}
 
   [[nodiscard]] meaning resolve(const reference& name) const {
     if (name.parts.size() == 1 && name.as == reference::form::plain) {
@@ -153,8 +154,8 @@ class formula::resolver {
       message += "; did you mean " + std::string(*meant) + "?";
     } else {
       message += "; names are bytes, lines";
-      for (const std::string_view each : wording_.names) message += ", " + std::string(each);
-      message += ", measures (" + std::string(wording_.option_name("--measures")) + ") and the buckets of";
+      for (const std::string_view each : possible_) message += ", " + std::string(each);
+      message += ", measures (--measures) and the buckets of";
       for (const config::scheme& each : schemes_) message += (&each == schemes_.data() ? " " : ", ") + each.name;
       message += "; other names are quoted, as in \"a b\"";
     }
@@ -166,7 +167,7 @@ class formula::resolver {
     std::vector<std::string> known;
     if (unknown.parts.size() == 1 && unknown.as == reference::form::plain) {
       known = {"bytes", "lines", std::string(conditional_entropy_name)};
-      known.insert(known.end(), wording_.names.begin(), wording_.names.end());
+      known.insert(known.end(), possible_.begin(), possible_.end());
       for (const measures::measure& each : measures::all_measures()) known.emplace_back(each.name);
     }
     for (const config::scheme& each : schemes_) {
@@ -182,7 +183,7 @@ class formula::resolver {
 
   const expression& typed_;
   std::span<const config::scheme> schemes_;
-  const formula_wording& wording_;
+  const std::vector<std::string_view>& possible_;
 };
 
 namespace {
@@ -226,9 +227,10 @@ std::optional<double> known(double result) { return std::isfinite(result) ? std:
 
 }  // namespace
 
-formula::formula(expression typed, std::span<const config::scheme> schemes, const formula_wording& wording)
+formula::formula(expression typed, std::span<const config::scheme> schemes,
+                 const std::vector<std::string_view>& possible)
     : typed_(std::move(typed)) {
-  const resolver names(typed_, schemes, wording);
+  const resolver names(typed_, schemes, possible);
   for (const reference& each : typed_.references) {
     meanings_.push_back(names.resolve(each));
     meanings_.back().values = values_in(meanings_.back().bytes);

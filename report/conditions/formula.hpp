@@ -5,7 +5,6 @@
 #include "config/scheme.hpp"
 #include "gpu/formula_values.hpp"
 #include "gpu/tally.hpp"
-#include "io/option_naming.hpp"
 #include "pipeline/counts/partitioning.hpp"
 #include "report/measures/measure.hpp"
 
@@ -75,20 +74,16 @@ struct meaning {
   std::vector<std::uint8_t> values{};  ///< the same, in ascending order
 };
 
-/// What messages about unknown names say.
-struct formula_wording {
-  io::option_naming option_name = io::as_typed;                  ///< how messages name options
-  std::vector<std::string_view> names = {"words", "malformed"};  ///< that are possible, besides those of every formula
-};
-
 /// An expression whose names are resolved. Immutable: any thread may use it. Memory and time are proportional to its
 /// steps; no recursion.
 class formula {
  public:
   /// Names are `bytes`, `lines`, `words`, `malformed`, the measures, `conditional_entropy`, and the buckets of
   /// `schemes`; a bucket may be called `malformed` or `conditional_entropy`. Throws config::usage_error, with the text
-  /// and a caret, if a name is unknown or belongs to several buckets.
-  formula(config::expression typed, std::span<const config::scheme> schemes, const formula_wording& wording = {});
+  /// and a caret, if a name is unknown or belongs to several buckets. `possible`: in that message, the names besides
+  /// those of every formula.
+  formula(config::expression typed, std::span<const config::scheme> schemes,
+          const std::vector<std::string_view>& possible = {"words", "malformed"});
 
   /// As typed.
   [[nodiscard]] const std::string& text() const { return typed_.text; }

@@ -70,11 +70,11 @@ gpu::tally counts_by_scheme(const json& bytes) {
 gpu::tally counts_in(const json& from, const wanted_counts& wanted, bool folded) {
   if (const auto kept = from.find("byte_counts"); kept != from.end()) return kept_counts(*kept);
   const json* const bytes = bytes_scheme(from);
-  const std::string again = "count again with " + wanted.name("--byte-counts");
-  if (bytes == nullptr) damaged("no byte counts were kept; " + again);
+  if (bytes == nullptr) damaged("no byte counts were kept; count again with --byte-counts");
   if (folded && wanted.letters == letter_case::exact) {
-    const std::string folding = wanted.name("--ignore-case");
-    damaged("counted with " + folding + ", and no byte counts were kept; give " + folding + ", or " + again);
+    damaged(
+        "counted with --ignore-case, and no byte counts were kept; give --ignore-case, or count again with "
+        "--byte-counts");
   }
   return counts_by_scheme(*bytes);
 }
@@ -87,17 +87,14 @@ std::vector<std::string> names_in(const json& list) {
   return names;
 }
 
-const json& pairs_of(const json& from, const wanted_counts& wanted, const config::scheme& scheme) {
-  const std::string pairs = wanted.name("--pairs");
-  const std::string buckets = wanted.name("--buckets");
-  const std::string remedy =
-      "; count again with " + pairs + " " + buckets + " " + scheme.name + ", or leave " + pairs + " out";
+const json& pairs_of(const json& from, const config::scheme& scheme) {
+  const std::string remedy = "; count again with --pairs --buckets " + scheme.name + ", or leave --pairs out";
   const auto all = from.find("pairs");
   if (all == from.end() || !all->is_object()) damaged("no pairs were counted" + remedy);
   const auto found = all->find(scheme.name);
   if (found == all->end() || !found->is_object()) damaged("no pairs of " + scheme.name + " were counted" + remedy);
   if (!config::are_buckets_of(scheme, names_in(member(*found, "buckets")))) {
-    damaged("the pairs of " + scheme.name + " are of other buckets than those of " + buckets + remedy);
+    damaged("the pairs of " + scheme.name + " are of other buckets than those of --buckets" + remedy);
   }
   return member(*found, "counts");
 }
@@ -116,9 +113,9 @@ void subtract(std::uint64_t& remaining, std::uint64_t pairs, const config::schem
 
 /// Appends the matrix of a scheme to the pairs of a tally. Every byte is the first one of at most one pair, and the
 /// second one of at most one.
-void append_pairs(gpu::tally& to, const json& from, const wanted_counts& wanted, const config::scheme& scheme) {
+void append_pairs(gpu::tally& to, const json& from, const config::scheme& scheme) {
   const std::size_t size = scheme.buckets.size();
-  const json& rows = pairs_of(from, wanted, scheme);
+  const json& rows = pairs_of(from, scheme);
   if (!rows.is_array() || rows.size() != size) damaged("\"pairs\" is not a square matrix of numbers");
   std::vector<std::uint64_t> as_first = buckets_of(to, scheme);
   std::vector<std::uint64_t> as_second = as_first;
@@ -150,7 +147,7 @@ gpu::tally read_counts(const json& from, const wanted_counts& wanted, bool folde
     damaged("\"lines\" is " + std::to_string(lines) + ", but " + std::to_string(counts.counts['\n']) +
             " line feeds were counted");
   }
-  for (const config::scheme& each : wanted.pairs) append_pairs(counts, from, wanted, each);
+  for (const config::scheme& each : wanted.pairs) append_pairs(counts, from, each);
   return counts;
 }
 
@@ -270,8 +267,8 @@ gpu::tally wanted_counts::no_text() const {
   return gpu::tally(byte_values, columns);
 }
 
-void check_schema(const json& document, const wanted_counts& wanted) {
-  if (!document.is_object()) damaged("not a JSON object; results are written by " + wanted.writer());
+void check_schema(const json& document) {
+  if (!document.is_object()) damaged("not a JSON object; results are written by " + std::string(writer_of_results));
   if (const std::string found = text(member(document, "schema"), "schema"); found != schema) {
     damaged("the schema is " + config::quote(found) + "; this program reads " + config::quote(schema));
   }
@@ -327,11 +324,8 @@ input_report read_input(const json& document, const wanted_counts& wanted, bool 
 
 report read_totals(const json& document, const wanted_counts& wanted) {
   if (!wanted.pairs.empty() && is_folded(document) != (wanted.letters == letter_case::ignored)) {
-    const std::string folding = wanted.name("--ignore-case");
-    const std::string pairs = wanted.name("--pairs");
-    damaged(is_folded(document)
-                ? "the pairs were counted with " + folding + "; give " + folding + ", or leave " + pairs + " out"
-                : "the pairs were counted without " + folding + "; leave " + folding + " or " + pairs + " out");
+    damaged(is_folded(document) ? "the pairs were counted with --ignore-case; give --ignore-case, or leave --pairs out"
+                                : "the pairs were counted without --ignore-case; leave --ignore-case or --pairs out");
   }
   report totals;
   totals.partition = gpu::partition::identity();

@@ -4,7 +4,6 @@
 
 #include "config/scheme.hpp"
 #include "io/file_state.hpp"
-#include "io/option_naming.hpp"
 #include "report/formats/bucket_counts.hpp"
 #include "report/formats/report.hpp"
 
@@ -27,22 +26,18 @@ struct result_damage : std::runtime_error {
 /// Whether the counts must distinguish upper and lower case.
 enum class letter_case { exact, ignored };
 
+/// What writes results that can be read back.
+inline constexpr std::string_view writer_of_results = "gpuhist --byte-counts --format json";
+
 /// The counts that are read from documents.
 struct wanted_counts {
   letter_case letters = letter_case::exact;
-  std::vector<config::scheme> pairs{};           ///< schemes whose pairs are wanted; a tally has them in this order
-  io::option_naming option_name = io::as_typed;  ///< how messages name options
-  const bucket_counts* by_bucket = nullptr;      ///< reads counts over another partition; borrowed; null: 256 values
+  std::vector<config::scheme> pairs{};       ///< schemes whose pairs are wanted; a tally has them in this order
+  const bucket_counts* by_bucket = nullptr;  ///< reads counts over another partition; borrowed; null: 256 values
 
   /// Implicit: without pairs.
-  wanted_counts(letter_case wanted, std::vector<config::scheme> paired = {}, io::option_naming naming = io::as_typed)
-      : letters(wanted), pairs(std::move(paired)), option_name(naming) {}
-
-  /// The name of an option in messages.
-  [[nodiscard]] std::string name(std::string_view option) const { return std::string(option_name(option)); }
-
-  /// What writes results that can be read back.
-  [[nodiscard]] std::string writer() const { return name("gpuhist --byte-counts --format json"); }
+  wanted_counts(letter_case wanted, std::vector<config::scheme> paired = {})
+      : letters(wanted), pairs(std::move(paired)) {}
 
   /// The partition of the tallies.
   [[nodiscard]] gpu::partition counted() const {
@@ -54,7 +49,7 @@ struct wanted_counts {
 };
 
 /// Throws result_damage if it is not a document of the schema.
-void check_schema(const nlohmann::json& document, const wanted_counts& wanted);
+void check_schema(const nlohmann::json& document);
 
 /// The kind of the document: result, input, snapshot, ...
 std::string kind_of(const nlohmann::json& document);

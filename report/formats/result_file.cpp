@@ -178,7 +178,7 @@ void result_sum::drop_current_run(position& at, bool is_result) {
 void result_sum::add_document(document_reader& from, position& at) {
   inputs_within within(*kept_, wanted_);
   const nlohmann::json document = from.read(within.taker());
-  check_schema(document, wanted_);
+  check_schema(document);
   const std::string kind = kind_of(document);
   if (kind == "result") return add_result(document, within, at);
   within.pending().drop();
@@ -290,7 +290,8 @@ void result_sum::finish(position& at) {
     }
   }
   if (errors_before == errors_.size() && at.results == 0 && !at.without_name.is_damaged) {
-    add_error(at, "contains no result, only lines of other kinds; give a file that was written by " + wanted_.writer());
+    add_error(at, "contains no result, only lines of other kinds; give a file that was written by " +
+                      std::string(writer_of_results));
   }
 }
 
@@ -304,8 +305,8 @@ void result_sum::add_damaged_line(position& at, std::string_view cause) {
 void result_sum::add_foreign_file(position& at, std::size_t errors_before, std::string_view hint) {
   errors_.resize(errors_before);
   at.line = 0;
-  add_error(at,
-            "not a result of gpuhist" + std::string(hint) + "; give a file that was written by " + wanted_.writer());
+  add_error(at, "not a result of gpuhist" + std::string(hint) + "; give a file that was written by " +
+                    std::string(writer_of_results));
 }
 
 void result_sum::add_error(const position& at, std::string_view cause) {

@@ -269,7 +269,7 @@ class LongUnits(FilterTest):
             with self.subTest(option=option):
                 ended = self.run_with(missing, option, "lower > 0.5", "-o", out)
                 self.assertEqual((ended.status, ended.stdout), (1, b""), ended)
-                self.assertIn(f"need a temporary file in {missing}: No such file or directory; make room there, or set TMPDIR to another folder", ended.stderr)
+                self.assertIn(f"need a temporary file in {missing}: No such file or directory; make room there, or give another --temporary-folder", ended.stderr)
                 self.assert_names("long")
 
     def test_a_full_temporary_folder_is_an_error(self):

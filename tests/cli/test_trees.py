@@ -520,7 +520,7 @@ class NoTemporaryFile(TreeTest):
         ended = self.count(self.folder / "none")
         self.assertEqual(ended.status, 1, ended)
         self.assertIs(ended.result["complete"], False)
-        message = f"need a temporary file in {self.folder / 'none'}: No such file or directory; make room there, or set TMPDIR"
+        message = f"need a temporary file in {self.folder / 'none'}: No such file or directory; make room there, or give another --temporary-folder"
         self.assertEqual(ended.stderr.count(message), 1, ended)
         listed = [each for each in ended.result["inputs"] if each["complete"]]
         self.assertEqual(ended.result["bytes"], 2 * len(listed))

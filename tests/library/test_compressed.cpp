@@ -102,8 +102,7 @@ results fed(std::span<const std::byte> bytes, const input_options& how, unsigned
 pipeline::input_report read_from_file(std::span<const std::byte> bytes, const std::string& format) {
   const test::temporary_folder folder;
   const std::string path = folder.file("packed", {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  const auto planned = pipeline::make_plan(file_options{.inputs = {path}, .counting = host(), .format = format},
-                                           pipeline::option_names::of_counter());
+  const auto planned = pipeline::make_plan(file_options{.inputs = {path}, .counting = host(), .format = format});
   return pipeline::run(planned, {}).result.inputs[0];
 }
 
@@ -212,7 +211,7 @@ TEST_CASE("text above max_output fails the input, and only this input") {
   enough.finish();
   const results result = counts.finish();
   CHECK(result.input(0).kind == failure::refused);
-  CHECK(result.input(0).error.find("input_options::max_output") != std::string::npos);
+  CHECK(result.input(0).error.find("of --max-output") != std::string::npos);
   CHECK(result.input(1).complete);
   CHECK(result.bytes() == 300'000);
 }
@@ -323,7 +322,7 @@ TEST_CASE("an input that needs more memory than other inputs leave is refused, a
   const results result = counts.finish();
   CHECK(result.input(0).complete);
   CHECK(result.input(3).kind == failure::out_of_memory);
-  CHECK(result.input(3).error.find("counting_options::memory_limit") != std::string::npos);
+  CHECK(result.input(3).error.find("a higher --memory-limit") != std::string::npos);
   CHECK(result.input(4).complete);
 }
 

@@ -62,7 +62,7 @@ TEST_CASE("content that its name does not promise is counted with a notice, or r
   options.strict_names = true;
   const input_result refused = count_files(options).result.input(0);
   CHECK(refused.kind == failure::refused);
-  CHECK(refused.error == "is named .gz but holds text, which file_options::strict_names refuses; rename it");
+  CHECK(refused.error == "is named .gz but holds text, which --strict-names refuses; rename it");
 }
 
 TEST_CASE("every byte of every file is counted once, plain or compressed, named, listed or found in a tree") {
@@ -157,7 +157,7 @@ TEST_CASE("a name with a zero byte is refused, and not opened as the name before
   const results listed = count_files({.counting = host(), .list = list_options{.path = list}}).result;
   REQUIRE(listed.inputs() == 1);
   CHECK(listed.input(0).kind == failure::refused);
-  CHECK(listed.input(0).error.find("list_options::terminator") != std::string::npos);
+  CHECK(listed.input(0).error.find("--null reads") != std::string::npos);
   const results both = count_files({.counting = host(), .list = list_options{.path = list, .terminator = '\0'}}).result;
   CHECK(both.complete());
   CHECK(both.bytes() == 6);
@@ -183,39 +183,36 @@ TEST_CASE("names that are no inputs have a kind, so that a program need not read
   }
 }
 
-TEST_CASE("a value that is not possible is an error that names its field") {
-  const auto refuses = [](const file_options& options, const std::string& field) {
-    CAPTURE(field);
+TEST_CASE("a value that is not possible is an error that names its option") {
+  const auto refuses = [](const file_options& options, const std::string& option) {
+    CAPTURE(option);
     CHECK(error_of([&] { static_cast<void>(count_files(options)); }) == errc::invalid_argument);
     const std::string message = message_of(options);
     CAPTURE(message);
-    CHECK(message.starts_with(field + ": "));
-    CHECK(message.find(" --") == std::string::npos);
+    CHECK(message.starts_with(option + ": "));
   };
   refuses({}, "file_options::inputs");
   refuses({.inputs = {"-"}, .counting = host()}, "file_options::inputs");
-  refuses({.inputs = {"x"}, .counting = {.schemes = {"nope"}}}, "counting_options::schemes");
-  refuses({.inputs = {"x"}, .counting = {.measures = {"nope"}}}, "counting_options::measures");
-  refuses({.inputs = {"x"}, .counting = {.measures = {"jsd"}}}, "counting_options::measures");
-  refuses({.inputs = {"x"}, .counting = {.baseline = results()}}, "counting_options::baseline");
-  refuses({.inputs = {"x"}, .counting = {.previous_windows = 1}}, "counting_options::previous_windows");
-  refuses({.inputs = {"x"}, .counting = {.windows = window_options{}}}, "counting_options::windows");
-  refuses({.inputs = {"x"}, .counting = {.windows = window_options{.length = 2, .step = 3}}}, "window_options::step");
-  refuses({.inputs = {"x"}, .counting = {.fail_if = {"bytes >"}}}, "counting_options::fail_if");
-  refuses({.inputs = {"x"}, .counting = {.fail_fast = true}}, "counting_options::fail_fast");
-  refuses({.inputs = {"x"}, .counting = {.counting_engine = static_cast<engine>(9)}},
-          "counting_options::counting_engine");
-  refuses({.inputs = {"x"}, .counting = {.counting_engine = engine::host, .devices = {0}}},
-          "counting_options::devices");
-  refuses({.inputs = {"x"}, .counting = {.kernel = "nope"}}, "counting_options::kernel");
-  refuses({.inputs = {"x"}, .counting = {.streams = 1000}}, "counting_options::streams");
-  refuses({.inputs = {"x"}, .counting = {.threads = 100000}}, "counting_options::threads");
-  refuses({.inputs = {"x"}, .counting = {.memory_limit = 1}}, "counting_options::memory_limit");
-  refuses({.inputs = {"x"}, .format = "nope"}, "file_options::format");
-  refuses({.inputs = {"x"}, .dictionary = "/nowhere"}, "file_options::dictionary");
-  refuses({.inputs = {"x"}, .snapshot_every = std::chrono::milliseconds(0)}, "file_options::snapshot_every");
-  refuses({.inputs = {"x"}, .slots = 1}, "file_options::slots");
-  refuses({.inputs = {"x"}, .counting = host(), .trees = tree_options{}, .follow = true}, "file_options::follow");
+  refuses({.inputs = {"x"}, .counting = {.schemes = {"nope"}}}, "--buckets");
+  refuses({.inputs = {"x"}, .counting = {.measures = {"nope"}}}, "--measures");
+  refuses({.inputs = {"x"}, .counting = {.measures = {"jsd"}}}, "--measures");
+  refuses({.inputs = {"x"}, .counting = {.baseline = results()}}, "--baseline");
+  refuses({.inputs = {"x"}, .counting = {.previous_windows = 1}}, "--baseline");
+  refuses({.inputs = {"x"}, .counting = {.windows = window_options{}}}, "--window");
+  refuses({.inputs = {"x"}, .counting = {.windows = window_options{.length = 2, .step = 3}}}, "--step");
+  refuses({.inputs = {"x"}, .counting = {.fail_if = {"bytes >"}}}, "--fail-if");
+  refuses({.inputs = {"x"}, .counting = {.fail_fast = true}}, "--fail-fast");
+  refuses({.inputs = {"x"}, .counting = {.counting_engine = static_cast<engine>(9)}}, "--engine");
+  refuses({.inputs = {"x"}, .counting = {.counting_engine = engine::host, .devices = {0}}}, "--devices");
+  refuses({.inputs = {"x"}, .counting = {.kernel = "nope"}}, "--kernel");
+  refuses({.inputs = {"x"}, .counting = {.streams = 1000}}, "--streams");
+  refuses({.inputs = {"x"}, .counting = {.threads = 100000}}, "--threads");
+  refuses({.inputs = {"x"}, .counting = {.memory_limit = 1}}, "--memory-limit");
+  refuses({.inputs = {"x"}, .format = "nope"}, "--input-format");
+  refuses({.inputs = {"x"}, .dictionary = "/nowhere"}, "--zstd-dictionary");
+  refuses({.inputs = {"x"}, .snapshot_every = std::chrono::milliseconds(0)}, "--snapshot-every");
+  refuses({.inputs = {"x"}, .slots = 1}, "--slots");
+  refuses({.inputs = {"x"}, .counting = host(), .trees = tree_options{}, .follow = true}, "--follow");
   refuses({.inputs = {"x"}, .pass_through = pass_through_options{}}, "pass_through_options");
 }
 
@@ -392,7 +389,7 @@ TEST_CASE("many finished inputs are kept in memory, or in an unnamed file of the
   const file_outcome outcome = count_files({.counting = counting, .list = list_options{.path = list}});
   CHECK(outcome.status == run_status::incomplete);
   CHECK(outcome.result.error().find(folder / "none: No such file or directory; make room there, or set "
-                                             "counting_options::temporary_folder to another folder") !=
+                                             "another --temporary-folder") !=
         std::string_view::npos);
   CHECK(outcome.result.error_kind() == errc::system);
 }

@@ -214,16 +214,20 @@ concept can_be_fed = requires(input& to, Text text) { to.feed(text); };
 static_assert(can_be_fed<std::string> && can_be_fed<std::string_view> && can_be_fed<std::span<const std::byte>>);
 static_assert(!can_be_fed<const char*> && !can_be_fed<char*> && !can_be_fed<char (&)[10]>);
 
-TEST_CASE("impossible options are errors that name the value") {
+TEST_CASE("impossible options are errors that name the option, and advise none that a counter does not have") {
   counting_options options = host();
   options.schemes = {"leters"};
-  CHECK(error_of([&] { counter counts(options); }) == errc::invalid_argument);
+  CHECK(message_of(options).starts_with("--buckets: there is no scheme"));
   options = host();
   options.memory_limit = 1;
-  CHECK(error_of([&] { counter counts(options); }) == errc::invalid_argument);
+  CHECK(message_of(options).starts_with("--memory-limit: "));
+  CHECK(message_of(options).ends_with("; give a higher --memory-limit"));
   options = host();
   options.threads = 1000000;
-  CHECK(error_of([&] { counter counts(options); }) == errc::invalid_argument);
+  CHECK(message_of(options) == "--threads: 1000000 is not a number from 0 to 1024");
+  options = host();
+  options.fail_if = {"malformed > 1"};
+  CHECK(message_of(options).find("--utf8") == std::string::npos);
 }
 
 TEST_CASE("an input that has ended accepts no call") {

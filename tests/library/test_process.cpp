@@ -203,7 +203,7 @@ TEST_CASE("the environment has no effect: the counts of very many inputs are kep
     ::unsetenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe): the same
     if (place == folder / "none") {
       CHECK_FALSE(result.complete());
-      CHECK(result.error().find("counting_options::temporary_folder") != std::string_view::npos);
+      CHECK(result.error().find("--temporary-folder") != std::string_view::npos);
     } else {
       CHECK_FALSE(stopped);
       CHECK(result.complete());

@@ -282,18 +282,17 @@ TEST_CASE("without pairs there are none: in results, in their sum, and in a text
   counter plain({.schemes = {"v:vowels=aeiou;digits=0-9"}, .byte_counts = true, .counting_engine = engine::host});
   const results without = plain.finish();
   CHECK_FALSE(without.has_pairs());
-  CHECK_THROWS_WITH_AS(static_cast<void>(without.pairs("v")), "the result has no pairs; set counting_options::pairs",
-                       error);
+  CHECK_THROWS_WITH_AS(static_cast<void>(without.pairs("v")), "the result has no pairs; give --pairs", error);
   const std::array parts = {count({"abc"}, 1), without};
   CHECK_FALSE(results::merge(parts).has_pairs());
   const read_options options{.schemes = {"v:vowels=aeiou;digits=0-9"}, .pairs = true};
   CHECK_THROWS_AS(static_cast<void>(results::read(without.to_json(), options)), error);
 }
 
-TEST_CASE("pairs of too many classes are refused, with the name of the field") {
+TEST_CASE("pairs of too many classes are refused, with the name of the option") {
   CHECK_THROWS_WITH_AS(counter({.schemes = {"bytes"}, .pairs = true}),
-                       "counting_options::pairs: scheme bytes divides the byte values into 256 classes; pairs are "
-                       "counted for at most 32; give counting_options::schemes with fewer buckets, such as letters or "
+                       "--pairs: scheme bytes divides the byte values into 256 classes; pairs are "
+                       "counted for at most 32; give --buckets with fewer buckets, such as letters or "
                        "classes",
                        error);
 }

@@ -205,7 +205,7 @@ TEST_CASE("a filter requires a condition, the text to be passed through, and uni
   file_options inputs = request({"x"}, keep);
   inputs.pass_through->sink = ignore;
   inputs.counting.units->each = unit_options::kind::input;
-  CHECK(message_of(inputs) == "counting_options::units: units of a filter are lines, records or parts of a text");
+  CHECK(message_of(inputs) == "--each: units of a filter are lines, records or parts of a text");
 }
 
 TEST_CASE("the text of the units that are kept is that of a plain loop, in pieces of any size") {

@@ -122,23 +122,23 @@ TEST_CASE("a field of JSONL is measured, and lines without it are counted and no
   CHECK(notices == std::vector<std::string>{"warning: " + path + ": line 2 is without field 'text': malformed JSON"});
 }
 
-TEST_CASE("errors of units name the fields") {
+TEST_CASE("errors of units name the options") {
   const temporary_folder folder;
   const std::string path = written(folder, "a", "a\n");
-  CHECK(begins(message_of(options_of({path}, {.where = "digits > 1"})), "unit_options::where: there is no \"digits\""));
-  CHECK(begins(message_of(options_of({path}, {.top = 1, .top_by = "bites"})), "unit_options::top_by: there is no"));
-  CHECK(begins(message_of(options_of({path}, {.top = 1})), "unit_options::top_by: "));
-  CHECK(begins(message_of(options_of({path}, {.top_by = "bytes"})), "unit_options::top: "));
-  CHECK(begins(message_of(options_of({path}, {.top = 1'000'001, .top_by = "bytes"})), "unit_options::top: "));
-  CHECK(begins(message_of(options_of({path}, {.distribution_of = "bytes > 1"})), "unit_options::distribution_of"));
-  CHECK(begins(message_of(options_of({path}, {.each = unit_options::kind::part})), "counting_options::units"));
-  CHECK(begins(message_of(options_of({path}, {.each = unit_options::kind::window})), "counting_options::units"));
+  CHECK(begins(message_of(options_of({path}, {.where = "digits > 1"})), "--where: there is no \"digits\""));
+  CHECK(begins(message_of(options_of({path}, {.top = 1, .top_by = "bites"})), "--top: there is no"));
+  CHECK(begins(message_of(options_of({path}, {.top = 1})), "--top: "));
+  CHECK(begins(message_of(options_of({path}, {.top_by = "bytes"})), "--top: "));
+  CHECK(begins(message_of(options_of({path}, {.top = 1'000'001, .top_by = "bytes"})), "--top: "));
+  CHECK(begins(message_of(options_of({path}, {.distribution_of = "bytes > 1"})), "--distribution-of"));
+  CHECK(begins(message_of(options_of({path}, {.each = unit_options::kind::part})), "--each"));
+  CHECK(begins(message_of(options_of({path}, {.each = unit_options::kind::window})), "--each"));
   CHECK(begins(message_of(options_of({path}, {.each = unit_options::kind::record, .jsonl_field = "a"})),
-               "unit_options::jsonl_field: requires counting_options::units line"));
-  CHECK(begins(message_of(options_of({path}, {.jsonl_field = "\xff"})), "unit_options::jsonl_field"));
+               "--jsonl-field: requires --each line"));
+  CHECK(begins(message_of(options_of({path}, {.jsonl_field = "\xff"})), "--jsonl-field"));
   file_options followed = options_of({path}, {.where = "bytes > 1"});
   followed.follow = true;
-  CHECK(begins(message_of(followed), "counting_options::units"));
+  CHECK(begins(message_of(followed), "--each"));
 }
 
 TEST_CASE("an exception of on_unit ends the run and is thrown to the caller") {
@@ -535,14 +535,14 @@ TEST_CASE("an input that fails ends its last unit, and others go on") {
   CHECK(result.units()->selected == 3);
 }
 
-TEST_CASE("errors of the units of a counter name its fields") {
+TEST_CASE("errors of the units of a counter name the options") {
   using kind = unit_options::kind;
   const auto begins = [](std::string_view text, std::string_view with) { return text.starts_with(with); };
-  CHECK(begins(message_of(options_of({.where = "digits > 1"})), "unit_options::where: there is no \"digits\""));
-  CHECK(begins(message_of(options_of({.top = 1, .top_by = "bites"})), "unit_options::top_by: "));
-  CHECK(begins(message_of(options_of({.top = 1'000'001, .top_by = "bytes"})), "unit_options::top: "));
-  CHECK(begins(message_of(options_of({.each = kind::part})), "counting_options::units: "));
-  CHECK(begins(message_of(options_of({.each = kind::window})), "counting_options::units: "));
+  CHECK(begins(message_of(options_of({.where = "digits > 1"})), "--where: there is no \"digits\""));
+  CHECK(begins(message_of(options_of({.top = 1, .top_by = "bites"})), "--top: "));
+  CHECK(begins(message_of(options_of({.top = 1'000'001, .top_by = "bytes"})), "--top: "));
+  CHECK(begins(message_of(options_of({.each = kind::part})), "--each: "));
+  CHECK(begins(message_of(options_of({.each = kind::window})), "--each: "));
   CHECK(begins(message_of(options_of({.filter = unit_filter::keep})), "unit_options::filter: requires"));
 }
 

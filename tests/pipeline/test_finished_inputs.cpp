@@ -112,13 +112,13 @@ TEST_CASE("reports are read back in the order of the inputs, from memory and fro
 TEST_CASE(
     "without a folder for the file, memory is filled up to its limit, then an error names folder, cause and remedy") {
   const test::temporary_folder folder;
-  spilled_bytes bytes(100, {.path = folder / "none", .named_by = "TMPDIR"});
+  spilled_bytes bytes(100, {.path = folder / "none"});
   bytes.append(std::string(50, 'a'));
   bytes.append(std::string(50, 'b'));
   for (int times = 0; times < 2; ++times) {
     CHECK_THROWS_WITH_AS(bytes.append("c"),
                          ("the reports of finished inputs need a temporary file in " + (folder / "none") +
-                          ": No such file or directory; make room there, or set TMPDIR to another folder")
+                          ": No such file or directory; make room there, or give another --temporary-folder")
                              .c_str(),
                          spill_error);
     CHECK(bytes.held() == 100);

@@ -278,8 +278,8 @@ void decoded_bytes::note_text(std::size_t bytes) {
   text_bytes_ += bytes;
   if (bytes > 0) verdicts_.note_bytes();
   if (text_bytes_ <= options_.max_text) return;
-  fail("decompresses to far more than " + std::string(options_.option_name("--max-output")) +
-           " allows; given up at compressed offset " + std::to_string(decoder_->consumed_total()),
+  fail("decompresses to far more than --max-output allows; given up at compressed offset " +
+           std::to_string(decoder_->consumed_total()),
        failure_kind::refused);
 }
 

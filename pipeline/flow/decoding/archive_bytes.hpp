@@ -140,9 +140,8 @@ class peeking_bytes final : public io::byte_reader {
 class decoded_bytes final : public io::byte_reader {
  public:
   struct settings {
-    std::uint64_t begin = 0;                       ///< offset of the source, for messages
-    std::uint64_t max_text = ~std::uint64_t{0};    ///< bytes; the input is refused if it holds more (a bomb)
-    io::option_naming option_name = io::as_typed;  ///< how messages name options
+    std::uint64_t begin = 0;                     ///< offset of the source, for messages
+    std::uint64_t max_text = ~std::uint64_t{0};  ///< bytes; the input is refused if it holds more (a bomb)
     /// Waits for the large window that a decoder needs. Returns a clause if it is refused (archive_windows).
     std::function<std::string(io::decoder&)> grant_window{};
     std::function<void(const io::notice&)> note{};  ///< receives a notice at the end, before its verdict; may be empty

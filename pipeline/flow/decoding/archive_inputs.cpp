@@ -42,15 +42,13 @@ void archive_inputs::start(task archive) {
     free_.pop_back();
   }
   const std::size_t number = archive.thread;
-  const io::option_naming option_name = archive.context->limits().option_name;
   try {
     threads_[number] = std::jthread([this, moved = std::move(archive)]() mutable { work(std::move(moved)); });
   } catch (const std::system_error& error) {
     const std::scoped_lock lock(mutex_);
     free_.push_back(number);
     throw io::input_error("no thread can be started to read the archive: " + error.code().message() +
-                              "; raise the limit on processes (ulimit -u), or give fewer " +
-                              std::string(option_name("--threads")),
+                              "; raise the limit on processes (ulimit -u), or give fewer --threads",
                           0, io::failure_kind::out_of_memory);
   } catch (...) {
     const std::scoped_lock lock(mutex_);

@@ -129,7 +129,6 @@ void archive_walk::count_compressed(const content& item, const io::format& compr
   decoded_bytes::settings options{
       .begin = item.begin,
       .max_text = max_decoded(),
-      .option_name = context_.limits().option_name,
       .grant_window = [&](io::decoder& of) { return window.grant(of, limits_.inner_decoder); },
       .note = [&](const io::notice& found) { note(item, found); }};
   if (!own) {
@@ -190,7 +189,7 @@ void archive_walk::count_members(const content& item, io::archive_kind kind) {
         failure_kind::refused);
   }
   const std::unique_ptr<member_queue> ahead = decode_ahead(item, kind);
-  io::archive_reader reader(kind, item.bytes, ahead.get(), context_.limits().option_name);
+  io::archive_reader reader(kind, item.bytes, ahead.get());
   bool any = false;
   try {
     while (const std::optional<std::string> path = reader.next()) {
@@ -251,8 +250,7 @@ void archive_walk::count_member(const content& archive, io::archive_reader& read
     given_up_ = true;
     throw io::input_error("more than " + std::to_string(limits_.max_waiting) +
                               " members wait until the frame around them is verified, which the memory limit does not "
-                              "permit; give a higher " +
-                              std::string(context_.limits().option_name("--memory-limit")),
+                              "permit; give a higher --memory-limit",
                           0, failure_kind::refused);
   }
   verdict_gate member(archive.below);
@@ -285,8 +283,8 @@ void archive_walk::count_text(const content& item) {
       if (stop_.stop_requested()) throw as_error(left_at(bytes));
       if (text_bytes_ <= limits_.max_text) continue;
       given_up_ = true;
-      throw io::input_error("the archive holds more text than the " + config::format_size(limits_.max_text) + " of " +
-                                std::string(context_.limits().option_name("--max-output")) + "; given up",
+      throw io::input_error("the archive holds more text than the " + config::format_size(limits_.max_text) +
+                                " of --max-output; given up",
                             0, failure_kind::refused);
     }
   } catch (...) {

@@ -24,10 +24,10 @@ std::string missing_cause(const io::decoder& decoder, bool ends_input) {
   return ends_input ? decoder.missing_cause_at_end() : decoder.missing_cause_at_frame_end();
 }
 
-input_failure too_much_text(std::uint64_t most, std::string_view option, std::uint64_t frame_begin) {
+input_failure too_much_text(std::uint64_t most, std::uint64_t frame_begin) {
   return {.kind = failure_kind::refused,
-          .text = "decompresses to more than the " + config::format_size(most) + " of " + std::string(option) +
-                  "; given up in the frame at compressed offset " + std::to_string(frame_begin)};
+          .text = "decompresses to more than the " + config::format_size(most) +
+                  " of --max-output; given up in the frame at compressed offset " + std::to_string(frame_begin)};
 }
 
 // A block may begin a part that the splitter has found.
@@ -413,8 +413,7 @@ std::uint64_t compressed_inputs::room_for_text(const group& task) const {
 
 // The offset is that of a frame, because where the decoder is depends on the blocks of compressed bytes.
 void compressed_inputs::refuse(group& task) const {
-  const std::string_view option = task.context->limits().option_name("--max-output");
-  task.end.failure = always(too_much_text(options_.max_text, option, task.frame_begin));
+  task.end.failure = always(too_much_text(options_.max_text, task.frame_begin));
   task.is_refused = true;
 }
 

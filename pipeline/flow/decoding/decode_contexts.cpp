@@ -67,13 +67,11 @@ std::uint64_t own_window(std::size_t number, std::uint64_t window_bytes) {
   return std::min(usual_window, window_bytes / (4 * number));
 }
 
-io::decoder_limits limits_of(const decode_contexts::sizes& of, std::shared_ptr<const io::zstd_dictionary> dictionary,
-                             io::option_naming option_name) {
+io::decoder_limits limits_of(const decode_contexts::sizes& of, std::shared_ptr<const io::zstd_dictionary> dictionary) {
   const std::uint64_t own = own_window(of.number, of.window_bytes);
   return {.window_bytes = of.window_bytes - of.number * own,
           .granted_bytes = own,
           .dictionary = std::move(dictionary),
-          .option_name = option_name,
           .besides = of.besides};
 }
 
@@ -81,12 +79,12 @@ io::decoder_limits limits_of(const decode_contexts::sizes& of, std::shared_ptr<c
 
 decode_contexts::decode_contexts(const sizes& of, std::shared_ptr<const io::zstd_dictionary> dictionary,
                                  const decoded_counting& counting, const stage_clock& decoding, ring& slots,
-                                 collector& counted, text_divider* divider, io::option_naming option_name)
+                                 collector& counted, text_divider* divider)
     : counting_(counting),
       large_windows_(of.window_bytes - of.number * own_window(of.number, of.window_bytes)),
       permits_(of.number - of.reserved),
       reserved_(of.reserved) {
-  const io::decoder_limits limits = limits_of(of, std::move(dictionary), option_name);
+  const io::decoder_limits limits = limits_of(of, std::move(dictionary));
   free_.reserve(of.number);
   for (std::size_t i = 0; i < of.number; ++i) {
     free_.push_back(&contexts_.emplace_back(slots, counted, divider, counting_, decoding, limits, large_windows_));

@@ -132,7 +132,7 @@ class decode_contexts {
   /// need larger windows share the rest. `decoding`: the tasks that decode; borrowed.
   decode_contexts(const sizes& of, std::shared_ptr<const io::zstd_dictionary> dictionary,
                   const decoded_counting& counting, const stage_clock& decoding, ring& slots, collector& counted,
-                  text_divider* divider = nullptr, io::option_naming option_name = io::as_typed);
+                  text_divider* divider = nullptr);
 
   /// Waits for a context.
   async::task<lease> acquire();

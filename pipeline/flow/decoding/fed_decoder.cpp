@@ -19,11 +19,11 @@ std::uint64_t own_bytes(const decoder_memory& memory) {
   return std::min(usual_bytes, memory.bytes / 4);
 }
 
-input_failure no_room(std::uint64_t wanted, const decoder_memory& memory, io::option_naming option_name) {
+input_failure no_room(std::uint64_t wanted, const decoder_memory& memory) {
   return {.kind = failure_kind::out_of_memory,
           .text = "needs " + config::format_size(wanted) + " to be decoded, and other inputs use most of the " +
-                  config::format_size(memory.bytes) + " for decoders; finish them first, or give a higher " +
-                  std::string(option_name("--memory-limit"))};
+                  config::format_size(memory.bytes) +
+                  " for decoders; finish them first, or give a higher --memory-limit"};
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ void fed_decoder::feed(std::span<const std::byte> stored) {
 void fed_decoder::settle() {
   is_settled_ = true;
   try {
-    const io::settled_format as = io::settle_format({}, head_, settings_.format, {.option_name = parts_.option_name});
+    const io::settled_format as = io::settle_format({}, head_, settings_.format);
     parts_.counts.set_format(input_, as.found.name);
     if (as.notice) parts_.counts.note(input_, *as.notice);
     if (as.found.make_decoder != nullptr) begin(as.found);
@@ -68,12 +68,10 @@ void fed_decoder::take(std::span<const std::byte> stored) {
 void fed_decoder::begin(const io::format& found) {
   const std::uint64_t own = own_bytes(parts_.memory);
   own_memory_ = parts_.memory.free.try_acquire(own);
-  if (!own_memory_) return end(no_room(own, parts_.memory, parts_.option_name));
+  if (!own_memory_) return end(no_room(own, parts_.memory));
   buffer_ = std::make_unique_for_overwrite<std::byte[]>(buffer_bytes);
-  auto made = found.make_decoder({.window_bytes = parts_.memory.bytes - own,
-                                  .granted_bytes = own,
-                                  .option_name = parts_.option_name,
-                                  .besides = parts_.memory.besides});
+  auto made = found.make_decoder(
+      {.window_bytes = parts_.memory.bytes - own, .granted_bytes = own, .besides = parts_.memory.besides});
   made->restart({});
   group_ = parts_.counts.open_group(input_);
   decoder_ = std::move(made);
@@ -107,8 +105,8 @@ void fed_decoder::note_produced(std::size_t bytes) {
   parts_.notes.decompress.bytes += bytes;
   if (settings_.max_text == 0 || text_bytes_ <= settings_.max_text) return;
   end(input_failure{.kind = failure_kind::refused,
-                    .text = "decompresses to more than the " + config::format_size(settings_.max_text) + " of " +
-                            std::string(parts_.option_name("--max-output")) + "; given up at compressed offset " +
+                    .text = "decompresses to more than the " + config::format_size(settings_.max_text) +
+                            " of --max-output; given up at compressed offset " +
                             std::to_string(decoder_->consumed_total())});
 }
 
@@ -141,7 +139,7 @@ void fed_decoder::grant_window() {
   }
   const std::uint64_t wanted = decoder_->window_wanted();
   window_memory_ = parts_.memory.free.try_acquire(wanted);
-  if (!window_memory_) return end(no_room(wanted, parts_.memory, parts_.option_name));
+  if (!window_memory_) return end(no_room(wanted, parts_.memory));
   decoder_->grant_window(wanted);
 }
 

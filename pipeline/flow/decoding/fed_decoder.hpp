@@ -44,7 +44,6 @@ class fed_decoder {
     rolling_counts& counts;
     feed_notes& notes;
     decoder_memory& memory;
-    io::option_naming option_name = io::as_typed;  ///< how messages name options
   };
 
   fed_decoder(input_id input, const fed_decoding& settings, const parts& used);

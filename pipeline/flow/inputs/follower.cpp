@@ -23,7 +23,7 @@ constexpr std::uint32_t name_events = IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | 
 constexpr std::uint32_t content_events = IN_MODIFY | IN_ATTRIB;
 
 constexpr std::string_view events_dropped =
-    ": the kernel dropped change notifications: bytes of files that were replaced in the meantime may "
+    "--follow: the kernel dropped change notifications: bytes of files that were replaced in the meantime may "
     "be missing from the counts";
 
 std::string folder_of(const std::string& path) {
@@ -35,12 +35,11 @@ std::string folder_of(const std::string& path) {
 }  // namespace
 
 follower::follower(cutter& cut, rolling_counts& counts, stage_clock& clock, async::event_loop& loop,
-                   std::uint32_t max_reservation, io::option_naming option_name, remark report, std::stop_token stop)
+                   std::uint32_t max_reservation, remark report, std::stop_token stop)
     : cut_(cut),
       counts_(counts),
       clock_(clock),
       max_reservation_(max_reservation),
-      option_name_(option_name),
       report_(std::move(report)),
       stop_(std::move(stop)),
       timer_(std::make_shared<boost::asio::steady_timer>(loop.context())),
@@ -132,9 +131,8 @@ std::size_t follower::read_into(followed& file, std::span<std::byte> room) {
   if (read == 0 || std::exchange(file.format_checked, true)) return read;
   const io::format& format = io::detect(room.first(std::min(read, io::detection_bytes)));
   if (format.is_plain) return read;
-  throw io::input_error("is " + std::string(format.name) + ": " + std::string(option_name_("--follow")) +
-                            " counts only uncompressed text",
-                        0, failure_kind::refused);
+  throw io::input_error("is " + std::string(format.name) + ": --follow counts only uncompressed text", 0,
+                        failure_kind::refused);
 }
 
 async::task<> follower::wait_for_change() {
@@ -159,7 +157,7 @@ void follower::read_changes() {
       std::memcpy(&event, events.data() + at, sizeof event);
       const char* const name = events.data() + at + sizeof event;
       if ((event.mask & (IN_CREATE | IN_MOVED_TO)) != 0 && event.len > 0) note_arrival(event.wd, name);
-      if ((event.mask & IN_Q_OVERFLOW) != 0) report_(std::string(option_name_("--follow")).append(events_dropped));
+      if ((event.mask & IN_Q_OVERFLOW) != 0) report_(std::string(events_dropped));
       at += sizeof event + event.len;
     }
   }

@@ -7,7 +7,6 @@
 #include "async/semaphore.hpp"
 #include "async/task.hpp"
 #include "io/followed_file.hpp"
-#include "io/option_naming.hpp"
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/flow/cutter.hpp"
 #include "pipeline/flow/statistics/stage_clock.hpp"
@@ -34,10 +33,9 @@ class follower {
   /// loop.
   using remark = std::function<void(const std::string&)>;
 
-  /// `max_reservation`: maximum size of one reservation, in bytes. `option_name`: how messages name options. `report`
-  /// receives the messages.
+  /// `max_reservation`: maximum size of one reservation, in bytes. `report` receives the messages.
   follower(cutter& cut, rolling_counts& counts, stage_clock& clock, async::event_loop& loop,
-           std::uint32_t max_reservation, io::option_naming option_name, remark report, std::stop_token stop);
+           std::uint32_t max_reservation, remark report, std::stop_token stop);
 
   /// Follows the files until a stop is requested. Bytes that were written before the stop are counted. On the event
   /// loop.
@@ -76,7 +74,6 @@ class follower {
   rolling_counts& counts_;
   stage_clock& clock_;
   std::uint32_t max_reservation_;
-  io::option_naming option_name_;
   remark report_;
   std::stop_token stop_;
   std::vector<followed> files_;

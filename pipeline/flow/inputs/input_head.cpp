@@ -24,10 +24,8 @@ async::task<head_reader::bytes> head_reader::first_bytes(io::source& source) {
 io::decoder& head_reader::decoder_for(const io::format& format) {
   constexpr std::uint64_t own_window = std::uint64_t{1} << 20U;
   if (decoder_format_ != &format) {
-    decoder_ = format.make_decoder({.window_bytes = plan_.buffers.window_limit,
-                                    .granted_bytes = own_window,
-                                    .dictionary = plan_.dictionary,
-                                    .option_name = plan_.option_name});
+    decoder_ = format.make_decoder(
+        {.window_bytes = plan_.buffers.window_limit, .granted_bytes = own_window, .dictionary = plan_.dictionary});
     decoder_format_ = &format;
   }
   decoder_->restart({});

@@ -106,8 +106,7 @@ std::optional<listed_input> input_list::look_up(std::string name) {
   listed_input input{.name = std::move(name)};
   if (is_standard_input && plan_.list == "-") {
     input.error = {.kind = failure_kind::refused,
-                   .text = "standard input already supplies the list of names (" +
-                           std::string(plan_.option_name("--files-from")) + " -)"};
+                   .text = "standard input already supplies the list of names (--files-from -)"};
     return input;
   }
   if (is_standard_input && !plan_.standard_input) {
@@ -117,8 +116,9 @@ std::optional<listed_input> input_list::look_up(std::string name) {
   // the system would open the name before the zero byte
   if (input.name.find('\0') != std::string::npos) {
     input.error = {.kind = failure_kind::refused,
-                   .text = "is no name of a file, because it contains a zero byte; " +
-                           std::string(plan_.option_name("--null")) + " reads a list of names that end in zero bytes"};
+                   .text =
+                       "is no name of a file, because it contains a zero byte; --null reads a list of names that end "
+                       "in zero bytes"};
     return input;
   }
   if (std::string closed = io::closed_descriptor_text(input.name, plan_.descriptors); !closed.empty()) {
@@ -139,9 +139,7 @@ std::optional<listed_input> input_list::look_up(std::string name) {
   input.size = static_cast<std::uint64_t>(found.st_size);
   if (!S_ISDIR(found.st_mode)) return input;
   if (!plan_.trees) {
-    input.error = {
-        .kind = failure_kind::refused,
-        .text = "is a directory; " + std::string(plan_.option_name("--recursive (-r)")) + " counts the files below it"};
+    input.error = {.kind = failure_kind::refused, .text = "is a directory; --recursive (-r) counts the files below it"};
     return input;
   }
   io::walk_settings settings = *plan_.trees;
@@ -245,7 +243,7 @@ async::task<std::size_t> input_list::read_list_stream(io::stream_source& stream,
 
 listed_input input_list::list_failed(const input_failure& failure) const {
   const std::string name = *plan_.list == "-" ? plan_.label : *plan_.list;
-  const std::string list = "the list of names (" + std::string(plan_.option_name("--files-from")) + "): ";
+  const std::string list = "the list of names (--files-from): ";
   return {.name = name, .error = {.kind = failure.kind, .text = list + failure.text}};
 }
 
