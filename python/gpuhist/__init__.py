@@ -25,7 +25,7 @@ from gpuhist._errors import (
     SystemFailure,
 )
 from gpuhist._files import FileStream, count, filter, units, windows
-from gpuhist._options import CountingOptions, FileOptions, Units, Windows
+from gpuhist._option_types import CountingOptions, FileOptions
 from gpuhist._progress import Progress
 from gpuhist._results import Input, Inputs, Results, merge, read
 from gpuhist._samples import bincount, histogram, histogram2d

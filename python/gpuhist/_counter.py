@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gpuhist import _core
 from gpuhist._exit import close_at_exit
-from gpuhist._options import CountingOptions, counting_options, texts
+from gpuhist._option_types import CountingOptions
+from gpuhist._options import counting_options
 from gpuhist._results import Results
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Counter:
     `finish`, with the block, or with the object. Members may be called by any thread. Construct counters after a fork.
 
     Callbacks are called one at a time, on a thread of the counter, with the GIL: `on_window` with each Window as it
-    closes, `on_alert` with each Alert, `on_unit` with each Unit that `Units.where` selects, `on_notice` with texts for
+    closes, `on_alert` with each Alert, `on_unit` with each Unit that `where` selects, `on_notice` with texts for
     people. They must not call the counter, except `cancel`. An exception of a callback ends the counting, and `finish`
     raises it.
     """
@@ -90,8 +91,9 @@ class Counter:
         on_notice: Callable[[str], object] | None = None,
         **options: Unpack[CountingOptions],
     ) -> None:
-        self._counter = _core.Counter(counting_options(options), on_window, on_alert, on_unit, on_notice)
-        self._name, self._measures = name, texts(options.get("measures", ()))
+        chosen = counting_options(options)
+        self._counter = _core.Counter(chosen, on_window, on_alert, on_unit, on_notice)
+        self._name, self._measures = name, chosen.measures
         self._fed: FedInput | None = None
         self._results: Results | None = None
         close_at_exit(self)
@@ -107,15 +109,15 @@ class Counter:
         self,
         name: str | bytes | os.PathLike[str],
         *,
-        format: str = "raw",
+        input_format: str = "raw",
         max_output: int = 0,
         on_kept: Callable[[bytes], object] | None = None,
     ) -> FedInput:
-        """A further input. Its bytes are the text, or of a compressed format: "zstd", "gzip", ...; "": they decide.
+        """A further input. Its bytes are the text, or of a compressed format: "zstd", "gzip", ...; "auto": they decide.
 
-        With `Units(filter=...)`, `on_kept` receives the text that is kept, within the calls that feed.
+        With `keep_if` or `drop_if`, `on_kept` receives the text that is kept, within the calls that feed.
         """
-        return FedInput(self._open(name, format, max_output, on_kept), self)
+        return FedInput(self._open(name, input_format, max_output, on_kept), self)
 
     def _open(self, name: Any, format: str = "raw", max_output: int = 0, on_kept: Any = None) -> _core.Input:
         return self._counter.open_input(os.fsencode(name), format, max_output, on_kept)

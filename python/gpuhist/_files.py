@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -12,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from gpuhist import _core
 from gpuhist._errors import SystemFailure
 from gpuhist._exit import close_at_exit
-from gpuhist._options import FileOptions, Path, Units, Windows, file_options, texts
+from gpuhist._option_types import FileOptions
+from gpuhist._options import file_options
 from gpuhist._progress import Progress, reporter
-from gpuhist._results import Results
+from gpuhist._results import Path, Results
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 
-def _results(outcome: Any, options: FileOptions) -> Results:
+def _results(outcome: Any, options: _core.FileOptions) -> Results:
     counts, status, warning, write_error = outcome
     if write_error:
         raise SystemFailure(write_error, f"the text could not be written: {os.strerror(write_error)}")
-    return Results(counts, status, warning, texts(options.get("measures", ())))
+    return Results(counts, status, warning, options.measures)
 
 
 def count(
@@ -49,20 +49,17 @@ def count(
     """
     chosen = file_options(paths, options)
     with reporter(progress) as report:
-        return _results(_core.count_files(chosen, report, on_alert, on_notice, None), options)
+        return _results(_core.count_files(chosen, report, on_alert, on_notice, None), chosen)
 
 
 def filter(
     paths: Path | Iterable[Path],
     output: Path | Callable[[bytes], object] | Any,
     *,
-    keep_if: str = "",
-    drop_if: str = "",
-    each: Units | str = "line",
     progress: bool | Callable[[Progress], object] = False,
     **options: Unpack[FileOptions],
 ) -> Results:
-    """Writes the lines, records or parts for which a condition holds (`keep_if`) or does not (`drop_if`).
+    """Writes the units for which a condition holds (`keep_if`) or does not (`drop_if`): lines, unless `each` is given.
 
         gpuhist.filter("app.log.zst", "clean.log", drop_if="digit > 0.5 || control > 0.1")
 
@@ -70,13 +67,11 @@ def filter(
     receives bytes, on a thread of the run. The results have the counts of the whole text; `Results.units` says how
     many units the condition selects. Otherwise as `count`. Raises SystemFailure if the text cannot be written.
     """
-    units = each if isinstance(each, Units) else Units(each=each)  # type: ignore[arg-type]
-    if bool(keep_if) == bool(drop_if):
+    if bool(options.get("keep_if")) == bool(options.get("drop_if")):
         raise ValueError("one of keep_if and drop_if is required")
-    units = dataclasses.replace(units, where=keep_if or drop_if, filter="keep" if keep_if else "drop")
-    chosen = file_options(paths, {**options, "units": units})
+    chosen = file_options(paths, {"each": "line", **options})
     with reporter(progress) as report, _Output(output) as target:
-        return _results(_core.count_files(chosen, report, None, None, target), options)
+        return _results(_core.count_files(chosen, report, None, None, target), chosen)
 
 
 class _Output:
@@ -111,7 +106,7 @@ class FileStream(Generic[Item]):
     after the last item of everything, after `close` of what was read.
     """
 
-    def __init__(self, iterator: Any, options: FileOptions) -> None:
+    def __init__(self, iterator: Any, options: _core.FileOptions) -> None:
         self._iterator, self._options = iterator, options
         close_at_exit(self)
 
@@ -141,31 +136,35 @@ class FileStream(Generic[Item]):
         self.close()
 
 
-def windows(paths: Path | Iterable[Path], window: Windows | int, **options: Unpack[FileOptions]) -> FileStream[_core.Window]:
-    """Iterates over the windows of files, each as soon as it is counted. An int is a length in bytes.
+def windows(
+    paths: Path | Iterable[Path], window: int | str | None = None, /, **options: Unpack[FileOptions]
+) -> FileStream[_core.Window]:
+    """Iterates over the windows of files, each as soon as it is counted. `window` may also be given by name.
 
-        for window in gpuhist.windows("app.log", 65536, measures="entropy"):
+        for window in gpuhist.windows("app.log", "64KiB", measures="entropy"):
             print(window.first_offset, window.measure("entropy"))
 
     Options are those of `count`. Raises as `count`, from the iteration.
     """
-    chosen = window if isinstance(window, Windows) else Windows(length=window)
-    made: FileOptions = {**options, "windows": chosen}
-    return FileStream(_core.WindowIterator(file_options(paths, made)), made)
+    made: FileOptions = options if window is None else {"window": window, **options}
+    if "window" not in made:
+        raise TypeError("window is required")
+    chosen = file_options(paths, made)
+    return FileStream(_core.WindowIterator(chosen), chosen)
 
 
 def units(
-    paths: Path | Iterable[Path], each: Units | str = "line", where: str = "", **options: Unpack[FileOptions]
+    paths: Path | Iterable[Path], each: int | str = "line", where: str = "", /, **options: Unpack[FileOptions]
 ) -> FileStream[_core.Unit]:
-    """Iterates over the lines (or other units) for which the condition `where` holds.
+    """Iterates over the lines (or other units) for which the condition `where` holds. Both may also be given by name.
 
         for line in gpuhist.units("app.log", where="digit > 0.5"):
             print(line.input, line.line, line.values["digit"])
 
     Options are those of `count`. Raises as `count`, from the iteration.
     """
-    chosen = each if isinstance(each, Units) else Units(each=each)  # type: ignore[arg-type]
-    if where:
-        chosen = dataclasses.replace(chosen, where=where)
-    made: FileOptions = {**options, "units": chosen}
-    return FileStream(_core.UnitIterator(file_options(paths, made)), made)
+    made: FileOptions = {"each": each, "where": where, **options}
+    if not made["where"]:
+        del made["where"]
+    chosen = file_options(paths, made)
+    return FileStream(_core.UnitIterator(chosen), chosen)

@@ -6,14 +6,14 @@ import builtins
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
 
 from gpuhist import _core
 from gpuhist._bars import bar_lines
 from gpuhist._errors import IncompleteError
-from gpuhist._options import Path, texts
 
 Measurement = _core.Measurement
+Path: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 
 class _Counted:
@@ -246,7 +246,8 @@ def read(path: Path, *, buckets: str | Sequence[str] = "classes", ignore_case: b
     Raises InvalidArgumentError for text that is damaged or has no byte counts, and OSError.
     """
     options = _core.ReadOptions()
-    options.schemes, options.ignore_case, options.pairs = texts(buckets), ignore_case, pairs
+    options.schemes = [buckets] if isinstance(buckets, str) else list(buckets)
+    options.ignore_case, options.pairs = ignore_case, pairs
     with open(os.fsencode(path), "rb") as file:
         return Results(_core.read_results(file.read(), options))
 

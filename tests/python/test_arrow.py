@@ -101,7 +101,7 @@ def sample(**options):
             with counter.open_input(f"input {number}") as opened:
                 opened.feed(text(number * 1000))
         counter.open_input(b"\xff\xc3\xa4\xe2\x82").fail("cause")
-        counter.open_input("damaged", format="gzip").feed(b"\x1f\x8b\x08\0 no deflate data" * 9)
+        counter.open_input("damaged", input_format="gzip").feed(b"\x1f\x8b\x08\0 no deflate data" * 9)
     return counter.results
 
 

@@ -85,7 +85,7 @@ class Inputs(unittest.TestCase):
 
     def test_damage_of_a_compressed_input_is_in_the_result(self):
         with gpuhist.Counter() as counter:
-            opened = counter.open_input("damaged", format="gzip")
+            opened = counter.open_input("damaged", input_format="gzip")
             opened.feed(b"\x1f\x8b\x08\0 this is not deflate data" * 100)
             self.assertTrue(opened.failed)
         failed = counter.results.inputs[0]
@@ -102,8 +102,7 @@ class Inputs(unittest.TestCase):
 
     def test_a_filter_passes_the_text_that_is_kept(self):
         kept = []
-        units = gpuhist.Units(where="digit > 0.5", filter="drop")
-        with gpuhist.Counter(units=units) as counter:
+        with gpuhist.Counter(each="line", drop_if="digit > 0.5") as counter:
             with counter.open_input("log", on_kept=kept.append) as opened:
                 opened.feed(b"abc\n12345\ndef\n")
         self.assertEqual(b"".join(kept), b"abc\ndef\n")
@@ -113,7 +112,7 @@ class Events(unittest.TestCase):
     def test_windows_units_and_alerts_are_reported(self):
         windows, units, alerts = [], [], []
         with gpuhist.Counter(
-            buckets=["classes", "bytes"], windows=gpuhist.Windows(length=1000), units=gpuhist.Units(where="digit > 0.9"),
+            buckets=["classes", "bytes"], window=1000, each="line", where="digit > 0.9",
             alert_if="digit > 0.9", on_window=windows.append, on_unit=units.append, on_alert=alerts.append,
         ) as counter:
             counter.feed(b"a" * 999 + b"\n" + b"1" * 999 + b"\n")
@@ -127,7 +126,7 @@ class Events(unittest.TestCase):
             raise LookupError(window.index)
 
         with self.assertRaises(LookupError):
-            with gpuhist.Counter(windows=gpuhist.Windows(length=10), on_window=failing) as counter:
+            with gpuhist.Counter(window=10, on_window=failing) as counter:
                 counter.feed(b"x" * 10)
         self.assertEqual(len(threads()), 1)
 

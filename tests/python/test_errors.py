@@ -22,24 +22,6 @@ class Errors(unittest.TestCase):
         with self.raised(gpuhist.InvalidArgumentError):
             gpuhist.count([], buckets="no such scheme")
 
-    def test_an_unknown_option_is_a_type_error_that_lists_the_options(self):
-        with self.assertRaisesRegex(TypeError, "unknown option 'bucket'; known: .*buckets"):
-            gpuhist.count([], bucket="letters")
-        with self.assertRaisesRegex(TypeError, "unknown option 'skip_damage'"):
-            gpuhist.Counter(skip_damage=True)
-
-    def test_a_value_of_the_wrong_type_is_a_type_error_that_names_the_option(self):
-        for options in ({"threads": "two"}, {"threads": -1}, {"memory_limit": 1.5}, {"buckets": [1]}, {"engine": 3}):
-            with self.subTest(options=options), self.assertRaisesRegex(TypeError, next(iter(options))):
-                gpuhist.count([], **options)
-
-    def test_an_unknown_word_is_refused_with_the_known_words(self):
-        with self.raised(gpuhist.InvalidArgumentError) as caught:
-            gpuhist.Counter(engine="gpu")
-        self.assertIn("automatic, host, cuda", str(caught.exception))
-        with self.raised(gpuhist.InvalidArgumentError):
-            gpuhist.Counter(windows=gpuhist.Windows(length=1, measured_in="weeks"))
-
     def test_a_finished_counter_is_closed(self):
         counter = gpuhist.Counter()
         with self.assertRaises(RuntimeError):
@@ -82,7 +64,7 @@ class Errors(unittest.TestCase):
             except gpuhist.MisuseError as error:
                 seen.append(error)
 
-        with gpuhist.Counter(windows=gpuhist.Windows(length=4), on_window=calling) as counter:
+        with gpuhist.Counter(window=4, on_window=calling) as counter:
             counter.feed(b"abcd")
         self.assertEqual(len(seen), 1)
 

@@ -101,6 +101,14 @@ class Files(unittest.TestCase):
         self.assertEqual(found, [(at, end, byte_counts(text(100_000)[at:end])) for at, end in expected])
         self.assertEqual(stream.results.counts(), byte_counts(text(100_000)))
 
+    def test_windows_of_lines_overlap_and_are_of_each_input(self):
+        paths = [self.file("a", b"1\n2\n3\n"), self.file("b", b"4\n")]
+        stream = gpuhist.windows(paths, window="2lines", step="1lines", per_input=True)
+        found = [(window.first_offset, window.end_offset) for window in stream]
+        self.assertEqual(found, [(0, 4), (2, 6), (4, 6), (0, 2)])
+        with self.assertRaisesRegex(TypeError, "window is required"):
+            gpuhist.windows(paths)
+
     def test_units_are_iterated_with_the_values_of_the_condition(self):
         path = self.file("log", b"abc\n123\nx\n45\n")
         found = [(unit.line, unit.values["digit"]) for unit in gpuhist.units(path, where="digit > 0.5")]
@@ -143,8 +151,8 @@ class Files(unittest.TestCase):
     def test_a_field_of_jsonl_is_measured(self):
         lines = [json.dumps({"text": value}) for value in ("abc", "123")]
         path = self.file("log.jsonl", "\n".join(lines).encode() + b"\n")
-        units = gpuhist.Units(jsonl_field="text")
-        self.assertEqual([unit.number for unit in gpuhist.units(path, units, "digit == 1")], [2])
+        found = gpuhist.units(path, "line", "digit == 1", jsonl_field="text")
+        self.assertEqual([unit.number for unit in found], [2])
 
 
 if __name__ == "__main__":

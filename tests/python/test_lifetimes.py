@@ -31,7 +31,7 @@ class Lifetimes(unittest.TestCase):
 
         before = sys.getrefcount(callback)
         for _ in range(10):
-            with gpuhist.Counter(windows=gpuhist.Windows(length=10), on_window=callback) as counter:
+            with gpuhist.Counter(window=10, on_window=callback) as counter:
                 counter.feed(bytes(100))
             del counter
         self.assertEqual(sys.getrefcount(callback), before)
@@ -39,7 +39,7 @@ class Lifetimes(unittest.TestCase):
     def test_a_callback_that_refers_to_its_counter_is_no_leak(self):
         class Owner:
             def __init__(self):
-                self.counter = gpuhist.Counter(windows=gpuhist.Windows(length=10), on_window=self.seen)
+                self.counter = gpuhist.Counter(window=10, on_window=self.seen)
                 self.counter.feed(bytes(100))
 
             def seen(self, window):
@@ -104,7 +104,7 @@ class Lifetimes(unittest.TestCase):
         self.assertLess(resident() - before, 8 << 20)
 
     def test_a_process_that_exits_with_an_open_counter_exits_normally(self):
-        child = run_python("import gpuhist; c = gpuhist.Counter(windows=gpuhist.Windows(length=9), on_window=lambda window: None); "
+        child = run_python("import gpuhist; c = gpuhist.Counter(window=9, on_window=lambda window: None); "
                            "c.feed(bytes(7)); s = gpuhist.windows('/etc/passwd', 1); next(s); print('end')")
         printed, errors = child.communicate(timeout=PATIENCE)
         self.assertEqual((printed, errors, child.returncode), ("end\n", "", 0))

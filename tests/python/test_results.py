@@ -71,8 +71,7 @@ class Results(unittest.TestCase):
         self.assertEqual(repr(counted(b"", buckets=[])), "<gpuhist.Results: 0 bytes, 0 lines, 1 input>")
 
     def test_a_summary_of_units_has_a_ranking_and_a_distribution(self):
-        units = gpuhist.Units(top=1, top_by="bytes", distribution_of="bytes")
-        summary = counted(b"a\nbbb\ncc\n", units=units).units
+        summary = counted(b"a\nbbb\ncc\n", each="line", top="1:bytes", distribution_of="bytes").units
         self.assertEqual((summary.seen, summary.bytes), (3, 9))
         self.assertEqual([(each.value, each.unit.number) for each in summary.top], [(4, 2)])
         self.assertEqual(sum(each.units for each in summary.distribution), 3)
