@@ -739,9 +739,10 @@ constexpr std::array rows = {
         "archives "
         "and of an old result are removed, also an incomplete last line. The rest is counted and appended. The result "
         "is "
-        "that of all inputs. A missing FILE is created. Inputs are recognized by their names; changes of a file that "
-        "was "
-        "counted are not noticed. FILE is locked until the run ends. Cannot be combined with --output, --append, "
+        "that of all inputs. A missing FILE is created. A file whose size, time of modification or fingerprint is not "
+        "that of its "
+        "line has changed, and is counted again; lines of runs without --resume are recognized by their names. FILE is "
+        "locked until the run ends. Cannot be combined with --output, --append, "
         "--each, --window, --pairs, --follow, "
         "--pass-through and --snapshot-every, nor with standard input. Only on the command line.",
         "gpuhist --resume counts.jsonl -r /srv/logs",
@@ -905,18 +906,19 @@ constexpr std::array rows = {
                "Prints the version.",
                "gpuhist --version",
                {}},
-    option_row{general,
-               "--generate",
-               "WHAT",
-               value_kind::inquiry,
-               "man bash zsh fish options",
-               every_command,
-               rare,
-               "print the manual page or a shell's completions",
-               "Prints the manual page (man), the completions of a shell (bash, zsh, fish), or the table of options for "
-               "programs (options): a line of JSON for each.",
-               "gpuhist --generate man | man -l -",
-               {}},
+    option_row{
+        general,
+        "--generate",
+        "WHAT",
+        value_kind::inquiry,
+        "man bash zsh fish options",
+        every_command,
+        rare,
+        "print the manual page or a shell's completions",
+        "Prints the manual page (man), the completions of a shell (bash, zsh, fish), or the table of options for "
+        "programs (options): a line of JSON for each.",
+        "gpuhist --generate man | man -l -",
+        {}},
 };
 
 }  // namespace
