@@ -23,28 +23,23 @@ using json = nlohmann::ordered_json;
 constexpr const char* state_schema = "gpuhist.state/4";
 constexpr unsigned most_shards = 100'000;  // as --shard has
 
+constexpr const char* line_limit = "line-limit";
+
 // What is no option, in messages.
 constexpr std::array names_of_counts = {
     std::pair{"manifest", "the manifest"},
     std::pair{"shard", "the shard"},
     std::pair{"classes", "the classes of byte values (their number, hash)"},
     std::pair{"pair-classes", "the classes of pairs (their number, hash)"},
-    std::pair{"line-limit", "--memory-limit, which determines the longest line of --jsonl-field, in bytes"},
+    std::pair{line_limit, "--memory-limit, which determines the longest line of --jsonl-field, in bytes"},
 };
 
 // Needed for reading, but not for adding what was read.
-constexpr std::array of_reading = {"zstd-dictionary", "line-limit"};
-
-// Options that do not determine counts, of groups with others that do. (A needless one would only lengthen messages.)
-constexpr std::array<std::string_view, 10> other_options = {"files-from",      "null",   "include", "exclude",
-                                                            "follow-symlinks", "format", "output",  "output-dir",
-                                                            "progress",        "quiet"};
+constexpr std::array of_reading = {"zstd-dictionary", line_limit};
 
 bool is_recorded(std::string_view key) {
-  constexpr std::array<std::string_view, 4> groups = {"Inputs", "Counting", "Measures", "Output"};
-  const auto is_in = [](const auto& all, std::string_view name) { return std::ranges::find(all, name) != all.end(); };
   const config::option_row* const row = config::find_option("--" + std::string(key), config::command::batch);
-  return row != nullptr && is_in(groups, row->group) && !is_in(other_options, key);
+  return row != nullptr && row->taken_by(config::command::batch) && row->rules.decides != config::decision::nothing;
 }
 
 // Raw bytes, as in the definition of a bucket, are kept.
@@ -52,6 +47,13 @@ json text_as_json(const std::string& text) { return is_utf8(text) ? json(text) :
 
 std::string text_in(const json& from) {
   return from.is_string() ? from.get<std::string>() : from_base64(from.at("base64").get<std::string>()).value();
+}
+
+json value_as_json(const config::decided_option& option) {
+  using enum config::value_kind;
+  if (option.row->kind == flag) return true;
+  const bool is_number = option.row->kind == number || option.row->kind == size;
+  return is_number ? json(std::stoull(option.text)) : text_as_json(option.text);
 }
 
 template <typename Classes>
@@ -89,7 +91,7 @@ void add_units(json& to, const units::unit_plan& from) {
   to["each"] = {each, static_cast<unsigned>(shape.delimiter), shape.bytes.value_or(0)};
   if (field) {
     to["jsonl-field"] = text_as_json(field->name);
-    to["line-limit"] = field->max_bytes;
+    to[line_limit] = field->max_bytes;
   }
   if (where) to["where"] = text_as_json(where->text());
   if (top) to["top"] = {top->number, text_as_json(top->by.text())};
@@ -140,18 +142,23 @@ void add_differences(std::string& to, const json& recorded, const json& job, std
 
 }  // namespace
 
+json texts_of(const counting_plan& planned) {
+  json made = json::object();
+  for (const auto& [key, value] : counts_of(planned).items()) {
+    const config::option_row* const row = config::find_option("--" + key);
+    const bool decides = row != nullptr && row->rules.decides == config::decision::text;
+    if (decides || key == line_limit) made[key] = value;
+  }
+  if (planned.units && planned.units->filter) {
+    made["keeps"] = planned.units->filter->units == units::filtering::kept::selected;
+  }
+  return made;
+}
+
 json counts_of(const counting_plan& planned) {
   json made{{"buckets", schemes_as_json(planned.schemes)}, {"classes", classes_as_json(planned.partition)}};
   if (planned.pairs) made["pair-classes"] = classes_as_json(*planned.pairs);
-  if (planned.ignore_case) made["ignore-case"] = true;
-  if (planned.byte_counts) made["byte-counts"] = true;
-  if (planned.validates_utf8) made["utf8"] = true;
-  if (planned.count_unverified) made["count-unverified"] = true;
-  if (planned.skip_damage) made["skip-damage"] = true;
-  if (planned.forced_format != nullptr) made["input-format"] = planned.forced_format->name;
-  if (planned.strict_names) made["strict-names"] = true;
-  if (planned.fail_on_unknown) made["fail-on-unknown"] = true;
-  if (planned.max_output) made["max-output"] = *planned.max_output;
+  for (const config::decided_option& each : planned.decided) made[std::string(each.row->key())] = value_as_json(each);
   if (planned.dictionary) made["zstd-dictionary"] = planned.dictionary->content_hash();
   add_measuring(made, planned.measuring);
   if (planned.units) add_units(made, *planned.units);
@@ -209,14 +216,12 @@ config::options options_of(const job_identity& job) {
 std::string differences(const job_identity& recorded, const job_identity& job) {
   const json before = as_json(recorded);
   const json now = as_json(job);
-  const auto is_same = [&](const char* field) { return text_of(before[field]) == text_of(now[field]); };
   std::string made;
-  if (is_same("manifest") && is_same("shard") && is_same("counts")) return made;
   std::set<std::string> named;
   for (const char* const field : {"manifest", "shard"}) {
     add_differences(made, json::object({{field, before[field]}}), json::object({{field, now[field]}}), named);
   }
-  if (is_same("counts")) return made;
+  if (differences_of_counts(before["counts"], now["counts"]).empty()) return made;
   add_differences(made, before["options"], now["options"], named);
   add_differences(made, before["counts"], now["counts"], named);
   return made;

@@ -25,6 +25,10 @@ struct job_identity {
 /// By name, everything in the plan that determines counts and their reports. The names of options are theirs.
 nlohmann::ordered_json counts_of(const counting_plan& planned);
 
+/// The part of counts_of() that decides which text is read and which units are selected, and whether a filter keeps
+/// them. Equal: equal outputs of a filter, for equal inputs.
+nlohmann::ordered_json texts_of(const counting_plan& planned);
+
 /// A line for each name with two values: "\n  --utf8: not given, instead of true". Empty: there is none.
 std::string differences_of_counts(const nlohmann::ordered_json& recorded, const nlohmann::ordered_json& now);
 

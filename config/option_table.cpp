@@ -152,10 +152,9 @@ constexpr std::array rows = {
     option_row{
         inputs, "-r,--recursive", "", value_kind::flag, "", text_runs, common,
         "count the files below directories as well",
-        "Counts all regular files below the directories among the inputs, depth first, in the byte order of "
-        "their names. Without it a directory is an error. Symbolic links, FIFOs, sockets and devices are "
-        "skipped, and the result reports how many. A directory or file that cannot be read is an error; the rest "
-        "is counted.",
+        "Counts all regular files below the directories among the inputs, depth first, in the byte order of their "
+        "names. Without it a directory is an error. Symbolic links, FIFOs, sockets and devices are skipped, and the "
+        "result reports how many. A directory or file that cannot be read is an error; the rest is counted.",
         "gpuhist -r --include '*.log' /var/log", on_run([](file_options& o, value v) {
           if (v == "true") static_cast<void>(trees_in(o));
         })},
@@ -184,15 +183,14 @@ constexpr std::array rows = {
                "gpuhist -r --include '*.log' --include '*.txt' /srv",
                on_run([](file_options& o, values v) { trees_in(o).include = parse_patterns(v); }),
                rules(decision::nothing, "recursive")},
-    option_row{
-        inputs, "--exclude", "GLOB", value_kind::list, "", text_runs | batch_runs, rare,
-        "with -r: no files or directories that match",
-        "Leaves out files and directories below directories (-r) that match one of the patterns; of a directory, "
-        "everything in it. Patterns have the syntax of --include; a pattern that ends in a slash matches "
-        "directories only. --exclude has precedence over --include. May be repeated. Default: nothing.",
-        "gpuhist -r --exclude .git/ --exclude 'build/**/*.o' src",
-        on_run([](file_options& o, values v) { trees_in(o).exclude = parse_patterns(v); }),
-        rules(decision::nothing, "recursive")},
+    option_row{inputs, "--exclude", "GLOB", value_kind::list, "", text_runs | batch_runs, rare,
+               "with -r: no files or directories that match",
+               "Leaves out files and directories below directories (-r) that match one of the patterns; of a "
+               "directory, everything in it. Patterns have the syntax of --include; a pattern that ends in a slash "
+               "matches directories only. --exclude has precedence over --include. May be repeated. Default: nothing.",
+               "gpuhist -r --exclude .git/ --exclude 'build/**/*.o' src",
+               on_run([](file_options& o, values v) { trees_in(o).exclude = parse_patterns(v); }),
+               rules(decision::nothing, "recursive")},
     option_row{inputs, "--follow-symlinks", "", value_kind::flag, "", text_runs | batch_runs, rare,
                "with -r: follow symbolic links as well",
                "Follows symbolic links below directories (-r). The target is counted under the name of the link, also "
@@ -201,66 +199,62 @@ constexpr std::array rows = {
                "gpuhist -r --follow-symlinks /srv/logs",
                on_run([](file_options& o, value v) { trees_in(o).follow_symlinks = v == "true"; }),
                rules(decision::nothing, "recursive")},
-    option_row{
-        inputs, "--input-format", "FORMAT", value_kind::choice,
-        "auto raw zstd gzip xz lzma lzip bzip2 lz4 compress tar zip 7z cpio", reading_runs | batch_runs, common,
-        "auto, raw, zstd, gzip, xz, ..., tar, zip, 7z, cpio",
-        "Sets the format of the inputs: auto, raw, zstd, gzip, xz, lzma, lzip, bzip2, lz4, compress, tar, zip, "
-        "7z or cpio. 'auto' detects the format of each input by its content; a notice says where its name promises "
-        "another one (--strict-names). 'raw' counts the bytes without decoding, also "
-        "those of archives. 'zstd', 'gzip', 'xz', 'lzip', 'bzip2', 'lz4' and 'compress' require that format, and "
-        "count the decompressed bytes, even if these are an archive. So does 'lzma', the predecessor of xz: it "
-        "has no magic number, so 'auto' recognises it by the names .lzma and .tlz only. 'tar', 'zip', '7z' and 'cpio' "
-        "count the members of such archives, compressed or not. Default: auto.",
-        "gpuhist --input-format raw backup.zst", field<&file_options::format>, rules(decision::text)},
-    option_row{
-        inputs, "--zstd-dictionary", "FILE", value_kind::file, "", reading_runs | batch_runs, rare,
-        "dictionary of the zstd archives",
-        "Decompresses zstd archives with this dictionary ('zstd -D', 'zstd --train'), or with that in the first "
-        "frame of this .warc.zst file. Frames name their dictionary by a number; a frame that needs another one is "
-        "an error of its input. A .warc.zst file with its own dictionary needs no option. Default: none.",
-        "gpuhist --zstd-dictionary logs.dict small/*.zst", field<&file_options::dictionary>, rules(decision::text)},
-    option_row{
-        inputs, "--max-output", "SIZE", value_kind::size, "", text_runs | batch_runs, rare,
-        "stop at archives that decompress to more",
-        "Stops reading a compressed input that decompresses to more than SIZE, and reports it as an error. Frames "
-        "that end before SIZE are counted. Frames of a pipe, and those whose text is passed through or measured in "
-        "units, are then decoded one after the other. Default: no limit.",
-        "gpuhist --max-output 100GiB upload.zst", field<&file_options::max_output>, rules(decision::counts)},
-    option_row{
-        inputs, "--skip-damage", "", value_kind::flag, "", text_runs | batch_runs, rare,
-        "continue after damage in a compressed input",
-        "Continues after a damaged part of a compressed input, at the next intact frame or member. An input of one "
-        "frame has no next one: nothing more of it is read. The field 'lost' of the JSON result lists the lost "
-        "parts, with their offsets in the compressed input and in the text. The input stays incomplete, and the "
-        "exit status is 1. 'gpuhist filter' drops the units with text of a damaged part, holds the text of each frame "
-        "or member until it is verified, and publishes the output.",
-        "gpuhist --skip-damage --format json broken.zst", field<&file_options::skip_damage>, rules(decision::counts)},
+    option_row{inputs, "--input-format", "FORMAT", value_kind::choice,
+               "auto raw zstd gzip xz lzma lzip bzip2 lz4 compress tar zip 7z cpio", reading_runs | batch_runs, common,
+               "auto, raw, zstd, gzip, xz, ..., tar, zip, 7z, cpio",
+               "Sets the format of the inputs: auto, raw, zstd, gzip, xz, lzma, lzip, bzip2, lz4, compress, tar, zip, "
+               "7z or cpio. 'auto' detects the format of each input by its content; a notice says where its name "
+               "promises another one (--strict-names). 'raw' counts the bytes without decoding, also those of "
+               "archives. 'zstd', 'gzip', 'xz', 'lzip', 'bzip2', 'lz4' and 'compress' require that format, and count "
+               "the decompressed bytes, even if these are an archive. So does 'lzma', the predecessor of xz: it has no "
+               "magic number, so 'auto' recognises it by the names .lzma and .tlz only. 'tar', 'zip', '7z' and 'cpio' "
+               "count the members of such archives, compressed or not. Default: auto.",
+               "gpuhist --input-format raw backup.zst", field<&file_options::format>, rules(decision::text)},
+    option_row{inputs, "--zstd-dictionary", "FILE", value_kind::file, "", reading_runs | batch_runs, rare,
+               "dictionary of the zstd archives",
+               "Decompresses zstd archives with this dictionary ('zstd -D', 'zstd --train'), or with that in the first "
+               "frame of this .warc.zst file. Frames name their dictionary by a number; a frame that needs another one "
+               "is an error of its input. A .warc.zst file with its own dictionary needs no option. Default: none.",
+               "gpuhist --zstd-dictionary logs.dict small/*.zst", field<&file_options::dictionary>,
+               rules(decision::text)},
+    option_row{inputs, "--max-output", "SIZE", value_kind::size, "", text_runs | batch_runs, rare,
+               "stop at archives that decompress to more",
+               "Stops reading a compressed input that decompresses to more than SIZE, and reports it as an error. "
+               "Frames that end before SIZE are counted. Frames of a pipe, and those whose text is passed through or "
+               "measured in units, are then decoded one after the other. Default: no limit.",
+               "gpuhist --max-output 100GiB upload.zst", field<&file_options::max_output>, rules(decision::counts)},
+    option_row{inputs, "--skip-damage", "", value_kind::flag, "", text_runs | batch_runs, rare,
+               "continue after damage in a compressed input",
+               "Continues after a damaged part of a compressed input, at the next intact frame or member. An input of "
+               "one frame has no next one: nothing more of it is read. The field 'lost' of the JSON result lists the "
+               "lost parts, with their offsets in the compressed input and in the text. The input stays incomplete, "
+               "and the exit status is 1. 'gpuhist filter' drops the units with text of a damaged part, holds the text "
+               "of each frame or member until it is verified, and publishes the output.",
+               "gpuhist --skip-damage --format json broken.zst", field<&file_options::skip_damage>,
+               rules(decision::counts)},
     option_row{
         inputs, "--strict-names", "", value_kind::flag, "", text_runs | batch_runs, rare,
         "refuse inputs whose content differs from the name",
         "Refuses an input, or a member of an archive, whose content is not what the suffix of its name promises, such "
         "as text named .gz. Without this option the content decides, and a notice names the difference.",
         "gpuhist --strict-names -r incoming/", field<&file_options::strict_names>, rules(decision::counts)},
-    option_row{
-        inputs, "--fail-on-unknown", "", value_kind::flag, "", text_runs | batch_runs, rare,
-        "refuse compressed data that is not read",
-        "Refuses an input, or a member of an archive, whose bytes are of a compressed format or container that gpuhist "
-        "does not read (brotli, snappy, lrzip, rar, rpm, deb, Parquet, ORC, Arrow, journals of systemd, volumes of "
-        "split "
-        "archives). Without this option its bytes are counted as they are, and a notice names the format and a command "
-        "that decodes it. brotli and the snappy of Hadoop are recognised by their suffixes only, .br and .snappy.",
-        "gpuhist --fail-on-unknown -r logs/", field<&file_options::fail_on_unknown>, rules(decision::counts)},
+    option_row{inputs, "--fail-on-unknown", "", value_kind::flag, "", text_runs | batch_runs, rare,
+               "refuse compressed data that is not read",
+               "Refuses an input, or a member of an archive, whose bytes are of a compressed format or container that "
+               "gpuhist does not read (brotli, snappy, lrzip, rar, rpm, deb, Parquet, ORC, Arrow, journals of systemd, "
+               "volumes of split archives). Without this option its bytes are counted as they are, and a notice names "
+               "the format and a command that decodes it. brotli and the snappy of Hadoop are recognised by their "
+               "suffixes only, .br and .snappy.",
+               "gpuhist --fail-on-unknown -r logs/", field<&file_options::fail_on_unknown>, rules(decision::counts)},
     option_row{
         inputs, "--follow", "", value_kind::flag, "", counting_runs, rare,
         "count what is appended to files, until a signal",
-        "Counts the files and everything that is appended to them, until a signal. Files are followed by name: "
-        "through rotation (rename and create), through truncation, and while they do not exist. At the signal, "
-        "the bytes that the files contain by then are counted and reported. With --snapshot-every, counts are "
-        "also written while the run lasts. Conditions (--fail-if, --alert-if) are checked for the bytes counted "
-        "so far at every snapshot, or once a second. Only plain text can be followed. Bytes that are written "
-        "between the last read of a file and its truncation (copytruncate of logrotate) are missed; a truncation "
-        "is reported.",
+        "Counts the files and everything that is appended to them, until a signal. Files are followed by name: through "
+        "rotation (rename and create), through truncation, and while they do not exist. At the signal, the bytes that "
+        "the files contain by then are counted and reported. With --snapshot-every, counts are also written while the "
+        "run lasts. Conditions (--fail-if, --alert-if) are checked for the bytes counted so far at every snapshot, or "
+        "once a second. Only plain text can be followed. Bytes that are written between the last read of a file and "
+        "its truncation (copytruncate of logrotate) are missed; a truncation is reported.",
         "gpuhist --follow --snapshot-every 10s /var/log/syslog", field<&file_options::follow>},
     option_row{inputs, "--pass-through", "[=WHAT]", value_kind::choice, "raw text", counting_runs, common,
                "copy the input to standard output (raw, text)",
@@ -284,9 +278,9 @@ constexpr std::array rows = {
                "classes (default), letters, alphabet, bytes, utf8",
                "Selects the schemes that put bytes into buckets. letters: a-d e-h i-l m-p q-t u-x y-z, lower case; "
                "alphabet: the 26 lower case letters; bytes: all 256 values; classes: upper, lower, digit, space, "
-               "punctuation, control, non-ascii; utf8: ascii, continuation, lead-2, lead-3, lead-4 (first bytes of "
-               "2, 3 and 4), never-utf8 (byte values that never occur in UTF-8). Several are separated by commas, and "
-               "the option may be repeated; all are counted in one pass. A value that contains '=' defines one scheme: "
+               "punctuation, control, non-ascii; utf8: ascii, continuation, lead-2, lead-3, lead-4 (first bytes of 2, "
+               "3 and 4), never-utf8 (byte values that never occur in UTF-8). Several are separated by commas, and the "
+               "option may be repeated; all are counted in one pass. A value that contains '=' defines one scheme: "
                "[NAME:]bucket=characters;bucket=characters, with ranges a-z and the escapes \\n \\t \\r \\0 \\\\ \\- "
                "\\; \\= \\: \\, \\xNN. Bytes outside every bucket are 'other'. Default: classes.",
                "gpuhist -b letters,bytes -b 'vowels=aeiou;digits=0-9' access.log",
@@ -304,23 +298,21 @@ constexpr std::array rows = {
     option_row{
         counting, "--pairs", "", value_kind::flag, "", with_buckets | batch_runs, rare,
         "count how often each bucket follows each bucket",
-        "Counts pairs of neighbouring bytes: how often a byte of bucket A is followed by a byte of bucket B, for "
-        "every scheme of --buckets. The schemes may divide the byte values into at most 32 classes together. No "
-        "pair spans two inputs, or a damaged or lost part. A pair belongs to the window of its second byte. The "
-        "result has the matrix of counts, the conditional entropy, and the pairs that are much more frequent "
-        "than in independent bytes. 'gpuhist report' shows the pairs that results contain: those of the same "
-        "schemes.",
-        "gpuhist --pairs --buckets letters access.log", field<&counting_options::pairs>, rules(decision::counts)},
-    option_row{
-        counting, "--utf8", "", value_kind::flag, "", counting_runs | batch_runs, rare,
-        "validate UTF-8: malformed sequences, scripts",
-        "Validates the text of every input as UTF-8, besides counting it. The totals and each input then have the "
-        "number of malformed sequences, their bytes, the offset and line of the first one (of an input), and the "
-        "number of code points, by script. Unverified text is included. Conditions and formulas (--fail-if, "
-        "--alert-if, --columns, --sort, --each input) may contain 'malformed'; for lines, records and parts of "
-        "--each they may also without --utf8. Frames of one input are decoded at the same time, by the cores. Cannot "
-        "be combined with --follow.",
-        "gpuhist --utf8 --fail-if 'malformed > 0' *.txt", field<&file_options::utf8>, rules(decision::counts)},
+        "Counts pairs of neighbouring bytes: how often a byte of bucket A is followed by a byte of bucket B, for every "
+        "scheme of --buckets. The schemes may divide the byte values into at most 32 classes together. No pair spans "
+        "two inputs, or a damaged or lost part. A pair belongs to the window of its second byte. The result has the "
+        "matrix of counts, the conditional entropy, and the pairs that are much more frequent than in independent "
+        "bytes. 'gpuhist report' shows the pairs that results contain: those of the same schemes.",
+        "gpuhist --pairs --buckets letters access.log", on_counting([](counting_options& o, value v) { o.pairs = v == "true"; }), rules(decision::counts)},
+    option_row{counting, "--utf8", "", value_kind::flag, "", counting_runs | batch_runs, rare,
+               "validate UTF-8: malformed sequences, scripts",
+               "Validates the text of every input as UTF-8, besides counting it. The totals and each input then have "
+               "the number of malformed sequences, their bytes, the offset and line of the first one (of an input), "
+               "and the number of code points, by script. Unverified text is included. Conditions and formulas "
+               "(--fail-if, --alert-if, --columns, --sort, --each input) may contain 'malformed'; for lines, records "
+               "and parts of --each they may also without --utf8. Frames of one input are decoded at the same time, by "
+               "the cores. Cannot be combined with --follow.",
+               "gpuhist --utf8 --fail-if 'malformed > 0' *.txt", field<&file_options::utf8>, rules(decision::counts)},
     option_row{counting, "--count-unverified", "", value_kind::flag, "", counting_runs | batch_runs, rare,
                "add unverified bytes of damaged inputs to totals",
                "Adds to the totals the bytes that were decoded from a damaged input before the error. Without it, the "
@@ -329,48 +321,47 @@ constexpr std::array rows = {
                "gpuhist --count-unverified damaged.log.zst", field<&file_options::count_unverified>,
                rules(decision::counts)},
 
-    option_row{
-        measuring, "--measures", "NAMES", value_kind::list,
-        "all entropy entropy_corrected chi2 chi2_p mean distinct ascii_share printable_share code_points lines "
-        "mean_line_length jsd kl chi2_baseline chi2_baseline_p icd icd_p",
-        with_buckets | batch_runs, rare, "all, or entropy, chi2, mean, jsd, ... (repeatable)",
-        "Adds statistics of the counts of all byte values to the totals and to each input. entropy (bits a byte) "
-        "and entropy_corrected (for small samples); chi2 and chi2_p, for equally frequent values; mean; "
-        "distinct; ascii_share, printable_share; code_points; lines, mean_line_length. Compared with --baseline: "
-        "jsd (Jensen-Shannon divergence, bits), kl, chi2_baseline and chi2_baseline_p, icd and icd_p (the "
-        "idealized character distribution of Kruegel and Vigna). 'all' selects all that are possible. Each "
-        "measure states the size of its sample; if the sample is too small, a reason replaces the value. A line for "
-        "each: gpuhist --help measures. Default: none.",
-        "gpuhist --measures entropy,chi2_p,mean --format json random.bin",
-        on_counting([](counting_options& o, values v) { o.measures = parse_names(v); }), rules(decision::report)},
+    option_row{measuring, "--measures", "NAMES", value_kind::list,
+               "all entropy entropy_corrected chi2 chi2_p mean distinct ascii_share printable_share code_points lines "
+               "mean_line_length jsd kl chi2_baseline chi2_baseline_p icd icd_p",
+               with_buckets | batch_runs, rare, "all, or entropy, chi2, mean, jsd, ... (repeatable)",
+               "Adds statistics of the counts of all byte values to the totals and to each input. entropy (bits a "
+               "byte) and entropy_corrected (for small samples); chi2 and chi2_p, for equally frequent values; mean; "
+               "distinct; ascii_share, printable_share; code_points; lines, mean_line_length. Compared with "
+               "--baseline: jsd (Jensen-Shannon divergence, bits), kl, chi2_baseline and chi2_baseline_p, icd and "
+               "icd_p (the idealized character distribution of Kruegel and Vigna). 'all' selects all that are "
+               "possible. Each measure states the size of its sample; if the sample is too small, a reason replaces "
+               "the value. A line for each: gpuhist --help measures. Default: none.",
+               "gpuhist --measures entropy,chi2_p,mean --format json random.bin",
+               on_counting([](counting_options& o, values v) { o.measures = parse_names(v); }),
+               rules(decision::report)},
     option_row{
         measuring, "--baseline", "RESULT", value_kind::file, "", with_buckets | filtering_runs | batch_runs, rare,
         "an earlier result that measures compare with",
         "Compares with an earlier result, written as json or jsonl with --byte-counts. --measures, --fail-if, "
-        "--alert-if, --columns and --sort use it. Several results in the file are added. previous:N is for "
-        "--window: the sum of the N windows before the current one. Default: none.",
+        "--alert-if, --columns and --sort use it. Several results in the file are added. previous:N is for --window: "
+        "the sum of the N windows before the current one. Default: none.",
         "gpuhist --baseline good.json --measures jsd,icd_p access.log",
         on_counting([](counting_options& o, const option_row& row, value v) { set_baseline(o, v, row.rules.range); }),
         rules(decision::text, "measures fail-if alert-if columns sort each").between(1, 4096)},
-    option_row{
-        measuring, "--fail-if", "CONDITION", value_kind::list, "", with_buckets | batch_runs, common,
-        "exit status 3 if it holds, as 'entropy > 7'",
-        "Prints a message and makes the exit status 3 if the condition holds. It is checked for each input, each "
-        "window and the totals (see --watch). Names are bytes, lines, measures, and buckets of --buckets: digit is the "
-        "share of that bucket, count(digit) its count, classes.digit names its scheme. Numbers are 0.15, 2e-3 or "
-        "64KiB; operators are + - * /, < <= > >= == !=, ! && || and parentheses. If an operand has no value, "
-        "neither a comparison nor its negation holds. May be repeated. Names and examples: gpuhist --help "
-        "conditions. Default: none.",
-        "gpuhist --fail-if 'digit > 0.2 || entropy > 7 && bytes > 4K' *.log",
-        on_counting([](counting_options& o, values v) { o.fail_if = parse_conditions(v); }), rules(decision::report)},
-    option_row{measuring, "--alert-if", "CONDITION", value_kind::list, "", with_buckets | batch_runs, rare,
-               "print a message if this holds",
-               "Prints a message on standard error if the condition holds, as --fail-if does, and does not change the "
-               "exit status. With --format jsonl, each message is also a line of kind alert. May be repeated. Default: "
-               "none.",
-               "gpuhist --alert-if 'entropy > 7.5' --format jsonl access.log",
-               on_counting([](counting_options& o, values v) { o.alert_if = parse_conditions(v); }),
+    option_row{measuring, "--fail-if", "CONDITION", value_kind::list, "", with_buckets | batch_runs, common,
+               "exit status 3 if it holds, as 'entropy > 7'",
+               "Prints a message and makes the exit status 3 if the condition holds. It is checked for each input, "
+               "each window and the totals (see --watch). Names are bytes, lines, measures, and buckets of --buckets: "
+               "digit is the share of that bucket, count(digit) its count, classes.digit names its scheme. Numbers are "
+               "0.15, 2e-3 or 64KiB; operators are + - * /, < <= > >= == !=, ! && || and parentheses. If an operand "
+               "has no value, neither a comparison nor its negation holds. May be repeated. Names and examples: "
+               "gpuhist --help conditions. Default: none.",
+               "gpuhist --fail-if 'digit > 0.2 || entropy > 7 && bytes > 4K' *.log",
+               on_counting([](counting_options& o, values v) { o.fail_if = parse_conditions(v); }),
                rules(decision::report)},
+    option_row{
+        measuring, "--alert-if", "CONDITION", value_kind::list, "", with_buckets | batch_runs, rare,
+        "print a message if this holds",
+        "Prints a message on standard error if the condition holds, as --fail-if does, and does not change the exit "
+        "status. With --format jsonl, each message is also a line of kind alert. May be repeated. Default: none.",
+        "gpuhist --alert-if 'entropy > 7.5' --format jsonl access.log",
+        on_counting([](counting_options& o, values v) { o.alert_if = parse_conditions(v); }), rules(decision::report)},
     option_row{measuring, "--watch", "WHAT", value_kind::list, "totals inputs windows", with_buckets | batch_runs, rare,
                "what conditions are checked for",
                "Selects what the conditions of --fail-if and --alert-if are checked for: totals, inputs and windows, "
@@ -378,19 +369,19 @@ constexpr std::array rows = {
                "gpuhist --watch inputs --fail-if 'entropy > 7' *.log",
                on_counting([](counting_options& o, values v) { o.watch = parse_watch(v); }),
                rules(decision::report, "fail-if alert-if")},
-    option_row{
-        measuring, "--each", "UNIT", value_kind::text, "", text_runs | batch_runs, rare,
-        "measure each line, record, 4KiB, input or window",
-        "Divides the text into units and measures each: 'line' (with its line feed), 'record' (ends with --delimiter), "
-        "a size such as 4KiB (parts of this size), 'input', or 'window' (of --window). No unit spans two inputs. "
-        "--where selects units, --top N:FORMULA lists those with the highest values, --distribution-of counts units by "
-        "their values. The totals stay those of all bytes. Lines and records of several frames of an input are "
-        "measured at the same time, parts of a size in sequence. Fields and examples: gpuhist --help units. Default: "
-        "none.",
-        "gpuhist --each line --where 'digit > 0.5' access.log",
-        on_counting(
-            [](counting_options& o, const option_row& row, value v) { set_unit(units_in(o), v, row.rules.range); }),
-        rules(decision::text).between(1, gib)},
+    option_row{measuring, "--each", "UNIT", value_kind::text, "", text_runs | batch_runs, rare,
+               "measure each line, record, 4KiB, input or window",
+               "Divides the text into units and measures each: 'line' (with its line feed), 'record' (ends with "
+               "--delimiter), a size such as 4KiB (parts of this size), 'input', or 'window' (of --window). No unit "
+               "spans two inputs. --where selects units, --top N:FORMULA lists those with the highest values, "
+               "--distribution-of counts units by their values. The totals stay those of all bytes. Lines and records "
+               "of several frames of an input are measured at the same time, parts of a size in sequence. Fields and "
+               "examples: gpuhist --help units. Default: none.",
+               "gpuhist --each line --where 'digit > 0.5' access.log",
+               on_counting([](counting_options& o, const option_row& row, value v) {
+                 set_unit(units_in(o), v, row.rules.range);
+               }),
+               rules(decision::text).between(1, gib)},
     option_row{measuring, "--delimiter", "BYTE", value_kind::text, "", text_runs | batch_runs, rare,
                "with --each record: the byte that ends a record",
                "Sets the byte that ends a record, and is a part of it: a character, or \\0, \\n, \\t, \\r, \\xNN. "
@@ -404,25 +395,22 @@ constexpr std::array rows = {
         "Adds the buckets and the condition of a part of the published rules for the quality of text, as far as counts "
         "of bytes, words and lines can express them: fineweb (1 of 4 rules, and parts of 2), gopher (3 of 8 quality "
         "rules) or nemo (4 of 17 filters), see gpuhist --help presets. The units of --each for which the condition "
-        "holds, those that these rules would remove, are selected as by --where; "
-        "'gpuhist filter' drops them. May be repeated. Several presets, or a preset and a condition: units for which "
-        "one of "
-        "them holds. Default: none.",
+        "holds, those that these rules would remove, are selected as by --where; 'gpuhist filter' drops them. May be "
+        "repeated. Several presets, or a preset and a condition: units for which one of them holds. Default: none.",
         "gpuhist --each record --preset gopher documents.bin",
         on_counting([](counting_options& o, values v) { add_presets(o, parse_names(v)); }),
         rules(decision::text, "each")},
-    option_row{
-        measuring, "--where", "CONDITION", value_kind::text, "", counting_runs | batch_runs, rare,
-        "with --each: report the units for which it holds",
-        "Reports each unit of --each for which the condition holds, as soon as it is read: its input, number, line, "
-        "offset and length, and the values of the names in the condition. The syntax is that of --fail-if; 'words' is "
-        "the number of words of a line, record or part. The format is table or jsonl (json is written as jsonl). "
-        "Default: none.",
-        "gpuhist --each line --where 'words > 9 && digit > 0.9' access.log",
-        on_counting([](counting_options& o, value v) {
-          add_condition(units_in(o), parse_text(v, "give a condition such as 'digit > 0.5'"));
-        }),
-        rules(decision::text, "each")},
+    option_row{measuring, "--where", "CONDITION", value_kind::text, "", counting_runs | batch_runs, rare,
+               "with --each: report the units for which it holds",
+               "Reports each unit of --each for which the condition holds, as soon as it is read: its input, number, "
+               "line, offset and length, and the values of the names in the condition. The syntax is that of "
+               "--fail-if; 'words' is the number of words of a line, record or part. The format is table or jsonl "
+               "(json is written as jsonl). Default: none.",
+               "gpuhist --each line --where 'words > 9 && digit > 0.9' access.log",
+               on_counting([](counting_options& o, value v) {
+                 add_condition(units_in(o), parse_text(v, "give a condition such as 'digit > 0.5'"));
+               }),
+               rules(decision::text, "each")},
     option_row{
         measuring, "--jsonl-field", "FIELD", value_kind::text, "", text_runs | batch_runs, rare,
         "with --each line: measure this field of JSONL",
@@ -431,22 +419,21 @@ constexpr std::array rows = {
         "reported, and 'gpuhist filter' writes it as it is. A line that is not such an object is without field: it has "
         "no values, so it is not selected; 'units' of the result counts these lines, and a message names the first one "
         "of each input. Blank lines have no values, either, and are not counted so. The totals stay those of all "
-        "bytes. "
-        "Rules and limits: gpuhist --help units. Default: lines are measured.",
+        "bytes. Rules and limits: gpuhist --help units. Default: lines are measured.",
         "gpuhist --each line --jsonl-field text --where 'words < 3' x.jsonl",
         on_counting([](counting_options& o, value v) {
           units_in(o).jsonl_field = parse_text(v, "give the name of a field, such as text");
         }),
         rules(decision::text, "each=line")},
-    option_row{measuring, "--distribution-of", "FORMULA", value_kind::text, "", text_runs | batch_runs, rare,
-               "with --each: how many units have which value",
-               "Adds to the result how many units of --each have which value of the formula: a histogram, and the "
-               "lowest and the highest value. The upper bound of a bin exceeds its lower bound by at most 1/8. "
-               "Default: none.",
-               "gpuhist --each line --distribution-of bytes access.log", on_counting([](counting_options& o, value v) {
-                 units_in(o).distribution_of = parse_text(v, "give a formula such as bytes");
-               }),
-               rules(decision::counts, "each")},
+    option_row{
+        measuring, "--distribution-of", "FORMULA", value_kind::text, "", text_runs | batch_runs, rare,
+        "with --each: how many units have which value",
+        "Adds to the result how many units of --each have which value of the formula: a histogram, and the lowest and "
+        "the highest value. The upper bound of a bin exceeds its lower bound by at most 1/8. Default: none.",
+        "gpuhist --each line --distribution-of bytes access.log", on_counting([](counting_options& o, value v) {
+          units_in(o).distribution_of = parse_text(v, "give a formula such as bytes");
+        }),
+        rules(decision::counts, "each")},
     option_row{measuring, "--fail-fast", "", value_kind::flag, "", counting_runs, rare,
                "end the run when a condition of --fail-if holds",
                "Ends the run as soon as a condition of --fail-if holds for a finished input (in the order of the "
@@ -454,30 +441,28 @@ constexpr std::array rows = {
                "reported, as incomplete. The exit status is 3.",
                "gpuhist --fail-fast --fail-if 'ascii_share < 1' *.txt", field<&counting_options::fail_fast>},
 
-    option_row{output, "--format", "FORMAT", value_kind::choice, "table json jsonl csv prometheus",
-               reporting | batch_runs | merging_runs, common, "table (for people), json, jsonl, csv, prometheus",
-               "Sets the format of the result. table: for people; json: one object; jsonl: a line per input, when it "
-               "is finished, then the result; csv: the columns kind, input, scheme, bucket, count, share (an error of "
-               "an input is a row); "
-               "prometheus: metrics for the textfile collector of node_exporter. Default: the format that the suffix "
-               "of --output names (.json, .jsonl or .ndjson, .csv, .prom); otherwise table, or jsonl with --window.",
-               "gpuhist --format json access.log", on_command([](options& o, value v) {
-                 o.format = parse_text(v, "give table, json, jsonl, csv or prometheus");
-               })},
     option_row{
-        output, "-o,--output", "FILE", value_kind::file, "", every_command, common,
-        "write the report to FILE; fd:N: descriptor N",
-        "Writes the result to FILE. A regular file is replaced as a whole, at the end of the run, also if an input "
-        "failed; if the run is killed, or cannot write, the old file stays. With --format jsonl, --window or "
-        "--snapshot-every it is written in place during the run. A device, a FIFO or fd:N (a descriptor "
-        "that the caller opened) is written in place. '-' is "
-        "standard output, the default. Without --format, the suffix of FILE chooses the format: .json, .jsonl or "
-        ".ndjson, .csv, .prom; those of other formats (.html, .gz, ...) are refused; all others get the default. "
-        "'gpuhist filter' writes the kept text to FILE, whatever its suffix. 'gpuhist repack' writes its archive to "
-        "FILE, which must be a regular file.",
-        "gpuhist --format csv --output counts.csv access.log",
-        on_command([](options& o, value v) { o.output = parse_destination(v); }),
-        rules(decision::nothing, "", "filter:output-dir")},
+        output, "--format", "FORMAT", value_kind::choice, "table json jsonl csv prometheus",
+        reporting | batch_runs | merging_runs, common, "table (for people), json, jsonl, csv, prometheus",
+        "Sets the format of the result. table: for people; json: one object; jsonl: a line per input, when it is "
+        "finished, then the result; csv: the columns kind, input, scheme, bucket, count, share (an error of an input "
+        "is a row); prometheus: metrics for the textfile collector of node_exporter. Default: the format that the "
+        "suffix of --output names (.json, .jsonl or .ndjson, .csv, .prom); otherwise table, or jsonl with --window.",
+        "gpuhist --format json access.log", on_command([](options& o, value v) {
+          o.format = parse_text(v, "give table, json, jsonl, csv or prometheus");
+        })},
+    option_row{output, "-o,--output", "FILE", value_kind::file, "", every_command, common,
+               "write the report to FILE; fd:N: descriptor N",
+               "Writes the result to FILE. A regular file is replaced as a whole, at the end of the run, also if an "
+               "input failed; if the run is killed, or cannot write, the old file stays. With --format jsonl, --window "
+               "or --snapshot-every it is written in place during the run. A device, a FIFO or fd:N (a descriptor that "
+               "the caller opened) is written in place. '-' is standard output, the default. Without --format, the "
+               "suffix of FILE chooses the format: .json, .jsonl or .ndjson, .csv, .prom; those of other formats "
+               "(.html, .gz, ...) are refused; all others get the default. 'gpuhist filter' writes the kept text to "
+               "FILE, whatever its suffix. 'gpuhist repack' writes its archive to FILE, which must be a regular file.",
+               "gpuhist --format csv --output counts.csv access.log",
+               on_command([](options& o, value v) { o.output = parse_destination(v); }),
+               rules(decision::nothing, "", "filter:output-dir")},
     option_row{output, "--append", "", value_kind::flag, "", with_buckets, rare, "append to the file of --output",
                "Appends the result to the file of --output, instead of replacing it.",
                "gpuhist --format jsonl --output history.jsonl --append access.log", field<&options::append>},
@@ -485,36 +470,31 @@ constexpr std::array rows = {
         output, "--output-dir", "DIR", value_kind::file, "", filtering_runs | batch_runs | merging_runs, rare,
         "the folder DIR for all outputs",
         "'gpuhist filter': writes the kept text of each input to a file of its own in the folder DIR, which is created "
-        "if it "
-        "is missing. "
-        "A file below a directory of --recursive keeps its name below that directory, any other input its last "
-        "component. A file gets its name when its input was read to the end and verified: a damaged input has no "
-        "output, and the others are written. DIR/.gpuhist-filter.jsonl lists the complete outputs. Standard input and "
-        "archives with members are refused. An existing output is an error without --resume or --force. Default: one "
-        "stream to --output. 'gpuhist batch': DIR has the state of the job and its results: files.jsonl (a line per "
-        "input), errors.jsonl, total.json, job.json, with --where units.jsonl, with --window windows.jsonl; it must be "
-        "given. Files with these names that are no results of the job are an error. 'gpuhist merge': the results of "
-        "all shards are "
-        "written there; default: the first folder.",
+        "if it is missing. A file below a directory of --recursive keeps its name below that directory, any other "
+        "input its last component. A file gets its name when its input was read to the end and verified: a damaged "
+        "input has no output, and the others are written. DIR/.gpuhist-filter.jsonl lists the complete outputs. "
+        "Standard input and archives with members are refused. An existing output is an error without --resume or "
+        "--force. Default: one stream to --output. 'gpuhist batch': DIR has the state of the job and its results: "
+        "files.jsonl (a line per input), errors.jsonl, total.json, job.json, with --where units.jsonl, with --window "
+        "windows.jsonl; it must be given. Files with these names that are no results of the job are an error. 'gpuhist "
+        "merge': the results of all shards are written there; default: the first folder.",
         "gpuhist filter -r --drop-if 'digit > 0.5' --output-dir clean logs",
         on_command([](options& o, value v) { o.output_dir = parse_text(v, "give the path of a folder"); })},
-    option_row{
-        output, "--columns", "LIST", value_kind::list, "bytes lines share mostly", with_buckets, rare,
-        "columns of the table of inputs: bytes,jsd,digit",
-        "Sets the columns of the table of inputs, separated by commas: bytes, lines, share (of all bytes), mostly (the "
-        "largest bucket), and every number that a condition of --fail-if can contain: measures, shares of buckets, "
-        "formulas such as 'bytes / lines'. Only for --format table; other formats contain all counts. Default: "
-        "bytes,lines,share,mostly, without those that have no room on a terminal.",
-        "gpuhist --columns bytes,lines,digit,entropy *.log",
-        on_command([](options& o, values v) { o.columns = parse_names(v); })},
-    option_row{
-        output, "--sort", "FORMULA", value_kind::text, "", with_buckets, rare,
-        "the inputs with the highest value first: entropy",
-        "Sorts the table of inputs by a number, as in --columns (not by mostly); the highest value is first, and "
-        "inputs without a value are last. A minus reverses the order: --sort=-bytes. Only for --format table. Default: "
-        "the order in which the inputs are named.",
-        "gpuhist --columns bytes,entropy --sort entropy --top 10 *.log",
-        on_command([](options& o, value v) { o.sort = parse_text(v, "give a formula such as entropy"); })},
+    option_row{output, "--columns", "LIST", value_kind::list, "bytes lines share mostly", with_buckets, rare,
+               "columns of the table of inputs: bytes,jsd,digit",
+               "Sets the columns of the table of inputs, separated by commas: bytes, lines, share (of all bytes), "
+               "mostly (the largest bucket), and every number that a condition of --fail-if can contain: measures, "
+               "shares of buckets, formulas such as 'bytes / lines'. Only for --format table; other formats contain "
+               "all counts. Default: bytes,lines,share,mostly, without those that have no room on a terminal.",
+               "gpuhist --columns bytes,lines,digit,entropy *.log",
+               on_command([](options& o, values v) { o.columns = parse_names(v); })},
+    option_row{output, "--sort", "FORMULA", value_kind::text, "", with_buckets, rare,
+               "the inputs with the highest value first: entropy",
+               "Sorts the table of inputs by a number, as in --columns (not by mostly); the highest value is first, "
+               "and inputs without a value are last. A minus reverses the order: --sort=-bytes. Only for --format "
+               "table. Default: the order in which the inputs are named.",
+               "gpuhist --columns bytes,entropy --sort entropy --top 10 *.log",
+               on_command([](options& o, value v) { o.sort = parse_text(v, "give a formula such as entropy"); })},
     option_row{
         output,
         "--top",
@@ -540,24 +520,23 @@ constexpr std::array rows = {
     option_row{
         output, "--snapshot-every", "WHEN", value_kind::interval, "", counting_runs, common,
         "print the counts so far: every 500ms, 1s, 64MiB",
-        "Writes a snapshot of the counts so far at intervals: of time (500ms, 1s, 5m, 1h) or of text (64MiB, at "
-        "most that often). A snapshot is exact for a prefix of each input, and states its length. Default: none.",
+        "Writes a snapshot of the counts so far at intervals: of time (500ms, 1s, 5m, 1h) or of text (64MiB, at most "
+        "that often). A snapshot is exact for a prefix of each input, and states its length. Default: none.",
         "producer | gpuhist --snapshot-every 1s --format jsonl",
         on_run([](file_options& o, value v) { o.snapshot_every = parse_interval(v); })},
-    option_row{
-        output, "--window", "EXTENT", value_kind::interval, "", counting_runs | batch_runs, rare,
-        "a line per window: 64MiB of text, 10s, 100000lines",
-        "Writes a line of JSON with the counts of each window of the text. Windows follow each other, or overlap "
-        "with --step. A window is a number of bytes (64MiB), a number of lines (100000lines), or a time (10s): the "
-        "time of arrival, not one that the text contains. A window of time holds the text that arrived in it, and is "
-        "also written if none arrived; one of the "
-        "inputs must be a stream or followed. Windows continue from one input to the next, unless --per-input is "
-        "given. A line is written as soon as its text is counted, before the result. Compressed text is reported "
-        "before its verification; a verdict follows. Its frames are decoded in sequence. The format is "
-        "jsonl, also with --format json; other formats cannot hold windows. Fields and examples: gpuhist --help "
-        "windows. Default: none.",
-        "producer | gpuhist --window 10s --format jsonl",
-        on_counting([](counting_options& o, value v) { set_window(o, parse_window(v)); }), rules(decision::counts)},
+    option_row{output, "--window", "EXTENT", value_kind::interval, "", counting_runs | batch_runs, rare,
+               "a line per window: 64MiB of text, 10s, 100000lines",
+               "Writes a line of JSON with the counts of each window of the text. Windows follow each other, or "
+               "overlap with --step. A window is a number of bytes (64MiB), a number of lines (100000lines), or a time "
+               "(10s): the time of arrival, not one that the text contains. A window of time holds the text that "
+               "arrived in it, and is also written if none arrived; one of the inputs must be a stream or followed. "
+               "Windows continue from one input to the next, unless --per-input is given. A line is written as soon as "
+               "its text is counted, before the result. Compressed text is reported before its verification; a verdict "
+               "follows. Its frames are decoded in sequence. The format is jsonl, also with --format json; other "
+               "formats cannot hold windows. Fields and examples: gpuhist --help windows. Default: none.",
+               "producer | gpuhist --window 10s --format jsonl",
+               on_counting([](counting_options& o, value v) { set_window(o, parse_window(v)); }),
+               rules(decision::counts)},
     option_row{output, "--step", "EXTENT", value_kind::interval, "", counting_runs | batch_runs, rare,
                "with --window: from one window to the next",
                "Sets the distance between the starts of successive windows, in the unit of --window. It is at most as "
@@ -566,14 +545,13 @@ constexpr std::array rows = {
                "producer | gpuhist --window 60s --step 1s --format jsonl",
                on_counting([](counting_options& o, value v) { set_step(o, parse_window(v)); }),
                rules(decision::counts, "window")},
-    option_row{
-        output, "--per-input", "", value_kind::flag, "", counting_runs | batch_runs, rare,
-        "with --window: every input has its own",
-        "Divides every input into windows of its own, also every file in an archive. The last window of an input "
-        "ends with it. Without it, the text of all inputs in sequence is divided.",
-        "gpuhist --window 1MiB --per-input --format jsonl *.log",
-        on_counting([](counting_options& o, value v) { windows_in(o).per_input = v == "true"; }),
-        rules(decision::counts, "window")},
+    option_row{output, "--per-input", "", value_kind::flag, "", counting_runs | batch_runs, rare,
+               "with --window: every input has its own",
+               "Divides every input into windows of its own, also every file in an archive. The last window of an "
+               "input ends with it. Without it, the text of all inputs in sequence is divided.",
+               "gpuhist --window 1MiB --per-input --format jsonl *.log",
+               on_counting([](counting_options& o, value v) { windows_in(o).per_input = v == "true"; }),
+               rules(decision::counts, "window")},
     option_row{output, "--stats", "", value_kind::flag, "", text_runs, common,
                "what each stage did, and which one limited the run",
                "Reports the bytes, the busy time and the waiting time of each stage, which engine was chosen and why, "
@@ -613,34 +591,31 @@ constexpr std::array rows = {
                "devices' lists them. Default: chosen by the engine.",
                "gpuhist --engine cuda --devices 0,1 access.log",
                on_counting([](counting_options& o, value v) { set_devices(o, v); })},
-    option_row{
-        engines, "--streams", "N", value_kind::number, "", counting_runs | batch_runs, rare,
-        "CUDA streams per device, each with its own buffers",
-        "Sets the number of CUDA streams per device, 1 to 64. Each has its own buffers. With two or more, copies "
-        "overlap with kernels. Default: chosen by the engine.",
-        "gpuhist --engine cuda --streams 4 access.log", field<&counting_options::streams>,
-        rules(decision::nothing).between(1, 64)},
-    option_row{
-        engines, "--device-decode", "MODE", value_kind::choice, "auto on off", counting_runs | batch_runs, rare,
-        "auto, on or off: decode zstd on CUDA devices",
-        "Selects where zstd frames are decoded. 'auto': with --engine cuda on the device, except files below 1 MiB "
-        "and streams, which are counted as they arrive; with --engine auto also there, if enough is left to decode. "
-        "'on': also small files and streams. 'off': on the host. Frames that the device rejects are decoded by the "
-        "host, which has the final say on damage. With --pairs, --pass-through, --follow or --zstd-dictionary the "
-        "host decodes; also with --window if windows or steps are of time or shorter than 16KiB or 128 lines. All "
-        "give the same results. Default: auto.",
-        "gpuhist --engine cuda --device-decode off *.zst",
-        on_counting([](counting_options& o, const option_row& row, value v) {
-          using enum device_decoding;
-          o.device_decode = chosen(row, v, {automatic, on, off});
-        })},
-    option_row{
-        engines, "--device-memory", "SIZE", value_kind::size, "", counting_runs | batch_runs, rare,
-        "memory of each device for decoding zstd",
-        "Limits the memory of each device for decoding zstd, from 64MiB. With less memory fewer frames are decoded "
-        "at once. Default: half of the memory of the device, at most 70GiB.",
-        "gpuhist --engine cuda --device-memory 4GiB *.zst", field<&counting_options::device_memory>,
-        rules(decision::nothing).between(64 * mib, number_range{}.highest)},
+    option_row{engines, "--streams", "N", value_kind::number, "", counting_runs | batch_runs, rare,
+               "CUDA streams per device, each with its own buffers",
+               "Sets the number of CUDA streams per device, 1 to 64. Each has its own buffers. With two or more, "
+               "copies overlap with kernels. Default: chosen by the engine.",
+               "gpuhist --engine cuda --streams 4 access.log", field<&counting_options::streams>,
+               rules(decision::nothing).between(1, 64)},
+    option_row{engines, "--device-decode", "MODE", value_kind::choice, "auto on off", counting_runs | batch_runs, rare,
+               "auto, on or off: decode zstd on CUDA devices",
+               "Selects where zstd frames are decoded. 'auto': with --engine cuda on the device, except files below 1 "
+               "MiB and streams, which are counted as they arrive; with --engine auto also there, if enough is left to "
+               "decode. 'on': also small files and streams. 'off': on the host. Frames that the device rejects are "
+               "decoded by the host, which has the final say on damage. With --pairs, --pass-through, --follow or "
+               "--zstd-dictionary the host decodes; also with --window if windows or steps are of time or shorter than "
+               "16KiB or 128 lines. All give the same results. Default: auto.",
+               "gpuhist --engine cuda --device-decode off *.zst",
+               on_counting([](counting_options& o, const option_row& row, value v) {
+                 using enum device_decoding;
+                 o.device_decode = chosen(row, v, {automatic, on, off});
+               })},
+    option_row{engines, "--device-memory", "SIZE", value_kind::size, "", counting_runs | batch_runs, rare,
+               "memory of each device for decoding zstd",
+               "Limits the memory of each device for decoding zstd, from 64MiB. With less memory fewer frames are "
+               "decoded at once. Default: half of the memory of the device, at most 70GiB.",
+               "gpuhist --engine cuda --device-memory 4GiB *.zst", field<&counting_options::device_memory>,
+               rules(decision::nothing).between(64 * mib, number_range{}.highest)},
     option_row{engines, "--kernel", "NAME", value_kind::text, "", counting_runs | batch_runs, rare,
                "force a counting kernel ('gpuhist devices')",
                "Selects the counting kernel by name; 'gpuhist devices' lists the kernels of the host and of CUDA. With "
@@ -667,14 +642,13 @@ constexpr std::array rows = {
                "derived from threads and streams, within --memory-limit.",
                "gpuhist --slots 32 access.log", field<&file_options::slots>,
                rules(decision::nothing).between(2, 65536)},
-    option_row{
-        tuning, "--memory-limit", "SIZE", value_kind::size, "", reading_runs | batch_runs, common,
-        "of the whole process (default: 1GiB, or less)",
-        "Limits the memory of the whole process, whatever the size of the inputs. none: no limit, for archives "
-        "with large windows (zstd --long=31). Default: 1GiB, or three quarters of the limit of the control group "
-        "(cgroup) if that is less; --no-memory-limit restores it, and lifts no limit.",
-        "gpuhist --memory-limit 256MiB *.log.zst",
-        on_counting([](counting_options& o, value v) { o.memory_limit = parse_memory_limit(v); })},
+    option_row{tuning, "--memory-limit", "SIZE", value_kind::size, "", reading_runs | batch_runs, common,
+               "of the whole process (default: 1GiB, or less)",
+               "Limits the memory of the whole process, whatever the size of the inputs. none: no limit, for archives "
+               "with large windows (zstd --long=31). Default: 1GiB, or three quarters of the limit of the control "
+               "group (cgroup) if that is less; --no-memory-limit restores it, and lifts no limit.",
+               "gpuhist --memory-limit 256MiB *.log.zst",
+               on_counting([](counting_options& o, value v) { o.memory_limit = parse_memory_limit(v); })},
 
     option_row{tuning, "--temporary-folder", "DIR", value_kind::file, "",
                with_buckets | filtering_runs | batch_runs | merging_runs, rare,
@@ -701,152 +675,130 @@ constexpr std::array rows = {
                  add_condition(units_in(o), parse_text(v, "give a condition such as 'digit > 0.5'"));
                }),
                rules(decision::text)},
-    option_row{
-        filtering, "--result", "FILE", value_kind::file, "", filtering_runs, rare,
-        "list the dropped units in FILE (jsonl)",
-        "Writes a line of JSON for each dropped unit to FILE, with its place and the values of the names in the "
-        "condition, and then the result: the units that were seen and dropped, and what 'gpuhist' reports of the "
-        "inputs. FILE appears at the end. Default: none.",
-        "gpuhist filter --drop-if 'digit > 0.5' --result dropped.jsonl x.log",
-        on_command([](options& o, value v) { o.result = parse_destination(v); })},
-    option_row{
-        filtering, "--compress", "FORMAT", value_kind::choice, "none same zstd gzip", filtering_runs, rare,
-        "with --output-dir: none, same, zstd[:LEVEL], gzip",
-        "Selects how the outputs of --output-dir are compressed. none: not; the extension of a compressed input "
-        "(.zst, .gz, ...) is removed from its name. same: as the input, with the same name; only for inputs that "
-        "are not compressed, zstd or gzip. zstd, zstd:LEVEL (1 to 22, default: 3) and gzip: in this format, with "
-        "the extension .zst or .gz. Default: none.",
-        "gpuhist filter -r --preset nemo --output-dir b --compress same a",
-        on_command([](options& o, value v) { o.compress = parse_compression(v); }),
-        rules(decision::text, "output-dir")},
-    option_row{
-        filtering, "--resume", "", value_kind::flag, "", filtering_runs, rare,
-        "with --output-dir: skip inputs that are complete",
-        "Skips the inputs whose output is complete in --output-dir, according to DIR/.gpuhist-filter.jsonl: the "
-        "size and the time of modification of input and output, and the fingerprint of the input, are those of the "
-        "list, "
-        "and the text was filtered with the same options. All others are filtered, and replace outputs of earlier "
-        "runs. Outputs of other options are an error without --force.",
-        "gpuhist filter -r --preset nemo --output-dir b --resume a", field<&options::resume>,
-        rules(decision::nothing, "output-dir")},
+    option_row{filtering, "--result", "FILE", value_kind::file, "", filtering_runs, rare,
+               "list the dropped units in FILE (jsonl)",
+               "Writes a line of JSON for each dropped unit to FILE, with its place and the values of the names in the "
+               "condition, and then the result: the units that were seen and dropped, and what 'gpuhist' reports of "
+               "the inputs. FILE appears at the end. Default: none.",
+               "gpuhist filter --drop-if 'digit > 0.5' --result dropped.jsonl x.log",
+               on_command([](options& o, value v) { o.result = parse_destination(v); })},
+    option_row{filtering, "--compress", "FORMAT", value_kind::choice, "none same zstd gzip", filtering_runs, rare,
+               "with --output-dir: none, same, zstd[:LEVEL], gzip",
+               "Selects how the outputs of --output-dir are compressed. none: not; the extension of a compressed input "
+               "(.zst, .gz, ...) is removed from its name. same: as the input, with the same name; only for inputs "
+               "that are not compressed, zstd or gzip. zstd, zstd:LEVEL (1 to 22, default: 3) and gzip: in this "
+               "format, with the extension .zst or .gz. Default: none.",
+               "gpuhist filter -r --preset nemo --output-dir b --compress same a",
+               on_command([](options& o, value v) { o.compress = parse_compression(v); }),
+               rules(decision::text, "output-dir")},
+    option_row{filtering, "--resume", "", value_kind::flag, "", filtering_runs, rare,
+               "with --output-dir: skip inputs that are complete",
+               "Skips the inputs whose output is complete in --output-dir, according to DIR/.gpuhist-filter.jsonl: the "
+               "size and the time of modification of input and output, and the fingerprint of the input, are those of "
+               "the list, and the text was filtered with the same options. All others are filtered, and replace "
+               "outputs of earlier runs. Outputs of other options are an error without --force.",
+               "gpuhist filter -r --preset nemo --output-dir b --resume a", field<&options::resume>,
+               rules(decision::nothing, "output-dir")},
 
     option_row{
         resuming, "--resume", "FILE", value_kind::file, "", counting_runs, rare,
         "skip inputs that FILE (jsonl) holds; append others",
         "Continues a run that was killed or stopped. FILE is its result, written with --format jsonl and the same "
-        "options. "
-        "Inputs whose lines in FILE are complete are not read again; the lines of all others, of the members of "
-        "archives "
-        "and of an old result are removed, also an incomplete last line. The rest is counted and appended. The result "
-        "is "
-        "that of all inputs. A missing FILE is created. A file whose size, time of modification or fingerprint is not "
-        "that of its "
-        "line has changed, and is counted again; lines of runs without --resume are recognized by their names. FILE is "
-        "locked until the run ends. Cannot be combined with --output, --append, "
-        "--each, --window, --pairs, --follow, "
-        "--pass-through and --snapshot-every, nor with standard input. Only on the command line.",
+        "options. Inputs whose lines in FILE are complete are not read again; the lines of all others, of the members "
+        "of archives and of an old result are removed, also an incomplete last line. The rest is counted and appended. "
+        "The result is that of all inputs. A missing FILE is created. A file whose size, time of modification or "
+        "fingerprint is not that of its line has changed, and is counted again; lines of runs without --resume are "
+        "recognized by their names. FILE is locked until the run ends. Cannot be combined with --output, --append, "
+        "--each, --window, --pairs, --follow, --pass-through and --snapshot-every, nor with standard input. Only on "
+        "the command line.",
         "gpuhist --resume counts.jsonl -r /srv/logs",
         on_command([](options& o, value v) { o.resumed_file = parse_text(v, "give the path of a jsonl result"); }),
         rules(decision::nothing, "", "output append each preset window pairs follow pass-through snapshot-every")},
 
     option_row{jobs, "--manifest", "FILE", value_kind::file, "", batch_runs, rare, "count the inputs of this manifest",
                "Counts the inputs that 'gpuhist batch plan' has written to FILE, instead of looking them up. Default: "
-               "the manifest "
-               "of the folder, which the first run writes.",
+               "the manifest of the folder, which the first run writes.",
                "gpuhist batch job.toml --manifest manifest.jsonl --shard 3/8",
                on_command([](options& o, value v) { o.manifest = parse_text(v, "give the path of a manifest"); })},
-    option_row{
-        jobs, "--on-error", "ACTION", value_kind::choice, "continue stop", batch_runs, rare,
-        "continue or stop if an input fails",
-        "Selects the effect of an input that fails: 'continue' counts the other inputs, 'stop' ends the run. The exit "
-        "status is 1 in both cases. Default: continue.",
-        "gpuhist batch job.toml --on-error stop", on_command([](options& o, const option_row& row, value v) {
-          o.stops_on_error = chosen(row, v, {false, true});
-        })},
-    option_row{
-        jobs, "--max-errors", "N", value_kind::text, "", batch_runs, rare, "end the run if more inputs fail: 100, 0.1%",
-        "Ends the run if more inputs fail than N, a number or a percentage of all inputs of the run. Default: no "
-        "limit.",
-        "gpuhist batch job.toml --max-errors 0.1%",
-        on_command([](options& o, value v) { o.max_errors = parse_error_limit(v); })},
-    option_row{
-        jobs, "--shard", "I/N", value_kind::text, "auto", batch_runs, rare,
-        "count part I of N; auto: as Slurm or MPI numbers it",
-        "Counts part I (1 to N) of N parts of the manifest. All runs compute the same division, with about the same "
-        "number of bytes in each part: whole inputs, and pieces of large files (--split-size). The result of a part is "
-        "published in DIR/parts; 'gpuhist merge DIR' "
-        "adds "
-        "the parts. auto: from SLURM_ARRAY_TASK_ID and SLURM_ARRAY_TASK_COUNT, SLURM_PROCID and SLURM_NTASKS, or "
-        "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE. Default: all inputs.",
-        "gpuhist batch job.toml --manifest manifest.jsonl --shard 3/8",
-        on_command([](options& o, value v) { o.shard = parse_shard(v); })},
+    option_row{jobs, "--on-error", "ACTION", value_kind::choice, "continue stop", batch_runs, rare,
+               "continue or stop if an input fails",
+               "Selects the effect of an input that fails: 'continue' counts the other inputs, 'stop' ends the run. "
+               "The exit status is 1 in both cases. Default: continue.",
+               "gpuhist batch job.toml --on-error stop", on_command([](options& o, const option_row& row, value v) {
+                 o.stops_on_error = chosen(row, v, {false, true});
+               })},
+    option_row{jobs, "--max-errors", "N", value_kind::text, "", batch_runs, rare,
+               "end the run if more inputs fail: 100, 0.1%",
+               "Ends the run if more inputs fail than N, a number or a percentage of all inputs of the run. Default: "
+               "no limit.",
+               "gpuhist batch job.toml --max-errors 0.1%",
+               on_command([](options& o, value v) { o.max_errors = parse_error_limit(v); })},
+    option_row{jobs, "--shard", "I/N", value_kind::text, "auto", batch_runs, rare,
+               "count part I of N; auto: as Slurm or MPI numbers it",
+               "Counts part I (1 to N) of N parts of the manifest. All runs compute the same division, with about the "
+               "same number of bytes in each part: whole inputs, and pieces of large files (--split-size). The result "
+               "of a part is published in DIR/parts; 'gpuhist merge DIR' adds the parts. auto: from "
+               "SLURM_ARRAY_TASK_ID and SLURM_ARRAY_TASK_COUNT, SLURM_PROCID and SLURM_NTASKS, or OMPI_COMM_WORLD_RANK "
+               "and OMPI_COMM_WORLD_SIZE. Default: all inputs.",
+               "gpuhist batch job.toml --manifest manifest.jsonl --shard 3/8",
+               on_command([](options& o, value v) { o.shard = parse_shard(v); })},
     option_row{jobs, "--min-age", "TIME", value_kind::interval, "", batch_runs, rare,
                "leave out files that changed in the last 10m",
                "Leaves out files that were changed less than TIME (500ms, 10s, 10m, 2h) before the job is planned, "
-               "because they "
-               "may still be written. A message says how many. Default: none is left out.",
+               "because they may still be written. A message says how many. Default: none is left out.",
                "gpuhist batch job.toml --min-age 10m",
                on_command([](options& o, value v) { o.min_age = parse_age(v); })},
-    option_row{
-        jobs, "--fingerprint", "KIND", value_kind::choice, "ends full", batch_runs, rare,
-        "how changes of files are noticed: ends, full",
-        "Sets what the manifest has of the content of a file. ends: a hash of the first and the last 64 KiB of "
-        "files of more than 1 MiB. full: a hash of all bytes; every file is then read when the job is planned, "
-        "and again after it was counted. Size and time of modification are compared in both cases. Default: that "
-        "of the manifest, ends for a new one.",
-        "gpuhist batch job.toml --fingerprint full", on_command([](options& o, const option_row& row, value v) {
-          o.fingerprint = chosen(row, v, {fingerprint_kind::ends, fingerprint_kind::full});
-        })},
-    option_row{
-        jobs, "--new-only", "", value_kind::flag, "", batch_runs, rare,
-        "add what is new or has grown since the last run",
-        "Looks up the inputs again and adds them to the manifest of the folder: new ones are counted, and so are "
-        "those that have grown and those that failed and have changed, as a whole. All others keep their counts, "
-        "also if they disappeared, or have another name: a log that was rotated is counted once. An input that changed "
-        "without growing is an error of that input; the counts "
-        "of its earlier content stay. The results are those of all inputs. Not with --shard.",
-        "gpuhist batch job.toml --new-only --min-age 10m", field<&options::new_only>},
-    option_row{
-        jobs, "--drop-missing", "", value_kind::flag, "", batch_runs, rare,
-        "with --new-only: forget inputs that disappeared",
-        "Removes inputs that are no longer found, with their counts. Requires --new-only. Default: they keep their "
-        "counts.",
-        "gpuhist batch job.toml --new-only --drop-missing", field<&options::drop_missing>,
-        rules(decision::nothing, "new-only")},
-    option_row{
-        jobs, "--split-size", "SIZE", value_kind::size, "", batch_runs, rare,
-        "pieces of large files for shards (default: 1GiB)",
-        "'gpuhist batch plan' writes where files of more than SIZE can be divided, so that several shards count one "
-        "file: "
-        "plain files anywhere, zstd files between frames, if they have a seek table (gpuhist repack) or the sizes that "
-        "pzstd writes. Files are not divided in jobs with --pairs, --utf8, --max-output, --each or --window. "
-        "Default: 1GiB.",
-        "gpuhist batch plan job.toml --split-size 16GiB -o manifest.jsonl", field<&options::split_size>},
+    option_row{jobs, "--fingerprint", "KIND", value_kind::choice, "ends full", batch_runs, rare,
+               "how changes of files are noticed: ends, full",
+               "Sets what the manifest has of the content of a file. ends: a hash of the first and the last 64 KiB of "
+               "files of more than 1 MiB. full: a hash of all bytes; every file is then read when the job is planned, "
+               "and again after it was counted. Size and time of modification are compared in both cases. Default: "
+               "that of the manifest, ends for a new one.",
+               "gpuhist batch job.toml --fingerprint full", on_command([](options& o, const option_row& row, value v) {
+                 o.fingerprint = chosen(row, v, {fingerprint_kind::ends, fingerprint_kind::full});
+               })},
+    option_row{jobs, "--new-only", "", value_kind::flag, "", batch_runs, rare,
+               "add what is new or has grown since the last run",
+               "Looks up the inputs again and adds them to the manifest of the folder: new ones are counted, and so "
+               "are those that have grown and those that failed and have changed, as a whole. All others keep their "
+               "counts, also if they disappeared, or have another name: a log that was rotated is counted once. An "
+               "input that changed without growing is an error of that input; the counts of its earlier content stay. "
+               "The results are those of all inputs. Not with --shard.",
+               "gpuhist batch job.toml --new-only --min-age 10m", field<&options::new_only>},
+    option_row{jobs, "--drop-missing", "", value_kind::flag, "", batch_runs, rare,
+               "with --new-only: forget inputs that disappeared",
+               "Removes inputs that are no longer found, with their counts. Requires --new-only. Default: they keep "
+               "their counts.",
+               "gpuhist batch job.toml --new-only --drop-missing", field<&options::drop_missing>,
+               rules(decision::nothing, "new-only")},
+    option_row{jobs, "--split-size", "SIZE", value_kind::size, "", batch_runs, rare,
+               "pieces of large files for shards (default: 1GiB)",
+               "'gpuhist batch plan' writes where files of more than SIZE can be divided, so that several shards count "
+               "one file: plain files anywhere, zstd files between frames, if they have a seek table (gpuhist repack) "
+               "or the sizes that pzstd writes. Files are not divided in jobs with --pairs, --utf8, --max-output, "
+               "--each or --window. Default: 1GiB.",
+               "gpuhist batch plan job.toml --split-size 16GiB -o manifest.jsonl", field<&options::split_size>},
     option_row{
         jobs, "--checkpoint-every", "TIME", value_kind::interval, "", batch_runs, rare,
         "record progress in files this often (default: 2s)",
         "Records every TIME (500ms, 2s, 1m) how far each file was counted, so that a run that was killed continues "
-        "there: in plain files at any offset, in compressed files at the end of a frame or member. Not with "
-        "--utf8, --each and --window: files that were not finished are counted again from their beginning. Default: "
-        "2s.",
+        "there: in plain files at any offset, in compressed files at the end of a frame or member. Not with --utf8, "
+        "--each and --window: files that were not finished are counted again from their beginning. Default: 2s.",
         "gpuhist batch job.toml --checkpoint-every 1m",
         on_command([](options& o, value v) { o.checkpoint_every = parse_age(v); })},
     option_row{jobs, "--trust-names", "", value_kind::flag, "", batch_runs, rare, "ignore times of modification",
                "Does not compare the time of modification of a file with the manifest, for files that were copied "
-               "since. Size and "
-               "fingerprint are still compared.",
+               "since. Size and fingerprint are still compared.",
                "gpuhist batch job.toml --manifest m.jsonl --trust-names", field<&options::trust_names>},
     option_row{jobs, "--wait", "", value_kind::flag, "", batch_runs, rare, "wait for another run in the same folder",
                "If another run writes to the folder of the job or of the shard, waits for its end, and then continues. "
                "Default: that is an error.",
                "gpuhist batch job.toml --wait", field<&options::waits>},
-    option_row{
-        jobs, "--dry-run", "", value_kind::flag, "", batch_runs, rare, "print the plan, and count nothing",
-        "Prints how many inputs and bytes the run would read, by format, how they would be read, and an estimate of "
-        "the "
-        "time and the text from a sample, which is read for at most 2 seconds. Nothing is written. --format json: for "
-        "programs.",
-        "gpuhist batch job.toml --dry-run", field<&options::dry_run>},
+    option_row{jobs, "--dry-run", "", value_kind::flag, "", batch_runs, rare, "print the plan, and count nothing",
+               "Prints how many inputs and bytes the run would read, by format, how they would be read, and an "
+               "estimate of the time and the text from a sample, which is read for at most 2 seconds. Nothing is "
+               "written. --format json: for programs.",
+               "gpuhist batch job.toml --dry-run", field<&options::dry_run>},
     option_row{jobs, "--allow-duplicates", "", value_kind::flag, "", merging_runs, rare,
                "an input may be in several results",
                "Adds results although inputs of the same name are in several of them. Without it, they are listed, and "
@@ -854,8 +806,7 @@ constexpr std::array rows = {
                "gpuhist merge --allow-duplicates monday.json tuesday.json", field<&options::allow_duplicates>},
     option_row{jobs, "--partial", "", value_kind::flag, "", merging_runs, rare, "merge although parts are missing",
                "Merges the parts that exist. The result is then incomplete, and the exit status is 1. Without it, "
-               "missing parts "
-               "are an error, and nothing is written.",
+               "missing parts are an error, and nothing is written.",
                "gpuhist merge --partial counts", field<&options::partial>},
 
     option_row{repacking, "--frame-size", "SIZE", value_kind::size, "", repacking_runs, rare,
@@ -906,19 +857,18 @@ constexpr std::array rows = {
                "Prints the version.",
                "gpuhist --version",
                {}},
-    option_row{
-        general,
-        "--generate",
-        "WHAT",
-        value_kind::inquiry,
-        "man bash zsh fish options",
-        every_command,
-        rare,
-        "print the manual page or a shell's completions",
-        "Prints the manual page (man), the completions of a shell (bash, zsh, fish), or the table of options for "
-        "programs (options): a line of JSON for each.",
-        "gpuhist --generate man | man -l -",
-        {}},
+    option_row{general,
+               "--generate",
+               "WHAT",
+               value_kind::inquiry,
+               "man bash zsh fish options",
+               every_command,
+               rare,
+               "print the manual page or a shell's completions",
+               "Prints the manual page (man), the completions of a shell (bash, zsh, fish), or the table of options "
+               "for programs (options): a line of JSON for each.",
+               "gpuhist --generate man | man -l -",
+               {}},
 };
 
 }  // namespace
@@ -929,6 +879,16 @@ const option_row* find_run_option(std::string_view key) {
   const auto* const found =
       std::ranges::find_if(rows, [&](const option_row& each) { return each.key() == key && each.is_of_run(); });
   return found == rows.end() ? nullptr : found;
+}
+
+std::vector<decided_option> decided_options(const file_options& run) {
+  std::vector<decided_option> made;
+  for (const option_row& row : rows) {
+    if (row.rules.decides < decision::counts || row.effect.text == nullptr) continue;
+    std::string text = row.effect.text(run);
+    if (!text.empty() && text != "auto") made.push_back({.row = &row, .text = std::move(text)});
+  }
+  return made;
 }
 
 void check_range(std::string_view key, std::uint64_t value) {

@@ -127,6 +127,15 @@ const option_row* find_option(std::string_view name, command taker);
 /// The row that a program sets; null if there is none. `key`: "threads".
 const option_row* find_run_option(std::string_view key);
 
+/// An option that decides what is counted, and its value.
+struct decided_option {
+  const option_row* row = nullptr;
+  std::string text;
+};
+
+/// Those that have one field and are not the default, in the order of the table.
+std::vector<decided_option> decided_options(const file_options& run);
+
 /// Checks a value by the range of its option. Throws option_error.
 void check_range(std::string_view key, std::uint64_t value);
 

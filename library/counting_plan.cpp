@@ -489,6 +489,7 @@ counting_plan plan_of(const file_options& options, bool is_fed) {
   planned.dictionary = resolve_dictionary(options.dictionary);
   if (options.max_output > 0) planned.max_output = options.max_output;
   planned.spilled_to.path = options.counting.temporary_folder;
+  planned.decided = config::decided_options(options);
   planned.skip_damage = options.skip_damage;
   planned.strict_names = options.strict_names;
   planned.fail_on_unknown = options.fail_on_unknown;

@@ -1,6 +1,7 @@
 // The plan of a run and of how its counts are checked and measured: what counter and count_files have in common.
 #pragma once
 
+#include "config/option_table.hpp"
 #include "gpuhist/files.hpp"
 #include "gpuhist/options.hpp"
 #include "pipeline/counts/partitioning.hpp"
@@ -21,6 +22,7 @@ struct counting_plan : run_plan {
   gates::watch_list watched;                      ///< the conditions that counts are checked against
   measures::measuring measuring;                  ///< measures that are computed from the counts of the 256 byte values
   std::shared_ptr<const units::unit_plan> units;  ///< null: no units are measured
+  std::vector<config::decided_option> decided;    ///< options that decide what is counted, for identities
   bool ignore_case = false;
   bool byte_counts = false;
 };

@@ -72,7 +72,8 @@ gpuhist::unit unit_of(const units::unit_record& found, std::shared_ptr<const rep
     made.without_field = found.field->cause;
   }
   for (const gates::named_value& each : found.values) made.values.push_back({.name = each.name, .value = each.value});
-  made.shared = std::make_shared<const unit::state>(unit::state{.frame = std::move(frame), .found = found});
+  made.shared =
+      std::make_shared<const gpuhist::unit::state>(gpuhist::unit::state{.frame = std::move(frame), .found = found});
   return made;
 }
 

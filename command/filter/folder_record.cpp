@@ -1,5 +1,6 @@
 #include "command/filter/folder_record.hpp"
 
+#include "batch/job_identity.hpp"
 #include "report/formats/bounded_lines.hpp"
 #include "report/formats/report_json.hpp"
 #include "report/formats/result_document.hpp"
@@ -45,12 +46,6 @@ void add_line(const json& object, const std::string& options, earlier_outputs& t
   to[name].push_back(found);
 }
 
-std::string hash_of(const measures::byte_counts& counts) {
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, by 64 bits
-  for (const std::uint64_t each : counts) hash = (hash ^ each) * 0x100000001b3;
-  return std::to_string(hash);
-}
-
 std::string name_of(const config::output_compression& how) {
   using kind = config::output_compression::kind;
   if (how.type == kind::zstd) return "zstd:" + std::to_string(how.level);
@@ -61,15 +56,7 @@ std::string name_of(const config::output_compression& how) {
 }  // namespace
 
 std::string options_of_output(const config::options& typed, const plan& planned) {
-  const units::unit_plan& units = *planned.units;
-  const bool keeps = units.filter->units == units::filtering::kept::selected;
-  json made{{keeps ? "keep-if" : "drop-if", units.where->text()}, {"each", units.each}};
-  if (units.field) made["jsonl-field"] = {{"name", units.field->name}, {"max-bytes", units.field->max_bytes}};
-  if (!units.shape.bytes) made["delimiter"] = std::to_integer<int>(units.shape.delimiter);
-  made["buckets"] = typed.run.counting.schemes;
-  if (typed.run.counting.ignore_case) made["ignore-case"] = true;
-  if (planned.measuring.baseline) made["baseline"] = hash_of(*planned.measuring.baseline);
-  made["input-format"] = typed.run.format.empty() ? "auto" : typed.run.format;
+  json made = texts_of(planned);
   made["compress"] = name_of(typed.compress.value_or(config::output_compression{}));
   return json::parse(as_line(made)).dump();  // as it is read back
 }

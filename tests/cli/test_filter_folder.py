@@ -151,7 +151,8 @@ class Outputs(FolderTest):
         self.assertEqual(line["input"], {"bytes": 9, "modified": now.st_mtime_ns})
         self.assertEqual(line["output"], {"bytes": 3, "modified": made.st_mtime_ns})
         self.assertEqual((line["kept"], line["dropped"]), ({"units": 1, "bytes": 3}, {"units": 2, "bytes": 6}))
-        self.assertEqual(line["options"]["drop-if"], "digit > 0.5")
+        self.assertEqual(line["options"]["where"], "digit > 0.5")
+        self.assertFalse(line["options"]["keeps"])
         self.assertEqual(by_name["b"]["kept"], {"units": 0, "bytes": 0})
 
     def test_the_result_lists_the_dropped_units_of_all_inputs(self):
