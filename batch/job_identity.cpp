@@ -144,7 +144,8 @@ void add_differences(std::string& to, const json& recorded, const json& job, std
 
 json texts_of(const counting_plan& planned) {
   json made = json::object();
-  for (const auto& [key, value] : counts_of(planned).items()) {
+  const json counts = counts_of(planned);
+  for (const auto& [key, value] : counts.items()) {
     const config::option_row* const row = config::find_option("--" + key);
     const bool decides = row != nullptr && row->rules.decides == config::decision::text;
     if (decides || key == line_limit) made[key] = value;
