@@ -265,7 +265,7 @@ plan make_plan(const config::options& typed) {
   if (typed.run.pass_through) planned.output = resolve_report_of_filter(typed);
   planned.output_name = planned.output ? "the output " + printable(*planned.output) : "standard output";
   planned.manner = resolve_writing(typed, *planned.format);
-  planned.snapshot_by_signal = writes_snapshots(typed, *planned.format);
+  planned.snapshot_on_request = writes_snapshots(typed, *planned.format);
   planned.stats = typed.stats;
   planned.totals_only = typed.totals_only;
   planned.progress = typed.progress;

@@ -2,6 +2,7 @@
 // the schemes of the job, which need no byte counts.
 #include "report/formats/report.hpp"
 #include "batch/job_folder.hpp"
+#include "command/command_frame.hpp"
 #include "command/commands.hpp"
 #include "command/plan.hpp"
 #include "command/result_schemes.hpp"
@@ -9,7 +10,6 @@
 #include "config/usage_error.hpp"
 #include "library/resolve.hpp"
 #include "pipeline/counts/partitioning.hpp"
-#include "pipeline/flow/signals.hpp"
 #include "report/conditions/watcher.hpp"
 #include "report/formats/bucket_counts.hpp"
 #include "report/formats/input_table.hpp"
@@ -17,10 +17,8 @@
 #include "report/formats/result_file.hpp"
 #include "report/output/destination.hpp"
 #include "report/output/messages.hpp"
-#include "report/output/terminal.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <iterator>
@@ -139,7 +137,7 @@ ending report_results(const config::options& typed, const io::open_descriptors& 
   shown.measuring = measuring;
   shown.ignore_case = chosen.run.counting.ignore_case;
   destination output(chosen.output, manner, open_descriptors);
-  const kept_stop_signal stop_signal;  // after the destination: opening a FIFO waits for its reader
+  const command_frame frame;
   const std::string run = format.names_run ? make_run_id() : "";
   const bool gate_failed = watch_all(shown, watched, [&](const gates::firing& fired) {
     complain(firing_for_people(fired));
@@ -153,10 +151,8 @@ ending report_results(const config::options& typed, const io::open_descriptors& 
   });
   output.commit();
   if (!shown.complete && sum.errors().empty()) complain("the results are from an incomplete run");
-  const int signal = kept_stop_signal::received();
-  if (signal != 0) complain("ended by SIG" + std::string(::sigabbrev_np(signal)) + ", after the report was written");
-  if (!shown.complete) return {.exit_status = ending::input_failed, .signal = signal};
-  return {.exit_status = gate_failed ? ending::gate_failed : ending::counted_all, .signal = signal};
+  const ending::status checked = gate_failed ? ending::gate_failed : ending::counted_all;
+  return frame.end(shown.complete ? checked : ending::input_failed, ", after the report was written");
 }
 
 }  // namespace gpuhist::pipeline
