@@ -30,7 +30,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -73,7 +72,6 @@ void check_options(const config::options& typed) {
       typed.new_only && typed.shard, "new-only",
       "the manifest of shards is fixed; count what is new in another folder, and add the results with gpuhist merge");
   refuse(typed.new_only && typed.plans_only, "new-only", "is for a run, which extends the manifest itself");
-  refuse(typed.new_only && typed.manifest, "new-only", "looks up the inputs; leave --manifest out");
   refuse(typed.new_only && (typed.run.counting.units || typed.run.counting.windows), "new-only",
          "cannot extend a job with --each or --window; count what is new in another folder");
   // elsewhere, the format is that of other commands

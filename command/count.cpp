@@ -22,8 +22,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
-#include <cstring>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <span>

@@ -208,10 +208,8 @@ bool writes_snapshots(const config::options& typed, const report_format& format)
 
 writing resolve_writing(const config::options& typed, const report_format& format) {
   if (typed.append) {
-    constexpr std::string_view option = "append";
-    if (!typed.output) throw config::option_error(option, "there is no file to append to; give --output FILE");
     if (format.whole) {
-      throw config::option_error(option,
+      throw config::option_error("append",
                                  "a report of format " + std::string(format.name) +
                                      " must be alone in its file; leave --append out, or give --format jsonl or csv");
     }

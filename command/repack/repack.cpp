@@ -15,9 +15,12 @@
 #include <chrono>
 #include <deque>
 #include <exception>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <stdexcept>
+#include <stop_token>
 #include <string_view>
 #include <utility>
 
