@@ -28,7 +28,6 @@ constexpr std::chrono::seconds one_request{1};  // signals within it belong to o
 
 // Handlers can use only globals.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
-int keepers = 0;  // main thread only
 std::atomic<bool> keeps_first = false;
 std::atomic<std::int64_t> kept_at = 0;  // the time of the stop signal, in ticks of the clock; 0: not set yet
 std::atomic<int> notified_fd = -1;
@@ -124,15 +123,12 @@ void end_by_stop_signals() {
 }
 
 kept_stop_signal::kept_stop_signal() {
-  if (keepers == 0) forget_signal();
-  ++keepers;
+  forget_signal();
   keeps_first = true;
   end_by_stop_signals();
 }
 
-kept_stop_signal::~kept_stop_signal() {
-  if (--keepers == 0) keeps_first = false;
-}
+kept_stop_signal::~kept_stop_signal() { keeps_first = false; }
 
 int kept_stop_signal::received() { return stop_signal_of_process; }
 

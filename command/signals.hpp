@@ -21,15 +21,15 @@ void clean_up_before_end(void (*clean_up)() noexcept);
 /// Installs the handlers, so that a signal cleans up before it ends the process. Must be called first in main.
 void end_by_stop_signals();
 
-/// While an object exists, the first signal is stored and does not end the process. Objects may be nested; the
-/// outermost constructor clears an earlier signal. Must be used on the main thread.
+/// While the object exists, the first signal is stored and does not end the process. The constructor clears an earlier
+/// signal. One object at a time. Must be used on the main thread.
 class kept_stop_signal {
  public:
   /// Throws std::system_error if there is no descriptor for the notification.
   kept_stop_signal();
   kept_stop_signal(const kept_stop_signal&) = delete;
   kept_stop_signal& operator=(const kept_stop_signal&) = delete;
-  ~kept_stop_signal();  ///< of the outermost object: signals end the process again
+  ~kept_stop_signal();  ///< signals end the process again
 
   /// The stored signal; 0: none.
   [[nodiscard]] static int received();
