@@ -38,10 +38,11 @@ counting_plan run_of(counting_plan job) {
 
 }  // namespace
 
-job_run::job_run(counting_plan planned, const job_parts& job, console& screen)
+job_run::job_run(counting_plan planned, const job_parts& job, console& screen, std::stop_source stop)
     : planned_(run_of(std::move(planned))),
       job_(job),
       screen_(screen),
+      stop_(std::move(stop)),
       units_(planned_, job.folder, job.units, job.journal) {
   std::vector<std::size_t> remaining;
   for (const std::size_t each : job_.chosen) {
@@ -71,9 +72,8 @@ job_run::job_run(counting_plan planned, const job_parts& job, console& screen)
   planned_.source_bytes = bytes_;
 }
 
-finished_run job_run::run() {
+finished_run job_run::run(process_hooks hooks) {
   const run_counts earlier = job_.ledger.counts();
-  process_hooks hooks{.watch_signals = true, .process_exits = true};
   hooks.on_completed = [this](std::span<const completed_input> completed) { note(completed); };
   const bool counts_only = !planned_.validates_utf8 && planned_.units == nullptr && !planned_.windows;
   if (counts_only) {  // what is found in the text besides counts has no prefix

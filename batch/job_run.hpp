@@ -37,15 +37,16 @@ struct job_parts {
 
 class job_run {
  public:
-  job_run(counting_plan planned, const job_parts& job, console& screen);
+  /// `stop`: ends the reading; the run requests it, too. Borrows the screen.
+  job_run(counting_plan planned, const job_parts& job, console& screen, std::stop_source stop);
 
   /// Whether so many inputs have failed that nothing more is counted: --max-errors, --on-error. stop_reason() is set
   /// then.
   [[nodiscard]] bool has_failed();
 
-  /// Counts the chosen entries that are not finished. Throws what file_run::run() throws, and destination_error of the
-  /// journal.
-  finished_run run();
+  /// Counts the chosen entries that are not finished. `hooks`: those of the process. Throws what file_run::run()
+  /// throws, and destination_error of the journal.
+  finished_run run(process_hooks hooks);
 
   /// Why the run stopped before all inputs were read: too many failed; empty: it did not.
   [[nodiscard]] const std::string& stop_reason() const { return stop_reason_; }

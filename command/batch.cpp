@@ -14,6 +14,7 @@
 #include "batch/job_runs.hpp"
 #include "batch/job_units.hpp"
 #include "batch/result_files.hpp"
+#include "command/command_frame.hpp"
 #include "command/commands.hpp"
 #include "command/job_options.hpp"
 #include "command/run_messages.hpp"
@@ -22,16 +23,13 @@
 #include "config/usage_error.hpp"
 #include "library/file_run.hpp"
 #include "library/results.hpp"
-#include "pipeline/flow/signals.hpp"
 #include "report/formats/text.hpp"
 #include "report/output/destination.hpp"
 #include "report/output/messages.hpp"
-#include "report/output/terminal.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -74,7 +72,6 @@ void check_options(const config::options& typed) {
       typed.new_only && typed.shard, "new-only",
       "the manifest of shards is fixed; count what is new in another folder, and add the results with gpuhist merge");
   refuse(typed.new_only && typed.plans_only, "new-only", "is for a run, which extends the manifest itself");
-  refuse(typed.new_only && typed.manifest, "new-only", "looks up the inputs; leave --manifest out");
   refuse(typed.new_only && (typed.run.counting.units || typed.run.counting.windows), "new-only",
          "cannot extend a job with --each or --window; count what is new in another folder");
   // elsewhere, the format is that of other commands
@@ -293,20 +290,13 @@ class batch_job {
     if (typed_.trust_names) reopen_trusted(inputs, ledger);
     if (!typed_.quiet && ledger.finished() + ledger.begun() > 0) complain(found_text(ledger, chosen.size()));
     header_ = journal.header();
-    const kept_stop_signal stop_signal;
-    if (!planned.measuring.warning.empty()) complain("warning: " + planned.measuring.warning);
-    locale_is_utf8();
+    const command_frame frame(planned.measuring.warning);
     console screen;
     job_run counting(static_cast<const counting_plan&>(planned),
-                     {typed_, inputs, chosen, journal, ledger, units, folder_}, screen);
-    if (counting.has_failed()) return stopped(counting);
-    const finished_run finished = count(counting, ledger);
-    try {
-      return conclude(planned, inputs, chosen, ledger, units, counting, finished);
-    } catch (...) {
-      if (finished.end_at_once) throw unclean_end(std::current_exception());
-      throw;
-    }
+                     {typed_, inputs, chosen, journal, ledger, units, folder_}, screen, frame.stop());
+    if (counting.has_failed()) return frame.end(stopped(counting));
+    const finished_run finished = count(counting, frame.hooks(screen), ledger);
+    return frame.end(finished, [&] { return conclude(planned, inputs, chosen, ledger, units, counting, finished); });
   }
 
  private:
@@ -324,14 +314,14 @@ class batch_job {
     return std::move(extended.inputs);
   }
 
-  finished_run count(job_run& counting, const job_ledger& ledger) {
+  finished_run count(job_run& counting, process_hooks hooks, const job_ledger& ledger) {
     const fs::path times = folder_.runs_file();
     runs_ = read_runs(times);
     job_run_times now{.began = began_, .host = host_name()};
     note_beginning(times, now);
     const std::size_t before = ledger.finished();
     const auto start = std::chrono::steady_clock::now();
-    finished_run finished = counting.run();
+    finished_run finished = counting.run(std::move(hooks));
     now.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     now.ended = now_as_text();
     now.inputs = ledger.finished() - before;
@@ -364,23 +354,18 @@ class batch_job {
         .files = {{.units = folder_.lines_file(lines_of::units), .windows = folder_.lines_file(lines_of::windows)}}};
   }
 
-  [[nodiscard]] ending stopped(const job_run& counting) const {
+  [[nodiscard]] ending::status stopped(const job_run& counting) const {
     complain(name() + ": " + counting.stop_reason() +
              "; no results are written; correct the inputs in another folder, or allow more errors to continue");
-    return {.exit_status = ending::input_failed};
+    return ending::input_failed;
   }
 
-  ending conclude(const plan& planned, const manifest& inputs, const std::vector<std::size_t>& chosen,
-                  const job_ledger& ledger, const unit_ledger& units, const job_run& counting,
-                  const finished_run& finished) {
+  ending::status conclude(const plan& planned, const manifest& inputs, const std::vector<std::size_t>& chosen,
+                          const job_ledger& ledger, const unit_ledger& units, const job_run& counting,
+                          const finished_run& finished) {
     print_failures(planned, finished.outcome);
     const std::size_t missing = chosen.size() - ledger.finished();
-    if (!counting.stop_reason().empty()) {
-      ending end = stopped(counting);
-      end.signal = kept_stop_signal::received();
-      end.at_once = finished.end_at_once;
-      return end;
-    }
+    if (!counting.stop_reason().empty()) return stopped(counting);
     if (missing > 0) {
       complain(name() + ": " + grouped(missing) + " of " + number_of(chosen.size(), "input") +
                (missing == 1 ? " is" : " are") + " not counted; run the same command again to continue");
@@ -392,14 +377,8 @@ class batch_job {
     if (!typed_.quiet && missing == 0) {
       complain(name() + ": " + number_of(chosen.size(), "input") + ", " + grouped(ledger.failed()) + " failed");
     }
-    const int signal = kept_stop_signal::received();
-    const bool has_failed = missing > 0 || ledger.failed() > 0;
-    const bool condition_held = finished.outcome.status == run_status::condition_held;
-    return {.exit_status = has_failed       ? ending::input_failed
-                           : condition_held ? ending::gate_failed
-                                            : ending::counted_all,
-            .signal = signal,
-            .at_once = finished.end_at_once};
+    if (missing > 0 || ledger.failed() > 0) return ending::input_failed;
+    return finished.outcome.status == run_status::condition_held ? ending::gate_failed : ending::counted_all;
   }
 
   [[nodiscard]] job_description description_of(const finished_run& finished) const {

@@ -1,4 +1,5 @@
 // `gpuhist [FILE...]`: typed options -> plan -> run -> report.
+#include "command/command_frame.hpp"
 #include "command/commands.hpp"
 #include "command/plan.hpp"
 #include "command/resumed_result.hpp"
@@ -7,7 +8,6 @@
 #include "library/event_publisher.hpp"
 #include "library/file_run.hpp"
 #include "library/results.hpp"
-#include "pipeline/flow/signals.hpp"
 #include "report/formats/report.hpp"
 #include "report/formats/report_alert.hpp"
 #include "report/formats/report_json.hpp"
@@ -22,8 +22,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
-#include <cstring>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
@@ -102,8 +100,7 @@ std::shared_ptr<const report> frame_of_inputs(const plan& planned, resumed_resul
   return std::make_shared<const report>(std::move(made));
 }
 
-process_hooks hooks_of(const plan& planned, resumed_result* earlier, report_writer& reports, console& screen) {
-  process_hooks made{.watch_signals = true, .process_exits = true};
+process_hooks hooks_of(const plan& planned, resumed_result* earlier, report_writer& reports, process_hooks made) {
   if (earlier != nullptr) made.earlier = &earlier->counts();
   if (planned.format->input_line != nullptr) {
     made.on_completed = [&reports, frame = frame_of_inputs(planned, earlier)](
@@ -113,15 +110,16 @@ process_hooks hooks_of(const plan& planned, resumed_result* earlier, report_writ
     made.unit_lines = [&](const report& frame) { return reports.unit_lines(frame); };
   }
   if (reports.may_keep()) made.write_kept = [&] { reports.write_kept(); };
-  made.on_status = [&](const run_progress& now) { screen.say("gpuhist: " + status_line(now) + "\n"); };
   return made;
 }
 
 // Runs the plan and shows its progress. The progress line is erased when the run ends, also by an exception.
-finished_run run_with_progress(const plan& planned, resumed_result* earlier, report_writer& reports, console& screen) {
+finished_run run_with_progress(const plan& planned, resumed_result* earlier, report_writer& reports, console& screen,
+                               const command_frame& frame) {
   progress shown = make_progress(planned, screen);
   const file_events events = events_of(planned, reports, screen, shown);
-  return file_run(planned, events, {}, hooks_of(planned, earlier, reports, screen)).run();
+  return file_run(planned, events, frame.stop().get_token(), hooks_of(planned, earlier, reports, frame.hooks(screen)))
+      .run();
 }
 
 ending::status exit_status_of(run_status status) {
@@ -139,13 +137,13 @@ ending::status exit_status_of(run_status status) {
 
 // A signal that arrives after the last input was read does not interrupt the report.
 std::string_view after_signal(const finished_run& finished) {
-  return finished.signal != 0 ? ": the counts cover the bytes that were read until then"
-                              : ", after the report was written";
+  return finished.is_stopped ? ": the counts cover the bytes that were read until then"
+                             : ", after the report was written";
 }
 
 // Prints messages and writes the report after the run has ended.
-ending conclude(const plan& planned, const finished_run& finished, destination& output, report_writer& reports,
-                console& screen) {
+ending::status conclude(const plan& planned, const finished_run& finished, destination& output, report_writer& reports,
+                        console& screen) {
   screen.clear();
   reports.note_run_finished();
   print_failures(planned, finished.outcome);
@@ -165,9 +163,7 @@ ending conclude(const plan& planned, const finished_run& finished, destination& 
   // main() ends the process by SIGPIPE, unless that signal is ignored
   if (consumer_left(finished.outcome))
     throw destination_error(EPIPE, std::system_category(), "cannot write standard output");
-  const int signal = kept_stop_signal::received();
-  if (signal != 0) complain("ended by SIG" + std::string(::sigabbrev_np(signal)) + std::string(after_signal(finished)));
-  return {.exit_status = exit_status_of(finished.outcome.status), .signal = signal, .at_once = finished.end_at_once};
+  return exit_status_of(finished.outcome.status);
 }
 
 // The output. That of --resume is locked until the end: two runs would both count what is missing.
@@ -222,9 +218,7 @@ ending count(const config::options& typed, const io::open_descriptors& open_desc
   set_outputs(planned, opened->files());
   const std::shared_ptr<resumed_result> earlier = resume(typed, planned, opened);
   destination& output = *opened;
-  const kept_stop_signal stop_signal;  // after the destination: opening a FIFO waits for its reader
-  if (!planned.measuring.warning.empty()) complain("warning: " + planned.measuring.warning);
-  locale_is_utf8();  // keeps its result; not thread-safe, so before threads start
+  const command_frame frame(planned.measuring.warning);
   if (!planned.quiet && reads_from_terminal(planned)) {
     complain("counting what you type; Ctrl-D ends it; see also gpuhist --help");
   }
@@ -233,13 +227,9 @@ ending count(const config::options& typed, const io::open_descriptors& open_desc
   report_writer reports(output, *planned.format, screen,
                         is_stage ? report_writer::fault::is_put_off : report_writer::fault::ends_run,
                         name_of_run(planned, earlier.get()), parts_of(planned));
-  const finished_run finished = run_with_progress(planned, earlier.get(), reports, screen);
-  try {
-    return conclude(planned, finished, output, reports, screen);
-  } catch (...) {
-    if (finished.end_at_once) throw unclean_end(std::current_exception());
-    throw;
-  }
+  const finished_run finished = run_with_progress(planned, earlier.get(), reports, screen, frame);
+  return frame.end(
+      finished, [&] { return conclude(planned, finished, output, reports, screen); }, after_signal(finished));
 }
 
 }  // namespace gpuhist::pipeline

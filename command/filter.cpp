@@ -1,4 +1,5 @@
 // `gpuhist filter [FILE...]`: typed options -> plan -> run, which writes the text of the units that are kept -> result.
+#include "command/command_frame.hpp"
 #include "command/commands.hpp"
 #include "command/filter_run.hpp"
 #include "command/plan.hpp"
@@ -6,13 +7,10 @@
 #include "config/usage_error.hpp"
 #include "io/output_files.hpp"
 #include "library/file_run.hpp"
-#include "pipeline/flow/signals.hpp"
 #include "report/formats/report.hpp"
 #include "report/output/destination.hpp"
 #include "report/output/messages.hpp"
-#include "report/output/terminal.hpp"
 
-#include <exception>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -78,21 +76,15 @@ ending filter_into_one(const config::options& typed, const io::open_descriptors&
   console screen;
   const std::unique_ptr<dropped_units> dropped = open_result(typed, screen, open_descriptors);
   set_both_outputs(planned, text, typed, dropped.get());
-  const kept_stop_signal stop_signal;  // after the destinations: opening a FIFO waits for its reader
-  if (!planned.measuring.warning.empty()) complain("warning: " + planned.measuring.warning);
-  locale_is_utf8();  // keeps its result; not thread-safe, so before threads start
+  const command_frame frame(planned.measuring.warning);
   planned.pass_through_descriptor = text.descriptor();
-  const file_events events = events_of_filter(planned, screen);
-  const finished_run finished = file_run(planned, events, {}, hooks_of_filter(dropped.get(), screen)).run();
+  const finished_run finished = run_filter(planned, frame, screen, dropped.get());
   const std::string name = planned.output ? printable(*planned.output) : "standard output";
-  try {
+  return frame.end(finished, [&] {
     return conclude_filter(
         planned, finished, name, dropped.get(), [&] { return publish(planned, finished, name, text); },
         [&] { return text.pending_path().empty() ? "" : name + " would have "; });
-  } catch (...) {
-    if (finished.end_at_once) throw unclean_end(std::current_exception());
-    throw;
-  }
+  });
 }
 
 }  // namespace

@@ -13,19 +13,14 @@
 #include "library/file_run.hpp"
 #include "library/resolve.hpp"
 #include "library/results.hpp"
-#include "pipeline/flow/signals.hpp"
 #include "report/formats/report.hpp"
 #include "report/formats/text.hpp"
 #include "report/output/messages.hpp"
-#include "report/output/progress.hpp"
-#include "report/output/terminal.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <exception>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -62,7 +57,7 @@ void write_result(const report& result, dropped_units& to) {
 bool lacks_damaged_text_only(const plan& planned, const finished_run& finished) {
   const file_outcome& outcome = finished.outcome;
   const report& result = outcome.result.shared().content;
-  const bool is_whole_run = finished.signal == 0 && outcome.status == run_status::incomplete &&
+  const bool is_whole_run = !finished.is_stopped && outcome.status == run_status::incomplete &&
                             outcome.result.error().empty() && !outcome.pass_through_error &&
                             outcome.not_passed_through == 0;
   if (!planned.skip_damage || !is_whole_run || result.units->early_ends > 0) return false;
@@ -85,25 +80,26 @@ std::string name_of_result(const config::options& typed) {
   return typed.where("--result") + " " + printable(*typed.result);
 }
 
-file_events events_of_filter(const plan& planned, console& screen) {
-  file_events made;
-  if (planned.quiet) return made;
-  made.on_notice = [&screen](std::string_view notice) { screen.say("gpuhist: " + printable(notice) + "\n"); };
-  return made;
-}
-
-process_hooks hooks_of_filter(dropped_units* dropped, console& screen) {
-  process_hooks made{.watch_signals = true, .process_exits = true};
-  if (dropped != nullptr) {
-    made.unit_lines = [dropped](const report& frame) { return dropped->writer.unit_lines(frame); };
+finished_run run_filter(const plan& planned, const command_frame& frame, console& screen, dropped_units* dropped,
+                        output_folder* outputs) {
+  file_events events;
+  if (!planned.quiet) {
+    events.on_notice = [&screen](std::string_view notice) { screen.say("gpuhist: " + printable(notice) + "\n"); };
   }
-  made.on_status = [&screen](const run_progress& now) { screen.say("gpuhist: " + status_line(now) + "\n"); };
-  return made;
+  process_hooks hooks = frame.hooks(screen);
+  if (dropped != nullptr) {
+    hooks.unit_lines = [dropped](const report& of_run) { return dropped->writer.unit_lines(of_run); };
+  }
+  if (outputs != nullptr) {
+    hooks.outlets = outputs;
+    hooks.on_input = [outputs](const input_report& input) { outputs->note_finished(input); };
+  }
+  return file_run(planned, events, frame.stop().get_token(), std::move(hooks)).run();
 }
 
-ending conclude_filter(const plan& planned, const finished_run& finished, const std::string& output_name,
-                       dropped_units* dropped, const std::function<bool()>& publish,
-                       const std::function<std::string()>& prefix) {
+ending::status conclude_filter(const plan& planned, const finished_run& finished, const std::string& output_name,
+                               dropped_units* dropped, const std::function<bool()>& publish,
+                               const std::function<std::string()>& prefix) {
   const file_outcome& outcome = finished.outcome;
   const report& result = outcome.result.shared().content;
   print_failures(planned, outcome, output_name, passed_text::kept);
@@ -116,11 +112,7 @@ ending conclude_filter(const plan& planned, const finished_run& finished, const 
   if (!planned.quiet && !outcome.pass_through_error) {
     complain((prefix ? prefix() : "") + summary_of_filter(planned, result.units->totals));
   }
-  const int signal = kept_stop_signal::received();
-  if (signal != 0) complain("ended by SIG" + std::string(::sigabbrev_np(signal)));
-  return {.exit_status = is_complete ? ending::counted_all : ending::input_failed,
-          .signal = signal,
-          .at_once = finished.end_at_once};
+  return is_complete ? ending::counted_all : ending::input_failed;
 }
 
 // Typed options -> plan -> list of inputs -> outputs to be written -> run -> result.
@@ -235,22 +227,13 @@ class folder_filter {
 
  private:
   ending run_with(output_folder& outputs, const folder_work& work) {
-    const kept_stop_signal stop_signal;
-    if (!planned_.measuring.warning.empty()) complain("warning: " + planned_.measuring.warning);
-    locale_is_utf8();  // keeps its result; not thread-safe, so before threads start
-    process_hooks hooks = hooks_of_filter(dropped_.get(), screen_);
-    hooks.outlets = &outputs;
-    hooks.on_input = [&outputs](const input_report& input) { outputs.note_finished(input); };
-    const file_events events = events_of_filter(planned_, screen_);
-    const finished_run finished = file_run(planned_, events, {}, std::move(hooks)).run();
-    try {
+    const command_frame frame(planned_.measuring.warning);
+    const finished_run finished = run_filter(planned_, frame, screen_, dropped_.get(), &outputs);
+    return frame.end(finished, [&] {
       return conclude_filter(
           planned_, finished, printable(*typed_.output_dir), dropped_.get(),
           [&] { return print_failures(outputs, work); }, [&] { return text_of(typed_, outputs, work.complete); });
-    } catch (...) {
-      if (finished.end_at_once) throw unclean_end(std::current_exception());
-      throw;
-    }
+    });
   }
 
   // The exit status does not depend on how many runs the outputs took.

@@ -1,6 +1,7 @@
 // `gpuhist filter`: what its two forms have in common, and the one with an output for each input.
 #pragma once
 
+#include "command/command_frame.hpp"
 #include "command/commands.hpp"
 #include "command/plan.hpp"
 #include "config/options.hpp"
@@ -15,6 +16,8 @@
 #include <string>
 
 namespace gpuhist::pipeline {
+
+class output_folder;
 
 /// The file of --result. One thread.
 struct dropped_units {
@@ -34,18 +37,17 @@ std::unique_ptr<dropped_units> open_result(const config::options& typed, console
 /// The file of --result in messages: the option and the name.
 std::string name_of_result(const config::options& typed);
 
-/// Notices are printed, unless the plan is quiet. Borrows the screen.
-file_events events_of_filter(const plan& planned, console& screen);
-
-/// Borrows both. `dropped` may be null.
-process_hooks hooks_of_filter(dropped_units* dropped, console& screen);
+/// Runs the plan. Notices are printed, unless it is quiet. `dropped` may be null. `outputs`: those of each input, or
+/// null.
+finished_run run_filter(const plan& planned, const command_frame& frame, console& screen, dropped_units* dropped,
+                        output_folder* outputs = nullptr);
 
 /// Prints the messages of a run and writes the result. `output_name`: in messages. `publish`: called after the messages
 /// about inputs; makes the text appear, and returns whether all of it did. `prefix`: of the summary. Throws
 /// destination_error.
-ending conclude_filter(const plan& planned, const finished_run& finished, const std::string& output_name,
-                       dropped_units* dropped, const std::function<bool()>& publish,
-                       const std::function<std::string()>& prefix = {});
+ending::status conclude_filter(const plan& planned, const finished_run& finished, const std::string& output_name,
+                               dropped_units* dropped, const std::function<bool()>& publish,
+                               const std::function<std::string()>& prefix = {});
 
 // `gpuhist filter --output-dir DIR`: one output for each input.
 

@@ -2,6 +2,7 @@
 #include "command/commands.hpp"
 #include "command/file_guard.hpp"
 #include "command/memory_reserve.hpp"
+#include "command/signals.hpp"
 #include "command/typed_options.hpp"
 #include "config/options.hpp"
 #include "config/usage_error.hpp"
@@ -9,7 +10,6 @@
 #include "gpu/process_end.hpp"
 #include "io/open_descriptors.hpp"
 #include "library/file_run.hpp"
-#include "pipeline/flow/signals.hpp"
 #include "report/output/destination.hpp"
 #include "report/output/messages.hpp"
 

@@ -112,7 +112,7 @@ merged_results add_all(const config::options& typed, const wanted_counts& wanted
 
 void write_sum(const config::options& typed, const report& sum, const io::open_descriptors& open_descriptors) {
   const report_format& format = *resolve_report_format(typed);
-  const input_listing listing = resolve_listing(typed, counting_request_of(typed).counting, true, format);
+  const input_listing listing = resolve_listing(typed, request_of(typed).run.counting, true, format);
   destination output(typed.output, resolve_writing(typed, format), open_descriptors);
   const std::string run = format.names_run ? make_run_id() : "";
   output.write([&](const text_sink& out) {

@@ -208,10 +208,8 @@ bool writes_snapshots(const config::options& typed, const report_format& format)
 
 writing resolve_writing(const config::options& typed, const report_format& format) {
   if (typed.append) {
-    constexpr std::string_view option = "append";
-    if (!typed.output) throw config::option_error(option, "there is no file to append to; give --output FILE");
     if (format.whole) {
-      throw config::option_error(option,
+      throw config::option_error("append",
                                  "a report of format " + std::string(format.name) +
                                      " must be alone in its file; leave --append out, or give --format jsonl or csv");
     }
@@ -265,7 +263,7 @@ plan make_plan(const config::options& typed) {
   if (typed.run.pass_through) planned.output = resolve_report_of_filter(typed);
   planned.output_name = planned.output ? "the output " + printable(*planned.output) : "standard output";
   planned.manner = resolve_writing(typed, *planned.format);
-  planned.snapshot_by_signal = writes_snapshots(typed, *planned.format);
+  planned.snapshot_on_request = writes_snapshots(typed, *planned.format);
   planned.stats = typed.stats;
   planned.totals_only = typed.totals_only;
   planned.progress = typed.progress;

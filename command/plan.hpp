@@ -44,8 +44,8 @@ void check_format_of_windows(const config::options& typed, const report_format& 
 /// Refuses selected units in a format without lines for them.
 void check_format_of_units(const config::options& typed, const report_format& format);
 
-/// How reports of that format are written to their destination. Refuses --append without a file or with a format whose
-/// reports cannot follow one another, and snapshots that replace one another without a file.
+/// How reports of that format are written to their destination. Refuses --append with a format whose reports
+/// cannot follow one another, and snapshots that replace one another without a file.
 writing resolve_writing(const config::options& typed, const report_format& format);
 
 /// Whether the output is a stream of results: snapshots, windows, units or alerts. SIGUSR1 then writes a snapshot.

@@ -1,5 +1,6 @@
 // `gpuhist repack [FILE...] -o OUT`: options -> plan -> archive.
 #include "command/repack/repack.hpp"
+#include "command/command_frame.hpp"
 #include "command/commands.hpp"
 #include "config/size.hpp"
 #include "config/text.hpp"
@@ -8,7 +9,6 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <string>
 
 namespace gpuhist::pipeline {
@@ -37,7 +37,8 @@ std::string summary_of(const repacked& archive) {
 ending repack_inputs(const config::options& typed, const io::open_descriptors& open_descriptors) {
   repack_plan planned = make_repack_plan(typed);
   planned.descriptors = open_descriptors;
-  const repacked archive = repack(planned, {.watch_signals = true});
+  const command_frame frame;
+  const repacked archive = repack(planned, {.stop = frame.stop().get_token(), .attach = frame.attach()});
   const std::string name = printable(planned.output);
   for (const std::string& notice : archive.notices) {
     if (!typed.quiet) complain(notice);
@@ -46,13 +47,9 @@ ending repack_inputs(const config::options& typed, const io::open_descriptors& o
     complain("warning: only " + std::to_string(archive.threads) + " of " + std::to_string(planned.threads) +
              " threads could be started; raise the limit on processes (ulimit -u) or of the container (pids.max)");
   }
-  if (archive.signal != 0) {
-    complain("ended by SIG" + std::string(::sigabbrev_np(archive.signal)) +
-             (archive.complete ? ": " + name + " is complete" : ": " + name + " was not written"));
-  } else if (!typed.quiet) {
-    complain(name + ": " + summary_of(archive));
-  }
-  return {.exit_status = archive.complete ? ending::counted_all : ending::input_failed, .signal = archive.signal};
+  if (!archive.complete) return frame.end(ending::input_failed, ": " + name + " was not written");
+  if (!typed.quiet) complain(name + ": " + summary_of(archive));
+  return frame.end(ending::counted_all, ": " + name + " is complete");
 }
 
 }  // namespace gpuhist::pipeline

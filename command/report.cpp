@@ -2,6 +2,7 @@
 // the schemes of the job, which need no byte counts.
 #include "report/formats/report.hpp"
 #include "batch/job_folder.hpp"
+#include "command/command_frame.hpp"
 #include "command/commands.hpp"
 #include "command/plan.hpp"
 #include "command/result_schemes.hpp"
@@ -9,7 +10,6 @@
 #include "config/usage_error.hpp"
 #include "library/resolve.hpp"
 #include "pipeline/counts/partitioning.hpp"
-#include "pipeline/flow/signals.hpp"
 #include "report/conditions/watcher.hpp"
 #include "report/formats/bucket_counts.hpp"
 #include "report/formats/input_table.hpp"
@@ -17,14 +17,12 @@
 #include "report/formats/result_file.hpp"
 #include "report/output/destination.hpp"
 #include "report/output/messages.hpp"
-#include "report/output/terminal.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <iterator>
-#include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -41,38 +39,30 @@ bool is_job(const std::string& operand) {
   return fs::is_regular_file(job_folder(operand).totals_file(), ignored);
 }
 
-// Without --buckets: those of the jobs among the operands, or `classes`.
-config::options with_own_schemes(config::options typed) {
-  if (!typed.run.counting.schemes.empty()) return typed;
+std::vector<scheme_names> schemes_of_jobs(const config::options& typed) {
   std::vector<scheme_names> found;
   for (const std::string& each : typed.inputs) {
     if (is_job(each)) std::ranges::move(schemes_in(job_folder(each).totals_file().string()), std::back_inserter(found));
   }
-  const shared_schemes shared = common_schemes(found, {});
+  return found;
+}
+
+// Without --buckets: those of the jobs among the operands, or `classes`.
+config::options with_own_schemes(config::options typed, const std::vector<scheme_names>& of_jobs) {
+  if (!typed.run.counting.schemes.empty()) return typed;
+  const shared_schemes shared = common_schemes(of_jobs, {});
   for (const config::scheme& each : shared.schemes) typed.run.counting.schemes.push_back(each.name);
   if (typed.run.counting.schemes.empty()) typed.run.counting.schemes = {"classes"};
   typed.run.counting.ignore_case = typed.run.counting.ignore_case || shared.ignore_case;
   return typed;
 }
 
-// Null if the counts of all byte values are needed, or there are.
-std::unique_ptr<bucket_counts> counts_by_bucket(const config::options& typed,
-                                                const std::vector<config::scheme>& schemes) {
-  const auto lacks_byte_counts = [](const std::string& operand) {
-    return is_job(operand) &&
-           !std::ranges::all_of(schemes_in(job_folder(operand).totals_file().string()), &scheme_names::has_byte_counts);
-  };
-  if (std::ranges::none_of(typed.inputs, lacks_byte_counts)) return nullptr;
-  return std::make_unique<bucket_counts>(coarsest_partition(schemes), schemes);
-}
-
 // Buckets, and pairs of them, are read by their names.
-void check_members(const config::options& typed, const std::vector<config::scheme>& schemes) {
-  std::vector<scheme_names> found;
+void check_members(const config::options& typed, std::vector<scheme_names> found,
+                   const std::vector<config::scheme>& schemes) {
   for (const std::string& each : typed.inputs) {
-    const std::string file = is_job(each) ? job_folder(each).totals_file().string() : each;
     std::error_code ignored;
-    if (fs::is_regular_file(file, ignored)) std::ranges::move(schemes_in(file), std::back_inserter(found));
+    if (fs::is_regular_file(each, ignored)) std::ranges::move(schemes_in(each), std::back_inserter(found));
   }
   refuse_other_members(found, schemes);
 }
@@ -115,10 +105,12 @@ bool watch_all(const report& shown, const gates::watch_list& conditions,
 
 ending report_results(const config::options& typed, const io::open_descriptors& open_descriptors) {
   refuse_units(typed);
-  const config::options chosen = with_own_schemes(typed);
+  const std::vector<scheme_names> of_jobs = schemes_of_jobs(typed);
+  const config::options chosen = with_own_schemes(typed, of_jobs);
   const report_format& format = *resolve_report_format(chosen);
   const writing manner = resolve_writing(chosen, format);
-  const auto [counting, warning] = counting_request_of(chosen);
+  const auto [run, warning] = request_of(chosen);
+  const counting_options& counting = run.counting;
   const std::vector<config::scheme> schemes = resolve_schemes(counting);
   const measures::measuring measuring = resolve_measuring(counting);
   // results may contain what --utf8 found
@@ -128,9 +120,12 @@ ending report_results(const config::options& typed, const io::open_descriptors& 
   if (!warning.empty()) complain("warning: " + warning);
   const bool by_byte = chosen.run.counting.pairs || !measuring.asked.empty() || watched.needs_byte_counts() ||
                        listing.needs_byte_counts();
-  const std::unique_ptr<bucket_counts> by_bucket = by_byte ? nullptr : counts_by_bucket(chosen, schemes);
-  if (by_bucket || chosen.run.counting.pairs) check_members(chosen, schemes);
-  result_sum sum = read_results(chosen, schemes, by_bucket.get());
+  std::optional<bucket_counts> by_bucket;
+  if (!by_byte && !std::ranges::all_of(of_jobs, &scheme_names::has_byte_counts)) {
+    by_bucket.emplace(coarsest_partition(schemes), schemes);
+  }
+  if (by_bucket || chosen.run.counting.pairs) check_members(chosen, of_jobs, schemes);
+  result_sum sum = read_results(chosen, schemes, by_bucket ? &*by_bucket : nullptr);
   if (sum.results() == 0) return {.exit_status = ending::input_failed};  // the old output stays
   report shown = sum.take();
   if (!chosen.run.counting.pairs) {
@@ -139,24 +134,22 @@ ending report_results(const config::options& typed, const io::open_descriptors& 
   shown.measuring = measuring;
   shown.ignore_case = chosen.run.counting.ignore_case;
   destination output(chosen.output, manner, open_descriptors);
-  const kept_stop_signal stop_signal;  // after the destination: opening a FIFO waits for its reader
-  const std::string run = format.names_run ? make_run_id() : "";
+  const command_frame frame;
+  const std::string run_id = format.names_run ? make_run_id() : "";
   const bool gate_failed = watch_all(shown, watched, [&](const gates::firing& fired) {
     complain(firing_for_people(fired));
-    if (format.carries_alerts) output.write(alert_line(fired, run));
+    if (format.carries_alerts) output.write(alert_line(fired, run_id));
   });
   output.write([&](const text_sink& out) {
     render_target target = target_for(output);  // after the lock: no other process can write the first record
-    target.run = run;
+    target.run = run_id;
     target.parts = {.inputs = !chosen.totals_only, .listing = &listing};
     format.render(shown, target, out);
   });
   output.commit();
   if (!shown.complete && sum.errors().empty()) complain("the results are from an incomplete run");
-  const int signal = kept_stop_signal::received();
-  if (signal != 0) complain("ended by SIG" + std::string(::sigabbrev_np(signal)) + ", after the report was written");
-  if (!shown.complete) return {.exit_status = ending::input_failed, .signal = signal};
-  return {.exit_status = gate_failed ? ending::gate_failed : ending::counted_all, .signal = signal};
+  const ending::status checked = gate_failed ? ending::gate_failed : ending::counted_all;
+  return frame.end(shown.complete ? checked : ending::input_failed, ", after the report was written");
 }
 
 }  // namespace gpuhist::pipeline

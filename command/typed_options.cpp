@@ -5,7 +5,9 @@
 #include "library/default_memory_limit.hpp"
 #include "library/resolve.hpp"
 
-#include <utility>
+#include <optional>
+#include <string>
+#include <string_view>
 
 namespace gpuhist::pipeline {
 namespace {
@@ -29,19 +31,12 @@ config::usage_error with_place(const config::option_error& error, const config::
   return config::usage_error(typed.where("--" + std::string(key)) + ": " + error.error());
 }
 
-counting_request counting_request_of(const config::options& typed) {
-  counting_request made{.counting = typed.run.counting};
-  made.counting.temporary_folder = folder_for_spills(typed).path;
-  if (made.counting.memory_limit == 0) made.counting.memory_limit = default_memory_limit();
-  made.warning = load_baseline(made.counting);
-  return made;
-}
-
 run_request request_of(const config::options& typed) {
-  counting_request counts = counting_request_of(typed);
-  run_request made{.run = typed.run, .warning = std::move(counts.warning)};
+  run_request made{.run = typed.run};
   file_options& run = made.run;
-  run.counting = std::move(counts.counting);
+  run.counting.temporary_folder = folder_for_spills(typed).path;
+  if (run.counting.memory_limit == 0) run.counting.memory_limit = default_memory_limit();
+  made.warning = load_baseline(run.counting);
   run.standard_input = true;
   run.inputs = typed.inputs;
   if (run.inputs.empty() && !run.list) run.inputs.emplace_back("-");

@@ -465,7 +465,8 @@ constexpr std::array rows = {
                rules(decision::nothing, "", "filter:output-dir")},
     option_row{output, "--append", "", value_kind::flag, "", with_buckets, rare, "append to the file of --output",
                "Appends the result to the file of --output, instead of replacing it.",
-               "gpuhist --format jsonl --output history.jsonl --append access.log", field<&options::append>},
+               "gpuhist --format jsonl --output history.jsonl --append access.log", field<&options::append>,
+               rules(decision::nothing, "output")},
     option_row{
         output, "--output-dir", "DIR", value_kind::file, "", filtering_runs | batch_runs | merging_runs, rare,
         "the folder DIR for all outputs",
@@ -764,7 +765,8 @@ constexpr std::array rows = {
                "counts, also if they disappeared, or have another name: a log that was rotated is counted once. An "
                "input that changed without growing is an error of that input; the counts of its earlier content stay. "
                "The results are those of all inputs. Not with --shard.",
-               "gpuhist batch job.toml --new-only --min-age 10m", field<&options::new_only>},
+               "gpuhist batch job.toml --new-only --min-age 10m", field<&options::new_only>,
+               rules(decision::nothing, "", "manifest")},
     option_row{jobs, "--drop-missing", "", value_kind::flag, "", batch_runs, rare,
                "with --new-only: forget inputs that disappeared",
                "Removes inputs that are no longer found, with their counts. Requires --new-only. Default: they keep "

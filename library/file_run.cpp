@@ -111,7 +111,7 @@ finished_run file_run::conclude(outcome finished) const {
                   .warning = finished.engine_warning,
                   .not_passed_through = finished.not_passed_through,
                   .empty_trees = {.count = finished.empty_trees.count, .first = finished.empty_trees.first}},
-      .signal = finished.signal,
+      .is_stopped = finished.is_stopped,
       .end_at_once = finished.end_at_once};
   if (const auto& fault = finished.pass_through_error) {
     made.outcome.pass_through_error = {.error = fault->error, .offset = fault->offset};
@@ -162,10 +162,11 @@ run_hooks file_run::hooks() {
     made.progress = [this](const run_progress& now) { publisher_.call(events_.on_progress, progress_of(now)); };
     made.progress_interval = std::max(events_.progress_interval, std::chrono::milliseconds(1));
   }
-  made.watch_signals = process_.watch_signals;
   made.process_exits = process_.process_exits;
   made.write_kept = process_.write_kept;
   made.status = process_.on_status;
+  made.status_requests = process_.status_requests;
+  made.attach = process_.attach;
   return made;
 }
 
@@ -189,9 +190,8 @@ results file_run::results_of(report::kind kind, run_counts counts) const {
 
 // Inputs that a condition or a stop request cuts short have not failed.
 run_status file_run::status_of(const outcome& finished) const {
-  const bool is_stopped = stop_.stop_requested() || finished.signal != 0;
   bool failed = !finished.result.complete;
-  if (failed && (finished.ended_by_hook || is_stopped)) {
+  if (failed && (finished.ended_by_hook || stop_.stop_requested())) {
     failed = !finished.engine_failure.empty() || finished.pass_through_error ||
              std::ranges::any_of(finished.result.inputs, has_failed);
   }

@@ -25,10 +25,11 @@ looked_up_inputs look_up_inputs(const counting_plan& planned);
 
 /// Only for a run that is all that its process does.
 struct process_hooks {
-  bool watch_signals = false;                            ///< as run_hooks::watch_signals
-  bool process_exits = false;                            ///< as run_hooks::process_exits
-  std::function<void()> write_kept{};                    ///< as run_hooks::write_kept
-  std::function<void(const run_progress&)> on_status{};  ///< as run_hooks::status
+  bool process_exits = false;                                         ///< as run_hooks::process_exits
+  std::function<void()> write_kept{};                                 ///< as run_hooks::write_kept
+  std::function<void(const run_progress&)> on_status{};               ///< as run_hooks::status
+  std::shared_ptr<async::wakeup> status_requests{};                   ///< as run_hooks::status_requests
+  std::function<std::shared_ptr<void>(async::event_loop&)> attach{};  ///< as run_hooks::attach
   /// Returns where the lines of the units go that counting_events::on_unit receives. `frame`: the schemes and measures
   /// of the run; it outlives the run. Empty: they are not written.
   std::function<units::unit_line_output(const report& frame)> unit_lines{};
@@ -47,7 +48,7 @@ struct process_hooks {
 
 struct finished_run {
   file_outcome outcome;      ///< the content of its result has statistics if the plan asks for them
-  int signal = 0;            ///< that ended the run; 0: none
+  bool is_stopped = false;   ///< as outcome::is_stopped
   bool end_at_once = false;  ///< as outcome::end_at_once
 };
 

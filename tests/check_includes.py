@@ -27,11 +27,9 @@ ALLOWED = {
     "batch": BELOW | PIPELINE | {"report", "library", "include"},
     "command": BELOW | PIPELINE | {"report", "library", "batch", "include"},
 }
-# Of pipeline/flow, a report includes only the statistics, and the signal that ends its wait for a lock.
-REPORT_OF_FLOW = re.compile(r"pipeline/flow/(statistics/\w+|signals)\.hpp")
-# A job and the command are clients of the library: of pipeline/flow they include only the signals of the process.
-# Repacking decodes by itself.
-CLIENT_OF_FLOW = re.compile(r"pipeline/flow/signals\.hpp")
+# Of pipeline/flow, a report includes only the statistics.
+REPORT_OF_FLOW = re.compile(r"pipeline/flow/statistics/\w+\.hpp")
+# A job and the command are clients of the library and include nothing of pipeline/flow. Repacking decodes by itself.
 DEEPER_CLIENTS = re.compile(r"command/repack(/|\.cpp)")
 # Asio takes a second to compile. A program that counts through these headers does not need it.
 WITHOUT_ASIO = ("pipeline/flow/driver.hpp", "command/plan.hpp", "pipeline/counts/run_counts.hpp", "gpu/engine.hpp")
@@ -85,7 +83,7 @@ def is_allowed(include):
     if target == "pipeline/flow" and source == "report":
         return REPORT_OF_FLOW.fullmatch(include.target) is not None
     if target == "pipeline/flow" and source in ("batch", "command") and not DEEPER_CLIENTS.match(include.source):
-        return CLIENT_OF_FLOW.fullmatch(include.target) is not None
+        return False
     return target in ALLOWED.get(source, set())
 
 

@@ -7,7 +7,6 @@
 #include "command/repack/repack_verification.hpp"
 #include "io/zstd/zstd_compressor.hpp"
 #include "io/zstd/zstd_seek_table.hpp"
-#include "pipeline/flow/signals.hpp"
 #include "pipeline/flow/statistics/stage_clock.hpp"
 #include "report/formats/report.hpp"
 #include "report/output/destination.hpp"
@@ -16,6 +15,7 @@
 #include <chrono>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -98,7 +98,7 @@ struct end_of_reading {
   ~end_of_reading() { text.close(); }
 };
 
-// One run. The calling thread runs the io_context, which reads streams and watches signals. The pool reads files,
+// One run. The calling thread runs the io_context, which reads streams. The pool reads files,
 // decodes, compresses, writes and verifies.
 class repacker {
  public:
@@ -134,7 +134,8 @@ class repacker {
   std::uint64_t finished_ = 0;        // frames whose compression was waited for
   async::worker_pool pool_;           // destroyed before the members that its threads use
   repack_text text_;
-  stop_signals signals_;
+  std::stop_callback<std::function<void()>> stop_of_caller_;
+  std::shared_ptr<void> attached_;  // what repack_hooks::attach has returned
   bool has_ended_ = false;
 };
 
@@ -146,7 +147,8 @@ repacker::repacker(const repack_plan& planned, const repack_hooks& hooks)
       failures_(stop_),
       pool_(planned.threads),
       text_(planned, pool_, loop_, read_, stop_.get_token()),
-      signals_(loop_.context(), hooks.watch_signals, stop_) {}
+      stop_of_caller_(hooks.stop, [this] { stop_.request_stop(); }),
+      attached_(hooks.attach ? hooks.attach(loop_) : nullptr) {}
 
 repacked repacker::run() {
   const auto began = clock::now();
@@ -157,8 +159,7 @@ repacked repacker::run() {
   });
   loop_.run_until([this] { return has_ended_ && !loop_.has_tasks(); });
   pool_.join();
-  result_.signal = signals_.received();
-  if (result_.signal == 0) failures_.rethrow();
+  if (!hooks_.stop.stop_requested()) failures_.rethrow();
   result_.input_bytes = read_.bytes;
   result_.threads = pool_.size();
   result_.notices = text_.notices();

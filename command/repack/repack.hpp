@@ -2,6 +2,7 @@
 // verifies the written file, and then gives it its name.
 #pragma once
 
+#include "async/event_loop.hpp"
 #include "config/options.hpp"
 #include "io/decoder.hpp"
 #include "io/format.hpp"
@@ -11,6 +12,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -31,7 +34,8 @@ struct repack_plan {
 
 /// Additional behaviour of a run.
 struct repack_hooks {
-  bool watch_signals = false;  ///< SIGINT, SIGTERM and SIGHUP end the run, and the output is removed
+  std::stop_token stop{};  ///< ends the run, and the output is removed
+  std::function<std::shared_ptr<void>(async::event_loop&)> attach = nullptr;  ///< as run_hooks::attach
 
   /// Called with the path of the file after everything was written and before it is verified. On a thread of the pool.
   std::function<void(const std::filesystem::path&)> before_verification = nullptr;
@@ -46,7 +50,6 @@ struct repacked {
   double seconds = 0;
   unsigned threads = 0;                ///< threads that worked: fewer than planned if the system refused to start some
   bool complete = false;               ///< the output exists
-  int signal = 0;                      ///< the signal that ended the run; 0: none
   std::vector<std::string> notices{};  ///< about inputs, each with the name of its input
 };
 

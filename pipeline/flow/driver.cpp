@@ -12,7 +12,6 @@
 #include "pipeline/flow/feeder.hpp"
 #include "pipeline/flow/ring.hpp"
 #include "pipeline/flow/run_notifier.hpp"
-#include "pipeline/flow/signals.hpp"
 #include "pipeline/flow/statistics/run_stats.hpp"
 
 #include <unistd.h>
@@ -32,7 +31,7 @@ using clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t share_of_waiting = 8;  // of the memory limit, for counts of members that wait for a verdict
 
-// One run. The calling thread runs the event loop, which reads streams, watches signals and writes snapshots. The pool
+// One run. The calling thread runs the event loop, which reads streams and writes snapshots. The pool
 // reads files, decodes and, for the host engine, counts. Neither blocks on the other.
 //
 // Every run ends in one way. The first failure requests a stop. The feeder ends all work that it began, the engine
@@ -93,10 +92,11 @@ class driver {
   run_notifier notifier_;
   async::wakeup forwarded_;  // notified after bytes were forwarded
   async::alarm age_alarm_;
-  stop_signals signals_;
+  std::shared_ptr<void> attached_;  // what run_hooks::attach has returned
   clock::time_point began_;
   double seconds_ = 0;
   bool feeding_has_ended_ = false;
+  bool is_stopped_ = false;
   bool ended_by_hook_ = false;
   bool leaves_device_ = false;  // the engine is not destroyed, because the process exits
 };
@@ -113,7 +113,7 @@ driver::driver(const run_plan& plan, const run_hooks& hooks)
       failures_(stop_),
       notifier_(loop_, plan_, hooks),
       age_alarm_(loop_),
-      signals_(loop_.context(), hooks.watch_signals, stop_) {}
+      attached_(hooks.attach ? hooks.attach(loop_) : nullptr) {}
 
 void driver::prepare() {
   make_pool();
@@ -328,7 +328,7 @@ void driver::begin() {
   if (sink_) {
     async::spawn(loop_, flush_forwarded(), [this](const std::exception_ptr& error) noexcept { note_failure(error); });
   }
-  loop_.poll();  // handles a stop signal that arrived while the engine was made, before anything is read
+  loop_.poll();  // handles a stop that was requested while the engine was made, before anything is read
 }
 
 // An exception of a handler ends the run. The loop continues, because other tasks depend on it.
@@ -383,7 +383,8 @@ void driver::finish() noexcept {
   } catch (...) {
     note_failure(std::current_exception());
   }
-  signals_.ignore();
+  is_stopped_ = hooks_.stop.stop_requested();
+  attached_.reset();
   notifier_.cancel();
   forwarded_.close();
   age_alarm_.cancel();
@@ -393,7 +394,7 @@ outcome driver::make_outcome() {
   const gpu::engine_stats counting = engine_.taken->stats();
   outcome made{.result = make_result(),
                .stats = plan_.stats ? std::optional(make_stats()) : std::nullopt,
-               .signal = signals_.received(),
+               .is_stopped = is_stopped_,
                .ended_by_hook = ended_by_hook_,
                .engine_failure = {},
                .pass_through_error = sink_ ? sink_->fault() : std::nullopt,

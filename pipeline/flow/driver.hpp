@@ -18,7 +18,7 @@ namespace gpuhist::pipeline {
 struct outcome {
   run_counts result;
   std::optional<run_stats> stats{};  ///< if the plan asks for them
-  int signal = 0;                    ///< the signal that ended the run, to be raised again; 0: none
+  bool is_stopped = false;           ///< run_hooks::stop was requested before the reading had ended
   bool ended_by_hook = false;        ///< a hook ended the reading
   /// Why counting failed, with input and offset (with --pass-through these are in the inputs); empty: it did not fail.
   std::string engine_failure;

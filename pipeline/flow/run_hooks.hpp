@@ -1,6 +1,7 @@
 // The callbacks of a run's caller.
 #pragma once
 
+#include "async/semaphore.hpp"
 #include "gpu/engines.hpp"
 #include "pipeline/counts/finished_inputs.hpp"
 #include "pipeline/counts/input_report.hpp"
@@ -17,6 +18,10 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+
+namespace gpuhist::async {
+class event_loop;
+}
 
 namespace gpuhist::pipeline {
 
@@ -49,13 +54,15 @@ struct run_hooks {
   /// The process exits after the run as for outcome::end_at_once. The run then leaves devices open, which saves 0.1 s.
   bool process_exits = false;
   std::function<void(const std::string&)> notice{};     ///< messages to be printed at once
-  std::stop_token stop{};                               ///< a request, on any thread, ends the reading as a signal does
-  bool watch_signals = false;                           ///< SIGINT, SIGTERM, SIGHUP end the reading, not the process
+  std::stop_token stop{};                               ///< a request, on any thread, ends the reading
   std::function<void(const run_progress&)> progress{};  ///< every progress_interval
   std::chrono::milliseconds progress_interval{0};       ///< above zero if `progress` is set
-  /// On SIGUSR1, which is watched if this is set and the parent did not ignore it. All bytes that arrived before are
-  /// counted. Precondition: hold_status_signal() was called.
+  /// After a notification of `status_requests`. All bytes that arrived before are counted. The run closes the requests.
   std::function<void(const run_progress&)> status{};
+  std::shared_ptr<async::wakeup> status_requests{};  ///< null: none
+  /// Called with the event loop before it runs; the returned object is destroyed when the reading has ended. For what
+  /// requests the stop or the status from descriptors.
+  std::function<std::shared_ptr<void>(async::event_loop&)> attach{};
   /// Observes the text of every input in its order; outlives the run. Null: none.
   text_observer* observer = nullptr;
   /// Makes the feed of the run. Empty: the inputs of the plan are fed.

@@ -16,7 +16,6 @@ run_notifier::run_notifier(async::event_loop& loop, const run_plan& plan, const 
     : loop_(loop),
       plan_(plan),
       hooks_(hooks),
-      status_signal_(loop.context(), static_cast<bool>(hooks.status)),
       windows_(loop, hooks),
       snapshot_alarm_(loop),
       progress_alarm_(loop),
@@ -37,7 +36,7 @@ void run_notifier::start(notified_run run) {
     spawn(snapshots_by_time(std::chrono::seconds(1)));
   }
   if (hooks_.progress) spawn(progress_by_time());
-  if (status_signal_.is_watched()) spawn(status_by_signal());
+  if (hooks_.status_requests) spawn(status_by_request());
   if (hooks_.write_kept) spawn(kept_reports_by_time());
   if (hooks_.prefixes) spawn(prefixes_by_time());
   if (hooks_.input_finished) spawn(inputs_as_they_finish());
@@ -60,7 +59,7 @@ void run_notifier::spawn(async::task<> task) {
 
 void run_notifier::note_merged() {
   if (wants_snapshots()) merged_for_snapshots_.notify();
-  if (status_signal_.is_watched()) merged_for_status_.notify();
+  if (hooks_.status_requests) merged_for_status_.notify();
   if (hooks_.input_finished) merged_for_inputs_.notify();
   if (hooks_.inputs_completed) merged_for_completions_.notify();
   if (plan_.windows) windows_.note_merged();
@@ -112,12 +111,12 @@ async::task<> run_notifier::progress_by_time() {
   }
 }
 
-async::task<> run_notifier::status_by_signal() {
+async::task<> run_notifier::status_by_request() {
   for (;;) {
-    co_await status_signal_.received();
+    co_await hooks_.status_requests->wait();
     co_await flush_and_wait(merged_for_status_);
     hooks_.status(run_->progress());
-    if (plan_.snapshot_by_signal && hooks_.snapshot) hooks_.snapshot(run_->snapshot());
+    if (plan_.snapshot_on_request && hooks_.snapshot) hooks_.snapshot(run_->snapshot());
   }
 }
 
@@ -240,7 +239,7 @@ void run_notifier::publish_remaining() {
 }
 
 void run_notifier::cancel() {
-  status_signal_.cancel();
+  if (hooks_.status_requests) hooks_.status_requests->close();
   snapshot_alarm_.cancel();
   progress_alarm_.cancel();
   flush_alarm_.cancel();

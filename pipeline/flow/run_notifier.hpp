@@ -1,4 +1,4 @@
-// Calls the hooks of a run while it lasts: for snapshots, progress, status on a signal, finished inputs, closed
+// Calls the hooks of a run while it lasts: for snapshots, progress, status on request, finished inputs, closed
 // windows.
 #pragma once
 
@@ -10,7 +10,6 @@
 #include "pipeline/flow/collector.hpp"
 #include "pipeline/flow/run_hooks.hpp"
 #include "pipeline/flow/run_plan.hpp"
-#include "pipeline/flow/signals.hpp"
 #include "pipeline/flow/text_feed.hpp"
 #include "pipeline/flow/window_publisher.hpp"
 
@@ -41,7 +40,6 @@ struct notified_run {
 /// Each kind of notification has its own task. All tasks run on the thread of the event loop, which calls the hooks.
 class run_notifier {
  public:
-  /// Throws std::system_error if SIGUSR1 cannot be watched.
   run_notifier(async::event_loop& loop, const run_plan& plan, const run_hooks& hooks);
 
   /// Starts the tasks. Must be called once, before anything is read.
@@ -75,7 +73,7 @@ class run_notifier {
   [[nodiscard]] bool wants_snapshots() const { return plan_.snapshot_every || hooks_.check_counts; }
   void publish_snapshot();
   async::task<> progress_by_time();
-  async::task<> status_by_signal();
+  async::task<> status_by_request();
   async::task<> inputs_as_they_finish();
   async::task<> inputs_as_they_complete();
   async::task<> flushes_by_time();
@@ -92,8 +90,7 @@ class run_notifier {
   async::event_loop& loop_;
   const run_plan& plan_;
   const run_hooks& hooks_;
-  std::optional<notified_run> run_;  // set by start()
-  status_signal status_signal_;
+  std::optional<notified_run> run_;     // set by start()
   async::wakeup merged_for_snapshots_;  // one per task: a wakeup has one receiver
   async::wakeup merged_for_status_;
   async::wakeup merged_for_inputs_;

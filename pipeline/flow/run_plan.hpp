@@ -96,7 +96,7 @@ struct run_plan {
   decltype(file_options::snapshot_every) snapshot_every;
   std::optional<window_shape> windows;  ///< nothing: no windows
   std::string_view in_order_for{};      ///< the option that requires decoding frames in sequence; empty: none
-  bool snapshot_by_signal = false;      ///< SIGUSR1 also writes a snapshot: the output is a stream of results
+  bool snapshot_on_request = false;     ///< a status request also gives a snapshot: the output is a stream of results
   bool count_unverified = false;
   bool stats = false;
   bool validates_utf8 = false;  ///< the text of every input is validated as UTF-8

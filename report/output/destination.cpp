@@ -3,8 +3,8 @@
 
 #include "config/usage_error.hpp"
 #include "io/file_access.hpp"
-#include "pipeline/flow/signals.hpp"
 #include "report/formats/report.hpp"
+#include "report/output/stop_signal.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -148,7 +148,7 @@ void pause_for_lock(const std::string& name, std::optional<std::chrono::steady_c
                     std::chrono::milliseconds pause) {
   constexpr std::chrono::seconds patience{5};
   const auto now = std::chrono::steady_clock::now();
-  const int signal = kept_stop_signal::received();
+  const int signal = stop_signal_of_process;
   if (!wait_ends && signal != 0) wait_ends = now + patience;
   if (wait_ends && now >= *wait_ends) fail_to_lock(name, signal);
   std::this_thread::sleep_for(pause);

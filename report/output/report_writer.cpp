@@ -1,6 +1,6 @@
 #include "report/output/report_writer.hpp"
 
-#include "pipeline/flow/signals.hpp"
+#include "report/output/stop_signal.hpp"
 #include "report/output/terminal.hpp"
 
 #include <string>
@@ -103,7 +103,7 @@ bool report_writer::write_above_status_line(const std::function<void(const text_
 
 // After a stop signal no more bytes are passed through.
 void report_writer::put_off(const destination_error& error) {
-  const bool continues = kept_stop_signal::received() == 0;
+  const bool continues = stop_signal_of_process == 0;
   failed_ = error;
   failed_->is_reported = true;
   kept_.clear();

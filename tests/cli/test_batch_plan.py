@@ -213,8 +213,8 @@ class NewOnly(PlanTest):
         self.input("a", b"abc")
         to = self.plan(self.inputs)
         for arguments, message in (
-            (("--new-only", "--shard", "1/2", "--manifest", to), "gpuhist merge"),
-            (("--new-only", "--manifest", to), "--manifest"),
+            (("--new-only", "--shard", "1/2"), "gpuhist merge"),
+            (("--new-only", "--manifest", to), "--new-only: cannot be combined with --manifest"),
             (("--drop-missing", self.inputs), "requires --new-only"),
             (("--format", "json", self.inputs), "--dry-run"),
             (("--format", "csv", "--dry-run", self.inputs), "--dry-run"),

@@ -1,5 +1,5 @@
 // Records that several processes and threads append to one file: order, headers, torn lines, locks, failed writes.
-#include "pipeline/flow/signals.hpp"
+#include "command/signals.hpp"
 #include "report/output/destination.hpp"
 #include "tests/pipeline/destination_files.hpp"
 #include "tests/support/replaced_sleep.hpp"

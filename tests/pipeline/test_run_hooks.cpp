@@ -1,12 +1,12 @@
 // Where progress is shown, how many bytes there are to read, and rates over a sliding window at times chosen by the
-// test. Reports during a run: progress by time, status by signal. A pipe feeds the run, so that the test decides when
+// test. Reports during a run: progress by time, status on request. A pipe feeds the run, so that the test decides when
 // it ends. Runs for which not all slots can be page-locked: fewer slots, the same counts.
+#include "async/semaphore.hpp"
 #include "command/plan.hpp"
 #include "gpu/cuda/cuda_engine.hpp"
 #include "pipeline/counts/input_report.hpp"
 #include "pipeline/flow/driver.hpp"
 #include "pipeline/flow/inputs/source_bytes.hpp"
-#include "pipeline/flow/signals.hpp"
 #include "report/output/progress.hpp"
 
 #include "tests/io/zstd_samples.hpp"
@@ -20,11 +20,11 @@
 #include <unistd.h>
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -158,9 +158,13 @@ class fed_pipe {
   std::array<int, 2> ends_{};
 };
 
-gpu::engine_choice stop_while_engine_is_made(std::string_view name, const gpu::engine_request& request) {
-  ::kill(::getpid(), SIGTERM);
-  return gpu::make_engine(name, request);
+run_hooks stopped_while_engine_is_made() {
+  const std::stop_source stop;
+  return {.stop = stop.get_token(),
+          .make_engine = [stop](std::string_view name, const gpu::engine_request& request) mutable {
+            stop.request_stop();
+            return gpu::make_engine(name, request);
+          }};
 }
 
 config::options with_windows(config::options typed, std::uint64_t bytes) {
@@ -220,17 +224,16 @@ TEST_CASE("progress is reported repeatedly, never decreases, and reaches the amo
   CHECK(reports.back().source_bytes == 50000);
 }
 
-TEST_CASE("every signal reports the status, exactly for the bytes that have arrived, and counting continues") {
-  hold_status_signal();
+TEST_CASE("every request reports the status, exactly for the bytes that have arrived, and counting continues") {
   fed_pipe input;
   input.write(std::string(12345, 'x'));
   std::uint64_t awaited = 12345;
   std::uint64_t requested_at = 0;
   std::vector<std::uint64_t> reports;
-  run_hooks hooks;
+  run_hooks hooks{.status_requests = std::make_shared<async::wakeup>()};
   hooks.progress_interval = 1ms;
   hooks.progress = [&](const run_progress& progress) {
-    if (progress.source_bytes == awaited && requested_at != awaited) ::kill(::getpid(), SIGUSR1);
+    if (progress.source_bytes == awaited && requested_at != awaited) hooks.status_requests->notify();
     if (progress.source_bytes == awaited) requested_at = awaited;
   };
   hooks.status = [&](const run_progress& progress) {
@@ -246,12 +249,11 @@ TEST_CASE("every signal reports the status, exactly for the bytes that have arri
   CHECK(finished.result.complete);
 }
 
-TEST_CASE("a signal that arrived before the run is answered in the run") {
-  hold_status_signal();
-  ::kill(::getpid(), SIGUSR1);
+TEST_CASE("a request from before the run is answered in the run") {
   fed_pipe input;
   int reports = 0;
-  run_hooks hooks;
+  run_hooks hooks{.status_requests = std::make_shared<async::wakeup>()};
+  hooks.status_requests->notify();
   hooks.status = [&](const run_progress&) {
     ++reports;
     input.end();
@@ -260,31 +262,27 @@ TEST_CASE("a signal that arrived before the run is answered in the run") {
   CHECK(reports == 1);
 }
 
-TEST_CASE("a stop signal that arrives while the engine is made leaves every input unread") {
+TEST_CASE("a stop that is requested while the engine is made leaves every input unread") {
   fed_pipe input;
   input.write("text");
-  run_hooks hooks;
-  hooks.watch_signals = true;
-  hooks.make_engine = stop_while_engine_is_made;
-  const outcome finished = run(input.planned(), hooks);
-  CHECK(finished.signal == SIGTERM);
+  const outcome finished = run(input.planned(), stopped_while_engine_is_made());
+  CHECK(finished.is_stopped);
   CHECK_FALSE(finished.result.complete);
   CHECK(finished.result.verified.bytes() == 0);
   CHECK(finished.result.inputs[0].error_kind == failure_kind::not_read);
 }
 
-TEST_CASE("snapshots by time and status by signal do not displace each other") {
-  hold_status_signal();
+TEST_CASE("snapshots by time and status on request do not displace each other") {
   fed_pipe input;
   input.write("text");
   int snapshots = 0;
   int statuses = 0;
   plan planned = input.planned();
   planned.snapshot_every = 1ms;
-  run_hooks hooks;
+  run_hooks hooks{.status_requests = std::make_shared<async::wakeup>()};
   hooks.snapshot = [&](const run_counts&) {
     if (statuses == 10) return input.end();
-    if (++snapshots % 3 == 0) ::kill(::getpid(), SIGUSR1);
+    if (++snapshots % 3 == 0) hooks.status_requests->notify();
     input.write("more");
   };
   hooks.status = [&](const run_progress&) { statuses += statuses < 10 ? 1 : 0; };
@@ -293,13 +291,14 @@ TEST_CASE("snapshots by time and status by signal do not displace each other") {
 }
 
 TEST_CASE("an exception of the hook for progress or status ends the run and is rethrown") {
-  hold_status_signal();
   fed_pipe input;  // does not end by itself
   run_hooks hooks;
   hooks.progress_interval = 1ms;
   hooks.progress = [](const run_progress&) { throw std::runtime_error("no more progress"); };
   CHECK_THROWS_WITH(run(input.planned(), hooks), "no more progress");
-  hooks.progress = [](const run_progress&) { ::kill(::getpid(), SIGUSR1); };
+  hooks.status_requests = std::make_shared<async::wakeup>();
+  hooks.status_requests->notify();
+  hooks.progress = nullptr;
   hooks.status = [](const run_progress&) { throw std::runtime_error("no more status"); };
   CHECK_THROWS_WITH(run(input.planned(), hooks), "no more status");
 }
@@ -312,9 +311,9 @@ TEST_CASE("an exception of the hook for finished inputs ends the run and is reth
   config::options typed = input.options();
   typed.inputs = {folder.file("text", std::string(3'000'000, 'x')), input.name()};
   CHECK_THROWS_WITH(run(make_plan(typed), hooks), "no more inputs");
-  hooks.watch_signals = true;
-  hooks.make_engine = stop_while_engine_is_made;  // inputs that were not read are reported last
-  CHECK_THROWS_WITH(run(input.planned(), hooks), "no more inputs");
+  run_hooks stopped = stopped_while_engine_is_made();  // inputs that were not read are reported last
+  stopped.input_finished = hooks.input_finished;
+  CHECK_THROWS_WITH(run(input.planned(), stopped), "no more inputs");
 }
 
 TEST_CASE("an exception of the hook for counts so far ends the run and is rethrown") {
@@ -339,21 +338,20 @@ TEST_CASE("an exception of the hook for windows ends the run and is rethrown, al
   CHECK_THROWS_WITH(run(planned, hooks), "no more windows");
 }
 
-TEST_CASE("a signal stops a run even if windows are reported more slowly than they close") {
+TEST_CASE("a request stops a run even if windows are reported more slowly than they close") {
   const test::temporary_folder folder;
   config::options typed = with_windows(fed_pipe().options(), 128);
   typed.inputs = {folder.file("text", std::string(std::size_t{20} << 20U, 'x'))};
   typed.run.counting.threads = 2;
-  run_hooks hooks;
-  hooks.watch_signals = true;
-  std::uint64_t windows = 0;
+  std::stop_source stop;
+  run_hooks hooks{.stop = stop.get_token()};
   hooks.window = [&](const closed_window&) {
-    if (++windows == 1) ::kill(::getpid(), SIGTERM);
+    stop.request_stop();
     std::this_thread::sleep_for(10us);
     return false;
   };
   const outcome finished = run(make_plan(typed), hooks);
-  CHECK(finished.signal == SIGTERM);
+  CHECK(finished.is_stopped);
   CHECK_FALSE(finished.result.complete);
 }
 

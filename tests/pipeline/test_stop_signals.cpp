@@ -1,6 +1,9 @@
 // The signals that stop a run, in a process that has a terminal. Each case runs in a child of its own.
-#include "pipeline/flow/signals.hpp"
-
+#include "async/event_loop.hpp"
+#include "async/semaphore.hpp"
+#include "async/task.hpp"
+#include "command/command_frame.hpp"
+#include "command/signals.hpp"
 #include "report/output/messages.hpp"
 #include "report/output/temporary_file.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -12,10 +15,12 @@
 
 #include <array>
 #include <csignal>
+#include <exception>
 #include <functional>
 #include <string>
 #include <thread>
 
+using namespace gpuhist;
 using namespace gpuhist::pipeline;
 
 namespace {
@@ -34,9 +39,9 @@ ended on_terminal(const std::function<void(console& screen)>& action) {
   REQUIRE(child >= 0);
   if (child == 0) {
     for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
-    gpuhist::pipeline::clean_up_before_end([]() noexcept {
-      gpuhist::pipeline::erase_line_of_status();
-      gpuhist::pipeline::remove_temporary_file();
+    clean_up_before_end([]() noexcept {
+      erase_line_of_status();
+      remove_temporary_file();
     });
     console screen(STDERR_FILENO);
     action(screen);
@@ -62,6 +67,15 @@ void at_once(const std::function<void()>& send) {
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
+/// As a run.
+void wait_for_stop(const command_frame& frame) {
+  async::event_loop loop;
+  const auto attached = frame.attach()(loop);
+  loop.run_until([&] { return frame.stop().stop_requested(); });
+}
+
+async::task<> next(async::wakeup& requests) { co_await requests.wait(); }
+
 bool was_ended_by(const ended& result, int signal) {
   return WIFSIGNALED(result.status) && WTERMSIG(result.status) == signal;
 }
@@ -72,16 +86,13 @@ TEST_CASE("a repeat within a second belongs to the same request: the process con
   for (const int first : {SIGINT, SIGTERM, SIGHUP}) {
     CAPTURE(first);
     const ended result = on_terminal([&](console& screen) {
-      boost::asio::io_context context;
-      const std::stop_source stop;
-      const stop_signals signals(context, true, stop);
+      const command_frame frame;
       screen.show("half of it");
       at_once([&] {
         for (int time = 0; time < 2; ++time) ::kill(::getpid(), first);
         ::kill(::getpid(), SIGTERM);  // another signal, which is pending together with them
       });
-      context.run();
-      if (!stop.stop_requested() || signals.received() == 0) ::_exit(1);
+      wait_for_stop(frame);
     });
     CHECK(WIFEXITED(result.status));
     CHECK(WEXITSTATUS(result.status) == ended_by_itself);
@@ -92,8 +103,7 @@ TEST_CASE("repeats end a process that does not handle the first within a second,
   for (const int signal : {SIGINT, SIGHUP}) {
     CAPTURE(signal);
     const ended result = on_terminal([&](console& screen) {
-      boost::asio::io_context never_run;
-      const stop_signals signals(never_run, true, {});
+      const command_frame frame;
       screen.show("half of it");
       for (;;) ::raise(signal);
     });
@@ -105,12 +115,10 @@ TEST_CASE("repeats end a process that does not handle the first within a second,
 
 TEST_CASE("repeats end a process that takes its time after the first, and its status line is erased") {
   const ended result = on_terminal([](console& screen) {
-    boost::asio::io_context context;
-    const std::stop_source stop;
-    const stop_signals signals(context, true, stop);
+    const command_frame frame;
     ::raise(SIGINT);
-    context.run();
-    if (!stop.stop_requested() || signals.received() != SIGINT) return;
+    wait_for_stop(frame);
+    if (kept_stop_signal::received() != SIGINT) return;
     screen.show("half of it");
     for (;;) ::raise(SIGTERM);  // another signal has the same effect
   });
@@ -120,7 +128,7 @@ TEST_CASE("repeats end a process that takes its time after the first, and its st
 
 TEST_CASE("a signal that ends a process without a visible line writes nothing") {
   const ended result = on_terminal([](console& screen) {
-    gpuhist::pipeline::end_by_stop_signals();
+    end_by_stop_signals();
     screen.show("gone");
     screen.clear();
     ::raise(SIGINT);
@@ -132,16 +140,12 @@ TEST_CASE("a signal that ends a process without a visible line writes nothing") 
 TEST_CASE("a signal is kept for the report while its keeper exists, and afterwards ends the process") {
   const ended result = on_terminal([&](console& screen) {
     {
-      const kept_stop_signal keeper;
-      boost::asio::io_context context;
-      const std::stop_source stop;
-      {
-        stop_signals of_run(context, true, stop);
-        of_run.ignore();  // the run has ended
-        context.run();
-      }
+      const command_frame frame;
+      async::event_loop loop;
+      frame.attach()(loop).reset();  // the run has ended
       ::raise(SIGTERM);
-      if (kept_stop_signal::received() != SIGTERM || stop.stop_requested()) ::_exit(1);
+      loop.poll();
+      if (kept_stop_signal::received() != SIGTERM || frame.stop().stop_requested()) ::_exit(1);
     }
     {
       const kept_stop_signal again;
@@ -154,13 +158,17 @@ TEST_CASE("a signal is kept for the report while its keeper exists, and afterwar
   CHECK(result.screen.ends_with("\r\x1b[J"));
 }
 
-TEST_CASE("signals that are not watched keep their effect") {
-  const ended result = on_terminal([&](console& /*screen*/) {
-    boost::asio::io_context context;
-    const stop_signals signals(context, false, {});
-    struct sigaction action{};
-    ::sigaction(SIGINT, nullptr, &action);
-    if (action.sa_handler != SIG_DFL) ::_exit(1);
+TEST_CASE("SIGUSR1 requests the status, also if it arrived before the run") {
+  const ended result = on_terminal([&](console& screen) {
+    hold_status_signal();
+    ::raise(SIGUSR1);
+    const command_frame frame;
+    async::event_loop loop;
+    const auto attached = frame.attach()(loop);
+    bool is_requested = false;
+    async::spawn(loop, next(*frame.hooks(screen).status_requests),
+                 [&](const std::exception_ptr&) noexcept { is_requested = true; });
+    loop.run_until([&] { return is_requested; });
   });
   CHECK(WIFEXITED(result.status));
   CHECK(WEXITSTATUS(result.status) == ended_by_itself);
@@ -169,11 +177,11 @@ TEST_CASE("signals that are not watched keep their effect") {
 TEST_CASE("a signal that ends the process leaves no temporary file, whichever thread receives it") {
   for (const bool other_thread : {false, true}) {
     CAPTURE(other_thread);
-    const gpuhist::test::temporary_folder folder;
+    const test::temporary_folder folder;
     const ended result = on_terminal([&](console& /*screen*/) {
-      gpuhist::pipeline::end_by_stop_signals();
-      gpuhist::pipeline::temporary_file file;
-      const gpuhist::io::descriptor opened = file.create_beside(folder / "result", {});
+      end_by_stop_signals();
+      temporary_file file;
+      const io::descriptor opened = file.create_beside(folder / "result", {});
       if (folder.entries() != 1) ::_exit(1);
       if (!other_thread) ::raise(SIGTERM);
       std::thread([] { ::pthread_kill(::pthread_self(), SIGTERM); }).join();
@@ -187,10 +195,7 @@ TEST_CASE("a signal that ends the process leaves no temporary file, whichever th
 TEST_CASE("a signal that was ignored stays ignored, also when it is repeated") {
   const ended result = on_terminal([](console& /*screen*/) {
     std::signal(SIGHUP, SIG_IGN);
-    boost::asio::io_context context;
-    {
-      const stop_signals signals(context, true, {});
-    }
+    static_cast<void>(command_frame());
     for (int time = 0; time < 3; ++time) ::raise(SIGHUP);
   });
   CHECK(WIFEXITED(result.status));

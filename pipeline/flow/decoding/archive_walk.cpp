@@ -126,18 +126,16 @@ void archive_walk::count_compressed(const content& item, const io::format& compr
   std::unique_ptr<io::decoder> own;
   if (!item.format.empty()) own = compression.make_decoder(limits_.inner_decoder);
   io::decoder& decoder = own ? *own : context_.decoder_for(compression);
-  decoded_bytes::settings options{
-      .begin = item.begin,
-      .max_text = max_decoded(),
-      .grant_window = [&](io::decoder& of) { return window.grant(of, limits_.inner_decoder); },
-      .note = [&](const io::notice& found) { note(item, found); }};
-  if (!own) {
-    options.grant_window = [this](io::decoder& of) {
-      windows_.grant_outer(of);
-      return std::string();
-    };
-    options.ahead = blocks_ahead(item, compression);
-  }
+  decoded_bytes::settings options{.begin = item.begin,
+                                  .max_text = max_decoded(),
+                                  .grant_window =
+                                      [&](io::decoder& of) {
+                                        if (own) return window.grant(of, limits_.inner_decoder);
+                                        windows_.grant_outer(of);
+                                        return std::string();
+                                      },
+                                  .note = [&](const io::notice& found) { note(item, found); },
+                                  .ahead = own ? nullptr : blocks_ahead(item, compression)};
   is_decoding_ |= own == nullptr;
   verdict_gate frames(item.below);
   decoded_bytes decoded(item.bytes, decoder, frames, notes_, std::move(options));

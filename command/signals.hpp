@@ -5,10 +5,11 @@
 // by default always do so at once, after the same clean-up. Signals that the parent ignored stay ignored.
 #pragma once
 
-#include "async/task.hpp"
+#include "async/event_loop.hpp"
+#include "async/semaphore.hpp"
 
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <memory>
 #include <optional>
 #include <stop_token>
 
@@ -20,44 +21,21 @@ void clean_up_before_end(void (*clean_up)() noexcept);
 /// Installs the handlers, so that a signal cleans up before it ends the process. Must be called first in main.
 void end_by_stop_signals();
 
-/// While an object exists, the first signal is stored and does not end the process. Objects may be nested; the
-/// outermost constructor clears an earlier signal. Must be used on the main thread.
+/// While the object exists, the first signal is stored and does not end the process. The constructor clears an earlier
+/// signal. One object at a time. Must be used on the main thread.
 class kept_stop_signal {
  public:
   /// Throws std::system_error if there is no descriptor for the notification.
   kept_stop_signal();
   kept_stop_signal(const kept_stop_signal&) = delete;
   kept_stop_signal& operator=(const kept_stop_signal&) = delete;
-  ~kept_stop_signal();  ///< of the outermost object: signals end the process again
+  ~kept_stop_signal();  ///< signals end the process again
 
   /// The stored signal; 0: none.
   [[nodiscard]] static int received();
 
   /// A descriptor that is readable after a signal was received. It stays open.
   [[nodiscard]] static int notification();
-};
-
-/// Requests the stop of a run on the first signal. Must be used on the thread that runs the context, the main thread.
-class stop_signals {
- public:
-  stop_signals(boost::asio::io_context& context, bool watch, std::stop_source stop);
-  stop_signals(const stop_signals&) = delete;
-  stop_signals& operator=(const stop_signals&) = delete;
-  ~stop_signals();
-
-  /// The signal that stopped the run; 0: none.
-  [[nodiscard]] int received() const { return received_; }
-
-  /// Stops requesting stops.
-  void ignore();
-
- private:
-  void wait();
-
-  std::optional<kept_stop_signal> kept_;
-  std::optional<boost::asio::posix::stream_descriptor> notified_;
-  std::stop_source stop_;
-  int received_ = 0;
 };
 
 // SIGUSR1 requests the status of a run. The signal is blocked in every thread and read from a descriptor, so that it
@@ -67,24 +45,29 @@ class stop_signals {
 /// is read. Does nothing if the parent ignored SIGUSR1. Programs that this process starts afterwards inherit the mask.
 void hold_status_signal();
 
-/// Must be used on the thread that runs the context.
-class status_signal {
+/// Forwards signals to a run while it exists: the first one requests the stop, SIGUSR1 the status. Must be used on the
+/// thread that runs the loop, the main thread.
+class signal_requests : public std::enable_shared_from_this<signal_requests> {
  public:
-  /// The signal is watched if `watch` is true and the parent did not ignore SIGUSR1. Precondition, if it is watched:
-  /// hold_status_signal() was called before other threads were started. Throws std::system_error.
-  status_signal(boost::asio::io_context& context, bool watch);
+  /// Preconditions: a kept_stop_signal exists; hold_status_signal() was called before other threads were started.
+  /// SIGUSR1 is not watched if the parent ignored it. Throws std::system_error.
+  signal_requests(async::event_loop& loop, std::stop_source stop, std::shared_ptr<async::wakeup> status);
+  signal_requests(const signal_requests&) = delete;
+  signal_requests& operator=(const signal_requests&) = delete;
+  ~signal_requests();
 
-  [[nodiscard]] bool is_watched() const { return waiter_.has_value(); }
-
-  /// Completes when the signal was received; several pending signals count as one. Precondition: is_watched(). Throws
-  /// async::wait_ended after cancel().
-  async::task<> received();
-
-  void cancel();
+  void start();
 
  private:
-  std::optional<boost::asio::posix::stream_descriptor> waiter_;  // a signalfd
-  bool is_cancelled_ = false;
+  using descriptor = boost::asio::posix::stream_descriptor;
+
+  void await_stop();
+  void await_status();
+
+  descriptor stop_notification_;
+  std::optional<descriptor> status_signal_;  // a signalfd
+  std::stop_source stop_;
+  std::shared_ptr<async::wakeup> status_;
 };
 
 }  // namespace gpuhist::pipeline

@@ -1,7 +1,6 @@
-#include "pipeline/flow/signals.hpp"
+#include "command/signals.hpp"
 
-#include "async/event_loop.hpp"
-#include "async/semaphore.hpp"
+#include "report/output/stop_signal.hpp"
 
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
@@ -29,10 +28,8 @@ constexpr std::chrono::seconds one_request{1};  // signals within it belong to o
 
 // Handlers can use only globals.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
-int keepers = 0;  // main thread only
 std::atomic<bool> keeps_first = false;
-std::atomic<int> kept_signal = 0;
-std::atomic<std::int64_t> kept_at = 0;  // ticks of the clock; 0: not set yet
+std::atomic<std::int64_t> kept_at = 0;  // the time of the stop signal, in ticks of the clock; 0: not set yet
 std::atomic<int> notified_fd = -1;
 std::atomic<void (*)() noexcept> clean_up_of_process = nullptr;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
@@ -73,7 +70,7 @@ bool is_repeated_late() {
 void take_signal(int signal) {
   const int error_before = errno;
   int none = 0;
-  if (keeps_first && kept_signal.compare_exchange_strong(none, signal)) {
+  if (keeps_first && stop_signal_of_process.compare_exchange_strong(none, signal)) {
     kept_at = now();
     notify();
   } else if (!keeps_first || is_repeated_late()) {
@@ -109,7 +106,7 @@ void forget_signal() {
   std::uint64_t ignored = 0;
   [[maybe_unused]] const ssize_t count = ::read(notification_descriptor(), &ignored, sizeof ignored);
   kept_at = 0;
-  kept_signal = 0;
+  stop_signal_of_process = 0;
 }
 
 }  // namespace
@@ -126,47 +123,16 @@ void end_by_stop_signals() {
 }
 
 kept_stop_signal::kept_stop_signal() {
-  if (keepers == 0) forget_signal();
-  ++keepers;
+  forget_signal();
   keeps_first = true;
   end_by_stop_signals();
 }
 
-kept_stop_signal::~kept_stop_signal() {
-  if (--keepers == 0) keeps_first = false;
-}
+kept_stop_signal::~kept_stop_signal() { keeps_first = false; }
 
-int kept_stop_signal::received() { return kept_signal; }
+int kept_stop_signal::received() { return stop_signal_of_process; }
 
 int kept_stop_signal::notification() { return notified_fd; }
-
-stop_signals::stop_signals(boost::asio::io_context& context, bool watch, std::stop_source stop)
-    : stop_(std::move(stop)) {
-  if (!watch) return;
-  kept_.emplace();
-  notified_.emplace(context, kept_stop_signal::notification());
-  wait();
-}
-
-// If ioctl(FIONBIO) fails with ENOTTY, Asio (1.81) sets the flag in another way, but reports the descriptor as readable
-// at once. So the handler checks whether there was a signal.
-void stop_signals::wait() {
-  notified_->async_wait(boost::asio::posix::descriptor_base::wait_read, [this](const boost::system::error_code& error) {
-    if (error) return;
-    received_ = kept_stop_signal::received();
-    if (received_ == 0) return wait();
-    stop_.request_stop();
-  });
-}
-
-stop_signals::~stop_signals() {
-  if (notified_) notified_->release();  // the descriptor is not owned
-}
-
-void stop_signals::ignore() {
-  boost::system::error_code ignored;
-  if (notified_) notified_->cancel(ignored);
-}
 
 namespace {
 
@@ -191,27 +157,45 @@ void hold_status_signal() {
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
-status_signal::status_signal(boost::asio::io_context& context, bool watch) {
-  if (!watch || is_ignored()) return;
+signal_requests::signal_requests(async::event_loop& loop, std::stop_source stop, std::shared_ptr<async::wakeup> status)
+    : stop_notification_(loop.context(), kept_stop_signal::notification()),
+      stop_(std::move(stop)),
+      status_(std::move(status)) {
+  if (is_ignored()) return;
   const sigset_t set = status_signal_set();
   const int fd = ::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
   if (fd < 0) throw std::system_error(errno, std::system_category(), "SIGUSR1 cannot be watched");
-  waiter_.emplace(context, fd);
+  status_signal_.emplace(loop.context(), fd);
 }
 
-async::task<> status_signal::received() {
-  signalfd_siginfo taken{};
-  do {
-    if (is_cancelled_) throw async::wait_ended();  // cancelled before the wait
-    const boost::system::error_code error = co_await async::readability_of(*waiter_);
-    if (error || is_cancelled_) throw async::wait_ended();
-  } while (::read(waiter_->native_handle(), &taken, sizeof(taken)) != sizeof(taken));
+signal_requests::~signal_requests() { stop_notification_.release(); }  // the descriptor is not owned
+
+void signal_requests::start() {
+  await_stop();
+  if (status_signal_) await_status();
 }
 
-void status_signal::cancel() {
-  is_cancelled_ = true;
-  boost::system::error_code ignored;
-  if (waiter_) waiter_->cancel(ignored);
+// A handler that is due may be called after the object was destroyed.
+//
+// If ioctl(FIONBIO) fails with ENOTTY, Asio (1.81) sets the flag in another way, but reports the descriptor as readable
+// at once. So the handlers check whether there was a signal.
+void signal_requests::await_stop() {
+  stop_notification_.async_wait(descriptor::wait_read, [watched = weak_from_this()](const auto& error) {
+    const auto self = watched.lock();
+    if (error || !self) return;
+    if (kept_stop_signal::received() == 0) return self->await_stop();
+    self->stop_.request_stop();
+  });
+}
+
+void signal_requests::await_status() {
+  status_signal_->async_wait(descriptor::wait_read, [watched = weak_from_this()](const auto& error) {
+    const auto self = watched.lock();
+    if (error || !self) return;
+    signalfd_siginfo taken{};
+    if (::read(self->status_signal_->native_handle(), &taken, sizeof taken) == sizeof taken) self->status_->notify();
+    self->await_status();
+  });
 }
 
 }  // namespace gpuhist::pipeline
