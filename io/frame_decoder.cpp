@@ -106,24 +106,23 @@ frame_decoder::step_result frame_decoder::request_window(std::uint64_t bytes) {
 }
 
 // The error is reported after all text before it is delivered: see run_step().
-frame_decoder::step_result frame_decoder::fail(std::string clause, failure_kind kind) {
+frame_decoder::step_result frame_decoder::fail(std::string clause, failure_kind kind, std::uint64_t bytes_ago) {
   error_ = std::move(clause);
   error_kind_ = kind;
-  error_at_ = consumed_;
+  error_at_ = consumed_ - bytes_ago;
   return holds_ahead_ ? std::nullopt : step_result(fill_status::failed);
 }
 
-frame_decoder::step_result frame_decoder::fail_damaged(std::string_view cause) {
-  return fail(frame_name() + " is damaged (" + std::string(cause) + ")");
+frame_decoder::step_result frame_decoder::fail_damaged(std::string_view cause, std::uint64_t bytes_ago) {
+  return fail(frame_name() + " is damaged (" + std::string(cause) + ")", failure_kind::damaged, bytes_ago);
 }
 
-frame_decoder::step_result frame_decoder::refuse_magic() {
+frame_decoder::step_result frame_decoder::refuse_magic(std::uint64_t header_bytes) {
   const std::string format(names_.format);
-  const bool at_the_start = consumed_ == header_size_;
-  fail(at_the_start ? "is not " + format + " data: there is no " + format + " magic number at its start,"
-                    : "trailing data that is not " + format + " where " + frame_name() + " would begin,");
-  error_at_ -= header_size_;
-  return fill_status::failed;
+  const bool at_the_start = consumed_ == header_bytes;
+  return fail(at_the_start ? "is not " + format + " data: there is no " + format + " magic number at its start,"
+                           : "trailing data that is not " + format + " where " + frame_name() + " would begin,",
+              failure_kind::damaged, header_bytes);
 }
 
 frame_decoder::step_result frame_decoder::end_frame() {

@@ -1,5 +1,5 @@
-// The common part of the decoders of xz, lzip, lzma, bzip2, compress and lz4: positions in input and text, requests for
-// memory, and error texts. Each decoder provides the names of its frames and decodes step by step.
+// The common part of the decoders of all formats: positions in input and text, requests for memory, and error texts.
+// Each decoder provides the names of its frames and decodes step by step.
 #pragma once
 
 #include "io/decoder.hpp"
@@ -93,15 +93,16 @@ class frame_decoder : public decoder {
   /// Whether request_window() does not refuse `bytes`.
   [[nodiscard]] bool may_have_window(std::uint64_t bytes) const { return bytes <= limits_.window_bytes; }
 
-  /// Fails the frame. `clause` is followed by the offsets in messages.
-  step_result fail(std::string clause, failure_kind kind = failure_kind::damaged);
+  /// Fails the frame. `clause` is followed by the offsets in messages. `bytes_ago`: bytes taken since the error.
+  step_result fail(std::string clause, failure_kind kind = failure_kind::damaged, std::uint64_t bytes_ago = 0);
 
   /// The frame is not decoded, though it may be intact.
   step_result refuse(std::string clause) { return fail(std::move(clause), failure_kind::refused); }
-  step_result fail_damaged(std::string_view cause);
+  step_result fail_damaged(std::string_view cause, std::uint64_t bytes_ago = 0);
 
-  /// The collected bytes do not begin a frame.
-  step_result refuse_magic();
+  /// The collected bytes, or the last `header_bytes` bytes taken, do not begin a frame.
+  step_result refuse_magic() { return refuse_magic(header_size_); }
+  step_result refuse_magic(std::uint64_t header_bytes);
 
   step_result end_frame();
 
