@@ -45,16 +45,6 @@ void frame_decoder::grant_window(std::uint64_t bytes) {
   granted_ = bytes;
 }
 
-void frame_decoder::take(cursor& at, std::size_t bytes) {
-  at.in = at.in.subspan(bytes);
-  consumed_ += bytes;
-}
-
-void frame_decoder::write(cursor& at, std::size_t bytes) {
-  at.out = at.out.subspan(bytes);
-  produced_ += bytes;
-}
-
 bool frame_decoder::collect(cursor& at, std::size_t bytes) {
   const std::size_t here = std::min(bytes - header_size_, at.in.size());
   std::ranges::copy(at.in.first(here), header_.begin() + static_cast<std::ptrdiff_t>(header_size_));

@@ -64,8 +64,14 @@ class frame_decoder : public decoder {
   /// The error if the input ends between two frames; empty if there is none.
   [[nodiscard]] virtual std::string error_between_frames() const { return {}; }
 
-  void take(cursor& at, std::size_t bytes);
-  void write(cursor& at, std::size_t bytes);
+  void take(cursor& at, std::size_t bytes) {
+    at.in = at.in.subspan(bytes);
+    consumed_ += bytes;
+  }
+  void write(cursor& at, std::size_t bytes) {
+    at.out = at.out.subspan(bytes);
+    produced_ += bytes;
+  }
 
   /// Collects a header of up to `bytes` bytes; returns whether it is complete. A header has at most 1024 bytes.
   bool collect(cursor& at, std::size_t bytes);

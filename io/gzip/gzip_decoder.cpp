@@ -141,7 +141,8 @@ bool gzip_decoder::take_short(cursor& at) {
   const auto found = short_.decode(at.in, at.out);
   if (!found) return false;
   crc_ = crc32_gzip_refl(0, reinterpret_cast<const unsigned char*>(at.out.data()), found->out);
-  advance(at, found->in, found->out);
+  take(at, found->in);
+  write(at, found->out);
   expect_trailer();
   return true;
 }

@@ -251,7 +251,8 @@ frame_decoder::step_result zstd_decoder::decode_part(cursor& at, std::size_t par
   if (ZSTD_isError(code) != 0) return refuse_frame(code);
 
   const std::size_t written = out.pos - before;
-  advance(at, in.pos, written);
+  take(at, in.pos);
+  write(at, written);
   blocks_.advance(bytes.first(in.pos));
   if (out.pos < out.size || in_place_) {
     held_ = held::nothing;
