@@ -3,6 +3,7 @@
 #include "io/size_text.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace gpuhist::io {
@@ -45,6 +46,21 @@ void frame_decoder::grant_window(std::uint64_t bytes) {
   granted_ = bytes;
 }
 
+bool frame_decoder::take_remaining(cursor& at, std::uint64_t& remaining) {
+  const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(remaining, at.in.size()));
+  take(at, bytes);
+  remaining -= bytes;
+  return remaining == 0;
+}
+
+bool frame_decoder::write_front(cursor& at, std::span<const std::byte>& text) {
+  const std::size_t bytes = std::min(text.size(), at.out.size());
+  if (bytes != 0) std::memcpy(at.out.data(), text.data(), bytes);
+  text = text.subspan(bytes);
+  write(at, bytes);
+  return text.empty();
+}
+
 bool frame_decoder::collect(cursor& at, std::size_t bytes) {
   const std::size_t here = std::min(bytes - header_size_, at.in.size());
   std::ranges::copy(at.in.first(here), header_.begin() + static_cast<std::ptrdiff_t>(header_size_));
@@ -53,9 +69,15 @@ bool frame_decoder::collect(cursor& at, std::size_t bytes) {
   return header_size_ == bytes;
 }
 
-bool frame_decoder::may_begin(std::string_view magic) const {
-  const std::size_t known = std::min(magic.size(), header_size_);
-  return std::ranges::equal(collected().first(known), std::as_bytes(std::span(magic)).first(known));
+frame_decoder::step_result frame_decoder::collect_header(cursor& at, std::string_view magic, std::size_t bytes) {
+  while (header_size_ < bytes) {
+    if (!collect(at, header_size_ + 1)) return fill_status::needs_input;
+    const std::size_t known = std::min(magic.size(), header_size_);
+    if (!std::ranges::equal(collected().first(known), std::as_bytes(std::span(magic)).first(known))) {
+      return refuse_magic();
+    }
+  }
+  return std::nullopt;
 }
 
 void frame_decoder::skip_padding(cursor& at) {

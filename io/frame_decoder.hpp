@@ -73,10 +73,18 @@ class frame_decoder : public decoder {
     produced_ += bytes;
   }
 
+  /// Takes up to `remaining` bytes, and subtracts them. Returns whether none remain.
+  bool take_remaining(cursor& at, std::uint64_t& remaining);
+
+  /// Writes the front of `text`, and removes it. Returns whether all is written.
+  bool write_front(cursor& at, std::span<const std::byte>& text);
+
   /// Collects a header of up to `bytes` bytes; returns whether it is complete. A header has at most 1024 bytes.
   bool collect(cursor& at, std::size_t bytes);
   [[nodiscard]] std::span<const std::byte> collected() const { return std::span(header_).first(header_size_); }
-  [[nodiscard]] bool may_begin(std::string_view magic) const;
+
+  /// Collects a header of `bytes` bytes that begins with `magic`. Returns nothing when it is complete.
+  step_result collect_header(cursor& at, std::string_view magic, std::size_t bytes);
 
   /// Takes the zero bytes before a header, if a frame precedes them: tape blocks, `dd conv=sync` and bsdtar pad with
   /// them.

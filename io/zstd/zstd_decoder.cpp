@@ -74,7 +74,7 @@ class zstd_decoder final : public frame_decoder {
   bool has_checksum_ = false;
   zstd_blocks blocks_;
   held held_ = held::nothing;
-  std::uint64_t skip_remaining_ = 0;
+  std::uint64_t bytes_to_skip_ = 0;
 
   const std::shared_ptr<const zstd_dictionary> given_;  // null: none
   zstd_head_reader head_reader_;
@@ -145,7 +145,7 @@ frame_decoder::step_result zstd_decoder::leave_header(cursor& at, const zstd_fra
   if (!header.skippable) return begin_frame(at, header);
   if (consumed_total() == collected().size()) head_reader_.begin(collected());
   drop_collected();
-  skip_remaining_ = header.skip_bytes;
+  bytes_to_skip_ = header.skip_bytes;
   phase_ = phase::skipping;
   return std::nullopt;
 }
@@ -211,11 +211,10 @@ void zstd_decoder::use_dictionary(const zstd_dictionary* chosen) {
 }
 
 frame_decoder::step_result zstd_decoder::skip(cursor& at) {
-  const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(skip_remaining_, at.in.size()));
-  head_reader_.add(at.in.first(bytes));
-  take(at, bytes);
-  skip_remaining_ -= bytes;
-  if (skip_remaining_ != 0) return fill_status::needs_input;
+  const std::span<const std::byte> in = at.in;
+  const bool is_whole = take_remaining(at, bytes_to_skip_);
+  head_reader_.add(in.first(in.size() - at.in.size()));
+  if (!is_whole) return fill_status::needs_input;
   if (auto found = head_reader_.end()) head_ = std::move(found);
   phase_ = phase::header;
   return std::nullopt;
@@ -294,17 +293,12 @@ namespace {
 struct zstd_frames {
   using blocks = zstd_blocks;
   using head = zstd_head_reader;
-  using opening = frame_opening<blocks>;
   static constexpr std::size_t max_header_bytes = zstd_max_header_bytes;
   static constexpr std::string_view nothing_after = "no frame can be found after data that is not a zstd frame";
+  static constexpr auto parse = parse_zstd_header;
 
-  static opening open(std::span<const std::byte> bytes) {
-    const zstd_header_result parsed = parse_zstd_header(bytes);
-    if (parsed.status == header_status::needs_more) return {};
-    if (parsed.status != header_status::complete) return {.type = opening::kind::none, .reason = nothing_after};
-    if (parsed.header.skippable) return {.type = opening::kind::skippable, .skip_bytes = parsed.header.skip_bytes};
-    return {.type = opening::kind::blocks, .blocks = zstd_blocks(parsed.header.has_checksum)};
-  }
+  static bool is_skippable(const zstd_frame_header& header) { return header.skippable; }
+  static blocks begin(const zstd_frame_header& header) { return blocks(header.has_checksum); }
 };
 
 }  // namespace
