@@ -15,18 +15,6 @@
 
 namespace gpuhist::io {
 
-/// The result of parsing a header at the start of a frame. `Blocks` follows one frame after its header: remaining(),
-/// is_damaged(), advance(), as zstd_blocks does.
-template <typename Blocks>
-struct frame_opening {
-  enum class kind { needs_more, skippable, blocks, none };
-
-  kind type = kind::needs_more;
-  std::uint64_t skip_bytes = 0;  ///< of a skippable frame, after its header
-  Blocks blocks{};
-  std::string_view reason{};  ///< with `none`: the cause, a clause
-};
-
 /// For formats whose first frame states nothing about the others. Otherwise as zstd_head_reader.
 struct no_head {
   void begin(std::span<const std::byte> /*first_bytes*/) {}
@@ -35,10 +23,12 @@ struct no_head {
   [[nodiscard]] std::shared_ptr<const frame_context> end() { return nullptr; }
 };
 
-/// `Format` has: `blocks`, the type; `head`, the type of what collects a skippable frame at the start;
-/// `max_header_bytes`; `open`, which makes a frame_opening from the first bytes of a frame; and `nothing_after`, the
-/// clause for damaged blocks. With `part_context`, which makes the context of the block that begins, or null if no
-/// part_decoder can begin with it, parts of frames are reported.
+/// `Format` has: `blocks`, the type of what follows one frame after its header, as zstd_blocks does; `head`, the type
+/// of what collects a skippable frame at the start; `max_header_bytes`; `parse`, as parse_zstd_header; `is_skippable`
+/// and `begin`, which makes the blocks, of a header; and `nothing_after`, the clause for damage. With `hides_end`, a
+/// clause for a frame whose end cannot be found, else empty, the splitter is lost there. With `part_context`, which
+/// makes the context of the block that begins, or null if no part_decoder can begin with it, parts of frames are
+/// reported.
 template <typename Format>
 class block_splitter final : public splitter {
  public:
@@ -71,25 +61,28 @@ class block_splitter final : public splitter {
   }
 
  private:
-  using opening = frame_opening<typename Format::blocks>;
   enum class phase { header, skipping, blocks, lost };
 
   std::size_t take_header(std::span<const std::byte> bytes) {
     std::size_t taken = 0;
     while (phase_ == phase::header && taken < bytes.size()) {
       header_[header_size_++] = bytes[taken++];
-      leave_header(Format::open(std::span(header_).first(header_size_)));
+      leave_header(Format::parse(std::span(header_).first(header_size_)));
     }
     return taken;
   }
 
-  void leave_header(const opening& found) {
-    if (found.type == opening::kind::needs_more) return;
-    if (found.type == opening::kind::none) return lose(found.reason);
-    skippable_ = found.type == opening::kind::skippable;
+  void leave_header(const auto& parsed) {
+    using status = decltype(parsed.status);
+    if (parsed.status == status::needs_more) return;
+    if (parsed.status != status::complete) return lose(Format::nothing_after);
+    if constexpr (requires { Format::hides_end(parsed.header); }) {
+      if (const std::string_view reason = Format::hides_end(parsed.header); !reason.empty()) return lose(reason);
+    }
+    skippable_ = Format::is_skippable(parsed.header);
     if (is_first_ && skippable_) head_reader_.begin(std::span(header_).first(header_size_));
-    skip_remaining_ = found.skip_bytes;
-    blocks_ = found.blocks;
+    skip_remaining_ = parsed.header.skip_bytes;
+    blocks_ = Format::begin(parsed.header);
     bytes_of_part_ = 0;
     phase_ = skippable_ ? phase::skipping : phase::blocks;
   }

@@ -3,6 +3,7 @@
 #include "io/size_text.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace gpuhist::io {
@@ -45,14 +46,19 @@ void frame_decoder::grant_window(std::uint64_t bytes) {
   granted_ = bytes;
 }
 
-void frame_decoder::take(cursor& at, std::size_t bytes) {
-  at.in = at.in.subspan(bytes);
-  consumed_ += bytes;
+bool frame_decoder::take_remaining(cursor& at, std::uint64_t& remaining) {
+  const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(remaining, at.in.size()));
+  take(at, bytes);
+  remaining -= bytes;
+  return remaining == 0;
 }
 
-void frame_decoder::write(cursor& at, std::size_t bytes) {
-  at.out = at.out.subspan(bytes);
-  produced_ += bytes;
+bool frame_decoder::write_front(cursor& at, std::span<const std::byte>& text) {
+  const std::size_t bytes = std::min(text.size(), at.out.size());
+  if (bytes != 0) std::memcpy(at.out.data(), text.data(), bytes);
+  text = text.subspan(bytes);
+  write(at, bytes);
+  return text.empty();
 }
 
 bool frame_decoder::collect(cursor& at, std::size_t bytes) {
@@ -63,9 +69,15 @@ bool frame_decoder::collect(cursor& at, std::size_t bytes) {
   return header_size_ == bytes;
 }
 
-bool frame_decoder::may_begin(std::string_view magic) const {
-  const std::size_t known = std::min(magic.size(), header_size_);
-  return std::ranges::equal(collected().first(known), std::as_bytes(std::span(magic)).first(known));
+frame_decoder::step_result frame_decoder::collect_header(cursor& at, std::string_view magic, std::size_t bytes) {
+  while (header_size_ < bytes) {
+    if (!collect(at, header_size_ + 1)) return fill_status::needs_input;
+    const std::size_t known = std::min(magic.size(), header_size_);
+    if (!std::ranges::equal(collected().first(known), std::as_bytes(std::span(magic)).first(known))) {
+      return refuse_magic();
+    }
+  }
+  return std::nullopt;
 }
 
 void frame_decoder::skip_padding(cursor& at) {
@@ -106,24 +118,23 @@ frame_decoder::step_result frame_decoder::request_window(std::uint64_t bytes) {
 }
 
 // The error is reported after all text before it is delivered: see run_step().
-frame_decoder::step_result frame_decoder::fail(std::string clause, failure_kind kind) {
+frame_decoder::step_result frame_decoder::fail(std::string clause, failure_kind kind, std::uint64_t bytes_ago) {
   error_ = std::move(clause);
   error_kind_ = kind;
-  error_at_ = consumed_;
+  error_at_ = consumed_ - bytes_ago;
   return holds_ahead_ ? std::nullopt : step_result(fill_status::failed);
 }
 
-frame_decoder::step_result frame_decoder::fail_damaged(std::string_view cause) {
-  return fail(frame_name() + " is damaged (" + std::string(cause) + ")");
+frame_decoder::step_result frame_decoder::fail_damaged(std::string_view cause, std::uint64_t bytes_ago) {
+  return fail(frame_name() + " is damaged (" + std::string(cause) + ")", failure_kind::damaged, bytes_ago);
 }
 
-frame_decoder::step_result frame_decoder::refuse_magic() {
+frame_decoder::step_result frame_decoder::refuse_magic(std::uint64_t header_bytes) {
   const std::string format(names_.format);
-  const bool at_the_start = consumed_ == header_size_;
-  fail(at_the_start ? "is not " + format + " data: there is no " + format + " magic number at its start,"
-                    : "trailing data that is not " + format + " where " + frame_name() + " would begin,");
-  error_at_ -= header_size_;
-  return fill_status::failed;
+  const bool at_the_start = consumed_ == header_bytes;
+  return fail(at_the_start ? "is not " + format + " data: there is no " + format + " magic number at its start,"
+                           : "trailing data that is not " + format + " where " + frame_name() + " would begin,",
+              failure_kind::damaged, header_bytes);
 }
 
 frame_decoder::step_result frame_decoder::end_frame() {

@@ -1,5 +1,5 @@
-// The common part of the decoders of xz, lzip, lzma, bzip2, compress and lz4: positions in input and text, requests for
-// memory, and error texts. Each decoder provides the names of its frames and decodes step by step.
+// The common part of the decoders of all formats: positions in input and text, requests for memory, and error texts.
+// Each decoder provides the names of its frames and decodes step by step.
 #pragma once
 
 #include "io/decoder.hpp"
@@ -64,13 +64,27 @@ class frame_decoder : public decoder {
   /// The error if the input ends between two frames; empty if there is none.
   [[nodiscard]] virtual std::string error_between_frames() const { return {}; }
 
-  void take(cursor& at, std::size_t bytes);
-  void write(cursor& at, std::size_t bytes);
+  void take(cursor& at, std::size_t bytes) {
+    at.in = at.in.subspan(bytes);
+    consumed_ += bytes;
+  }
+  void write(cursor& at, std::size_t bytes) {
+    at.out = at.out.subspan(bytes);
+    produced_ += bytes;
+  }
+
+  /// Takes up to `remaining` bytes, and subtracts them. Returns whether none remain.
+  bool take_remaining(cursor& at, std::uint64_t& remaining);
+
+  /// Writes the front of `text`, and removes it. Returns whether all is written.
+  bool write_front(cursor& at, std::span<const std::byte>& text);
 
   /// Collects a header of up to `bytes` bytes; returns whether it is complete. A header has at most 1024 bytes.
   bool collect(cursor& at, std::size_t bytes);
   [[nodiscard]] std::span<const std::byte> collected() const { return std::span(header_).first(header_size_); }
-  [[nodiscard]] bool may_begin(std::string_view magic) const;
+
+  /// Collects a header of `bytes` bytes that begins with `magic`. Returns nothing when it is complete.
+  step_result collect_header(cursor& at, std::string_view magic, std::size_t bytes);
 
   /// Takes the zero bytes before a header, if a frame precedes them: tape blocks, `dd conv=sync` and bsdtar pad with
   /// them.
@@ -93,15 +107,16 @@ class frame_decoder : public decoder {
   /// Whether request_window() does not refuse `bytes`.
   [[nodiscard]] bool may_have_window(std::uint64_t bytes) const { return bytes <= limits_.window_bytes; }
 
-  /// Fails the frame. `clause` is followed by the offsets in messages.
-  step_result fail(std::string clause, failure_kind kind = failure_kind::damaged);
+  /// Fails the frame. `clause` is followed by the offsets in messages. `bytes_ago`: bytes taken since the error.
+  step_result fail(std::string clause, failure_kind kind = failure_kind::damaged, std::uint64_t bytes_ago = 0);
 
   /// The frame is not decoded, though it may be intact.
   step_result refuse(std::string clause) { return fail(std::move(clause), failure_kind::refused); }
-  step_result fail_damaged(std::string_view cause);
+  step_result fail_damaged(std::string_view cause, std::uint64_t bytes_ago = 0);
 
-  /// The collected bytes do not begin a frame.
-  step_result refuse_magic();
+  /// The collected bytes, or the last `header_bytes` bytes taken, do not begin a frame.
+  step_result refuse_magic() { return refuse_magic(header_size_); }
+  step_result refuse_magic(std::uint64_t header_bytes);
 
   step_result end_frame();
 

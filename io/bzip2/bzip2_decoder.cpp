@@ -9,7 +9,6 @@
 #include "io/offered_parts.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace gpuhist::io {
@@ -107,10 +106,7 @@ void bzip2_decoder::free_memory() noexcept {
 frame_decoder::step_result bzip2_decoder::read_header(cursor& at) {
   constexpr std::size_t header_bytes = 4;
   skip_padding(at);
-  while (collected().size() < header_bytes) {
-    if (!collect(at, collected().size() + 1)) return fill_status::needs_input;
-    if (!may_begin(bzip2_magic)) return refuse_magic();
-  }
+  if (const step_result ended = collect_header(at, bzip2_magic, header_bytes)) return ended;
   const auto level = std::to_integer<char>(collected()[3]);
   if (level < '1' || level > '9') return fail_damaged("its header has an invalid block size");
   phase_ = phase::window;
@@ -232,15 +228,8 @@ frame_decoder::step_result bzip2_decoder::skip_ready_block(cursor& at) {
 }
 
 frame_decoder::step_result bzip2_decoder::write_ready_text(cursor& at) {
-  if (ready_->is_text) {
-    const std::size_t bytes = std::min(ready_text_.size(), at.out.size());
-    if (bytes != 0) std::memcpy(at.out.data(), ready_text_.data(), bytes);
-    ready_text_ = ready_text_.subspan(bytes);
-    write(at, bytes);
-  } else {
-    write(at, runs_.expand(at.out));
-  }
-  if (ready_->is_text ? !ready_text_.empty() : !runs_.ended()) return fill_status::output_full;
+  if (!ready_->is_text) write(at, runs_.expand(at.out));
+  if (ready_->is_text ? !write_front(at, ready_text_) : !runs_.ended()) return fill_status::output_full;
   end_block(ready_->crc);
   parts_.leave();
   return std::nullopt;

@@ -105,10 +105,7 @@ void compress_decoder::reset_frame() {
 
 frame_decoder::step_result compress_decoder::read_header(cursor& at) {
   constexpr std::size_t header_bytes = 3;
-  while (collected().size() < header_bytes) {
-    if (!collect(at, collected().size() + 1)) return fill_status::needs_input;
-    if (!may_begin(compress_magic)) return refuse_magic();
-  }
+  if (const step_result ended = collect_header(at, compress_magic, header_bytes)) return ended;
   constexpr unsigned width_bits = 0x1F;
   constexpr unsigned unused_bits = 0x60;
   constexpr unsigned clear_bit = 0x80;

@@ -89,16 +89,15 @@ class lz4_decoder final : public frame_decoder {
 
   phase phase_ = phase::header;
   lz4_frame_header frame_;
-  std::uint32_t skip_remaining_ = 0;
-  std::uint64_t text_bytes_ = 0;    // of the frame
-  xxh32 text_checksum_;             // of the frame
-  std::uint32_t packed_bytes_ = 0;  // of the block, without its checksum
+  std::uint64_t bytes_to_skip_ = 0;  // of a skippable frame, or of the block that is taken over
+  std::uint64_t text_bytes_ = 0;     // of the frame
+  xxh32 text_checksum_;              // of the frame
+  std::uint32_t packed_bytes_ = 0;   // of the block, without its checksum
   lz4_block block_;
   std::uint32_t stored_remaining_ = 0;  // bytes of the stored block
   xxh32 stored_checksum_;
   offered_parts<lz4_part> parts_;
-  std::size_t ready_to_skip_ = 0;          // compressed bytes of the block that is taken over
-  std::span<const std::byte> ready_text_;  // its text to be written
+  std::span<const std::byte> ready_text_;  // of the block that is taken over, to be written
 };
 
 frame_decoder::step_result lz4_decoder::step(cursor& at) {
@@ -171,7 +170,7 @@ frame_decoder::step_result lz4_decoder::leave_header(const lz4_header_result& pa
       return check_frame();
     case lz4_kind::skippable:
       drop_collected();
-      skip_remaining_ = frame_.skip_bytes;
+      bytes_to_skip_ = frame_.skip_bytes;
       phase_ = phase::skipping;
       break;
     case lz4_kind::legacy:
@@ -209,10 +208,7 @@ frame_decoder::step_result lz4_decoder::begin_frame() {
 }
 
 frame_decoder::step_result lz4_decoder::skip(cursor& at) {
-  const auto bytes = static_cast<std::uint32_t>(std::min<std::size_t>(skip_remaining_, at.in.size()));
-  take(at, bytes);
-  skip_remaining_ -= bytes;
-  if (skip_remaining_ != 0) return fill_status::needs_input;
+  if (!take_remaining(at, bytes_to_skip_)) return fill_status::needs_input;
   phase_ = phase::header;
   return std::nullopt;
 }
@@ -295,7 +291,7 @@ bool lz4_decoder::take_over() {
   const lz4_ready_block* found = nullptr;
   const auto fits = [&](const lz4_part& part) { return (found = part.find(consumed_total(), frame_)) != nullptr; };
   if (!parts_.take(consumed_total(), fits)) return false;
-  ready_to_skip_ = found->packed_bytes;
+  bytes_to_skip_ = found->packed_bytes;
   ready_text_ = found->text;
   phase_ = phase::ready_block;
   return true;
@@ -303,10 +299,7 @@ bool lz4_decoder::take_over() {
 
 /// As without the part, text comes only after all compressed bytes of its block.
 frame_decoder::step_result lz4_decoder::skip_ready_block(cursor& at) {
-  const std::size_t bytes = std::min(ready_to_skip_, at.in.size());
-  take(at, bytes);
-  ready_to_skip_ -= bytes;
-  if (ready_to_skip_ != 0) return fill_status::needs_input;
+  if (!take_remaining(at, bytes_to_skip_)) return fill_status::needs_input;
   phase_ = phase::ready_text;
   return std::nullopt;
 }
@@ -404,23 +397,15 @@ namespace {
 struct lz4_frames {
   using blocks = lz4_blocks;
   using head = no_head;
-  using opening = frame_opening<blocks>;
   static constexpr std::size_t max_header_bytes = lz4_max_header_bytes;
   static constexpr std::string_view nothing_after = "no frame can be found after data that is not an lz4 frame";
+  static constexpr auto parse = parse_lz4_header;
 
-  static opening open(std::span<const std::byte> bytes) {
-    const lz4_header_result parsed = parse_lz4_header(bytes);
-    if (parsed.status == lz4_header_status::needs_more) return {};
-    if (parsed.status != lz4_header_status::complete) return {.type = opening::kind::none, .reason = nothing_after};
-    switch (parsed.header.kind) {
-      case lz4_kind::skippable:
-        return {.type = opening::kind::skippable, .skip_bytes = parsed.header.skip_bytes};
-      case lz4_kind::legacy:
-        return {.type = opening::kind::none, .reason = "the end of a legacy frame cannot be found without decoding it"};
-      case lz4_kind::frame:
-        break;
-    }
-    return {.type = opening::kind::blocks, .blocks = lz4_blocks(parsed.header)};
+  static bool is_skippable(const lz4_frame_header& header) { return header.kind == lz4_kind::skippable; }
+  static blocks begin(const lz4_frame_header& header) { return blocks(header); }
+
+  static std::string_view hides_end(const lz4_frame_header& header) {
+    return header.kind == lz4_kind::legacy ? "the end of a legacy frame cannot be found without decoding it" : "";
   }
 
   static std::shared_ptr<const frame_context> part_context(const lz4_blocks& blocks) {

@@ -127,10 +127,7 @@ class lzip_decoder final : public headed_decoder {
 
 frame_decoder::step_result lzip_decoder::read_header(cursor& at) {
   skip_padding(at);
-  while (collected().size() < lzip_header_bytes) {
-    if (!collect(at, collected().size() + 1)) return fill_status::needs_input;
-    if (!may_begin(lzip_magic)) return refuse_magic();
-  }
+  if (const step_result ended = collect_header(at, lzip_magic, lzip_header_bytes)) return ended;
   const auto version = std::to_integer<unsigned>(collected()[4]);
   if (version > 1) {
     return refuse(frame_name() + " is of version " + std::to_string(version) +

@@ -11,7 +11,6 @@
 #include "io/xz/xz_parts.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace gpuhist::io {
@@ -155,10 +154,7 @@ frame_decoder::step_result xz_decoder::read_header(cursor& at) {
   if (consumed_total() != 0 && collected().empty()) {
     if (const step_result ended = skip_padding(at)) return ended;
   }
-  while (collected().size() < LZMA_STREAM_HEADER_SIZE) {
-    if (!collect(at, collected().size() + 1)) return fill_status::needs_input;
-    if (!may_begin(xz_magic)) return refuse_magic();
-  }
+  if (const step_result ended = collect_header(at, xz_magic, LZMA_STREAM_HEADER_SIZE)) return ended;
   return begin_stream();
 }
 
@@ -268,21 +264,14 @@ bool xz_decoder::take_over() {
 }
 
 frame_decoder::step_result xz_decoder::skip_ready_block(cursor& at) {
-  const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(bytes_to_skip_, at.in.size()));
-  take(at, bytes);
-  bytes_to_skip_ -= bytes;
-  if (bytes_to_skip_ > 0) return fill_status::needs_input;
+  if (!take_remaining(at, bytes_to_skip_)) return fill_status::needs_input;
   ready_text_ = ready_->content();
   phase_ = phase::ready_text;
   return std::nullopt;
 }
 
 frame_decoder::step_result xz_decoder::write_ready_text(cursor& at) {
-  const std::size_t bytes = std::min(ready_text_.size(), at.out.size());
-  if (bytes != 0) std::memcpy(at.out.data(), ready_text_.data(), bytes);
-  ready_text_ = ready_text_.subspan(bytes);
-  write(at, bytes);
-  if (!ready_text_.empty()) return fill_status::output_full;
+  if (!write_front(at, ready_text_)) return fill_status::output_full;
   blocks_.add(ready_->unpadded, ready_->length);
   parts_.leave();
   phase_ = phase::block_or_index;
