@@ -218,7 +218,9 @@ void compressed_inputs::begin_parts(group& task, const block& first) {
 
 async::task<> compressed_inputs::take_block(group& task, const block& next) {
   std::span<const std::byte> in = next.bytes;
-  while (!co_await decode_all(task, &next, in)) {
+  for (;;) {
+    const bool is_taken = co_await decode_all(task, &next, in);  // not in the condition of a loop: GCC 12 hangs then
+    if (is_taken) co_return;
     if (options_.skip_damage) {
       co_await begin_skipping(task, task.decoder->fault_cause());
       // leave out at least one byte of the frame, so that its own magic number is not found again
@@ -341,7 +343,8 @@ async::task<> compressed_inputs::search_again(group& task) {
     }
     at += in.size();
     task.bytes_read_again += in.size();
-    if (co_await decode_all(task, nullptr, in)) continue;
+    const bool is_taken = co_await decode_all(task, nullptr, in);
+    if (is_taken) continue;
     co_await begin_skipping(task, task.decoder->fault_cause());
     task.has_searched_again = true;
     at = task.skipped_to = task.frame_begin + 1;
