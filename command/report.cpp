@@ -148,7 +148,7 @@ ending report_results(const config::options& typed, const io::open_descriptors& 
   output.write([&](const text_sink& out) {
     render_target target = target_for(output);  // after the lock: no other process can write the first record
     target.run = run;
-    target.parts = {.inputs = !chosen.totals_only, .listing = &listing};
+    target.sections = {.inputs = !chosen.totals_only, .listing = &listing};
     format.render(shown, target, out);
   });
   output.commit();

@@ -186,7 +186,7 @@ bool device_frames::fits(const staged_group& group, std::size_t cuts) const {
   const gpu::frame_decoder::limits most = decoder_->max_job();
   const encoded_frames& frames = *group.frames();
   return group.size() <= most.compressed_bytes && frames.text_room <= most.text_bytes &&
-         frames.frames.size() + cuts <= most.frames && frames.blocks.size() <= most.blocks && cuts < most.parts;
+         frames.frames.size() + cuts <= most.frames && frames.blocks.size() <= most.blocks && cuts < most.slices;
 }
 
 void device_frames::list(staged_group& group) const {
