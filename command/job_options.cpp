@@ -74,7 +74,7 @@ void check_watched(const config::options& typed) {
 }
 
 void check_windows(const config::options& typed, const window_options& windows) {
-  if (windows.measured_in == window_options::unit::milliseconds) {
+  if (windows.measured_in == window_options::measure::milliseconds) {
     throw config::option_error("window",
                                "the files of a job do not arrive over time; give a size of text, such as 64MiB, or "
                                "100000lines");

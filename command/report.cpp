@@ -106,7 +106,7 @@ void refuse_units(const config::options& typed) {
 bool watch_all(const report& shown, const gates::watch_list& conditions,
                const std::function<void(const gates::firing&)>& on_firing) {
   gates::watcher watched(conditions, shown.partition, shown.measuring, on_firing, shown.schemes);
-  for (const input_report& each : shown.inputs) watched.watch(gates::unit_of(each));
+  for (const input_report& each : shown.inputs) watched.watch(gates::subject_of(each));
   gates::watch_totals(shown, conditions, watched);
   return watched.has_failed();
 }
