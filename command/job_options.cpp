@@ -82,7 +82,7 @@ void check_windows(const config::options& typed, const window_options& windows) 
   if (!windows.per_input) {
     throw config::option_error("window",
                                "a job reads its inputs in any order, so no window can span two of them; give "
-                               "--per-input (per-input = true), for windows that begin anew in every input");
+                               "--per-input (per-input = true), for windows that start again in every input");
   }
   check_watched(typed);
 }

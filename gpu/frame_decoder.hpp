@@ -34,7 +34,7 @@ struct frame_job {
   std::uint64_t text_room = 0;      ///< of all frames
   const text_cuts* cuts = nullptr;  ///< null: the text is one slice
   std::span<std::uint32_t>
-      rows{};  ///< for each slice row_layout::columns() counters without pairs; of no meaning unless `decoded`
+      rows{};  ///< for each slice row_layout::columns() counters without pairs; unspecified unless `decoded`
   std::span<std::uint8_t> last_bytes{};  ///< with cuts, for each slice: its last byte, or 0; only if `decoded`
 
   /// What is counted in the units of the text; null: units are not measured. The same for all jobs of a decoder.

@@ -43,7 +43,8 @@ struct utf8_number {
 inline constexpr std::array utf8_numbers = {
     utf8_number{"malformed", "malformed sequences", "Malformed UTF-8 sequences in the text that was read.",
                 "Malformed UTF-8 sequences in the text of an input.", &gpu::host::utf8_counts::malformed},
-    utf8_number{"malformed_bytes", "", "Bytes of these sequences.", "Bytes of these sequences.",
+    utf8_number{"malformed_bytes", "", "Bytes of malformed UTF-8 sequences in the text that was read.",
+                "Bytes of malformed UTF-8 sequences in the text of an input.",
                 &gpu::host::utf8_counts::malformed_bytes},
     utf8_number{"code_points", "code points", "Code points in the text that was read.",
                 "Code points in the text of an input.", &gpu::host::utf8_counts::code_points},

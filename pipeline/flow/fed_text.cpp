@@ -113,7 +113,7 @@ void fed_text::put_borrowed(const text_owner& owner, std::span<const std::byte> 
     const auto [chunk, is_stored] = cut_lent(owner, piece, *job);
     job->set_chunk(*chunk);
     if (borrowed_chunks_ > max_waiting) {
-      job.release()->run();  // the pool is busy: counting is of more use than waiting for it
+      job.release()->run();  // the pool is busy: this thread counts instead of waiting for it
     } else {
       run_.pool.post(*job.release());
     }

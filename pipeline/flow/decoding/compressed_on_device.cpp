@@ -111,7 +111,7 @@ async::task<std::optional<std::uint32_t>> compressed_inputs::measure_text(group&
 }
 
 // The next groups continue where the panes of this one end. After groups that the host has decoded, and has cut, the
-// plan begins anew.
+// plan starts again.
 gpu::text_cuts compressed_inputs::plan_panes(compressed_input& input, std::uint32_t units) const {
   const window_shape& shape = options_.windows->shape();
   if (!input.panes) input.panes.emplace(shape.pane, options_.windows->missing_in_pane(input.id));
