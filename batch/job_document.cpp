@@ -2,6 +2,8 @@
 
 #include "config/option_values.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <unistd.h>
 
 #include <algorithm>

@@ -3,6 +3,8 @@
 #include "report/formats/report_json.hpp"
 #include "report/formats/text.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <optional>
 #include <string_view>
 #include <utility>

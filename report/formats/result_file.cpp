@@ -4,6 +4,8 @@
 #include "io/descriptor.hpp"
 #include "io/file_access.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <fcntl.h>
 #include <unistd.h>
 
