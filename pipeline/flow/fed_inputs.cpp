@@ -251,7 +251,7 @@ input_id fed_inputs::open(std::string name, const std::optional<fed_decoding>& d
   if (decoding) {
     entry.mapped().decoder = std::make_unique<fed_decoder>(
         next, *decoding,
-        fed_decoder::run{.text = text_, .counts = run_.counts, .notes = run_.notes, .memory = decoder_memory_});
+        fed_decoder::used_run{.text = text_, .counts = run_.counts, .notes = run_.notes, .memory = decoder_memory_});
   }
   entry.mapped().on_kept = std::move(on_kept);
   entry.key() = run_.counts.open_input(std::move(name));

@@ -55,7 +55,7 @@ class fed_text::borrowed_chunk final : public text_lender, public async::work_it
 };
 
 fed_text::fed_text(const fed_run& run, text_taps* taps)
-    : run_(parts),
+    : run_(run),
       stop_(run.stop.get_token()),
       taps_(taps),
       divider_(run.counts.windows() != nullptr ? std::make_unique<window_divider>(run.counts) : nullptr),
