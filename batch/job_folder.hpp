@@ -78,8 +78,6 @@ class job_folder {
   std::filesystem::path state_;
 };
 
-// The lock of the folder of a batch job.
-
 /// Locks a whole file for writing. `command`: F_OFD_SETLK or, to wait, F_OFD_SETLKW. False: errno is the cause.
 [[nodiscard]] bool lock_whole(int file, int command);
 
@@ -97,10 +95,8 @@ class job_lock {
   io::descriptor file_;
 };
 
-// The numbers of shards that Slurm and MPI give to their tasks.
-
-/// The shard of this task. `variable`: the value of an environment variable, or null. Throws config::usage_error if
-/// `typed` is auto and no variable says which.
+/// The shard of this task, with `auto` as Slurm or MPI numbers it. `variable`: the value of an environment variable, or
+/// null. Throws config::usage_error if `typed` is auto and no variable says which.
 config::shard_choice resolve_shard(const config::shard_choice& typed,
                                    const std::function<const char*(const char*)>& variable);
 

@@ -30,8 +30,7 @@ class text_divider {
   [[nodiscard]] virtual std::uint64_t min_slice_bytes() const = 0;
 };
 
-// Divides text into the panes of the run's windows.
-
+/// Divides text into the panes of the run's windows.
 class window_divider final : public text_divider {
  public:
   /// Precondition: the counts have windows. They outlive the divider.

@@ -119,10 +119,9 @@ const report_format* find_report_format(std::string_view name);
 /// Bytes as text that is safe to print on a terminal: config::on_one_line.
 std::string printable(std::string_view raw);
 
-// The identifier of a run, which separates the lines of several runs that write to one destination.
-
-/// 16 hexadecimal digits: 64 random bits of the system or, if there are none, of the clock and the process id. Throws
-/// only std::bad_alloc.
+/// The identifier of a run, which separates the lines of several runs that write to one destination: 16 hexadecimal
+/// digits: 64 random bits of the system or, if there are none, of the clock and the process id. Throws only
+/// std::bad_alloc.
 std::string make_run_id();
 
 }  // namespace gpuhist::pipeline
