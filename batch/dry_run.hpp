@@ -12,8 +12,6 @@
 
 namespace gpuhist::pipeline {
 
-// An estimate of what a job takes, from a sample of its inputs that is counted for a short time.
-
 /// What was counted of one format.
 struct format_sample {
   std::size_t inputs = 0;          ///< that were counted or begun

@@ -149,7 +149,8 @@ std::string packed_input_units(const input_units& record) {
   pack(out, record.values);
   out.number(record.best.size());
   for (const units::ranked_record& each : record.best) pack(out, each);
-  return fixed_bytes(record_head{.entry = record.of.entry, .part = record.of.part, .type = type_of_units}) + out.take();
+  return fixed_bytes(record_head{.entry = record.of.entry, .member = record.of.member, .type = type_of_units}) +
+         out.take();
 }
 
 bool is_input_units(std::string_view record) { return type_of(record) == type_of_units; }
@@ -157,7 +158,7 @@ bool is_input_units(std::string_view record) { return type_of(record) == type_of
 input_units unpacked_input_units(std::string_view record, const gpu::tally& no_text) {
   const record_head head = fixed_in<record_head>(record).value();
   unpacker in(record.substr(sizeof head), no_text.pairs.size());
-  input_units made{.of = {.entry = head.entry, .part = head.part}};
+  input_units made{.of = {.entry = head.entry, .member = head.member}};
   made.unit_lines = unpack_lines(in);
   made.window_lines = unpack_lines(in);
   made.totals = unpack_totals(in);

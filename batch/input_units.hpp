@@ -15,15 +15,15 @@
 namespace gpuhist::pipeline {
 
 /// Of an input, or of a member of an archive.
-struct input_part_key {
-  std::uint64_t entry = 0;  ///< its number in the manifest
-  std::uint32_t part = 0;   ///< of a member: 1 + its position in the archive; 0: the input itself
+struct input_key {
+  std::uint64_t entry = 0;   ///< its number in the manifest
+  std::uint32_t member = 0;  ///< of a member: 1 + its position in the archive; 0: the input itself
 
-  bool operator==(const input_part_key&) const = default;
+  bool operator==(const input_key&) const = default;
 };
 
 struct input_units {
-  input_part_key of;
+  input_key of;
   line_extents unit_lines{};    ///< lines of units.jsonl
   line_extents window_lines{};  ///< lines of windows.jsonl
   units::unit_totals totals{};

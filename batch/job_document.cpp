@@ -2,6 +2,8 @@
 
 #include "config/option_values.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -71,7 +73,8 @@ json plan_of(const config::options& typed) {
   }
   if (!typed.run.counting.fail_if.empty()) out["fail-if"] = typed.run.counting.fail_if;
   if (!typed.run.counting.alert_if.empty()) out["alert-if"] = typed.run.counting.alert_if;
-  if (const std::vector<std::string> watched = given("watch"); !watched.empty()) out["watch"] = config::parse_names(watched);
+  if (const std::vector<std::string> watched = given("watch"); !watched.empty())
+    out["watch"] = config::parse_names(watched);
   return out;
 }
 

@@ -6,7 +6,7 @@
 #include "batch/manifest.hpp"
 #include "config/options.hpp"
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <cstddef>
 #include <string>

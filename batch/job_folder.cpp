@@ -83,8 +83,8 @@ fs::path job_folder::manifest_file() const { return path_ / ".gpuhist-batch" / "
 
 fs::path job_folder::lines_file(lines_of which) const { return state_ / lines_name_of(which); }
 
-fs::path job_folder::lines_of_part(const fs::path& part, lines_of which) {
-  return part.string() + "." + lines_name_of(which);
+fs::path job_folder::lines_of_result(const fs::path& result, lines_of which) {
+  return result.string() + "." + lines_name_of(which);
 }
 
 std::shared_ptr<const io::output_files> job_folder::own_files() const {
@@ -133,10 +133,10 @@ void job_folder::keep_manifest(const std::string& text) const {
 }
 
 // A link of an earlier run that did not publish its state may be to another file.
-void job_folder::publish_lines(const fs::path& part, lines_of which) const {
+void job_folder::publish_lines(const fs::path& result, lines_of which) const {
   std::error_code error;
   if (!fs::exists(lines_file(which), error)) return;
-  const fs::path to = lines_of_part(part, which);
+  const fs::path to = lines_of_result(result, which);
   const fs::path temporary = state_ / (lines_name_of(which) + ".published");
   fs::remove(temporary, error);
   if (::link(lines_file(which).c_str(), temporary.c_str()) != 0 || ::rename(temporary.c_str(), to.c_str()) != 0) {
@@ -144,27 +144,28 @@ void job_folder::publish_lines(const fs::path& part, lines_of which) const {
   }
 }
 
-fs::path job_folder::part_file() const { return path_ / "parts" / name_of_shard(shard_); }
+fs::path job_folder::shard_result_file() const { return path_ / "parts" / name_of_shard(shard_); }
 
-void job_folder::refuse_other_part(const job_identity& job) const {
-  const io::descriptor file(::open(part_file().c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+void job_folder::refuse_other_shard_result(const job_identity& job) const {
+  const io::descriptor file(::open(shard_result_file().c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (!file && errno == ENOENT) return;
-  if (!file) throw std::system_error(errno, std::system_category(), "cannot read " + printable(part_file().string()));
-  refuse_other_job(part_file().string(), header_in(file.get()), job);
+  if (!file)
+    throw std::system_error(errno, std::system_category(), "cannot read " + printable(shard_result_file().string()));
+  refuse_other_job(shard_result_file().string(), header_in(file.get()), job);
 }
 
 void job_folder::publish() const {
-  const fs::path part = part_file();
+  const fs::path result = shard_result_file();
   std::error_code ignored;
-  if (!fs::exists(part, ignored)) {
-    publish_lines(part, lines_of::units);
-    publish_lines(part, lines_of::windows);
+  if (!fs::exists(result, ignored)) {
+    publish_lines(result, lines_of::units);
+    publish_lines(result, lines_of::windows);
   }
-  if (::link(journal_file().c_str(), part.c_str()) != 0 && errno != EEXIST) cannot_write(part);
-  if (!io::synchronize_folder(part.parent_path())) cannot_write(part);
+  if (::link(journal_file().c_str(), result.c_str()) != 0 && errno != EEXIST) cannot_write(result);
+  if (!io::synchronize_folder(result.parent_path())) cannot_write(result);
 }
 
-std::vector<fs::path> job_folder::parts() const {
+std::vector<fs::path> job_folder::shard_results() const {
   std::vector<fs::path> found;
   const fs::path folder = path_ / "parts";
   std::error_code error;

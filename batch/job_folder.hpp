@@ -22,7 +22,7 @@ enum class lines_of { units, windows };
 ///   .gpuhist-batch/manifest.jsonl, .gpuhist-batch/results: the hashes of the results (result_files)
 ///   .gpuhist-batch/lock, state and runs.jsonl, for shards in .gpuhist-batch/3-of-8
 ///   beside a state: units and windows, the lines that its records name
-///   parts/3-of-8, parts/3-of-8.units, parts/3-of-8.windows: the published state of a shard, and its lines
+///   parts/3-of-8, parts/3-of-8.units, parts/3-of-8.windows: the result of a shard (its published state), and its lines
 class job_folder {
  public:
   /// `shard`: 0 of 0 if the job is not divided.
@@ -41,14 +41,15 @@ class job_folder {
   [[nodiscard]] std::filesystem::path lines_file(lines_of which) const;
   [[nodiscard]] std::filesystem::path results_file() const { return path_ / ".gpuhist-batch" / "results"; }
 
-  /// The state, the parts and the results that exist, also under temporary names: none of them is an input of the job.
+  /// The state, the results of shards and those of the job that exist, also under temporary names: none is an input of
+  /// the job.
   [[nodiscard]] std::shared_ptr<const io::output_files> own_files() const;
 
   /// Throws std::runtime_error if a link, a FIFO or the like is in the place of a folder or file of the state.
   void require_own() const;
 
-  /// The lines of a published state.
-  [[nodiscard]] static std::filesystem::path lines_of_part(const std::filesystem::path& part, lines_of which);
+  /// The lines of the result of a shard.
+  [[nodiscard]] static std::filesystem::path lines_of_result(const std::filesystem::path& result, lines_of which);
 
   /// Creates the folders, whose names are then on disk. Throws destination_error, and as require_own().
   void create() const;
@@ -57,27 +58,25 @@ class job_folder {
   /// one, destination_error.
   void keep_manifest(const std::string& text) const;
 
-  /// Throws std::runtime_error if the published state of this shard is of another job.
-  void refuse_other_part(const job_identity& job) const;
+  /// Throws std::runtime_error if the result of this shard is of another job.
+  void refuse_other_shard_result(const job_identity& job) const;
 
   /// Publishes the state of the shard by a link, whose name is then on disk. If it was published before, nothing
   /// changes. Throws destination_error. Precondition: the state is on disk.
   void publish() const;
 
-  /// The published states, in the order of their names. Throws std::system_error, and std::runtime_error if there is
+  /// The results of shards, in the order of their names. Throws std::system_error, and std::runtime_error if there is
   /// something else than files.
-  [[nodiscard]] std::vector<std::filesystem::path> parts() const;
+  [[nodiscard]] std::vector<std::filesystem::path> shard_results() const;
 
  private:
-  [[nodiscard]] std::filesystem::path part_file() const;
-  void publish_lines(const std::filesystem::path& part, lines_of which) const;
+  [[nodiscard]] std::filesystem::path shard_result_file() const;
+  void publish_lines(const std::filesystem::path& result, lines_of which) const;
 
   std::filesystem::path path_;
   config::shard_choice shard_;
   std::filesystem::path state_;
 };
-
-// The lock of the folder of a batch job.
 
 /// Locks a whole file for writing. `command`: F_OFD_SETLK or, to wait, F_OFD_SETLKW. False: errno is the cause.
 [[nodiscard]] bool lock_whole(int file, int command);
@@ -96,10 +95,8 @@ class job_lock {
   io::descriptor file_;
 };
 
-// The numbers of shards that Slurm and MPI give to their tasks.
-
-/// The shard of this task. `variable`: the value of an environment variable, or null. Throws config::usage_error if
-/// `typed` is auto and no variable says which.
+/// The shard of this task, with `auto` as Slurm or MPI numbers it. `variable`: the value of an environment variable, or
+/// null. Throws config::usage_error if `typed` is auto and no variable says which.
 config::shard_choice resolve_shard(const config::shard_choice& typed,
                                    const std::function<const char*(const char*)>& variable);
 

@@ -17,13 +17,11 @@
 
 namespace gpuhist::pipeline {
 
-// The fixed part of each record of the journal of a job.
-
-/// Its bytes are in the order of the processor.
+/// The first bytes of each record of the journal of a job, in the order of the processor.
 struct record_head {
-  std::uint64_t entry = 0;  ///< its number in the manifest
-  std::uint32_t part = 0;   ///< a member or a part of the entry
-  std::uint32_t type = 0;   ///< job_ledger and input_units have different ones
+  std::uint64_t entry = 0;   ///< its number in the manifest
+  std::uint32_t member = 0;  ///< as job_record::member, or input_key::member
+  std::uint32_t type = 0;    ///< job_ledger and input_units have different ones
 };
 
 /// The bytes of a structure without pointers, and back. Nothing: there are fewer bytes.

@@ -54,7 +54,7 @@ constexpr std::size_t spilled_after = std::size_t{1} << 20U;  // bytes
 
 std::string packed_record(const job_record& record) {
   std::string bytes = fixed_bytes(
-      record_head{.entry = record.entry, .part = record.member, .type = static_cast<std::uint32_t>(record.type)});
+      record_head{.entry = record.entry, .member = record.member, .type = static_cast<std::uint32_t>(record.type)});
   if (record.type == job_record::kind::prefix) bytes += packed_prefix(record);
   if (record.type != job_record::kind::members) bytes += packed_report(record.report);
   return bytes;
@@ -65,7 +65,7 @@ job_record unpacked_record(std::string_view bytes, const gpu::tally& no_text) {
   if (!head) throw unpack_error("it ends early");
   if (head->type > static_cast<std::uint32_t>(job_record::kind::prefix)) throw unpack_error("its kind is unknown");
   job_record made{
-      .type = static_cast<job_record::kind>(head->type), .entry = head->entry, .member = head->part, .report = {}};
+      .type = static_cast<job_record::kind>(head->type), .entry = head->entry, .member = head->member, .report = {}};
   bytes.remove_prefix(sizeof *head);
   if (made.type == job_record::kind::prefix) bytes.remove_prefix(unpack_prefix(bytes, no_text.pairs.size(), made));
   if (made.type != job_record::kind::members) {

@@ -38,7 +38,7 @@ counting_plan run_of(counting_plan job) {
 
 }  // namespace
 
-job_run::job_run(counting_plan planned, const job_parts& job, console& screen, std::stop_source stop)
+job_run::job_run(counting_plan planned, const counted_job& job, console& screen, std::stop_source stop)
     : planned_(run_of(std::move(planned))),
       job_(job),
       screen_(screen),
@@ -166,7 +166,7 @@ void job_run::record(const completed_input& completed, const job_record& made) {
   if (made.type == job_record::kind::refused) {
     units_.drop(completed);
   } else {
-    units_.record(completed, {.entry = made.entry, .part = is_member ? made.member + 1 : 0});
+    units_.record(completed, {.entry = made.entry, .member = is_member ? made.member + 1 : 0});
   }
   job_.journal.append(packed_record(made));
   add_record(made, job_.ledger, job_.units);

@@ -24,8 +24,8 @@
 
 namespace gpuhist::pipeline {
 
-/// The parts of a job. They outlive the run.
-struct job_parts {
+/// What a run of a job uses. All outlive the run.
+struct counted_job {
   const config::options& typed;
   const manifest& inputs;
   const std::vector<std::size_t>& chosen;  ///< the entries that the job counts
@@ -38,7 +38,7 @@ struct job_parts {
 class job_run {
  public:
   /// `stop`: ends the reading; the run requests it, too. Borrows the screen.
-  job_run(counting_plan planned, const job_parts& job, console& screen, std::stop_source stop);
+  job_run(counting_plan planned, const counted_job& job, console& screen, std::stop_source stop);
 
   /// Whether so many inputs have failed that nothing more is counted: --max-errors, --on-error. stop_reason() is set
   /// then.
@@ -63,7 +63,7 @@ class job_run {
   [[nodiscard]] std::string progress_text(const gpuhist::progress& now) const;
 
   counting_plan planned_;
-  const job_parts job_;
+  const counted_job job_;
   console& screen_;
   std::unordered_map<std::string_view, std::size_t> entry_of_;  // by name
   std::unordered_map<std::size_t, std::uint64_t> recorded_to_;  // entries of which a prefix is recorded, and its bytes

@@ -20,9 +20,9 @@ namespace gpuhist::pipeline {
 namespace {
 
 // The order of equal ranks, which does not depend on the order in which inputs are read.
-std::uint64_t order_of(const input_part_key& key) {
-  constexpr unsigned bits_of_part = 32;
-  return (key.entry << bits_of_part) | key.part;
+std::uint64_t order_of(const input_key& key) {
+  constexpr unsigned bits_of_member = 32;
+  return (key.entry << bits_of_member) | key.member;
 }
 
 std::string line_of(const window& closed) {
@@ -69,7 +69,7 @@ bool job_units::is_open(const completed_input& completed) const {
   return units() != nullptr && completed.is_finished && units()->is_open(completed.how.input);
 }
 
-void job_units::record(const completed_input& completed, const input_part_key& key) {
+void job_units::record(const completed_input& completed, const input_key& key) {
   if (!ledger_.is_used()) return;
   const std::uint64_t input = completed.how.input;
   input_units made{.of = key};
@@ -87,7 +87,7 @@ void job_units::record(const completed_input& completed, const input_part_key& k
   ledger_.add(made);
 }
 
-void job_units::keep_possible_best(const input_part_key& key, units::best_units& from, input_units& to) const {
+void job_units::keep_possible_best(const input_key& key, units::best_units& from, input_units& to) const {
   const std::optional<units::rank> last = ledger_.last_rank();
   for (units::ranked_record& each : from.records()) {
     each.at.input = order_of(key);

@@ -35,7 +35,7 @@ class job_units {
   [[nodiscard]] bool is_open(const completed_input& completed) const;
 
   /// Records what was found in a completed input. The record of the input follows.
-  void record(const completed_input& completed, const input_part_key& key);
+  void record(const completed_input& completed, const input_key& key);
 
   /// Drops what was found in it.
   void drop(const completed_input& completed);
@@ -49,7 +49,7 @@ class job_units {
 
  private:
   [[nodiscard]] units::unit_run* units() const;
-  void keep_possible_best(const input_part_key& key, units::best_units& from, input_units& to) const;
+  void keep_possible_best(const input_key& key, units::best_units& from, input_units& to) const;
 
   const counting_plan& planned_;
   unit_ledger& ledger_;

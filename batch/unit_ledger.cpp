@@ -52,16 +52,16 @@ void unit_ledger::keep(std::string_view record, const input_units& content, std:
     end_of_units_ = std::max(end_of_units_, content.unit_lines.end());
     end_of_windows_ = std::max(end_of_windows_, content.window_lines.end());
   }
-  const auto [entry, part] = content.of;
+  const auto [entry, member] = content.of;
   if (entry >= is_finished_.size()) throw unpack_error("its input is not in the manifest, or has no units");
   if (is_finished_[entry]) return;
   const location kept{
       .offset = records_.append(record), .bytes = static_cast<std::uint32_t>(record.size()), .source = source};
-  if (part == 0) {
+  if (member == 0) {
     inputs_[entry] = kept;
     return;
   }
-  members_[entry].emplace_back(part, kept);
+  members_[entry].emplace_back(member, kept);
 }
 
 void unit_ledger::finish(std::uint64_t entry) {
@@ -71,7 +71,7 @@ void unit_ledger::finish(std::uint64_t entry) {
   const auto members = members_.find(entry);
   if (members == members_.end()) return;
   keep_last(members->second);
-  for (const auto& [part, at] : members->second) sum_up(at);
+  for (const auto& [member, at] : members->second) sum_up(at);
 }
 
 void unit_ledger::refuse(std::uint64_t entry) {
@@ -98,7 +98,7 @@ void unit_ledger::for_each(std::uint64_t entry,
   if (inputs_[entry].bytes > 0) use(at(inputs_[entry]), inputs_[entry].source);
   const auto members = members_.find(entry);
   if (members == members_.end()) return;
-  for (const auto& [part, kept] : members->second) use(at(kept), kept.source);
+  for (const auto& [member, kept] : members->second) use(at(kept), kept.source);
 }
 
 }  // namespace gpuhist::pipeline

@@ -43,7 +43,7 @@ class unit_ledger {
   /// The last of the units that rank first; nothing: there is room for more. Units after it need not be recorded.
   [[nodiscard]] std::optional<units::rank> last_rank() const { return sum_ ? sum_->best.last() : std::nullopt; }
 
-  /// The records of a finished input, in the order of its parts.
+  /// The records of a finished input, in the order of its members.
   void for_each(std::uint64_t entry, const std::function<void(const input_units&, std::uint32_t source)>& use) const;
 
   /// All finished inputs together. Precondition: the plan has units.

@@ -279,7 +279,7 @@ class batch_job {
     const std::vector<std::size_t>& chosen = chosen_of(division, shard_);
     job_ledger ledger(inputs.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
     const job_identity identity = identity_of(planned, typed_, inputs.identity, shard_);
-    if (shard_.count > 0) folder_.refuse_other_part(identity);
+    if (shard_.count > 0) folder_.refuse_other_shard_result(identity);
     if (results_) results_->set_job(identity);
     unit_ledger units(inputs.entries.size(), planned);
     remove_records_without_lines(folder_, identity, planned);

@@ -41,7 +41,9 @@ bool reads_from_terminal(const plan& planned) {
 // The progress line would be written between the bytes that are passed through.
 bool shares_terminal(const plan& planned) { return planned.passes_through.has_value() && ::isatty(STDOUT_FILENO) == 1; }
 
-table_parts parts_of(const plan& planned) { return {.inputs = !planned.totals_only, .listing = &planned.listing}; }
+table_sections sections_of(const plan& planned) {
+  return {.inputs = !planned.totals_only, .listing = &planned.listing};
+}
 
 progress make_progress(const plan& planned, console& screen) {
   const progress_style style = choose_progress_style({.requested = planned.progress,
@@ -152,9 +154,9 @@ ending::status conclude(const plan& planned, const finished_run& finished, desti
   reports.finish_run();
   const report& result = finished.outcome.result.shared().content;
   // print_failures() has printed the causes
-  table_parts parts = parts_of(planned);
-  parts.causes = consumer_left(finished.outcome);
-  reports.write_result(result, parts);
+  table_sections sections = sections_of(planned);
+  sections.causes = consumer_left(finished.outcome);
+  reports.write_result(result, sections);
   output.commit();
   if (result.stats && !planned.format->carries_stats)
     write_to_standard_error(render_stats(*result.stats, target_for_standard_error()));
@@ -226,7 +228,7 @@ ending count(const config::options& typed, const io::open_descriptors& open_desc
   const bool is_stage = planned.passes_through.has_value();
   report_writer reports(output, *planned.format, screen,
                         is_stage ? report_writer::fault::is_put_off : report_writer::fault::ends_run,
-                        name_of_run(planned, earlier.get()), parts_of(planned));
+                        name_of_run(planned, earlier.get()), sections_of(planned));
   const finished_run finished = run_with_progress(planned, earlier.get(), reports, screen, frame);
   return frame.end(
       finished, [&] { return conclude(planned, finished, output, reports, screen); }, after_signal(finished));

@@ -49,9 +49,8 @@ ending::status conclude_filter(const plan& planned, const finished_run& finished
                                dropped_units* dropped, const std::function<bool()>& publish,
                                const std::function<std::string()>& prefix = {});
 
-// `gpuhist filter --output-dir DIR`: one output for each input.
-
-/// As the commands of commands.hpp. Precondition: --output-dir is given.
+/// `gpuhist filter --output-dir DIR`: one output for each input. As the commands of commands.hpp.
+/// Precondition: --output-dir is given.
 ending filter_into_folder(const config::options& typed, const io::open_descriptors& open_descriptors);
 
 }  // namespace gpuhist::pipeline

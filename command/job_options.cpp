@@ -74,7 +74,7 @@ void check_watched(const config::options& typed) {
 }
 
 void check_windows(const config::options& typed, const window_options& windows) {
-  if (windows.measured_in == window_options::unit::milliseconds) {
+  if (windows.measured_in == window_options::measure::milliseconds) {
     throw config::option_error("window",
                                "the files of a job do not arrive over time; give a size of text, such as 64MiB, or "
                                "100000lines");
@@ -82,7 +82,7 @@ void check_windows(const config::options& typed, const window_options& windows) 
   if (!windows.per_input) {
     throw config::option_error("window",
                                "a job reads its inputs in any order, so no window can span two of them; give "
-                               "--per-input (per-input = true), for windows that begin anew in every input");
+                               "--per-input (per-input = true), for windows that start again in every input");
   }
   check_watched(typed);
 }

@@ -42,20 +42,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A published part: its file and what it is a part of.
-struct job_part {
+// The published result of a shard: its file, and the job and shard that it is of.
+struct shard_result {
   fs::path path;
   job_identity identity;
 };
 
-io::descriptor open_part(const fs::path& path) {
+io::descriptor open_file(const fs::path& path) {
   io::descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (!opened) throw std::system_error(errno, std::system_category(), "cannot read " + printable(path.string()));
   return opened;
 }
 
-job_part read_part(const fs::path& path) {
-  const io::descriptor file = open_part(path);
+shard_result read_result(const fs::path& path) {
+  const io::descriptor file = open_file(path);
   std::optional<job_identity> identity = identity_in(header_in(file.get()));
   if (!identity || identity->shard.count == 0) {
     throw std::runtime_error(printable(path.string()) +
@@ -64,10 +64,10 @@ job_part read_part(const fs::path& path) {
   return {.path = path, .identity = *std::move(identity)};
 }
 
-std::vector<job_part> find_parts(const std::vector<std::string>& folders) {
-  std::vector<job_part> found;
+std::vector<shard_result> find_results(const std::vector<std::string>& folders) {
+  std::vector<shard_result> found;
   for (const std::string& each : folders) {
-    for (const fs::path& path : job_folder(each).parts()) found.push_back(read_part(path));
+    for (const fs::path& path : job_folder(each).shard_results()) found.push_back(read_result(path));
   }
   if (found.empty()) {
     throw std::runtime_error("there are no parts in these folders; run gpuhist batch with --shard first");
@@ -75,19 +75,19 @@ std::vector<job_part> find_parts(const std::vector<std::string>& folders) {
   return found;
 }
 
-// What differs between the jobs of two parts, apart from the number of the shard.
+// What differs between the jobs of two results, apart from the number of the shard.
 std::string differences_of_jobs(const job_identity& first, job_identity other) {
   other.shard.number = first.shard.number;
   return differences(other, first);
 }
 
-// Complains of parts of other jobs and of parts that exist twice. Returns whether there are any.
-bool has_wrong_parts(const std::vector<job_part>& parts) {
-  std::map<unsigned, const job_part*> by_number;
+// Complains of results of other jobs and of results that exist twice. Returns whether there are any.
+bool has_wrong_results(const std::vector<shard_result>& results) {
+  std::map<unsigned, const shard_result*> by_number;
   bool is_wrong = false;
-  for (const job_part& each : parts) {
-    if (const std::string found = differences_of_jobs(parts.front().identity, each.identity); !found.empty()) {
-      complain(printable(each.path.string()) + ": is of another job than " + printable(parts.front().path.string()) +
+  for (const shard_result& each : results) {
+    if (const std::string found = differences_of_jobs(results.front().identity, each.identity); !found.empty()) {
+      complain(printable(each.path.string()) + ": is of another job than " + printable(results.front().path.string()) +
                "; it has:" + found);
       is_wrong = true;
       continue;
@@ -100,11 +100,11 @@ bool has_wrong_parts(const std::vector<job_part>& parts) {
   return is_wrong;
 }
 
-std::vector<std::size_t> missing_of(const std::vector<job_part>& parts) {
+std::vector<std::size_t> missing_of(const std::vector<shard_result>& results) {
   std::vector<std::size_t> missing;
-  for (unsigned number = 1; number <= parts.front().identity.shard.count; ++number) {
-    const auto is_part = [&](const job_part& each) { return each.identity.shard.number == number; };
-    if (std::ranges::none_of(parts, is_part)) missing.push_back(number);
+  for (unsigned number = 1; number <= results.front().identity.shard.count; ++number) {
+    const auto is_of_shard = [&](const shard_result& each) { return each.identity.shard.number == number; };
+    if (std::ranges::none_of(results, is_of_shard)) missing.push_back(number);
   }
   return missing;
 }
@@ -128,12 +128,12 @@ manifest manifest_of(const std::vector<std::string>& folders, const std::string&
   throw std::runtime_error("no folder has the manifest of the parts (.gpuhist-batch/manifest.jsonl)");
 }
 
-// The runs of all shards whose folders are known; a part may have been copied alone.
-std::vector<job_run_times> runs_of(const std::vector<std::string>& folders, const std::vector<job_part>& parts) {
+// The runs of all shards whose folders are known; a result may have been copied alone.
+std::vector<job_run_times> runs_of(const std::vector<std::string>& folders, const std::vector<shard_result>& results) {
   std::vector<job_run_times> all;
-  for (const job_part& part : parts) {
+  for (const shard_result& result : results) {
     for (const std::string& each : folders) {
-      std::ranges::move(read_runs(job_folder(each, part.identity.shard).runs_file()), std::back_inserter(all));
+      std::ranges::move(read_runs(job_folder(each, result.identity.shard).runs_file()), std::back_inserter(all));
     }
   }
   std::ranges::sort(all, {}, [](const job_run_times& each) { return std::tie(each.began, each.host, each.ended); });
@@ -146,7 +146,7 @@ void refuse_folder_of_other_job(const job_folder& target, job_identity job) {
   const fs::path state = target.journal_file();
   if (fs::exists(state, ignored)) {
     job.shard = {};
-    refuse_other_job(state.string(), header_in(open_part(state).get()), job);
+    refuse_other_job(state.string(), header_in(open_file(state).get()), job);
   } else if (const fs::path file = target.manifest_file(); fs::exists(file, ignored)) {
     if (identity_of_text(text_of_manifest_file(file.string())) == job.manifest) return;
     throw std::runtime_error(printable(target.path().string()) +
@@ -179,27 +179,27 @@ struct merged_ledgers {
   unit_ledger& units;  // of whole inputs
 };
 
-// That of the options that the parts have, which this machine does not read with.
-plan plan_of_merge(const job_part& part) {
-  config::options options = options_of(part.identity);
+// That of the options that the shards had, which this machine does not read with.
+plan plan_of_merge(const shard_result& result) {
+  config::options options = options_of(result.identity);
   options.run.dictionary.clear();
   options.run.counting.counting_engine = engine::host;
   plan made = plan_of_run(options);
-  refuse_other_plan(part.path.string(), part.identity, made);
+  refuse_other_plan(result.path.string(), result.identity, made);
   return made;
 }
 
-// Every entry of the part must have a result.
-void add_part(const job_part& part, std::uint32_t number, const job_division& division, const gpu::tally& no_text,
-              merged_ledgers to) {
-  const std::vector<std::size_t>& entries = division.of_shard[part.identity.shard.number - 1];
+// Every entry of the shard must have been counted.
+void add_result(const shard_result& result, std::uint32_t number, const job_division& division,
+                const gpu::tally& no_text, merged_ledgers to) {
+  const std::vector<std::size_t>& entries = division.of_shard[result.identity.shard.number - 1];
   const auto is_piece = [&](std::size_t each) { return division.pieces.entries[each].piece.has_value(); };
   const auto is_finished = [&](std::size_t each) {
     return is_piece(each) ? to.pieces.is_finished(each) : to.whole.is_finished(division.entry_of[each]);
   };
-  const io::descriptor file = open_part(part.path);
+  const io::descriptor file = open_file(result.path);
   read_journal(
-      file.get(), part.path, [](const std::string&) {},
+      file.get(), result.path, [](const std::string&) {},
       [&](std::string_view record) {
         const auto head = fixed_in<record_head>(record);
         const bool is_of_shard = head && std::ranges::binary_search(entries, head->entry);
@@ -214,7 +214,7 @@ void add_part(const job_part& part, std::uint32_t number, const job_division& di
         if (to.whole.takes_records(known.entry)) add_record(known, to.whole, to.units);
       });
   if (std::ranges::all_of(entries, is_finished)) return;
-  throw std::runtime_error(printable(part.path.string()) +
+  throw std::runtime_error(printable(result.path.string()) +
                            ": is damaged: results of inputs are missing; remove it, and run this shard again");
 }
 
@@ -224,34 +224,34 @@ ending merge(const config::options& typed, const io::open_descriptors& open_desc
   if (typed.inputs.empty()) throw config::usage_error("gpuhist merge: give results, or the folders of the shards");
   if (adds_results(typed)) return merge_results(typed, open_descriptors);
   const std::string began = now_as_text();
-  const std::vector<job_part> parts = find_parts(typed.inputs);
-  const std::vector<std::size_t> missing = missing_of(parts);
-  const bool is_wrong = has_wrong_parts(parts);
-  if (!missing.empty()) complain_of_missing(missing, parts.front().identity.shard.count);
+  const std::vector<shard_result> results = find_results(typed.inputs);
+  const std::vector<std::size_t> missing = missing_of(results);
+  const bool is_wrong = has_wrong_results(results);
+  if (!missing.empty()) complain_of_missing(missing, results.front().identity.shard.count);
   if (is_wrong || (!missing.empty() && !typed.partial)) {
     complain(std::string("nothing was merged") +
              (is_wrong ? "; remove the wrong parts" : "; run these shards, or give --partial"));
     return {.exit_status = ending::input_failed};
   }
   const job_folder target(typed.output_dir.value_or(typed.inputs.front()));
-  job_identity job = parts.front().identity;
+  job_identity job = results.front().identity;
   job.shard.number = 0;
   locked_results to = lock_results(target, job);
   const manifest inputs = manifest_of(typed.inputs, job.manifest);
-  const plan planned = plan_of_merge(parts.front());
+  const plan planned = plan_of_merge(results.front());
   job_ledger ledger(inputs.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
   unit_ledger units(inputs.entries.size(), planned);
   recorded_units recorded{.ledger = units, .files = {}};
   const job_division division = divide(inputs, job.shard.count, may_divide(planned));
   job_ledger pieces(division.pieces.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
-  for (const job_part& each : parts) {
-    add_part(each, static_cast<std::uint32_t>(recorded.files.size()), division, no_text_of(planned),
-             {.whole = ledger, .pieces = pieces, .units = units});
-    recorded.files.push_back({.units = job_folder::lines_of_part(each.path, lines_of::units),
-                              .windows = job_folder::lines_of_part(each.path, lines_of::windows)});
+  for (const shard_result& each : results) {
+    add_result(each, static_cast<std::uint32_t>(recorded.files.size()), division, no_text_of(planned),
+               {.whole = ledger, .pieces = pieces, .units = units});
+    recorded.files.push_back({.units = job_folder::lines_of_result(each.path, lines_of::units),
+                              .windows = job_folder::lines_of_result(each.path, lines_of::windows)});
   }
   join_pieces(division, pieces, ledger);
-  const std::vector<job_run_times> runs = runs_of(typed.inputs, parts);
+  const std::vector<job_run_times> runs = runs_of(typed.inputs, results);
   write_outputs(to.results, planned, inputs, ledger, recorded,
                 {.header = header_of(job), .began = began, .missing_shards = missing, .runs = runs});
   if (!typed.quiet) {

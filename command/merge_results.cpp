@@ -49,7 +49,7 @@ std::string totals_of(const std::string& operand) {
   if (fs::exists(job.totals_file(), ignored)) return job.totals_file().string();
   throw std::runtime_error(
       printable(operand) + ": has no results (total.json); " +
-      (job.parts().empty() ? "run gpuhist batch to the end" : "merge its parts first: gpuhist merge DIR"));
+      (job.shard_results().empty() ? "run gpuhist batch to the end" : "merge its parts first: gpuhist merge DIR"));
 }
 
 std::vector<scheme_names> read_schemes(const std::vector<std::string>& operands) {
@@ -64,18 +64,18 @@ std::vector<scheme_names> read_schemes(const std::vector<std::string>& operands)
 class input_names {
  public:
   // Complains of names that are in several results. Returns whether there are any.
-  bool complain_of_duplicates(const report& sum, const std::vector<result_sum::part>& parts) {
+  bool complain_of_duplicates(const report& sum, const std::vector<result_sum::addend>& addends) {
     constexpr std::size_t listed = 10;
-    std::size_t part = 0;
+    std::size_t addend = 0;
     std::size_t input = 0;
     std::size_t duplicates = 0;
     for (const input_report& each : sum.inputs) {
-      while (part < parts.size() && input >= parts[part].end_of_inputs) ++part;
+      while (addend < addends.size() && input >= addends[addend].end_of_inputs) ++addend;
       ++input;
-      const auto [first, is_new] = first_part_.try_emplace(each.name, part);
-      if (is_new || first->second == part) continue;
+      const auto [first, is_new] = first_addend_.try_emplace(each.name, addend);
+      if (is_new || first->second == addend) continue;
       if (++duplicates <= listed) {
-        complain(printable(each.name) + ": is in " + parts[first->second].name + " and in " + parts[part].name);
+        complain(printable(each.name) + ": is in " + addends[first->second].name + " and in " + addends[addend].name);
       }
     }
     if (duplicates > listed) complain("... and " + number_of(duplicates - listed, "more input"));
@@ -83,12 +83,12 @@ class input_names {
   }
 
  private:
-  std::unordered_map<std::string, std::size_t> first_part_;
+  std::unordered_map<std::string, std::size_t> first_addend_;
 };
 
 struct merged_results {
   report sum;
-  std::vector<result_sum::part> parts;
+  std::vector<result_sum::addend> addends;
   bool has_errors = false;
 };
 
@@ -102,9 +102,9 @@ merged_results add_all(const config::options& typed, const wanted_counts& wanted
     }
   }
   for (const std::string& error : sum.errors()) complain(error);
-  merged_results made{.sum = {}, .parts = sum.parts(), .has_errors = !sum.errors().empty()};
+  merged_results made{.sum = {}, .addends = sum.addends(), .has_errors = !sum.errors().empty()};
   made.sum = sum.take();
-  for (const result_sum::part& each : made.parts) {
+  for (const result_sum::addend& each : made.addends) {
     if (!each.is_complete) complain(each.name + ": is not complete; the sum has what it contains");
   }
   return made;
@@ -118,7 +118,7 @@ void write_sum(const config::options& typed, const report& sum, const io::open_d
   output.write([&](const text_sink& out) {
     render_target target = target_for(output);
     target.run = run;
-    target.parts = {.causes = false, .listing = &listing};
+    target.sections = {.causes = false, .listing = &listing};
     format.render(sum, target, out);
   });
   output.commit();
@@ -134,7 +134,7 @@ bool adds_results(const config::options& typed) {
   if (is_for_sums) return true;
   const bool is_for_parts = typed.partial || typed.output_dir;
   return !is_for_parts && std::ranges::any_of(typed.inputs, [](const std::string& each) {
-    return !is_folder(each) || job_folder(each).parts().empty();
+    return !is_folder(each) || job_folder(each).shard_results().empty();
   });
 }
 
@@ -149,8 +149,8 @@ ending merge_results(const config::options& typed, const io::open_descriptors& o
   wanted_counts wanted(ignore_case ? letter_case::ignored : letter_case::exact);
   if (!have_byte_counts) wanted.by_bucket = &by_bucket;
   merged_results merged = add_all(typed, wanted);
-  if (merged.parts.empty()) return {.exit_status = ending::input_failed};  // the old output stays
-  if (!typed.allow_duplicates && input_names().complain_of_duplicates(merged.sum, merged.parts)) {
+  if (merged.addends.empty()) return {.exit_status = ending::input_failed};  // the old output stays
+  if (!typed.allow_duplicates && input_names().complain_of_duplicates(merged.sum, merged.addends)) {
     complain("nothing was merged; leave one of the results out, or give --allow-duplicates");
     return {.exit_status = ending::input_failed};
   }

@@ -15,20 +15,15 @@
 
 namespace gpuhist::pipeline {
 
-// The folder for temporary files.
-
-/// That of --temporary-folder, else $TMPDIR, else /tmp; the folder may not exist.
+/// The folder for temporary files: that of --temporary-folder, else $TMPDIR, else /tmp; the folder may not exist.
 spill_folder folder_for_spills(const config::options& typed);
 
-// The table of inputs as --columns, --sort and --top ask for it.
-
-/// Throws config::usage_error for unknown names, and for a format or another option that shows no inputs.
+/// The table of inputs as --columns, --sort and --top ask for it. Throws config::usage_error for unknown names, and for
+/// a format or another option that shows no inputs.
 input_listing resolve_listing(const config::options& typed, const counting_options& counting, bool has_malformed,
                               const report_format& format);
 
-// Options of reports as typed, resolved with the table of formats.
-
-// All throw config::usage_error.
+// Options of reports. All throw config::usage_error.
 
 /// The name of --format, or else the format that the suffix of --output promises: .json, .jsonl or .ndjson, .csv,
 /// .prom. Suffixes of other formats (.html) are refused; all others, and none, promise nothing. Default: table; with

@@ -96,7 +96,7 @@ void refuse_units(const config::options& typed) {
 bool watch_all(const report& shown, const gates::watch_list& conditions,
                const std::function<void(const gates::firing&)>& on_firing) {
   gates::watcher watched(conditions, shown.partition, shown.measuring, on_firing, shown.schemes);
-  for (const input_report& each : shown.inputs) watched.watch(gates::unit_of(each));
+  for (const input_report& each : shown.inputs) watched.watch(gates::subject_of(each));
   gates::watch_totals(shown, conditions, watched);
   return watched.has_failed();
 }
@@ -143,7 +143,7 @@ ending report_results(const config::options& typed, const io::open_descriptors& 
   output.write([&](const text_sink& out) {
     render_target target = target_for(output);  // after the lock: no other process can write the first record
     target.run = run_id;
-    target.parts = {.inputs = !chosen.totals_only, .listing = &listing};
+    target.sections = {.inputs = !chosen.totals_only, .listing = &listing};
     format.render(shown, target, out);
   });
   output.commit();

@@ -8,6 +8,8 @@
 #include "report/formats/report_json.hpp"
 #include "report/formats/result_document.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <fcntl.h>
 
 #include <algorithm>

@@ -13,10 +13,9 @@
 
 namespace gpuhist::pipeline {
 
-// Prints why inputs are not complete, and notices about inputs.
-
-/// Prints each cause once: not again for the members of an archive whose message has it. Of each kind of notice, the
-/// first ones are printed, and the number of the others. One thread.
+/// Prints why inputs are not complete, and notices about inputs. Prints each cause once: not again for the members of
+/// an archive whose message has it. Of each kind of notice, the first ones are printed, and the number of the others.
+/// One thread.
 class input_complaints {
  public:
   explicit input_complaints(bool shows_notices) : shows_notices_(shows_notices) {}

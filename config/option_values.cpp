@@ -244,7 +244,7 @@ snapshot_interval parse_interval(const std::string& typed) {
 }
 
 window_extent parse_window(const std::string& typed) {
-  using measure = window_options::unit;
+  using measure = window_options::measure;
   constexpr std::string_view good = "; good forms are 64MiB, 10s, 100000lines";
   std::uint64_t number = 0;
   const char* const end = typed.data() + typed.size();

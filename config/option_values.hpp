@@ -18,7 +18,7 @@ namespace gpuhist::config {
 
 /// --window, --step: an amount of text, or a time.
 struct window_extent {
-  window_options::unit unit = window_options::unit::bytes;
+  window_options::measure unit = window_options::measure::bytes;
   std::uint64_t amount = 0;
 };
 

@@ -305,11 +305,11 @@ void automatic_engine::could_not_wake(const std::exception_ptr& why) noexcept {
 // chunks then arrive too slowly for that cost to matter.
 void automatic_engine::feed_device() noexcept {
   while (device_job* sent = take_for_device()) {
-    while (sent != nullptr) hand_to_device(*std::exchange(sent, sent->next));  // once completed, it may be reused
+    while (sent != nullptr) submit_to_device(*std::exchange(sent, sent->next));  // once completed, it may be reused
   }
 }
 
-void automatic_engine::hand_to_device(device_job& sent) noexcept {
+void automatic_engine::submit_to_device(device_job& sent) noexcept {
   try {
     device_->submit(sent.job);
   } catch (...) {

@@ -98,7 +98,7 @@ class automatic_engine final : public engine {
   void woken(std::unique_ptr<engine> device, device_state as) noexcept;
   void could_not_wake(const std::exception_ptr& why) noexcept;
   void feed_device() noexcept;
-  void hand_to_device(device_job& sent) noexcept;
+  void submit_to_device(device_job& sent) noexcept;
   void answered(device_job& answer, std::exception_ptr failure) noexcept;
   void note_failure(const std::exception_ptr& why) noexcept;
   void post_host_task() noexcept;

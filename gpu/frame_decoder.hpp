@@ -18,8 +18,8 @@ namespace gpuhist::gpu {
 /// Where the text of a job is divided.
 struct text_cuts {
   cuda::zstd::cut_unit unit = cuda::zstd::cut_unit::bytes;
-  /// Each is a number of bytes or lines of the text, 1 or more and ascending: a part ends there. A cut that the text
-  /// does not have is an error of the caller: the parts are then unspecified.
+  /// Each is a number of bytes or lines of the text, 1 or more and ascending: a slice ends there. A cut that the text
+  /// does not have is an error of the caller: the slices are then unspecified.
   std::vector<std::uint32_t> after{};
 };
 
@@ -32,10 +32,10 @@ struct frame_job {
   std::span<const cuda::zstd::encoded_frame> frames{};
   std::span<const cuda::zstd::encoded_block> blocks{};
   std::uint64_t text_room = 0;      ///< of all frames
-  const text_cuts* cuts = nullptr;  ///< null: the text is one part
+  const text_cuts* cuts = nullptr;  ///< null: the text is one slice
   std::span<std::uint32_t>
-      rows{};  ///< for each part row_layout::columns() counters without pairs; of no meaning unless `decoded`
-  std::span<std::uint8_t> last_bytes{};  ///< with cuts, for each part: its last byte, or 0; only if `decoded`
+      rows{};  ///< for each slice row_layout::columns() counters without pairs; unspecified unless `decoded`
+  std::span<std::uint8_t> last_bytes{};  ///< with cuts, for each slice: its last byte, or 0; only if `decoded`
 
   /// What is counted in the units of the text; null: units are not measured. The same for all jobs of a decoder.
   const cuda::units::piece_classes* units = nullptr;
@@ -60,7 +60,7 @@ struct frame_job {
   /// then there is no result. Must not throw.
   std::function<void(frame_job&, std::exception_ptr)> on_complete{};
 
-  [[nodiscard]] std::size_t parts() const { return 1 + (cuts == nullptr ? 0 : cuts->after.size()); }
+  [[nodiscard]] std::size_t slices() const { return 1 + (cuts == nullptr ? 0 : cuts->after.size()); }
   [[nodiscard]] std::uint64_t compressed_bytes() const {
     std::uint64_t sum = 0;
     for (const auto& each : pieces) sum += each.size();
@@ -88,7 +88,7 @@ class frame_decoder {
     std::uint64_t text_bytes = 0;
     std::uint32_t frames = 0;  ///< and cuts
     std::uint32_t blocks = 0;
-    std::uint32_t parts = 0;
+    std::uint32_t slices = 0;
   };
 
   frame_decoder() = default;

@@ -22,8 +22,8 @@
 
 namespace gpuhist::io {
 
-/// The part of a file that is read, in bytes.
-struct file_part {
+/// The bytes of a file that are read.
+struct file_range {
   std::uint64_t begin = 0;
   std::optional<std::uint64_t> end{};  ///< nothing: the end of the file, also if the file grows
 };

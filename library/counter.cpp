@@ -159,8 +159,8 @@ void counter::state::count() {
   mark(hooks.verdict, feed_);
   mark(hooks.input_finished, feed_);
   mark(hooks.check_counts, feed_);
-  hooks.make_feed = [&](const pipeline::feed_parts& parts) {
-    feed_ = std::make_shared<fed_inputs>(parts, [&] {
+  hooks.make_feed = [&](const pipeline::fed_run& run) {
+    feed_ = std::make_shared<fed_inputs>(run, [&] {
       is_started = true;
       started.set_value();
     });

@@ -22,11 +22,12 @@ namespace {
 
 using gates::firing;
 using gates::gate;
-using gates::unit;
+using gates::subject;
 
-constexpr std::array<std::pair<unit::kind, alert::unit>, 3> alert_units = {{{unit::kind::total, alert::unit::totals},
-                                                                            {unit::kind::input, alert::unit::input},
-                                                                            {unit::kind::window, alert::unit::window}}};
+constexpr std::array<std::pair<subject::kind, alert::unit>, 3> alert_units = {
+    {{subject::kind::total, alert::unit::totals},
+     {subject::kind::input, alert::unit::input},
+     {subject::kind::window, alert::unit::window}}};
 
 }  // namespace
 
@@ -134,15 +135,16 @@ void event_publisher::connect(run_hooks& to) {
   to.verdict = [this](const window_verdict& given) {
     call(events_.on_verdict, gpuhist::verdict{.first = given.first, .last = given.last, .verified = given.verified});
   };
-  const bool inputs = plan_.watched.covers(gates::unit::kind::input);
-  if (inputs) to.input_finished = [this](const input_report& input) { return watched_.watch(gates::unit_of(input)); };
-  if (plan_.watched.growing && (inputs || plan_.watched.covers(gates::unit::kind::total))) {
+  const bool inputs = plan_.watched.covers(gates::subject::kind::input);
+  if (inputs)
+    to.input_finished = [this](const input_report& input) { return watched_.watch(gates::subject_of(input)); };
+  if (plan_.watched.growing && (inputs || plan_.watched.covers(gates::subject::kind::total))) {
     to.check_counts = [this](const run_counts& now) { return gates::watch_so_far(now, plan_.watched, watched_); };
   }
 }
 
 void event_publisher::watch(const input_report& earlier) {
-  if (plan_.watched.covers(gates::unit::kind::input)) watched_.watch(gates::unit_of(earlier));
+  if (plan_.watched.covers(gates::subject::kind::input)) watched_.watch(gates::subject_of(earlier));
 }
 
 void event_publisher::watch_totals(const run_counts& result) { gates::watch_totals(result, plan_.watched, watched_); }
@@ -172,7 +174,7 @@ bool event_publisher::publish(const closed_window& closed) {
 
 bool event_publisher::watch(const closed_window& closed, const measures::byte_counts* baseline) {
   const window_head& head = closed.head;
-  return watched_.watch({.type = gates::unit::kind::window,
+  return watched_.watch({.type = gates::subject::kind::window,
                          .source = head.source ? std::string_view(*head.source) : std::string_view(),
                          .window = head.index,
                          .begin = head.first_offset,

@@ -24,16 +24,14 @@
 
 namespace gpuhist::pipeline {
 
-// Conditions that hold, as the public interface and as reports have them.
-
+/// A condition that holds, as the public interface has it.
 alert alert_of(const gates::firing& fired);
 
 /// The reverse of alert_of().
 gates::firing firing_of(const alert& reported);
 
-// Forwards a stream to a callback: the run writes to a pipe, and a thread reads it.
-
-/// Used by one thread. The callback is called on a thread of this object.
+/// Forwards a stream to a callback: the run writes to a pipe, and a thread reads it. Used by one thread. The callback
+/// is called on a thread of this object.
 class callback_sink {
  public:
   /// Throws std::system_error if there is no pipe or no thread.

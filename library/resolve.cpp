@@ -419,7 +419,7 @@ void add_gates(gates::watch_list& to, gate::kind kind, const std::vector<std::st
   }
 }
 
-void resolve_units(const counting_options& options, gates::watch_list& into) {
+void resolve_subjects(const counting_options& options, gates::watch_list& into) {
   into.totals = options.watch.totals;
   into.inputs = options.watch.inputs;
   into.windows = options.watch.windows;
@@ -436,20 +436,20 @@ gates::watch_list resolve_watch(const counting_options& options, const formula_c
   if (options.fail_fast && options.fail_if.empty()) {
     throw config::option_error("fail-fast", "requires --fail-if");
   }
-  resolve_units(options, resolved);
+  resolve_subjects(options, resolved);
   resolved.fail_fast = options.fail_fast;
   return resolved;
 }
 
 namespace {
 
-pane_unit unit_of(const window_options& given) {
+pane_unit pane_unit_of(const window_options& given) {
   switch (given.measured_in) {
-    case window_options::unit::bytes:
+    case window_options::measure::bytes:
       return pane_unit::bytes;
-    case window_options::unit::lines:
+    case window_options::measure::lines:
       return pane_unit::lines;
-    case window_options::unit::milliseconds:
+    case window_options::measure::milliseconds:
       return pane_unit::milliseconds;
   }
   throw config::option_error("window", "no value of the enumeration");
@@ -487,7 +487,7 @@ std::optional<window_shape> resolve_windows(const counting_options& options) {
   const std::uint64_t step = given.step > 0 ? given.step : given.length;
   check_step(given.length, step);
   const std::uint64_t pane = std::gcd(given.length, step);
-  const window_shape shape{.unit = unit_of(given),
+  const window_shape shape{.unit = pane_unit_of(given),
                            .pane = pane,
                            .window_panes = static_cast<std::uint32_t>(given.length / pane),
                            .step_panes = static_cast<std::uint32_t>(step / pane),
@@ -520,8 +520,7 @@ std::string load_baseline(counting_options& options) {
   if (!kept.errors().empty()) throw config::option_error(option, name + "is no baseline: " + kept.errors().front());
   report read = kept.take();
   if (read.verified.bytes() == 0) {
-    throw config::option_error(option,
-                               name + "is no baseline: there are no bytes in it; give a result of some text");
+    throw config::option_error(option, name + "is no baseline: there are no bytes in it; give a result of some text");
   }
   std::string warning;
   if (!read.complete) {

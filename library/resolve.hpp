@@ -50,9 +50,7 @@ std::vector<config::scheme> resolve_schemes(const counting_options& options);
 /// The classes of pairs; nothing if pairs are not counted.
 std::optional<gpu::partition> resolve_pairs(const counting_options& options, std::span<const config::scheme> schemes);
 
-// Formulas and conditions as users type them, resolved with the schemes and measures of the run.
-
-/// What names refer to. Borrows everything.
+/// What names in formulas and conditions refer to. Borrows everything.
 struct formula_context {
   std::span<const config::scheme> schemes;
   const measures::measuring& measuring;
@@ -68,25 +66,17 @@ struct formula_context {
 gates::formula resolve_formula(std::string_view option, const std::string& text, const formula_context& known);
 gates::condition resolve_condition(std::string_view option, const std::string& text, const formula_context& known);
 
-// Measures and baselines, resolved with the table of measures.
-
 /// Throws config::usage_error for an unknown measure, for a measure that needs a baseline if there is none, and for a
 /// baseline that has no byte counts or is empty.
 measures::measuring resolve_measuring(const counting_options& options);
-
-// The units of a run as unit_options ask for them.
 
 /// Null: no units are measured. Throws config::usage_error for values outside their limits, for options that require
 /// others, and for unknown names.
 std::shared_ptr<const units::unit_plan> resolve_units(const file_options& options, const formula_context& known);
 
-// Conditions and what they are checked for, resolved with the schemes and measures of the run.
-
 /// Throws config::usage_error for unknown names, for measures that need a baseline if there is none, and for options
 /// that require a condition if there is none.
 gates::watch_list resolve_watch(const counting_options& options, const formula_context& known);
-
-// Windows of a run, resolved to their shape.
 
 /// Nothing without windows. Throws config::usage_error.
 std::optional<window_shape> resolve_windows(const counting_options& options);

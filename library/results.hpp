@@ -45,8 +45,7 @@ std::vector<std::uint64_t> pairs_of(const pipeline::report& frame, const gpu::ta
 measurement measure_of(const pipeline::report& frame, const gpu::tally& counts, std::string_view name,
                        const pipeline::measures::byte_counts* baseline = nullptr);
 
-// The counts behind gpuhist::window.
-
+/// The counts behind gpuhist::window.
 struct [[gnu::visibility("hidden")]] window::state {
   std::shared_ptr<const pipeline::report> frame;  ///< what all windows of the run share; without counts
   pipeline::closed_window content;

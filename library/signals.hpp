@@ -21,10 +21,9 @@ class blocked_sigpipe {
   bool was_pending_ = false;
 };
 
-// Threads of the library run no signal handlers of the program.
-
-/// Starts a thread in which signals are blocked, except those that its own instructions cause (SIGSEGV, ...). Threads
-/// that it starts inherit that. The mask of the caller is unchanged. Throws std::system_error.
+/// Starts a thread that runs no signal handlers of the program: signals are blocked, except those that its own
+/// instructions cause (SIGSEGV, ...). Threads that it starts inherit that. The mask of the caller is unchanged. Throws
+/// std::system_error.
 std::thread start_without_signals(std::function<void()> body);
 
 }  // namespace gpuhist::pipeline

@@ -78,7 +78,10 @@ quick_address_sanitizer() { build asan gpuhist_memory_tests && sampled_tests asa
 # Data races: coroutines, engines and decoders of frames.
 quick_thread_sanitizer() { build tsan gpuhist_race_tests && sampled_tests tsan -LE long -L race; }
 
-oldest_gpu() { if command -v nvcc >/dev/null; then build oldest-gpu gpuhist; else echo "skipped: no nvcc"; fi; }
+oldest_gpu() {
+  command -v nvcc >/dev/null || { echo "skipped: no nvcc"; return; }
+  configure oldest-gpu --preset release -DGPUHIST_WERROR=ON -DCMAKE_CUDA_ARCHITECTURES=75 && compile oldest-gpu gpuhist
+}
 
 without_cuda() { build host-only gpuhist && installed_program host-only; }
 
@@ -86,7 +89,9 @@ without_cuda() { build host-only gpuhist && installed_program host-only; }
 python_package() {
   local environment=build/python-environment
   python3 -m venv "$environment" && "$environment/bin/pip" install --quiet 'nanobind>=2.4' numpy pyarrow &&
-    build python-package gpuhist gpuhist_python_stub && tests python-package -L python && scripts/tidy.sh python
+    configure python-package --preset ci -DGPUHIST_CUDA=OFF -DGPUHIST_PYTHON=ON \
+      -DPython_EXECUTABLE="$PWD/$environment/bin/python" &&
+    compile python-package gpuhist gpuhist_python_stub && tests python-package -L python && scripts/tidy.sh python
 }
 
 long_steps=(tests host-only oldest-gpu python tidy address thread)

@@ -18,7 +18,7 @@ folders=(async config io gpu pipeline report library batch command samples bench
 passed=scripts/tidy_passed
 
 # scripts/tidy_groups.py names the builds whose compile commands it takes.
-configure tidy >/dev/null
+configure tidy --preset host-only -DGPUHIST_UNITY=ON >/dev/null # compile commands, in groups of sources
 configure dev
 list=$(python3 -B scripts/tidy_groups.py --list)
 

@@ -62,7 +62,7 @@ struct frame_launch {
   zstd::batch_buffers batch;        ///< `used` is zero
   extent* extents = nullptr;        ///< one for each frame; the launch fills it with the text of decoded frames
   std::uint32_t* rows = nullptr;    ///< one for each frame and cut, zero; scratch memory
-  std::uint32_t* totals = nullptr;  ///< one row for each part of a group: the sums of its rows
+  std::uint32_t* totals = nullptr;  ///< one row for each slice of a group: the sums of its rows
   zstd::text_division division;     ///< of the text and the extents above
   std::uint32_t text_room = 0;      ///< of all frames
   int multiprocessors = 1;

@@ -30,9 +30,9 @@ enum class engine : std::uint8_t {
 
 /// Windows of the text, each of which is counted.
 struct window_options {
-  enum class unit : std::uint8_t { bytes, lines, milliseconds };
+  enum class measure : std::uint8_t { bytes, lines, milliseconds };
 
-  unit measured_in = unit::bytes;
+  measure measured_in = measure::bytes;
   std::uint64_t length = 0;  ///< of a window, at least 1
   std::uint64_t step = 0;    ///< from the start of a window to that of the next one, at most `length`; 0: `length`
   bool per_input = false;    ///< every input has its own windows; false: windows span inputs

@@ -16,7 +16,7 @@
 
 namespace gpuhist::io {
 
-/// The frame of a part that does not begin with the header of its frame.
+/// For a part that does not begin with the header of its frame: that header.
 struct lz4_context final : frame_context {
   explicit lz4_context(const lz4_frame_header& header) : frame(header) {}
   const lz4_frame_header frame;

@@ -56,8 +56,6 @@ class finished_inputs {
   spilled_bytes order_;    // locations
 };
 
-// The order in which the inputs of a run are finished, for reports that do not wait for earlier inputs.
-
 /// An input that is finished, or an archive after all of its members.
 struct completion {
   finished_inputs::location at = 0;
@@ -74,7 +72,8 @@ struct completed_input {
   bool is_finished = true;  ///< false: the run ended before all of its text was merged
 };
 
-/// All members are thread-safe. Memory does not grow with the number of inputs (see spilled_bytes).
+/// The order in which the inputs of a run are finished, for reports that do not wait for earlier inputs. All members
+/// are thread-safe. Memory does not grow with the number of inputs (see spilled_bytes).
 class completed_inputs {
  public:
   explicit completed_inputs(const spill_folder& folder);

@@ -19,9 +19,7 @@
 
 namespace gpuhist::pipeline {
 
-// What --utf8 finds in the text of an input, or of all inputs.
-
-/// Of the text that was read, verified or not.
+/// What --utf8 finds in the text of an input, or of all inputs: in the text that was read, verified or not.
 struct utf8_report {
   gpu::host::utf8_counts counts{};
   std::optional<std::uint64_t> first_malformed{};       ///< offset in the text of an input; not of totals
@@ -43,7 +41,8 @@ struct utf8_number {
 inline constexpr std::array utf8_numbers = {
     utf8_number{"malformed", "malformed sequences", "Malformed UTF-8 sequences in the text that was read.",
                 "Malformed UTF-8 sequences in the text of an input.", &gpu::host::utf8_counts::malformed},
-    utf8_number{"malformed_bytes", "", "Bytes of these sequences.", "Bytes of these sequences.",
+    utf8_number{"malformed_bytes", "", "Bytes of malformed UTF-8 sequences in the text that was read.",
+                "Bytes of malformed UTF-8 sequences in the text of an input.",
                 &gpu::host::utf8_counts::malformed_bytes},
     utf8_number{"code_points", "code points", "Code points in the text that was read.",
                 "Code points in the text of an input.", &gpu::host::utf8_counts::code_points},
@@ -154,10 +153,9 @@ std::string packed_report(const input_report& input);
 /// Reverses packed_report(). `classes`: of the tallies.
 input_report unpacked_report(std::string_view text, std::size_t classes);
 
-// The counts of a prefix of an input, from which a later run can continue.
-
-/// Ends between two frames of a compressed input, or anywhere in plain text. If only a part of an input is counted, the
-/// counts are those of the beginning of the part.
+/// The counts of a prefix of an input, from which a later run can continue. Ends between two frames of a compressed
+/// input, or anywhere in plain text. If only a part of an input is counted, the counts are those of the beginning of
+/// the part.
 struct input_prefix {
   input_report counted;           ///< of the prefix; if compressed, `compressed_bytes` is where it ends
   std::uint64_t frames = 0;       ///< of the input up to the end of the prefix; skippable ones are not counted

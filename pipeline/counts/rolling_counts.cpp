@@ -321,17 +321,17 @@ group_id rolling_counts::open_group(input_id input) {
   return counted == nullptr ? 1 : counted->open_group();  // null: it is damaged, and text of its groups is dropped
 }
 
-merged_part rolling_counts::merge(std::span<const segment> segments, std::span<const std::uint32_t> rows) noexcept {
-  merged_part part;
+merged_segments rolling_counts::merge(std::span<const segment> segments, std::span<const std::uint32_t> rows) noexcept {
+  merged_segments merged;
   const stopping_lock locked(*this);
   try {
-    for (; part.segments < segments.size(); ++part.segments) {
-      merge_segment(segments[part.segments], rows.subspan(part.segments * rows_.columns(), rows_.columns()));
+    for (; merged.segments < segments.size(); ++merged.segments) {
+      merge_segment(segments[merged.segments], rows.subspan(merged.segments * rows_.columns(), rows_.columns()));
     }
   } catch (...) {
-    part.failure = std::current_exception();
+    merged.failure = std::current_exception();
   }
-  return part;
+  return merged;
 }
 
 // Calls that may fail come before the first change of a count, so that a segment is merged whole or not at all. Windows

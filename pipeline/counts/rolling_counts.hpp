@@ -33,8 +33,8 @@
 
 namespace gpuhist::pipeline {
 
-/// The part of a chunk that was merged.
-struct merged_part {
+/// What was merged of a chunk.
+struct merged_segments {
   std::size_t segments = 0;      ///< the first segments of the chunk, each merged whole; the others were not merged
   std::exception_ptr failure{};  ///< why the others were not merged; null: all were merged
 };
@@ -106,7 +106,7 @@ class rolling_counts {
   /// Adds one row per segment. Bytes of frame 0 are verified, bytes of other frames are provisional. Text of an input
   /// whose end was reported too early is not counted, and the counts are incomplete. Segments that were not merged for
   /// lack of memory must be dropped, or never merged. Then their input is incomplete.
-  [[nodiscard]] merged_part merge(std::span<const segment> segments, std::span<const std::uint32_t> rows) noexcept;
+  [[nodiscard]] merged_segments merge(std::span<const segment> segments, std::span<const std::uint32_t> rows) noexcept;
 
   /// These segments will never be merged, because of `cause`. The counts of their input, or of their group, end before
   /// them. The caller must not merge chunks that the same cutter cut after them. If it throws, for lack of memory, some

@@ -17,10 +17,9 @@
 
 namespace gpuhist::pipeline {
 
-// The inputs of a report, in order. Reports of finished inputs are read back from finished_inputs one by one. Reports
-// of other inputs are held in memory.
-
-/// A value. Copies share the spilled reports. Reading throws std::system_error if a report cannot be read back.
+/// The inputs of a report, in order. Reports of finished inputs are read back from finished_inputs one by one. Reports
+/// of other inputs are held in memory. A value. Copies share the spilled reports. Reading throws std::system_error if a
+/// report cannot be read back.
 class input_reports {
  public:
   using value_type = input_report;

@@ -11,7 +11,7 @@ namespace gpuhist::pipeline {
 /// Number of an input: inputs are numbered from 0 in the order in which they are opened.
 using input_id = std::uint32_t;
 
-/// Number of a group of consecutive frames of one input that one task decodes, or of a part of a plain file that one
+/// Number of a group of consecutive frames of one input that one task decodes, or of a stretch of a plain file that one
 /// task reads: from 1, in the order of the input. 0: the text is in no group, and is verified.
 using group_id = std::uint64_t;
 
@@ -38,12 +38,12 @@ struct segment {
   pane_id pane = 0;
 };
 
-/// The part of a text, up to `end`, that belongs to a pane.
-struct pane_part {
+/// The bytes of a text, up to `end`, that belong to a pane.
+struct pane_slice {
   std::size_t end = 0;
   pane_id pane = 0;
 
-  bool operator==(const pane_part&) const = default;
+  bool operator==(const pane_slice&) const = default;
 };
 
 }  // namespace gpuhist::pipeline

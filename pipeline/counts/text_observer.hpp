@@ -12,7 +12,7 @@
 
 namespace gpuhist::pipeline {
 
-/// Observes the text of one input, or of a part of it, in order. One call at a time, on any thread.
+/// Observes the text of one input, or of a group of it, in order. One call at a time, on any thread.
 class input_observer {
  public:
   /// How the text of an input ends.
@@ -73,10 +73,10 @@ class text_observer {
   /// first; no two have the same. Its lower 32 bits are the input_id.
   virtual std::unique_ptr<input_observer> open(const std::string& name, std::uint64_t order) = 0;
 
-  /// Whether parts of the text of an input may be observed at the same time.
+  /// Whether groups of an input may be observed at the same time.
   [[nodiscard]] virtual bool divides() const { return false; }
 
-  /// An observer for a part of the text of an input that is not the first. It begins where another one ends, which it
+  /// An observer for a group of an input that is not the first. It begins where another one ends, which it
   /// is then given by follow(). Until then it reports nothing, and take_some() may return 0. Precondition: divides().
   virtual std::unique_ptr<input_observer> open_later(const std::string& name, std::uint64_t order);
 

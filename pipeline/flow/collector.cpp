@@ -121,8 +121,8 @@ bool collector::merge_waiting_panes() noexcept {
 // Under the lock.
 void collector::merge_now(std::span<const segment> text, std::span<const std::uint32_t> rows) noexcept {
   const gpu::stage_range range("merge");
-  merged_part part = counts_.merge(text, rows);
-  if (part.failure) note_first_loss(text.subspan(part.segments), std::move(part.failure));
+  merged_segments merged = counts_.merge(text, rows);
+  if (merged.failure) note_first_loss(text.subspan(merged.segments), std::move(merged.failure));
 }
 
 void collector::resume() noexcept {
@@ -159,10 +159,10 @@ void collector::merge_in_order(cutter_order& order) noexcept {
 void collector::merge_or_drop(cutter_order& order, std::span<const segment> segments,
                               std::span<const std::uint32_t> rows) {
   if (!order.lost) {
-    merged_part part = counts_.merge(segments, rows);
-    if (!part.failure) return;
-    segments = segments.subspan(part.segments);
-    note_loss(order, segments, std::move(part.failure));
+    merged_segments merged = counts_.merge(segments, rows);
+    if (!merged.failure) return;
+    segments = segments.subspan(merged.segments);
+    note_loss(order, segments, std::move(merged.failure));
   }
   if (!on_continued_loss_) return;
   try {

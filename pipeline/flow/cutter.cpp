@@ -6,7 +6,7 @@
 namespace gpuhist::pipeline {
 namespace {
 
-constexpr std::uint32_t parts_at_the_edges = 2;  // the panes that begin before a text or end after it
+constexpr std::uint32_t slices_at_the_edges = 2;  // the panes that begin before a text or end after it
 
 // Extends the previous segment by the next one if both have one owner and pane and no gap between them.
 bool try_join(segment& before, const segment& more) {
@@ -22,7 +22,7 @@ cutter::cutter(ring& slots, collector& counted, text_divider* divider)
       collector_(counted),
       id_(counted.add_cutter()),
       divider_(divider),
-      min_part_bytes_(divider != nullptr ? divider->min_part_bytes() : 0) {}
+      min_slice_bytes_(divider != nullptr ? divider->min_slice_bytes() : 0) {}
 
 async::task<reservation> cutter::reserve(std::uint64_t wanted) {
   std::optional<reservation> room;
@@ -64,22 +64,22 @@ void cutter::begin(slot& fresh) {
   fresh.job.count_here = chunking_.count_here;
 }
 
-// A text of n bytes has at most n / min_part_bytes_ + 2 parts.
+// A text of n bytes has at most n / min_slice_bytes_ + 2 slices.
 bool cutter::is_full(const slot& filling) const {
   const std::size_t free_segments = filling.extents.size() - filling.segments.size() - filling.reserved_segments;
-  return filling.used == filling.room || free_segments < (min_part_bytes_ > 0 ? parts_at_the_edges + 1 : 1);
+  return filling.used == filling.room || free_segments < (min_slice_bytes_ > 0 ? slices_at_the_edges + 1 : 1);
 }
 
 reservation cutter::reserve_in(slot& filling, std::uint64_t wanted) const {
   std::uint64_t max_bytes = filling.room - filling.used;
-  if (min_part_bytes_ > 0) {
+  if (min_slice_bytes_ > 0) {
     const std::uint64_t panes =
-        filling.extents.size() - filling.segments.size() - filling.reserved_segments - parts_at_the_edges;
-    if (max_bytes / panes >= min_part_bytes_) max_bytes = panes * min_part_bytes_;
+        filling.extents.size() - filling.segments.size() - filling.reserved_segments - slices_at_the_edges;
+    if (max_bytes / panes >= min_slice_bytes_) max_bytes = panes * min_slice_bytes_;
   }
   const auto length = static_cast<std::uint32_t>(std::min(wanted, max_bytes));
   reservation room{.chunk = &filling, .begin = filling.used, .bytes = filling.bytes.subspan(filling.used, length)};
-  if (min_part_bytes_ > 0) room.segments = static_cast<std::uint32_t>(length / min_part_bytes_ + parts_at_the_edges);
+  if (min_slice_bytes_ > 0) room.segments = static_cast<std::uint32_t>(length / min_slice_bytes_ + slices_at_the_edges);
   filling.used += length;
   ++filling.outstanding;
   filling.reserved_segments += room.segments;
@@ -106,9 +106,9 @@ void cutter::commit(const reservation& reserved, std::size_t filled, const text_
 
 std::uint64_t cutter::max_lent_bytes() const {
   constexpr std::uint64_t max_chunk_bytes = std::uint64_t{1} << 30U;  // rows have 32 bits
-  if (min_part_bytes_ == 0) return max_chunk_bytes;
+  if (min_slice_bytes_ == 0) return max_chunk_bytes;
   const std::uint64_t segments = ring_.slots().front().extents.size();
-  return std::min(max_chunk_bytes, (segments - parts_at_the_edges) * min_part_bytes_);
+  return std::min(max_chunk_bytes, (segments - slices_at_the_edges) * min_slice_bytes_);
 }
 
 bool cutter::cut_whole(slot& fresh, std::span<const std::byte> text, const text_owner& owner, text_lender* lender) {
@@ -137,10 +137,10 @@ bool cutter::try_append(slot& to, std::span<const std::byte> text, const segment
 
 void cutter::append_panes(slot& to, std::span<const std::byte> text, const segment& more) {
   if (divider_ == nullptr) return append(to, more);
-  parts_.clear();
-  divider_->divide(text, more.owner, parts_);
+  slices_.clear();
+  divider_->divide(text, more.owner, slices_);
   std::uint32_t begin = more.extent.begin;
-  for (const pane_part& each : parts_) {
+  for (const pane_slice& each : slices_) {
     const auto end = more.extent.begin + static_cast<std::uint32_t>(each.end);
     append(to, {.owner = more.owner, .extent = {begin, end}, .pane = each.pane});
     begin = end;

@@ -127,8 +127,8 @@ class cutter {
   std::uint64_t next_sequence_ = 0;
   chunking chunking_;
   text_divider* const divider_;  // null: text has no panes
-  const std::uint64_t min_part_bytes_;
-  std::vector<pane_part> parts_;  // of the text that is committed
+  const std::uint64_t min_slice_bytes_;
+  std::vector<pane_slice> slices_;  // of the text that is committed
 };
 
 /// Owns a reservation: it is committed, or given back by the destructor. (Else its slot would never be submitted.) A

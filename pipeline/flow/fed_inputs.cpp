@@ -107,19 +107,19 @@ class fed_inputs::loan {
   std::function<void()> release_{};
 };
 
-fed_inputs::fed_inputs(const feed_parts& parts, std::function<void()> begun)
-    : parts_(parts),
+fed_inputs::fed_inputs(const fed_run& run, std::function<void()> begun)
+    : run_(run),
       begun_(std::move(begun)),
       taps_(make_taps()),
-      text_(parts, taps_.get()),
-      decoder_memory_(parts.plan.buffers.window_limit, parts.plan.buffers.besides_windows) {}
+      text_(run, taps_.get()),
+      decoder_memory_(run.plan.buffers.window_limit, run.plan.buffers.besides_windows) {}
 
 fed_inputs::~fed_inputs() = default;
 
 void fed_inputs::enter() {
   if (callback_scope::is_within(this)) throw feed_misuse("a callback of the counter must not call the counter");
   std::unique_lock lock(mutex_);
-  if (!is_closed_ && !parts_.stop.stop_requested()) {
+  if (!is_closed_ && !run_.stop.stop_requested()) {
     ++active_;
     return;
   }
@@ -145,7 +145,7 @@ void fed_inputs::close() noexcept {
 }
 
 void fed_inputs::cancel() noexcept {
-  parts_.stop.request_stop();
+  run_.stop.request_stop();
   close();
 }
 
@@ -164,11 +164,11 @@ void fed_inputs::end() {
 
 async::task<> fed_inputs::feed_all() {
   {
-    const std::stop_callback close_on_stop(parts_.stop.get_token(), [this]() noexcept { close(); });
+    const std::stop_callback close_on_stop(run_.stop.get_token(), [this]() noexcept { close(); });
     begun_();
     co_await ended_.wait();
   }
-  std::exception_ptr cause = parts_.collected.loss_reason();
+  std::exception_ptr cause = run_.collected.loss_reason();
   {
     const std::scoped_lock lock(mutex_);
     stop_cause_ = std::move(cause);
@@ -204,7 +204,7 @@ async::task<> fed_inputs::fail_open_inputs() {
     try {
       co_await taps_->end(input, input_observer::ending::early);
     } catch (...) {
-      parts_.failures.note(std::current_exception());
+      run_.failures.note(std::current_exception());
     }
   }
   open_.clear();
@@ -228,9 +228,9 @@ void fed_inputs::end_counts(input_id input, open_input& ending, const std::optio
   if (ending.decoder) {
     failure ? ending.decoder->fail(*failure) : ending.decoder->finish();
   } else if (failure) {
-    parts_.counts.fail(input, ending.fed, *failure);
+    run_.counts.fail(input, ending.fed, *failure);
   } else {
-    parts_.counts.finish(input, ending.fed);
+    run_.counts.finish(input, ending.fed);
   }
 }
 
@@ -241,21 +241,21 @@ input_id fed_inputs::open(std::string name, const std::optional<fed_decoding>& d
   made.try_emplace(0);
   auto entry = made.extract(made.begin());
   const std::scoped_lock lock(mutex_);
-  if (rolling_windows* const windows = parts_.counts.windows();
+  if (rolling_windows* const windows = run_.counts.windows();
       windows != nullptr && !windows->shape().per_input && !open_.empty()) {
     throw feed_misuse("windows continue from one input to the next: finish '" +
-                      parts_.counts.name_of(open_.begin()->first) +
+                      run_.counts.name_of(open_.begin()->first) +
                       "' before another input is opened, or give every input its own windows (--per-input)");
   }
-  const auto next = static_cast<input_id>(parts_.counts.inputs());
+  const auto next = static_cast<input_id>(run_.counts.inputs());
   if (decoding) {
     entry.mapped().decoder = std::make_unique<fed_decoder>(
         next, *decoding,
-        fed_decoder::parts{.text = text_, .counts = parts_.counts, .notes = parts_.notes, .memory = decoder_memory_});
+        fed_decoder::used_run{.text = text_, .counts = run_.counts, .notes = run_.notes, .memory = decoder_memory_});
   }
   entry.mapped().on_kept = std::move(on_kept);
-  entry.key() = parts_.counts.open_input(std::move(name));
-  if (!decoding) parts_.counts.set_format(entry.key(), "raw");
+  entry.key() = run_.counts.open_input(std::move(name));
+  if (!decoding) run_.counts.set_format(entry.key(), "raw");
   const input_id input = entry.key();
   open_.insert(std::move(entry));
   return input;
@@ -283,7 +283,7 @@ void fed_inputs::feed(input_id input, std::span<const std::byte> bytes) {
     open_input& fed = use.state();
     if (fed.decoder) return fed.decoder->feed(bytes);
     text_.put(use.owner(), bytes, fed.fed);
-    parts_.notes.read.bytes += bytes.size();
+    run_.notes.read.bytes += bytes.size();
   });
 }
 
@@ -300,7 +300,7 @@ void fed_inputs::feed_borrowed(input_id input, std::span<const std::byte> bytes,
     open_input& fed = use.state();
     if (fed.decoder) return fed.decoder->feed(bytes);
     text_.put_borrowed(use.owner(), bytes, owner, fed.fed);
-    parts_.notes.read.bytes += bytes.size();
+    run_.notes.read.bytes += bytes.size();
   });
 }
 
@@ -332,7 +332,7 @@ void fed_inputs::commit(input_id input, const lent_room& room, std::size_t fille
     with_input(input, true, [&](input_use& use) {
       use.set_lent(false);
       open_input& fed = use.state();
-      parts_.notes.read.bytes += filled;
+      run_.notes.read.bytes += filled;
       if (fed.decoder) return fed.decoder->feed(room.bytes.first(filled));
       if (chunk == nullptr) return text_.put(use.owner(), room.bytes.first(filled), fed.fed);
       text_.observe(use.owner(), room.bytes.first(filled));
@@ -387,9 +387,9 @@ run_counts fed_inputs::snapshot() {
   const activity here(*this);
   const std::vector<cut_mark> fed = flush();
   std::unique_lock lock(merged_mutex_);
-  const bool is_merged = merged_.wait(lock, parts_.stop.get_token(), [&] { return parts_.collected.has_merged(fed); });
-  if (!is_merged) throw feed_closed(parts_.collected.loss_reason());
-  return parts_.snapshot();
+  const bool is_merged = merged_.wait(lock, run_.stop.get_token(), [&] { return run_.collected.has_merged(fed); });
+  if (!is_merged) throw feed_closed(run_.collected.loss_reason());
+  return run_.snapshot();
 }
 
 void fed_inputs::note_merged() {

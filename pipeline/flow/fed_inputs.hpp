@@ -39,7 +39,7 @@ class feed_misuse : public std::logic_error {
 class fed_inputs final : public text_feed {
  public:
   /// `begun` is called once, when the run accepts text. Does not throw.
-  fed_inputs(const feed_parts& parts, std::function<void()> begun);
+  fed_inputs(const fed_run& run, std::function<void()> begun);
   ~fed_inputs() override;
 
   /// Receives the text that the observer of the run keeps of an input, in order, on the thread that feeds or finishes
@@ -99,7 +99,7 @@ class fed_inputs final : public text_feed {
   void cancel() noexcept;
 
   /// Whether the run was stopped: by cancel() or by a failure.
-  [[nodiscard]] bool is_stopped() const { return parts_.stop.stop_requested(); }
+  [[nodiscard]] bool is_stopped() const { return run_.stop.stop_requested(); }
 
   async::task<> feed_all() override;
   [[nodiscard]] std::vector<skipped_names> skipped() const override { return {}; }
@@ -142,7 +142,7 @@ class fed_inputs final : public text_feed {
   void with_input(input_id input, bool takes_lent, const Function& function);
   void call(std::function<void()> release) noexcept;
 
-  feed_parts parts_;
+  fed_run run_;
   const std::function<void()> begun_;
   const std::unique_ptr<text_taps> taps_;  // null: the text is not observed
   fed_text text_;

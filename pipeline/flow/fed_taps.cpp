@@ -13,11 +13,11 @@
 namespace gpuhist::pipeline {
 
 std::unique_ptr<text_taps> fed_inputs::make_taps() {
-  if (parts_.observer == nullptr) return nullptr;
-  const text_taps::targets to{.observer = parts_.observer,
+  if (run_.observer == nullptr) return nullptr;
+  const text_taps::targets to{.observer = run_.observer,
                               .kept = [this](input_id input, std::span<const std::byte> kept) { deliver(input, kept); },
                               .run_blocking = [this](async::task<> work) { run_on_loop(std::move(work)); }};
-  return std::make_unique<text_taps>(to, parts_.streams, parts_.counts, parts_.failures);
+  return std::make_unique<text_taps>(to, run_.streams, run_.counts, run_.failures);
 }
 
 // The event loop may be within a callback that blocks: the wait ends when the run is stopped, and the task runs later.
@@ -28,13 +28,13 @@ void fed_inputs::run_on_loop(async::task<> work) {
     bool has_ended = false;
   };
   const auto now = std::make_shared<progress>();
-  async::spawn(parts_.streams, std::move(work), [now](const std::exception_ptr& /*none*/) noexcept {
+  async::spawn(run_.streams, std::move(work), [now](const std::exception_ptr& /*none*/) noexcept {
     const std::scoped_lock lock(now->mutex);
     now->has_ended = true;
     now->changed.notify_all();
   });
   std::unique_lock lock(now->mutex);
-  now->changed.wait(lock, parts_.stop.get_token(), [&] { return now->has_ended; });
+  now->changed.wait(lock, run_.stop.get_token(), [&] { return now->has_ended; });
 }
 
 // The input is used by the calling thread, so its entry stays.
@@ -49,7 +49,7 @@ void fed_inputs::deliver(input_id input, std::span<const std::byte> kept) {
   try {
     if (*to) (*to)(kept);
   } catch (...) {
-    parts_.failures.note(std::current_exception());
+    run_.failures.note(std::current_exception());
     throw feed_closed(nullptr);
   }
 }
@@ -68,7 +68,7 @@ void fed_inputs::end_text(input_id input, open_input& ending, const std::optiona
   } catch (const std::bad_alloc&) {
     throw;
   } catch (...) {
-    parts_.failures.note(std::current_exception());
+    run_.failures.note(std::current_exception());
   }
   forget_callback(ending);
 }

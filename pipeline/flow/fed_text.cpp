@@ -14,8 +14,8 @@ namespace {
 // Below this size, copying costs less than a chunk of its own.
 constexpr std::size_t min_lent_bytes = std::size_t{64} << 10U;
 
-// Borrowed text is counted in parts of this size, by several threads.
-constexpr std::size_t borrowed_part_bytes = std::size_t{4} << 20U;
+// Borrowed text is counted in chunks of this size, by several threads.
+constexpr std::size_t borrowed_chunk_bytes = std::size_t{4} << 20U;
 
 // Text that is observed is counted in pieces of this size, while they are in the cache.
 constexpr std::size_t observed_bytes = std::size_t{256} << 10U;
@@ -30,14 +30,14 @@ std::string closed_text(const std::exception_ptr& cause) {
 feed_closed::feed_closed(const std::exception_ptr& cause) : std::runtime_error(closed_text(cause)) {}
 
 // A chunk of borrowed text, which a thread of the pool counts. It deletes itself.
-class fed_text::borrowed_part final : public text_lender, public async::work_item {
+class fed_text::borrowed_chunk final : public text_lender, public async::work_item {
  public:
-  borrowed_part(fed_text& owner, std::shared_ptr<const void> loan) : owner_(owner), loan_(std::move(loan)) {
-    ++owner_.borrowed_parts_;
+  borrowed_chunk(fed_text& owner, std::shared_ptr<const void> loan) : owner_(owner), loan_(std::move(loan)) {
+    ++owner_.borrowed_chunks_;
   }
-  borrowed_part(const borrowed_part&) = delete;
-  borrowed_part& operator=(const borrowed_part&) = delete;
-  virtual ~borrowed_part() { --owner_.borrowed_parts_; }
+  borrowed_chunk(const borrowed_chunk&) = delete;
+  borrowed_chunk& operator=(const borrowed_chunk&) = delete;
+  virtual ~borrowed_chunk() { --owner_.borrowed_chunks_; }
 
   void set_chunk(slot& chunk) { chunk_ = &chunk; }
 
@@ -54,14 +54,14 @@ class fed_text::borrowed_part final : public text_lender, public async::work_ite
   std::shared_ptr<const void> loan_;
 };
 
-fed_text::fed_text(const feed_parts& parts, text_taps* taps)
-    : parts_(parts),
-      stop_(parts.stop.get_token()),
+fed_text::fed_text(const fed_run& run, text_taps* taps)
+    : run_(run),
+      stop_(run.stop.get_token()),
       taps_(taps),
-      divider_(parts.counts.windows() != nullptr ? std::make_unique<window_divider>(parts.counts) : nullptr),
-      cutter_(parts.slots, parts.collected, divider_.get()) {}
+      divider_(run.counts.windows() != nullptr ? std::make_unique<window_divider>(run.counts) : nullptr),
+      cutter_(run.slots, run.collected, divider_.get()) {}
 
-void fed_text::throw_closed() const { throw feed_closed(parts_.collected.loss_reason()); }
+void fed_text::throw_closed() const { throw feed_closed(run_.collected.loss_reason()); }
 
 // With very short panes only a little text fits into a chunk, so that chunks are better shared.
 bool fed_text::is_counted_in_place(std::size_t size) const {
@@ -76,7 +76,7 @@ void fed_text::observe(const text_owner& owner, std::span<const std::byte> text)
   } catch (const std::bad_alloc&) {
     throw;
   } catch (...) {
-    parts_.failures.note(std::current_exception());
+    run_.failures.note(std::current_exception());
     throw_closed();
   }
 }
@@ -94,7 +94,7 @@ void fed_text::put(const text_owner& owner, std::span<const std::byte> text, std
 void fed_text::put_piece(const text_owner& owner, std::span<const std::byte> text, std::uint64_t& put) {
   while (!text.empty()) {
     if (stop_.stop_requested()) throw_closed();
-    const std::size_t taken = is_counted_in_place(text.size()) ? count_part(owner, text) : copy_part(owner, text);
+    const std::size_t taken = is_counted_in_place(text.size()) ? count_in_place(owner, text) : copy_some(owner, text);
     put += taken;
     text = text.subspan(taken);
   }
@@ -103,27 +103,28 @@ void fed_text::put_piece(const text_owner& owner, std::span<const std::byte> tex
 void fed_text::put_borrowed(const text_owner& owner, std::span<const std::byte> text,
                             const std::shared_ptr<const void>& loan, std::uint64_t& put) {
   if (!is_counted_in_place(text.size())) return this->put(owner, text, put);
-  const unsigned max_waiting = 2 * parts_.plan.threads;
+  const unsigned max_waiting = 2 * run_.plan.threads;
   while (!text.empty()) {
     if (stop_.stop_requested()) throw_closed();
-    const auto part = text.first(std::min<std::uint64_t>({text.size(), borrowed_part_bytes, cutter_.max_lent_bytes()}));
-    observe(owner, part);
-    auto job = std::make_unique<borrowed_part>(*this, loan);
-    const auto [chunk, is_stored] = cut_lent(owner, part, *job);
+    const auto piece =
+        text.first(std::min<std::uint64_t>({text.size(), borrowed_chunk_bytes, cutter_.max_lent_bytes()}));
+    observe(owner, piece);
+    auto job = std::make_unique<borrowed_chunk>(*this, loan);
+    const auto [chunk, is_stored] = cut_lent(owner, piece, *job);
     job->set_chunk(*chunk);
-    if (borrowed_parts_ > max_waiting) {
-      job.release()->run();  // the pool is busy: counting is of more use than waiting for it
+    if (borrowed_chunks_ > max_waiting) {
+      job.release()->run();  // the pool is busy: this thread counts instead of waiting for it
     } else {
-      parts_.pool.post(*job.release());
+      run_.pool.post(*job.release());
     }
     if (!is_stored) throw text_lost();
-    put += part.size();
-    text = text.subspan(part.size());
+    put += piece.size();
+    text = text.subspan(piece.size());
   }
 }
 
 // With windows, text is divided in the order of the reservations, so it is copied while no other thread may reserve.
-std::size_t fed_text::copy_part(const text_owner& owner, std::span<const std::byte> text) {
+std::size_t fed_text::copy_some(const text_owner& owner, std::span<const std::byte> text) {
   std::unique_lock lock(reserving_);
   const std::optional<reservation> room = cutter_.reserve_blocking(text.size(), stop_);
   if (!room) throw_closed();
@@ -135,17 +136,17 @@ std::size_t fed_text::copy_part(const text_owner& owner, std::span<const std::by
   return size;
 }
 
-std::size_t fed_text::count_part(const text_owner& owner, std::span<const std::byte> text) {
-  const auto part = text.first(std::min<std::uint64_t>(text.size(), cutter_.max_lent_bytes()));
-  const auto [chunk, is_stored] = cut_lent(owner, part, *this);
+std::size_t fed_text::count_in_place(const text_owner& owner, std::span<const std::byte> text) {
+  const auto piece = text.first(std::min<std::uint64_t>(text.size(), cutter_.max_lent_bytes()));
+  const auto [chunk, is_stored] = cut_lent(owner, piece, *this);
   cutter_.submit(*chunk);
   if (!is_stored) throw text_lost();
-  return part.size();
+  return piece.size();
 }
 
 fed_text::lent_chunk fed_text::cut_lent(const text_owner& owner, std::span<const std::byte> text, text_lender& lender) {
   const std::scoped_lock lock(reserving_);
-  slot* const fresh = parts_.slots.acquire_blocking(stop_);
+  slot* const fresh = run_.slots.acquire_blocking(stop_);
   if (fresh == nullptr) throw_closed();
   return {.chunk = fresh, .is_stored = cutter_.cut_whole(*fresh, text, owner, &lender)};
 }
@@ -153,8 +154,8 @@ fed_text::lent_chunk fed_text::cut_lent(const text_owner& owner, std::span<const
 slot* fed_text::take_slot(input_id input) {
   if (divider_ != nullptr) return nullptr;
   const std::scoped_lock lock(lending_);
-  if (2 * (lent_slots_ + 1) >= parts_.slots.slots().size()) return nullptr;
-  slot* const taken = parts_.slots.try_acquire_for(std::uint64_t{input} + 1);
+  if (2 * (lent_slots_ + 1) >= run_.slots.slots().size()) return nullptr;
+  slot* const taken = run_.slots.try_acquire_for(std::uint64_t{input} + 1);
   if (taken != nullptr) ++lent_slots_;
   return taken;
 }
@@ -162,7 +163,7 @@ slot* fed_text::take_slot(input_id input) {
 void fed_text::return_slot(slot& taken) noexcept {
   const std::scoped_lock lock(lending_);
   --lent_slots_;
-  parts_.slots.release(taken);
+  run_.slots.release(taken);
 }
 
 void fed_text::put_slot(slot& taken, std::size_t filled, const text_owner& owner, std::uint64_t& put) {
@@ -170,7 +171,7 @@ void fed_text::put_slot(slot& taken, std::size_t filled, const text_owner& owner
   bool all_cores_fill = false;
   {
     const std::scoped_lock lock(lending_);
-    all_cores_fill = lent_slots_ >= parts_.plan.threads;
+    all_cores_fill = lent_slots_ >= run_.plan.threads;
   }
   bool is_stored = false;
   {

@@ -36,8 +36,8 @@ class feed_closed : public std::runtime_error {
 /// before the failure. They throw text_lost or std::bad_alloc if memory is short; text after the failure is lost.
 class fed_text final : private text_lender {
  public:
-  /// The parts outlive this. `taps`: where text goes besides being counted; null: nowhere.
-  fed_text(const feed_parts& parts, text_taps* taps);
+  /// `run` outlives this. `taps`: where text goes besides being counted; null: nowhere.
+  fed_text(const fed_run& run, text_taps* taps);
 
   /// Returns when the text is no longer needed.
   void put(const text_owner& owner, std::span<const std::byte> text, std::uint64_t& put);
@@ -62,16 +62,16 @@ class fed_text final : private text_lender {
   void return_slot(slot& taken) noexcept;
 
   /// Memory for text that take_slot() has no slot for: the size of a slot.
-  [[nodiscard]] std::size_t slot_bytes() const { return parts_.slots.slots().front().bytes.size(); }
+  [[nodiscard]] std::size_t slot_bytes() const { return run_.slots.slots().front().bytes.size(); }
 
   /// Keeps lent slots mapped after the run.
-  [[nodiscard]] std::shared_ptr<const void> memory_owner() const { return parts_.slots.memory_owner(); }
+  [[nodiscard]] std::shared_ptr<const void> memory_owner() const { return run_.slots.memory_owner(); }
 
   /// As cutter::seal_all().
   cut_mark seal_all() { return cutter_.seal_all(); }
 
  private:
-  class borrowed_part;
+  class borrowed_chunk;
 
   struct lent_chunk {
     slot* chunk = nullptr;
@@ -82,11 +82,11 @@ class fed_text final : private text_lender {
   [[nodiscard]] bool is_counted_in_place(std::size_t size) const;
   [[noreturn]] void throw_closed() const;
   void put_piece(const text_owner& owner, std::span<const std::byte> text, std::uint64_t& put);
-  std::size_t copy_part(const text_owner& owner, std::span<const std::byte> text);
-  std::size_t count_part(const text_owner& owner, std::span<const std::byte> text);
+  std::size_t copy_some(const text_owner& owner, std::span<const std::byte> text);
+  std::size_t count_in_place(const text_owner& owner, std::span<const std::byte> text);
   lent_chunk cut_lent(const text_owner& owner, std::span<const std::byte> text, text_lender& lender);
 
-  const feed_parts parts_;
+  const fed_run run_;
   const std::stop_token stop_;
   text_taps* const taps_;                        // null: none
   const std::unique_ptr<text_divider> divider_;  // null: no windows
@@ -94,7 +94,7 @@ class fed_text final : private text_lender {
   std::mutex reserving_;  // one caller at a time may reserve; it is taken before the lock of the cutter
   std::mutex lending_;
   std::size_t lent_slots_ = 0;  // under lending_
-  std::atomic<unsigned> borrowed_parts_{0};
+  std::atomic<unsigned> borrowed_chunks_{0};
 };
 
 }  // namespace gpuhist::pipeline

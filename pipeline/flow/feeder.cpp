@@ -33,7 +33,7 @@ bool is_slow_to_count(const run_plan& plan) {
 }
 
 // Of files whose text is observed. Windows divide text in order.
-std::uint64_t part_bytes_of(const run_plan& plan, const text_taps& taps) {
+std::uint64_t stretch_bytes_of(const run_plan& plan, const text_taps& taps) {
   constexpr std::uint64_t bytes = std::uint64_t{4} << 20U;
   return plan.threads > 1 && !plan.windows && taps.takes_groups() ? bytes : 0;
 }
@@ -56,8 +56,7 @@ decode_contexts::sizes contexts_of(const run_plan& plan, const text_taps& taps) 
 }
 
 spill_folder folder_of_held_text(const run_plan& plan) {
-  return {
-      .path = plan.spilled_to.path, .content = "frames that are not verified"};
+  return {.path = plan.spilled_to.path, .content = "frames that are not verified"};
 }
 
 // Only beside the lanes of a device, which free slots without the pool, fewer threads read plain files than there are.
@@ -167,8 +166,8 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
                 {.pool = executors.pool, .streams = executors.streams}, contexts_, counts, notes, failures, stop),
       small_({.max_bytes = small_bytes, .forced_format = plan.forced_format, .rules = rules_of(plan)}, contexts_,
              counts, notes, executors.pool, failures, stop),
-      observed_({.read_bytes = plan.buffers.chunk_bytes, .part_bytes = part_bytes_of(plan, taps_)}, contexts_, taps_,
-                counts, notes.read, executors.pool, failures, stop),
+      observed_({.read_bytes = plan.buffers.chunk_bytes, .stretch_bytes = stretch_bytes_of(plan, taps_)}, contexts_,
+                taps_, counts, notes.read, executors.pool, failures, stop),
       list_(plan, executors.streams, std::move(stop)),
       heads_(plan, {.pool = executors.pool, .streams = executors.streams}, contexts_, notes) {}
 
@@ -385,9 +384,9 @@ void feeder::note_manner(const io::source& source, bool is_raw) {
               " of them";
     ++notes_.compressed_inputs;
   } else if (stream == nullptr && taps_.is_used()) {
-    const std::uint64_t part_bytes = part_bytes_of(plan_, taps_);
-    notes_.files_in_parallel = part_bytes > 0;
-    manner += part_bytes > 0 ? " in parts of " + config::format_size(part_bytes) : " in order";
+    const std::uint64_t stretch_bytes = stretch_bytes_of(plan_, taps_);
+    notes_.files_in_parallel = stretch_bytes > 0;
+    manner += stretch_bytes > 0 ? " in parts of " + config::format_size(stretch_bytes) : " in order";
     manner += ", straight into the slots";
   } else if (stream == nullptr) {
     manner += " in ranges of " + config::format_size(plan_.buffers.chunk_bytes) + " by " +

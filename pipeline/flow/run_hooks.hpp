@@ -26,7 +26,7 @@ class event_loop;
 namespace gpuhist::pipeline {
 
 class text_feed;
-struct feed_parts;
+struct fed_run;
 
 /// All hooks are called on the thread that called run(). An exception of a hook stops the run, and run() throws it.
 struct run_hooks {
@@ -66,7 +66,7 @@ struct run_hooks {
   /// Observes the text of every input in its order; outlives the run. Null: none.
   text_observer* observer = nullptr;
   /// Makes the feed of the run. Empty: the inputs of the plan are fed.
-  std::function<std::shared_ptr<text_feed>(const feed_parts&)> make_feed{};
+  std::function<std::shared_ptr<text_feed>(const fed_run&)> make_feed{};
   /// Makes the engine; tests replace it.
   std::function<gpu::engine_choice(std::string_view, const gpu::engine_request&)> make_engine = gpu::make_engine;
 };

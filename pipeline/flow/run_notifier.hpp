@@ -23,7 +23,7 @@
 
 namespace gpuhist::pipeline {
 
-/// The parts of the run that the notifier uses. They outlive the notifier. The functions are called on the thread of
+/// What the notifier uses of the run. All outlive the notifier. The functions are called on the thread of
 /// the event loop.
 struct notified_run {
   rolling_counts& counts;

@@ -19,8 +19,8 @@
 
 namespace gpuhist::pipeline {
 
-/// The parts of a run that a feed uses. They outlive feed_all().
-struct feed_parts {
+/// What a feed uses of the run. All outlive feed_all().
+struct fed_run {
   ring& slots;
   collector& collected;
   rolling_counts& counts;

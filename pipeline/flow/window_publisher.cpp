@@ -11,12 +11,12 @@ namespace gpuhist::pipeline {
 window_publisher::window_publisher(async::event_loop& loop, const run_hooks& hooks)
     : hooks_(hooks), border_alarm_(loop), flush_alarm_(loop) {}
 
-void window_publisher::start(published_windows parts, const std::function<void(async::task<>)>& spawn) {
-  if (!hooks_.window) return parts.windows.discard();
-  parts_.emplace(std::move(parts));
+void window_publisher::start(published_windows run, const std::function<void(async::task<>)>& spawn) {
+  if (!hooks_.window) return run.windows.discard();
+  run_.emplace(std::move(run));
   spawn(publish_as_they_close());
   spawn(flush_closed());
-  if (parts_->windows.shape().unit == pane_unit::milliseconds) spawn(pass_time());
+  if (run_->windows.shape().unit == pane_unit::milliseconds) spawn(pass_time());
 }
 
 void window_publisher::note_changed() {
@@ -31,19 +31,19 @@ async::task<> window_publisher::publish_as_they_close() {
     co_await changed_.wait();
     int published = 0;
     while (published < batch) {
-      const auto next = parts_->windows.next();
+      const auto next = run_->windows.next();
       if (!next) break;
       publish(*next);
       ++published;
     }
     if (published == batch) changed_.notify();
-    parts_->collected.resume();
+    run_->collected.resume();
   }
 }
 
 void window_publisher::publish(const rolling_windows::record& record) {
   if (const auto* window = std::get_if<closed_window>(&record)) {
-    if (hooks_.window(*window)) parts_->end_by_hook();
+    if (hooks_.window(*window)) run_->end_by_hook();
   } else if (hooks_.verdict) {
     hooks_.verdict(std::get<window_verdict>(record));
   }
@@ -54,38 +54,38 @@ async::task<> window_publisher::flush_closed() {
   constexpr std::chrono::milliseconds patience{10};  // a fast stream fills its slots in less
   for (;;) {
     co_await closed_.wait();
-    while (parts_->windows.is_waiting()) {
+    while (run_->windows.is_waiting()) {
       flush_alarm_.set(patience);
       co_await flush_alarm_.wait();
-      parts_->feeding.flush();
+      run_->feeding.flush();
     }
   }
 }
 
 async::task<> window_publisher::pass_time() {
   for (;;) {
-    border_alarm_.set(*parts_->windows.until_border());
+    border_alarm_.set(*run_->windows.until_border());
     co_await border_alarm_.wait();
-    parts_->windows.pass_time();
+    run_->windows.pass_time();
   }
 }
 
 void window_publisher::publish_ready() {
-  if (!parts_) return;
-  while (const auto next = parts_->windows.next()) publish(*next);
-  parts_->collected.resume();
+  if (!run_) return;
+  while (const auto next = run_->windows.next()) publish(*next);
+  run_->collected.resume();
 }
 
 void window_publisher::publish_remaining() {
-  if (!parts_) return;
-  parts_->windows.give_up("not all of its text was counted");
-  while (const auto next = parts_->windows.next()) publish(*next);
+  if (!run_) return;
+  run_->windows.give_up("not all of its text was counted");
+  while (const auto next = run_->windows.next()) publish(*next);
 }
 
 void window_publisher::discard() {
-  if (!parts_) return;
-  parts_->windows.discard();
-  parts_->collected.resume();
+  if (!run_) return;
+  run_->windows.discard();
+  run_->collected.resume();
 }
 
 void window_publisher::cancel() {

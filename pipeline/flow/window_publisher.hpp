@@ -14,7 +14,7 @@
 
 namespace gpuhist::pipeline {
 
-/// The parts of the run that the publisher uses. They outlive the publisher.
+/// What the publisher uses of the run. All outlive the publisher.
 struct published_windows {
   rolling_windows& windows;
   collector& collected;  ///< stops merging while too many windows wait
@@ -29,7 +29,7 @@ class window_publisher {
 
   /// Must be called before any other member except note_changed(). `spawn` runs a task until the end of the run.
   /// Without a hook for windows, they are discarded.
-  void start(published_windows parts, const std::function<void(async::task<>)>& spawn);
+  void start(published_windows run, const std::function<void(async::task<>)>& spawn);
 
   /// A window closed or a verdict was given. Any thread.
   void note_changed();
@@ -41,7 +41,7 @@ class window_publisher {
   void publish_ready();
 
   /// Whether windows are published.
-  [[nodiscard]] bool is_used() const { return parts_.has_value(); }
+  [[nodiscard]] bool is_used() const { return run_.has_value(); }
 
   /// Publishes all windows that are left at the end of the run, incomplete ones with an error. Throws what a hook
   /// throws.
@@ -60,9 +60,9 @@ class window_publisher {
   void publish(const rolling_windows::record& record);
 
   const run_hooks& hooks_;
-  std::optional<published_windows> parts_;  // set by start() if there are windows
-  async::wakeup changed_;                   // next() may return a window
-  async::wakeup closed_;                    // text of a closed window may be in a slot that is not full
+  std::optional<published_windows> run_;  // set by start() if there are windows
+  async::wakeup changed_;                 // next() may return a window
+  async::wakeup closed_;                  // text of a closed window may be in a slot that is not full
   async::alarm border_alarm_;
   async::alarm flush_alarm_;
 };

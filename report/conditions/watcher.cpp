@@ -12,14 +12,14 @@ bool watch_list::needs_byte_counts() const {
   return std::ranges::any_of(gates, [](const gate& each) { return each.when.needs_byte_counts(); });
 }
 
-bool watch_list::covers(unit::kind type) const {
+bool watch_list::covers(subject::kind type) const {
   if (gates.empty()) return false;
   switch (type) {
-    case unit::kind::total:
+    case subject::kind::total:
       return totals;
-    case unit::kind::input:
+    case subject::kind::input:
       return inputs;
-    case unit::kind::window:
+    case subject::kind::window:
       return windows;
   }
   return false;
@@ -33,7 +33,7 @@ watcher::watcher(const watch_list& list, const gpu::partition& counted, const me
       schemes_(schemes),
       report_firing_(std::move(report_firing)) {}
 
-bool watcher::watch(const unit& checked) {
+bool watcher::watch(const subject& checked) {
   if (!list_.covers(checked.type)) return false;
   const watched_counts counts{.counts = checked.counts,
                               .partition = partition_,
@@ -59,8 +59,8 @@ bool watcher::watch(const unit& checked) {
 }
 
 // A window is checked once, when it has closed.
-bool watcher::begins_to_hold(std::size_t gate, const unit& checked, bool holds) {
-  if (!list_.growing || checked.type == unit::kind::window) return holds;
+bool watcher::begins_to_hold(std::size_t gate, const subject& checked, bool holds) {
+  if (!list_.growing || checked.type == subject::kind::window) return holds;
   const std::pair<std::size_t, std::string> known(gate, checked.source);
   if (holds) return holding_.insert(known).second;
   holding_.erase(known);
@@ -68,14 +68,14 @@ bool watcher::begins_to_hold(std::size_t gate, const unit& checked, bool holds) 
 }
 
 // The counts do not show whether an input ends with a line feed: its last line is the last that has one.
-std::optional<line_range> watcher::lines_of(const unit& checked) const {
-  if (checked.type != unit::kind::input) return checked.lines;
+std::optional<line_range> watcher::lines_of(const subject& checked) const {
+  if (checked.type != subject::kind::input) return checked.lines;
   if (checked.begin == checked.end) return std::nullopt;
   return line_range{.first = 1, .last = std::max<std::uint64_t>(1, lines_in(checked.counts, partition_))};
 }
 
-unit unit_of(const input_report& input) {
-  return {.type = unit::kind::input,
+subject subject_of(const input_report& input) {
+  return {.type = subject::kind::input,
           .source = input.name,
           .end = input.verified.bytes(),
           .counts = input.verified,
@@ -83,8 +83,8 @@ unit unit_of(const input_report& input) {
 }
 
 bool watch_totals(const run_counts& result, const watch_list& list, watcher& checker) {
-  if (result.inputs.size() == 1 && list.covers(unit::kind::input)) return false;
-  return checker.watch({.type = unit::kind::total,
+  if (result.inputs.size() == 1 && list.covers(subject::kind::input)) return false;
+  return checker.watch({.type = subject::kind::total,
                         .source = {},
                         .end = result.verified.bytes(),
                         .counts = result.verified,
@@ -93,7 +93,7 @@ bool watch_totals(const run_counts& result, const watch_list& list, watcher& che
 
 bool watch_so_far(const run_counts& snapshot, const watch_list& list, watcher& checker) {
   bool ends = false;
-  for (const input_report& each : snapshot.inputs) ends = checker.watch(unit_of(each)) || ends;
+  for (const input_report& each : snapshot.inputs) ends = checker.watch(subject_of(each)) || ends;
   return watch_totals(snapshot, list, checker) || ends;
 }
 

@@ -1,4 +1,4 @@
-// Checks the conditions of --fail-if and --alert-if for each unit: a window, an input or the totals.
+// Checks the conditions of --fail-if and --alert-if for each subject: a window, an input or the totals.
 #pragma once
 
 #include "gpu/tally.hpp"
@@ -21,8 +21,8 @@
 
 namespace gpuhist::pipeline::gates {
 
-/// Counts that conditions are checked for. Borrows everything.
-struct unit {
+/// What conditions are checked for: the counts of a window, of an input or of the run. Borrows everything.
+struct subject {
   enum class kind : std::uint8_t { total, input, window };
 
   kind type = kind::total;
@@ -44,7 +44,7 @@ struct gate {
   condition when;
 };
 
-/// All conditions of a run and the kinds of units that they apply to. A plain value, part of the plan.
+/// All conditions of a run and the kinds of subjects that they apply to. A plain value, part of the plan.
 struct watch_list {
   std::vector<gate> gates;  ///< empty: nothing is checked
   bool totals = true;
@@ -57,15 +57,15 @@ struct watch_list {
   /// Whether a condition needs the counts of all 256 byte values.
   [[nodiscard]] bool needs_byte_counts() const;
 
-  /// Whether units of this kind are checked.
-  [[nodiscard]] bool covers(unit::kind type) const;
+  /// Whether subjects of this kind are checked.
+  [[nodiscard]] bool covers(subject::kind type) const;
 };
 
 /// A condition that holds. Owns everything, so that it may be passed to another thread.
 struct firing {
   gate::kind effect = gate::kind::fail;
   std::string condition;  ///< as typed
-  unit::kind type = unit::kind::total;
+  subject::kind type = subject::kind::total;
   std::string source;
   std::uint64_t window = 0;
   std::uint64_t begin = 0;
@@ -74,7 +74,7 @@ struct firing {
   std::vector<named_value> values;    ///< of every name in the condition
 };
 
-/// Checks units against conditions. Any thread, one at a time.
+/// Checks subjects against conditions. Any thread, one at a time.
 class watcher {
  public:
   /// Borrows `list`, `counted`, `measuring` and `schemes`, which conditions that need pairs look at. watch() calls
@@ -82,17 +82,17 @@ class watcher {
   watcher(const watch_list& list, const gpu::partition& counted, const measures::measuring& measuring,
           std::function<void(const firing&)> report_firing, std::span<const scheme_view> schemes = {});
 
-  /// Checks the unit if the list covers its kind. Returns true if the run must end: --fail-fast is given, and a
+  /// Checks the subject if the list covers its kind. Returns true if the run must end: --fail-fast is given, and a
   /// condition of --fail-if holds. With `growing`, a condition that also held at the last call for the same input, or
   /// for the totals, is not reported again.
-  bool watch(const unit& checked);
+  bool watch(const subject& checked);
 
   /// Whether a condition of --fail-if held: the exit status is then 3.
   [[nodiscard]] bool has_failed() const { return failed_; }
 
  private:
-  [[nodiscard]] bool begins_to_hold(std::size_t gate, const unit& checked, bool holds);
-  [[nodiscard]] std::optional<line_range> lines_of(const unit& checked) const;
+  [[nodiscard]] bool begins_to_hold(std::size_t gate, const subject& checked, bool holds);
+  [[nodiscard]] std::optional<line_range> lines_of(const subject& checked) const;
 
   const watch_list& list_;
   const gpu::partition& partition_;
@@ -104,7 +104,7 @@ class watcher {
 };
 
 /// The verified text of an input. Borrows it.
-unit unit_of(const input_report& input);
+subject subject_of(const input_report& input);
 
 /// Checks the totals of a report; not if its only input was checked, which has the same counts. True: the run must end.
 bool watch_totals(const run_counts& result, const watch_list& list, watcher& checker);

@@ -3,6 +3,8 @@
 #include "config/text.hpp"
 #include "report/formats/result_document.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <utility>
 

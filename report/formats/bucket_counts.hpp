@@ -5,7 +5,7 @@
 #include "config/scheme.hpp"
 #include "gpu/tally.hpp"
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <cstddef>
 #include <cstdint>

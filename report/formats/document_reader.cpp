@@ -2,6 +2,8 @@
 
 #include "report/formats/result_document.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
 #include <iterator>
 #include <stdexcept>

@@ -4,7 +4,7 @@
 
 #include "report/formats/bounded_lines.hpp"
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <cstddef>
 #include <functional>

@@ -85,7 +85,7 @@ class input_table {
   input_table(const report& content, const render_target& target, std::size_t other_lines)
       : content_(content),
         target_(target),
-        listing_(target.parts.listing != nullptr ? *target.parts.listing : input_listing{}),
+        listing_(target.sections.listing != nullptr ? *target.sections.listing : input_listing{}),
         columns_(listing_.columns.empty() ? usual_columns() : listing_.columns),
         all_bytes_(shown_counts(content, content.verified, content.unverified).bytes()),
         rows_(number_of_rows(other_lines)) {

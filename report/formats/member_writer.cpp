@@ -2,6 +2,8 @@
 
 #include "report/formats/text.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cmath>

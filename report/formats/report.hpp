@@ -40,8 +40,8 @@ struct report : run_counts {
 
 struct input_listing;
 
-/// Parts of the table of a report that can be left out or chosen.
-struct table_parts {
+/// Sections of the table of a report that can be left out or chosen.
+struct table_sections {
   bool inputs = true;  ///< a row for each input
   bool causes = true;  ///< causes of incomplete inputs, and notices; false: the run has printed them on standard error
   const input_listing* listing = nullptr;  ///< which inputs and columns; borrowed; null: the usual ones
@@ -54,7 +54,7 @@ struct render_target {
   unsigned height = 0;    ///< lines of a terminal: the rows of inputs are as many as fit; 0: any number
   bool color = false;     ///< escape sequences for colours are allowed
   bool terminal = false;  ///< a terminal: text that would move its cursor is escaped
-  table_parts parts{};
+  table_sections sections{};
   bool first = true;                ///< nothing was written before: formats with a header write it
   bool inputs_are_written = false;  ///< format.input_line has written all inputs: the rest of the result follows
   std::string_view run{};           ///< from make_run_id(), for each line of jsonl; empty: lines do not name the run
@@ -119,10 +119,9 @@ const report_format* find_report_format(std::string_view name);
 /// Bytes as text that is safe to print on a terminal: config::on_one_line.
 std::string printable(std::string_view raw);
 
-// The identifier of a run, which separates the lines of several runs that write to one destination.
-
-/// 16 hexadecimal digits: 64 random bits of the system or, if there are none, of the clock and the process id. Throws
-/// only std::bad_alloc.
+/// The identifier of a run, which separates the lines of several runs that write to one destination: 16 hexadecimal
+/// digits: 64 random bits of the system or, if there are none, of the clock and the process id. Throws only
+/// std::bad_alloc.
 std::string make_run_id();
 
 }  // namespace gpuhist::pipeline

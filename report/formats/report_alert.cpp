@@ -3,6 +3,8 @@
 #include "report/formats/report_json.hpp"
 #include "report/formats/text.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -11,15 +13,15 @@ namespace gpuhist::pipeline {
 namespace {
 
 using json = nlohmann::ordered_json;
-using gates::unit;
+using gates::subject;
 
-std::string_view name_of(unit::kind type) {
+std::string_view name_of(subject::kind type) {
   switch (type) {
-    case unit::kind::total:
+    case subject::kind::total:
       return "total";
-    case unit::kind::input:
+    case subject::kind::input:
       return "input";
-    case unit::kind::window:
+    case subject::kind::window:
       return "window";
   }
   return "";
@@ -41,8 +43,8 @@ std::string alert_line(const gates::firing& fired, std::string_view run) {
   out.add_text("option", fired.effect == gates::gate::kind::fail ? "--fail-if" : "--alert-if");
   out.add_text("condition", fired.condition);
   out.add_text("of", name_of(fired.type));
-  if (fired.type != unit::kind::total) add_name(out, fired.source);
-  if (fired.type == unit::kind::window) out.add_number("window", fired.window);
+  if (fired.type != subject::kind::total) add_name(out, fired.source);
+  if (fired.type == subject::kind::window) out.add_number("window", fired.window);
   out.add_number("begin", fired.begin);
   out.add_number("end", fired.end);
   if (fired.lines) {
@@ -58,9 +60,9 @@ std::string alert_line(const gates::firing& fired, std::string_view run) {
 }
 
 std::string place_of(const gates::firing& fired) {
-  std::string text = fired.type == unit::kind::total ? "the totals" : printable(fired.source);
-  if (fired.type == unit::kind::window) text += ", window " + std::to_string(fired.window);
-  if (fired.type == unit::kind::total) return text + ", " + number_of(fired.end, "byte");
+  std::string text = fired.type == subject::kind::total ? "the totals" : printable(fired.source);
+  if (fired.type == subject::kind::window) text += ", window " + std::to_string(fired.window);
+  if (fired.type == subject::kind::total) return text + ", " + number_of(fired.end, "byte");
   return text + ", bytes " + std::to_string(fired.begin) + " to " + std::to_string(fired.end) + lines_text(fired.lines);
 }
 

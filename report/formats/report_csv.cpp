@@ -27,7 +27,7 @@ namespace gpuhist::pipeline {
 namespace {
 
 /// Identifies the counts of a row.
-struct part {
+struct row_owner {
   std::string_view kind;
   std::string_view input;
 };
@@ -44,14 +44,14 @@ std::string share_of_all(std::uint64_t count, std::uint64_t all) {
   return shortest(static_cast<double>(count) / static_cast<double>(all));
 }
 
-void add_row(std::string& out, const part& owner, std::string_view scheme, std::string_view bucket, std::uint64_t count,
-             std::string_view share = "") {
+void add_row(std::string& out, const row_owner& owner, std::string_view scheme, std::string_view bucket,
+             std::uint64_t count, std::string_view share = "") {
   for (const std::string_view each : {owner.kind, owner.input, scheme, bucket}) out += field(each) + ",";
   out += std::to_string(count) + ",";
   out.append(share) += '\n';
 }
 
-void add_buckets(std::string& out, const report& content, const part& owner, const gpu::tally& counts) {
+void add_buckets(std::string& out, const report& content, const row_owner& owner, const gpu::tally& counts) {
   const std::uint64_t all = counts.bytes();
   for (const scheme_view& view : content.schemes) {
     const std::vector<std::uint64_t> folded = view.fold(counts);
@@ -61,7 +61,7 @@ void add_buckets(std::string& out, const report& content, const part& owner, con
   }
 }
 
-void add_sizes(std::string& out, const report& content, const part& owner, const gpu::tally& counts) {
+void add_sizes(std::string& out, const report& content, const row_owner& owner, const gpu::tally& counts) {
   add_row(out, owner, "", "bytes", counts.bytes());
   add_row(out, owner, "", "lines", lines_in(counts, content.partition));
 }
@@ -76,7 +76,7 @@ void add_measures(std::string& out, const report& content, std::string_view inpu
 /// --utf8 of the totals or of an input.
 void add_utf8_rows(std::string& out, std::string_view input, const std::optional<utf8_report>& found) {
   if (!found) return;
-  const part owner{.kind = "utf8", .input = input};
+  const row_owner owner{.kind = "utf8", .input = input};
   const gpu::host::utf8_counts& counts = found->counts;
   for (const utf8_number& each : utf8_numbers) add_row(out, owner, "", each.name, counts.*each.value);
   if (found->first_malformed) add_row(out, owner, "", "first_malformed", *found->first_malformed);
@@ -105,19 +105,19 @@ void add_pairs(std::string& out, const report& content, std::string_view input, 
   }
 }
 
-void add_error(std::string& out, const part& input, const std::string& error, bool terminal) {
+void add_error(std::string& out, const row_owner& input, const std::string& error, bool terminal) {
   if (error.empty()) return;
   add_row(out, {.kind = "error", .input = input.input}, "", terminal ? printable(error) : error, 1);
 }
 
-void add_notices(std::string& out, const part& input, const std::vector<io::notice>& notices, bool terminal) {
+void add_notices(std::string& out, const row_owner& input, const std::vector<io::notice>& notices, bool terminal) {
   for (const io::notice& each : notices) {
     add_row(out, {.kind = "notice", .input = input.input}, io::name_of(each.kind),
             terminal ? printable(each.text) : each.text, 1);
   }
 }
 
-void add_unverified(std::string& out, const report& content, const part& owner, const gpu::tally& counts) {
+void add_unverified(std::string& out, const report& content, const row_owner& owner, const gpu::tally& counts) {
   if (counts.bytes() == 0) return;
   add_sizes(out, content, owner, counts);
   add_buckets(out, content, owner, counts);
@@ -125,12 +125,12 @@ void add_unverified(std::string& out, const report& content, const part& owner, 
 
 /// Units that were seen and selected, the highest values, and their distribution.
 void add_units(std::string& out, const units::unit_result& found) {
-  const part owner{.kind = "units", .input = ""};
+  const row_owner owner{.kind = "units", .input = ""};
   const units::unit_totals& totals = found.totals;
   for (const units::unit_number& each : units::unit_numbers) {
     if (!each.is_in(found)) continue;
     const auto share = [&](std::uint64_t number, std::uint64_t all) {
-      return each.is_part() ? share_of_all(number, all) : "";
+      return each.is_subset() ? share_of_all(number, all) : "";
     };
     add_row(out, owner, found.each, each.name, totals.*each.units, share(totals.*each.units, totals.seen));
     if (each.bytes == nullptr) continue;
@@ -148,7 +148,7 @@ void add_units(std::string& out, const units::unit_result& found) {
 }
 
 void write_result(const report& content, bool terminal, const text_sink& to, std::string out) {
-  const part total{.kind = "total", .input = ""};
+  const row_owner total{.kind = "total", .input = ""};
   add_sizes(out, content, total, content.verified);
   add_row(out, total, "", "complete", content.complete ? 1 : 0);
   if (content.counted_unverified) add_row(out, total, "", "counted_unverified", 1);
@@ -163,7 +163,7 @@ void write_result(const report& content, bool terminal, const text_sink& to, std
   }
   for (const input_report& each : content.inputs) {
     const std::string name = terminal ? printable(each.name) : each.name;
-    const part input{.kind = "input", .input = name};
+    const row_owner input{.kind = "input", .input = name};
     add_sizes(out, content, input, each.verified);
     add_row(out, input, "", "complete", each.complete ? 1 : 0);
     if (each.counted_unverified) add_row(out, input, "", "counted_unverified", 1);
@@ -181,8 +181,8 @@ void write_result(const report& content, bool terminal, const text_sink& to, std
 
 // For inputs only the bytes read so far: the result has their counts.
 void write_snapshot(const report& content, bool terminal, const text_sink& to, std::string out) {
-  const part total{.kind = "snapshot", .input = ""};
-  const part provisional{.kind = "provisional", .input = ""};
+  const row_owner total{.kind = "snapshot", .input = ""};
+  const row_owner provisional{.kind = "provisional", .input = ""};
   add_row(out, total, "", "elapsed_milliseconds",
           static_cast<std::uint64_t>(std::llround(1000 * content.elapsed_seconds)));
   add_sizes(out, content, total, content.verified);

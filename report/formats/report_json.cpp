@@ -4,6 +4,8 @@
 #include "report/formats/text.hpp"
 #include "report/measures/pair_measures.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>

@@ -7,7 +7,7 @@
 #include "report/formats/member_writer.hpp"
 #include "report/formats/report.hpp"
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <string>
 #include <string_view>

@@ -103,7 +103,7 @@ class exposition {
 // Of the totals only: an input would have a sample for each pair of buckets.
 void add_pairs(exposition& to, const report& content) {
   if (content.schemes.empty() || !content.schemes.front().has_pairs()) return;
-  to.family("pairs", "Pairs of neighbouring bytes by the buckets of the first and of the second byte.");
+  to.family("pairs", "Pairs of adjacent bytes by the buckets of the first and of the second byte.");
   for (const scheme_view& view : content.schemes) {
     const pair_matrix pairs = view.fold_pairs(content.verified);
     for (std::size_t i = 0; i < pairs.counts.size(); ++i) {
@@ -113,7 +113,8 @@ void add_pairs(exposition& to, const report& content) {
                 pairs.counts[i]);
     }
   }
-  to.family("conditional_entropy_bits", "Entropy of the bucket of a byte if that of the byte before it is known.");
+  to.family("conditional_entropy_bits",
+            "Entropy of the bucket of a byte, given the bucket of the byte before it, in bits.");
   for (const scheme_view& view : content.schemes) {
     const measures::finding bits = measures::conditional_entropy(view.fold_pairs(content.verified));
     if (bits.value) to.sample({{"scheme", view.scheme.name}}, shortest(*bits.value));
@@ -122,13 +123,13 @@ void add_pairs(exposition& to, const report& content) {
 
 void add_units(exposition& to, const units::unit_result& found) {
   to.family("units",
-            "Units that were seen, selected by the condition, lines without the field, or units with damaged text.");
+            "Units by kind: seen, selected by the condition, or with damaged text; and lines without the field.");
   for (const units::unit_number* const each : units::unit_numbers_in_metrics) {
     if (each->is_in(found)) {
       to.sample({{"each", found.each}, {"which", std::string(each->name)}}, found.totals.*each->units);
     }
   }
-  to.family("unit_bytes", "Bytes of these units.");
+  to.family("unit_bytes", "Bytes of the units of gpuhist_units.");
   for (const units::unit_number* const each : units::unit_numbers_in_metrics) {
     if (each->is_in(found) && each->bytes != nullptr) {
       to.sample({{"each", found.each}, {"which", std::string(each->name)}}, found.totals.*each->bytes);
@@ -144,7 +145,8 @@ void add_units(exposition& to, const units::unit_result& found) {
     }
   }
   if (!found.distribution_of) return;
-  to.family("distribution_units", "Units by the value of a formula: from the lower bound on, below the upper one.");
+  to.family("distribution_units",
+            "Units by the value of a formula, at least the lower bound and below the upper bound.");
   for (const units::distribution_bin& bin : found.values.bins()) {
     to.sample({{"formula", *found.distribution_of}, {"from", shortest(bin.from)}, {"to", shortest(bin.to)}}, bin.units);
   }
@@ -162,31 +164,31 @@ void add_utf8_totals(exposition& to, const gpu::host::utf8_counts& counts) {
 void add_totals(exposition& to, const report& content) {
   to.family("bytes", "Bytes of text that were counted and verified.");
   to.sample({}, content.verified.bytes());
-  to.family("lines", "Line feeds among them.");
+  to.family("lines", "Line feeds in text that was counted and verified.");
   to.sample({}, lines_in(content.verified, content.partition));
-  to.family("complete", "1 where every byte of every input was counted and verified.");
+  to.family("complete", "1 if every byte of every input was counted and verified, else 0.");
   to.sample({}, content.type == report::kind::result && content.complete ? 1 : 0);
-  to.family("unverified_bytes", "Bytes of text that were decoded and not verified, or not yet.");
+  to.family("unverified_bytes", "Bytes of text that were decoded, but are not verified, or not yet.");
   to.sample({}, content.unverified.bytes());
   if (content.counted_unverified) {
-    to.family("counted_unverified", "1 where these are among the bytes, lines and buckets as well.");
+    to.family("counted_unverified", "1 if unverified bytes are included in the bytes, lines and buckets.");
     to.sample({}, 1);
   }
   if (!content.skipped.empty()) {
-    to.family("skipped_names", "Names in trees that were no input, by the cause.");
+    to.family("skipped_names", "Names in directory trees that were skipped, by cause.");
     for (const skipped_names& each : content.skipped) to.sample({{"cause", std::string(cause_of(each))}}, each.count);
   }
-  to.family("bucket_bytes", "Bytes by the bucket that a scheme puts them into.");
+  to.family("bucket_bytes", "Bytes of text that were counted and verified, by bucket of each scheme.");
   to.buckets(content, {}, content.verified);
   if (!content.measuring.asked.empty()) {
-    to.family("measure", "Measures of the bytes that were counted and verified, where they have a value.");
+    to.family("measure", "Measures of the bytes that were counted and verified; a measure without a value is absent.");
     to.measurements(content, {}, content.verified);
   }
   add_pairs(to, content);
   if (content.utf8) add_utf8_totals(to, content.utf8->counts);
   if (content.units) add_units(to, *content.units);
   if (content.unverified.bytes() == 0) return;
-  to.family("unverified_bucket_bytes", "Unverified bytes by the bucket that a scheme puts them into.");
+  to.family("unverified_bucket_bytes", "Unverified bytes by bucket of each scheme.");
   to.buckets(content, {}, content.unverified);
 }
 
@@ -205,11 +207,11 @@ void add_inputs(exposition& to, const report& content, bool terminal) {
     with.push_back({"format", each.format});
     to.sample(with, each.verified.bytes());
   });
-  family("input_lines", "Line feeds among the bytes of an input.",
+  family("input_lines", "Line feeds of an input that were counted and verified.",
          [&](const auto& each, const labels& with) { to.sample(with, lines_in(each.verified, content.partition)); });
-  family("input_complete", "1 where every byte of an input was counted and verified.",
+  family("input_complete", "1 if every byte of an input was counted and verified, else 0.",
          [&](const auto& each, const labels& with) { to.sample(with, each.complete ? 1 : 0); });
-  family("input_unverified_bytes", "Bytes of an input that were decoded and not verified, or not yet.",
+  family("input_unverified_bytes", "Bytes of an input that were decoded, but are not verified, or not yet.",
          [&](const auto& each, const labels& with) { to.sample(with, each.unverified.bytes()); });
   if (std::ranges::any_of(content.inputs, [](const input_report& each) { return each.compressed_bytes.has_value(); })) {
     family("input_compressed_bytes", "Compressed bytes of an input that were read.",
@@ -217,7 +219,7 @@ void add_inputs(exposition& to, const report& content, bool terminal) {
              if (each.compressed_bytes) to.sample(with, *each.compressed_bytes);
            });
   }
-  family("input_bucket_bytes", "Bytes of an input by the bucket that a scheme puts them into.",
+  family("input_bucket_bytes", "Bytes of an input that were counted and verified, by bucket of each scheme.",
          [&](const auto& each, const labels& with) { to.buckets(content, with, each.verified); });
   if (content.utf8) {
     for (const utf8_number& number : utf8_numbers) {
@@ -231,7 +233,7 @@ void add_inputs(exposition& to, const report& content, bool terminal) {
            });
   }
   if (content.measuring.asked.empty()) return;
-  family("input_measure", "Measures of an input, where they have a value.",
+  family("input_measure", "Measures of an input; a measure without a value is absent.",
          [&](const auto& each, const labels& with) { to.measurements(content, with, each.verified); });
 }
 

@@ -89,9 +89,9 @@ std::string totals_lines(const report& content, const std::vector<table_row>& to
 }
 
 /// ": not counted to its end", or nothing if a message on standard error has the cause.
-std::string cause_text(const table_parts& parts, const input_report& input) {
+std::string cause_text(const table_sections& sections, const input_report& input) {
   if (input.error.empty()) return ": not counted to its end";
-  return parts.causes ? ": " + printable(input.error) : "";
+  return sections.causes ? ": " + printable(input.error) : "";
 }
 
 bool has_failed(const input_report& input) { return !input.complete || !input.error.empty(); }
@@ -104,11 +104,11 @@ void write_remarks(const report& content, const render_target& target, const tex
   notice_lines notices;
   bool any = false;
   for (const input_report& each : content.inputs) {
-    if (target.parts.causes) {
+    if (target.sections.causes) {
       for (const std::string& line : notices.of(each)) out(notice + line + "\n");
     }
     if (!has_failed(each)) continue;
-    out(incomplete + printable(each.name) + cause_text(target.parts, each) + "\n");
+    out(incomplete + printable(each.name) + cause_text(target.sections, each) + "\n");
     any = true;
   }
   for (const std::string& line : notices.of_others()) out(notice + line + "\n");
@@ -173,8 +173,8 @@ void render_table(const report& content, const render_target& target, const text
   const std::string first = lines_before_inputs(content, counts, tables, frame, target);
   const std::string last = totals_lines(content, tables.totals, frame) + skipped_line(content, frame);
   out(first);
-  const bool has_columns = target.parts.listing != nullptr && !target.parts.listing->columns.empty();
-  if (target.parts.inputs && content.inputs.size() > (has_columns ? 0 : 1)) {
+  const bool has_columns = target.sections.listing != nullptr && !target.sections.listing->columns.empty();
+  if (target.sections.inputs && content.inputs.size() > (has_columns ? 0 : 1)) {
     const std::size_t others = line_ends_in(first) + line_ends_in(last) + lines_of_remarks(content, target);
     write_input_table(content, target, others, out);
   }

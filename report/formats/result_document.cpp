@@ -3,6 +3,8 @@
 #include "config/text.hpp"
 #include "report/formats/text.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <numeric>

@@ -7,7 +7,7 @@
 #include "report/formats/bucket_counts.hpp"
 #include "report/formats/report.hpp"
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
 #include <stdexcept>

@@ -4,6 +4,8 @@
 #include "io/descriptor.hpp"
 #include "io/file_access.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -223,7 +225,7 @@ void result_sum::add_result(const nlohmann::json& document, inputs_within& withi
   inputs.keep();
   inputs_ += number;
   ++results_;
-  parts_.push_back({.name = at.name, .end_of_inputs = inputs_, .is_complete = result.complete});
+  addends_.push_back({.name = at.name, .end_of_inputs = inputs_, .is_complete = result.complete});
   sum_.add(result);
   all_have_utf8_ = all_have_utf8_ && result.utf8;
 }

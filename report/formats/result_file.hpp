@@ -42,12 +42,12 @@ class result_sum {
   void add_lines_of(const std::vector<std::string>& paths);
 
   /// A result that was added.
-  struct part {
+  struct addend {
     std::string name;               ///< of its file
     std::size_t end_of_inputs = 0;  ///< the number of inputs of this result and those before it
     bool is_complete = false;
   };
-  [[nodiscard]] const std::vector<part>& parts() const { return parts_; }
+  [[nodiscard]] const std::vector<addend>& addends() const { return addends_; }
 
   /// The number of results.
   [[nodiscard]] std::size_t results() const { return results_; }
@@ -108,7 +108,7 @@ class result_sum {
   std::shared_ptr<finished_inputs> kept_;
   std::size_t inputs_ = 0;  // of all valid results
   std::size_t results_ = 0;
-  std::vector<part> parts_;
+  std::vector<addend> addends_;
   std::vector<std::string> errors_;
   bool all_have_utf8_ = true;  // of the results so far
   report sum_;

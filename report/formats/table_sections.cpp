@@ -179,7 +179,7 @@ std::string totals_lines(const units::unit_result& found, const render_target& t
     const std::uint64_t number = totals.*each.units;
     const bool has_bytes = each.bytes != nullptr;
     rows.push_back({std::string(each.words), grouped(number), has_bytes ? grouped(totals.*each.bytes) : "",
-                    has_bytes && each.is_part() ? share_of(number, totals.seen) : ""});
+                    has_bytes && each.is_subset() ? share_of(number, totals.seen) : ""});
   }
   const std::string measured = found.field ? ", field " + printable(*found.field) : "";
   const text_table table({{"each " + found.each + measured, false}, {"units"}, {"bytes"}, {"share", true, 1}}, rows,

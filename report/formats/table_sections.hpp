@@ -1,4 +1,4 @@
-// The parts of the table for people that only some runs have: pairs, UTF-8 and units.
+// The sections of the table for people that only some runs have: pairs, UTF-8 and units.
 #pragma once
 
 #include "report/formats/report.hpp"
@@ -17,7 +17,7 @@ std::string pair_lines(const scheme_view& view, const gpu::tally& counts, const 
 std::string utf8_lines(const report& content, const render_target& target);
 
 /// How many units were seen and selected, the units with the highest values, and the distribution. Lines, with an empty
-/// line after each part.
+/// line after each section.
 std::string unit_lines(const units::unit_result& found, const render_target& target);
 
 }  // namespace gpuhist::pipeline

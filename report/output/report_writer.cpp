@@ -13,10 +13,10 @@ constexpr std::size_t max_kept_bytes = std::size_t{8} * 1024 * 1024;
 
 }  // namespace
 
-render_target report_writer::target(table_parts parts) const {
+render_target report_writer::target(table_sections sections) const {
   render_target target = target_for(output_);
   target.run = run_;
-  target.parts = parts;
+  target.sections = sections;
   target.inputs_are_written = inputs_are_written_;
   return target;
 }
@@ -74,8 +74,8 @@ bool report_writer::write_one(std::string_view lines) {
   return write_above_status_line([lines](const text_sink& out) { out(lines); });
 }
 
-bool report_writer::write_one(const report& content, table_parts parts) {
-  return write_above_status_line([&](const text_sink& out) { format_.render(content, target(parts), out); });
+bool report_writer::write_one(const report& content, table_sections sections) {
+  return write_above_status_line([&](const text_sink& out) { format_.render(content, target(sections), out); });
 }
 
 // Erases the status line also if the report goes to a pipe, whose reader may write to the same terminal. After a failed

@@ -28,12 +28,12 @@ class report_writer {
     is_put_off,  ///< prints a message at once, writes nothing more, and finish_run() throws destination_error
   };
 
-  /// Borrows the first three arguments. `run`: the name of the run in lines (render_target::run), or empty. `parts`: of
-  /// snapshots. With fault::is_put_off no call waits for the lock of the file: reports are kept until the lock is free.
-  /// More than 8 MiB of kept lines are an error.
+  /// Borrows the first three arguments. `run`: the name of the run in lines (render_target::run), or empty. `sections`:
+  /// of snapshots. With fault::is_put_off no call waits for the lock of the file: reports are kept until the lock is
+  /// free. More than 8 MiB of kept lines are an error.
   report_writer(destination& output, const report_format& format, console& screen, fault effect, std::string run,
-                table_parts parts = {})
-      : output_(output), format_(format), screen_(screen), effect_(effect), run_(std::move(run)), parts_(parts) {}
+                table_sections sections = {})
+      : output_(output), format_(format), screen_(screen), effect_(effect), run_(std::move(run)), sections_(sections) {}
 
   [[nodiscard]] const std::string& run() const { return run_; }
 
@@ -64,7 +64,7 @@ class report_writer {
   void finish_run();
 
   /// Writes the last report.
-  void write_result(const report& result, table_parts parts = {}) { write_one(result, parts); }
+  void write_result(const report& result, table_sections sections = {}) { write_one(result, sections); }
 
  private:
   using snapshot = std::shared_ptr<const report>;
@@ -72,19 +72,19 @@ class report_writer {
 
   bool write_record(const record& kept);
   bool write_one(std::string_view lines);
-  bool write_one(const snapshot& now) { return write_one(*now, parts_); }
-  bool write_one(const report& content, table_parts parts);
+  bool write_one(const snapshot& now) { return write_one(*now, sections_); }
+  bool write_one(const report& content, table_sections sections);
   bool write_above_status_line(const std::function<void(const text_sink&)>& pieces);
   void keep(std::string_view lines);
   void put_off(const destination_error& error);
-  [[nodiscard]] render_target target(table_parts parts) const;
+  [[nodiscard]] render_target target(table_sections sections) const;
 
   destination& output_;
   const report_format& format_;
   console& screen_;
   fault effect_;
   const std::string run_;
-  const table_parts parts_;
+  const table_sections sections_;
   std::optional<destination_error> failed_{};
   std::deque<record> kept_{};
   std::size_t kept_bytes_ = 0;  // of lines

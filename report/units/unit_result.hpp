@@ -112,7 +112,7 @@ struct unit_number {
   bool is_of_filter = false;                                   ///< only a filter that drops unverified text has them
 
   /// Whether these are a part of the units that were seen: formats show its share.
-  [[nodiscard]] bool is_part() const { return units != &unit_totals::seen; }
+  [[nodiscard]] bool is_subset() const { return units != &unit_totals::seen; }
 
   /// Whether a result has the number.
   [[nodiscard]] bool is_in(const unit_result& found) const {

@@ -149,7 +149,7 @@ class OnTerminal:
     def watch_until(self, condition):
         deadline = time.monotonic() + PATIENCE
         while not condition():
-            assert time.monotonic() < deadline, f"waited in vain; the screen: {self.screen.lines}"
+            assert time.monotonic() < deadline, f"timed out; the screen: {self.screen.lines}"
             self.look()
 
     def finish(self):

@@ -422,7 +422,7 @@ def wait_until(condition):
     deadline = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > deadline:
-            raise AssertionError("waited in vain")
+            raise AssertionError("timed out")
         time.sleep(0.002)
 
 

@@ -149,7 +149,7 @@ class ClusterTest(SlurmTest):
         while not condition():
             ended = waiting is not None and waiting.poll() is not None
             if ended or time.monotonic() > deadline:
-                raise AssertionError(f"waited in vain: {self.calls()}\n{waiting.communicate() if ended else ''}\n{self.cluster.logs()}")
+                raise AssertionError(f"timed out: {self.calls()}\n{waiting.communicate() if ended else ''}\n{self.cluster.logs()}")
             time.sleep(0.05)
 
     def jobs(self):

@@ -106,21 +106,21 @@ TEST_CASE("a snapshot interval is a time or a size, depending on its unit") {
 }
 
 TEST_CASE("a window is an amount of text, a time or a number of lines, depending on its unit") {
-  using unit = gpuhist::window_options::unit;
-  const auto check = [](const words& arguments, unit measured_in, std::uint64_t length, std::uint64_t step = 0) {
+  using measure = gpuhist::window_options::measure;
+  const auto check = [](const words& arguments, measure measured_in, std::uint64_t length, std::uint64_t step = 0) {
     const auto found = typed(arguments).run.counting.windows;
     REQUIRE(found);
     CHECK(found->measured_in == measured_in);
     CHECK(found->length == length);
     CHECK(found->step == step);
   };
-  check({"--window", "64MiB"}, unit::bytes, std::uint64_t{64} << 20U);
-  check({"--window", "1B"}, unit::bytes, 1);
-  check({"--window", "10s", "--step", "500ms"}, unit::milliseconds, 10'000, 500);
-  check({"--step", "500ms", "--window", "10s"}, unit::milliseconds, 10'000, 500);
-  check({"--window", "5m"}, unit::milliseconds, 300'000);
-  check({"--window", "100000lines"}, unit::lines, 100'000);
-  check({"--window", "1line"}, unit::lines, 1);
+  check({"--window", "64MiB"}, measure::bytes, std::uint64_t{64} << 20U);
+  check({"--window", "1B"}, measure::bytes, 1);
+  check({"--window", "10s", "--step", "500ms"}, measure::milliseconds, 10'000, 500);
+  check({"--step", "500ms", "--window", "10s"}, measure::milliseconds, 10'000, 500);
+  check({"--window", "5m"}, measure::milliseconds, 300'000);
+  check({"--window", "100000lines"}, measure::lines, 100'000);
+  check({"--window", "1line"}, measure::lines, 1);
   CHECK_FALSE(typed({"--window", "1s", "--no-window"}).run.counting.windows);
   CHECK(typed({"--window", "1s", "--per-input"}).run.counting.windows->per_input);
   CHECK(error_of({"--window", "1s", "--step", "1line"}) ==

@@ -238,20 +238,20 @@ class frame_group {
 
   // Byte by byte.
   void set_expected() {
-    rows_.assign(job_.parts() * counted_.classes, garbage);
-    last_bytes_.assign(cuts_ ? job_.parts() : 0, 0);
+    rows_.assign(job_.slices() * counted_.classes, garbage);
+    last_bytes_.assign(cuts_ ? job_.slices() : 0, 0);
     expected_.assign(rows_.size(), 0);
     expected_last_ = last_bytes_;
-    std::size_t part = 0;
+    std::size_t slice = 0;
     std::uint32_t reached = 0;  // in the unit of the cuts
     for (const std::byte each : plain_) {
-      ++expected_[part * counted_.classes + counted_.class_of[std::to_integer<std::size_t>(each)]];
+      ++expected_[slice * counted_.classes + counted_.class_of[std::to_integer<std::size_t>(each)]];
       if (!cuts_) continue;
-      expected_last_[part] = std::to_integer<std::uint8_t>(each);
+      expected_last_[slice] = std::to_integer<std::uint8_t>(each);
       if (cuts_->unit == cuda::zstd::cut_unit::bytes || each == std::byte{'\n'}) ++reached;
-      if (part < cuts_->after.size() && reached == cuts_->after[part]) ++part;
+      if (slice < cuts_->after.size() && reached == cuts_->after[slice]) ++slice;
     }
-    REQUIRE(part + 1 == job_.parts());
+    REQUIRE(slice + 1 == job_.slices());
   }
 
   static std::size_t rounded(std::size_t bytes) { return (bytes + 4095) / 4096 * 4096; }

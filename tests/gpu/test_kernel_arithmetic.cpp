@@ -209,7 +209,7 @@ TEST_CASE("the blocks of a kernel count each byte of each extent once, and no ot
       }
       return visits;
     };
-    CHECK(visits_of([&](std::uint32_t block) { return part_shares(chunk, block, threads); }) == expected);
+    CHECK(visits_of([&](std::uint32_t block) { return contiguous_shares(chunk, block, threads); }) == expected);
     CHECK(visits_of([&](std::uint32_t block) { return tile_shares(chunk, block, blocks, threads); }) == expected);
   }
 }

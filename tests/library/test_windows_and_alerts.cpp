@@ -127,7 +127,7 @@ TEST_CASE("windows that span inputs need one input after the other") {
 
 TEST_CASE("windows of lines end after their last line feed") {
   std::vector<window> found;
-  counter counts(windows_of({.measured_in = window_options::unit::lines, .length = 2}),
+  counter counts(windows_of({.measured_in = window_options::measure::lines, .length = 2}),
                  {.on_window = [&](const window& each) { found.push_back(each); }});
   input fed = counts.open_input("text");
   fed.feed("a\nbb\nccc\ndd");

@@ -1,6 +1,6 @@
-// What is copied between machines is input: whatever the bytes of a state, a part, a manifest or a result are, they are
-// refused, or they have counts of the right shape. Records have valid checksums here, as crafted ones do. FUZZ_RUNS and
-// FUZZ_SEED: see tests/support/campaign.hpp.
+// What is copied between machines is input: whatever the bytes of a state, a manifest or a result (of a shard or of a
+// job) are, they are refused, or they have counts of the right shape. Records have valid checksums here, as crafted
+// ones do. FUZZ_RUNS and FUZZ_SEED: see tests/support/campaign.hpp.
 #include "batch/job_identity.hpp"
 #include "batch/job_journal.hpp"
 #include "batch/job_ledger.hpp"
@@ -104,7 +104,7 @@ input_report some_report(std::string name) {
 
 std::vector<std::string> sample_records() {
   using enum job_record::kind;
-  input_units found{.of = {.entry = 1, .part = 2}};
+  input_units found{.of = {.entry = 1, .member = 2}};
   found.unit_lines.all = {{.offset = 10, .bytes = 300}, {.offset = 1'000, .bytes = 1}};
   found.totals = {.seen = 9, .bytes = 400, .selected = 2};
   units::unit_record best{.input = std::make_shared<const std::string>("b"), .place = {}, .counts = some_counts()};

@@ -270,7 +270,7 @@ TEST_CASE("blocks that several threads read are those of the file, in order, up 
     const auto blocks = std::make_shared<block_pool>(1 + random() % 300, random() % 8);
     stage_clock clock;
     const auto reader =
-        std::make_shared<block_reader>(blocks, 2, *source, clock, std::stop_token(), io::file_part{begin, end});
+        std::make_shared<block_reader>(blocks, 2, *source, clock, std::stop_token(), io::file_range{begin, end});
     reader->read_farther_ahead();
     reader->read_concurrently();
     block_reader::start(pool, reader, source, {});
@@ -297,7 +297,7 @@ TEST_CASE("of blocks that several threads read, those before an error come first
       io::file_source(std::move(self), reinterpret_cast<std::uintptr_t>(memory), 2 * page));
   stage_clock clock;
   const auto reader = std::make_shared<block_reader>(std::make_shared<block_pool>(1000, 8), 2, *source, clock,
-                                                     std::stop_token(), io::file_part{0, 2 * page});
+                                                     std::stop_token(), io::file_range{0, 2 * page});
   reader->read_farther_ahead();
   reader->read_concurrently();
   block_reader::start(pool, reader, source, {});

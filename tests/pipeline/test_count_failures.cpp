@@ -65,7 +65,7 @@ struct script {
       rows[256 + letter] = 1;
       const std::array<segment, 2> both{segment{.owner = owner, .extent = {0, bytes - 1}, .pane = 1},
                                         segment{.owner = owner, .extent = {bytes - 1, bytes}, .pane = 2}};
-      const merged_part part = counts.merge(both, rows);
+      const merged_segments part = counts.merge(both, rows);
       return !part.failure && !counts.failure();
     });
   }

@@ -331,7 +331,7 @@ TEST_CASE("what is not whole frames, or larger than a job, is left to the host w
     CHECK(fixture.engine.stats().decoded.rejected_groups == 0);
   }
   using limits = gpu::frame_decoder::limits;
-  const limits enough{.compressed_bytes = 5000, .text_bytes = 5000, .frames = 2, .blocks = 2, .parts = 1};
+  const limits enough{.compressed_bytes = 5000, .text_bytes = 5000, .frames = 2, .blocks = 2, .slices = 1};
   const auto decodes_with = [&](limits most) {
     staging fixture(slots_for(100), {.most = most});
     return fixture.decode(fixture.group_of(sample.packed)).has_value();
@@ -350,7 +350,7 @@ TEST_CASE("what is not whole frames, or larger than a job, is left to the host w
   less.blocks = 1;
   CHECK_FALSE(decodes_with(less));
   less = enough;
-  less.parts = 0;
+  less.slices = 0;
   CHECK_FALSE(decodes_with(less));
 }
 

@@ -170,9 +170,9 @@ TEST_CASE("a watcher reports each condition that holds, with its place and its v
   watcher watched(list, identity, nothing, reports.sink());
   const auto four = tally_of("12ab", identity);
   const auto five = tally_of("1234b", identity);
-  CHECK_FALSE(watched.watch({.type = unit::kind::input, .source = "a", .end = 4, .counts = four}));
+  CHECK_FALSE(watched.watch({.type = subject::kind::input, .source = "a", .end = 4, .counts = four}));
   CHECK_FALSE(watched.has_failed());
-  CHECK_FALSE(watched.watch({.type = unit::kind::window,
+  CHECK_FALSE(watched.watch({.type = subject::kind::window,
                              .source = "b\n",
                              .window = 7,
                              .begin = 35,
@@ -198,9 +198,9 @@ TEST_CASE("an input has the lines that end in it, one without text has none, and
   watcher watched(list, identity, nothing, reports.sink());
   const auto text = tally_of("a\nb\nc", identity);
   const auto none = tally_of("", identity);
-  watched.watch({.type = unit::kind::input, .source = "a", .end = 5, .counts = text});
-  watched.watch({.type = unit::kind::input, .source = "empty", .end = 0, .counts = none});
-  watched.watch({.type = unit::kind::total, .source = {}, .end = 5, .counts = text});
+  watched.watch({.type = subject::kind::input, .source = "a", .end = 5, .counts = text});
+  watched.watch({.type = subject::kind::input, .source = "empty", .end = 0, .counts = none});
+  watched.watch({.type = subject::kind::total, .source = {}, .end = 5, .counts = text});
   REQUIRE(reports.all.size() == 3);
   CHECK(reports.all[0].lines == line_range{.first = 1, .last = 2});
   CHECK_FALSE(reports.all[1].lines);
@@ -218,13 +218,13 @@ TEST_CASE("a window is compared with its own baseline rather than with that of t
   const auto own = measures::counts_of(same);
   measuring.baseline = std::make_shared<const measures::byte_counts>(measures::counts_of(tally_of("xyz", identity)));
   watcher watched(list, identity, measuring, reports.sink());
-  watched.watch({.type = unit::kind::window, .source = "s", .counts = same});
+  watched.watch({.type = subject::kind::window, .source = "s", .counts = same});
   CHECK(reports.all.empty());
-  watched.watch({.type = unit::kind::window, .source = "s", .counts = same, .baseline = &own});
+  watched.watch({.type = subject::kind::window, .source = "s", .counts = same, .baseline = &own});
   CHECK(reports.all.size() == 1);
 }
 
-TEST_CASE("only units of the kinds that are watched are checked") {
+TEST_CASE("only subjects of the kinds that are watched are checked") {
   report_recorder reports;
   watch_list list = list_of("bytes >= 0");
   list.totals = false;
@@ -232,11 +232,11 @@ TEST_CASE("only units of the kinds that are watched are checked") {
   const measures::measuring nothing;
   watcher watched(list, identity, nothing, reports.sink());
   const auto some = tally_of("some", identity);
-  watched.watch({.type = unit::kind::total, .source = {}, .counts = some});
+  watched.watch({.type = subject::kind::total, .source = {}, .counts = some});
   CHECK(reports.all.empty());
-  watched.watch({.type = unit::kind::input, .source = "a", .counts = some});
+  watched.watch({.type = subject::kind::input, .source = "a", .counts = some});
   CHECK(reports.all.size() == 1);
-  CHECK_FALSE(watch_list{}.covers(unit::kind::total));
+  CHECK_FALSE(watch_list{}.covers(subject::kind::total));
 }
 
 TEST_CASE("--fail-fast ends the run at once if a gate fails, but not for an alert") {
@@ -246,8 +246,8 @@ TEST_CASE("--fail-fast ends the run at once if a gate fails, but not for an aler
   const auto identity = gpuhist::gpu::partition::identity();
   const measures::measuring nothing;
   watcher watched(list, identity, nothing, reports.sink());
-  CHECK_FALSE(watched.watch({.type = unit::kind::input, .source = "a", .counts = tally_of("abc", identity)}));
-  CHECK(watched.watch({.type = unit::kind::input, .source = "a", .counts = tally_of("123", identity)}));
+  CHECK_FALSE(watched.watch({.type = subject::kind::input, .source = "a", .counts = tally_of("abc", identity)}));
+  CHECK(watched.watch({.type = subject::kind::input, .source = "a", .counts = tally_of("123", identity)}));
 }
 
 TEST_CASE("the totals of a single input are not checked a second time") {
@@ -268,7 +268,7 @@ TEST_CASE("the totals of a single input are not checked a second time") {
 TEST_CASE("an alert is a line of JSON with its place, its values, and the exact bytes of its source's name") {
   const firing fired{.effect = gate::kind::alert,
                      .condition = "x > 1",
-                     .type = unit::kind::window,
+                     .type = subject::kind::window,
                      .source = "caf\xe9",
                      .window = 3,
                      .begin = 10,

@@ -144,7 +144,7 @@ report inputs_with_digits(const std::vector<unsigned>& digits) {
 }
 
 texts table_of(const report& content, const input_listing& listing, unsigned height = 0, std::size_t others = 0) {
-  const render_target target{.unicode = false, .width = 80, .height = height, .parts = {.listing = &listing}};
+  const render_target target{.unicode = false, .width = 80, .height = height, .sections = {.listing = &listing}};
   std::string text;
   write_input_table(content, target, others, [&](std::string_view piece) { text += piece; });
   texts lines = lines_of(text);
@@ -190,7 +190,7 @@ TEST_CASE("columns that were asked for are never left out, and outside a termina
   CHECK(table_of(content, {})[1].find("...") != std::string::npos);
   const auto on_terminal = [&](unsigned width) {
     std::string text;
-    const render_target terminal{.width = width, .terminal = true, .parts = {.listing = &listing}};
+    const render_target terminal{.width = width, .terminal = true, .sections = {.listing = &listing}};
     write_input_table(content, terminal, 0, [&](std::string_view piece) { text += piece; });
     return lines_of(text)[1];
   };
@@ -266,7 +266,7 @@ TEST_CASE("rows that are wider than a terminal count as several lines of it") {
   std::vector<input_column> wide(12, column_of("digit + 1234567"));
   const input_listing listing{.columns = std::move(wide)};  // 70 + 12 * 17 columns: four lines of a terminal
   std::string text;
-  const render_target terminal{.width = 80, .height = 104, .terminal = true, .parts = {.listing = &listing}};
+  const render_target terminal{.width = 80, .height = 104, .terminal = true, .sections = {.listing = &listing}};
   write_input_table(content, terminal, 0, [&](std::string_view piece) { text += piece; });
   CHECK(lines_of(text).size() == 1 + 100 / 4 + 2);
 }

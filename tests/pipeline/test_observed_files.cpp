@@ -232,7 +232,7 @@ struct observed_reading {
   run_counts counts;
 };
 
-observed_reading read_all(const std::vector<sized_text>& files, std::uint64_t part_bytes, unsigned threads,
+observed_reading read_all(const std::vector<sized_text>& files, std::uint64_t stretch_bytes, unsigned threads,
                           bool stops = false, std::size_t stops_after = 0) {
   test::temporary_folder folder;
   std::vector<std::string> names;
@@ -252,8 +252,8 @@ observed_reading read_all(const std::vector<sized_text>& files, std::uint64_t pa
   text_taps taps({.observer = &observer}, loop, counts, failures);
   {
     decode_contexts contexts({.number = threads, .window_bytes = 1U << 20U}, nullptr, {}, clock, slots, collected);
-    observed_files reader({.read_bytes = 300, .part_bytes = part_bytes}, contexts, taps, counts, clock, pool, failures,
-                          stop.get_token());
+    observed_files reader({.read_bytes = 300, .stretch_bytes = stretch_bytes}, contexts, taps, counts, clock, pool,
+                          failures, stop.get_token());
     bool settled = false;
     const auto run = [&]() -> async::task<> {
       if (stops) stop.request_stop();
@@ -285,7 +285,7 @@ std::string random_text(std::size_t size, std::mt19937& random) {
   return text;
 }
 
-TEST_CASE("the observer receives every file in order and verified, however many parts it has") {
+TEST_CASE("the observer receives every file in order and verified, however many stretches it has") {
   std::mt19937 random(1);
   std::vector<sized_text> files;
   std::vector<std::uint64_t> expected(256);
@@ -293,11 +293,11 @@ TEST_CASE("the observer receives every file in order and verified, however many 
     files.push_back({.text = random_text(size, random), .stated = size});
     for (const char each : files.back().text) ++expected[static_cast<unsigned char>(each)];
   }
-  for (const std::uint64_t part_bytes : {0U, 1000U, 1234U, 30000U}) {
+  for (const std::uint64_t stretch_bytes : {0U, 1000U, 1234U, 30000U}) {
     for (const unsigned threads : {1U, 2U, 5U}) {
-      CAPTURE(part_bytes);
+      CAPTURE(stretch_bytes);
       CAPTURE(threads);
-      const observed_reading all = read_all(files, part_bytes, threads);
+      const observed_reading all = read_all(files, stretch_bytes, threads);
       CHECK(all.counts.complete);
       CHECK(all.counts.verified.counts == expected);
       CHECK(all.counts.unverified.bytes() == 0);

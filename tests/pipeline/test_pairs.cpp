@@ -332,11 +332,11 @@ struct windowed {
 
   void add(input_id input, const std::string& text, frame_id frame) {
     const text_owner owner{.input = input, .group = 1, .frame = frame};
-    std::vector<pane_part> parts;
+    std::vector<pane_slice> slices;
     under_test.counts.windows()->cut(bytes_of(text), owner, std::make_shared<const std::string>(std::to_string(input)),
-                                     parts);
+                                     slices);
     std::size_t begin = 0;
-    for (const pane_part& each : parts) {
+    for (const pane_slice& each : slices) {
       under_test.merge(owner, text.substr(begin, each.end - begin), each.pane);
       begin = each.end;
     }
@@ -367,7 +367,7 @@ TEST_CASE("a pair belongs to the window of its second byte, and spans no two inp
       tested.under_test.counts.open_group(input);
       tested.note_break(input);
       frame_id frame = 1;
-      for (std::size_t parts = random() % 12; parts > 0; --parts) {
+      for (std::size_t slices = random() % 12; slices > 0; --slices) {
         tested.add(input, random_text(random, 1 + random() % 30), frame);
         if (random() % 4 == 0) ++frame;
         if (random() % 8 != 0) continue;

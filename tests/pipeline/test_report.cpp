@@ -393,7 +393,7 @@ TEST_CASE("several inputs have a row each, and every incomplete one is named wit
 TEST_CASE("a cause that the run printed on standard error is not repeated in the table") {
   report what = empty_report({"letters"});
   add_input(what, "one.log", "abc\n", "", "damaged at 17");
-  const render_target printed{.parts = {.causes = false}};
+  const render_target printed{.sections = {.causes = false}};
   CHECK(line_with(render_table(what, printed), "INCOMPLETE") == "INCOMPLETE  one.log");
   change_input(what, 0, [](auto& input) { input.error.clear(); });
   CHECK(line_with(render_table(what, printed), "INCOMPLETE") == "INCOMPLETE  one.log: not counted to its end");
@@ -428,7 +428,7 @@ TEST_CASE("a complete run has no column for completeness, and a report of totals
   add_input(shown, "one", "abc\n");
   add_input(shown, "two", "z");
   CHECK(line_with(render_table(shown, {}), "one") == "one        4      1  80.00 %   a-d 75.0 %");
-  const render_target totals{.parts = {.inputs = false}};
+  const render_target totals{.sections = {.inputs = false}};
   CHECK(line_with(render_table(shown, totals), "one").empty());
   CHECK(line_with(render_table(shown, totals), "bytes") == "bytes       5");
 }

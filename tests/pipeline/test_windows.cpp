@@ -46,10 +46,10 @@ class witness {
       : cutter(shape, noon, [this](window_event event) { events_.push_back(std::move(event)); }) {}
 
   void cut(const std::string& text, const text_owner& owner = {}, window_time arrival = noon) {
-    std::vector<pane_part> parts;
-    cutter.cut(bytes_of(text), owner, named(owner.input), arrival, parts);
+    std::vector<pane_slice> slices;
+    cutter.cut(bytes_of(text), owner, named(owner.input), arrival, slices);
     std::size_t begin = 0;
-    for (const pane_part& each : parts) {
+    for (const pane_slice& each : slices) {
       panes_[each.pane] += text.substr(begin, each.end - begin);
       begin = each.end;
     }
@@ -60,28 +60,28 @@ class witness {
   void cut_planned(const std::string& text, pane_planner& planner, const window_shape& shape,
                    const text_owner& owner = {}) {
     const auto is_end = [&](char each) { return shape.unit == pane_unit::bytes || each == '\n'; };
-    std::vector<planned_part> planned;
+    std::vector<planned_slice> planned;
     std::vector<std::string> texts;
-    const auto add_part = [&](const std::string& part) {
-      if (part.empty()) return;
-      planned.push_back({.bytes = part.size(),
-                         .units = static_cast<std::uint64_t>(std::ranges::count_if(part, is_end)),
-                         .ends_line = part.back() == '\n'});
-      texts.push_back(part);
+    const auto add_slice = [&](const std::string& slice) {
+      if (slice.empty()) return;
+      planned.push_back({.bytes = slice.size(),
+                         .units = static_cast<std::uint64_t>(std::ranges::count_if(slice, is_end)),
+                         .ends_line = slice.back() == '\n'});
+      texts.push_back(slice);
     };
     std::size_t begin = 0;
     std::size_t at = 0;
     std::uint32_t reached = 0;
     for (const std::uint32_t end : planner.next(static_cast<std::uint32_t>(std::ranges::count_if(text, is_end)))) {
       for (; reached < end; ++at) reached += is_end(text.at(at)) ? 1 : 0;
-      add_part(text.substr(begin, at - begin));
+      add_slice(text.substr(begin, at - begin));
       begin = at;
     }
-    add_part(text.substr(begin));
-    std::vector<pane_part> parts;
-    cutter.cut_parts(planned, owner, named(owner.input), noon, parts);
-    REQUIRE(parts.size() == texts.size());
-    for (std::size_t i = 0; i < parts.size(); ++i) panes_[parts[i].pane] += texts[i];
+    add_slice(text.substr(begin));
+    std::vector<pane_slice> slices;
+    cutter.cut_slices(planned, owner, named(owner.input), noon, slices);
+    REQUIRE(slices.size() == texts.size());
+    for (std::size_t i = 0; i < slices.size(); ++i) panes_[slices[i].pane] += texts[i];
   }
 
   std::vector<reported_window> windows() const {
@@ -273,13 +273,13 @@ TEST_CASE("windows of text whose panes are planned from its size or its lines ar
   }
 }
 
-TEST_CASE("a part that is longer than what its pane lacks is an error of the plan") {
+TEST_CASE("a slice that is longer than what its pane lacks is an error of the plan") {
   witness tested(bytes_shape(10));
   tested.cut("abc");
   CHECK(tested.cutter.missing_in_pane(0) == 7);
-  std::vector<pane_part> parts;
-  const planned_part longer{.bytes = 8, .units = 8};
-  CHECK_THROWS_AS(tested.cutter.cut_parts({&longer, 1}, {}, named(0), noon, parts), std::logic_error);
+  std::vector<pane_slice> slices;
+  const planned_slice longer{.bytes = 8, .units = 8};
+  CHECK_THROWS_AS(tested.cutter.cut_slices({&longer, 1}, {}, named(0), noon, slices), std::logic_error);
 }
 
 TEST_CASE("a window closes with its last byte, and does not wait for the next one") {
@@ -498,21 +498,21 @@ struct rolling {
   }
 
   std::vector<std::pair<pane_id, std::string>> cut(const std::string& text) {
-    std::vector<pane_part> parts;
-    windows.cut(bytes_of(text), {}, named(0), parts);
+    std::vector<pane_slice> slices;
+    windows.cut(bytes_of(text), {}, named(0), slices);
     std::vector<std::pair<pane_id, std::string>> out;
     std::size_t begin = 0;
-    for (const pane_part& each : parts) {
+    for (const pane_slice& each : slices) {
       out.emplace_back(each.pane, text.substr(begin, each.end - begin));
       begin = each.end;
     }
     return out;
   }
 
-  void merge(const std::pair<pane_id, std::string>& part) {
-    const auto lines = static_cast<std::uint32_t>(std::ranges::count(part.second, '\n'));
-    const std::array<std::uint32_t, 2> row = {static_cast<std::uint32_t>(part.second.size()) - lines, lines};
-    windows.merge(part.first, part.second.size(), row);
+  void merge(const std::pair<pane_id, std::string>& slice) {
+    const auto lines = static_cast<std::uint32_t>(std::ranges::count(slice.second, '\n'));
+    const std::array<std::uint32_t, 2> row = {static_cast<std::uint32_t>(slice.second.size()) - lines, lines};
+    windows.merge(slice.first, slice.second.size(), row);
   }
 
   std::vector<std::vector<std::uint64_t>> reported() {
@@ -543,7 +543,7 @@ TEST_CASE("a window has the numbers of the lines that its first and last byte ar
     rolling it(shape);
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t size = 1 + random() % 90;
-      for (const auto& part : it.cut(text.substr(at, size))) it.merge(part);
+      for (const auto& slice : it.cut(text.substr(at, size))) it.merge(slice);
       if (random() % 8 == 0) it.windows.break_off(0, "text is missing");  // the numbers continue
       at += size;
     }
@@ -557,9 +557,9 @@ TEST_CASE("a window has the numbers of the lines that its first and last byte ar
 
 TEST_CASE("after text that was not counted, windows have no line numbers") {
   rolling it(bytes_shape(2));
-  const auto parts = it.cut("a\ncdef");
-  it.merge(parts[0]);
-  it.merge(parts[2]);
+  const auto slices = it.cut("a\ncdef");
+  it.merge(slices[0]);
+  it.merge(slices[2]);
   it.windows.give_up("not all of it was counted");
   std::vector<std::optional<line_range>> found;
   while (const auto next = it.windows.next()) found.push_back(std::get<closed_window>(*next).lines);
@@ -587,9 +587,9 @@ TEST_CASE("a window is reported when all of its text was merged, in whatever ord
 
 TEST_CASE("text that was never counted is reported as incomplete, and the windows around it are whole") {
   rolling tested(bytes_shape(2));
-  const auto parts = tested.cut("abcdef");
-  tested.merge(parts[0]);
-  tested.merge(parts[2]);
+  const auto slices = tested.cut("abcdef");
+  tested.merge(slices[0]);
+  tested.merge(slices[2]);
   tested.windows.end();
   CHECK(tested.reported() == counts{{0, 2}});
   tested.windows.give_up("the device was lost");
@@ -603,12 +603,12 @@ TEST_CASE("text that was never counted is reported as incomplete, and the window
 
 TEST_CASE("merging is held up while many windows wait to be reported, but never text that they wait for") {
   rolling tested(bytes_shape(1));
-  const auto parts = tested.cut(std::string(5000, 'x'));
-  for (std::size_t i = 1; i < parts.size(); ++i) {
-    tested.merge(parts[i]);
+  const auto slices = tested.cut(std::string(5000, 'x'));
+  for (std::size_t i = 1; i < slices.size(); ++i) {
+    tested.merge(slices[i]);
     REQUIRE_FALSE(tested.windows.is_backed_up());  // the first one is missing
   }
-  tested.merge(parts[0]);
+  tested.merge(slices[0]);
   CHECK(tested.windows.is_backed_up());
   CHECK(tested.reported().size() == 5000);
   CHECK_FALSE(tested.windows.is_backed_up());

@@ -345,7 +345,7 @@ class Refusals(unittest.TestCase):
 
 
 def has_device():
-    """Asks the driver, so that no library is imported in vain."""
+    """Asks the driver, so that no library is imported without need."""
     with contextlib.suppress(OSError):
         driver, count = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(0)
         return driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0

@@ -310,7 +310,7 @@ class fake_runtime final : public runtime {
       if (!are_on_device(device, launch)) return;
       zstd::decode_on_host(launch.batch);
       write_extents(launch);
-      launch.division.cuts == nullptr ? sum_groups(launch) : sum_parts(launch);
+      launch.division.cuts == nullptr ? sum_groups(launch) : sum_slices(launch);
       if (launch.units.text != nullptr) measure_units(device, launch);
     });
   }
@@ -402,7 +402,7 @@ class fake_runtime final : public runtime {
            on_device(device, batch.text, launch.text_room) &&
            on_device(device, batch.results, batch.frame_count * sizeof(*batch.results)) &&
            on_device(device, launch.rows, (batch.frame_count + launch.division.cut_count()) * row_bytes) &&
-           on_device(device, launch.totals, launch.division.part_count * row_bytes) &&
+           on_device(device, launch.totals, launch.division.slice_count * row_bytes) &&
            on_device(device, launch.extents, batch.frame_count * sizeof(extent)) &&
            on_device(device, launch.division.groups, launch.division.group_count * sizeof(zstd::group_range)) &&
            (launch.division.cuts == nullptr || are_on_device(device, launch.division));
@@ -414,8 +414,8 @@ class fake_runtime final : public runtime {
     return on_device(device, division.cuts, cuts * sizeof(std::uint32_t)) &&
            on_device(device, division.places, cuts * sizeof(std::uint32_t)) &&
            on_device(device, division.extents, (division.lines.extent_count + cuts) * sizeof(extent)) &&
-           on_device(device, division.part_ends, division.part_count * sizeof(std::uint32_t)) &&
-           on_device(device, division.last_bytes, division.part_count * sizeof(std::uint32_t)) &&
+           on_device(device, division.slice_ends, division.slice_count * sizeof(std::uint32_t)) &&
+           on_device(device, division.last_bytes, division.slice_count * sizeof(std::uint32_t)) &&
            on_device(device, division.lines.tile_pieces, tiles * sizeof(std::uint32_t));
   }
 
@@ -447,13 +447,14 @@ class fake_runtime final : public runtime {
     }
   }
 
-  static void sum_parts(const frame_launch& launch) {
+  static void sum_slices(const frame_launch& launch) {
     constexpr std::size_t values = 256;
     const zstd::text_division& division = launch.division;
     zstd::divide_on_host(division);
-    for (std::uint32_t part = 0; part < division.part_count; ++part) {
-      const std::uint32_t first = part == 0 ? 0 : division.part_ends[part - 1];
-      count_text(launch, {division.extents + first, division.part_ends[part] - first}, launch.totals + part * values);
+    for (std::uint32_t slice = 0; slice < division.slice_count; ++slice) {
+      const std::uint32_t first = slice == 0 ? 0 : division.slice_ends[slice - 1];
+      count_text(launch, {division.extents + first, division.slice_ends[slice] - first},
+                 launch.totals + slice * values);
     }
   }
 

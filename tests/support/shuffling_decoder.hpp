@@ -30,7 +30,7 @@ class shuffling_decoder final : public gpu::frame_decoder {
     unsigned rejects_one_of = 0;  ///< 0: rejects only what it cannot decode
     unsigned fails_one_of = 0;    ///< 0: never
     unsigned made_after = 0;      ///< calls of engine::decoder(), which return none
-    limits most{.compressed_bytes = 1U << 20U, .text_bytes = 4U << 20U, .frames = 1000, .blocks = 2000, .parts = 1000};
+    limits most{.compressed_bytes = 1U << 20U, .text_bytes = 4U << 20U, .frames = 1000, .blocks = 2000, .slices = 1000};
   };
 
   shuffling_decoder(const gpu::partition& counted, const settings& with)
@@ -117,23 +117,23 @@ class shuffling_decoder final : public gpu::frame_decoder {
       whole.insert(whole.end(), begin, begin + results[frame].text_bytes);
     }
     job.text_bytes = whole.size();
-    count_parts(job, whole);
+    count_slices(job, whole);
     if (job.units != nullptr) measure(job, text, results);
   }
 
   // Byte by byte.
-  void count_parts(gpu::frame_job& job, const std::vector<std::uint8_t>& text) const {
+  void count_slices(gpu::frame_job& job, const std::vector<std::uint8_t>& text) const {
     std::ranges::fill(job.rows, 0U);
     std::ranges::fill(job.last_bytes, std::uint8_t{0});
-    const std::size_t columns = job.rows.size() / job.parts();
+    const std::size_t columns = job.rows.size() / job.slices();
     std::uint64_t reached = 0;  // in the unit of the cuts
-    std::size_t part = 0;
+    std::size_t slice = 0;
     for (const std::uint8_t byte : text) {
-      ++job.rows[part * columns + counted_.class_of[byte]];
+      ++job.rows[slice * columns + counted_.class_of[byte]];
       if (job.cuts == nullptr) continue;
-      job.last_bytes[part] = byte;
+      job.last_bytes[slice] = byte;
       reached += job.cuts->unit == gpu::cuda::zstd::cut_unit::bytes || byte == '\n' ? 1U : 0U;
-      if (part < job.cuts->after.size() && reached == job.cuts->after[part]) ++part;
+      if (slice < job.cuts->after.size() && reached == job.cuts->after[slice]) ++slice;
     }
   }
 

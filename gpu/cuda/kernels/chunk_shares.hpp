@@ -74,9 +74,9 @@ struct block_share {
 };
 
 /// The shares of a block if each block counts one contiguous part.
-class part_shares {
+class contiguous_shares {
  public:
-  GPUHIST_HOST_DEVICE part_shares(const divided_chunk& chunk, std::uint32_t block, std::uint32_t threads)
+  GPUHIST_HOST_DEVICE contiguous_shares(const divided_chunk& chunk, std::uint32_t block, std::uint32_t threads)
       : chunk_(chunk), threads_(threads), begin_(block * chunk.bytes_per_block), end_(end_of(chunk, begin_)) {
     next_ = first_extent_after(chunk.extents, chunk.extent_count, begin_);
   }

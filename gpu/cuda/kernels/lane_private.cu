@@ -66,7 +66,7 @@ __device__ __forceinline__ void count_shares(const divided_chunk& chunk, Shares 
 
 __global__ void __launch_bounds__(threads, min_resident(threads, blocks_per_multiprocessor))
     lane_private_parts(const divided_chunk chunk) {
-  count_shares(chunk, part_shares(chunk, blockIdx.x, threads));
+  count_shares(chunk, contiguous_shares(chunk, blockIdx.x, threads));
 }
 
 __global__ void __launch_bounds__(threads, min_resident(threads, blocks_per_multiprocessor))

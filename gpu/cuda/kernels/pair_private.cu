@@ -194,7 +194,7 @@ __device__ __forceinline__ void count_shares(const pair_task& task, Shares share
 
 template <unsigned Copies, unsigned Blocks>
 __global__ void __launch_bounds__(threads, min_resident(threads, Blocks)) pair_private_parts(const pair_task task) {
-  count_shares<Copies>(task, part_shares(task.chunk, blockIdx.x, threads));
+  count_shares<Copies>(task, contiguous_shares(task.chunk, blockIdx.x, threads));
 }
 
 template <unsigned Copies, unsigned Blocks>

@@ -66,8 +66,8 @@ void divide_on_host(const text_division& division) {
     division.places[cut] = units::delimiter_end(units::one_lane(), lines, begin, division.cuts[cut]);
   }
   for (std::uint32_t group = 0; group < division.group_count; ++group) divide_group(division, group);
-  for (std::uint32_t part = 0; part < division.part_count; ++part) {
-    division.last_bytes[part] = last_byte_of(division, part);
+  for (std::uint32_t slice = 0; slice < division.slice_count; ++slice) {
+    division.last_bytes[slice] = last_byte_of(division, slice);
   }
 }
 

@@ -30,23 +30,23 @@ frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
       limits_(limits),
       frames_(api, limits.frames * sizeof(encoded_frame)),
       blocks_(api, limits.blocks * sizeof(encoded_block)),
-      groups_(api, limits.parts * sizeof(group_range)),
-      cuts_(api, limits.parts * sizeof(std::uint32_t)),
-      last_bytes_(api, limits.parts * sizeof(std::uint32_t)),
+      groups_(api, limits.slices * sizeof(group_range)),
+      cuts_(api, limits.slices * sizeof(std::uint32_t)),
+      last_bytes_(api, limits.slices * sizeof(std::uint32_t)),
       results_(api, limits.frames * sizeof(decoded_frame)),
-      totals_(api, limits.parts * row_bytes),
+      totals_(api, limits.slices * row_bytes),
       class_table_(api, sizeof(units::class_table)),
       extent_pieces_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)),
       extent_rows_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)),
-      compressed_(api, limits.compressed_bytes + limits.parts * quad_bytes),
+      compressed_(api, limits.compressed_bytes + limits.slices * quad_bytes),
       device_frames_(api, limits.frames * sizeof(encoded_frame)),
       device_blocks_(api, limits.blocks * sizeof(encoded_block)),
-      device_groups_(api, limits.parts * sizeof(group_range)),
-      device_cuts_(api, limits.parts * sizeof(std::uint32_t)),
-      places_of_cuts_(api, limits.parts * sizeof(std::uint32_t)),
-      part_extents_(api, limits.frames * sizeof(extent)),
-      part_ends_(api, limits.parts * sizeof(std::uint32_t)),
-      device_last_bytes_(api, limits.parts * sizeof(std::uint32_t)),
+      device_groups_(api, limits.slices * sizeof(group_range)),
+      device_cuts_(api, limits.slices * sizeof(std::uint32_t)),
+      places_of_cuts_(api, limits.slices * sizeof(std::uint32_t)),
+      slice_extents_(api, limits.frames * sizeof(extent)),
+      slice_ends_(api, limits.slices * sizeof(std::uint32_t)),
+      device_last_bytes_(api, limits.slices * sizeof(std::uint32_t)),
       codes_(api, limits.blocks * sizeof(block_codes)),
       decoded_(api, limits.blocks * sizeof(decoded_block)),
       literals_(api, literal_room(limits)),
@@ -56,14 +56,14 @@ frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
       used_(api, 2 * sizeof(std::uint64_t)),
       extents_(api, limits.frames * sizeof(extent)),
       rows_(api, limits.frames * row_bytes),
-      device_totals_(api, limits.parts * row_bytes),
+      device_totals_(api, limits.slices * row_bytes),
       device_class_table_(api, sizeof(units::class_table)),
       tile_pieces_(api, (units::tiles_in(static_cast<std::uint32_t>(limits.text_bytes)) + 1) * sizeof(std::uint32_t)),
       device_extent_pieces_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)),
       tile_rows_(api, (units::tiles_in(static_cast<std::uint32_t>(limits.text_bytes)) + 1) * sizeof(std::uint32_t)),
       device_extent_rows_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)) {
-  jobs_.reserve(limits.parts);
-  places_.reserve(limits.parts);
+  jobs_.reserve(limits.slices);
+  places_.reserve(limits.slices);
 }
 
 void frame_batch::prepare(const stream& on) {
@@ -72,8 +72,8 @@ void frame_batch::prepare(const stream& on) {
 }
 
 bool frame_batch::has_room_for(const frame_job& job) const {
-  const std::size_t cuts = job.parts() - 1;
-  return job.parts() <= limits_.parts - parts_used_ &&
+  const std::size_t cuts = job.slices() - 1;
+  return job.slices() <= limits_.slices - slices_used_ &&
          job.compressed_bytes() <= limits_.compressed_bytes - compressed_used_ &&
          job.text_room <= limits_.text_bytes - text_used_ &&
          job.frames.size() + cuts <= limits_.frames - frames_used_ - cuts_used() &&
@@ -85,7 +85,7 @@ void frame_batch::add(frame_job& job) noexcept {
                  .text = text_used_,
                  .frame = frames_used_,
                  .block = blocks_used_,
-                 .part = parts_used_};
+                 .slice = slices_used_};
   for (const encoded_frame& each : job.frames) {
     encoded_frame& to = frames_.as<encoded_frame>()[frames_used_++];
     to = each;
@@ -106,9 +106,9 @@ void frame_batch::add(frame_job& job) noexcept {
     is_divided_ = true;
     has_lines_ = has_lines_ || group.unit == cut_unit::lines;
   }
-  parts_used_ += static_cast<std::uint32_t>(job.parts());
+  slices_used_ += static_cast<std::uint32_t>(job.slices());
   group.frame_end = frames_used_;
-  group.part_end = parts_used_;
+  group.slice_end = slices_used_;
   compressed_used_ = std::min(limits_.compressed_bytes, rounded(at.compressed + job.compressed_bytes(), quad_bytes));
   text_used_ += job.text_room;
   jobs_.push_back(&job);
@@ -173,7 +173,7 @@ frame_launch frame_batch::launch(int multiprocessors) const {
 void frame_batch::set_division(frame_launch& to) const {
   to.division = {.groups = device_groups_.as<group_range>(),
                  .group_count = static_cast<std::uint32_t>(jobs_.size()),
-                 .part_count = parts_used_,
+                 .slice_count = slices_used_,
                  .cuts = is_divided_ ? device_cuts_.as<std::uint32_t>() : nullptr,
                  .has_lines = has_lines_,
                  .lines = {.text = to.batch.text,
@@ -184,8 +184,8 @@ void frame_batch::set_division(frame_launch& to) const {
                            .extent_pieces = device_extent_pieces_.as<std::uint32_t>(),
                            .multiprocessors = to.multiprocessors},
                  .places = places_of_cuts_.as<std::uint32_t>(),
-                 .extents = part_extents_.as<extent>(),
-                 .part_ends = part_ends_.as<std::uint32_t>(),
+                 .extents = slice_extents_.as<extent>(),
+                 .slice_ends = slice_ends_.as<std::uint32_t>(),
                  .last_bytes = device_last_bytes_.as<std::uint32_t>()};
 }
 
@@ -210,9 +210,9 @@ void frame_batch::enqueue(const stream& on, int multiprocessors) {
   check(api_, api_.decode_frames(launch(multiprocessors), on.get()),
         "starting the kernels of the zstd decoder (cudaLaunchKernelExC)");
   copy_to_host(results_.as<void>(), device_results_.as<void>(), frames_used_ * sizeof(decoded_frame), on);
-  copy_to_host(totals_.as<void>(), device_totals_.as<void>(), parts_used_ * row_bytes, on);
+  copy_to_host(totals_.as<void>(), device_totals_.as<void>(), slices_used_ * row_bytes, on);
   if (is_divided_) {
-    copy_to_host(last_bytes_.as<void>(), device_last_bytes_.as<void>(), parts_used_ * sizeof(std::uint32_t), on);
+    copy_to_host(last_bytes_.as<void>(), device_last_bytes_.as<void>(), slices_used_ * sizeof(std::uint32_t), on);
   }
   if (classes() == nullptr) return;
   const std::size_t bytes = (frames_used_ + std::size_t{1}) * sizeof(std::uint32_t);
@@ -269,10 +269,10 @@ void frame_batch::write_result(std::size_t job, const partition& counted) const 
     if (!to.decoded) return;
   }
   const value_runs runs(counted);
-  for (std::size_t i = 0; i < to.parts(); ++i) {
-    const std::size_t part = places_[job].part + i;
-    runs.fold(totals_.as<std::uint32_t>() + part * byte_values, counted.classes, to.rows.data() + i * counted.classes);
-    if (to.cuts != nullptr) to.last_bytes[i] = static_cast<std::uint8_t>(last_bytes_.as<std::uint32_t>()[part]);
+  for (std::size_t i = 0; i < to.slices(); ++i) {
+    const std::size_t slice = places_[job].slice + i;
+    runs.fold(totals_.as<std::uint32_t>() + slice * byte_values, counted.classes, to.rows.data() + i * counted.classes);
+    if (to.cuts != nullptr) to.last_bytes[i] = static_cast<std::uint8_t>(last_bytes_.as<std::uint32_t>()[slice]);
   }
 }
 
@@ -283,7 +283,7 @@ void frame_batch::clear() noexcept {
   text_used_ = 0;
   frames_used_ = 0;
   blocks_used_ = 0;
-  parts_used_ = 0;
+  slices_used_ = 0;
   is_divided_ = false;
   has_lines_ = false;
 }

@@ -52,13 +52,13 @@ class frame_batch {
   void clear() noexcept;
 
  private:
-  /// Where the parts of a job begin in the batch.
+  /// Where the data of a job begins in the batch.
   struct place {
     std::uint64_t compressed = 0;
     std::uint64_t text = 0;
     std::uint32_t frame = 0;
     std::uint32_t block = 0;
-    std::uint32_t part = 0;
+    std::uint32_t slice = 0;
   };
 
   void copy_to_device(void* to, const void* from, std::size_t bytes, const stream& on);
@@ -67,7 +67,7 @@ class frame_batch {
   [[nodiscard]] frame_launch launch(int multiprocessors) const;
   void set_division(frame_launch& to) const;
   [[nodiscard]] std::uint32_t end_of(std::size_t job) const;
-  [[nodiscard]] std::uint32_t cuts_used() const { return parts_used_ - static_cast<std::uint32_t>(jobs_.size()); }
+  [[nodiscard]] std::uint32_t cuts_used() const { return slices_used_ - static_cast<std::uint32_t>(jobs_.size()); }
   [[nodiscard]] const units::piece_classes* classes() const { return jobs_.front()->units; }
   [[nodiscard]] std::uint32_t row_room() const;
   [[nodiscard]] bool selects_rows() const;
@@ -95,8 +95,8 @@ class frame_batch {
   device_memory device_groups_;
   device_memory device_cuts_;
   device_memory places_of_cuts_;
-  device_memory part_extents_;
-  device_memory part_ends_;
+  device_memory slice_extents_;
+  device_memory slice_ends_;
   device_memory device_last_bytes_;
   device_memory codes_;
   device_memory decoded_;
@@ -120,7 +120,7 @@ class frame_batch {
   std::uint64_t text_used_ = 0;
   std::uint32_t frames_used_ = 0;
   std::uint32_t blocks_used_ = 0;
-  std::uint32_t parts_used_ = 0;
+  std::uint32_t slices_used_ = 0;
   bool is_divided_ = false;  // some jobs have cuts
   bool has_lines_ = false;   // of lines
 };

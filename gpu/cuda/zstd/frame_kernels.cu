@@ -39,11 +39,11 @@ __global__ void __launch_bounds__(values) sum_groups(const frame_launch launch) 
   sum_rows(launch, division.first_frame_of(blockIdx.x), division.groups[blockIdx.x].frame_end);
 }
 
-__global__ void __launch_bounds__(values) sum_parts(const frame_launch launch) {
+__global__ void __launch_bounds__(values) sum_slices(const frame_launch launch) {
   const text_division& division = launch.division;
-  const unsigned part = blockIdx.x;
-  sum_rows(launch, part == 0 ? 0 : division.part_ends[part - 1], division.part_ends[part]);
-  if (threadIdx.x == 0) division.last_bytes[part] = last_byte_of(division, part);
+  const unsigned slice = blockIdx.x;
+  sum_rows(launch, slice == 0 ? 0 : division.slice_ends[slice - 1], division.slice_ends[slice]);
+  if (threadIdx.x == 0) division.last_bytes[slice] = last_byte_of(division, slice);
 }
 
 // A warp for each cut.
@@ -79,7 +79,7 @@ cudaError_t launch_groups(const frame_launch& launch, cudaStream_t stream) {
   return kernels::queue(sum_groups, {.blocks = launch.division.group_count, .threads = values}, stream, launch);
 }
 
-cudaError_t launch_parts(const frame_launch& launch, cudaStream_t stream) {
+cudaError_t launch_slices(const frame_launch& launch, cudaStream_t stream) {
   const text_division& division = launch.division;
   const std::uint32_t cuts = division.cut_count();
   cudaError_t code = cudaSuccess;
@@ -96,7 +96,7 @@ cudaError_t launch_parts(const frame_launch& launch, cudaStream_t stream) {
   if (code != cudaSuccess) return code;
   code = launch_count(launch, division.extents, launch.batch.frame_count + cuts, stream);
   if (code != cudaSuccess) return code;
-  return kernels::queue(sum_parts, {.blocks = division.part_count, .threads = values}, stream, launch);
+  return kernels::queue(sum_slices, {.blocks = division.slice_count, .threads = values}, stream, launch);
 }
 
 }  // namespace
@@ -110,7 +110,7 @@ cudaError_t launch_frames(const frame_launch& launch, cudaStream_t stream) {
                         {.blocks = (frames + extent_threads - 1) / extent_threads, .threads = extent_threads}, stream,
                         launch);
   if (code != cudaSuccess) return code;
-  code = launch.division.cuts == nullptr ? launch_groups(launch, stream) : launch_parts(launch, stream);
+  code = launch.division.cuts == nullptr ? launch_groups(launch, stream) : launch_slices(launch, stream);
   if (code != cudaSuccess || launch.units.text == nullptr) return code;
   return units::launch_units(launch.units, stream);
 }

@@ -37,13 +37,13 @@ frame_decoder::limits limits_for(std::uint64_t lane_bytes) {
   constexpr std::uint64_t alignment = 4096;
   const std::uint64_t text = std::min(max_text, lane_bytes / 7 * 2 / alignment * alignment);
   const auto frames = static_cast<std::uint32_t>(std::max<std::uint64_t>(text / text_of_frame, 256));
-  // a row of each part is part of the memory of a lane, so there are fewer where memory is little
-  constexpr std::uint32_t max_parts = 4096;
+  // a row of each slice is part of the memory of a lane, so there are fewer where memory is little
+  constexpr std::uint32_t max_slices = 4096;
   return {.compressed_bytes = text / 4,
           .text_bytes = text,
           .frames = frames,
           .blocks = frames + frames / 2,
-          .parts = std::min(max_parts, frames)};
+          .slices = std::min(max_slices, frames)};
 }
 
 }  // namespace

@@ -39,8 +39,6 @@ struct window_shape {
   [[nodiscard]] std::uint64_t min_pane_bytes() const { return unit == pane_unit::milliseconds ? 0 : pane; }
 };
 
-// Counting and finding newlines, for windows of lines.
-
 /// The number of '\n'.
 std::uint64_t count_newlines(std::span<const std::byte> text);
 
@@ -48,8 +46,7 @@ std::uint64_t count_newlines(std::span<const std::byte> text);
 /// Subtracts the newlines in these bytes from `wanted`.
 std::size_t through_newline(std::span<const std::byte> text, std::uint64_t& wanted);
 
-// The sum of the panes of a sliding window. Counts are integers, so a pane is subtracted exactly.
-
+/// The sum of the panes of a sliding window. Counts are integers, so a pane is subtracted exactly.
 class pane_sum {
  public:
   /// `no_text`: a tally of zeros, with the size of all others.
@@ -69,8 +66,7 @@ class pane_sum {
   std::deque<gpu::tally> panes_;
 };
 
-// Where panes end in text that is not read here, only its numbers of bytes and lines are known.
-
+/// Where panes end in text of which only the numbers of bytes and lines are known.
 class pane_planner {
  public:
   /// `pane`: its size, in bytes or lines; 1 or more. `missing`: what the open pane lacks, 1 to `pane`.

@@ -28,13 +28,13 @@ bool rolling_windows::is_new(input_id input) const {
 }
 
 void rolling_windows::cut(std::span<const std::byte> text, const text_owner& owner, const source_name& name,
-                          std::vector<pane_part>& parts) {
-  run_and_notify([&] { cutter_.cut(text, owner, name, now(), parts); });
+                          std::vector<pane_slice>& slices) {
+  run_and_notify([&] { cutter_.cut(text, owner, name, now(), slices); });
 }
 
-void rolling_windows::cut_parts(std::span<const planned_part> text, const text_owner& owner, const source_name& name,
-                                std::vector<pane_part>& parts) {
-  run_and_notify([&] { cutter_.cut_parts(text, owner, name, now(), parts); });
+void rolling_windows::cut_slices(std::span<const planned_slice> text, const text_owner& owner, const source_name& name,
+                                 std::vector<pane_slice>& slices) {
+  run_and_notify([&] { cutter_.cut_slices(text, owner, name, now(), slices); });
 }
 
 std::uint64_t rolling_windows::missing_in_pane(input_id input) const {

@@ -51,9 +51,9 @@ class rolling_windows {
 
   // As the members of window_cutter, at the present time.
   void cut(std::span<const std::byte> text, const text_owner& owner, const source_name& name,
-           std::vector<pane_part>& parts);
-  void cut_parts(std::span<const planned_part> text, const text_owner& owner, const source_name& name,
-                 std::vector<pane_part>& parts);
+           std::vector<pane_slice>& slices);
+  void cut_slices(std::span<const planned_slice> text, const text_owner& owner, const source_name& name,
+                  std::vector<pane_slice>& slices);
   [[nodiscard]] std::uint64_t missing_in_pane(input_id input) const;
   void conclude(const text_owner& frame, bool verified);
   void abandon(input_id input, group_id group);

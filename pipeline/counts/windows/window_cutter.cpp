@@ -74,7 +74,7 @@ void window_cutter::add_to_pane(stream& current, const text_owner& owner, window
 }
 
 void window_cutter::cut(std::span<const std::byte> text, const text_owner& owner, const source_name& name,
-                        window_time now, std::vector<pane_part>& parts) {
+                        window_time now, std::vector<pane_slice>& slices) {
   stream& current = begin_text(owner, name, now);
   for (std::size_t at = 0; at < text.size();) {
     if (!current.open) open_pane(current, now);
@@ -82,7 +82,7 @@ void window_cutter::cut(std::span<const std::byte> text, const text_owner& owner
     at += taken;
     current.offset += taken;
     if (taken > 0) current.ends_line = text[at - 1] == std::byte{'\n'};  // 0: an earlier attempt to end the pane failed
-    parts.push_back({.end = at, .pane = current.open->pane});
+    slices.push_back({.end = at, .pane = current.open->pane});
     add_to_pane(current, owner, now);
   }
 }
@@ -93,20 +93,20 @@ std::uint64_t window_cutter::missing_in_pane(input_id input) const {
   return found->second.remaining;
 }
 
-void window_cutter::cut_parts(std::span<const planned_part> text, const text_owner& owner, const source_name& name,
-                              window_time now, std::vector<pane_part>& parts) {
+void window_cutter::cut_slices(std::span<const planned_slice> text, const text_owner& owner, const source_name& name,
+                               window_time now, std::vector<pane_slice>& slices) {
   stream& current = begin_text(owner, name, now);
   if (current.open && current.remaining == 0) end_pane(current);  // an earlier attempt failed
   std::size_t at = 0;
-  for (const planned_part& each : text) {
+  for (const planned_slice& each : text) {
     if (each.bytes == 0) continue;
     if (!current.open) open_pane(current, now);
-    if (each.units > current.remaining) throw std::logic_error("a planned part is longer than its pane");
+    if (each.units > current.remaining) throw std::logic_error("a planned slice is longer than its pane");
     current.remaining -= each.units;
     current.offset += each.bytes;
     current.ends_line = each.ends_line;
     at += static_cast<std::size_t>(each.bytes);
-    parts.push_back({.end = at, .pane = current.open->pane});
+    slices.push_back({.end = at, .pane = current.open->pane});
     add_to_pane(current, owner, now);
   }
 }

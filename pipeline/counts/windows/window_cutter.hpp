@@ -24,7 +24,7 @@
 namespace gpuhist::pipeline {
 
 /// A text that was divided where pane_planner says, or what is left of it after its last pane.
-struct planned_part {
+struct planned_slice {
   std::uint64_t bytes = 0;
   std::uint64_t units = 0;  ///< bytes or lines, as panes
   bool ends_line = false;   ///< its last byte is '\n'
@@ -43,16 +43,16 @@ class window_cutter {
 
   /// Appends the panes of a text of 1 byte or more that arrived at `now`. `name`: of the input; used if is_new().
   void cut(std::span<const std::byte> text, const text_owner& owner, const source_name& name, window_time now,
-           std::vector<pane_part>& parts);
+           std::vector<pane_slice>& slices);
 
   /// Bytes or lines that the open pane of the input's stream lacks; those of a pane if none is open. Panes are not of
   /// time.
   [[nodiscard]] std::uint64_t missing_in_pane(input_id input) const;
 
-  /// As cut(), for a text whose parts are known, none of which is in several panes. Appends a pane for each part with
-  /// text. Throws std::logic_error if a part is longer than what its pane lacks.
-  void cut_parts(std::span<const planned_part> text, const text_owner& owner, const source_name& name, window_time now,
-                 std::vector<pane_part>& parts);
+  /// As cut(), for a text whose slices are known, none of which is in several panes. Appends a pane for each slice with
+  /// text. Throws std::logic_error if a slice is longer than what its pane lacks.
+  void cut_slices(std::span<const planned_slice> text, const text_owner& owner, const source_name& name,
+                  window_time now, std::vector<pane_slice>& slices);
 
   /// Closes the windows of time that have ended, with text or without.
   void pass_time(window_time now);

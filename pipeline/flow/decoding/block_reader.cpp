@@ -86,13 +86,13 @@ class block_reader::credit {
 };
 
 block_reader::block_reader(std::shared_ptr<block_pool> pool, std::size_t own, io::source& source, stage_clock& clock,
-                           std::stop_token stop, const io::file_part& part)
+                           std::stop_token stop, const io::file_range& range)
     : source_(source),
       clock_(clock),
       stop_(std::move(stop)),
       account_(std::make_shared<account>(std::move(pool), own)),
-      offset_(part.begin),
-      end_(part.end.value_or(std::numeric_limits<std::uint64_t>::max())) {}
+      offset_(range.begin),
+      end_(range.end.value_or(std::numeric_limits<std::uint64_t>::max())) {}
 
 void block_reader::start(async::executor& on, std::shared_ptr<block_reader> reader, std::shared_ptr<io::source> source,
                          std::vector<std::byte> head) {

@@ -77,9 +77,9 @@ struct block {
 /// The blocks of one input, in order. One consumer calls next(). Reading runs concurrently.
 class block_reader {
  public:
-  /// `own`: the number of blocks that belong to this reader, 2 or more. `part`: of a file.
+  /// `own`: the number of blocks that belong to this reader, 2 or more. `range`: of a file.
   block_reader(std::shared_ptr<block_pool> pool, std::size_t own, io::source& source, stage_clock& clock,
-               std::stop_token stop, const io::file_part& part = {});
+               std::stop_token stop, const io::file_range& range = {});
 
   /// Several threads read a file, because its decoder is faster than one of them. Before start().
   void read_concurrently() noexcept { reads_concurrently_ = true; }

@@ -140,7 +140,7 @@ async::task<> compressed_inputs::split(compressed_input& input, std::vector<std:
   const std::size_t group_bytes = input.is_decoded_again ? 1 : options_.group_bytes;
   input.divider.emplace(input.format.make_splitter(), group_bytes, input.start);
   input.blocks = std::make_shared<block_reader>(blocks_, options_.own_blocks, *input.source, notes_.read, stop_,
-                                                io::file_part{input.start.compressed_bytes, input.end});
+                                                io::file_range{input.start.compressed_bytes, input.end});
   if (input.on_device) input.blocks->read_concurrently();
   block_reader::start(is_stream ? executors_.streams : executors_.pool, input.blocks, input.source, std::move(head));
   for (;;) {

@@ -111,7 +111,7 @@ async::task<std::optional<std::uint32_t>> compressed_inputs::measure_text(group&
 }
 
 // The next groups continue where the panes of this one end. After groups that the host has decoded, and has cut, the
-// plan begins anew.
+// plan starts again.
 gpu::text_cuts compressed_inputs::plan_panes(compressed_input& input, std::uint32_t units) const {
   const window_shape& shape = options_.windows->shape();
   if (!input.panes) input.panes.emplace(shape.pane, options_.windows->missing_in_pane(input.id));
@@ -123,23 +123,23 @@ gpu::text_cuts compressed_inputs::plan_panes(compressed_input& input, std::uint3
 
 async::task<> compressed_inputs::add_panes(group& task, const decoded_group& text, const gpu::text_cuts& cuts) {
   const std::size_t columns = text.rows.size() / text.last_bytes.size();
-  std::vector<planned_part> parts;
+  std::vector<planned_slice> slices;
   for (std::size_t i = 0; i < text.last_bytes.size(); ++i) {
     const std::span row(text.rows.data() + i * columns, columns);
     const std::uint64_t bytes = std::accumulate(row.begin(), row.end(), std::uint64_t{0});
     const std::uint64_t lines = counts_.lines_in(row);
     const std::uint64_t units = cuts.unit == gpu::cuda::zstd::cut_unit::lines ? lines : bytes;
-    parts.push_back({.bytes = bytes, .units = units, .ends_line = text.last_bytes[i] == '\n'});
+    slices.push_back({.bytes = bytes, .units = units, .ends_line = text.last_bytes[i] == '\n'});
   }
-  if (!parts.empty() && parts.back().bytes == 0) parts.pop_back();
+  if (!slices.empty() && slices.back().bytes == 0) slices.pop_back();
   notes_.frames += text.frames;
-  if (parts.empty()) co_return;
-  std::vector<pane_part> panes;
-  options_.windows->divide_parts(parts, {.input = task.owner.input, .group = task.owner.group}, panes);
+  if (slices.empty()) co_return;
+  std::vector<pane_slice> panes;
+  options_.windows->divide_slices(slices, {.input = task.owner.input, .group = task.owner.group}, panes);
   std::vector<segment> segments;
   for (std::size_t i = 0; i < panes.size(); ++i) {
     segments.push_back({.owner = {.input = task.owner.input, .group = task.owner.group},
-                        .extent = {0, static_cast<std::uint32_t>(parts[i].bytes)},
+                        .extent = {0, static_cast<std::uint32_t>(slices[i].bytes)},
                         .pane = panes[i].pane});
   }
   task.end.text_bytes = text.text_bytes;

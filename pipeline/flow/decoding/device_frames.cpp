@@ -169,12 +169,12 @@ async::task<std::optional<staged_group>> device_frames::begin_group(std::span<co
   co_return staged_group(*this, std::move(slot), std::move(incomplete), waits);
 }
 
-// A group would have so many rows that the device's work would be in vain.
+// A group would have so many rows that a device saves no time.
 bool device_frames::are_units_too_short() const {
   return measures_units() && expected_row_bytes(usual_ratio * group_bytes()) > rows_.share_of_group();
 }
 
-// The bytes of such a frame would be collected in vain: they hardly fit into the slots of a group.
+// Collecting the bytes of such a frame would be wasted work: they hardly fit into the slots of a group.
 bool device_frames::is_too_long(std::span<const std::byte> begin) const {
   if (settings_.takes_all) return false;
   const io::zstd_header_result parsed = io::parse_zstd_header(begin);
@@ -186,7 +186,7 @@ bool device_frames::fits(const staged_group& group, std::size_t cuts) const {
   const gpu::frame_decoder::limits most = decoder_->max_job();
   const encoded_frames& frames = *group.frames();
   return group.size() <= most.compressed_bytes && frames.text_room <= most.text_bytes &&
-         frames.frames.size() + cuts <= most.frames && frames.blocks.size() <= most.blocks && cuts < most.parts;
+         frames.frames.size() + cuts <= most.frames && frames.blocks.size() <= most.blocks && cuts < most.slices;
 }
 
 void device_frames::list(staged_group& group) const {
@@ -274,8 +274,8 @@ bool device_frames::take_row_memory(gpu::frame_job& job, std::uint64_t bytes, bo
   }
 }
 
-// How long the pieces of the next groups are expected to be: shorter ones than before at once, longer ones by and by.
-// If they are expected to be too short, no group is decoded here, so that is final.
+// The expected length of the pieces of the next groups decreases at once, and increases gradually. If they are expected
+// to be too short, no group is decoded here, so that is final.
 void device_frames::note_pieces(const gpu::frame_job& job) {
   if (job.unit_pieces == 0) return;
   const std::uint64_t found = std::max<std::uint64_t>(1, job.text_bytes / job.unit_pieces);

@@ -68,8 +68,8 @@ class staged_group {
 struct decoded_group {
   std::uint64_t text_bytes = 0;
   std::uint64_t frames = 0;
-  std::vector<std::uint32_t> rows{};       ///< one for each part; without cuts for all text
-  std::vector<std::uint8_t> last_bytes{};  ///< with cuts, of each part; 0: it has no text
+  std::vector<std::uint32_t> rows{};       ///< one for each slice; without cuts for all text
+  std::vector<std::uint8_t> last_bytes{};  ///< with cuts, of each slice; 0: it has no text
   /// Rows of the pieces of units; empty: units were not measured, or there are none.
   std::vector<std::span<const std::uint32_t>> unit_rows{};
   std::optional<row_memory::lease> unit_memory{};  ///< of these rows; nothing: there are none
@@ -137,7 +137,7 @@ class device_frames {
 
   /// How the text of a group is counted.
   struct counting {
-    const gpu::text_cuts* cuts = nullptr;  ///< null: as one part
+    const gpu::text_cuts* cuts = nullptr;  ///< null: as one slice
     bool measures_only = false;            ///< gpu::frame_job
   };
 

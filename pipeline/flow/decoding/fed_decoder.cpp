@@ -28,14 +28,14 @@ input_failure no_room(std::uint64_t wanted, const decoder_memory& memory) {
 
 }  // namespace
 
-fed_decoder::fed_decoder(input_id input, const fed_decoding& settings, const parts& used)
-    : input_(input), settings_(settings), parts_(used) {}
+fed_decoder::fed_decoder(input_id input, const fed_decoding& settings, const used_run& used)
+    : input_(input), settings_(settings), run_(used) {}
 
 std::uint64_t fed_decoder::decoded_bytes() const { return decoder_ ? decoder_->consumed_total() : put_; }
 
 void fed_decoder::feed(std::span<const std::byte> stored) {
   if (has_ended_) return;
-  parts_.notes.read.bytes += stored.size();
+  run_.notes.read.bytes += stored.size();
   if (is_settled_) return take(stored);
   const std::size_t wanted = std::max(io::zlib_head_bytes, io::skippable_head_bytes(head_));
   const std::size_t taken = std::min(stored.size(), wanted - head_.size());
@@ -50,8 +50,8 @@ void fed_decoder::settle() {
   is_settled_ = true;
   try {
     const io::settled_format as = io::settle_format({}, head_, settings_.format);
-    parts_.counts.set_format(input_, as.found.name);
-    if (as.notice) parts_.counts.note(input_, *as.notice);
+    run_.counts.set_format(input_, as.found.name);
+    if (as.notice) run_.counts.note(input_, *as.notice);
     if (as.found.make_decoder != nullptr) begin(as.found);
   } catch (const io::input_error& refused) {
     return end(input_failure{.kind = refused.kind(), .text = refused.what()});
@@ -61,19 +61,19 @@ void fed_decoder::settle() {
 
 void fed_decoder::take(std::span<const std::byte> stored) {
   if (has_ended_) return;
-  if (!decoder_) return parts_.text.put(owner(0), stored, put_);
+  if (!decoder_) return run_.text.put(owner(0), stored, put_);
   decode(stored);
 }
 
 void fed_decoder::begin(const io::format& found) {
-  const std::uint64_t own = own_bytes(parts_.memory);
-  own_memory_ = parts_.memory.free.try_acquire(own);
-  if (!own_memory_) return end(no_room(own, parts_.memory));
+  const std::uint64_t own = own_bytes(run_.memory);
+  own_memory_ = run_.memory.free.try_acquire(own);
+  if (!own_memory_) return end(no_room(own, run_.memory));
   buffer_ = std::make_unique_for_overwrite<std::byte[]>(buffer_bytes);
   auto made = found.make_decoder(
-      {.window_bytes = parts_.memory.bytes - own, .granted_bytes = own, .besides = parts_.memory.besides});
+      {.window_bytes = run_.memory.bytes - own, .granted_bytes = own, .besides = run_.memory.besides});
   made->restart({});
-  group_ = parts_.counts.open_group(input_);
+  group_ = run_.counts.open_group(input_);
   decoder_ = std::move(made);
 }
 
@@ -81,7 +81,7 @@ void fed_decoder::decode(std::span<const std::byte> in) {
   while (!has_ended_) {
     if (buffered_ == buffer_bytes) flush();
     const io::fill_result result = [&] {
-      const busy_time busy(parts_.notes.decompress);
+      const busy_time busy(run_.notes.decompress);
       return decoder_->fill(in, std::span(buffer_.get(), buffer_bytes).subspan(buffered_));
     }();
     in = in.subspan(result.consumed);
@@ -96,13 +96,13 @@ void fed_decoder::decode(std::span<const std::byte> in) {
   }
   if (has_ended_) return;
   flush();
-  parts_.counts.set_compressed_bytes(input_, group_, decoder_->consumed_total());
+  run_.counts.set_compressed_bytes(input_, group_, decoder_->consumed_total());
 }
 
 void fed_decoder::note_produced(std::size_t bytes) {
   buffered_ += bytes;
   text_bytes_ += bytes;
-  parts_.notes.decompress.bytes += bytes;
+  run_.notes.decompress.bytes += bytes;
   if (settings_.max_text == 0 || text_bytes_ <= settings_.max_text) return;
   end(input_failure{.kind = failure_kind::refused,
                     .text = "decompresses to more than the " + config::format_size(settings_.max_text) +
@@ -112,13 +112,13 @@ void fed_decoder::note_produced(std::size_t bytes) {
 
 // A frame that lies in the buffer as a whole needs no provisional counts: its text is put as verified text.
 void fed_decoder::conclude_verified() {
-  ++parts_.notes.frames;
+  ++run_.notes.frames;
   if (frame_put_ == 0) {
     verified_ = buffered_;
     return;
   }
   flush();
-  parts_.counts.conclude(owner(frame_), frame_put_, true);
+  run_.counts.conclude(owner(frame_), frame_put_, true);
   frame_put_ = 0;
   ++frame_;
 }
@@ -126,9 +126,9 @@ void fed_decoder::conclude_verified() {
 void fed_decoder::flush() {
   const std::span<const std::byte> text(buffer_.get(), std::exchange(buffered_, 0));
   const std::size_t verified = std::exchange(verified_, 0);
-  parts_.text.put(owner(0), text.first(verified), put_);
+  run_.text.put(owner(0), text.first(verified), put_);
   frame_put_ += text.size() - verified;
-  parts_.text.put(owner(frame_), text.subspan(verified), put_);
+  run_.text.put(owner(frame_), text.subspan(verified), put_);
 }
 
 // It does not wait for memory, because the inputs that use it may be fed by the calling thread.
@@ -138,8 +138,8 @@ void fed_decoder::grant_window() {
     window_memory_.release();
   }
   const std::uint64_t wanted = decoder_->window_wanted();
-  window_memory_ = parts_.memory.free.try_acquire(wanted);
-  if (!window_memory_) return end(no_room(wanted, parts_.memory));
+  window_memory_ = run_.memory.free.try_acquire(wanted);
+  if (!window_memory_) return end(no_room(wanted, run_.memory));
   decoder_->grant_window(wanted);
 }
 
@@ -150,7 +150,7 @@ void fed_decoder::finish() {
     std::string missing = decoder_->missing_at_end(0);
     if (!missing.empty()) return end(input_failure{.kind = decoder_->fault_kind(), .text = std::move(missing)});
     if (frame_put_ > 0) conclude_verified();  // of formats without an end mark
-    if (const auto found = decoder_->notice_at_end()) parts_.counts.note(input_, *found);
+    if (const auto found = decoder_->notice_at_end()) run_.counts.note(input_, *found);
   }
   end(std::nullopt);
 }
@@ -166,12 +166,12 @@ void fed_decoder::end(std::optional<input_failure> failure) {
   if (decoder_) {
     group_end ending{.text_bytes = put_, .compressed_bytes = decoder_->consumed_total()};
     if (failure) ending.failure = [kept = *failure](std::uint64_t) { return kept; };
-    parts_.counts.close_group(input_, group_, std::move(ending));
-    if (!failure) parts_.counts.finish(input_, put_);
+    run_.counts.close_group(input_, group_, std::move(ending));
+    if (!failure) run_.counts.finish(input_, put_);
   } else if (failure) {
-    parts_.counts.fail(input_, put_, *failure);
+    run_.counts.fail(input_, put_, *failure);
   } else {
-    parts_.counts.finish(input_, put_);
+    run_.counts.finish(input_, put_);
   }
   decoder_.reset();
   buffer_.reset();

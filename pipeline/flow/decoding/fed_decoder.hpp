@@ -38,15 +38,15 @@ struct fed_decoding {
 /// counts. Members throw what fed_text throws; the caller then calls fail().
 class fed_decoder {
  public:
-  /// The parts of the run that the decoder uses. They outlive it.
-  struct parts {
+  /// What the decoder uses of the run. All outlive it.
+  struct used_run {
     fed_text& text;
     rolling_counts& counts;
     feed_notes& notes;
     decoder_memory& memory;
   };
 
-  fed_decoder(input_id input, const fed_decoding& settings, const parts& used);
+  fed_decoder(input_id input, const fed_decoding& settings, const used_run& used);
 
   /// The next bytes of the input, as they are stored. Ignored if the input has failed.
   void feed(std::span<const std::byte> stored);
@@ -80,7 +80,7 @@ class fed_decoder {
 
   const input_id input_;
   const fed_decoding settings_;
-  const parts parts_;
+  const used_run run_;
   std::vector<std::byte> head_{};  // until the format is known
   bool is_settled_ = false;        // the format is known
   bool has_ended_ = false;

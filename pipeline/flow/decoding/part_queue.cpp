@@ -341,7 +341,7 @@ void part_queue::state::leave_served_part() {
   served_.reset();
 }
 
-// Of a part that is not decoded ahead, blocks are taken while others may still be added.
+// Blocks of a part that is not decoded ahead are taken while others may still be added.
 part_queue::piece part_queue::state::serve(part_entry& front) {
   piece next{.bytes = std::move(front.blocks.front())};
   if (!std::exchange(front.is_taken, true)) next.part = front.part;

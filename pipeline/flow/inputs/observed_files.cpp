@@ -17,13 +17,13 @@ constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 struct observed_files::open_file {
   const input_id input;
   const std::shared_ptr<const io::file_source> source;
-  std::deque<part_pointer> running{};    // the oldest first
-  std::uint64_t text_bytes = 0;          // of parts that are retired
-  std::atomic<bool> has_ended = false;   // its end was found, or a part failed
-  std::atomic<bool> has_failed = false;  // a part failed
+  std::deque<stretch_pointer> running{};  // the oldest first
+  std::uint64_t text_bytes = 0;           // of stretches that are retired
+  std::atomic<bool> has_ended = false;    // its end was found, or a stretch failed
+  std::atomic<bool> has_failed = false;   // a stretch failed
 };
 
-struct observed_files::part {
+struct observed_files::stretch {
   open_file& file;
   const std::uint64_t begin;
   const std::uint64_t end;  // unlimited: of the file
@@ -58,7 +58,7 @@ async::task<> observed_files::read(input_id input, std::shared_ptr<const io::fil
   open_file file{.input = input, .source = std::move(source)};
   std::exception_ptr error;
   try {
-    co_await begin_parts(file);
+    co_await begin_stretches(file);
   } catch (...) {
     error = std::current_exception();
   }
@@ -72,14 +72,14 @@ async::task<> observed_files::read(input_id input, std::shared_ptr<const io::fil
   end(file, error);
 }
 
-// Parts begin in order. A part that waits for those before it can do so: they have contexts.
-async::task<> observed_files::begin_parts(open_file& file) {
-  const std::size_t max_parts = taps_.max_groups(contexts_.size());
+// Stretches begin in order. A stretch that waits for those before it can do so: they have contexts.
+async::task<> observed_files::begin_stretches(open_file& file) {
+  const std::size_t max_stretches = taps_.max_groups(contexts_.size());
   const std::uint64_t size = file.source->size_hint();
   for (std::uint64_t begin = 0; begin != unlimited;) {
-    while (file.running.size() >= max_parts) co_await retire_oldest(file);
-    const std::uint64_t end = end_of_part(begin, size);
-    const auto next = std::make_shared<part>(file, begin, end);
+    while (file.running.size() >= max_stretches) co_await retire_oldest(file);
+    const std::uint64_t end = end_of_stretch(begin, size);
+    const auto next = std::make_shared<stretch>(file, begin, end);
     next->context = co_await contexts_.acquire();
     if (file.has_ended || stop_.stop_requested()) co_return;
     file.running.push_back(next);
@@ -93,26 +93,26 @@ async::task<> observed_files::begin_parts(open_file& file) {
   }
 }
 
-std::uint64_t observed_files::end_of_part(std::uint64_t begin, std::uint64_t size) const {
-  const std::uint64_t bytes = options_.part_bytes;
+std::uint64_t observed_files::end_of_stretch(std::uint64_t begin, std::uint64_t size) const {
+  const std::uint64_t bytes = options_.stretch_bytes;
   return bytes > 0 && size >= begin + 2 * bytes ? begin + bytes : unlimited;
 }
 
 // A group that was opened in the counts is always closed there, also after an exception.
-void observed_files::spawn(const part_pointer& next) {
-  async::task<> reading = read_part(next);
+void observed_files::spawn(const stretch_pointer& next) {
+  async::task<> reading = read_stretch(next);
   next->owner = {.input = next->file.input, .group = counts_.open_group(next->file.input)};
   try {
     taps_.begin_group(next->owner);
     async::spawn(pool_, std::move(reading),
-                 [this, next](const std::exception_ptr& error) noexcept { end_part(*next, error); });
+                 [this, next](const std::exception_ptr& error) noexcept { end_stretch(*next, error); });
   } catch (...) {
-    end_part(*next, std::current_exception());
+    end_stretch(*next, std::current_exception());
     throw;
   }
 }
 
-async::task<> observed_files::read_part(part_pointer task) {
+async::task<> observed_files::read_stretch(stretch_pointer task) {
   std::exception_ptr error;
   try {
     co_await read_text(*task);
@@ -128,7 +128,7 @@ async::task<> observed_files::read_part(part_pointer task) {
 }
 
 // A reservation is held until its bytes are written, so a slow consumer slows down the reading.
-async::task<> observed_files::read_text(part& task) {
+async::task<> observed_files::read_text(stretch& task) {
   const piece_in_flight counted(clock_);
   cutter& cut = task.context->cut;
   std::uint64_t offset = task.begin;
@@ -152,7 +152,7 @@ async::task<> observed_files::read_text(part& task) {
     clock_.bytes += read;
     offset += read;
     if (is_at_end) {
-      // parts were planned by the size that the file had before
+      // stretches were planned by the size that the file had before
       if (task.end != unlimited) throw io::truncated_file(task.file.source->size_hint(), offset, offset);
       task.file.has_ended = true;
       co_return;
@@ -160,8 +160,8 @@ async::task<> observed_files::read_text(part& task) {
   }
 }
 
-// The part ends even if something fails here or before: the coroutine of the file waits for its end.
-void observed_files::end_part(part& task, const std::exception_ptr& error) noexcept {
+// The stretch ends even if something fails here or before: the coroutine of the file waits for its end.
+void observed_files::end_stretch(stretch& task, const std::exception_ptr& error) noexcept {
   if (error) {
     try {
       task.result.failure = [failure = note(error, task.begin)](std::uint64_t) { return failure; };
@@ -192,7 +192,7 @@ input_failure observed_files::note(const std::exception_ptr& error, std::uint64_
   return left_at(reached);
 }
 
-// After the failure of a part, which is that of the input, only the offset is left to be set.
+// After the failure of a stretch, which is that of the input, only the offset is left to be set.
 void observed_files::end(const open_file& file, const std::exception_ptr& error) {
   file.source->leave_offset_at(file.text_bytes);
   if (file.has_failed) {

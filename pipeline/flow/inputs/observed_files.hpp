@@ -1,9 +1,9 @@
-// Reads uncompressed files whose text is passed to text_taps, directly into slots. Parts of a large file are read at
-// the same time if their text may be passed so; each part is a group of the input, as groups of frames are:
+// Reads uncompressed files whose text is passed to text_taps, directly into slots. Stretches of a large file are read
+// at the same time if their text may be passed so; each stretch is a group of the input, as groups of frames are:
 //
-//     file:  | part 1 | part 2 | part 3 | last part, up to the end of the file |
+//     file:  | stretch 1 | stretch 2 | stretch 3 | last stretch, up to the end of the file |
 //
-// The parts are planned by the size from fstat. The last one ends where the file ends.
+// The stretches are planned by the size from fstat. The last one ends where the file ends.
 #pragma once
 
 #include "async/event_loop.hpp"
@@ -32,10 +32,11 @@ class observed_files {
  public:
   struct settings {
     std::uint32_t read_bytes = 0;  ///< maximum size of one read
-    std::uint64_t part_bytes = 0;  ///< size of the parts that are read at the same time; 0: files are not divided
+    std::uint64_t stretch_bytes =
+        0;  ///< size of the stretches that are read at the same time; 0: files are not divided
   };
 
-  /// Each part borrows a context for its cutter. `clock`: of the reads. Borrows all but the settings.
+  /// Each stretch borrows a context for its cutter. `clock`: of the reads. Borrows all but the settings.
   observed_files(const settings& options, decode_contexts& contexts, text_taps& taps, rolling_counts& counts,
                  stage_clock& clock, async::executor& pool, async::first_failure& failures, std::stop_token stop);
 
@@ -47,16 +48,16 @@ class observed_files {
 
  private:
   struct open_file;
-  struct part;
-  using part_pointer = std::shared_ptr<part>;
+  struct stretch;
+  using stretch_pointer = std::shared_ptr<stretch>;
 
   async::task<> read(input_id input, std::shared_ptr<const io::file_source> source, async::semaphore::permit);
-  async::task<> begin_parts(open_file& file);
-  [[nodiscard]] std::uint64_t end_of_part(std::uint64_t begin, std::uint64_t size) const;
-  void spawn(const part_pointer& next);
-  async::task<> read_part(part_pointer task);
-  async::task<> read_text(part& task);
-  void end_part(part& task, const std::exception_ptr& error) noexcept;
+  async::task<> begin_stretches(open_file& file);
+  [[nodiscard]] std::uint64_t end_of_stretch(std::uint64_t begin, std::uint64_t size) const;
+  void spawn(const stretch_pointer& next);
+  async::task<> read_stretch(stretch_pointer task);
+  async::task<> read_text(stretch& task);
+  void end_stretch(stretch& task, const std::exception_ptr& error) noexcept;
   static async::task<> retire_oldest(open_file& file);
   [[nodiscard]] input_failure note(const std::exception_ptr& error, std::uint64_t reached) const;
   void end(const open_file& file, const std::exception_ptr& error);

@@ -25,12 +25,12 @@ plain_files::plain_files(const settings& options, cutter& cut, rolling_counts& c
   while (readers_.size() < options.readers) idle_.push_back(&readers_.emplace_back(*this));
 }
 
-async::task<> plain_files::add(input_id input, std::shared_ptr<const io::file_source> source, io::file_part part) {
+async::task<> plain_files::add(input_id input, std::shared_ptr<const io::file_source> source, io::file_range within) {
   const auto file = std::make_shared<open_file>();
   file->input = input;
   file->source = std::move(source);
-  file->committed = part.begin;
-  file->end = part.end;
+  file->committed = within.begin;
+  file->end = within.end;
   std::exception_ptr error;
   try {
     co_await start_all(file);

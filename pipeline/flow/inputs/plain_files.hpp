@@ -46,8 +46,8 @@ class plain_files {
   plain_files(const settings& options, cutter& cut, rolling_counts& counts, stage_clock& clock, async::executor& pool,
               async::first_failure& failures, std::stop_token stop);
 
-  /// Starts the reads of a part of a file. Waits while too many ranges are in flight.
-  async::task<> add(input_id input, std::shared_ptr<const io::file_source> source, io::file_part part = {});
+  /// Starts the reads of a file. Waits while too many ranges are in flight.
+  async::task<> add(input_id input, std::shared_ptr<const io::file_source> source, io::file_range within = {});
 
   /// Waits for all reads, and reads the rest of files that are longer than their size. Exceptions that belong to no
   /// file are noted in the failures.
@@ -60,7 +60,7 @@ class plain_files {
   struct open_file {
     input_id input = 0;
     std::shared_ptr<const io::file_source> source;
-    std::optional<std::uint64_t> end{};  // as io::file_part::end
+    std::optional<std::uint64_t> end{};  // as io::file_range::end
     std::uint64_t committed = 0;         // bytes from the beginning of the file
     bool ended = false;                  // finished or failed in the rolling counts
   };

@@ -13,15 +13,12 @@
 
 namespace gpuhist::pipeline {
 
-// The progress of a run.
-
+/// The progress of a run.
 struct run_progress {
   std::uint64_t source_bytes = 0;  ///< read from the inputs so far, as they are stored
   std::uint64_t text_bytes = 0;    ///< counted and merged so far
   double seconds = 0;              ///< since the first read
 };
-
-// Memory and disk use of this process, as the system reports it.
 
 /// Peak resident bytes of this program; 0 if /proc does not report it. From VmHWM, because getrusage also counts the
 /// program that ran in this process before its exec.

@@ -1,4 +1,4 @@
-// Parts of one text that are read at the same time give what the text gives in order. Filters that drop units with
+// Groups of one text that are read at the same time give what the text gives in order. Filters that drop units with
 // damaged text: the units that remain, and what is reported of the others, are those of an oracle, wherever damage
 // begins and ends, and however many readers share the text of an input.
 #include "unit_oracle.hpp"
@@ -97,16 +97,16 @@ std::vector<std::uint32_t> without_some(const std::vector<std::uint32_t>& rows, 
   return made;
 }
 
-// Passes parts of one text to readers of their own, in an order that is random, and joins the readers in order.
-class concurrent_parts {
+// Passes groups of one text to readers of their own, in an order that is random, and joins the readers in order.
+class concurrent_groups {
  public:
-  concurrent_parts(measured_run& run, std::vector<std::string_view> parts) : run_(run), rest_(std::move(parts)) {
+  concurrent_groups(measured_run& run, std::vector<std::string_view> groups) : run_(run), rest_(std::move(groups)) {
     for (std::size_t i = 0; i < rest_.size(); ++i) {
       readers_.push_back(i == 0 ? run.run().open("input", 0) : run.run().open_later("input", 0));
     }
   }
 
-  // Passes the rows of pieces instead of the text of some parts.
+  // Passes the rows of pieces instead of the text of some groups.
   void measure_some(std::mt19937& random, std::size_t longest) {
     measured_.resize(rest_.size());
     for (std::size_t i = 0; i < rest_.size(); ++i) {
@@ -127,23 +127,23 @@ class concurrent_parts {
   }
 
  private:
-  void pass(std::size_t part, std::size_t size) {
-    if (part < measured_.size() && !measured_[part].empty()) return pass_rows(part, size);
-    const std::string_view piece = rest_[part].substr(0, size);
+  void pass(std::size_t group, std::size_t size) {
+    if (group < measured_.size() && !measured_[group].empty()) return pass_rows(group, size);
+    const std::string_view piece = rest_[group].substr(0, size);
     if (piece.empty()) return;
-    rest_[part].remove_prefix(readers_[part]->take_some(std::as_bytes(std::span(piece)), false));
-    if (part == first_) drain();
+    rest_[group].remove_prefix(readers_[group]->take_some(std::as_bytes(std::span(piece)), false));
+    if (group == first_) drain();
   }
 
-  void pass_rows(std::size_t part, std::size_t size) {
+  void pass_rows(std::size_t group, std::size_t size) {
     const piece_classes& classes = *run_.run().piece_classes();
-    std::vector<std::uint32_t>& words = measured_[part];
+    std::vector<std::uint32_t>& words = measured_[group];
     const std::size_t given = std::min(words.size(), size * classes.words_of_row());
     const std::size_t taken =
-        readers_[part]->take_pieces({std::span(words).first(given), classes}, 0, false) * classes.words_of_row();
+        readers_[group]->take_pieces({std::span(words).first(given), classes}, 0, false) * classes.words_of_row();
     words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(taken));
-    if (words.empty()) rest_[part] = {};
-    if (part == first_) drain();
+    if (words.empty()) rest_[group] = {};
+    if (group == first_) drain();
   }
 
   void end_first() {
@@ -166,8 +166,8 @@ class concurrent_parts {
   }
 
   measured_run& run_;
-  std::vector<std::string_view> rest_;                // of the parts
-  std::vector<std::vector<std::uint32_t>> measured_;  // rows of pieces of the parts; empty: text is passed
+  std::vector<std::string_view> rest_;                // of the groups
+  std::vector<std::vector<std::uint32_t>> measured_;  // rows of pieces of the groups; empty: text is passed
   std::vector<std::unique_ptr<input_observer>> readers_;
   std::size_t first_ = 0;
   std::string kept_;
@@ -176,22 +176,22 @@ class concurrent_parts {
 outcome in_order(const unit_plan& plan, std::string_view text, const partition& counted = partition::identity()) {
   measured_run run(plan, nullptr, counted);
   std::mt19937 random(1);
-  std::string kept = concurrent_parts(run, {text}).read(random, text.size() + 1);
+  std::string kept = concurrent_groups(run, {text}).read(random, text.size() + 1);
   return outcome_of(run, std::move(kept));
 }
 
-std::vector<std::string_view> cut_at_random(std::string_view text, std::mt19937& random, std::size_t longest_part) {
-  std::vector<std::string_view> parts;
-  for (std::string_view rest = text; !rest.empty(); rest.remove_prefix(parts.back().size())) {
-    parts.push_back(rest.substr(0, random() % (longest_part + 1)));
+std::vector<std::string_view> cut_at_random(std::string_view text, std::mt19937& random, std::size_t longest_group) {
+  std::vector<std::string_view> groups;
+  for (std::string_view rest = text; !rest.empty(); rest.remove_prefix(groups.back().size())) {
+    groups.push_back(rest.substr(0, random() % (longest_group + 1)));
   }
-  return parts;
+  return groups;
 }
 
-outcome in_parts(const unit_plan& plan, std::string_view text, std::mt19937& random, std::size_t longest_part,
-                 std::size_t longest_piece) {
+outcome in_groups(const unit_plan& plan, std::string_view text, std::mt19937& random, std::size_t longest_group,
+                  std::size_t longest_piece) {
   measured_run run(plan);
-  std::string kept = concurrent_parts(run, cut_at_random(text, random, longest_part)).read(random, longest_piece);
+  std::string kept = concurrent_groups(run, cut_at_random(text, random, longest_group)).read(random, longest_piece);
   return outcome_of(run, std::move(kept));
 }
 
@@ -200,7 +200,7 @@ unit_plan filtered(unit_plan plan, units::filtering::kept kept) {
   return plan;
 }
 
-TEST_CASE("parts of a text give the units, the ranks, the distribution and the kept text of the whole") {
+TEST_CASE("groups of a text give the units, the ranks, the distribution and the kept text of the whole") {
   std::mt19937 random(5);
   for (const std::string_view condition :
        {"digit > 0.3", "words >= 2", "entropy > 1.2", "malformed > 0", "bytes > 3 && count(lower) < 4"}) {
@@ -212,16 +212,16 @@ TEST_CASE("parts of a text give the units, the ranks, the distribution and the k
         if (random() % 2 == 0) plan = filtered(plan, units::filtering::kept::selected);
         if (random() % 2 == 0) plan = filtered(plan, units::filtering::kept::others);
         const std::string text = random_text(random, random() % 400, small_alphabet);
-        const std::size_t longest_part = 1 + random() % 80;
+        const std::size_t longest_group = 1 + random() % 80;
         CAPTURE(condition);
         CAPTURE(text);
-        REQUIRE(in_parts(plan, text, random, longest_part, 1 + random() % 20) == in_order(plan, text));
+        REQUIRE(in_groups(plan, text, random, longest_group, 1 + random() % 20) == in_order(plan, text));
       }
     }
   }
 }
 
-TEST_CASE("parts whose pieces a device has counted give the units, the ranks and the distribution of the text") {
+TEST_CASE("groups whose pieces a device has counted give the units, the ranks and the distribution of the text") {
   std::mt19937 random(7);
   const partition classes = coarse();
   for (const std::string_view condition : {"digit > 0.3", "bytes > 3 && count(lower) < 4", "lines > 1", "bytes > 0"}) {
@@ -233,9 +233,9 @@ TEST_CASE("parts whose pieces a device has counted give the units, the ranks and
         const std::string text = random_text(random, random() % 600, small_alphabet);
         measured_run run(plan, nullptr, classes);
         REQUIRE(run.run().piece_classes() != nullptr);
-        concurrent_parts parts(run, cut_at_random(text, random, 1 + random() % 120));
-        parts.measure_some(random, 1 + random() % 40);
-        const std::string kept = parts.read(random, 1 + random() % 30);
+        concurrent_groups groups(run, cut_at_random(text, random, 1 + random() % 120));
+        groups.measure_some(random, 1 + random() % 40);
+        const std::string kept = groups.read(random, 1 + random() % 30);
         CAPTURE(condition);
         CAPTURE(text);
         REQUIRE(outcome_of(run, kept) == in_order(plan, text, classes));
@@ -244,7 +244,7 @@ TEST_CASE("parts whose pieces a device has counted give the units, the ranks and
   }
 }
 
-TEST_CASE("parts of which a device has omitted units give the selected units of the text") {
+TEST_CASE("groups of which a device has omitted units give the selected units of the text") {
   std::mt19937 random(8);
   const partition classes = coarse();
   for (const std::string_view condition :
@@ -254,9 +254,9 @@ TEST_CASE("parts of which a device has omitted units give the selected units of 
       const std::string text = random_text(random, random() % 900, small_alphabet);
       measured_run run(plan, nullptr, classes);
       REQUIRE(run.run().piece_classes()->condition.exists());
-      concurrent_parts parts(run, cut_at_random(text, random, 1 + random() % 200));
-      parts.measure_some(random, 1 + random() % 40);
-      const std::string kept = parts.read(random, 1 + random() % 30);
+      concurrent_groups groups(run, cut_at_random(text, random, 1 + random() % 200));
+      groups.measure_some(random, 1 + random() % 40);
+      const std::string kept = groups.read(random, 1 + random() % 30);
       CAPTURE(condition);
       CAPTURE(text);
       REQUIRE(outcome_of(run, kept) == in_order(plan, text, classes));
@@ -294,7 +294,7 @@ TEST_CASE("a device measures the units of a plan if a few classes of bytes deter
   CHECK_FALSE(is_measured(filtered(plan_of(lines, "digit > 0.3"), units::filtering::kept::selected)));
 }
 
-TEST_CASE("a unit that is longer than several parts is joined from them") {
+TEST_CASE("a unit that is longer than several groups is joined from them") {
   std::mt19937 random(6);
   unit_plan plan = filtered(plan_of(lines, "words > 3"), units::filtering::kept::others);
   plan.top = ranking{.number = 3, .by = formula_of("bytes")};
@@ -302,7 +302,7 @@ TEST_CASE("a unit that is longer than several parts is joined from them") {
                            random_text(random, 2'500'000, "xyz") + "\nend";
   REQUIRE(in_order(plan, text).totals.seen == 5);
   for (const std::size_t longest : {100'000U, 1'000'000U, 4'000'000U}) {
-    CHECK((in_parts(plan, text, random, longest, longest) == in_order(plan, text)));
+    CHECK((in_groups(plan, text, random, longest, longest) == in_order(plan, text)));
   }
 }
 
