@@ -218,37 +218,25 @@ void compressed_inputs::begin_parts(group& task, const block& first) {
 
 async::task<> compressed_inputs::take_block(group& task, const block& next) {
   std::span<const std::byte> in = next.bytes;
-  for (;;) {
-    const bool is_taken = co_await decode_all(task, &next, in);  // not in the condition of a loop: GCC 12 hangs then
-    if (is_taken) co_return;
-    if (options_.skip_damage) {
-      co_await begin_skipping(task, task.decoder->fault_cause());
-      // leave out at least one byte of the frame, so that its own magic number is not found again
-      const std::uint64_t of_frame = task.skipped_to - task.frame_begin;
-      const auto skipped_bytes = next.bytes.first(next.bytes.size() - in.size());
-      task.search.emplace(task.input.format.frame_magic, skipped_bytes.last(std::min<std::uint64_t>(
-                                                             skipped_bytes.size(), of_frame > 0 ? of_frame - 1 : 0)));
-    } else {
-      task.end.failure = [kept = task.context->keep_decoder()](std::uint64_t before) {
-        return input_failure{.kind = kept->fault_kind(), .text = kept->fault(before)};
-      };
-    }
-  }
-}
-
-// Returns false if a frame is damaged. Removes the bytes that were decoded or skipped from the front of `in`. `source`:
-// the block that they are from; null: they are read again.
-async::task<bool> compressed_inputs::decode_all(group& task, const block* source, std::span<const std::byte>& in) {
   while (!in.empty() && !task.end.failure && !stop_.stop_requested()) {
-    if (!task.lost) {
-      if (!co_await decode_some(task, in)) co_return false;
-    } else if (source != nullptr) {
-      co_await skip(task, *source, in);
-    } else {
-      co_await find_frame(task, in);
+    if (task.lost) {
+      co_await skip(task, next, in);
+    } else if (!co_await decode_some(task, in)) {
+      if (options_.skip_damage) {
+        input_failure found{.kind = task.decoder->fault_kind(), .text = task.decoder->fault_cause()};
+        co_await begin_skipping(task, std::move(found));
+        // leave out at least one byte of the frame, so that its own magic number is not found again
+        const std::uint64_t of_frame = task.skipped_to - task.frame_begin;
+        const auto skipped_bytes = next.bytes.first(next.bytes.size() - in.size());
+        task.search.emplace(task.input.format.frame_magic, skipped_bytes.last(std::min<std::uint64_t>(
+                                                               skipped_bytes.size(), of_frame > 0 ? of_frame - 1 : 0)));
+      } else {
+        task.end.failure = [kept = task.context->keep_decoder()](std::uint64_t before) {
+          return input_failure{.kind = kept->fault_kind(), .text = kept->fault(before)};
+        };
+      }
     }
   }
-  co_return true;
 }
 
 async::task<> compressed_inputs::end_of_blocks(group& task, const block& last) {
@@ -258,7 +246,10 @@ async::task<> compressed_inputs::end_of_blocks(group& task, const block& last) {
   }
   std::string cause = task.lost ? std::string() : missing_cause(*task.decoder, task.ends_input);
   while (options_.skip_damage && (task.lost || !cause.empty()) && !task.end.failure) {
-    if (!task.lost) co_await begin_skipping(task, std::move(cause));
+    if (!task.lost) {
+      input_failure found{.kind = task.decoder->fault_kind(), .text = std::move(cause)};
+      co_await begin_skipping(task, std::move(found));
+    }
     if (task.ends_input && !task.has_searched_again) co_await search_again(task);
     if (task.lost) co_return end_skipping(task, task.skipped_to);
     co_await wait_for_text(task);
@@ -276,15 +267,15 @@ async::task<> compressed_inputs::end_of_blocks(group& task, const block& last) {
 }
 
 // The frame stays unverified. The bytes up to the start of the next frame are not decoded.
-async::task<> compressed_inputs::begin_skipping(group& task, std::string cause) {
+async::task<> compressed_inputs::begin_skipping(group& task, input_failure found) {
   task.skipped_to = task.decoder->consumed_total();
   task.frame_begin = std::max(task.frame_begin, task.decoder->frameless_to());
   task.lost = {.compressed_begin = task.frame_begin,
                .compressed_end = 0,
                .text_offset = task.end.text_bytes - task.frame_bytes,
                .unverified_bytes = task.frame_bytes,
-               .cause = std::move(cause),
-               .kind = task.decoder->fault_kind()};
+               .cause = std::move(found.text),
+               .kind = found.kind};
   task.has_searched_again = false;
   counts_.note_gap(task.owner.input, task.lost->cause);
   if (options_.text_to != nullptr) co_await options_.text_to->note_gap(task.owner);
@@ -337,18 +328,27 @@ async::task<> compressed_inputs::search_again(group& task) {
     std::span<const std::byte> in = std::span(piece).first(
         file->read_at(std::span(piece).first(std::min<std::uint64_t>(piece_bytes, end - at)), at));
     if (in.empty()) {  // the file became shorter
-      if (!task.lost) co_await begin_skipping(task, task.decoder->missing_cause_at_end());
+      if (!task.lost) {
+        input_failure found{.kind = task.decoder->fault_kind(), .text = task.decoder->missing_cause_at_end()};
+        co_await begin_skipping(task, std::move(found));
+      }
       task.has_searched_again = true;
       break;
     }
     at += in.size();
     task.bytes_read_again += in.size();
-    const bool is_taken = co_await decode_all(task, nullptr, in);
-    if (is_taken) continue;
-    co_await begin_skipping(task, task.decoder->fault_cause());
-    task.has_searched_again = true;
-    at = task.skipped_to = task.frame_begin + 1;
-    task.search.emplace(task.input.format.frame_magic, std::span<const std::byte>());
+    while (!in.empty() && !task.end.failure && !stop_.stop_requested()) {
+      if (task.lost) {
+        co_await find_frame(task, in);
+      } else if (!co_await decode_some(task, in)) {
+        input_failure found{.kind = task.decoder->fault_kind(), .text = task.decoder->fault_cause()};
+        co_await begin_skipping(task, std::move(found));
+        task.has_searched_again = true;
+        at = task.skipped_to = task.frame_begin + 1;
+        task.search.emplace(task.input.format.frame_magic, std::span<const std::byte>());
+        break;
+      }
+    }
   }
   if (task.lost) task.skipped_to = end;
 }

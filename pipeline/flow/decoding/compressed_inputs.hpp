@@ -135,7 +135,6 @@ class compressed_inputs {
   async::task<block> next_block(group& task);
   void begin_parts(group& task, const block& first);
   async::task<> take_block(group& task, const block& next);
-  async::task<bool> decode_all(group& task, const block* source, std::span<const std::byte>& in);
   async::task<bool> decode_some(group& task, std::span<const std::byte>& in);
   [[nodiscard]] std::uint64_t room_for_text(const group& task) const;
   void refuse(group& task) const;
@@ -143,7 +142,7 @@ class compressed_inputs {
   async::task<> skip(group& task, const block& source, std::span<const std::byte>& in);
   async::task<> search_again(group& task);
   async::task<> find_frame(group& task, std::span<const std::byte>& in);
-  async::task<> begin_skipping(group& task, std::string cause);
+  async::task<> begin_skipping(group& task, input_failure found);
   static void end_skipping(group& task, std::uint64_t at);
   async::task<> grant_window(group& task) const;
   [[nodiscard]] bool may_pass_ahead(group& task) const;
