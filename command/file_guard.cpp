@@ -84,7 +84,8 @@ std::vector<named_file> read_files(const config::options& typed) {
   if (!baseline.empty()) made.add("--baseline", baseline);
   if (!typed.run.dictionary.empty()) made.add("--zstd-dictionary", typed.run.dictionary);
   made.add("--manifest", typed.manifest);
-  if (typed.output_dir && typed.run.list) made.add("--files-from", typed.run.list->path);  // --output is compared when the list is looked up
+  if (typed.output_dir && typed.run.list)
+    made.add("--files-from", typed.run.list->path);  // --output is compared when the list is looked up
   return made.all;
 }
 

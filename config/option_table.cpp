@@ -303,7 +303,8 @@ constexpr std::array rows = {
         "two inputs, or a damaged or lost part. A pair belongs to the window of its second byte. The result has the "
         "matrix of counts, the conditional entropy, and the pairs that are much more frequent than in independent "
         "bytes. 'gpuhist report' shows the pairs that results contain: those of the same schemes.",
-        "gpuhist --pairs --buckets letters access.log", on_counting([](counting_options& o, value v) { o.pairs = v == "true"; }), rules(decision::counts)},
+        "gpuhist --pairs --buckets letters access.log",
+        on_counting([](counting_options& o, value v) { o.pairs = v == "true"; }), rules(decision::counts)},
     option_row{counting, "--utf8", "", value_kind::flag, "", counting_runs | batch_runs, rare,
                "validate UTF-8: malformed sequences, scripts",
                "Validates the text of every input as UTF-8, besides counting it. The totals and each input then have "

@@ -56,8 +56,9 @@ struct option_effect {
 
 /// What is required of the value and of other options.
 ///
-/// `needs` and `excludes` are keys, separated by blanks: one of `needs` must be given, and none of `excludes`. A key may
-/// be followed by a value ("each=line"), and be preceded by the one command for which it holds ("filter:output-dir").
+/// `needs` and `excludes` are keys, separated by blanks: one of `needs` must be given, and none of `excludes`. A key
+/// may be followed by a value ("each=line"), and be preceded by the one command for which it holds
+/// ("filter:output-dir").
 struct option_rules {
   decision decides = decision::nothing;
   number_range range{};

@@ -21,8 +21,8 @@ struct spill_error : std::runtime_error {
 
 /// Where the file is.
 struct spill_folder {
-  std::string path = "/tmp";  ///< empty: there is no file, and all bytes stay in memory
-  std::string content = "the reports of finished inputs";       ///< what the file holds, in messages
+  std::string path = "/tmp";                               ///< empty: there is no file, and all bytes stay in memory
+  std::string content = "the reports of finished inputs";  ///< what the file holds, in messages
 };
 
 /// All members are thread-safe.

@@ -222,6 +222,12 @@ class CountingOptions(TypedDict, total=False):
     windows (zstd --long=31). Default: 1GiB, or three quarters of the limit of the control group (cgroup) if that is
     less; --no-memory-limit restores it, and lifts no limit.
     """
+    temporary_folder: Path
+    """for what memory cannot hold (default: $TMPDIR).
+
+    Sets the folder of the unnamed temporary file for what memory cannot hold: the results of very many inputs, and text
+    that is not verified yet. Default: $TMPDIR, or /tmp.
+    """
     keep_if: str
     """write the units for which it holds.
 

@@ -100,7 +100,11 @@ TEST_CASE("every option has a variable, whose value is used and whose name is in
       CHECK(error_of({}, {row.variable() + "=1"}).find("no option has this variable") != std::string::npos);
       continue;
     }
-    const options o = typed(first_words_of(row), {row.variable() + "=" + good_value(row)});
+    const words environment = {row.variable() + "=" + good_value(row)};
+    if (const std::string error = error_of(first_words_of(row), environment); !row.rules.needs.empty()) {
+      if (error.starts_with(row.variable() + ": requires --")) continue;
+    }
+    const options o = typed(first_words_of(row), environment);
     CHECK(o.where(name) == row.variable());
     CHECK(o.origins.size() == 1);
   }

@@ -118,8 +118,7 @@ TEST_CASE("a spilled unit has no bytes of a longer unit that was spilled before 
 
 TEST_CASE("a unit that must be spilled to a missing folder is an error that names the folder and what is spilled") {
   const test::temporary_folder folder;
-  kept_text kept(
-      {.in_memory = 4, .spilled_to = {.path = folder / "missing", .content = "units"}});
+  kept_text kept({.in_memory = 4, .spilled_to = {.path = folder / "missing", .content = "units"}});
   kept.add_open(bytes_of("1234"));
   const std::string expected = "units need a temporary file in " + (folder / "missing") +
                                ": No such file or directory; make room there, or give another --temporary-folder";
