@@ -215,7 +215,7 @@ void resolve_previous(const counting_options& options, measuring& into) {
   if (options.baseline) {
     throw config::option_error(option, "is a result and previous windows; give one of the two");
   }
-  if (!options.windows) throw config::option_error(option, "previous windows require --window");
+  if (!options.windows) throw config::option_error(option, "previous:N means windows and requires --window");
   into.previous_windows = options.previous_windows;
 }
 

@@ -43,7 +43,7 @@ CHOICES = {
     "--per-input": None,
     "--progress": None, "--quiet": None,
     "--engine": None, "--devices": None, "--streams": None, "--device-decode": None, "--device-memory": None, "--kernel": None,
-    "--threads": [(("1",), ("2",))], "--chunk-size": [((), ("1KiB",))], "--slots": [((), ("3",))],
+    "--threads": [(("1",), ("2",))], "--temporary-folder": [((), ("/tmp",))], "--chunk-size": [((), ("1KiB",))], "--slots": [((), ("3",))],
     "--memory-limit": [((), ("64MiB",))],
     "--manifest": None, "--on-error": None, "--max-errors": None, "--shard": None, "--min-age": None, "--fingerprint": None,
     "--new-only": None, "--drop-missing": None, "--split-size": None, "--checkpoint-every": None,

@@ -282,7 +282,7 @@ class Options(SameResults):
 
     def test_usage_errors(self):
         path = self.file("data.zst", zstd(b"x"))
-        self.assert_usage_error(run("--device-decode", "maybe", path, engine="cuda"), "--device-decode", "maybe", "auto, on or off")
+        self.assert_usage_error(run("--device-decode", "maybe", path, engine="cuda"), "--device-decode", "maybe", "auto, on, off")
         self.assert_usage_error(run("--device-memory", "1MiB", path, engine="cuda"), "--device-memory", "1MiB", "64MiB")
         self.assert_usage_error(run("--device-memory", "much", path, engine="cuda"), "--device-memory")
 

@@ -474,7 +474,7 @@ class Outputs(FilterTest):
 class Usage(FilterTest):
     def test_one_kind_of_condition_is_required(self):
         path = self.file("data", b"x\n")
-        both = "--keep-if: cannot be combined with --drop-if or --preset"
+        both = "--keep-if: cannot be combined with --"
         for typed, message in (((), "gpuhist: give --keep-if, --drop-if or --preset\n"),
                                (("--keep-if", "digit > 1", "--drop-if", "digit > 1"), both),
                                (("--keep-if", "digit > 1", "--preset", "nemo"), both),

@@ -183,7 +183,7 @@ class BashCompletion(CommandTest):
         self.assertEqual(self.completions("--input-format", "="), ["7z", "auto", "bzip2", "compress", "cpio", "gzip", "lz4", "lzip", "lzma", "raw", "tar", "xz", "zip", "zstd"])
         self.assertEqual(self.completions("--buckets", "letters,b"), ["letters,bytes"])
         self.assertEqual(self.completions("--buckets", "letters,bytes,cl"), ["letters,bytes,classes"])
-        self.assertEqual(self.completions("--generate", ""), ["bash", "fish", "man", "zsh"])
+        self.assertEqual(self.completions("--generate", ""), ["bash", "fish", "man", "options", "zsh"])
         self.assertEqual(self.completions("--help", "chunk"), ["chunk-size"])
         self.assertEqual(self.completions("--help", "rep"), ["repack", "report"])
         self.assertEqual(self.completions("--threads", ""), [])

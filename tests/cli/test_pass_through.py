@@ -656,7 +656,7 @@ class Reports(PassThroughTest):
             (("--output", "fd:1"), "is the output of --pass-through"),
             (("--output", "/dev/stdout"), "is the output of --pass-through"),
             (("--follow", "a.log"), "tail -F FILE | gpuhist --pass-through"),
-            (("--pass-through=lines",), 'there is no "lines"; give raw or text'),
+            (("--pass-through=lines",), 'there is no "lines"; known are raw, text'),
         ):
             with self.subTest(arguments=arguments):
                 process = self.run_stage(*arguments)

@@ -388,7 +388,7 @@ TEST_CASE("many finished inputs are kept in memory, or in an unnamed file of the
   counting.temporary_folder = folder / "none";
   const file_outcome outcome = count_files({.counting = counting, .list = list_options{.path = list}});
   CHECK(outcome.status == run_status::incomplete);
-  CHECK(outcome.result.error().find(folder / "none: No such file or directory; make room there, or set "
+  CHECK(outcome.result.error().find(folder / "none: No such file or directory; make room there, or give "
                                              "another --temporary-folder") != std::string_view::npos);
   CHECK(outcome.result.error_kind() == errc::system);
 }

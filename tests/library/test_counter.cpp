@@ -224,7 +224,7 @@ TEST_CASE("impossible options are errors that name the option, and advise none t
   CHECK(message_of(options).ends_with("; give a higher --memory-limit"));
   options = host();
   options.threads = 1000000;
-  CHECK(message_of(options) == "--threads: 1000000 is not a number from 0 to 1024");
+  CHECK(message_of(options) == "--threads: 1000000 is not a number from 1 to 1024");
   options = host();
   options.fail_if = {"malformed > 1"};
   CHECK(message_of(options).find("--utf8") == std::string::npos);

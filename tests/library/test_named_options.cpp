@@ -207,7 +207,7 @@ TEST_CASE("options by name have the values of the public structures") {
   CHECK((counting.watch.inputs && !counting.watch.totals));
   CHECK(files.max_output == 1U << 30U);
   CHECK(files.trees->exclude == std::vector<std::string>{"*.gz"});
-  CHECK(error_of([&] { static_cast<void>(options.counting()); }) == "--recursive: is for count_files() only");
+  CHECK(error_of([&] { static_cast<void>(options.counting()); }) == "--max-output: is for count_files() only");
   CHECK(error_of([&] { options.set("thread", "2"); }).ends_with("did you mean threads?"));
 }
 
