@@ -29,6 +29,7 @@ std::function<std::shared_ptr<void>(async::event_loop&)> command_frame::attach()
   };
 }
 
+// The signal is kept while the frame exists. NOLINTNEXTLINE(readability-convert-member-functions-to-static)
 ending command_frame::end(ending::status status, std::string_view consequence, bool at_once) const {
   const int signal = kept_stop_signal::received();
   if (signal != 0) complain("ended by SIG" + std::string(::sigabbrev_np(signal)) + std::string(consequence));

@@ -219,7 +219,7 @@ std::optional<io::file_state> resumed_result::state_of(const std::string& name) 
   lock.unlock();
   if (node.empty()) return std::nullopt;
   io::file_state& before = node.mapped();
-  const std::optional<io::file_state> now = io::state_of(name, io::fingerprinted::ends_or_all);
+  std::optional<io::file_state> now = io::state_of(name, io::fingerprinted::ends_or_all);
   if (now && now->bytes == before.bytes && now->modified == before.modified) return now;
   return before;
 }
