@@ -193,7 +193,7 @@ void signal_requests::await_status() {
     const auto self = watched.lock();
     if (error || !self) return;
     signalfd_siginfo taken{};
-    // no mutex is locked here, and the descriptor is readable NOLINTNEXTLINE(clang-analyzer-unix.BlockInCriticalSection)
+    // The descriptor is readable. NOLINTNEXTLINE(clang-analyzer-unix.BlockInCriticalSection)
     if (::read(self->status_signal_->native_handle(), &taken, sizeof taken) == sizeof taken) self->status_->notify();
     self->await_status();
   });
