@@ -63,8 +63,7 @@ void check_assignment(command selected, std::string_view argument) {
   const std::string_view name = argument.substr(0, sign);
   if (!row->takes_value() || name == row->off_name()) refuse_value(name);
   if (sign + 1 != argument.size()) return;
-  const std::vector<settings> only = {{{row, "", ""}}};
-  resolve(command::count, only);
+  check_value({.row = row, .value = {}, .origin = {}});
   refuse_missing(*row);
 }
 

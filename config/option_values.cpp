@@ -34,6 +34,12 @@ std::vector<std::string> split_at_commas(const std::string& typed) {
   return parts;
 }
 
+[[noreturn]] void refuse_preset(std::string_view name) {
+  std::vector<std::string_view> known;
+  for (const preset& each : preset_table()) known.push_back(each.name);
+  throw usage_error(no_such_name(name, known));
+}
+
 std::vector<std::string> parse_texts(std::span<const std::string> typed, std::string_view right) {
   std::vector<std::string> made;
   for (const std::string& each : typed) made.push_back(parse_text(each, right));
@@ -164,13 +170,12 @@ void add_condition(unit_options& to, const std::string& condition) {
 }
 
 void add_presets(counting_options& to, const std::vector<std::string>& names) {
-  std::vector<std::string_view> known;
-  for (const preset& each : preset_table()) known.push_back(each.name);
   unit_options& units = to.units ? *to.units : to.units.emplace();
   for (const std::string& name : names) {
-    const preset& found = preset_table()[parse_choice(name, known)];
-    for (const std::string_view scheme : found.schemes) to.schemes.emplace_back(scheme);
-    units.where += (units.where.empty() ? "(" : " || (") + std::string(found.drop_if) + ")";
+    const preset* const found = find_preset(name);
+    if (found == nullptr) refuse_preset(name);
+    for (const std::string_view scheme : found->schemes) to.schemes.emplace_back(scheme);
+    units.where += (units.where.empty() ? "(" : " || (") + std::string(found->drop_if) + ")";
   }
 }
 
