@@ -35,6 +35,7 @@ struct output_compression {
 
   kind type = kind::none;
   int level = default_level;  ///< of zstd, 1 to 22
+
   bool operator==(const output_compression&) const = default;
 };
 
@@ -42,6 +43,7 @@ struct output_compression {
 struct error_limit {
   double amount = 0;
   bool is_percentage = false;  ///< of all inputs
+
   bool operator==(const error_limit&) const = default;
 };
 
@@ -55,6 +57,7 @@ enum class fingerprint_kind : std::uint8_t {
 struct shard_choice {
   unsigned number = 0;  ///< from 1
   unsigned count = 0;
+
   bool operator==(const shard_choice&) const = default;
 };
 
@@ -64,6 +67,7 @@ struct options {
   /// The options of a run, as a program has them, except its inputs. A value of zero, an empty name or an empty list is
   /// one that was not given.
   file_options run{};
+
   std::vector<std::string> inputs;                     ///< paths; "-" is standard input; empty: standard input
   std::optional<output_compression> compress;          ///< filter: of the outputs in output_dir; nothing: none
   std::optional<shard_choice> shard;                   ///< batch: the part of the inputs that is counted; nothing: all
