@@ -79,12 +79,10 @@ async::task<> compressed_inputs::decode(group_pointer task) {
     add_failure(std::current_exception(), error);
   }
   task->parts.reset();
-  if (options_.text_to != nullptr) {
-    try {
-      co_await options_.text_to->end_group(task->owner, !error && !task->end.failure);
-    } catch (...) {
-      add_failure(std::current_exception(), error);
-    }
+  try {
+    co_await task->text.end_group(!error && !task->end.failure);
+  } catch (...) {
+    add_failure(std::current_exception(), error);
   }
   if (error) task->end.failure = note(error, task->end.compressed_bytes.value_or(task->start.compressed_bytes));
 }
@@ -104,15 +102,14 @@ void compressed_inputs::end_group(group& task, std::exception_ptr error) noexcep
   } else {
     task.end.frames = task.frames_at_end;
   }
-  if (!task.text_before)
-    task.end.max_text_before = options_.max_text - std::min(options_.max_text, task.end.text_bytes);
+  if (!task.text_before) task.end.max_text_before = options_.max_text - std::min(options_.max_text, task.text.bytes());
   task.input.end_holding(task);
   {
     const std::scoped_lock lock(task.input.mutex);
     --task.input.running_groups;
   }
   try {
-    counts_.close_group(task.owner.input, task.owner.group, task.end);
+    task.text.close_group(task.end);
   } catch (...) {
     failures_.note(std::current_exception());
   }
@@ -132,7 +129,7 @@ async::task<> compressed_inputs::acquire_context(group& task) {
 
 void compressed_inputs::note_reached(group& task, std::uint64_t compressed_bytes) {
   task.end.compressed_bytes = compressed_bytes;
-  counts_.set_compressed_bytes(task.owner.input, task.owner.group, compressed_bytes);
+  counts_.set_compressed_bytes(task.input.id, task.text.owner().group, compressed_bytes);
 }
 
 async::task<> compressed_inputs::decode_blocks(group& task) {
@@ -257,7 +254,7 @@ async::task<> compressed_inputs::end_of_blocks(group& task, const block& last) {
   }
   if (task.end.failure) co_return;
   if (cause.empty()) {
-    if (task.frame_bytes > 0) co_await conclude_verified(task);  // needed for formats without an end mark
+    if (task.text.frame_bytes() > 0) co_await end_frame(task);  // needed for formats without an end mark
     task.end.notice = task.decoder->notice_at_end();
   } else {
     task.end.failure = [kept = task.context->keep_decoder(), ends_input = task.ends_input](std::uint64_t before) {
@@ -272,18 +269,13 @@ async::task<> compressed_inputs::begin_skipping(group& task, input_failure found
   task.frame_begin = std::max(task.frame_begin, task.decoder->frameless_to());
   task.lost = {.compressed_begin = task.frame_begin,
                .compressed_end = 0,
-               .text_offset = task.end.text_bytes - task.frame_bytes,
-               .unverified_bytes = task.frame_bytes,
+               .text_offset = task.text.bytes() - task.text.frame_bytes(),
+               .unverified_bytes = task.text.frame_bytes(),
                .cause = std::move(found.text),
                .kind = found.kind};
   task.has_searched_again = false;
-  counts_.note_gap(task.owner.input, task.lost->cause);
-  if (options_.text_to != nullptr) co_await options_.text_to->note_gap(task.owner);
-  if (task.frame_bytes > 0) counts_.conclude(task.owner, task.frame_bytes, false);
-  ++task.owner.frame;
-  ++task.owner.lost_before;
+  co_await task.text.lose_frame(task.lost->cause);
   ++task.frames_ended;
-  task.frame_bytes = 0;
 }
 
 void compressed_inputs::end_skipping(group& task, std::uint64_t at) {
@@ -385,8 +377,8 @@ async::task<bool> compressed_inputs::decode_some(group& task, std::span<const st
     in = in.subspan(result.consumed);
     notes_.decompress.bytes += result.produced;
     task.decoded += result.produced;
-    if (options_.text_to == nullptr) {
-      commit(task, target, result.produced);  // without a coroutine: frames may be short
+    if (!task.text.is_observed()) {
+      task.text.commit(target, result.produced);  // without a coroutine: frames may be short
     } else {
       co_await take_text(task, std::move(target), result);
     }
@@ -399,7 +391,7 @@ async::task<bool> compressed_inputs::decode_some(group& task, std::span<const st
     if (result.status == io::fill_status::needs_input) break;
     if (result.status == io::fill_status::failed) co_return false;
     if (result.status == io::fill_status::needs_window) co_await grant_window(task);
-    if (result.status == io::fill_status::frame_verified) co_await conclude_verified(task);
+    if (result.status == io::fill_status::frame_verified) co_await end_frame(task);
   }
   co_return true;
 }
@@ -424,7 +416,7 @@ void compressed_inputs::refuse(group& task) const {
 async::task<> compressed_inputs::grant_window(group& task) const {
   if (task.parts) task.parts->discard_parts();
   co_await task.may_request_window.wait();
-  if (options_.text_to != nullptr) co_await options_.text_to->wait_for_turn(task.owner);
+  if (options_.text_to != nullptr) co_await options_.text_to->wait_for_turn(task.text.owner());
   co_await task.context->grant_window();
 }
 
@@ -433,18 +425,11 @@ io::fill_result compressed_inputs::fill(group& task, std::span<const std::byte> 
   return task.decoder->fill(in, out);
 }
 
-async::task<> compressed_inputs::conclude_verified(group& task) {
-  if (options_.text_to != nullptr && options_.text_to->awaits_verdicts()) {
-    co_await options_.text_to->note_verified(task.owner);
-  }
+async::task<> compressed_inputs::end_frame(group& task) {
   ++notes_.frames;
-  if (!task.context->cut.verified_in_place(task.owner, task.frame_bytes) && task.frame_bytes > 0) {
-    counts_.conclude(task.owner, task.frame_bytes, true);
-  }
-  ++task.owner.frame;
   ++task.frames_ended;
-  task.frame_bytes = 0;
   task.frame_begin = task.decoder->consumed_total();
+  return task.text.end_frame(&task.context->cut);
 }
 
 }  // namespace gpuhist::pipeline

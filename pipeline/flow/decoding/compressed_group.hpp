@@ -11,6 +11,7 @@
 #include "pipeline/flow/decoding/frame_search.hpp"
 #include "pipeline/flow/decoding/part_queue.hpp"
 #include "pipeline/flow/decoding/stream_cancel.hpp"
+#include "pipeline/flow/text_track.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -131,10 +132,10 @@ struct compressed_inputs::compressed_input {
 // Frames that one decoder decodes in order. The splitting coroutine fills the channel. The decoding coroutine uses all
 // other members until `ended` is set.
 struct compressed_inputs::group {
-  explicit group(compressed_input& parent) : input(parent) {}
+  group(compressed_input& parent, const text_track::destination& to) : input(parent), text(to, {.input = parent.id}) {}
 
   compressed_input& input;
-  text_owner owner{};
+  text_track text;
   io::decode_start start{};
   std::optional<std::uint64_t> text_before{};  // of the input; nothing: groups before it are still being decoded
   decode_contexts::lease context{};
@@ -153,8 +154,7 @@ struct compressed_inputs::group {
   async::event panes_known{};  // where the panes of its text end is planned, or it has ended
   async::event ended{};
 
-  // Text that an idle thread passes and commits while the next text is decoded. The thread uses `frame_bytes` and
-  // `end.text_bytes` until then.
+  // Text that an idle thread passes and commits while the next text is decoded. The thread uses `text` until then.
   struct pending_text {
     async::event ended{};
     std::exception_ptr error{};
@@ -163,7 +163,6 @@ struct compressed_inputs::group {
 
   io::decoder* decoder = nullptr;  // of `context`
   std::uint64_t frame_begin = 0;   // compressed offset
-  std::uint64_t frame_bytes = 0;   // text of the current frame so far
   std::uint64_t decoded = 0;       // text of the group so far
   std::uint64_t frames_ended = 0;  // of the input, including damaged ones
   group_end end{};

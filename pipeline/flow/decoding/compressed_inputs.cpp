@@ -251,7 +251,8 @@ async::task<> compressed_inputs::begin_group(compressed_input& input, const io::
     co_await input.running.front()->ended.wait();
     retire_oldest(input);
   }
-  const auto task = std::make_shared<group>(input);
+  const auto task =
+      std::make_shared<group>(input, text_track::destination{.counts = counts_, .taps = options_.text_to});
   if (input.on_device && !begin.empty() && !may_need_dictionary(start, begin)) {
     auto staged = co_await begin_staging(input, begin);
     if (staged) {
@@ -300,7 +301,7 @@ async::task<> compressed_inputs::acquire_first_context(group& task) {
 void compressed_inputs::spawn(const group_pointer& task) {
   compressed_input& input = task->input;
   async::task<> decoding = decode(task);
-  task->owner = {.input = input.id, .group = counts_.open_group(input.id), .frame = 1};
+  task->text.open_group(1);
   {
     const std::scoped_lock lock(input.mutex);
     if (options_.windows != nullptr && input.running_groups > 0) task->previous = input.youngest;
@@ -311,7 +312,7 @@ void compressed_inputs::spawn(const group_pointer& task) {
   }
   try {
     if (task->staged) input.begin_collecting(*task);
-    if (options_.text_to != nullptr) options_.text_to->begin_group(task->owner);
+    task->text.begin_group();
     async::spawn(executors_.pool, std::move(decoding),
                  [this, task](std::exception_ptr error) noexcept { end_group(*task, std::move(error)); });
   } catch (...) {
@@ -336,11 +337,11 @@ void compressed_inputs::retire_oldest(compressed_input& input) {
   input.running.pop_front();
   if (input.has_ended) return;
   if (oldest->end.must_be_decoded_again(input.text_bytes)) {
-    input.decode_again = {.compressed_bytes = oldest->start.compressed_bytes, .group = oldest->owner.group};
+    input.decode_again = {.compressed_bytes = oldest->start.compressed_bytes, .group = oldest->text.owner().group};
     input.has_ended = input.damaged = true;
     return;
   }
-  input.text_bytes += oldest->end.text_bytes;
+  input.text_bytes += oldest->text.bytes();
   input.frames += oldest->frames_ended - std::min(oldest->frames_ended, oldest->start.frames);
   input.notice = std::move(oldest->end.notice);
   input.compressed_bytes = oldest->end.compressed_bytes.value_or(input.compressed_bytes);

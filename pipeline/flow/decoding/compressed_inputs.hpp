@@ -147,11 +147,9 @@ class compressed_inputs {
   async::task<> grant_window(group& task) const;
   [[nodiscard]] bool may_pass_ahead(group& task) const;
   async::task<> take_text(group& task, held_reservation target, const io::fill_result& result);
-  async::task<> pass(group& task, held_reservation target, std::size_t bytes) const;
-  static void commit(group& task, held_reservation& target, std::size_t bytes);
   static async::task<> wait_for_text(group& task);
   io::fill_result fill(group& task, std::span<const std::byte> in, std::span<std::byte> out);
-  async::task<> conclude_verified(group& task);
+  async::task<> end_frame(group& task);
 
   const settings options_;
   const executors executors_;

@@ -47,7 +47,7 @@ async::task<bool> compressed_inputs::decode_on_device(group& task) {
   if (keeps_order()) {
     task.input.end_collecting(task);
     if (task.previous) co_await task.previous->ended.wait();
-    if (options_.text_to != nullptr) co_await options_.text_to->wait_for_turn(task.owner);
+    if (options_.text_to != nullptr) co_await options_.text_to->wait_for_turn(task.text.owner());
     task.context = co_await contexts_.acquire_reserved();
   } else {
     co_await acquire_context(task);
@@ -134,15 +134,16 @@ async::task<> compressed_inputs::add_panes(group& task, const decoded_group& tex
   if (!slices.empty() && slices.back().bytes == 0) slices.pop_back();
   notes_.frames += text.frames;
   if (slices.empty()) co_return;
+  task.text.set_frame(0);
   std::vector<pane_slice> panes;
-  options_.windows->divide_slices(slices, {.input = task.owner.input, .group = task.owner.group}, panes);
+  options_.windows->divide_slices(slices, task.text.owner(), panes);
   std::vector<segment> segments;
   for (std::size_t i = 0; i < panes.size(); ++i) {
-    segments.push_back({.owner = {.input = task.owner.input, .group = task.owner.group},
+    segments.push_back({.owner = task.text.owner(),
                         .extent = {0, static_cast<std::uint32_t>(slices[i].bytes)},
                         .pane = panes[i].pane});
   }
-  task.end.text_bytes = text.text_bytes;
+  task.text.add(text.text_bytes);
   co_await counted_.merge_panes(segments, std::span(text.rows).first(segments.size() * columns));
 }
 
@@ -169,12 +170,12 @@ async::task<bool> compressed_inputs::stage(group& task) {
 
 void compressed_inputs::add_decoded(group& task, const decoded_group& text) {
   const auto bytes = static_cast<std::uint32_t>(text.text_bytes);  // a device decodes less than 4 GiB at once
+  task.text.set_frame(0);
   if (bytes > 0) {
-    counted_.merge_decoded({.owner = {.input = task.owner.input, .group = task.owner.group}, .extent = {0, bytes}},
-                           text.rows);
+    counted_.merge_decoded({.owner = task.text.owner(), .extent = {0, bytes}}, text.rows);
   }
   notes_.frames += text.frames;
-  task.end.text_bytes = bytes;
+  task.text.add(bytes);
 }
 
 // Until the group ends. No group begins if all groups have copied much.
@@ -202,7 +203,7 @@ async::task<> compressed_inputs::observe_units(group& task, decoded_group& text)
     std::size_t taken = 0;
     if (copied.empty()) {
       const piece_rows pieces(rows, classes);
-      taken = co_await options_.text_to->observe(task.owner, pieces, 0);
+      taken = co_await options_.text_to->observe(task.text.owner(), pieces, 0);
       if (taken == pieces.size()) continue;
     }
     note_copied(task, rows.size_bytes());
@@ -211,9 +212,9 @@ async::task<> compressed_inputs::observe_units(group& task, decoded_group& text)
   text.unit_rows.clear();
   text.unit_memory.reset();
   if (copied.empty()) co_return;
-  co_await options_.text_to->wait_for_turn(task.owner);
+  co_await options_.text_to->wait_for_turn(task.text.owner());
   for (const std::vector<std::uint32_t>& rows : copied) {
-    co_await options_.text_to->observe(task.owner, {rows, *options_.text_to->piece_classes()}, 0);
+    co_await options_.text_to->observe(task.text.owner(), {rows, *options_.text_to->piece_classes()}, 0);
   }
 }
 

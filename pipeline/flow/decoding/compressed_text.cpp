@@ -31,26 +31,15 @@ async::task<> compressed_inputs::take_text(group& task, held_reservation target,
   const bool ends_frame =
       result.status != io::fill_status::output_full && result.status != io::fill_status::needs_input;
   if (ends_frame || result.produced < min_bytes_ahead || !may_pass_ahead(task)) {
-    co_return co_await pass(task, std::move(target), result.produced);
+    co_return co_await task.text.take(std::move(target), result.produced);
   }
   const auto pending = std::make_shared<group::pending_text>();
-  async::spawn(executors_.pool, pass(task, std::move(target), result.produced),
+  async::spawn(executors_.pool, task.text.take(std::move(target), result.produced),
                [pending](std::exception_ptr error) noexcept {
                  pending->error = std::move(error);
                  pending->ended.set();
                });
   task.pending = pending;
-}
-
-async::task<> compressed_inputs::pass(group& task, held_reservation target, std::size_t bytes) const {
-  if (bytes > 0) co_await options_.text_to->pass(task.owner, target.bytes().first(bytes));
-  commit(task, target, bytes);
-}
-
-void compressed_inputs::commit(group& task, held_reservation& target, std::size_t bytes) {
-  target.commit(bytes, task.owner);
-  task.frame_bytes += bytes;  // after the commit: bytes that were not committed are not expected
-  task.end.text_bytes += bytes;
 }
 
 async::task<> compressed_inputs::wait_for_text(group& task) {
