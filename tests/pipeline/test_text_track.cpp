@@ -141,7 +141,7 @@ TEST_CASE("text of frames is counted by their verdicts, and observed in its orde
           co_await to.end_frame(numbers() % 2 == 0 ? &in.cut : nullptr);
         } else {
           co_await to.lose_frame("damaged");
-          if (!whole.empty()) ++gaps;  // a gap before the first text is none for the observer
+          ++gaps;
         }
       }
       co_await to.end_group(true);
@@ -178,7 +178,7 @@ TEST_CASE("text that cannot be observed is not counted, and its room is free aga
     CHECK_FALSE(of.counts.input_in_order(0).complete);
     std::vector<slot*> free;
     while (slot* const next = of.slots.try_acquire()) free.push_back(next);
-    CHECK(free.size() == of.slots.slots().size());
+    CHECK(free.size() + 1 == of.slots.slots().size());  // the cutter keeps one
     for (slot* const each : free) {
       of.slots.begin_counting(*each);
       of.slots.release(*each);
