@@ -46,23 +46,17 @@ auto settled(const peeking_bytes& head, Settle settle) {
   }
 }
 
-// Volumes of an archive cannot be read, because its rest is in other files. The texts are those of archive_reader, of
-// the decoders, and of zip_records.
-bool lacks_end(const input_failure& failure) {
-  return failure.text.find("ends early") != std::string::npos ||
-         failure.text.find("no end record") != std::string::npos;
-}
-
-// An archive that ends early may be a volume, by its name or its first bytes; the end of a zip archive may state that
-// it is one.
+// Volumes of an archive cannot be read, because its rest is in other files. An archive that ends early may be a volume,
+// by its name or its first bytes; the end of a zip archive may state that it is one.
 input_failure explained(input_failure failure, const std::string& path, io::byte_reader& bytes) {
   if (failure.kind != failure_kind::damaged) return failure;
-  const auto volume = lacks_end(failure) ? io::volume_named(path) : std::nullopt;
+  const bool lacks_end = failure.missing == missing_part::end;
+  const auto volume = lacks_end ? io::volume_named(path) : std::nullopt;
   if (volume) {
     failure.text += "; it " + volume->cause() + "; " + volume->remedy;
   } else if (io::promised_archive(path).kind == io::archive_kind::zip && io::ends_split_zip(bytes)) {
     failure.text = "is the last volume of a split archive; " + io::join_split_zip(path);
-  } else if (lacks_end(failure) && io::begins_split_zip(bytes)) {
+  } else if (lacks_end && io::begins_split_zip(bytes)) {
     failure.text += "; it is the first volume of a split archive; " + io::join_split_zip("LAST.zip");
   } else {
     return failure;
