@@ -499,7 +499,7 @@ void archive_reader::fail_archive(const input_error& error) {
 void archive_reader::fail_as_libarchive() {
   const bool lacks_end = input_ended_ && is_short(message_of_libarchive()) && !length_follows();
   fail_archive(input_error(error_text(), 0, error_kind(), failure_origin::input,
-                           lacks_end ? missing_part::end : missing_part::none));
+                           lacks_end ? lack::end : lack::nothing));
 }
 
 void archive_reader::keep_error() {

@@ -395,7 +395,7 @@ TEST_CASE("a file that is cut off anywhere lacks its end, and one with a wrong b
   for (const sample& each : {sample{archive_kind::tar, archive_write_set_format_ustar, 512, 3},
                              sample{archive_kind::zip, archive_write_set_format_zip, 4, 30},
                              sample{archive_kind::seven_zip, archive_write_set_format_7zip, 6, 8}}) {
-    const auto missing = [&](std::string content) -> std::optional<missing_part> {
+    const auto missing = [&](std::string content) -> std::optional<lack> {
       string_bytes input(std::move(content));
       input.let_seek();
       archive_reader reader(each.kind, input);
@@ -416,11 +416,11 @@ TEST_CASE("a file that is cut off anywhere lacks its end, and one with a wrong b
       CAPTURE(size);
       const auto found = missing(whole.substr(0, size));
       const bool is_padding = each.kind == archive_kind::tar && size >= whole.size() - 1024;
-      CHECK((found == missing_part::end || (is_padding && !found)));
+      CHECK((found == lack::end || (is_padding && !found)));
     }
     std::string wrong = whole;
     wrong[each.byte_of_header] ^= 1;
-    CHECK(missing(wrong) == missing_part::none);
+    CHECK(missing(wrong) == lack::nothing);
   }
 }
 

@@ -50,7 +50,7 @@ auto settled(const peeking_bytes& head, Settle settle) {
 // by its name or its first bytes; the end of a zip archive may state that it is one.
 input_failure explained(input_failure failure, const std::string& path, io::byte_reader& bytes) {
   if (failure.kind != failure_kind::damaged) return failure;
-  const bool lacks_end = failure.missing == missing_part::end;
+  const bool lacks_end = failure.missing == lack::end;
   const auto volume = lacks_end ? io::volume_named(path) : std::nullopt;
   if (volume) {
     failure.text += "; it " + volume->cause() + "; " + volume->remedy;
