@@ -87,7 +87,7 @@ struct surveyed_format {
 
 surveyed_format settle(const counting_plan& planned, const std::string& name, std::span<const std::byte> front) {
   const io::identity found = io::identify(name, front, planned.forced_format, rules_of(planned));
-  const io::format& outer = found.found;
+  const io::format& outer = found.format;
   const bool is_compressed = outer.make_decoder != nullptr;
   surveyed_format made{.name = std::string(outer.name), .outer = &outer};
   io::archive_kind kind = found.archive.value_or(io::archive_kind::none);

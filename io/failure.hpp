@@ -70,11 +70,6 @@ class input_error : public std::runtime_error {
   lack missing_;
 };
 
-/// Damaged: the input ends before its format does.
-inline input_error missing_end(const std::string& message) {
-  return {message, 0, failure_kind::damaged, failure_origin::input, lack::end};
-}
-
 // An output that cannot be written.
 
 /// A write that failed: names the destination and the cause. `code()` is EPIPE if the consumer has closed the stream,

@@ -74,7 +74,7 @@ bool may_be_text(std::span<const std::byte> head);
 
 /// What an input is by its name and first bytes.
 struct identity {
-  const format& found;
+  const io::format& format;
   std::optional<io::notice> notice{};
   std::optional<archive_kind> archive{};  ///< as which archive its text is read; nothing: identify_text() decides
 };

@@ -112,7 +112,7 @@ std::vector<std::byte> read_head(const std::string& name) {
 compression_kind compression_of(const config::options& typed, const std::string& name, const io::format* forced) {
   const io::format* found = nullptr;
   try {
-    found = &io::identify(name, read_head(name), forced, {.skip_damage = typed.run.skip_damage}).found;
+    found = &io::identify(name, read_head(name), forced, {.skip_damage = typed.run.skip_damage}).format;
   } catch (const io::input_error&) {
     return compression_kind::none;  // the run reports it, and there is no output
   }

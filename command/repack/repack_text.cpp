@@ -97,7 +97,7 @@ async::task<const io::format*> repack_text::find_format(const std::string& name)
   if (ahead.back().error) std::rethrow_exception(ahead.back().error);
   const io::identity as = io::identify(name, head, plan_.forced_format);
   if (as.notice) notices_.push_back(printable(name) + ": " + printable(as.notice->text));
-  co_return &as.found;
+  co_return &as.format;
 }
 
 // Produces text from the current block. Takes the next block if the current one is used up.

@@ -489,17 +489,16 @@ void archive_reader::rethrow_callback_error() {
   std::rethrow_exception(broken_);
 }
 
-void archive_reader::fail_archive(const input_error& error) {
+void archive_reader::fail_archive(const std::string& message, failure_kind kind, lack missing) {
   ended_ = true;
   in_entry_ = false;
-  broken_ = std::make_exception_ptr(error);
+  broken_ = std::make_exception_ptr(input_error(message, 0, kind, failure_origin::input, missing));
   std::rethrow_exception(broken_);
 }
 
 void archive_reader::fail_as_libarchive() {
   const bool lacks_end = input_ended_ && is_short(message_of_libarchive()) && !length_follows();
-  fail_archive(input_error(error_text(), 0, error_kind(), failure_origin::input,
-                           lacks_end ? lack::end : lack::nothing));
+  fail_archive(error_text(), error_kind(), lacks_end ? lack::end : lack::nothing);
 }
 
 void archive_reader::keep_error() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "io/byte_reader.hpp"
+#include "io/failure.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -95,7 +96,7 @@ class zip_records {
   explicit zip_records(byte_reader& input) : input_(input) {}
 
   /// Throws the error for damage at this offset.
-  [[noreturn]] void fail(const std::string& cause, std::uint64_t at) const;
+  [[noreturn]] void fail(const std::string& message, std::uint64_t at, lack missing = lack::nothing) const;
 
   /// Fewer bytes than `out` has only at the end. Precondition: the archive is seekable.
   std::size_t read_at(std::uint64_t at, std::span<std::byte> out);
@@ -116,8 +117,6 @@ class zip_records {
   void expect_nothing_more(byte_sequence& input) const;
 
  private:
-  [[noreturn]] void fail_without_end(const std::string& cause, std::uint64_t at) const;
-  [[nodiscard]] std::string damage(const std::string& cause, std::uint64_t at) const;
   zip_entry take_entry(byte_sequence& input) const;
   void read_zip64_sizes(zip_entry& entry, std::span<const std::byte> extra, std::uint64_t at) const;
 

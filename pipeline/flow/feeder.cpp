@@ -331,7 +331,7 @@ async::task<> feeder::count(const numbered_input& next, const shared_source& sou
   auto head = co_await heads_.first_bytes(*source);
   if (head.empty() && stop_.stop_requested()) co_return counts_.fail(input, 0, not_read());
   const io::identity found = io::identify(name, head, plan_.forced_format, rules_of(plan_));
-  const io::format& format = found.found;
+  const io::format& format = found.format;
   if (found.notice) counts_.note(input, *found.notice);
   if (counted != nullptr && format.name != counted->counted.format) {
     throw io::input_error("is not the file of which an earlier run counted the beginning: its format differs", 0,

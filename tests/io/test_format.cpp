@@ -44,7 +44,7 @@ std::string remark(std::string_view name, std::string_view head) {
   const identity as = identify(name, bytes_of(head), nullptr);
   REQUIRE(as.notice);
   CHECK(as.notice->kind == notice_kind::name_differs);
-  return std::string(promised_by(name)->name) + "/" + std::string(as.found.name) + ": " + as.notice->text;
+  return std::string(promised_by(name)->name) + "/" + std::string(as.format.name) + ": " + as.notice->text;
 }
 
 }  // namespace
@@ -153,13 +153,13 @@ TEST_CASE("a suffix promises a format in upper and lower case, but not as the wh
 }
 
 TEST_CASE("content decides if the name promises nothing") {
-  CHECK(identify("data", bytes_of(zstd_head), nullptr).found.name == "zstd");
-  CHECK(identify("-", bytes_of(zstd_head), nullptr).found.name == "zstd");
-  CHECK(identify("-", bytes_of(gzip_head), nullptr).found.name == "gzip");
-  CHECK(identify("-", bytes_of(lzip_head), nullptr).found.name == "lzip");
-  CHECK(identify("data", bytes_of("text"), nullptr).found.name == "raw");
-  CHECK(identify("-", {}, nullptr).found.name == "raw");
-  CHECK(identify("a.zst", bytes_of(zstd_head), nullptr).found.name == "zstd");
+  CHECK(identify("data", bytes_of(zstd_head), nullptr).format.name == "zstd");
+  CHECK(identify("-", bytes_of(zstd_head), nullptr).format.name == "zstd");
+  CHECK(identify("-", bytes_of(gzip_head), nullptr).format.name == "gzip");
+  CHECK(identify("-", bytes_of(lzip_head), nullptr).format.name == "lzip");
+  CHECK(identify("data", bytes_of("text"), nullptr).format.name == "raw");
+  CHECK(identify("-", {}, nullptr).format.name == "raw");
+  CHECK(identify("a.zst", bytes_of(zstd_head), nullptr).format.name == "zstd");
 }
 
 TEST_CASE("if a name contradicts the content, the content decides, and a notice names both") {
@@ -182,7 +182,7 @@ TEST_CASE("if a name promises a format, content of no known format is damaged, a
   CHECK(refusal("a.zst", "") == "is named .zst but is empty");
   CHECK(refusal("a.tgz", "") == "is named .tgz but is empty");
   CHECK(refusal("a.lzma", "") == "is named .lzma but is empty");
-  CHECK(identify("a.gz", bytes_of("te\1xt"), nullptr, {.skip_damage = true}).found.name == "gzip");
+  CHECK(identify("a.gz", bytes_of("te\1xt"), nullptr, {.skip_damage = true}).format.name == "gzip");
 }
 
 TEST_CASE("with strict names, content that the name does not promise is refused") {
@@ -200,15 +200,15 @@ TEST_CASE("with strict names, content that the name does not promise is refused"
 }
 
 TEST_CASE("a format without a magic number is found by its name, if the content has no other format") {
-  CHECK(identify("-", bytes_of(lzma_head), nullptr).found.name == "raw");
-  CHECK(identify("a.lzma", bytes_of(lzma_head), nullptr).found.name == "lzma");
-  CHECK(identify("a.tlz", bytes_of(lzma_head), nullptr).found.name == "lzma");
+  CHECK(identify("-", bytes_of(lzma_head), nullptr).format.name == "raw");
+  CHECK(identify("a.lzma", bytes_of(lzma_head), nullptr).format.name == "lzma");
+  CHECK(identify("a.tlz", bytes_of(lzma_head), nullptr).format.name == "lzma");
 }
 
 TEST_CASE("content of either format matches a suffix of two formats") {
-  CHECK(identify("a.tlz", bytes_of(lzip_head), nullptr).found.name == "lzip");
-  CHECK(identify("a.lz4", bytes_of(skippable_head), nullptr).found.name == "lz4");
-  CHECK(identify("a.zst", bytes_of(skippable_head), nullptr).found.name == "zstd");
+  CHECK(identify("a.tlz", bytes_of(lzip_head), nullptr).format.name == "lzip");
+  CHECK(identify("a.lz4", bytes_of(skippable_head), nullptr).format.name == "lz4");
+  CHECK(identify("a.zst", bytes_of(skippable_head), nullptr).format.name == "zstd");
 }
 
 TEST_CASE("a recognised but unreadable format is refused with a hint, even on standard input") {
@@ -219,14 +219,14 @@ TEST_CASE("a recognised but unreadable format is refused with a hint, even on st
 }
 
 TEST_CASE("a forced format is used without a check") {
-  CHECK(identify("a.zst", bytes_of(gzip_head), format_named("raw")).found.name == "raw");
-  CHECK(identify("a.txt", bytes_of("text"), format_named("zstd")).found.name == "zstd");
+  CHECK(identify("a.zst", bytes_of(gzip_head), format_named("raw")).format.name == "raw");
+  CHECK(identify("a.txt", bytes_of("text"), format_named("zstd")).format.name == "zstd");
   CHECK(identify("a.txt", bytes_of("text"), format_named("zstd")).archive == archive_kind::none);
 }
 
 TEST_CASE("within a forced archive format, the content decides the compression") {
   const identity as = identify("a.zst", bytes_of(gzip_head), format_named("tar"), {.strict_names = true});
-  CHECK(as.found.name == "gzip");
+  CHECK(as.format.name == "gzip");
   CHECK(as.archive == archive_kind::tar);
   CHECK_FALSE(identify("a.tar", bytes_of(gzip_head), nullptr).archive);
 }
@@ -235,7 +235,7 @@ TEST_CASE("content of a format that is not read is no archive, whatever the name
   constexpr std::string_view rar("Rar!\x1A\x07\1", 7);
   for (const format* const forced : {static_cast<const format*>(nullptr), format_named("tar")}) {
     const identity as = identify("a.tar", bytes_of(rar), forced);
-    CHECK(as.found.is_plain);
+    CHECK(as.format.is_plain);
     REQUIRE(as.notice);
     CHECK(as.notice->kind == notice_kind::unknown_compression);
     CHECK(as.archive == archive_kind::none);

@@ -116,7 +116,7 @@ void archive_walk::count(const content& item) {
     });
     note(item, found.notice);
     if (found.archive) return count_text(item);  // of a format that is not read
-    if (found.found.make_decoder != nullptr) return count_compressed(item, found.found);
+    if (found.format.make_decoder != nullptr) return count_compressed(item, found.format);
     count_decoded(item);
   });
 }

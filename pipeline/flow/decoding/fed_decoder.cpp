@@ -56,9 +56,9 @@ void fed_decoder::settle() {
   is_settled_ = true;
   try {
     const io::identity as = io::identify({}, head_, settings_.format);
-    run_.counts.set_format(input_, as.found.name);
+    run_.counts.set_format(input_, as.format.name);
     if (as.notice) run_.counts.note(input_, *as.notice);
-    if (as.found.make_decoder != nullptr) begin(as.found);
+    if (as.format.make_decoder != nullptr) begin(as.format);
   } catch (const io::input_error& refused) {
     return end(input_failure{.kind = refused.kind(), .text = refused.what()});
   }

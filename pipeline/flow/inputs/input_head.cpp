@@ -44,9 +44,8 @@ async::task<head_reader::bytes> head_reader::read_first(io::source& source) {
   const io::format* const forced = plan_.forced_format;
   const bool is_decided = forced != nullptr && forced->archive == io::archive_kind::none;
   bytes head;
-  std::size_t wanted = io::archive_head_bytes;
-  while (wanted > 0 && co_await read_more(source, head, wanted - head.size()) > 0) {
-    wanted = is_decided ? 0 : wanted_bytes(head);
+  for (std::size_t wanted = io::archive_head_bytes; wanted > 0; wanted = is_decided ? 0 : wanted_bytes(head)) {
+    if (co_await read_more(source, head, wanted - head.size()) == 0) break;
   }
   co_return head;
 }
@@ -54,7 +53,7 @@ async::task<head_reader::bytes> head_reader::read_first(io::source& source) {
 async::task<io::settled_archive> head_reader::find_archive(const std::string& name, io::source& source, bytes& head,
                                                            const io::identity& found) {
   if (found.archive) co_return io::settled_archive{.kind = *found.archive};
-  const io::format* const compression = found.found.make_decoder != nullptr ? &found.found : nullptr;
+  const io::format* const compression = found.format.make_decoder != nullptr ? &found.format : nullptr;
   bytes text;  // no conditional expression: GCC 12 destroys its temporaries twice
   if (compression != nullptr) {
     text = co_await decoded_head(source, head, *compression);

@@ -107,9 +107,9 @@ async::task<bool> small_files::read_text(const numbered_input& entry, const io::
 
 bool small_files::is_plain(const numbered_input& entry, std::span<const std::byte> head) {
   const io::identity as = io::identify(entry.listed.name, head, options_.forced_format, options_.rules);
-  counts_.set_format(entry.input, as.found.name);
+  counts_.set_format(entry.input, as.format.name);
   if (as.notice) counts_.note(entry.input, *as.notice);
-  return as.found.is_plain && as.archive.value_or(io::detect_archive(head)) == io::archive_kind::none;
+  return as.format.is_plain && as.archive.value_or(io::detect_archive(head)) == io::archive_kind::none;
 }
 
 }  // namespace gpuhist::pipeline
