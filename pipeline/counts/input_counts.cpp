@@ -123,7 +123,7 @@ const frame_group* input_counts::front() const {
   return groups_.front().must_be_decoded_again(merged_) ? nullptr : &groups_.front();
 }
 
-void input_counts::commit_groups(gpu::tally& verified, gpu::tally& unverified) {
+void input_counts::commit_groups(gpu::tally& verified_of_run, gpu::tally& unverified_of_run) {
   for (;;) {
     while (!groups_.empty() && groups_.front().is_discarded()) {
       groups_.pop_front();
@@ -132,7 +132,7 @@ void input_counts::commit_groups(gpu::tally& verified, gpu::tally& unverified) {
     if (front() == nullptr || !front()->is_finished()) return;
     const bool is_last = groups_.front().has_dropped() || groups_.front().end().failure;
     if (is_last) interrupted_at_ = prefix();
-    commit(groups_.front(), verified, unverified);
+    commit(groups_.front(), verified_of_run, unverified_of_run);
     if (is_last) {
       groups_.clear();
       dropping_ = true;
@@ -144,18 +144,18 @@ void input_counts::commit_groups(gpu::tally& verified, gpu::tally& unverified) {
 }
 
 // Allocations, which may fail, come before the first change of a count.
-void input_counts::commit(const frame_group& group, gpu::tally& verified, gpu::tally& unverified) {
+void input_counts::commit(const frame_group& group, gpu::tally& verified_of_run, gpu::tally& unverified_of_run) {
   const gpu::tally damaged = group.unverified();
   std::vector<lost_range> lost = lost_in(group.end());
   input_failure failure = failure_after(group);
   lost_.reserve(lost_.size() + lost.size());
-  for (gpu::tally* each : {&verified_.counts, &unverified_, &verified, &unverified}) rows_->resize(*each);
+  for (gpu::tally* each : {&verified_.counts, &unverified_, &verified_of_run, &unverified_of_run}) rows_->resize(*each);
 
-  verified += group.verified().counts;
-  rows_->add(verified, rows_->append(verified_, group.verified()));
+  verified_of_run += group.verified().counts;
+  rows_->add(verified_of_run, rows_->append(verified_, group.verified()));
   if (group.ends_with_gap()) verified_.edges.append(text_edges::gap());
   unverified_ += damaged;
-  unverified += damaged;
+  unverified_of_run += damaged;
   if (group.end().compressed_bytes) compressed_bytes_ = group.end().compressed_bytes;
   committed_to_.reset();
   if (compressed_bytes_ && group.end().frames) {

@@ -92,7 +92,7 @@ class input_counts {
   /// Commits the finished groups at the front, to this input and to these totals, up to one that must be decoded again.
   /// After a group that is damaged or was not counted to its end, all later groups and their text are dropped. If it
   /// throws, the groups before the failed one are committed, here and in the totals.
-  void commit_groups(gpu::tally& verified, gpu::tally& unverified);
+  void commit_groups(gpu::tally& verified_of_run, gpu::tally& unverified_of_run);
 
   /// The text ends after `bytes` bytes: no more will be passed on to be merged.
   void finish(std::uint64_t bytes) { expected_ = bytes; }
@@ -125,7 +125,7 @@ class input_counts {
  private:
   [[nodiscard]] bool is_complete() const;
   [[nodiscard]] const frame_group* front() const;
-  void commit(const frame_group& group, gpu::tally& verified, gpu::tally& unverified);
+  void commit(const frame_group& group, gpu::tally& verified_of_run, gpu::tally& unverified_of_run);
   [[nodiscard]] std::vector<lost_range> lost_in(const group_end& end) const;
   [[nodiscard]] input_failure failure_after(const frame_group& group) const;
   [[nodiscard]] std::string failure_text() const;

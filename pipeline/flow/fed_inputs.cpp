@@ -63,7 +63,6 @@ class fed_inputs::input_use {
     if (open_ != nullptr) open_->is_used = false;
   }
 
-  [[nodiscard]] text_owner owner() const { return {.input = input_}; }
   [[nodiscard]] open_input& state() { return *open_; }
 
   void set_lent(bool has_lent) {
@@ -111,7 +110,7 @@ fed_inputs::fed_inputs(const fed_run& run, std::function<void()> begun)
     : run_(run),
       begun_(std::move(begun)),
       taps_(make_taps()),
-      text_(run, taps_.get()),
+      text_(run),
       decoder_memory_(run.plan.buffers.window_limit, run.plan.buffers.besides_windows) {}
 
 fed_inputs::~fed_inputs() = default;
@@ -198,8 +197,8 @@ async::task<> fed_inputs::fail_open_inputs() {
   for (auto& [input, ending] : open_) {
     forget_callback(ending);
     std::optional<input_failure> failure = failure_at_end(ending);
-    if (!failure) failure = left_at(ending.decoder ? ending.decoder->decoded_bytes() : ending.fed);
-    end_counts(input, ending, failure);
+    if (!failure) failure = left_at(ending.decoder ? ending.decoder->decoded_bytes() : ending.text.bytes());
+    end_counts(ending, failure);
     if (!taps_) continue;
     try {
       co_await taps_->end(input, input_observer::ending::early);
@@ -219,27 +218,24 @@ std::optional<input_failure> fed_inputs::failure_at_end(const open_input& ending
 // The end of an input without a decoder is noted last, so that it fails if its last units cannot be read.
 void fed_inputs::end_input(input_id input, open_input& ending, const std::optional<input_failure>& failure) {
   if (ending.is_dropped) forget_callback(ending);
-  if (ending.decoder) end_counts(input, ending, failure);
+  if (ending.decoder) end_counts(ending, failure);
   end_text(input, ending, failure);
-  if (!ending.decoder) end_counts(input, ending, failure);
+  if (!ending.decoder) end_counts(ending, failure);
 }
 
-void fed_inputs::end_counts(input_id input, open_input& ending, const std::optional<input_failure>& failure) {
+void fed_inputs::end_counts(open_input& ending, const std::optional<input_failure>& failure) {
   if (ending.decoder) {
     failure ? ending.decoder->fail(*failure) : ending.decoder->finish();
   } else if (failure) {
-    run_.counts.fail(input, ending.fed, *failure);
+    ending.text.fail(*failure);
   } else {
-    run_.counts.finish(input, ending.fed);
+    ending.text.finish();
   }
 }
 
 // What needs memory comes first: an input that was opened in the counts can be fed and ended.
 input_id fed_inputs::open(std::string name, const std::optional<fed_decoding>& decoding, kept_text on_kept) {
   const activity here(*this);
-  std::map<input_id, open_input> made;
-  made.try_emplace(0);
-  auto entry = made.extract(made.begin());
   const std::scoped_lock lock(mutex_);
   if (rolling_windows* const windows = run_.counts.windows();
       windows != nullptr && !windows->shape().per_input && !open_.empty()) {
@@ -248,17 +244,19 @@ input_id fed_inputs::open(std::string name, const std::optional<fed_decoding>& d
                       "' before another input is opened, or give every input its own windows (--per-input)");
   }
   const auto next = static_cast<input_id>(run_.counts.inputs());
+  std::map<input_id, open_input> made;
+  const text_track text({.counts = run_.counts, .taps = taps_.get()}, {.input = next});
+  open_input& opened = made.try_emplace(next, open_input{.text = text}).first->second;
   if (decoding) {
-    entry.mapped().decoder = std::make_unique<fed_decoder>(
-        next, *decoding,
+    opened.decoder = std::make_unique<fed_decoder>(
+        opened.text, *decoding,
         fed_decoder::used_run{.text = text_, .counts = run_.counts, .notes = run_.notes, .memory = decoder_memory_});
   }
-  entry.mapped().on_kept = std::move(on_kept);
-  entry.key() = run_.counts.open_input(std::move(name));
-  if (!decoding) run_.counts.set_format(entry.key(), "raw");
-  const input_id input = entry.key();
-  open_.insert(std::move(entry));
-  return input;
+  opened.on_kept = std::move(on_kept);
+  run_.counts.open_input(std::move(name));
+  if (!decoding) run_.counts.set_format(next, "raw");
+  open_.merge(made);
+  return next;
 }
 
 // A failure that is not the end of the run is the end of the input.
@@ -282,7 +280,7 @@ void fed_inputs::feed(input_id input, std::span<const std::byte> bytes) {
   with_input(input, false, [&](input_use& use) {
     open_input& fed = use.state();
     if (fed.decoder) return fed.decoder->feed(bytes);
-    text_.put(use.owner(), bytes, fed.fed);
+    text_.put(fed.text, bytes);
     run_.notes.read.bytes += bytes.size();
   });
 }
@@ -299,7 +297,7 @@ void fed_inputs::feed_borrowed(input_id input, std::span<const std::byte> bytes,
   with_input(input, false, [&](input_use& use) {
     open_input& fed = use.state();
     if (fed.decoder) return fed.decoder->feed(bytes);
-    text_.put_borrowed(use.owner(), bytes, owner, fed.fed);
+    text_.put_borrowed(fed.text, bytes, owner);
     run_.notes.read.bytes += bytes.size();
   });
 }
@@ -334,9 +332,9 @@ void fed_inputs::commit(input_id input, const lent_room& room, std::size_t fille
       open_input& fed = use.state();
       run_.notes.read.bytes += filled;
       if (fed.decoder) return fed.decoder->feed(room.bytes.first(filled));
-      if (chunk == nullptr) return text_.put(use.owner(), room.bytes.first(filled), fed.fed);
-      text_.observe(use.owner(), room.bytes.first(filled));
-      text_.put_slot(*std::exchange(chunk, nullptr), filled, use.owner(), fed.fed);
+      if (chunk == nullptr) return text_.put(fed.text, room.bytes.first(filled));
+      text_.observe(fed.text, room.bytes.first(filled));
+      text_.put_slot(*std::exchange(chunk, nullptr), filled, fed.text);
     });
   } catch (...) {
     if (chunk != nullptr) text_.return_slot(*chunk);

@@ -115,7 +115,7 @@ class fed_inputs final : public text_feed {
   class loan;
 
   struct open_input {
-    std::uint64_t fed = 0;    // bytes of text, of inputs without a decoder
+    text_track text;
     bool is_used = false;     // by a call
     bool has_lent = false;    // room that is not committed
     bool is_lost = false;     // some of its text, for lack of memory
@@ -130,7 +130,7 @@ class fed_inputs final : public text_feed {
   void finish_open_inputs() noexcept;
   async::task<> fail_open_inputs();
   void end_input(input_id input, open_input& ending, const std::optional<input_failure>& failure);
-  void end_counts(input_id input, open_input& ending, const std::optional<input_failure>& failure);
+  static void end_counts(open_input& ending, const std::optional<input_failure>& failure);
   void end_text(input_id input, open_input& ending, const std::optional<input_failure>& failure);
   [[nodiscard]] std::unique_ptr<text_taps> make_taps();
   void deliver(input_id input, std::span<const std::byte> kept);

@@ -54,10 +54,9 @@ class fed_text::borrowed_chunk final : public text_lender, public async::work_it
   std::shared_ptr<const void> loan_;
 };
 
-fed_text::fed_text(const fed_run& run, text_taps* taps)
+fed_text::fed_text(const fed_run& run)
     : run_(run),
       stop_(run.stop.get_token()),
-      taps_(taps),
       divider_(run.counts.windows() != nullptr ? std::make_unique<window_divider>(run.counts) : nullptr),
       cutter_(run.slots, run.collected, divider_.get()) {}
 
@@ -68,11 +67,11 @@ bool fed_text::is_counted_in_place(std::size_t size) const {
   return size >= min_lent_bytes && cutter_.accepts_lent_text() && cutter_.max_lent_bytes() >= min_lent_bytes;
 }
 
-void fed_text::observe(const text_owner& owner, std::span<const std::byte> text) {
-  if (taps_ == nullptr || text.empty()) return;
+void fed_text::observe(const text_track& of, std::span<const std::byte> text) {
+  if (!of.is_observed() || text.empty()) return;
   if (stop_.stop_requested()) throw_closed();
   try {
-    async::run_here(taps_->observe(owner, text));
+    async::run_here(of.observe(text));
   } catch (const std::bad_alloc&) {
     throw;
   } catch (...) {
@@ -81,36 +80,36 @@ void fed_text::observe(const text_owner& owner, std::span<const std::byte> text)
   }
 }
 
-void fed_text::put(const text_owner& owner, std::span<const std::byte> text, std::uint64_t& put) {
-  if (taps_ == nullptr) return put_piece(owner, text, put);
+void fed_text::put(text_track& to, std::span<const std::byte> text) {
+  if (!to.is_observed()) return put_piece(to, text);
   while (!text.empty()) {
     const auto piece = text.first(std::min(text.size(), observed_bytes));
-    observe(owner, piece);
-    put_piece(owner, piece, put);
+    observe(to, piece);
+    put_piece(to, piece);
     text = text.subspan(piece.size());
   }
 }
 
-void fed_text::put_piece(const text_owner& owner, std::span<const std::byte> text, std::uint64_t& put) {
+void fed_text::put_piece(text_track& to, std::span<const std::byte> text) {
   while (!text.empty()) {
     if (stop_.stop_requested()) throw_closed();
-    const std::size_t taken = is_counted_in_place(text.size()) ? count_in_place(owner, text) : copy_some(owner, text);
-    put += taken;
+    const std::size_t taken =
+        is_counted_in_place(text.size()) ? count_in_place(to.owner(), text) : copy_some(to.owner(), text);
+    to.add(taken);
     text = text.subspan(taken);
   }
 }
 
-void fed_text::put_borrowed(const text_owner& owner, std::span<const std::byte> text,
-                            const std::shared_ptr<const void>& loan, std::uint64_t& put) {
-  if (!is_counted_in_place(text.size())) return this->put(owner, text, put);
+void fed_text::put_borrowed(text_track& to, std::span<const std::byte> text, const std::shared_ptr<const void>& loan) {
+  if (!is_counted_in_place(text.size())) return put(to, text);
   const unsigned max_waiting = 2 * run_.plan.threads;
   while (!text.empty()) {
     if (stop_.stop_requested()) throw_closed();
     const auto piece =
         text.first(std::min<std::uint64_t>({text.size(), borrowed_chunk_bytes, cutter_.max_lent_bytes()}));
-    observe(owner, piece);
+    observe(to, piece);
     auto job = std::make_unique<borrowed_chunk>(*this, loan);
-    const auto [chunk, is_stored] = cut_lent(owner, piece, *job);
+    const auto [chunk, is_stored] = cut_lent(to.owner(), piece, *job);
     job->set_chunk(*chunk);
     if (borrowed_chunks_ > max_waiting) {
       job.release()->run();  // the pool is busy: this thread counts instead of waiting for it
@@ -118,7 +117,7 @@ void fed_text::put_borrowed(const text_owner& owner, std::span<const std::byte> 
       run_.pool.post(*job.release());
     }
     if (!is_stored) throw text_lost();
-    put += piece.size();
+    to.add(piece.size());
     text = text.subspan(piece.size());
   }
 }
@@ -166,7 +165,7 @@ void fed_text::return_slot(slot& taken) noexcept {
   run_.slots.release(taken);
 }
 
-void fed_text::put_slot(slot& taken, std::size_t filled, const text_owner& owner, std::uint64_t& put) {
+void fed_text::put_slot(slot& taken, std::size_t filled, text_track& to) {
   if (filled == 0) return return_slot(taken);
   bool all_cores_fill = false;
   {
@@ -176,7 +175,7 @@ void fed_text::put_slot(slot& taken, std::size_t filled, const text_owner& owner
   bool is_stored = false;
   {
     const std::scoped_lock lock(reserving_);
-    is_stored = cutter_.cut_whole(taken, std::span<const std::byte>(taken.bytes).first(filled), owner);
+    is_stored = cutter_.cut_whole(taken, std::span<const std::byte>(taken.bytes).first(filled), to.owner());
   }
   taken.job.count_here = all_cores_fill;  // while the text is in the cache of this core
   cutter_.submit(taken);
@@ -186,7 +185,7 @@ void fed_text::put_slot(slot& taken, std::size_t filled, const text_owner& owner
     --lent_slots_;
   }
   if (!is_stored) throw text_lost();
-  put += filled;
+  to.add(filled);
 }
 
 }  // namespace gpuhist::pipeline

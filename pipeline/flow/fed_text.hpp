@@ -11,7 +11,7 @@
 #include "pipeline/flow/cutter.hpp"
 #include "pipeline/flow/text_divider.hpp"
 #include "pipeline/flow/text_feed.hpp"
-#include "pipeline/flow/text_taps.hpp"
+#include "pipeline/flow/text_track.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -32,19 +32,18 @@ class feed_closed : public std::runtime_error {
 };
 
 /// All members are thread-safe. Those that put text block the calling thread while no slot is free, and throw
-/// feed_closed once the run is stopped. They increase `put` by the bytes that will be counted: if they throw, by those
-/// before the failure. They throw text_lost or std::bad_alloc if memory is short; text after the failure is lost.
+/// feed_closed once the run is stopped. They add the text that will be counted to its track: if they throw, that before
+/// the failure. They throw text_lost or std::bad_alloc if memory is short; text after the failure is lost.
 class fed_text final : private text_lender {
  public:
-  /// `run` outlives this. `taps`: where text goes besides being counted; null: nowhere.
-  fed_text(const fed_run& run, text_taps* taps);
+  /// `run` outlives this.
+  explicit fed_text(const fed_run& run);
 
   /// Returns when the text is no longer needed.
-  void put(const text_owner& owner, std::span<const std::byte> text, std::uint64_t& put);
+  void put(text_track& to, std::span<const std::byte> text);
 
   /// As put(), but the text may be read after the call, as long as a copy of `loan` exists.
-  void put_borrowed(const text_owner& owner, std::span<const std::byte> text, const std::shared_ptr<const void>& loan,
-                    std::uint64_t& put);
+  void put_borrowed(text_track& to, std::span<const std::byte> text, const std::shared_ptr<const void>& loan);
 
   /// A slot for text of this input that the caller writes, if possible one that it had before; less than half of all
   /// slots at a time. Does not wait: null if there is none, or if text must be divided in the order in which it is put
@@ -53,10 +52,10 @@ class fed_text final : private text_lender {
 
   /// Passes text to the taps: that of a slot, before it is put. If observing fails for another reason than memory, the
   /// run ends with that failure.
-  void observe(const text_owner& owner, std::span<const std::byte> text);
+  void observe(const text_track& of, std::span<const std::byte> text);
 
-  /// The first `filled` bytes of a slot of take_slot() are text of `owner`. The slot must not be used afterwards.
-  void put_slot(slot& taken, std::size_t filled, const text_owner& owner, std::uint64_t& put);
+  /// The first `filled` bytes of a slot of take_slot() are the next text. The slot must not be used afterwards.
+  void put_slot(slot& taken, std::size_t filled, text_track& to);
 
   /// Returns an unused slot of take_slot().
   void return_slot(slot& taken) noexcept;
@@ -81,14 +80,13 @@ class fed_text final : private text_lender {
   void release(std::span<const std::byte> /*text*/) noexcept override {}  // put() returns after it
   [[nodiscard]] bool is_counted_in_place(std::size_t size) const;
   [[noreturn]] void throw_closed() const;
-  void put_piece(const text_owner& owner, std::span<const std::byte> text, std::uint64_t& put);
+  void put_piece(text_track& to, std::span<const std::byte> text);
   std::size_t copy_some(const text_owner& owner, std::span<const std::byte> text);
   std::size_t count_in_place(const text_owner& owner, std::span<const std::byte> text);
   lent_chunk cut_lent(const text_owner& owner, std::span<const std::byte> text, text_lender& lender);
 
   const fed_run run_;
   const std::stop_token stop_;
-  text_taps* const taps_;                        // null: none
   const std::unique_ptr<text_divider> divider_;  // null: no windows
   cutter cutter_;
   std::mutex reserving_;  // one caller at a time may reserve; it is taken before the lock of the cutter

@@ -396,17 +396,17 @@ void feeder::note_manner(const io::source& source, bool is_raw) {
 
 async::task<> feeder::feed_stream(input_id input, shared_source source, bytes head) {
   auto& stream = std::get<io::stream_source>(*source);
-  std::uint64_t committed = 0;
+  text_track text({.counts = counts_, .taps = taps_.is_used() ? &taps_ : nullptr, .is_written = true},
+                  {.input = input});
   try {
     if (taps_.forwards_all()) {  // the head was read before the format was known
       co_await sink_->write(head);
       stream.pass_through_to(*sink_);
     }
-    co_await taps_.observe({.input = input}, head);
-    co_await put(input, head, committed);
-    co_await read_stream(input, stream, committed);
+    co_await text.put(cutter_, head);
+    co_await read_stream(text, stream);
   } catch (...) {
-    note_failure(input, std::current_exception(), counts_, committed);
+    note_failure(input, std::current_exception(), counts_, text.bytes());
   }
 }
 
@@ -432,18 +432,8 @@ async::task<> feeder::pass_through_rest(input_id input, shared_source source) {
   }
 }
 
-async::task<> feeder::put(input_id input, std::span<const std::byte> text, std::uint64_t& committed) {
-  while (!text.empty()) {
-    const reservation reserved = co_await cutter_.reserve(text.size());
-    std::copy_n(text.begin(), reserved.bytes.size(), reserved.bytes.begin());
-    cutter_.commit(reserved, reserved.bytes.size(), {.input = input});
-    committed += reserved.bytes.size();
-    text = text.subspan(reserved.bytes.size());
-  }
-}
-
 // Reads directly into the slot. No reservation is held while waiting, so that a snapshot can contain all bytes so far.
-async::task<> feeder::read_stream(input_id input, io::stream_source& stream, std::uint64_t& committed) {
+async::task<> feeder::read_stream(text_track& text, io::stream_source& stream) {
   for (;;) {
     std::optional<std::size_t> read;
     {
@@ -452,14 +442,12 @@ async::task<> feeder::read_stream(input_id input, io::stream_source& stream, std
         const busy_time busy(notes_.read);
         read = stream.read_some(reserved.bytes());
       }
-      co_await taps_.observe({.input = input}, reserved.bytes().first(read.value_or(0)));
-      reserved.commit(read.value_or(0), {.input = input});
+      co_await text.take(std::move(reserved), read.value_or(0));
     }
-    committed += read.value_or(0);
     notes_.read.bytes += read.value_or(0);
     if (read == 0U) {
-      co_await taps_.end(input, input_observer::ending::whole);
-      co_return counts_.finish(input, committed);
+      co_await taps_.end(text.owner().input, input_observer::ending::whole);
+      co_return text.finish();
     }
     if (stop_.stop_requested()) break;
     if (read) {
@@ -470,7 +458,7 @@ async::task<> feeder::read_stream(input_id input, io::stream_source& stream, std
     const stopwatch waiting(notes_.read.waiting_nanoseconds);
     if (!co_await stream.readable()) break;
   }
-  counts_.fail(input, committed, left_at(committed));
+  text.fail(left_at(text.bytes()));
 }
 
 }  // namespace gpuhist::pipeline

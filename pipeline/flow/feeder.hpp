@@ -26,6 +26,7 @@
 #include "pipeline/flow/text_divider.hpp"
 #include "pipeline/flow/text_feed.hpp"
 #include "pipeline/flow/text_taps.hpp"
+#include "pipeline/flow/text_track.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -85,8 +86,7 @@ class feeder final : public text_feed {
   async::task<> pass_through_rest(input_id input, shared_source source);
   void note_manner(const io::source& source, bool is_raw);
   async::task<> feed_stream(input_id input, shared_source source, bytes head);
-  async::task<> put(input_id input, std::span<const std::byte> text, std::uint64_t& committed);
-  async::task<> read_stream(input_id input, io::stream_source& stream, std::uint64_t& committed);
+  async::task<> read_stream(text_track& text, io::stream_source& stream);
 
   const run_plan& plan_;
   const executors executors_;

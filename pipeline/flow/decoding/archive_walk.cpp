@@ -267,15 +267,14 @@ void archive_walk::count_member(const content& archive, io::archive_reader& read
 
 void archive_walk::count_text(const content& item) {
   const input_id input = shown(item);
-  counts_.open_group(input);
+  text_track text({.counts = counts_, .taps = held_ ? nullptr : limits_.text_to}, {.input = input});
+  text.open_group(1);
   item.shown.has_text = true;
-  std::uint64_t bytes = 0;
   const std::uint64_t held_at = held_ ? held_->begin() : 0;
   try {
-    while (const std::size_t size = put_next(item.bytes, input)) {
-      bytes += size;
+    while (const std::size_t size = put_next(item.bytes, text)) {
       text_bytes_ += size;
-      if (stop_.stop_requested()) throw as_error(left_at(bytes));
+      if (stop_.stop_requested()) throw as_error(left_at(text.bytes()));
       if (text_bytes_ <= limits_.max_text) continue;
       given_up_ = true;
       throw io::input_error("the archive holds more text than the " + config::format_size(limits_.max_text) +
@@ -284,45 +283,42 @@ void archive_walk::count_text(const content& item) {
     }
   } catch (...) {
     input_failure cause = failure_from(std::current_exception());
-    end_text({.input = input, .bytes = bytes, .held_at = held_at}, cause);
-    counts_.close_group(input, 1,
-                        {.text_bytes = bytes, .failure = [cause = std::move(cause)](std::uint64_t) { return cause; }});
-    counts_.finish(input, bytes);
+    end_text({.input = input, .bytes = text.bytes(), .held_at = held_at}, cause);
+    text.close_group({.failure = [cause = std::move(cause)](std::uint64_t) { return cause; }});
+    text.finish();
     throw;
   }
-  const member_text whole{.input = input, .bytes = bytes, .held_at = held_at};
+  const member_text whole{.input = input, .bytes = text.bytes(), .held_at = held_at};
   if (!held_) end_text(whole, {});
   item.below.submit(whole);
 }
 
 // Returns the number of bytes that were read and are counted. A stream is not read into a slot: while it pauses, the
 // text that is in the slot has to be counted for snapshots.
-std::size_t archive_walk::put_next(io::byte_reader& content, input_id input) {
+std::size_t archive_walk::put_next(io::byte_reader& content, text_track& to) {
   if (file_ != nullptr && limits_.text_to == nullptr) {
     // one byte more than permitted, so that more is noticed
     const std::uint64_t permitted = limits_.max_text - std::min<std::uint64_t>(limits_.max_text, text_bytes_);
     constexpr std::uint64_t any = std::numeric_limits<std::uint32_t>::max();
-    held_reservation target(context_.cut, room(std::min(any, permitted) + 1));
+    held_reservation target = room(std::min(any, permitted) + 1);
     const std::size_t size = content.read(target.bytes());
-    target.commit(size, {.input = input, .group = 1, .frame = 1});
+    to.commit(target, size);
     return size;
   }
   const std::size_t size = content.read(buffer_);
-  if (size > 0) put(std::span(buffer_).first(size), input);
+  if (size > 0) put(std::span(buffer_).first(size), to);
   return size;
 }
 
-void archive_walk::put(std::span<const std::byte> text, input_id input) {
-  if (held_) {
-    held_->add(text);
-  } else if (limits_.text_to != nullptr) {
-    async::run_here(limits_.text_to->pass({.input = input, .group = 1, .frame = 1}, text));
-  }
+void archive_walk::put(std::span<const std::byte> text, text_track& to) {
+  if (held_) held_->add(text);
+  if (to.is_observed()) async::run_here(to.observe(text));
   while (!text.empty()) {
-    const reservation target = room(text.size());
-    std::copy_n(text.begin(), target.bytes.size(), target.bytes.begin());
-    context_.cut.commit(target, target.bytes.size(), {.input = input, .group = 1, .frame = 1});
-    text = text.subspan(target.bytes.size());
+    held_reservation target = room(text.size());
+    const std::size_t size = target.bytes().size();
+    std::copy_n(text.begin(), size, target.bytes().begin());
+    to.commit(target, size);
+    text = text.subspan(size);
   }
 }
 
@@ -340,10 +336,10 @@ void archive_walk::end_text(const member_text& ended, const input_failure& failu
 }
 
 // While threads of the pool decode what is around the archive, none of them is free to count.
-reservation archive_walk::room(std::uint64_t wanted) {
+held_reservation archive_walk::room(std::uint64_t wanted) {
   if (is_decoding_) context_.choose_chunking();
-  if (const std::optional<reservation> free = context_.cut.try_reserve(wanted)) return *free;
-  return async::run_blocking(pool_, context_.cut.reserve(wanted));
+  if (const std::optional<reservation> free = context_.cut.try_reserve(wanted)) return {context_.cut, *free};
+  return {context_.cut, async::run_blocking(pool_, context_.cut.reserve(wanted))};
 }
 
 // The input of a content in the result. Once an archive has a member, its members represent it.

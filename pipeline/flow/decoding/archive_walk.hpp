@@ -13,6 +13,7 @@
 #include "pipeline/flow/decoding/member_queue.hpp"
 #include "pipeline/flow/statistics/feed_notes.hpp"
 #include "pipeline/flow/text_taps.hpp"
+#include "pipeline/flow/text_track.hpp"
 
 #include <cstdint>
 #include <exception>
@@ -28,7 +29,7 @@ namespace gpuhist::pipeline {
 
 /// Limits that all walks of a run share.
 struct archive_limits {
-  std::uint64_t max_text = ~std::uint64_t{0};  ///< bytes of text of all members of one archive
+  std::uint64_t max_text = ~std::uint64_t{0};  ///< --max-output: bytes of text of all members of one archive
   std::uint64_t max_waiting = 1;               ///< members of all archives of the run that await a verdict
   io::content_rules rules{};                   ///< for the archive and its members
   io::decoder_limits inner_decoder{};          ///< for compressed members; at most windows->largest()
@@ -82,10 +83,10 @@ class archive_walk {
   void count_following(const content& archive, io::archive_reader& reader);
   void note_skipped(const content& archive, const io::archive_reader& reader);
   void count_text(const content& item);
-  std::size_t put_next(io::byte_reader& content, input_id input);
-  void put(std::span<const std::byte> text, input_id input);
+  std::size_t put_next(io::byte_reader& content, text_track& to);
+  void put(std::span<const std::byte> text, text_track& to);
   void end_text(const member_text& ended, const input_failure& failure);
-  reservation room(std::uint64_t wanted);
+  held_reservation room(std::uint64_t wanted);
   input_id shown(const content& item);
   void note(const content& item, const std::optional<io::notice>& added);
   void attempt(const content& item, const std::function<void()>& task);

@@ -1,5 +1,5 @@
-// What the sources of compressed_inputs share: its inputs and their groups of frames. compressed_inputs.cpp divides
-// inputs into groups, compressed_group.cpp decodes a group, compressed_text.cpp passes its text on.
+// The inputs of compressed_inputs and their groups of frames. compressed_inputs.cpp divides inputs into groups;
+// host_decoding and device_decoding decode a group.
 #pragma once
 
 #include "async/channel.hpp"
@@ -8,9 +8,8 @@
 #include "pipeline/counts/windows/panes.hpp"
 #include "pipeline/flow/decoding/compressed_inputs.hpp"
 #include "pipeline/flow/decoding/frame_divider.hpp"
-#include "pipeline/flow/decoding/frame_search.hpp"
-#include "pipeline/flow/decoding/part_queue.hpp"
 #include "pipeline/flow/decoding/stream_cancel.hpp"
+#include "pipeline/flow/text_track.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -131,10 +130,10 @@ struct compressed_inputs::compressed_input {
 // Frames that one decoder decodes in order. The splitting coroutine fills the channel. The decoding coroutine uses all
 // other members until `ended` is set.
 struct compressed_inputs::group {
-  explicit group(compressed_input& parent) : input(parent) {}
+  group(compressed_input& parent, const text_track::destination& to) : input(parent), text(to, {.input = parent.id}) {}
 
   compressed_input& input;
-  text_owner owner{};
+  text_track text;
   io::decode_start start{};
   std::optional<std::uint64_t> text_before{};  // of the input; nothing: groups before it are still being decoded
   decode_contexts::lease context{};
@@ -142,8 +141,6 @@ struct compressed_inputs::group {
   std::uint64_t copied_bytes = 0;        // of memory, because it waits for the groups before it
   std::deque<block> staged_blocks{};     // which the host must decode; they precede `blocks`
   async::channel<block> blocks{};
-  std::optional<part_queue> parts{};             // of the current frame, if threads decode it together
-  bool has_asked_for_parts = false;              // how the frame can be divided was determined
   std::optional<std::uint64_t> frames_at_end{};  // group_end::frames; set before the end of `blocks`
   async::event may_request_window{};             // a large one: it has all its bytes, or no other group holds blocks
   async::event may_request_context{};            // it holds no blocks, or no earlier group without a context does
@@ -153,27 +150,9 @@ struct compressed_inputs::group {
   async::event panes_known{};  // where the panes of its text end is planned, or it has ended
   async::event ended{};
 
-  // Text that an idle thread passes and commits while the next text is decoded. The thread uses `frame_bytes` and
-  // `end.text_bytes` until then.
-  struct pending_text {
-    async::event ended{};
-    std::exception_ptr error{};
-  };
-  std::shared_ptr<pending_text> pending{};  // null: none
-
-  io::decoder* decoder = nullptr;  // of `context`
-  std::uint64_t frame_begin = 0;   // compressed offset
-  std::uint64_t frame_bytes = 0;   // text of the current frame so far
-  std::uint64_t decoded = 0;       // text of the group so far
   std::uint64_t frames_ended = 0;  // of the input, including damaged ones
   group_end end{};
-  std::optional<lost_range> lost{};      // the damaged range that is being skipped
-  std::uint64_t skipped_to = 0;          // compressed offset
-  std::optional<frame_search> search{};  // for the next frame, if the splitter does not find it
-  std::uint64_t bytes_read_again = 0;    // by search_again()
-  bool has_searched_again = false;       // for `lost`
-  bool is_refused = false;               // the input has more text than it may have
-  bool ends_input = false;               // false: the group ends at the start of the next group
+  bool ends_input = false;  // false: the group ends at the start of the next group
 };
 
 inline void compressed_inputs::compressed_input::begin_collecting(group& added) {

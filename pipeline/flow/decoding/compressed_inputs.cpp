@@ -3,6 +3,8 @@
 #include "io/zstd/zstd_frame.hpp"
 #include "pipeline/flow/decoding/archive_bytes.hpp"
 #include "pipeline/flow/decoding/compressed_group.hpp"
+#include "pipeline/flow/decoding/device_decoding.hpp"
+#include "pipeline/flow/decoding/host_decoding.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -251,7 +253,8 @@ async::task<> compressed_inputs::begin_group(compressed_input& input, const io::
     co_await input.running.front()->ended.wait();
     retire_oldest(input);
   }
-  const auto task = std::make_shared<group>(input);
+  const auto task =
+      std::make_shared<group>(input, text_track::destination{.counts = counts_, .taps = options_.text_to});
   if (input.on_device && !begin.empty() && !may_need_dictionary(start, begin)) {
     auto staged = co_await begin_staging(input, begin);
     if (staged) {
@@ -300,7 +303,7 @@ async::task<> compressed_inputs::acquire_first_context(group& task) {
 void compressed_inputs::spawn(const group_pointer& task) {
   compressed_input& input = task->input;
   async::task<> decoding = decode(task);
-  task->owner = {.input = input.id, .group = counts_.open_group(input.id), .frame = 1};
+  task->text.open_group(1);
   {
     const std::scoped_lock lock(input.mutex);
     if (options_.windows != nullptr && input.running_groups > 0) task->previous = input.youngest;
@@ -311,7 +314,7 @@ void compressed_inputs::spawn(const group_pointer& task) {
   }
   try {
     if (task->staged) input.begin_collecting(*task);
-    if (options_.text_to != nullptr) options_.text_to->begin_group(task->owner);
+    task->text.begin_group();
     async::spawn(executors_.pool, std::move(decoding),
                  [this, task](std::exception_ptr error) noexcept { end_group(*task, std::move(error)); });
   } catch (...) {
@@ -336,15 +339,129 @@ void compressed_inputs::retire_oldest(compressed_input& input) {
   input.running.pop_front();
   if (input.has_ended) return;
   if (oldest->end.must_be_decoded_again(input.text_bytes)) {
-    input.decode_again = {.compressed_bytes = oldest->start.compressed_bytes, .group = oldest->owner.group};
+    input.decode_again = {.compressed_bytes = oldest->start.compressed_bytes, .group = oldest->text.owner().group};
     input.has_ended = input.damaged = true;
     return;
   }
-  input.text_bytes += oldest->end.text_bytes;
+  input.text_bytes += oldest->text.bytes();
   input.frames += oldest->frames_ended - std::min(oldest->frames_ended, oldest->start.frames);
   input.notice = std::move(oldest->end.notice);
   input.compressed_bytes = oldest->end.compressed_bytes.value_or(input.compressed_bytes);
   input.has_ended = oldest->end.failure != nullptr;
+}
+
+async::task<> compressed_inputs::decode(group_pointer task) {
+  std::exception_ptr error;
+  try {
+    co_await decode_text(*task);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (task->previous) co_await task->previous->ended.wait();  // groups end in order if text is cut in order
+  try {
+    co_await task->text.end_group(!error && !task->end.failure);
+  } catch (...) {
+    add_failure(std::current_exception(), error);
+  }
+  if (error) task->end.failure = note(error, task->end.compressed_bytes.value_or(task->start.compressed_bytes));
+}
+
+// Groups whose text is cut in order are decoded in order.
+async::task<> compressed_inputs::decode_text(group& task) {
+  if (task.staged && co_await device_decoding(*this, task).try_decode()) co_return;
+  if (task.previous) {
+    co_await task.previous->ended.wait();
+    if (task.input.damaged) co_return;
+  }
+  host_decoding host(*this, task);
+  std::exception_ptr error;
+  try {
+    co_await host.run();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  try {
+    co_await host.wait_for_text();
+  } catch (...) {
+    add_failure(std::current_exception(), error);
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+// The group ends even if something fails here or before: other coroutines wait for its end.
+// Its slots are free from here on: the reader of the input may wait for one before it retires the group.
+void compressed_inputs::end_group(group& task, std::exception_ptr error) noexcept {
+  failures_.note(std::move(error));
+  task.input.end_collecting(task);
+  task.staged.reset();
+  task.staged_blocks.clear();
+  task.previous.reset();
+  copied_bytes_ -= task.copied_bytes;
+  if (task.end.failure) {
+    task.input.damaged = true;
+    task.input.end_reading();  // the reader may wait for a free block or for bytes, and neither is needed any more
+  } else {
+    task.end.frames = task.frames_at_end;
+  }
+  if (!task.text_before) task.end.max_text_before = options_.max_text - std::min(options_.max_text, task.text.bytes());
+  task.input.end_holding(task);
+  {
+    const std::scoped_lock lock(task.input.mutex);
+    --task.input.running_groups;
+  }
+  try {
+    task.text.close_group(task.end);
+  } catch (...) {
+    failures_.note(std::current_exception());
+  }
+  task.context.release();
+  if (!task.panes_known.is_set()) task.input.panes.reset();  // the host has cut the text
+  task.panes_known.set();
+  task.ended.set();
+}
+
+// Avoids a deadlock: a group that has a context waits for blocks, and the blocks are held by an earlier group, which
+// waits for a context. So groups that hold blocks get their contexts in order.
+async::task<> compressed_inputs::acquire_context(group& task) {
+  co_await task.may_request_context.wait();
+  task.context = co_await contexts_.acquire();
+  task.input.end_collecting(task);
+}
+
+void compressed_inputs::note_reached(group& task, std::uint64_t compressed_bytes) {
+  task.end.compressed_bytes = compressed_bytes;
+  counts_.set_compressed_bytes(task.input.id, task.text.owner().group, compressed_bytes);
+}
+
+// The failure of an input. What the input did not cause ends the run.
+failure_maker compressed_inputs::note(const std::exception_ptr& error, std::uint64_t reached) const {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::bad_alloc&) {
+    return no_memory();
+  } catch (const io::input_error&) {
+    return always(failure_from(error));
+  } catch (...) {
+    failures_.note(error);
+    return always(left_at(reached));
+  }
+}
+
+// The first failure is that of the group; of later ones, those that end the run are noted.
+void compressed_inputs::add_failure(const std::exception_ptr& later, std::exception_ptr& first) const {
+  if (!first) {
+    first = later;
+  } else if (!is_of_input(later)) {
+    failures_.note(later);
+  }
+}
+
+bool compressed_inputs::has_copied_much() const {
+  constexpr std::uint64_t share_of_slots = 4;
+  const device_frames* const device = options_.device;
+  return device != nullptr &&
+         copied_bytes_ >= std::uint64_t{device->max_slots()} * device->slot_bytes() / share_of_slots &&
+         copied_bytes_ > 0;
 }
 
 }  // namespace gpuhist::pipeline

@@ -56,7 +56,7 @@ class compressed_inputs {
     std::size_t open_on_device = 0;              ///< the same, once a device decodes; fewer: as many
     unsigned threads = ~0U;                      ///< threads of the pool
     std::size_t group_bytes = 0;                 ///< minimum compressed size of a group, except the last
-    std::uint64_t max_text = ~std::uint64_t{0};  ///< bytes of text of one input; an input with more is refused
+    std::uint64_t max_text = ~std::uint64_t{0};  ///< --max-output: bytes of text of one input; one with more is refused
     bool skip_damage = false;                    ///< continue after damaged frames
     text_taps* text_to = nullptr;                ///< receives the text of each input; null: none does
     window_divider* windows = nullptr;           ///< divides the text; null: there are no windows
@@ -88,6 +88,8 @@ class compressed_inputs {
  private:
   struct compressed_input;
   struct group;
+  class host_decoding;
+  class device_decoding;
   using group_pointer = std::shared_ptr<group>;
 
   [[nodiscard]] std::string manner_of(const compressed_input& input) const;
@@ -114,44 +116,12 @@ class compressed_inputs {
   [[nodiscard]] failure_maker note(const std::exception_ptr& error, std::uint64_t reached) const;
   void add_failure(const std::exception_ptr& later, std::exception_ptr& first) const;
   async::task<> decode(group_pointer task);
+  async::task<> decode_text(group& task);
   void end_group(group& task, std::exception_ptr error) noexcept;
-  async::task<bool> decode_on_device(group& task);
-  async::task<bool> count_on_device(group& task);
-  async::task<bool> divide_on_device(group& task);
-  async::task<std::optional<std::uint32_t>> measure_text(group& task) const;
-  gpu::text_cuts plan_panes(compressed_input& input, std::uint32_t units) const;
-  async::task<> add_panes(group& task, const decoded_group& text, const gpu::text_cuts& cuts);
-  [[nodiscard]] bool keeps_order() const;
   async::task<> acquire_context(group& task);
   async::task<> acquire_first_context(group& task);
-  async::task<> observe_units(group& task, decoded_group& text);
-  void note_copied(group& task, std::uint64_t bytes);
   [[nodiscard]] bool has_copied_much() const;
-  bool try_add(group& task, std::uint64_t bytes) const;
-  async::task<bool> stage(group& task);
-  void add_decoded(group& task, const decoded_group& text);
   void note_reached(group& task, std::uint64_t compressed_bytes);
-  async::task<> decode_blocks(group& task);
-  async::task<block> next_block(group& task);
-  void begin_parts(group& task, const block& first);
-  async::task<> take_block(group& task, const block& next);
-  async::task<bool> decode_some(group& task, std::span<const std::byte>& in);
-  [[nodiscard]] std::uint64_t room_for_text(const group& task) const;
-  void refuse(group& task) const;
-  async::task<> end_of_blocks(group& task, const block& last);
-  async::task<> skip(group& task, const block& source, std::span<const std::byte>& in);
-  async::task<> search_again(group& task);
-  async::task<> find_frame(group& task, std::span<const std::byte>& in);
-  async::task<> begin_skipping(group& task, input_failure found);
-  static void end_skipping(group& task, std::uint64_t at);
-  async::task<> grant_window(group& task) const;
-  [[nodiscard]] bool may_pass_ahead(group& task) const;
-  async::task<> take_text(group& task, held_reservation target, const io::fill_result& result);
-  async::task<> pass(group& task, held_reservation target, std::size_t bytes) const;
-  static void commit(group& task, held_reservation& target, std::size_t bytes);
-  static async::task<> wait_for_text(group& task);
-  io::fill_result fill(group& task, std::span<const std::byte> in, std::span<std::byte> out);
-  async::task<> conclude_verified(group& task);
 
   const settings options_;
   const executors executors_;

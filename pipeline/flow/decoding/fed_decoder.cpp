@@ -1,5 +1,6 @@
 #include "pipeline/flow/decoding/fed_decoder.hpp"
 
+#include "async/task_group.hpp"
 #include "config/size.hpp"
 #include "io/failure.hpp"
 
@@ -28,10 +29,10 @@ input_failure no_room(std::uint64_t wanted, const decoder_memory& memory) {
 
 }  // namespace
 
-fed_decoder::fed_decoder(input_id input, const fed_decoding& settings, const used_run& used)
-    : input_(input), settings_(settings), run_(used) {}
+fed_decoder::fed_decoder(text_track& text, const fed_decoding& settings, const used_run& used)
+    : text_(text), settings_(settings), run_(used) {}
 
-std::uint64_t fed_decoder::decoded_bytes() const { return decoder_ ? decoder_->consumed_total() : put_; }
+std::uint64_t fed_decoder::decoded_bytes() const { return decoder_ ? decoder_->consumed_total() : text_.bytes(); }
 
 void fed_decoder::feed(std::span<const std::byte> stored) {
   if (has_ended_) return;
@@ -56,8 +57,8 @@ void fed_decoder::settle() {
   is_settled_ = true;
   try {
     const io::identity as = io::identify({}, head_, settings_.format);
-    run_.counts.set_format(input_, as.format.name);
-    if (as.notice) run_.counts.note(input_, *as.notice);
+    run_.counts.set_format(input(), as.format.name);
+    if (as.notice) run_.counts.note(input(), *as.notice);
     if (as.format.make_decoder != nullptr) begin(as.format);
   } catch (const io::input_error& refused) {
     return end(input_failure{.kind = refused.kind(), .text = refused.what()});
@@ -67,7 +68,7 @@ void fed_decoder::settle() {
 
 void fed_decoder::take(std::span<const std::byte> stored) {
   if (has_ended_) return;
-  if (!decoder_) return run_.text.put(owner(0), stored, put_);
+  if (!decoder_) return run_.text.put(text_, stored);
   decode(stored);
 }
 
@@ -79,7 +80,7 @@ void fed_decoder::begin(const io::format& found) {
   auto made = found.make_decoder(
       {.window_bytes = run_.memory.bytes - own, .granted_bytes = own, .besides = run_.memory.besides});
   made->restart({});
-  group_ = run_.counts.open_group(input_);
+  text_.open_group(1);
   decoder_ = std::move(made);
 }
 
@@ -102,7 +103,7 @@ void fed_decoder::decode(std::span<const std::byte> in) {
   }
   if (has_ended_) return;
   flush();
-  run_.counts.set_compressed_bytes(input_, group_, decoder_->consumed_total());
+  run_.counts.set_compressed_bytes(input(), text_.owner().group, decoder_->consumed_total());
 }
 
 void fed_decoder::note_produced(std::size_t bytes) {
@@ -119,22 +120,22 @@ void fed_decoder::note_produced(std::size_t bytes) {
 // A frame that lies in the buffer as a whole needs no provisional counts: its text is put as verified text.
 void fed_decoder::conclude_verified() {
   ++run_.notes.frames;
-  if (frame_put_ == 0) {
+  if (text_.frame_bytes() == 0) {
     verified_ = buffered_;
     return;
   }
   flush();
-  run_.counts.conclude(owner(frame_), frame_put_, true);
-  frame_put_ = 0;
-  ++frame_;
+  async::run_here(text_.end_frame(nullptr));
 }
 
 void fed_decoder::flush() {
   const std::span<const std::byte> text(buffer_.get(), std::exchange(buffered_, 0));
   const std::size_t verified = std::exchange(verified_, 0);
-  run_.text.put(owner(0), text.first(verified), put_);
-  frame_put_ += text.size() - verified;
-  run_.text.put(owner(frame_), text.subspan(verified), put_);
+  const frame_id open = text_.owner().frame;
+  text_.set_frame(0);
+  run_.text.put(text_, text.first(verified));
+  text_.set_frame(open);
+  run_.text.put(text_, text.subspan(verified));
 }
 
 // It does not wait for memory, because the inputs that use it may be fed by the calling thread.
@@ -155,8 +156,8 @@ void fed_decoder::finish() {
   if (decoder_) {
     std::string missing = decoder_->missing_at_end(0);
     if (!missing.empty()) return end(input_failure{.kind = decoder_->fault_kind(), .text = std::move(missing)});
-    if (frame_put_ > 0) conclude_verified();  // of formats without an end mark
-    if (const auto found = decoder_->notice_at_end()) run_.counts.note(input_, *found);
+    if (text_.frame_bytes() > 0) conclude_verified();  // of formats without an end mark
+    if (const auto found = decoder_->notice_at_end()) run_.counts.note(input(), *found);
   }
   end(std::nullopt);
 }
@@ -170,14 +171,14 @@ void fed_decoder::end(std::optional<input_failure> failure) {
   has_ended_ = true;
   has_failed_ = failure.has_value();
   if (decoder_) {
-    group_end ending{.text_bytes = put_, .compressed_bytes = decoder_->consumed_total()};
+    group_end ending{.compressed_bytes = decoder_->consumed_total()};
     if (failure) ending.failure = [kept = *failure](std::uint64_t) { return kept; };
-    run_.counts.close_group(input_, group_, std::move(ending));
-    if (!failure) run_.counts.finish(input_, put_);
+    text_.close_group(std::move(ending));
+    if (!failure) text_.finish();
   } else if (failure) {
-    run_.counts.fail(input_, put_, *failure);
+    text_.fail(*failure);
   } else {
-    run_.counts.finish(input_, put_);
+    text_.finish();
   }
   decoder_.reset();
   buffer_.reset();

@@ -46,7 +46,8 @@ class fed_decoder {
     decoder_memory& memory;
   };
 
-  fed_decoder(input_id input, const fed_decoding& settings, const used_run& used);
+  /// `text`: of the input; outlives the decoder.
+  fed_decoder(text_track& text, const fed_decoding& settings, const used_run& used);
 
   /// The next bytes of the input, as they are stored. Ignored if the input has failed.
   void feed(std::span<const std::byte> stored);
@@ -76,9 +77,9 @@ class fed_decoder {
   void flush();
   void grant_window();
   void end(std::optional<input_failure> failure);
-  [[nodiscard]] text_owner owner(frame_id frame) const { return {.input = input_, .group = group_, .frame = frame}; }
+  [[nodiscard]] input_id input() const { return text_.owner().input; }
 
-  const input_id input_;
+  text_track& text_;  // that was put
   const fed_decoding settings_;
   const used_run run_;
   std::vector<std::byte> head_{};  // until the format is known
@@ -89,13 +90,9 @@ class fed_decoder {
   async::semaphore::permit own_memory_{};
   async::semaphore::permit window_memory_{};  // for a window that does not fit into its own memory
   std::unique_ptr<io::decoder> decoder_{};    // null: the bytes are the text
-  group_id group_ = 0;
-  frame_id frame_ = 1;
-  std::unique_ptr<std::byte[]> buffer_{};  // text that is not put yet: verified text, then text of the open frame
+  std::unique_ptr<std::byte[]> buffer_{};     // text that is not put yet: verified text, then text of the open frame
   std::size_t buffered_ = 0;
   std::size_t verified_ = 0;
-  std::uint64_t frame_put_ = 0;  // bytes of the open frame that were put
-  std::uint64_t put_ = 0;        // bytes of the input that were put
   std::uint64_t text_bytes_ = 0;
 };
 

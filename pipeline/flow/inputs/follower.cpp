@@ -37,7 +37,7 @@ std::string folder_of(const std::string& path) {
 follower::follower(cutter& cut, rolling_counts& counts, stage_clock& clock, async::event_loop& loop,
                    std::uint32_t max_reservation, remark report, std::stop_token stop)
     : cut_(cut),
-      counts_(counts),
+      counted_{.counts = counts},
       clock_(clock),
       max_reservation_(max_reservation),
       report_(std::move(report)),
@@ -56,7 +56,8 @@ follower::follower(cutter& cut, rolling_counts& counts, stage_clock& clock, asyn
 }
 
 async::task<> follower::follow(std::vector<std::pair<input_id, std::string>> inputs) {
-  for (auto& [input, name] : inputs) files_.push_back({.input = input, .reader = io::followed_file(std::move(name))});
+  for (auto& [input, name] : inputs)
+    files_.push_back({.text = {counted_, {.input = input}}, .reader = io::followed_file(std::move(name))});
   const std::stop_callback wake_on_stop(stop_, [wake = wake_up_]() noexcept { wake->post(); });
   for (bool first = true;; first = false) {
     for (followed& each : files_) watch_folder(each);
@@ -75,7 +76,7 @@ async::task<> follower::follow(std::vector<std::pair<input_id, std::string>> inp
   for (followed& each : files_) {
     if (each.has_failed) continue;
     note_unread(each);
-    counts_.finish(each.input, each.reader.position());
+    each.text.finish();
   }
 }
 
@@ -115,7 +116,7 @@ async::task<bool> follower::take_some(followed& file) {
     if (pending == 0) co_return false;
     held_reservation target(cut_, co_await cut_.reserve(std::min<std::uint64_t>(pending, max_reservation_)));
     const std::size_t read = read_into(file, target.bytes());
-    target.commit(read, {.input = file.input});
+    file.text.commit(target, read);
     clock_.bytes += read;
     co_await async::yield();  // lets signals and timers run
     co_return read > 0;
@@ -199,7 +200,7 @@ void follower::note(followed& file, io::name_change change) {
 }
 
 void follower::fail(followed& file) {
-  counts_.fail(file.input, file.reader.position(), failure_from(std::current_exception()));
+  file.text.fail(failure_from(std::current_exception()));
   file.has_failed = true;
 }
 

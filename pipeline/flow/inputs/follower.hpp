@@ -10,6 +10,7 @@
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/flow/cutter.hpp"
 #include "pipeline/flow/statistics/stage_clock.hpp"
+#include "pipeline/flow/text_track.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -43,7 +44,7 @@ class follower {
 
  private:
   struct followed {
-    input_id input = 0;
+    text_track text;
     io::followed_file reader;
     bool has_end = false;          // a stop was requested: bytes written later are not read
     bool has_failed = false;       // it is not read any more
@@ -71,7 +72,7 @@ class follower {
   void note_missed(followed& file);
 
   cutter& cut_;
-  rolling_counts& counts_;
+  const text_track::destination counted_;
   stage_clock& clock_;
   std::uint32_t max_reservation_;
   remark report_;

@@ -1,6 +1,7 @@
 #include "pipeline/flow/inputs/observed_files.hpp"
 
 #include "pipeline/counts/input_report.hpp"
+#include "pipeline/flow/text_track.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -27,8 +28,8 @@ struct observed_files::stretch {
   open_file& file;
   const std::uint64_t begin;
   const std::uint64_t end;  // unlimited: of the file
-  decode_contexts::lease context{};
-  text_owner owner{};
+  decode_contexts::lease context;
+  text_track text;
   group_end result{};
   async::event ended{};
 };
@@ -79,9 +80,10 @@ async::task<> observed_files::begin_stretches(open_file& file) {
   for (std::uint64_t begin = 0; begin != unlimited;) {
     while (file.running.size() >= max_stretches) co_await retire_oldest(file);
     const std::uint64_t end = end_of_stretch(begin, size);
-    const auto next = std::make_shared<stretch>(file, begin, end);
-    next->context = co_await contexts_.acquire();
+    decode_contexts::lease context = co_await contexts_.acquire();
     if (file.has_ended || stop_.stop_requested()) co_return;
+    const text_track text({.counts = counts_, .taps = &taps_}, {.input = file.input});
+    const auto next = std::make_shared<stretch>(file, begin, end, std::move(context), text);
     file.running.push_back(next);
     try {
       spawn(next);
@@ -101,9 +103,9 @@ std::uint64_t observed_files::end_of_stretch(std::uint64_t begin, std::uint64_t 
 // A group that was opened in the counts is always closed there, also after an exception.
 void observed_files::spawn(const stretch_pointer& next) {
   async::task<> reading = read_stretch(next);
-  next->owner = {.input = next->file.input, .group = counts_.open_group(next->file.input)};
+  next->text.open_group(0);
   try {
-    taps_.begin_group(next->owner);
+    next->text.begin_group();
     async::spawn(pool_, std::move(reading),
                  [this, next](const std::exception_ptr& error) noexcept { end_stretch(*next, error); });
   } catch (...) {
@@ -120,7 +122,7 @@ async::task<> observed_files::read_stretch(stretch_pointer task) {
     error = std::current_exception();
   }
   try {
-    co_await taps_.end_group(task->owner, !error && !task->result.failure);
+    co_await task->text.end_group(!error && !task->result.failure);
   } catch (...) {
     if (!error) error = std::current_exception();
   }
@@ -145,13 +147,11 @@ async::task<> observed_files::read_text(stretch& task) {
       const busy_time busy(clock_);
       read = task.file.source->read_at(reserved.bytes(), offset);
     }
-    co_await taps_.pass(task.owner, reserved.bytes().first(read));
-    const bool is_at_end = read < reserved.bytes().size() && !stop_.stop_requested();
-    reserved.commit(read, task.owner);
-    task.result.text_bytes += read;  // after the commit: bytes that were not committed are not expected
+    const bool is_short = read < reserved.bytes().size();
+    co_await task.text.take(std::move(reserved), read);
     clock_.bytes += read;
     offset += read;
-    if (is_at_end) {
+    if (is_short && !stop_.stop_requested()) {
       // stretches were planned by the size that the file had before
       if (task.end != unlimited) throw io::truncated_file(task.file.source->size_hint(), offset, offset);
       task.file.has_ended = true;
@@ -171,7 +171,7 @@ void observed_files::end_stretch(stretch& task, const std::exception_ptr& error)
   }
   if (error || task.result.failure) task.file.has_ended = task.file.has_failed = true;
   try {
-    counts_.close_group(task.owner.input, task.owner.group, task.result);
+    task.text.close_group(task.result);
   } catch (...) {
     failures_.note(std::current_exception());
   }
@@ -181,7 +181,7 @@ void observed_files::end_stretch(stretch& task, const std::exception_ptr& error)
 
 async::task<> observed_files::retire_oldest(open_file& file) {
   co_await file.running.front()->ended.wait();
-  file.text_bytes += file.running.front()->result.text_bytes;
+  file.text_bytes += file.running.front()->text.bytes();
   file.running.pop_front();
 }
 

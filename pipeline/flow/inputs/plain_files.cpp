@@ -26,11 +26,8 @@ plain_files::plain_files(const settings& options, cutter& cut, rolling_counts& c
 }
 
 async::task<> plain_files::add(input_id input, std::shared_ptr<const io::file_source> source, io::file_range within) {
-  const auto file = std::make_shared<open_file>();
-  file->input = input;
-  file->source = std::move(source);
-  file->committed = within.begin;
-  file->end = within.end;
+  const auto file = std::make_shared<open_file>(std::move(source), within.end,
+                                                text_track({.counts = counts_}, {.input = input}, within.begin));
   std::exception_ptr error;
   try {
     co_await start_all(file);
@@ -48,7 +45,7 @@ async::task<> plain_files::add(input_id input, std::shared_ptr<const io::file_so
 
 async::task<> plain_files::start_all(std::shared_ptr<open_file> file) {
   constexpr std::uint64_t many = 16;
-  std::uint64_t offset = file->committed;
+  std::uint64_t offset = file->text.bytes();
   const std::uint64_t size = std::max(file->end.value_or(file->source->size_hint()), offset);
   // shorter files are started ahead: a coroutine must be woken after each file whose ranges are reserved by readers
   if (options_.keeps_threads && (size - offset) / options_.range_bytes >= many * options_.readers) {
@@ -224,8 +221,7 @@ void plain_files::read(range& item) {
 void plain_files::settle(range& oldest) {
   open_file& file = *oldest.file;
   const std::size_t kept = file.ended ? 0 : oldest.filled;
-  file.committed += kept;
-  if (oldest.target) oldest.target->commit(kept, {.input = file.input});
+  if (oldest.target) file.text.commit(*oldest.target, kept);
   if (file.ended) return;
   if (oldest.error) {
     fail(file, oldest.error);
@@ -250,7 +246,7 @@ async::task<> plain_files::read_rest(open_file& file) {
   std::exception_ptr error;
   bool at_end = false;
   while (!at_end && !error && !stop_.stop_requested()) {
-    range next({std::shared_ptr<void>{}, &file}, file.committed);  // does not own the file
+    range next({std::shared_ptr<void>{}, &file}, file.text.bytes());  // does not own the file
     try {
       next.target.emplace(cutter_, co_await cutter_.reserve(options_.range_bytes));
     } catch (...) {
@@ -258,8 +254,7 @@ async::task<> plain_files::read_rest(open_file& file) {
       break;
     }
     read(next);
-    file.committed += next.filled;
-    next.target->commit(next.filled, {.input = file.input});
+    file.text.commit(*next.target, next.filled);
     at_end = next.filled < next.room().size();
     error = next.error;
   }
@@ -278,16 +273,16 @@ bool plain_files::has_ended(const open_file& file) {
 
 void plain_files::finish(open_file& file) {
   file.ended = true;
-  file.source->leave_offset_at(file.committed);
-  counts_.finish(file.input, file.committed);
+  file.source->leave_offset_at(file.text.bytes());
+  file.text.finish();
 }
 
 // Does nothing if the file has already ended.
 void plain_files::fail(open_file& file, const std::exception_ptr& error) {
   if (file.ended) return;
   file.ended = true;
-  file.source->leave_offset_at(file.committed);
-  counts_.fail(file.input, file.committed, error ? failure_from(error) : left_at(file.committed));
+  file.source->leave_offset_at(file.text.bytes());
+  file.text.fail(error ? failure_from(error) : left_at(file.text.bytes()));
 }
 
 }  // namespace gpuhist::pipeline

@@ -15,6 +15,7 @@
 #include "pipeline/flow/cutter.hpp"
 #include "pipeline/flow/ring.hpp"
 #include "pipeline/flow/statistics/stage_clock.hpp"
+#include "pipeline/flow/text_track.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -58,11 +59,10 @@ class plain_files {
 
  private:
   struct open_file {
-    input_id input = 0;
     std::shared_ptr<const io::file_source> source;
-    std::optional<std::uint64_t> end{};  // as io::file_range::end
-    std::uint64_t committed = 0;         // bytes from the beginning of the file
-    bool ended = false;                  // finished or failed in the rolling counts
+    std::optional<std::uint64_t> end;  // as io::file_range::end
+    text_track text;                   // from the beginning of the file
+    bool ended = false;                // finished or failed in the rolling counts
   };
 
   struct range {

@@ -2,6 +2,7 @@
 
 #include "io/archive/archive_format.hpp"
 #include "pipeline/counts/input_report.hpp"
+#include "pipeline/flow/text_track.hpp"
 
 #include <algorithm>
 #include <array>
@@ -66,12 +67,12 @@ async::task<> small_files::read_one(numbered_input& entry, cutter& cut) {
 // of its bytes are counted.
 async::task<bool> small_files::read_text(const numbered_input& entry, const io::file_source& file, cutter& cut) {
   constexpr std::uint64_t unknown_bytes = 4096;  // for files without a usable size, as in /proc
-  const text_owner owner{.input = entry.input};
-  std::uint64_t offset = 0;
+  text_track text({.counts = counts_}, {.input = entry.input});
   std::array<std::byte, io::archive_head_bytes> head{};
   for (;;) {
     const std::uint64_t size = file.size_hint();
     // one byte more than expected: if it stays empty, the file has ended
+    const std::uint64_t offset = text.bytes();
     held_reservation target(cut, co_await cut.reserve(offset < size ? size - offset + 1 : unknown_bytes));
     std::size_t filled = 0;
     bool is_text = true;
@@ -90,18 +91,17 @@ async::task<bool> small_files::read_text(const numbered_input& entry, const io::
       error = std::current_exception();
     }
     if (error || !is_text) filled = 0;
-    target.commit(filled, owner);
+    text.commit(target, filled);
     notes_.read.bytes += filled;
-    offset += filled;
-    if (error) counts_.fail(entry.input, offset, failure_from(error));
+    if (error) text.fail(failure_from(error));
     if (error || !is_text) co_return is_text;
     if (filled < target.bytes().size()) break;
     if (stop_.stop_requested()) {
-      counts_.fail(entry.input, offset, left_at(offset));
+      text.fail(left_at(text.bytes()));
       co_return true;
     }
   }
-  counts_.finish(entry.input, offset);
+  text.finish();
   co_return true;
 }
 

@@ -1,0 +1,213 @@
+#include "pipeline/flow/decoding/device_decoding.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::pipeline {
+namespace {
+
+void copy_memory_of(std::deque<block>& blocks) {
+  for (block& each : blocks) {
+    const std::shared_ptr<std::byte[]> copy(new std::byte[each.bytes.size()]);
+    std::ranges::copy(each.bytes, copy.get());
+    each.bytes = {copy.get(), each.bytes.size()};
+    each.memory = {copy, copy.get()};
+  }
+}
+
+}  // namespace
+
+// Whether the text of groups is needed in order, although devices decode them at the same time.
+bool compressed_inputs::device_decoding::keeps_order() const { return windows_ != nullptr || device_.measures_units(); }
+
+// False: the host must decode the group, for which it has a context then. Text that is needed in order may have to wait
+// for the groups before it, and they may be waiting for a context: such a group waits for them first. A group that
+// waits for earlier ones releases its slots, because they may be waiting for slots.
+async::task<bool> compressed_inputs::device_decoding::try_decode() {
+  const bool counted = windows_ != nullptr ? co_await divide_on_device() : co_await count_on_device();
+  if (counted) {
+    task_.staged.reset();
+    co_return true;
+  }
+  std::deque<block> blocks = task_.staged->take_blocks();
+  if (keeps_order() || !task_.may_request_context.is_set()) {
+    for (const block& each : blocks) note_copied(each.bytes.size());
+    copy_memory_of(blocks);
+  }
+  blocks.insert(blocks.end(), std::make_move_iterator(task_.staged_blocks.begin()),
+                std::make_move_iterator(task_.staged_blocks.end()));
+  task_.staged_blocks = std::move(blocks);
+  task_.staged.reset();
+  if (keeps_order()) {
+    task_.input.end_collecting(task_);
+    if (task_.previous) co_await task_.previous->ended.wait();
+    co_await task_.text.wait_for_turn();
+    task_.context = co_await inputs_.contexts_.acquire_reserved();
+  } else {
+    co_await inputs_.acquire_context(task_);
+  }
+  co_return false;
+}
+
+async::task<bool> compressed_inputs::device_decoding::count_on_device() {
+  if (!co_await stage()) co_return false;
+  task_.input.end_collecting(task_);
+  task_.input.end_holding(task_);
+  std::optional<decoded_group> text = co_await device_.decode(*task_.staged);
+  if (!text || !try_add(text->text_bytes)) co_return false;
+  inputs_.note_reached(task_, task_.start.compressed_bytes + task_.staged->size());
+  if (!text->unit_rows.empty()) co_await observe_units(*text);
+  add_decoded(*text);
+  co_return true;
+}
+
+// Where panes end depends on all text before, so the text is decoded twice: first only its size or its lines are
+// measured; once those of all groups before it are known, the panes are planned and counted. Many groups do that at the
+// same time; their panes are merged in order. docs/tuning.md has the alternatives.
+async::task<bool> compressed_inputs::device_decoding::divide_on_device() {
+  if (!co_await stage()) co_return false;
+  task_.input.end_collecting(task_);
+  task_.input.end_holding(task_);
+  const std::optional<std::uint32_t> units = co_await measure_text();
+  if (!units) co_return false;
+  if (task_.previous) co_await task_.previous->panes_known.wait();
+  const gpu::text_cuts cuts = plan_panes(*units);
+  task_.panes_known.set();
+  device_frames::counting how;
+  how.cuts = &cuts;
+  const std::optional<decoded_group> text = co_await device_.decode(*task_.staged, how);
+  if (!text) co_return false;
+  if (task_.previous) co_await task_.previous->ended.wait();
+  if (task_.input.damaged) co_return true;  // an earlier group ends the input
+  task_.input.text_so_far += text->text_bytes;
+  inputs_.note_reached(task_, task_.start.compressed_bytes + task_.staged->size());
+  task_.staged.reset();
+  co_await add_panes(*text, cuts);
+  co_return true;
+}
+
+// Bytes or lines of the text, as windows are measured. Nothing: the device does not decode it. The sizes that frames
+// state are not verified, so they are not used if the input continues after a damaged frame.
+async::task<std::optional<std::uint32_t>> compressed_inputs::device_decoding::measure_text() const {
+  const bool in_lines = windows_->shape().unit == pane_unit::lines;
+  device_.list(*task_.staged);
+  const encoded_frames* const frames = task_.staged->frames();
+  if (frames == nullptr) co_return std::nullopt;
+  if (!in_lines && !options_.skip_damage && frames->stated_text) {
+    if (*frames->stated_text > std::numeric_limits<std::uint32_t>::max()) co_return std::nullopt;
+    co_return static_cast<std::uint32_t>(*frames->stated_text);
+  }
+  device_frames::counting how;
+  how.measures_only = true;
+  const std::optional<decoded_group> text = co_await device_.decode(*task_.staged, how);
+  if (!text) co_return std::nullopt;
+  co_return static_cast<std::uint32_t>(in_lines ? counts_.lines_in(text->rows) : text->text_bytes);
+}
+
+// The next groups continue where the panes of this one end. After groups that the host has decoded, and has cut, the
+// plan starts again.
+gpu::text_cuts compressed_inputs::device_decoding::plan_panes(std::uint32_t units) {
+  compressed_input& input = task_.input;
+  const window_shape& shape = windows_->shape();
+  if (!input.panes) input.panes.emplace(shape.pane, windows_->missing_in_pane(input.id));
+  gpu::text_cuts cuts;
+  if (shape.unit == pane_unit::lines) cuts.unit = gpu::cuda::zstd::cut_unit::lines;
+  cuts.after = input.panes->next(units);
+  return cuts;
+}
+
+async::task<> compressed_inputs::device_decoding::add_panes(const decoded_group& text, const gpu::text_cuts& cuts) {
+  const std::size_t columns = text.rows.size() / text.last_bytes.size();
+  std::vector<planned_slice> slices;
+  for (std::size_t i = 0; i < text.last_bytes.size(); ++i) {
+    const std::span row(text.rows.data() + i * columns, columns);
+    const std::uint64_t bytes = std::accumulate(row.begin(), row.end(), std::uint64_t{0});
+    const std::uint64_t lines = counts_.lines_in(row);
+    const std::uint64_t units = cuts.unit == gpu::cuda::zstd::cut_unit::lines ? lines : bytes;
+    slices.push_back({.bytes = bytes, .units = units, .ends_line = text.last_bytes[i] == '\n'});
+  }
+  if (!slices.empty() && slices.back().bytes == 0) slices.pop_back();
+  notes_.frames += text.frames;
+  if (slices.empty()) co_return;
+  task_.text.set_frame(0);
+  std::vector<pane_slice> panes;
+  windows_->divide_slices(slices, task_.text.owner(), panes);
+  std::vector<segment> segments;
+  for (std::size_t i = 0; i < panes.size(); ++i) {
+    segments.push_back({.owner = task_.text.owner(),
+                        .extent = {0, static_cast<std::uint32_t>(slices[i].bytes)},
+                        .pane = panes[i].pane});
+  }
+  task_.text.add(text.text_bytes);
+  co_await inputs_.counted_.merge_panes(segments, std::span(text.rows).first(segments.size() * columns));
+}
+
+// Adds text to that of the input if the input may have so much. Several groups may add at the same time.
+bool compressed_inputs::device_decoding::try_add(std::uint64_t bytes) const {
+  const std::uint64_t of_all = task_.input.text_so_far += bytes;
+  if ((task_.text_before ? *task_.text_before + bytes : of_all) <= options_.max_text) return true;
+  task_.input.text_so_far -= bytes;
+  return false;
+}
+
+// Collects the bytes of the group. False: the group is not whole, or there is no memory for all of it.
+async::task<bool> compressed_inputs::device_decoding::stage() {
+  for (;;) {
+    block next = co_await task_.blocks.take();
+    if (next.end) co_return !next.error && !stop_.stop_requested() && task_.staged->size() > 0;
+    const std::size_t staged = next.lost ? 0 : co_await task_.staged->append(next.bytes);
+    if (staged == next.bytes.size()) continue;
+    next.bytes = next.bytes.subspan(staged);
+    task_.staged_blocks.push_back(std::move(next));
+    co_return false;
+  }
+}
+
+void compressed_inputs::device_decoding::add_decoded(const decoded_group& text) {
+  const auto bytes = static_cast<std::uint32_t>(text.text_bytes);  // a device decodes less than 4 GiB at once
+  task_.text.set_frame(0);
+  if (bytes > 0) {
+    inputs_.counted_.merge_decoded({.owner = task_.text.owner(), .extent = {0, bytes}}, text.rows);
+  }
+  notes_.frames += text.frames;
+  task_.text.add(bytes);
+}
+
+// Until the group ends. No group begins if all groups have copied much.
+void compressed_inputs::device_decoding::note_copied(std::uint64_t bytes) {
+  task_.copied_bytes += bytes;
+  inputs_.copied_bytes_ += bytes;
+}
+
+// Releases the memory of the group and of its rows. A group that must wait for those before it copies its rows first:
+// they may need the memory.
+async::task<> compressed_inputs::device_decoding::observe_units(decoded_group& text) {
+  text_taps& taps = *options_.text_to;
+  const gpu::cuda::units::piece_classes& classes = *taps.piece_classes();
+  task_.staged.reset();
+  std::vector<std::vector<std::uint32_t>> copied;
+  for (const std::span<const std::uint32_t> rows : text.unit_rows) {
+    std::size_t taken = 0;
+    if (copied.empty()) {
+      const gpu::cuda::units::piece_rows pieces(rows, classes);
+      taken = co_await taps.observe(task_.text.owner(), pieces, 0);
+      if (taken == pieces.size()) continue;
+    }
+    note_copied(rows.size_bytes());
+    copied.emplace_back(rows.begin() + static_cast<std::ptrdiff_t>(taken * classes.words_of_row()), rows.end());
+  }
+  text.unit_rows.clear();
+  text.unit_memory.reset();
+  if (copied.empty()) co_return;
+  co_await taps.wait_for_turn(task_.text.owner());
+  for (const std::vector<std::uint32_t>& rows : copied) {
+    co_await taps.observe(task_.text.owner(), {rows, classes}, 0);
+  }
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,115 @@
+// The way of the text of one input, or of one group of it, to counting. Whatever reads, decodes or receives text passes
+// it here, so that the order of these steps stands once:
+//
+//     room in a slot ──► output, observer ──► commit ──► added up ──► verdict on the frame
+//
+// Text is observed before it is committed: an input may finish as soon as its text is merged. It is added up after the
+// commit: text that was not committed is not expected. If a step fails, held_reservation gives the room back, and the
+// frame has no verdict.
+#pragma once
+
+#include "async/task.hpp"
+#include "pipeline/counts/rolling_counts.hpp"
+#include "pipeline/flow/cutter.hpp"
+#include "pipeline/flow/text_taps.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace gpuhist::pipeline {
+
+/// Used by one coroutine or thread at a time.
+class text_track {
+ public:
+  /// What text is passed to. Borrows all.
+  struct destination {
+    rolling_counts& counts;
+    text_taps* taps = nullptr;  ///< null: text is only counted
+    bool is_written = false;    ///< the source has written the text to the sink of the taps
+  };
+
+  /// `of`: the owner of the first text. Text of frame 0 is verified. `bytes`: text before it that belongs to the input.
+  text_track(const destination& to, const text_owner& of, std::uint64_t bytes = 0)
+      : to_(to), owner_(of), bytes_(bytes) {}
+
+  /// Of the next text.
+  [[nodiscard]] const text_owner& owner() const { return owner_; }
+
+  /// Of all text so far, in bytes.
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
+  /// Of the text of the current frame so far, in bytes.
+  [[nodiscard]] std::uint64_t frame_bytes() const { return frame_bytes_; }
+
+  [[nodiscard]] bool is_observed() const { return to_.taps != nullptr; }
+
+  /// The next text is at the front of the room: it is observed, committed and added up.
+  async::task<> take(held_reservation room, std::size_t filled);
+
+  /// As take(), for text that is copied into slots of the cutter. Waits for slots.
+  async::task<> put(cutter& cut, std::span<const std::byte> text);
+
+  /// The steps of take(), for callers that wait for slots or for the taps in another way. Precondition of observe():
+  /// is_observed().
+  [[nodiscard]] async::task<> observe(std::span<const std::byte> text) const;
+  void commit(held_reservation& room, std::size_t filled) {
+    room.commit(filled, owner_);
+    add(filled);
+  }
+
+  /// Text that was committed or merged elsewhere.
+  void add(std::uint64_t bytes) {
+    bytes_ += bytes;
+    if (owner_.frame != 0) frame_bytes_ += bytes;
+  }
+
+  /// Of the next text; 0: it is verified.
+  void set_frame(frame_id next) { owner_.frame = next; }
+
+  /// The current frame is verified, and ends. `cut`: of its text; null: its text may be in several.
+  async::task<> end_frame(cutter* cut);
+
+  /// The current frame is damaged, and ends: text is missing after it.
+  async::task<> lose_frame(const std::string& cause);
+
+  /// The text is that of the next group of the input, from this frame on. The group must be closed.
+  void open_group(frame_id first) {
+    owner_.group = to_.counts.open_group(owner_.input);
+    owner_.frame = first;
+  }
+
+  /// The text of the group begins, or has ended, for the taps (text_taps).
+  void begin_group() const {
+    if (is_observed()) to_.taps->begin_group(owner_);
+  }
+  async::task<> end_group(bool whole) const;
+
+  /// Completes when all groups before it have ended for the taps.
+  async::task<> wait_for_turn() const;
+
+  /// Nothing more will be committed. Sets group_end::text_bytes.
+  void close_group(group_end end) {
+    end.text_bytes = bytes_;
+    to_.counts.close_group(owner_.input, owner_.group, std::move(end));
+  }
+
+  /// The input ends in the counts. Not for groups.
+  void finish() { to_.counts.finish(owner_.input, bytes_); }
+  void fail(const input_failure& failure) { to_.counts.fail(owner_.input, bytes_, failure); }
+
+ private:
+  void begin_frame() {
+    ++owner_.frame;
+    frame_bytes_ = 0;
+  }
+
+  destination to_;
+  text_owner owner_;
+  std::uint64_t bytes_;
+  std::uint64_t frame_bytes_ = 0;
+};
+
+}  // namespace gpuhist::pipeline
