@@ -86,16 +86,15 @@ struct surveyed_format {
 };
 
 surveyed_format settle(const counting_plan& planned, const std::string& name, std::span<const std::byte> front) {
-  const auto head = front.first(std::min(front.size(), io::archive_head_bytes));
-  const io::settled_format settled = io::settle_format(name, head, planned.forced_format, rules_of(planned));
-  const io::format& outer = settled.found;
+  const io::identity found = io::identify(name, front, planned.forced_format, rules_of(planned));
+  const io::format& outer = found.format;
   const bool is_compressed = outer.make_decoder != nullptr;
   surveyed_format made{.name = std::string(outer.name), .outer = &outer};
-  io::archive_kind kind = settled.archive.value_or(io::archive_kind::none);
-  if (!settled.archive) {
-    const std::vector<std::byte> text =
-        is_compressed ? text_of_front(planned, outer, front) : std::vector(head.begin(), head.end());
-    kind = io::settle_archive(name, text, rules_of(planned)).kind;
+  io::archive_kind kind = found.archive.value_or(io::archive_kind::none);
+  if (!found.archive) {
+    std::vector<std::byte> text;
+    if (is_compressed) text = text_of_front(planned, outer, front);
+    kind = io::settle_archive(name, is_compressed ? text : front, rules_of(planned)).kind;
   }
   if (kind == io::archive_kind::none) return made;
   made.has_members = true;

@@ -65,23 +65,23 @@ units::unit_totals unpack_totals(unpacker& in) {
 }
 
 void pack(packer& out, const units::distribution& values) {
-  const units::distribution::parts parts = values.divided();
-  out.number(parts.bins.size());
-  for (const auto& [bin, units] : parts.bins) out.number(bin).number(units);
-  out.number(parts.unknown).number(bits_of(parts.lowest)).number(bits_of(parts.highest));
+  const units::distribution::numbers numbers = values.divided();
+  out.number(numbers.bins.size());
+  for (const auto& [bin, units] : numbers.bins) out.number(bin).number(units);
+  out.number(numbers.unknown).number(bits_of(numbers.lowest)).number(bits_of(numbers.highest));
 }
 
 units::distribution unpack_distribution(unpacker& in) {
-  units::distribution::parts parts;
-  parts.bins.resize(in.elements(2));
-  for (auto& [bin, units] : parts.bins) {
+  units::distribution::numbers numbers;
+  numbers.bins.resize(in.elements(2));
+  for (auto& [bin, units] : numbers.bins) {
     bin = static_cast<std::uint16_t>(in.at_most(last_bin));
     units = in.number();
   }
-  parts.unknown = in.number();
-  parts.lowest = double_in(in);
-  parts.highest = double_in(in);
-  return units::distribution::joined(parts);
+  numbers.unknown = in.number();
+  numbers.lowest = double_in(in);
+  numbers.highest = double_in(in);
+  return units::distribution::joined(numbers);
 }
 
 // A field: 0: none; 1: without value; 2: its size follows.

@@ -70,7 +70,7 @@ manifest_entry entry_of(const listed_input& listed) {
 }
 
 void add_fingerprint(manifest_entry& entry, config::fingerprint_kind kind) {
-  const std::optional<io::file_state> found = io::state_of(entry.name, part_of(kind));
+  const std::optional<io::file_state> found = io::state_of(entry.name, fingerprinted_by(kind));
   if (!found) {
     const std::string name = entry.name;
     const bool follow_links = entry.follow_links;
@@ -106,7 +106,7 @@ void add_fingerprints(planned_entries& found, const planning& how, unsigned thre
   std::vector<manifest_entry*> to_be_read;
   for (std::size_t i = 0; i < found.entries.size(); ++i) {
     manifest_entry& each = found.entries[i];
-    if (!each.error.is_none() || !io::has_fingerprint(each.size, part_of(how.fingerprint))) continue;
+    if (!each.error.is_none() || !io::has_fingerprint(each.size, fingerprinted_by(how.fingerprint))) continue;
     const manifest_entry* const before = earlier.find(each);
     if (before != nullptr) {
       each.fingerprint = before->fingerprint;

@@ -176,7 +176,7 @@ void job_run::record(const completed_input& completed, const job_record& made) {
 // because memory or descriptors are insufficient; a later run reads the input again.
 std::optional<std::string> job_run::difference_of(const manifest_entry& entry) const {
   if (!entry.error.is_none()) return std::string();
-  const std::optional<io::file_state> now = io::state_of(entry.name, part_of(job_.inputs.fingerprint));
+  const std::optional<io::file_state> now = io::state_of(entry.name, fingerprinted_by(job_.inputs.fingerprint));
   if (now) return difference(entry, *now, job_.typed.trust_names);
   const int error = errno;
   if (error == ENOENT) return "it disappeared after the job was planned";

@@ -247,7 +247,7 @@ manifest read_manifest(const std::string& path) {
                        "job, so without a copy, count again in another --output-dir");
 }
 
-io::fingerprinted part_of(config::fingerprint_kind kind) {
+io::fingerprinted fingerprinted_by(config::fingerprint_kind kind) {
   return kind == config::fingerprint_kind::full ? io::fingerprinted::all : io::fingerprinted::ends;
 }
 

@@ -76,7 +76,7 @@ manifest manifest_from(const std::string& text, const std::string& path,
 manifest read_manifest(const std::string& path);
 
 /// What the fingerprints of a kind cover.
-io::fingerprinted part_of(config::fingerprint_kind kind);
+io::fingerprinted fingerprinted_by(config::fingerprint_kind kind);
 
 /// What is compared with the file after it was read.
 io::file_state state_in(const manifest_entry& entry);

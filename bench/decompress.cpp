@@ -54,7 +54,7 @@ bytes content_of(const std::filesystem::path& path) {
 
 archive load(const std::filesystem::path& path) {
   archive loaded{.name = path.string(), .content = content_of(path), .format = nullptr};
-  loaded.format = &io::detect(std::span(loaded.content).first(std::min(loaded.content.size(), io::detection_bytes)));
+  loaded.format = &io::detect(loaded.content);
   if (loaded.format->make_decoder == nullptr) {
     throw std::runtime_error(loaded.name +
                              ": is not an archive that gpuhist decompresses; name an archive, or no file");

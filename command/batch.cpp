@@ -187,7 +187,8 @@ const std::vector<std::size_t>& chosen_of(const job_division& division, config::
 void reopen_trusted(const manifest& inputs, job_ledger& ledger) {
   for (std::size_t i = 0; i < inputs.entries.size(); ++i) {
     if (!ledger.is_refused(i)) continue;
-    const std::optional<io::file_state> now = io::state_of(inputs.entries[i].name, part_of(inputs.fingerprint));
+    const std::optional<io::file_state> now =
+        io::state_of(inputs.entries[i].name, fingerprinted_by(inputs.fingerprint));
     if (now && difference(inputs.entries[i], *now, true).empty()) ledger.reopen(i);
   }
 }

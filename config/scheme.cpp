@@ -61,10 +61,10 @@ scheme classes() {
   return made;
 }
 
-enum utf8_part : std::uint16_t { ascii, continuation, lead_2, lead_3, lead_4, never_utf8 };
+enum utf8_role : std::uint16_t { ascii, continuation, lead_2, lead_3, lead_4, never_utf8 };
 
 // RFC 3629, section 4, for a single byte: counts do not contain the order of bytes.
-utf8_part part_of(std::size_t value) {
+utf8_role role_of(std::size_t value) {
   if (value < 0x80) return ascii;
   if (value < 0xc0) return continuation;
   if (value < 0xc2 || value > 0xf4) return never_utf8;
@@ -74,7 +74,7 @@ utf8_part part_of(std::size_t value) {
 scheme utf8() {
   scheme made{
       "utf8", {"ascii", "continuation", "lead-2", "lead-3", "lead-4", "never-utf8"}, {}, {{"invalid", never_utf8}}};
-  for (std::size_t value = 0; value < 256; ++value) made.bucket_of[value] = part_of(value);
+  for (std::size_t value = 0; value < 256; ++value) made.bucket_of[value] = role_of(value);
   return made;
 }
 

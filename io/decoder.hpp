@@ -104,6 +104,9 @@ class decoder {
   /// fault() returns it, which names the missing or wrong part.
   [[nodiscard]] virtual std::string missing_at_end(std::uint64_t text_before) const = 0;
 
+  /// Whether missing_at_end() states that the input ends early: more bytes could complete it.
+  [[nodiscard]] virtual bool lacks_end() const { return in_frame(); }
+
   /// If the input ended here, with nothing missing: what deserves a remark all the same. Called between two frames.
   [[nodiscard]] virtual std::optional<notice> notice_at_end() const { return std::nullopt; }
 

@@ -30,6 +30,9 @@ enum class failure_origin : std::uint8_t {
   archive_after_end,  ///< the archive or frame around this member, which was read to its end
 };
 
+/// What an input lacks. The end may be in another file: the next volume of an archive.
+enum class lack : std::uint8_t { nothing, end };
+
 /// "not_read", ...: the name in reports; empty for `none`.
 std::string_view name_of(failure_kind kind);
 
@@ -52,17 +55,19 @@ constexpr bool is_cut_short(failure_kind kind) {
 class input_error : public std::runtime_error {
  public:
   input_error(const std::string& message, std::uint64_t offset, failure_kind kind = failure_kind::unreadable,
-              failure_origin origin = failure_origin::input)
-      : std::runtime_error(message), offset_(offset), kind_(kind), origin_(origin) {}
+              failure_origin origin = failure_origin::input, lack missing = lack::nothing)
+      : std::runtime_error(message), offset_(offset), kind_(kind), origin_(origin), missing_(missing) {}
 
   [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
   [[nodiscard]] failure_kind kind() const noexcept { return kind_; }
   [[nodiscard]] failure_origin origin() const noexcept { return origin_; }
+  [[nodiscard]] lack missing() const noexcept { return missing_; }
 
  private:
   std::uint64_t offset_;
   failure_kind kind_;
   failure_origin origin_;
+  lack missing_;
 };
 
 // An output that cannot be written.

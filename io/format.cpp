@@ -352,7 +352,7 @@ const format* format_after_skippable(std::span<const std::byte> head) {
 // Includes formats without a magic number.
 const format& detect_all(std::span<const std::byte> head) {
   const format& found = detect(head);
-  if (!found.is_plain || looks_like_zlib(head, zlib_head_bytes) != zlib_verdict::yes) return found;
+  if (!found.is_plain || looks_like_zlib(head) != zlib_verdict::yes) return found;
   return std::ranges::find(table(), "zlib", [](const format_row& row) { return row.shown.name; })->shown;
 }
 
@@ -365,14 +365,15 @@ bool may_begin(const promise& promised, std::span<const std::byte> head) {
   });
 }
 
-settled_format counted_as_they_are(const std::string& cause, const std::string& remedy, const content_rules& rules) {
+identity counted_as_they_are(const std::string& cause, const std::string& remedy, const content_rules& rules) {
   return {
       table().front().shown,
       noted(notice_kind::unknown_compression,
-            {.cause = cause, .consequence = "its bytes are counted as they are; " + remedy, .remedy = remedy}, rules)};
+            {.cause = cause, .consequence = "its bytes are counted as they are; " + remedy, .remedy = remedy}, rules),
+      archive_kind::none};
 }
 
-settled_format unknown(const format& found, bool is_promised, const content_rules& rules) {
+identity unknown(const format& found, bool is_promised, const content_rules& rules) {
   const std::string holds = "holds " + std::string(found.name);
   if (rules.strict_names && !is_promised) {
     (void)noted(notice_kind::name_differs, {holds, "", "rename it"}, rules);
@@ -382,13 +383,13 @@ settled_format unknown(const format& found, bool is_promised, const content_rule
 }
 
 // The end of the name and the content do not agree.
-settled_format differing(const promise& promised, const format& found, std::span<const std::byte> head,
-                         const content_rules& rules) {
+identity differing(const promise& promised, const format& found, std::span<const std::byte> head,
+                   const content_rules& rules) {
   const std::string named = "is named " + std::string(promised.suffix) + " but ";
   if (head.empty() && promised.first->shown.counted) return {found};
   if (head.empty()) throw input_error(named + "is empty", 0, failure_kind::damaged);
   const auto note = [&](const std::string& content, const std::string& consequence) {
-    return settled_format{found, noted(notice_kind::name_differs, {named + content, consequence, "rename it"}, rules)};
+    return identity{found, noted(notice_kind::name_differs, {named + content, consequence, "rename it"}, rules)};
   };
   if (!found.is_plain) {
     const std::string name(found.name);
@@ -407,12 +408,26 @@ settled_format differing(const promise& promised, const format& found, std::span
                     0, failure_kind::damaged);
 }
 
-}  // namespace
-
-std::size_t skippable_head_bytes(std::span<const std::byte> head) {
-  const std::size_t wanted = skipped_bytes(head) + magic_bytes;
-  return wanted > magic_bytes && wanted <= max_skipped_bytes ? wanted : 0;
+/// The notice for decompressed content that is not text but of a format of the table. `outer`: the name of the format
+/// around it; `name`: of the input, with the suffix of that format or without. Throws input_error if the rules refuse
+/// it.
+std::optional<notice> notice_of_inner(std::string_view outer, std::string_view name, std::span<const std::byte> head,
+                                      const content_rules& rules) {
+  if (const promise around = promise_of(name); around.first != nullptr && around.first->shown.name == outer) {
+    name.remove_suffix(around.suffix.size());
+  }
+  const promise promised = promise_of(name);
+  const format* const matching = promised.first == nullptr ? nullptr : matching_format(promised, head);
+  const format& found = matching == nullptr ? detect_all(head) : *matching;
+  if (found.is_plain) return std::nullopt;
+  const std::string inner = std::string(found.name) + (found.counted ? "" : " data");
+  return counted_as_they_are(
+             "holds " + inner + " within " + std::string(outer) + " data, of which gpuhist decodes one layer",
+             "to count its text, decompress it once and give gpuhist the result", rules)
+      .notice;
 }
+
+}  // namespace
 
 const format& detect(std::span<const std::byte> head) {
   if (const format* const found = format_after_skippable(head)) return *found;
@@ -422,13 +437,15 @@ const format& detect(std::span<const std::byte> head) {
   return table().front().shown;
 }
 
-bool is_undecided(std::span<const std::byte> head) {
+std::size_t bytes_for_format(std::span<const std::byte> head) {
+  if (const std::size_t wanted = skipped_bytes(head) + magic_bytes; wanted > magic_bytes && wanted > head.size()) {
+    return wanted <= max_skipped_bytes ? wanted : 0;
+  }
   const bool may_have_magic = std::ranges::any_of(table(), [head](const format_row& row) {
     return std::ranges::any_of(row.magics,
                                [head](const magic_number& magic) { return may_still_begin_with(head, magic); });
   });
-  return may_have_magic || head.size() < skippable_head_bytes(head) ||
-         (!head.empty() && looks_like_zlib(head, zlib_head_bytes) == zlib_verdict::perhaps);
+  return may_have_magic || looks_like_zlib(head) == zlib_verdict::perhaps ? archive_head_bytes : 0;
 }
 
 const format* promised_by(std::string_view name) {
@@ -461,27 +478,11 @@ bool may_be_text(std::span<const std::byte> head) {
   return std::ranges::any_of(marks, begins_with_mark) || std::ranges::none_of(head, is_control);
 }
 
-std::optional<notice> notice_of_inner(std::string_view outer, std::string_view name, std::span<const std::byte> head,
-                                      const content_rules& rules) {
-  if (const promise around = promise_of(name); around.first != nullptr && around.first->shown.name == outer) {
-    name.remove_suffix(around.suffix.size());
-  }
-  const promise promised = promise_of(name);
-  const format* const matching = promised.first == nullptr ? nullptr : matching_format(promised, head);
-  const format& found = matching == nullptr ? detect_all(head) : *matching;
-  if (found.is_plain) return std::nullopt;
-  const std::string inner = std::string(found.name) + (found.counted ? "" : " data");
-  return counted_as_they_are(
-             "holds " + inner + " within " + std::string(outer) + " data, of which gpuhist decodes one layer",
-             "to count its text, decompress it once and give gpuhist the result", rules)
-      .notice;
-}
-
-settled_format settle_format(std::string_view name, std::span<const std::byte> head, const format* forced,
-                             const content_rules& rules) {
+identity identify(std::string_view name, std::span<const std::byte> head, const format* forced,
+                  const content_rules& rules) {
   if (forced != nullptr && forced->archive != archive_kind::none) {
-    settled_format made = settle_format({}, head, nullptr, rules);
-    made.archive = forced->archive;
+    identity made = identify({}, head, nullptr, rules);
+    if (!made.archive) made.archive = forced->archive;
     return made;
   }
   if (forced != nullptr) return {*forced, {}, archive_kind::none};  // if it is wrong, its decoder reports the error
@@ -502,6 +503,15 @@ settled_format settle_format(std::string_view name, std::span<const std::byte> h
   }
   if (promised.first != nullptr && matching == nullptr) return differing(promised, found, head, rules);
   return {found};
+}
+
+settled_archive identify_text(std::string_view name, std::span<const std::byte> text, const format* outer,
+                              const content_rules& rules) {
+  settled_archive made = settle_archive(name, text, rules);
+  if (outer != nullptr && made.kind == archive_kind::none && !made.notice) {
+    made.notice = notice_of_inner(outer->name, name, text, rules);
+  }
+  return made;
 }
 
 }  // namespace gpuhist::io

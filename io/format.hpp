@@ -42,24 +42,18 @@ struct format {
   archive_kind archive = archive_kind::none;  ///< detected by io/archive/archive_format.hpp, not by detect()
 };
 
-/// The number of leading bytes that detect() needs; fewer only if the input is shorter. See skippable_head_bytes().
+/// The number of leading bytes that detect() needs; fewer only if the input is shorter. See bytes_for_format().
 inline constexpr std::size_t detection_bytes = 24;
-
-/// The number of leading bytes that settle_format() needs to detect a zlib stream.
-inline constexpr std::size_t zlib_head_bytes = 512;
 
 /// zstd and lz4 share skippable frames: the first frame of another kind decides, if it begins within so many bytes.
 inline constexpr std::size_t max_skipped_bytes = std::size_t{5} << 20U;
 
-/// The number of leading bytes that decide the format of an input that begins with `head`. 0: more do not help.
-std::size_t skippable_head_bytes(std::span<const std::byte> head);
-
 /// The format by content. Never null: content without a known magic number is "raw".
 const format& detect(std::span<const std::byte> head);
 
-/// Whether more bytes after `head` could change the result of detect(). Typed text is decided at once, so a terminal
-/// user does not wait.
-bool is_undecided(std::span<const std::byte> head);
+/// The number of leading bytes that decide the format of an input that begins with `head`. 0: those of `head` do.
+/// Typed text is decided at once, so a terminal user does not wait.
+std::size_t bytes_for_format(std::span<const std::byte> head);
 
 /// The format that a name's suffix promises (".zst"), or null, also if it is not read and counted as it is. If several
 /// formats have the suffix, the first one.
@@ -78,28 +72,26 @@ inline constexpr std::size_t text_head_bytes = 512;
 /// begin with the byte order mark of UTF-16 or UTF-32.
 bool may_be_text(std::span<const std::byte> head);
 
-struct settled_format {
-  const format& found;
+/// What an input is by its name and first bytes.
+struct identity {
+  const io::format& format;
   std::optional<io::notice> notice{};
-  std::optional<archive_kind> archive{};  ///< what `forced` states of its text; nothing: settle_archive() decides
-
-  /// The bytes are of a format that is not read, and are counted as they are, whatever the name promises.
-  [[nodiscard]] bool is_unknown() const { return notice && notice->kind == notice_kind::unknown_compression; }
+  std::optional<archive_kind> archive{};  ///< as which archive its text is read; nothing: identify_text() decides
 };
 
 /// Decides the format of an input: `forced`, or if that is null, the format by content. Within a forced archive format,
 /// the compression is that of the content, and the name promises nothing. If the name promises another format, there is
-/// a notice. A format without a magic number (.lzma) is found only by its name, or forced. Throws
-/// input_error (at offset 0) if the format is recognised but not readable; if the name promises a format, and the
-/// content is none of the table and no text; and what the rules refuse. With content_rules::skip_damage, such content
-/// is of the promised format.
-settled_format settle_format(std::string_view name, std::span<const std::byte> head, const format* forced,
-                             const content_rules& rules = {});
+/// a notice. A format without a magic number (.lzma) is found only by its name, or forced. `head`: as many bytes as
+/// bytes_for_format() states, or any more. Throws input_error (at offset 0) if the format is recognised but not
+/// readable; if the name promises a format, and the content is none of the table and no text; and what the rules
+/// refuse. With content_rules::skip_damage, such content is of the promised format.
+identity identify(std::string_view name, std::span<const std::byte> head, const format* forced,
+                  const content_rules& rules = {});
 
-/// The notice for decompressed content that is not text but of a format of the table: one compression around a text is
-/// decoded. `outer`: the name of the format around it; `name`: of the input, with the suffix of that format or without.
-/// Throws input_error if the rules refuse it.
-std::optional<notice> notice_of_inner(std::string_view outer, std::string_view name, std::span<const std::byte> head,
-                                      const content_rules& rules);
+/// Decides which archive the text of an input is, as settle_archive(). `outer`: its compression, which was decoded;
+/// null: none. There is a notice if the text is of a format of the table, because one compression around a text is
+/// decoded.
+settled_archive identify_text(std::string_view name, std::span<const std::byte> text, const format* outer,
+                              const content_rules& rules);
 
 }  // namespace gpuhist::io

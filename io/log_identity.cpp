@@ -77,10 +77,7 @@ class decoded_text {
 log_file::log_file(const std::string& name, bool follow_links, const format* forced, decoder_limits limits)
     : file_(open_regular(name, follow_links)),
       front_(front_of(file_)),
-      format_(forced != nullptr
-                  ? forced
-                  : &settle_format(name, std::span(front_).first(std::min(front_.size(), archive_head_bytes)), nullptr)
-                         .found),
+      format_(forced != nullptr ? forced : &identify(name, front_, nullptr).format),
       limits_(std::move(limits)) {}
 
 std::string log_file::head_of(std::uint64_t bytes) const {

@@ -41,7 +41,7 @@ struct log_identity {
 /// A regular file whose text may be that of a known log. Any thread, one at a time.
 class log_file {
  public:
-  /// `forced`: as of settle_format(). Throws input_error: it cannot be opened or read, or its format is refused.
+  /// `forced`: as of identify(). Throws input_error: it cannot be opened or read, or its format is refused.
   log_file(const std::string& name, bool follow_links, const format* forced, decoder_limits limits);
 
   /// Of its first `bytes` bytes, the size of the file a moment ago. Throws input_error if it is shorter now.

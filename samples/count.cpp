@@ -1,6 +1,6 @@
-// count_samples and count_joint on the host. Every thread counts a part of the frames in its own table.
+// count_samples and count_joint on the host. Every thread counts a range of the frames in its own table.
 #include "samples/arguments.hpp"
-#include "samples/parts.hpp"
+#include "samples/frame_ranges.hpp"
 #include "samples/readers.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using namespace gpu::samples;
 // A thread costs more than it saves below this number of frames.
 constexpr std::uint64_t frames_per_thread = std::uint64_t{1} << 16U;
 
-unsigned parts_for(std::uint64_t frames, unsigned threads) {
+unsigned ranges_for(std::uint64_t frames, unsigned threads) {
   return static_cast<unsigned>(std::clamp<std::uint64_t>(frames / frames_per_thread, 1, std::max(threads, 1U)));
 }
 
@@ -53,24 +53,24 @@ class counter_table {
 };
 
 template <class Reader>
-void count_part(Reader& reader, frame_range part, unsigned channels, std::size_t row_size, counter_table& into) {
+void count_range(Reader& reader, frame_range range, unsigned channels, std::size_t row_size, counter_table& into) {
   const std::size_t block = block_frames(channels);
-  for (std::uint64_t at = part.first; at < part.last; at += block) {
-    const auto slots = reader.read(at, static_cast<std::size_t>(std::min<std::uint64_t>(block, part.last - at)));
+  for (std::uint64_t at = range.first; at < range.last; at += block) {
+    const auto slots = reader.read(at, static_cast<std::size_t>(std::min<std::uint64_t>(block, range.last - at)));
     for (unsigned channel = 0; channel < channels; ++channel) into.add(slots, channel, channels, channel * row_size);
   }
 }
 
 // `make_reader` makes a reader for a thread.
 template <class MakeReader>
-std::vector<counter_table> count_parts(std::uint64_t frames, unsigned channels, std::size_t row_size, unsigned threads,
-                                       const MakeReader& make_reader) {
-  const unsigned parts = parts_for(frames, threads);
-  std::vector<counter_table> tables(parts, counter_table(0));
-  run_parts(parts, threads, [&](unsigned index) {
+std::vector<counter_table> count_ranges(std::uint64_t frames, unsigned channels, std::size_t row_size, unsigned threads,
+                                        const MakeReader& make_reader) {
+  const unsigned ranges = ranges_for(frames, threads);
+  std::vector<counter_table> tables(ranges, counter_table(0));
+  run_ranges(ranges, threads, [&](unsigned index) {
     counter_table table(channels * row_size);
     auto reader = make_reader();
-    count_part(reader, part_of(frames, parts, index), channels, row_size, table);
+    count_range(reader, range_of(frames, ranges, index), channels, row_size, table);
     tables[index] = std::move(table);
   });
   return tables;
@@ -84,7 +84,7 @@ void count_samples(const sample_bins& bins, const sample_view& samples, std::spa
   const std::size_t row = bins.row_size();
   check_rows(rows.size(), samples.channels * row);
   const auto tables =
-      count_parts(samples.frames, samples.channels, row, threads, [&] { return slot_reader(bins, samples); });
+      count_ranges(samples.frames, samples.channels, row, threads, [&] { return slot_reader(bins, samples); });
   for (std::size_t channel = 0; channel < samples.channels; ++channel) {
     for (std::uint32_t slot = 0; slot < row; ++slot) {
       std::uint64_t& counter = rows[channel * row + place_of(slot, bins.bins())];
@@ -96,7 +96,7 @@ void count_samples(const sample_bins& bins, const sample_view& samples, std::spa
 void count_joint(const joint_samples& samples, std::span<std::uint64_t> row, unsigned threads) {
   check_joint(samples);
   check_rows(row.size(), samples.row_size());
-  const auto tables = count_parts(samples.x.frames, 1, row.size(), threads, [&] { return joint_reader(samples); });
+  const auto tables = count_ranges(samples.x.frames, 1, row.size(), threads, [&] { return joint_reader(samples); });
   for (std::size_t place = 0; place < row.size(); ++place) {
     for (const counter_table& table : tables) row[place] += table.sum(place);
   }

@@ -78,7 +78,8 @@ __device__ __forceinline__ void commit(const unsigned (&counts)[letter_buckets],
     atomicAdd(task.counters + other_bucket, 0ULL - sum);  // modulo 2^64, as the total
   }
   if (blockIdx.x == 0 && threadIdx.x == 0) {
-    atomicAdd(task.counters + other_bucket, static_cast<unsigned long long>(task.parts.tail_begin() + task.parts.tail));
+    atomicAdd(task.counters + other_bucket,
+              static_cast<unsigned long long>(task.aligned.tail_begin() + task.aligned.tail));
   }
 }
 
@@ -92,8 +93,8 @@ __global__ void __launch_bounds__(tuning.threads, min_blocks) bit_sliced(const s
     reader.load_rest(current);
   }
   if (blockIdx.x == 0) {
-    if (threadIdx.x < task.parts.head) add_byte(counts, task.bytes[threadIdx.x]);
-    if (threadIdx.x < task.parts.tail) add_byte(counts, task.bytes[task.parts.tail_begin() + threadIdx.x]);
+    if (threadIdx.x < task.aligned.head) add_byte(counts, task.bytes[threadIdx.x]);
+    if (threadIdx.x < task.aligned.tail) add_byte(counts, task.bytes[task.aligned.tail_begin() + threadIdx.x]);
   }
 #pragma unroll 2  // so that swapping the words of two steps needs no moves
   for (std::uint32_t round = 1; round <= task.rounds; ++round) {

@@ -10,8 +10,8 @@
 // counters of the caller, so every block has a copy. Copies have 64 bits, so they cannot overflow.
 #include "bench/kernels/block_counters.cuh"
 #include "bench/kernels/strategies.hpp"
+#include "gpu/cuda/kernels/aligned_span.hpp"
 #include "gpu/cuda/kernels/launch.cuh"
-#include "gpu/cuda/kernels/span_parts.hpp"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bench/kernels/catalogue.hpp"
-#include "gpu/cuda/kernels/span_parts.hpp"
+#include "gpu/cuda/kernels/aligned_span.hpp"
 
 #include <cstdint>
 

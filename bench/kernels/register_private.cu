@@ -10,8 +10,8 @@
 // thread in shared memory. The use of registers has no published source.
 #include "bench/kernels/block_counters.cuh"
 #include "bench/kernels/strategies.hpp"
+#include "gpu/cuda/kernels/aligned_span.hpp"
 #include "gpu/cuda/kernels/launch.cuh"
-#include "gpu/cuda/kernels/span_parts.hpp"
 
 namespace gpuhist::bench::kernels {
 namespace {

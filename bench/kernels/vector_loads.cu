@@ -9,8 +9,8 @@
 // the grid-stride loop: Harris, "CUDA Pro Tip: Write Flexible Kernels with Grid-Stride Loops", 2013.
 #include "bench/kernels/block_counters.cuh"
 #include "bench/kernels/strategies.hpp"
+#include "gpu/cuda/kernels/aligned_span.hpp"
 #include "gpu/cuda/kernels/launch.cuh"
-#include "gpu/cuda/kernels/span_parts.hpp"
 
 namespace gpuhist::bench::kernels {
 namespace {
@@ -44,15 +44,15 @@ __device__ __forceinline__ void add_vector(unsigned* copy, std::uint32_t word) {
 
 template <bins Counted, class Vector>
 __global__ void __launch_bounds__(threads)
-    vector_loads(const std::uint8_t* bytes, span_parts parts, unsigned long long* counters) {
+    vector_loads(const std::uint8_t* bytes, aligned_span aligned, unsigned long long* counters) {
   __shared__ unsigned copy[count_of(Counted)];
   clear_copy<Counted>(copy);
-  const auto* vectors = reinterpret_cast<const Vector*>(bytes + parts.head);
-  const std::uint64_t count = parts.vectors * (vector_bytes / sizeof(Vector));
+  const auto* vectors = reinterpret_cast<const Vector*>(bytes + aligned.head);
+  const std::uint64_t count = aligned.vectors * (vector_bytes / sizeof(Vector));
   for (std::uint64_t i = thread_of_grid(); i < count; i += threads_of_grid()) add_vector<Counted>(copy, vectors[i]);
   if (blockIdx.x == 0) {
-    if (threadIdx.x < parts.head) atomicAdd(copy + bucket_of<Counted>(bytes[threadIdx.x]), 1U);
-    if (threadIdx.x < parts.tail) atomicAdd(copy + bucket_of<Counted>(bytes[parts.tail_begin() + threadIdx.x]), 1U);
+    if (threadIdx.x < aligned.head) atomicAdd(copy + bucket_of<Counted>(bytes[threadIdx.x]), 1U);
+    if (threadIdx.x < aligned.tail) atomicAdd(copy + bucket_of<Counted>(bytes[aligned.tail_begin() + threadIdx.x]), 1U);
   }
   commit_copy<Counted>(copy, counters);
 }

@@ -14,11 +14,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -98,24 +96,23 @@ std::string without_compression(std::string_view name, const io::format* forced)
 }
 
 // The first bytes of a file; fewer if it cannot be read, which the run reports.
-std::size_t read_head(const std::string& name, std::span<std::byte> to) {
+std::vector<std::byte> read_head(const std::string& name) {
+  std::vector<std::byte> head;
   const io::descriptor file(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!file) return 0;
-  std::size_t size = 0;
-  while (size < to.size()) {
-    const ssize_t read = ::read(file.get(), to.data() + size, to.size() - size);
+  for (std::size_t wanted = file ? io::archive_head_bytes : 0; wanted > 0; wanted = io::bytes_for_format(head)) {
+    const std::size_t have = head.size();
+    head.resize(wanted);
+    const ssize_t read = ::read(file.get(), head.data() + have, wanted - have);
+    head.resize(have + static_cast<std::size_t>(std::max<ssize_t>(read, 0)));
     if (read <= 0) break;
-    size += static_cast<std::size_t>(read);
   }
-  return size;
+  return head;
 }
 
 compression_kind compression_of(const config::options& typed, const std::string& name, const io::format* forced) {
-  std::array<std::byte, io::zlib_head_bytes> head{};
-  const std::size_t size = read_head(name, head);
   const io::format* found = nullptr;
   try {
-    found = &io::settle_format(name, std::span(head).first(size), forced, {.skip_damage = typed.run.skip_damage}).found;
+    found = &io::identify(name, read_head(name), forced, {.skip_damage = typed.run.skip_damage}).format;
   } catch (const io::input_error&) {
     return compression_kind::none;  // the run reports it, and there is no output
   }

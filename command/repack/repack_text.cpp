@@ -85,19 +85,19 @@ async::task<> repack_text::open(const std::string& name) {
   if (format->make_decoder != nullptr) current_->decoder = format->make_decoder(plan_.decoding);
 }
 
-// Waits for no more bytes of a stream than the detection of its format needs.
+// Waits for no more bytes of a stream than the detection of its format needs, and for no more blocks than can be held.
 async::task<const io::format*> repack_text::find_format(const std::string& name) {
   std::vector<std::byte> head;
   std::deque<block>& ahead = current_->ahead;
   do {
     ahead.push_back(co_await current_->blocks->next());
     const std::span<const std::byte> bytes = ahead.back().bytes;
-    head.insert(head.end(), bytes.begin(), bytes.begin() + std::min<std::ptrdiff_t>(std::ssize(bytes), 64));
-  } while (!ahead.back().end && head.size() < io::detection_bytes && io::is_undecided(head));
+    head.insert(head.end(), bytes.begin(), bytes.end());
+  } while (!ahead.back().end && ahead.size() < blocks_ahead && io::bytes_for_format(head) > 0);
   if (ahead.back().error) std::rethrow_exception(ahead.back().error);
-  const io::settled_format as = io::settle_format(name, head, plan_.forced_format);
+  const io::identity as = io::identify(name, head, plan_.forced_format);
   if (as.notice) notices_.push_back(printable(name) + ": " + printable(as.notice->text));
-  co_return &as.found;
+  co_return &as.format;
 }
 
 // Produces text from the current block. Takes the next block if the current one is used up.

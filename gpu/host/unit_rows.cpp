@@ -45,7 +45,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr std::size_t blocks_per_part = 128;  // 8 KiB: with the rows of short lines, less than a first-level cache
+constexpr std::size_t blocks_per_step = 128;  // 8 KiB: with the rows of short lines, less than a first-level cache
 constexpr std::size_t rows_at_once = 4;
 
 // The counts of all blocks before the current one, and the masks of the current one.
@@ -183,22 +183,22 @@ HWY_FLATTEN std::size_t count_units_of(const text_blocks& text, const prepared_u
   unit_writer<Columns> writer(ends, rows, columns);
   for (std::size_t at = 0; at < text.size() && !writer.is_full();) {
     const std::size_t first = writer.units();
-    const std::size_t part_end = std::min(text.size(), at + blocks_per_part * block);
-    for (; at < part_end && !writer.is_full(); at += block) {
+    const std::size_t step_end = std::min(text.size(), at + blocks_per_step * block);
+    for (; at < step_end && !writer.is_full(); at += block) {
       const std::uint64_t delimiters = counts.load(text.bytes(at), text.valid(at));
       writer.write(counts, delimiters, at);
       counts.add(~std::uint64_t{0});
     }
     if (writer.units() == first) continue;
-    counts.subtract(rows + (writer.units() - 1) * columns);  // the next part counts from the end of the last unit
+    counts.subtract(rows + (writer.units() - 1) * columns);  // the next step counts from the end of the last unit
     subtract_previous(rows, (first + 1) * columns, writer.units() * columns, columns);
   }
   return writer.units();
 }
 
 template <std::size_t Columns, bool Words>
-HWY_FLATTEN void count_part_of(const text_blocks& text, bool in_word, const prepared_units& prepared,
-                               std::uint32_t* row) {
+HWY_FLATTEN void count_within_unit_of(const text_blocks& text, bool in_word, const prepared_units& prepared,
+                                      std::uint32_t* row) {
   running_counts<Columns, Words> counts(prepared, in_word);
   for (std::size_t at = 0; at < text.size(); at += block) {
     const std::uint64_t valid = text.valid(at);
@@ -236,11 +236,12 @@ std::size_t count_units_here(std::span<const std::byte> text, const prepared_uni
   });
 }
 
-void count_part_here(std::span<const std::byte> text, bool in_word, const prepared_units& prepared,
-                     std::uint32_t* row) {
+void count_within_unit_here(std::span<const std::byte> text, bool in_word, const prepared_units& prepared,
+                            std::uint32_t* row) {
   const text_blocks blocks(text);
-  specialised(prepared,
-              [&](auto columns, auto words) { count_part_of<columns(), words()>(blocks, in_word, prepared, row); });
+  specialised(prepared, [&](auto columns, auto words) {
+    count_within_unit_of<columns(), words()>(blocks, in_word, prepared, row);
+  });
 }
 
 const char* units_target() { return hwy::TargetName(HWY_TARGET); }
@@ -254,7 +255,7 @@ namespace gpuhist::gpu::host {
 namespace {
 
 HWY_EXPORT(count_units_here);
-HWY_EXPORT(count_part_here);
+HWY_EXPORT(count_within_unit_here);
 HWY_EXPORT(units_target);
 
 }  // namespace
@@ -280,9 +281,9 @@ void prepared_units::add_column(const std::bitset<256>& values) {
   }
 }
 
-void count_unit_part(std::span<const std::byte> text, bool in_word, const prepared_units& prepared,
-                     std::uint32_t* row) {
-  HWY_DYNAMIC_DISPATCH(count_part_here)(text, in_word, prepared, row);
+void count_within_unit(std::span<const std::byte> text, bool in_word, const prepared_units& prepared,
+                       std::uint32_t* row) {
+  HWY_DYNAMIC_DISPATCH(count_within_unit_here)(text, in_word, prepared, row);
 }
 
 std::size_t count_units(std::span<const std::byte> text, const prepared_units& prepared, std::span<std::uint32_t> ends,

@@ -58,9 +58,10 @@ class prepared_units {
 };
 
 /// Writes (does not add) the counts of `text` (under 4 GiB) to row[0 .. columns()). Looks for no delimiters: `text` is
-/// a part of one unit, and may include its delimiter. `in_word`: whether `text` follows a byte of a word of the same
+/// within one unit, and may include its delimiter. `in_word`: whether `text` follows a byte of a word of the same
 /// unit. Thread-safe.
-void count_unit_part(std::span<const std::byte> text, bool in_word, const prepared_units& prepared, std::uint32_t* row);
+void count_within_unit(std::span<const std::byte> text, bool in_word, const prepared_units& prepared,
+                       std::uint32_t* row);
 
 /// Counts the complete units of `text` (under 4 GiB), which begins at the beginning of a unit. A unit ends with its
 /// delimiter, which is counted in it. For unit i, writes the offset after its delimiter to ends[i] and its row to

@@ -9,9 +9,9 @@
 namespace gpuhist::gpu::host {
 namespace {
 
-// Each part is read twice, the second time for its newlines, and then from the first-level cache. The automaton's sums
-// of 20 bits do not overflow in a part.
-constexpr std::size_t part_bytes = std::size_t{16} << 10U;
+// So many bytes are read twice, the second time for their newlines, from the first-level cache. The automaton's sums
+// of 20 bits do not overflow in them.
+constexpr std::size_t cached_bytes = std::size_t{16} << 10U;
 
 constexpr std::size_t script_slots = 16;
 
@@ -92,12 +92,12 @@ void utf8_meter::follow(const utf8_meter& earlier) {
 
 void utf8_meter::feed(std::span<const std::byte> text) {
   if (sets_lead_aside_) text = set_lead_aside(text);
-  for (std::size_t from = 0; from < text.size(); from += part_bytes) {
-    const std::size_t size = std::min(part_bytes, text.size() - from);
+  for (std::size_t from = 0; from < text.size(); from += cached_bytes) {
+    const std::size_t size = std::min(cached_bytes, text.size() - from);
     const bool counts_lines = !first_malformed_;
-    feed_part(text.first(from + size), from);
+    feed_cached(text.first(from + size), from);
     if (!counts_lines) continue;
-    // a malformed sequence that began in an earlier part has no '\n' in this one
+    // a malformed sequence that began before has no '\n' from here on
     const std::uint64_t begin = offset_ + from;
     lines_ += count_newlines(text.subspan(from, first_malformed_ ? std::max(*first_malformed_, begin) - begin : size));
   }
@@ -106,7 +106,7 @@ void utf8_meter::feed(std::span<const std::byte> text) {
 
 // Counts `text` after `from`. Blocks with a malformed sequence are left to the automaton, and so are bytes before the
 // first sequence and after the last block.
-void utf8_meter::feed_part(std::span<const std::byte> text, std::size_t from) {
+void utf8_meter::feed_cached(std::span<const std::byte> text, std::size_t from) {
   std::size_t blocks_from = std::max(from, utf8_bytes_before);
   while (from < text.size()) {
     from = step(text, from, blocks_from);

@@ -74,7 +74,7 @@ class utf8_meter {
   static constexpr std::size_t max_lead = 3;
 
   std::span<const std::byte> set_lead_aside(std::span<const std::byte> text);
-  void feed_part(std::span<const std::byte> text, std::size_t from);
+  void feed_cached(std::span<const std::byte> text, std::size_t from);
   std::size_t step(std::span<const std::byte> text, std::size_t from, std::size_t to);
   template <class ScriptCounter>
   std::size_t step_through(std::span<const std::byte> text, std::size_t from, std::size_t to, ScriptCounter scripts);

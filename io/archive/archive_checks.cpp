@@ -63,7 +63,8 @@ bool archive_reader::tar_has_ended(int result) {
   if (tar_.has_end_mark()) return true;
   if (result != ARCHIVE_EOF && !input_ended_) return false;
   if (!tar_.is_within_header()) return ends_without_mark();
-  fail_archive("ends early, within the header of a member, at " + input_.place_of(position_));
+  fail_archive("ends early, within the header of a member, at " + input_.place_of(position_), failure_kind::damaged,
+               lack::end);
 }
 
 // Whether libarchive misses only zeros after the content of the member.
@@ -78,7 +79,8 @@ bool archive_reader::ends_in_padding() const {
 bool archive_reader::ends_without_mark() {
   const bool follows_member = any_entry_ && (lacks_padding_ || !tar_.first_header_at());
   if (!follows_member || !input_.end_is_verified()) {
-    fail_archive("ends early, without the mark of a tar archive's end, at " + input_.place_of(position_));
+    fail_archive("ends early, without the mark of a tar archive's end, at " + input_.place_of(position_),
+                 failure_kind::damaged, lack::end);
   }
   notice_ = {.kind = notice_kind::no_end_blocks,
              .text = "has no zero blocks at its end; what is around the archive verifies that nothing is missing"};

@@ -221,16 +221,17 @@ std::string_view name_of(archive_kind kind) {
 }
 
 archive_kind detect_archive(std::span<const std::byte> head) {
+  head = part(head, 0, archive_head_bytes);
   for (const archive_row& row : archive_rows) {
     if (row.matches(head) == verdict::yes) return row.kind;
   }
   return archive_kind::none;
 }
 
-bool is_undecided_archive(std::span<const std::byte> head) {
-  return detect_archive(head) == archive_kind::none &&
-         std::ranges::any_of(archive_rows,
-                             [head](const archive_row& row) { return row.matches(head) == verdict::perhaps; });
+std::size_t bytes_for_archive(std::span<const std::byte> head) {
+  const auto may_match = [head](const archive_row& row) { return row.matches(head) == verdict::perhaps; };
+  const bool is_undecided = detect_archive(head) == archive_kind::none && std::ranges::any_of(archive_rows, may_match);
+  return is_undecided ? archive_head_bytes : 0;
 }
 
 archive_promise promised_archive(std::string_view name) {

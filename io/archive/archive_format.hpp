@@ -13,7 +13,7 @@ namespace gpuhist::io {
 /// The kinds of archives.
 enum class archive_kind { none, tar, zip, seven_zip, cpio };
 
-/// The number of leading bytes that detect_archive() needs; fewer only if the input is shorter.
+/// detect_archive() checks so many leading bytes; fewer only if the input is shorter.
 inline constexpr std::size_t archive_head_bytes = 1024;
 
 /// "tar", "zip", "7z", "cpio"; "raw" for none.
@@ -23,9 +23,9 @@ std::string_view name_of(archive_kind kind);
 /// tar archive.
 archive_kind detect_archive(std::span<const std::byte> head);
 
-/// Whether more bytes after `head` could change the result of detect_archive(). One line of text is enough for a
-/// decision.
-bool is_undecided_archive(std::span<const std::byte> head);
+/// The number of leading bytes that decide the result of detect_archive() for content that begins with `head`. 0: those
+/// of `head` do. One line of text is enough for a decision.
+std::size_t bytes_for_archive(std::span<const std::byte> head);
 
 /// The archive that a suffix promises, with or without compression (".tar.gz", ".tgz", ".zip").
 struct archive_promise {

@@ -118,7 +118,7 @@ void archive_reader::open() {
   }
   const int result = ::archive_read_open1(archive_.get());
   rethrow_callback_error();
-  if (result != ARCHIVE_OK) fail_archive(error_text(), error_kind());
+  if (result != ARCHIVE_OK) fail_as_libarchive();
 }
 
 std::ptrdiff_t archive_reader::on_read(archive* /*handle*/, void* self, const void** out) {
@@ -202,7 +202,7 @@ std::optional<std::string> archive_reader::next() {
     }
     if (result != ARCHIVE_OK && result != ARCHIVE_WARN) {
       if (result == ARCHIVE_FAILED && fails_alone(entry)) return path_of(entry);
-      fail_archive(error_text(), error_kind());
+      fail_as_libarchive();
     }
     if (kind_ == archive_kind::tar) check_tar_member(result);
     if (kind_ == archive_kind::cpio) check_cpio_entry(entry);
@@ -247,7 +247,7 @@ void archive_reader::skip_rest() {
   if (has_taken_text_ && !is_decoded_) decode_skipped();
   const int result = ::archive_read_data_skip(archive_.get());
   rethrow_callback_error();
-  if (result == ARCHIVE_FATAL) fail_archive(error_text(), error_kind());
+  if (result == ARCHIVE_FATAL) fail_as_libarchive();
   if (kind_ != archive_kind::tar) return;
   tar_.begin(consumed());
   tar_.advance(position_ - in_buffer_, std::span(buffer_).first(in_buffer_));
@@ -400,7 +400,7 @@ void archive_reader::decode_skipped() {
     result = ::archive_read_data_block(archive_.get(), &bytes, &size, &offset);
   }
   rethrow_callback_error();
-  if (result != ARCHIVE_EOF) fail_archive(error_text(), error_kind());
+  if (result != ARCHIVE_EOF) fail_as_libarchive();
 }
 
 // Reads the next block into block_, hole_bytes_ and pending_error_; returns an empty span if there is none.
@@ -425,7 +425,7 @@ std::span<const std::byte> archive_reader::take_block() {
     }
     // the next member of a zip archive can still be read
     if (result != ARCHIVE_OK && result != ARCHIVE_WARN && kind_ != archive_kind::zip) {
-      fail_archive(error_text(), error_kind());
+      fail_as_libarchive();
     }
     if (result != ARCHIVE_OK) {
       // libarchive offers the decoder of LZMA no room for the text of an empty member
@@ -489,11 +489,16 @@ void archive_reader::rethrow_callback_error() {
   std::rethrow_exception(broken_);
 }
 
-void archive_reader::fail_archive(const std::string& message, failure_kind kind) {
+void archive_reader::fail_archive(const std::string& message, failure_kind kind, lack missing) {
   ended_ = true;
   in_entry_ = false;
-  broken_ = std::make_exception_ptr(input_error(message, 0, kind));
+  broken_ = std::make_exception_ptr(input_error(message, 0, kind, failure_origin::input, missing));
   std::rethrow_exception(broken_);
+}
+
+void archive_reader::fail_as_libarchive() {
+  const bool lacks_end = input_ended_ && is_short(message_of_libarchive()) && !length_follows();
+  fail_archive(error_text(), error_kind(), lacks_end ? lack::end : lack::nothing);
 }
 
 void archive_reader::keep_error() {

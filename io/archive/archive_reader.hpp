@@ -120,7 +120,9 @@ class archive_reader {
   [[nodiscard]] failure_kind error_kind() const;
   [[nodiscard]] bool length_follows() const;
   void rethrow_callback_error();
-  [[noreturn]] void fail_archive(const std::string& message, failure_kind kind = failure_kind::damaged);
+  [[noreturn]] void fail_archive(const std::string& message, failure_kind kind = failure_kind::damaged,
+                                 lack missing = lack::nothing);
+  [[noreturn]] void fail_as_libarchive();
   void keep_error();
   [[noreturn]] static void fail_member(const std::string& message, failure_kind kind = failure_kind::damaged);
 

@@ -18,7 +18,9 @@ namespace {
 
 constexpr std::size_t start_header_bytes = 32;
 
-[[noreturn]] void throw_damaged(const std::string& message) { throw input_error(message, 0, failure_kind::damaged); }
+[[noreturn]] void throw_damaged(const std::string& message, lack missing = lack::nothing) {
+  throw input_error(message, 0, failure_kind::damaged, failure_origin::input, missing);
+}
 
 }  // namespace
 
@@ -32,7 +34,7 @@ std::uint64_t check_seven_zip_start(byte_reader& file) {
     return little_endian(std::span<const std::byte>(start).subspan(at, size));
   };
   const std::uint64_t size = *file.seekable_bytes();
-  if (filled < start.size()) throw_damaged("damaged 7z archive: it ends early, at " + file.place_of(filled));
+  if (filled < start.size()) throw_damaged("damaged 7z archive: it ends early, at " + file.place_of(filled), lack::end);
   const auto* const covered = reinterpret_cast<const std::uint8_t*>(&start[covered_at]);
   if (crc32_gzip_refl(0, covered, start.size() - covered_at) != number(8, 4)) {
     throw_damaged("damaged 7z archive: the checksum of its start header does not match, at " + file.place_of(8));
@@ -41,8 +43,8 @@ std::uint64_t check_seven_zip_start(byte_reader& file) {
   const std::uint64_t list_at = number(covered_at, 8);
   const std::uint64_t list_bytes = number(20, 8);
   if (list_at > rest || list_bytes > rest - list_at) {
-    throw_damaged("damaged 7z archive: it ends early, before the end of its list of members, at " +
-                  file.place_of(size));
+    throw_damaged("damaged 7z archive: it ends early, before the end of its list of members, at " + file.place_of(size),
+                  lack::end);
   }
   if (list_at + list_bytes < rest) {
     throw_damaged("holds other data after its end, which was not counted, at " +

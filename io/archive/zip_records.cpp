@@ -59,8 +59,9 @@ bytes_view byte_sequence::ahead(std::size_t size) {
   return bytes_view(buffer_).subspan(passed_, std::min(size, buffer_.size() - passed_));
 }
 
-void zip_records::fail(const std::string& message, std::uint64_t at) const {
-  throw input_error("damaged zip archive: " + message + ", at " + input_.place_of(at), 0, failure_kind::damaged);
+void zip_records::fail(const std::string& message, std::uint64_t at, lack missing) const {
+  throw input_error("damaged zip archive: " + message + ", at " + input_.place_of(at), 0, failure_kind::damaged,
+                    failure_origin::input, missing);
 }
 
 std::size_t zip_records::read_at(std::uint64_t at, std::span<std::byte> out) { return io::read_at(input_, at, out); }
@@ -79,7 +80,7 @@ std::uint64_t zip_records::find_end(std::uint64_t file_bytes) {
     if (record_bytes == record.size()) return begin + i;
     if (record_bytes < record.size() && !with_trailing) with_trailing = begin + i;
   }
-  if (!with_trailing) fail("it has no end record", file_bytes);
+  if (!with_trailing) fail("it has no end record", file_bytes, lack::end);
   return *with_trailing;
 }
 
@@ -121,7 +122,7 @@ zip_listing zip_records::read_directory(byte_sequence& input, std::size_t most) 
   const bytes_view signature = input.ahead(signature_head);
   if (!has_magic(signature, signature_magic) || signature.size() < signature_head) return read;
   const std::size_t size = signature_head + zip_number(signature, 4, 2);
-  if (input.ahead(size).size() < size) fail("its directory ends early", input.at());
+  if (input.ahead(size).size() < size) fail("its directory ends early", input.at(), lack::end);
   input.pass(size);
   read.end = input.at();
   return read;
@@ -129,7 +130,7 @@ zip_listing zip_records::read_directory(byte_sequence& input, std::size_t most) 
 
 zip_entry zip_records::take_entry(byte_sequence& input) const {
   const bytes_view head = input.ahead(entry_bytes);
-  if (head.size() < entry_bytes) fail("its directory ends early", input.at());
+  if (head.size() < entry_bytes) fail("its directory ends early", input.at(), lack::end);
   constexpr unsigned made_by_unix = 3;
   const auto made_by = static_cast<unsigned>(zip_number(head, 5, 1));
   zip_entry entry{.header_at = zip_number(head, 42, 4),
@@ -143,7 +144,7 @@ zip_entry zip_records::take_entry(byte_sequence& input) const {
   const std::size_t extra = zip_number(head, 30, 2);
   const std::size_t size = entry_bytes + entry.name_bytes + extra + zip_number(head, 32, 2);
   const bytes_view whole = input.ahead(size);
-  if (whole.size() < size) fail("its directory ends early", input.at());
+  if (whole.size() < size) fail("its directory ends early", input.at(), lack::end);
   entry.name_hash = zip_name_hash(whole.subspan(entry_bytes, entry.name_bytes));
   read_zip64_sizes(entry, whole.subspan(entry_bytes + entry.name_bytes, extra), input.at());
   input.pass(size);
@@ -182,7 +183,8 @@ zip_end_record zip_records::read_ends(byte_sequence& input) const {
     wide = zip_end_record{.entries = zip_number(record, 32, 8),
                           .directory_bytes = zip_number(record, 40, 8),
                           .directory_at = zip_number(record, 48, 8)};
-    if (input.ahead(static_cast<std::size_t>(size)).size() < size) fail("its zip64 end record ends early", wide_at);
+    if (input.ahead(static_cast<std::size_t>(size)).size() < size)
+      fail("its zip64 end record ends early", wide_at, lack::end);
     input.pass(static_cast<std::size_t>(size));
     if (input.ahead(locator_bytes).size() < locator_bytes || !has_magic(input.ahead(locator_bytes), locator_magic)) {
       fail("its zip64 end record has no locator", input.at());
@@ -202,7 +204,7 @@ zip_end_record zip_records::read_ends(byte_sequence& input) const {
     fail("its end record and its zip64 end record differ", input.at());
   }
   const std::size_t size = end_bytes + zip_number(end, 20, 2);
-  if (input.ahead(size).size() < size) fail("the comment of its end record ends early", input.at());
+  if (input.ahead(size).size() < size) fail("the comment of its end record ends early", input.at(), lack::end);
   input.pass(size);
   return wide.value_or(narrow);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "io/byte_reader.hpp"
+#include "io/failure.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -95,7 +96,7 @@ class zip_records {
   explicit zip_records(byte_reader& input) : input_(input) {}
 
   /// Throws the error for damage at this offset.
-  [[noreturn]] void fail(const std::string& message, std::uint64_t at) const;
+  [[noreturn]] void fail(const std::string& message, std::uint64_t at, lack missing = lack::nothing) const;
 
   /// Fewer bytes than `out` has only at the end. Precondition: the archive is seekable.
   std::size_t read_at(std::uint64_t at, std::span<std::byte> out);

@@ -4,6 +4,7 @@
 
 #include <isa-l/igzip_lib.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -12,7 +13,7 @@ namespace gpuhist::io {
 namespace {
 
 // How the first bytes decode, after a valid header.
-zlib_verdict decoded(std::span<const std::byte> head, std::size_t enough) {
+zlib_verdict decoded(std::span<const std::byte> head) {
   const auto state = std::make_unique<inflate_state>();
   ::isal_inflate_init(state.get());
   state->crc_flag = ISAL_ZLIB;
@@ -28,7 +29,7 @@ zlib_verdict decoded(std::span<const std::byte> head, std::size_t enough) {
     if (code != ISAL_DECOMP_OK && code != ISAL_END_INPUT) return zlib_verdict::no;
     if (state->block_state == ISAL_BLOCK_FINISH) return zlib_verdict::yes;
   } while (state->avail_out == 0);
-  return head.size() >= enough ? zlib_verdict::yes : zlib_verdict::perhaps;
+  return head.size() >= zlib_head_bytes ? zlib_verdict::yes : zlib_verdict::perhaps;
 }
 
 // The header states: deflate, a window of 32 KiB, no dictionary; it is a multiple of 31.
@@ -42,8 +43,9 @@ bool could_begin(std::span<const std::byte> head) {
 
 }  // namespace
 
-zlib_verdict looks_like_zlib(std::span<const std::byte> head, std::size_t enough) {
-  return could_begin(head) ? decoded(head, enough) : zlib_verdict::no;
+zlib_verdict looks_like_zlib(std::span<const std::byte> head) {
+  head = head.first(std::min(head.size(), zlib_head_bytes));
+  return could_begin(head) ? decoded(head) : zlib_verdict::no;
 }
 
 bool has_zlib_begin(std::span<const std::byte> head) {
@@ -53,7 +55,7 @@ bool has_zlib_begin(std::span<const std::byte> head) {
   const auto method = std::to_integer<unsigned>(head[0]);
   const bool is_valid =
       (method & method_mask) == deflate && (method << 8U | std::to_integer<unsigned>(head[1])) % 31 == 0;
-  return is_valid && decoded(head, head.size()) != zlib_verdict::no;
+  return is_valid && decoded(head) != zlib_verdict::no;
 }
 
 }  // namespace gpuhist::io

@@ -13,8 +13,11 @@ enum class zlib_verdict {
   yes       ///< a header, and blocks that decode as far as there are bytes, or to the end with a matching checksum
 };
 
-/// `enough`: the number of bytes that must decode for `yes`. Fewer bytes suffice if they are a whole stream.
-zlib_verdict looks_like_zlib(std::span<const std::byte> head, std::size_t enough);
+/// So many bytes that decode are a stream. Fewer bytes suffice if they are a whole stream.
+inline constexpr std::size_t zlib_head_bytes = 512;
+
+/// Checks the first zlib_head_bytes.
+zlib_verdict looks_like_zlib(std::span<const std::byte> head);
 
 /// Whether a zlib stream may begin so, for an input that its name says is one: any header is admitted, also one of a
 /// smaller window or with a dictionary, and what follows decodes.

@@ -24,6 +24,7 @@ class xz_decoder final : public frame_decoder {
 
   void offer(const std::shared_ptr<const decoded_part>& part) override { parts_.offer(part, consumed_total()); }
   [[nodiscard]] bool in_frame() const override;
+  [[nodiscard]] bool lacks_end() const override { return in_frame() || is_after_block(); }
   [[nodiscard]] std::string missing_cause_at_frame_end() const override;
   [[nodiscard]] std::uint64_t frameless_to() const override { return stream_end_; }
   [[nodiscard]] bool verifies_whole(std::uint64_t /*frames*/) const override {

@@ -27,7 +27,7 @@ input_failure failure_from(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const io::input_error& e) {
-    return {.kind = e.kind(), .text = failure_text(error), .origin = e.origin()};
+    return {.kind = e.kind(), .text = failure_text(error), .origin = e.origin(), .missing = e.missing()};
   } catch (const std::bad_alloc&) {
     return {.kind = failure_kind::out_of_memory, .text = "not enough memory to decode it"};
   } catch (...) {
@@ -59,7 +59,9 @@ input_failure not_verified_in_archive() {
 
 input_failure not_read() { return {.kind = failure_kind::not_read, .text = "not read"}; }
 
-io::input_error as_error(const input_failure& failure) { return {failure.text, 0, failure.kind, failure.origin}; }
+io::input_error as_error(const input_failure& failure) {
+  return {failure.text, 0, failure.kind, failure.origin, failure.missing};
+}
 
 // The compact form of reports. What --utf8 found and the notices are at the end.
 

@@ -73,12 +73,14 @@ inline std::optional<std::uint64_t> malformed_in(const std::optional<utf8_report
 
 using io::failure_kind;
 using io::failure_origin;
+using io::lack;
 
 /// One failure of one input. Kind `none`: no failure, and the text is empty.
 struct input_failure {
   failure_kind kind = failure_kind::none;
   std::string text{};  ///< a clause without the input's name
   failure_origin origin = failure_origin::input;
+  lack missing = lack::nothing;
 
   [[nodiscard]] bool is_none() const { return kind == failure_kind::none; }
 

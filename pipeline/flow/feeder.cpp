@@ -330,20 +330,15 @@ async::task<> feeder::count(const numbered_input& next, const shared_source& sou
   const bool in_turn = !is_file || name == "-" || sink_ != nullptr;
   auto head = co_await heads_.first_bytes(*source);
   if (head.empty() && stop_.stop_requested()) co_return counts_.fail(input, 0, not_read());
-  const io::settled_format settled = io::settle_format(name, head, plan_.forced_format, rules_of(plan_));
-  const io::format& format = settled.found;
-  if (settled.notice) counts_.note(input, *settled.notice);
+  const io::identity found = io::identify(name, head, plan_.forced_format, rules_of(plan_));
+  const io::format& format = found.format;
+  if (found.notice) counts_.note(input, *found.notice);
   if (counted != nullptr && format.name != counted->counted.format) {
     throw io::input_error("is not the file of which an earlier run counted the beginning: its format differs", 0,
                           failure_kind::refused);
   }
   counts_.set_format(input, format.name);
-  io::settled_archive archive;
-  if (settled.archive && !settled.is_unknown()) {
-    archive.kind = *settled.archive;
-  } else if (!settled.is_unknown()) {
-    archive = co_await heads_.find_archive(name, *source, head, format);
-  }
+  const io::settled_archive archive = co_await heads_.find_archive(name, *source, head, found);
   if (archive.notice) counts_.note(input, *archive.notice);
   const bool has_members = archive.kind != io::archive_kind::none;
   if (has_members && !plan_.archives_refused.empty()) {
@@ -353,7 +348,7 @@ async::task<> feeder::count(const numbered_input& next, const shared_source& sou
   note_manner(*source, is_raw);
   if (has_members) {
     std::string shown_as = name == "-" ? plan_.label : name;
-    co_await archives_.add(input, std::move(shown_as), source, std::move(head), settled.archive);
+    co_await archives_.add(input, std::move(shown_as), source, std::move(head), found.archive);
     if (in_turn) static_cast<void>(co_await archives_.drain());
   } else if (!is_raw) {
     co_await compressed_.add(input, source, std::move(head), format, counted, next.listed.stored_end);

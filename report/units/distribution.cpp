@@ -59,15 +59,15 @@ distribution& distribution::operator+=(const distribution& more) {
   return *this;
 }
 
-distribution::parts distribution::divided() const {
-  parts made{.bins = {}, .unknown = unknown_, .lowest = lowest_, .highest = highest_};
+distribution::numbers distribution::divided() const {
+  numbers made{.bins = {}, .unknown = unknown_, .lowest = lowest_, .highest = highest_};
   for (std::size_t bin = 0; bin < counts_.size(); ++bin) {
     if (counts_[bin] > 0) made.bins.emplace_back(static_cast<std::uint16_t>(bin), counts_[bin]);
   }
   return made;
 }
 
-distribution distribution::joined(const parts& from) {
+distribution distribution::joined(const numbers& from) {
   distribution made;
   if (!from.bins.empty() || from.unknown > 0) made.counts_.resize(all_bins);
   for (const auto& [bin, units] : from.bins) {

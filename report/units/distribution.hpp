@@ -34,15 +34,15 @@ class distribution {
   distribution& operator+=(const distribution& more);
 
   /// The number of units of each bin with units, by its first bits, and what else is known: two distributions with
-  /// equal parts are equal.
-  struct parts {
+  /// equal numbers are equal.
+  struct numbers {
     std::vector<std::pair<std::uint16_t, std::uint64_t>> bins{};
     std::uint64_t unknown = 0;
     double lowest = 0;
     double highest = 0;
   };
-  [[nodiscard]] parts divided() const;
-  [[nodiscard]] static distribution joined(const parts& from);
+  [[nodiscard]] numbers divided() const;
+  [[nodiscard]] static distribution joined(const numbers& from);
 
   /// All bins with units, lowest first.
   [[nodiscard]] std::vector<distribution_bin> bins() const;

@@ -148,7 +148,7 @@ std::size_t unit_batch::fill_parts(std::uint64_t bytes) {
   const std::size_t columns = meter_.prepared().columns();
   for (std::size_t i = 0; i < units; ++i) {
     const auto size = static_cast<std::size_t>(bytes);
-    gpu::host::count_unit_part(text_.subspan(i * size, size), false, meter_.prepared(), &rows_[i * columns]);
+    gpu::host::count_within_unit(text_.subspan(i * size, size), false, meter_.prepared(), &rows_[i * columns]);
     ends_[i] = static_cast<std::uint32_t>((i + 1) * size);
   }
   return units;

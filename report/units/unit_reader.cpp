@@ -145,7 +145,7 @@ std::size_t unit_reader::extend_head(std::span<const std::byte> text) {
 }
 
 // Adds pieces up to the end of a unit. Returns their number.
-std::size_t unit_reader::add_pieces(const gpu::cuda::units::piece_rows& pieces, std::size_t from, part_of_unit& to) {
+std::size_t unit_reader::add_pieces(const gpu::cuda::units::piece_rows& pieces, std::size_t from, joined_pieces& to) {
   std::size_t at = from;
   for (; at < pieces.size() && !to.ends_unit; ++at) {
     pieces.add_counts(at, std::span<std::uint64_t>(to.counts));
@@ -242,18 +242,18 @@ void unit_reader::extend_open(std::span<const std::byte> text) {
 
 // Returns the number of pieces of the open unit.
 std::size_t unit_reader::extend_open(const gpu::cuda::units::piece_rows& pieces, std::size_t from) {
-  part_of_unit part;
-  const std::size_t taken = add_pieces(pieces, from, part);
-  if (taken > 0) extend_open(part);
+  joined_pieces joined;
+  const std::size_t taken = add_pieces(pieces, from, joined);
+  if (taken > 0) extend_open(joined);
   return taken;
 }
 
-void unit_reader::extend_open(const part_of_unit& part) {
-  meter_.pieces()->add(std::span<const std::uint64_t>(part.counts), open_);
-  place_.bytes += part.bytes;
+void unit_reader::extend_open(const joined_pieces& joined) {
+  meter_.pieces()->add(std::span<const std::uint64_t>(joined.counts), open_);
+  place_.bytes += joined.bytes;
   open_is_verified_ = open_is_verified_ && verified_;
-  last_ = part.ends_unit ? meter_.plan().shape.delimiter : ~meter_.plan().shape.delimiter;
-  if (part.ends_unit) close_open();
+  last_ = joined.ends_unit ? meter_.plan().shape.delimiter : ~meter_.plan().shape.delimiter;
+  if (joined.ends_unit) close_open();
 }
 
 // Text of the open unit may be missing.
@@ -267,7 +267,7 @@ void unit_reader::cut_open() {
 void unit_reader::count_open(std::span<const std::byte> text, bool in_word) {
   add_bytes(text, row_, open_);
   if (meter_.words_column()) {
-    gpu::host::count_unit_part(text, in_word, meter_.prepared(), row_.data());
+    gpu::host::count_within_unit(text, in_word, meter_.prepared(), row_.data());
     open_words_ += row_[*meter_.words_column()];
   }
   if (meter_.needs_malformed()) open_utf8_.feed(text);

@@ -74,12 +74,12 @@ class unit_reader final : public input_observer {
   };
 
   // Pieces of one unit, together.
-  struct part_of_unit {
+  struct joined_pieces {
     std::array<std::uint64_t, unit_pieces::max_classes> counts{};  // of classes
     std::uint64_t bytes = 0;
     bool ends_unit = false;
   };
-  static std::size_t add_pieces(const gpu::cuda::units::piece_rows& pieces, std::size_t from, part_of_unit& to);
+  static std::size_t add_pieces(const gpu::cuda::units::piece_rows& pieces, std::size_t from, joined_pieces& to);
 
   // After which a text is not taken further.
   struct limits {
@@ -95,7 +95,7 @@ class unit_reader final : public input_observer {
   [[nodiscard]] std::size_t rest_of_open(std::span<const std::byte> text) const;
   void extend_open(std::span<const std::byte> text);
   std::size_t extend_open(const gpu::cuda::units::piece_rows& pieces, std::size_t from);
-  void extend_open(const part_of_unit& part);
+  void extend_open(const joined_pieces& joined);
   [[nodiscard]] bool open_is_complete() const;
   void close_open();
   [[nodiscard]] bool judge_open();
@@ -130,7 +130,7 @@ class unit_reader final : public input_observer {
   bool gap_after_head_ = false;
   bool head_is_verified_ = true;
   std::vector<std::byte> head_;
-  part_of_unit head_pieces_{};
+  joined_pieces head_pieces_{};
   std::unique_ptr<unit_reader> earlier_;  // text that it keeps precedes that of this reader
   const std::uint64_t input_;
   const std::shared_ptr<const std::string> name_;

@@ -5,6 +5,7 @@ import gzip
 import signal
 import struct
 import subprocess
+import zlib
 
 from packers import FORMATS
 from support import ALL_SCHEMES, GPUHIST, PATIENCE, CommandTest, Running, feed, file_size_limit, main, noise, run, text, unread, wait_until, zstd
@@ -88,6 +89,28 @@ class Repacking(CommandTest):
                 self.assertEqual(FORMATS["zstd"].unpacked(self.out.read_bytes()), first + second + (second if piped else b"") + third)
         ended = repack("-o", self.folder / "piped", stdin_bytes=first)  # without FILE: standard input
         self.assertEqual(FORMATS["zstd"].unpacked((self.folder / "piped").read_bytes()), first)
+
+    def test_the_format_of_an_input_is_decided_as_for_a_count(self):
+        data = text(5000)
+        lz4 = self.file("lz4", struct.pack("<II", 0x184D2A50, 3000) + bytes(3000) + FORMATS["lz4"].packed(data))
+        for options in ({}, {"stdin_bytes": lz4.read_bytes()}):
+            ended = repack("--force", "-o", self.out, *(() if options else (lz4,)), **options)
+            self.assertEqual(ended.status, 0, ended)
+            self.assertEqual(FORMATS["zstd"].unpacked(self.out.read_bytes()), data)
+        ended = repack("--force", "-o", self.out, self.file("zlib", zlib.compress(noise(2000))))
+        self.assertEqual(ended.status, 1, ended)
+        self.assertIn("zlib: holds zlib data, which gpuhist cannot read yet", ended.stderr)
+
+    def test_text_that_begins_as_a_format_does_is_read_however_slowly_it_arrives(self):
+        data = b"LZIP is text, as its control characters show"
+        with Running("repack", "--quiet", "-o", self.out, engine=None, stdin=subprocess.PIPE) as running:
+            pipe = running.process.stdin.fileno()
+            for at in range(len(data)):
+                feed(running, [data[at : at + 1]])
+                wait_until(lambda: unread(pipe) == 0)
+            running.process.stdin.close()
+            self.assertEqual(running.finish().status, 0)
+        self.assertEqual(FORMATS["zstd"].unpacked(self.out.read_bytes()), data)
 
     def test_a_redirected_file_is_read_from_its_offset_to_its_end(self):
         path = self.file("data", b"before " + text(50_000))

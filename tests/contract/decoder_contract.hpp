@@ -359,6 +359,7 @@ inline void check_foreign_data(const decoder_maker& make, const format_words& wo
                            " 2 would begin, at compressed offset " + std::to_string(frame.size() + zeros) +
                            ", decompressed offset 10");
   }
+  CHECK_FALSE(make()->lacks_end());
   CHECK(make()->missing_at_end(0) ==
         "is empty: there is no " + words.kind + " " + words.frame + " at compressed offset 0, decompressed offset 0");
 }
@@ -379,6 +380,7 @@ inline void check_numbering(const decoder_maker& make, const format_words& words
   CHECK(decoder->fill(std::span(damaged).first(11), out).status == io::fill_status::needs_input);
   CHECK(decoder->missing_at_end(30) ==
         words.frame + " 3 ends early: the input stops at compressed offset 111, decompressed offset 30");
+  CHECK(decoder->lacks_end());
 }
 
 }  // namespace gpuhist::test

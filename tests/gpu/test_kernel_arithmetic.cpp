@@ -1,11 +1,11 @@
 // The arithmetic of kernels, run on the host: the division of spans into parts, the layout of the counters of
 // lane_private, and the choice of a tuning.
 #include "gpu/cuda/kernel_tuning.hpp"
+#include "gpu/cuda/kernels/aligned_span.hpp"
 #include "gpu/cuda/kernels/chunk_shares.hpp"
 #include "gpu/cuda/kernels/extent_search.hpp"
 #include "gpu/cuda/kernels/lane_counters.hpp"
 #include "gpu/cuda/kernels/pair_counters.hpp"
-#include "gpu/cuda/kernels/span_parts.hpp"
 #include "gpu/cuda/span/bins.hpp"
 #include "tests/support/letter_buckets.hpp"
 
@@ -35,12 +35,12 @@ TEST_CASE("every byte value has the bucket that names its letter") {
 TEST_CASE("the parts of a span cover each of its bytes once, and vectors begin at a cache line") {
   for (std::uint64_t address = 4096; address < 4096 + 130; ++address) {
     for (std::uint64_t size = 0; size < 600; ++size) {
-      const span_parts parts = divide_span(address, size);
-      REQUIRE(parts.head + parts.vectors * vector_bytes + parts.tail == size);
-      REQUIRE(parts.tail_begin() + parts.tail == size);
-      REQUIRE(parts.tail < vector_bytes);
-      REQUIRE(parts.head < line_bytes);
-      if (parts.vectors != 0) REQUIRE((address + parts.head) % line_bytes == 0);
+      const aligned_span aligned = divide_span(address, size);
+      REQUIRE(aligned.head + aligned.vectors * vector_bytes + aligned.tail == size);
+      REQUIRE(aligned.tail_begin() + aligned.tail == size);
+      REQUIRE(aligned.tail < vector_bytes);
+      REQUIRE(aligned.head < line_bytes);
+      if (aligned.vectors != 0) REQUIRE((address + aligned.head) % line_bytes == 0);
     }
   }
   CHECK(divide_span(1, ~std::uint64_t{0}).vectors == (~std::uint64_t{0} - 127) / 16);
@@ -162,8 +162,8 @@ void visit(const block_share& share, std::uint32_t threads, const std::uint8_t* 
     }
   }
   if (!share.ends) return;
-  for (std::size_t i = 0; i < share.parts.head; ++i) ++visits[at(share.bytes) + i];
-  for (std::size_t i = 0; i < share.parts.tail; ++i) ++visits[at(share.bytes) + share.parts.tail_begin() + i];
+  for (std::size_t i = 0; i < share.aligned.head; ++i) ++visits[at(share.bytes) + i];
+  for (std::size_t i = 0; i < share.aligned.tail; ++i) ++visits[at(share.bytes) + share.aligned.tail_begin() + i];
 }
 
 // Random extents, of which some are empty and some touch, in a chunk of `size` bytes.

@@ -271,7 +271,7 @@ TEST_CASE("a part of a unit, next to memory that cannot be read, has the row of 
         const auto text = memory.copy(random_text(generator, size, 50, line_feed), generator() % 14);
         const bool in_word = generator() % 2 == 0;
         std::vector<std::uint32_t> row(prepared.columns() + 1, 77);
-        count_unit_part(text, in_word, prepared, row.data());
+        count_within_unit(text, in_word, prepared, row.data());
         auto expected = simple_row(text, in_word, columns, line_feed);
         expected.push_back(77);
         CAPTURE(size);
@@ -292,8 +292,8 @@ TEST_CASE("the rows of the parts of a unit add up to the row of the unit") {
       const bool in_word = cut != 0 && !(*columns.word_separators)[std::to_integer<std::size_t>(first.back())];
       std::vector<std::uint32_t> row(4);
       std::vector<std::uint32_t> more(4);
-      count_unit_part(first, false, prepared, row.data());
-      count_unit_part(std::span(text).subspan(cut), in_word, prepared, more.data());
+      count_within_unit(first, false, prepared, row.data());
+      count_within_unit(std::span(text).subspan(cut), in_word, prepared, more.data());
       std::ranges::transform(row, more, row.begin(), std::plus());
       if (row != simple_row(text, false, columns, line_feed)) FAIL_CHECK("the sum of the rows is wrong");
     }

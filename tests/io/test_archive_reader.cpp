@@ -7,6 +7,7 @@
 #include "io/archive/volume_name.hpp"
 #include "io/failure.hpp"
 
+#include "tests/io/archive_samples.hpp"
 #include "tests/io/tar_samples.hpp"
 #include "tests/support/byte_strings.hpp"
 
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -140,18 +142,18 @@ TEST_CASE("text is never an archive") {
 }
 
 TEST_CASE("one line of text decides, and more bytes do not change a decision") {
-  CHECK_FALSE(is_undecided_archive(bytes_of("hello\n")));
-  CHECK_FALSE(is_undecided_archive(bytes_of("\n")));
-  CHECK_FALSE(is_undecided_archive(bytes_of(std::string(108, 'x'))));
+  CHECK(bytes_for_archive(bytes_of("hello\n")) == 0);
+  CHECK(bytes_for_archive(bytes_of("\n")) == 0);
+  CHECK(bytes_for_archive(bytes_of(std::string(108, 'x'))) == 0);
   for (const std::string& whole :
        {tar_header("a", 1), old_header(), volume_label(), rest_of_file(), newc_header, std::string("PK\3\4"),
         std::string(600, '\0'), std::string(512, '\0') + old_header(), std::string("PK\7\bPK\3\4"),
         std::string("PK then text that goes on and on\n"), std::string(512, '0')}) {
     for (std::size_t size = 0; size <= whole.size(); ++size) {
       const auto head = bytes_of(whole).first(size);
-      if (!is_undecided_archive(head)) CHECK(detect_archive(head) == kind_of(whole));
+      if (bytes_for_archive(head) == 0) CHECK(detect_archive(head) == kind_of(whole));
     }
-    CHECK(is_undecided_archive({}));
+    CHECK(bytes_for_archive({}) == archive_head_bytes);
   }
 }
 
@@ -276,6 +278,15 @@ class string_bytes : public byte_reader {
   explicit string_bytes(std::string text, std::size_t step = 1 << 20, bool fails = false)
       : text_(std::move(text)), step_(step), fails_(fails) {}
 
+  /// As a file can.
+  void let_seek() { is_file_ = true; }
+
+  [[nodiscard]] std::optional<std::uint64_t> seekable_bytes() const override {
+    return is_file_ ? std::optional<std::uint64_t>(text_.size()) : std::nullopt;
+  }
+
+  void seek(std::uint64_t offset) override { at_ = std::min<std::size_t>(offset, text_.size()); }
+
   std::size_t read(std::span<std::byte> out) override {
     const std::size_t size = std::min({out.size(), step_, text_.size() - at_});
     if (size == 0 && fails_) throw std::runtime_error("below");
@@ -288,6 +299,7 @@ class string_bytes : public byte_reader {
   std::string text_;
   std::size_t step_;
   bool fails_;
+  bool is_file_ = false;
   std::size_t at_ = 0;
 };
 
@@ -369,6 +381,46 @@ TEST_CASE("a truncated archive is an error with the offset of its end") {
     const bool whole = size >= end + 512 && size % 512 == 0;
     CHECK_MESSAGE(message.empty() == whole, size, ' ', message);
     if (!whole && size > 1) CHECK_MESSAGE(message.ends_with("offset " + std::to_string(size)), message);
+  }
+}
+
+TEST_CASE("a file that is cut off anywhere lacks its end, and one with a wrong byte does not") {
+  struct sample {
+    archive_kind kind;
+    int (*set_format)(archive*);
+    std::size_t first_cut;
+    std::size_t byte_of_header;
+  };
+  const members two{{"a", lines(100)}, {"b", "text"}};
+  for (const sample& each : {sample{archive_kind::tar, archive_write_set_format_ustar, 512, 3},
+                             sample{archive_kind::zip, archive_write_set_format_zip, 4, 30},
+                             sample{archive_kind::seven_zip, archive_write_set_format_7zip, 6, 8}}) {
+    const auto missing = [&](std::string content) -> std::optional<lack> {
+      string_bytes input(std::move(content));
+      input.let_seek();
+      archive_reader reader(each.kind, input);
+      for (;;) {
+        try {
+          while (reader.next()) rest_of(reader);
+          return {};
+        } catch (const input_error& error) {
+          CHECK_MESSAGE(error.kind() == failure_kind::damaged, error.what());
+          if (reader.is_broken()) return error.missing();
+        }
+      }
+    };
+    CAPTURE(name_of(each.kind));
+    const std::string whole = archive_of(two, each.set_format);
+    CHECK_FALSE(missing(whole));
+    for (std::size_t size = each.first_cut; size < whole.size(); ++size) {
+      CAPTURE(size);
+      const auto found = missing(whole.substr(0, size));
+      const bool is_padding = each.kind == archive_kind::tar && size >= whole.size() - 1024;
+      CHECK((found == lack::end || (is_padding && !found)));
+    }
+    std::string wrong = whole;
+    wrong[each.byte_of_header] ^= 1;
+    CHECK(missing(wrong) == lack::nothing);
   }
 }
 

@@ -31,7 +31,7 @@ constexpr std::string_view lzop_head("\x89LZO\x00\x0D\x0A\x1A", 8);
 
 std::string refusal(std::string_view name, std::string_view head, const format* forced = nullptr) {
   try {
-    (void)settle_format(name, bytes_of(head), forced);
+    (void)identify(name, bytes_of(head), forced);
   } catch (const input_error& error) {
     CHECK(error.offset() == 0);
     return error.what();
@@ -41,10 +41,10 @@ std::string refusal(std::string_view name, std::string_view head, const format* 
 
 /// "PROMISED/FOUND: NOTICE", for a name that promises a format.
 std::string remark(std::string_view name, std::string_view head) {
-  const settled_format as = settle_format(name, bytes_of(head), nullptr);
+  const identity as = identify(name, bytes_of(head), nullptr);
   REQUIRE(as.notice);
   CHECK(as.notice->kind == notice_kind::name_differs);
-  return std::string(promised_by(name)->name) + "/" + std::string(as.found.name) + ": " + as.notice->text;
+  return std::string(promised_by(name)->name) + "/" + std::string(as.format.name) + ": " + as.notice->text;
 }
 
 }  // namespace
@@ -96,14 +96,14 @@ TEST_CASE("a magic number that is a word needs a control character after it, and
     const std::string text = std::string(word) + " is a word of this log\n";
     CHECK(detect(bytes_of(text + std::string(100, '\0'))).name == "raw");
     for (std::size_t size = 1; size < text.size(); ++size) {
-      CHECK(is_undecided(bytes_of(std::string_view(text).substr(0, size))) == (size < 16));
+      CHECK((bytes_for_format(bytes_of(std::string_view(text).substr(0, size))) > 0) == (size < 16));
     }
     CHECK(detect(bytes_of(std::string(word) + std::string("\0\0", 2))).counted);
     CHECK(detect(bytes_of(std::string(word) + "text\x15")).counted);
   }
   const std::string package = "!<arch>\ndebian-binary   1342943816  0     0     100644  4         `\n2.0\n";
   for (std::size_t size = 1; size < 24; ++size)
-    CHECK(is_undecided(bytes_of(std::string_view(package).substr(0, size))));
+    CHECK(bytes_for_format(bytes_of(std::string_view(package).substr(0, size))) > size);
   CHECK(detect(bytes_of(package)).name == "a Debian package");
 }
 
@@ -119,8 +119,9 @@ TEST_CASE("a suffix of zlib is kept only by a valid header and data that decodes
 
 TEST_CASE("content within a compression that is of a format of the table has a notice, and text has none") {
   const auto text_of = [](std::string_view outer, std::string_view name, std::string_view head) {
-    const auto found = notice_of_inner(outer, name, bytes_of(head), {});
-    return found ? found->text : std::string();
+    const settled_archive found = identify_text(name, bytes_of(head), format_named(outer), {});
+    CHECK(found.kind == archive_kind::none);
+    return found.notice ? found.notice->text : std::string();
   };
   CHECK(text_of("gzip", "d", gzip_head) ==
         "holds gzip data within gzip data, of which gpuhist decodes one layer; its bytes are counted as they are; to "
@@ -129,7 +130,12 @@ TEST_CASE("content within a compression that is of a format of the table has a n
   CHECK(text_of("zstd", "x.deb.zst", "!<arch>\ndebian-binary   1").starts_with("holds a Debian package within zstd"));
   CHECK(text_of("gzip", "x.log.gz", "text") == "");
   CHECK(text_of("gzip", "x.gz", "\1\2\3") == "");
-  CHECK_THROWS_AS((void)notice_of_inner("gzip", "d", bytes_of(gzip_head), {.fail_on_unknown = true}), input_error);
+  CHECK_THROWS_AS((void)identify_text("d", bytes_of(gzip_head), format_named("gzip"), {.fail_on_unknown = true}),
+                  input_error);
+  CHECK_FALSE(identify_text("d", bytes_of(gzip_head), nullptr, {}).notice);  // not within a compression
+  const settled_archive member = identify_text("d", bytes_of(test::tar_header("a", 1)), format_named("gzip"), {});
+  CHECK(member.kind == archive_kind::tar);
+  CHECK_FALSE(member.notice);
 }
 
 TEST_CASE("a suffix promises a format in upper and lower case, but not as the whole name of a hidden file") {
@@ -147,13 +153,13 @@ TEST_CASE("a suffix promises a format in upper and lower case, but not as the wh
 }
 
 TEST_CASE("content decides if the name promises nothing") {
-  CHECK(settle_format("data", bytes_of(zstd_head), nullptr).found.name == "zstd");
-  CHECK(settle_format("-", bytes_of(zstd_head), nullptr).found.name == "zstd");
-  CHECK(settle_format("-", bytes_of(gzip_head), nullptr).found.name == "gzip");
-  CHECK(settle_format("-", bytes_of(lzip_head), nullptr).found.name == "lzip");
-  CHECK(settle_format("data", bytes_of("text"), nullptr).found.name == "raw");
-  CHECK(settle_format("-", {}, nullptr).found.name == "raw");
-  CHECK(settle_format("a.zst", bytes_of(zstd_head), nullptr).found.name == "zstd");
+  CHECK(identify("data", bytes_of(zstd_head), nullptr).format.name == "zstd");
+  CHECK(identify("-", bytes_of(zstd_head), nullptr).format.name == "zstd");
+  CHECK(identify("-", bytes_of(gzip_head), nullptr).format.name == "gzip");
+  CHECK(identify("-", bytes_of(lzip_head), nullptr).format.name == "lzip");
+  CHECK(identify("data", bytes_of("text"), nullptr).format.name == "raw");
+  CHECK(identify("-", {}, nullptr).format.name == "raw");
+  CHECK(identify("a.zst", bytes_of(zstd_head), nullptr).format.name == "zstd");
 }
 
 TEST_CASE("if a name contradicts the content, the content decides, and a notice names both") {
@@ -176,33 +182,33 @@ TEST_CASE("if a name promises a format, content of no known format is damaged, a
   CHECK(refusal("a.zst", "") == "is named .zst but is empty");
   CHECK(refusal("a.tgz", "") == "is named .tgz but is empty");
   CHECK(refusal("a.lzma", "") == "is named .lzma but is empty");
-  CHECK(settle_format("a.gz", bytes_of("te\1xt"), nullptr, {.skip_damage = true}).found.name == "gzip");
+  CHECK(identify("a.gz", bytes_of("te\1xt"), nullptr, {.skip_damage = true}).format.name == "gzip");
 }
 
 TEST_CASE("with strict names, content that the name does not promise is refused") {
   const std::string archive = test::tar_header("a", 1);
   for (const std::string_view head : {"text"sv, gzip_head, std::string_view(archive)}) {
     try {
-      (void)settle_format("a.zst", bytes_of(head), nullptr, {.strict_names = true});
+      (void)identify("a.zst", bytes_of(head), nullptr, {.strict_names = true});
       FAIL("it is accepted");
     } catch (const input_error& error) {
       CHECK(error.kind() == failure_kind::refused);
       CHECK(std::string(error.what()).ends_with(", which --strict-names refuses; rename it"));
     }
   }
-  CHECK_FALSE(settle_format("a.gz", bytes_of(gzip_head), nullptr, {.strict_names = true}).notice);
+  CHECK_FALSE(identify("a.gz", bytes_of(gzip_head), nullptr, {.strict_names = true}).notice);
 }
 
 TEST_CASE("a format without a magic number is found by its name, if the content has no other format") {
-  CHECK(settle_format("-", bytes_of(lzma_head), nullptr).found.name == "raw");
-  CHECK(settle_format("a.lzma", bytes_of(lzma_head), nullptr).found.name == "lzma");
-  CHECK(settle_format("a.tlz", bytes_of(lzma_head), nullptr).found.name == "lzma");
+  CHECK(identify("-", bytes_of(lzma_head), nullptr).format.name == "raw");
+  CHECK(identify("a.lzma", bytes_of(lzma_head), nullptr).format.name == "lzma");
+  CHECK(identify("a.tlz", bytes_of(lzma_head), nullptr).format.name == "lzma");
 }
 
 TEST_CASE("content of either format matches a suffix of two formats") {
-  CHECK(settle_format("a.tlz", bytes_of(lzip_head), nullptr).found.name == "lzip");
-  CHECK(settle_format("a.lz4", bytes_of(skippable_head), nullptr).found.name == "lz4");
-  CHECK(settle_format("a.zst", bytes_of(skippable_head), nullptr).found.name == "zstd");
+  CHECK(identify("a.tlz", bytes_of(lzip_head), nullptr).format.name == "lzip");
+  CHECK(identify("a.lz4", bytes_of(skippable_head), nullptr).format.name == "lz4");
+  CHECK(identify("a.zst", bytes_of(skippable_head), nullptr).format.name == "zstd");
 }
 
 TEST_CASE("a recognised but unreadable format is refused with a hint, even on standard input") {
@@ -213,16 +219,27 @@ TEST_CASE("a recognised but unreadable format is refused with a hint, even on st
 }
 
 TEST_CASE("a forced format is used without a check") {
-  CHECK(settle_format("a.zst", bytes_of(gzip_head), format_named("raw")).found.name == "raw");
-  CHECK(settle_format("a.txt", bytes_of("text"), format_named("zstd")).found.name == "zstd");
-  CHECK(settle_format("a.txt", bytes_of("text"), format_named("zstd")).archive == archive_kind::none);
+  CHECK(identify("a.zst", bytes_of(gzip_head), format_named("raw")).format.name == "raw");
+  CHECK(identify("a.txt", bytes_of("text"), format_named("zstd")).format.name == "zstd");
+  CHECK(identify("a.txt", bytes_of("text"), format_named("zstd")).archive == archive_kind::none);
 }
 
 TEST_CASE("within a forced archive format, the content decides the compression") {
-  const settled_format as = settle_format("a.zst", bytes_of(gzip_head), format_named("tar"), {.strict_names = true});
-  CHECK(as.found.name == "gzip");
+  const identity as = identify("a.zst", bytes_of(gzip_head), format_named("tar"), {.strict_names = true});
+  CHECK(as.format.name == "gzip");
   CHECK(as.archive == archive_kind::tar);
-  CHECK_FALSE(settle_format("a.tar", bytes_of(gzip_head), nullptr).archive);
+  CHECK_FALSE(identify("a.tar", bytes_of(gzip_head), nullptr).archive);
+}
+
+TEST_CASE("content of a format that is not read is no archive, whatever the name or a forced archive format promises") {
+  constexpr std::string_view rar("Rar!\x1A\x07\1", 7);
+  for (const format* const forced : {static_cast<const format*>(nullptr), format_named("tar")}) {
+    const identity as = identify("a.tar", bytes_of(rar), forced);
+    CHECK(as.format.is_plain);
+    REQUIRE(as.notice);
+    CHECK(as.notice->kind == notice_kind::unknown_compression);
+    CHECK(as.archive == archive_kind::none);
+  }
 }
 
 TEST_CASE("only readable formats can be forced") {
@@ -239,11 +256,34 @@ TEST_CASE("more bytes do not change a decision, and only a partial magic number 
         std::string_view("BZh9 has one: \1"), std::string_view("BZh91AY is a number")}) {
     for (std::size_t length = 0; length <= full.size(); ++length) {
       const auto head = bytes_of(full.substr(0, length));
-      if (!is_undecided(head)) CHECK(&detect(head) == &detect(bytes_of(full)));
+      if (bytes_for_format(head) == 0) CHECK(&detect(head) == &detect(bytes_of(full)));
     }
-    CHECK(is_undecided(bytes_of(full.substr(0, 1))));
+    CHECK(bytes_for_format(bytes_of(full.substr(0, 1))) > 1);
   }
-  CHECK(is_undecided({}));
-  CHECK_FALSE(is_undecided(bytes_of("a")));
-  CHECK_FALSE(is_undecided(bytes_of("\n")));
+  CHECK(bytes_for_format({}) > 0);
+  CHECK(bytes_for_format(bytes_of("a")) == 0);
+  CHECK(bytes_for_format(bytes_of("\n")) == 0);
+}
+
+TEST_CASE(
+    "after skippable frames, the next frame decides, and its magic number is wanted as far as their sizes are known") {
+  std::string whole;
+  for (const std::size_t size : {700U, 3000U}) {
+    whole += std::string("\x50\x2A\x4D\x18", 4);
+    for (unsigned i = 0; i < 4; ++i) whole += static_cast<char>(size >> (8 * i));
+    whole += std::string(size, 'x');
+  }
+  const std::size_t skipped = whole.size();
+  whole += lz4_head;
+  for (std::size_t size = 4; size < skipped + 4; ++size) {
+    const std::size_t wanted = bytes_for_format(bytes_of(whole).first(size));
+    CAPTURE(size);
+    CHECK(wanted > size);
+    CHECK(wanted <= skipped + 4);
+  }
+  CHECK(bytes_for_format(bytes_of(whole).first(8)) == 8 + 700 + 4);
+  CHECK(bytes_for_format(bytes_of(whole).first(skipped + 4)) == 0);
+  CHECK(detect(bytes_of(whole).first(skipped + 4)).name == "lz4");
+  const std::string_view too_long("\x50\x2A\x4D\x18\0\0\0\x7F", 8);
+  CHECK(bytes_for_format(bytes_of(too_long)) == 0);
 }

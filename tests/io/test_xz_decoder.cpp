@@ -160,6 +160,21 @@ TEST_CASE("xz: padding that is not a multiple of four bytes is an error before a
   }
 }
 
+TEST_CASE("xz: a stream without its index lacks its end, although its blocks are verified; wrong padding does not") {
+  const byte_vector stream = xz_stream_of(sample_text(10));
+  byte_vector padded = stream;
+  padded.resize(padded.size() + 1);
+  for (std::size_t size = 1; size <= padded.size(); ++size) {
+    const auto decoder = make();
+    byte_vector text(100);
+    std::size_t at = 0;
+    while (at < size) at += decoder->fill(std::span(padded).subspan(at, size - at), text).consumed;
+    CAPTURE(size);
+    CHECK(decoder->lacks_end() == (size < stream.size()));
+    CHECK(decoder->missing_at_end(0).empty() == (size == stream.size()));
+  }
+}
+
 TEST_CASE("xz: an unknown kind of check is an error, not a stream without a check") {
   byte_vector packed = xz_stream_of(sample_text(100));
   packed[7] = std::byte{2};  // the format defines the size of check 2, but no algorithm

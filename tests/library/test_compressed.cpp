@@ -155,6 +155,16 @@ TEST_CASE("compressed inputs are decoded and verified, in any cuts, named or rec
   }
 }
 
+TEST_CASE("skippable frames before an lz4 frame do not hide its format, in any cuts") {
+  sample text(packings().back(), {5000});
+  for (const std::size_t skipped : {100U, 2000U, 300'000U}) {
+    const byte_vector frame = test::skippable_frame(skipped);
+    text.packed.insert(text.packed.begin(), frame.begin(), frame.end());
+    CHECK(read_from_file(text.packed, {}).format == "lz4");
+    check_as_from_file(text.packed, {});
+  }
+}
+
 TEST_CASE("damaged, truncated and extended inputs fail as a file with the same bytes does") {
   for (const packing& how : packings()) {
     CAPTURE(how.format);

@@ -13,8 +13,8 @@
 //     extents     | 0 |  1  |   2   |  3         | 4 | 5 | ...
 #pragma once
 
+#include "gpu/cuda/kernels/aligned_span.hpp"
 #include "gpu/cuda/kernels/extent_search.hpp"
-#include "gpu/cuda/kernels/span_parts.hpp"
 #include "gpu/cuda/runtime.hpp"
 #include "gpu/host_device.hpp"
 
@@ -60,16 +60,16 @@ inline divided_chunk divide_chunk(const kernel_launch& launch, unsigned resident
 /// after each, of a part of one extent.
 struct block_share {
   std::uint32_t extent = 0;             ///< index of the extent and of its row
-  const std::uint8_t* bytes = nullptr;  ///< of the part that `parts` divides
-  span_parts parts{};
+  const std::uint8_t* bytes = nullptr;  ///< of the part that `aligned` divides
+  aligned_span aligned{};
   std::uint32_t first_vector = 0;  ///< of the first thread of the block
   std::uint32_t step = 0;          ///< from a vector of a thread to its next one
   bool ends = false;               ///< the single bytes at both ends of the part belong to this share
   bool has_before = false;         ///< the byte before `bytes` is in the extent, too
 
-  [[nodiscard]] GPUHIST_HOST_DEVICE const std::uint8_t* vectors() const { return bytes + parts.head; }
+  [[nodiscard]] GPUHIST_HOST_DEVICE const std::uint8_t* vectors() const { return bytes + aligned.head; }
   [[nodiscard]] GPUHIST_HOST_DEVICE std::uint32_t vector_count() const {
-    return static_cast<std::uint32_t>(parts.vectors);
+    return static_cast<std::uint32_t>(aligned.vectors);
   }
 };
 
@@ -91,7 +91,7 @@ class contiguous_shares {
       if (begin >= end) continue;
       share = {.extent = next_++,
                .bytes = chunk_.bytes + begin,
-               .parts = divide_span(begin, end - begin),
+               .aligned = divide_span(begin, end - begin),
                .first_vector = 0,
                .step = threads_,
                .ends = true,
@@ -128,15 +128,15 @@ class tile_shares {
     for (; next_ < chunk_.extent_count; ++next_) {
       const extent whole = chunk_.extents[next_];
       if (whole.begin >= whole.end) continue;
-      const span_parts parts = divide_span(whole.begin, whole.end - whole.begin);
-      const auto needed = static_cast<std::uint32_t>(divide_up(parts.vectors, threads_));
+      const aligned_span aligned = divide_span(whole.begin, whole.end - whole.begin);
+      const auto needed = static_cast<std::uint32_t>(divide_up(aligned.vectors, threads_));
       const std::uint32_t tiles = needed == 0 ? 1 : needed;
       const std::uint32_t tile = first_tile_;
       first_tile_ = (first_tile_ + blocks_ - tiles % blocks_) % blocks_;
       if (tile >= tiles) continue;
       share = {.extent = next_++,
                .bytes = chunk_.bytes + whole.begin,
-               .parts = parts,
+               .aligned = aligned,
                .first_vector = tile * threads_,
                .step = blocks_ * threads_,
                .ends = tile == 0,

@@ -37,9 +37,9 @@ __device__ __forceinline__ void count_vectors(counters& shared_counters, const b
 
 // Counts the single bytes at both ends of a part.
 __device__ __forceinline__ void count_ends(counters& shared_counters, const block_share& share) {
-  const span_parts& parts = share.parts;
-  if (threadIdx.x < parts.head) shared_counters.add_byte<0>(share.bytes[threadIdx.x]);
-  if (threadIdx.x < parts.tail) shared_counters.add_byte<0>(share.bytes[parts.tail_begin() + threadIdx.x]);
+  const aligned_span& aligned = share.aligned;
+  if (threadIdx.x < aligned.head) shared_counters.add_byte<0>(share.bytes[threadIdx.x]);
+  if (threadIdx.x < aligned.tail) shared_counters.add_byte<0>(share.bytes[aligned.tail_begin() + threadIdx.x]);
 }
 
 // Adds the block's counters to a row and clears them.
@@ -65,7 +65,7 @@ __device__ __forceinline__ void count_shares(const divided_chunk& chunk, Shares 
 }
 
 __global__ void __launch_bounds__(threads, min_resident(threads, blocks_per_multiprocessor))
-    lane_private_parts(const divided_chunk chunk) {
+    lane_private_contiguous(const divided_chunk chunk) {
   count_shares(chunk, contiguous_shares(chunk, blockIdx.x, threads));
 }
 
@@ -80,13 +80,13 @@ cudaError_t launch_lane_private(const kernel_launch& launch, cudaStream_t stream
   if (launch.chunk_bytes == 0 || launch.extent_count == 0) return cudaSuccess;
   const divided_chunk chunk = divide_chunk(launch, blocks_per_multiprocessor, min_bytes_per_block);
   const launch_shape shape{.blocks = chunk.blocks(), .threads = threads};
-  return queue(chunk.in_tiles() ? lane_private_tiles : lane_private_parts, shape, stream, chunk);
+  return queue(chunk.in_tiles() ? lane_private_tiles : lane_private_contiguous, shape, stream, chunk);
 }
 
 cudaError_t load_lane_private() {
   cudaFuncAttributes attributes;
   const cudaError_t code = cudaFuncGetAttributes(&attributes, lane_private_tiles);
-  return code == cudaSuccess ? cudaFuncGetAttributes(&attributes, lane_private_parts) : code;
+  return code == cudaSuccess ? cudaFuncGetAttributes(&attributes, lane_private_contiguous) : code;
 }
 
 }  // namespace gpuhist::gpu::cuda::kernels

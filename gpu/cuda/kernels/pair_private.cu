@@ -138,7 +138,7 @@ __device__ __forceinline__ uint4 load_vector(const block_share& share, std::uint
 }
 
 __device__ __forceinline__ bool has_byte_before(const block_share& share, std::uint32_t vector) {
-  return vector > 0 || share.parts.head > 0 || share.has_before;
+  return vector > 0 || share.aligned.head > 0 || share.has_before;
 }
 
 // The byte before the vector of this thread: the last one of the lane before.
@@ -176,8 +176,8 @@ __device__ __forceinline__ void count_ends(Counters& counters, const block_share
       counters.add(counters.entry(before), counters.entry(share.bytes[at]));
     }
   };
-  if (threadIdx.x < share.parts.head) add(threadIdx.x);
-  if (threadIdx.x < share.parts.tail) add(share.parts.tail_begin() + threadIdx.x);
+  if (threadIdx.x < share.aligned.head) add(threadIdx.x);
+  if (threadIdx.x < share.aligned.tail) add(share.aligned.tail_begin() + threadIdx.x);
 }
 
 template <unsigned Copies, class Shares>
@@ -193,7 +193,8 @@ __device__ __forceinline__ void count_shares(const pair_task& task, Shares share
 }
 
 template <unsigned Copies, unsigned Blocks>
-__global__ void __launch_bounds__(threads, min_resident(threads, Blocks)) pair_private_parts(const pair_task task) {
+__global__ void __launch_bounds__(threads, min_resident(threads, Blocks))
+    pair_private_contiguous(const pair_task task) {
   count_shares<Copies>(task, contiguous_shares(task.chunk, blockIdx.x, threads));
 }
 
@@ -226,7 +227,8 @@ cudaError_t launch_with(const pair_launch& launch, cudaStream_t stream) {
   const launch_shape shape{.blocks = task.chunk.blocks(),
                            .threads = threads,
                            .shared_bytes = pair_layout<Copies>(task.classes).shared_bytes()};
-  const auto kernel = task.chunk.in_tiles() ? pair_private_tiles<Copies, Blocks> : pair_private_parts<Copies, Blocks>;
+  const auto kernel =
+      task.chunk.in_tiles() ? pair_private_tiles<Copies, Blocks> : pair_private_contiguous<Copies, Blocks>;
   // needed once for each device; repeated because it costs less than to remember it
   const cudaError_t code =
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.shared_bytes));

@@ -7,9 +7,9 @@
 #pragma once
 
 #include "gpu/cuda/kernel_tuning.hpp"
+#include "gpu/cuda/kernels/aligned_span.hpp"
 #include "gpu/cuda/kernels/lane_counters.cuh"
 #include "gpu/cuda/kernels/launch.cuh"
-#include "gpu/cuda/kernels/span_parts.hpp"
 #include "gpu/cuda/span/bins.hpp"
 #include "gpu/cuda/span/lane_private_span.hpp"
 #include "gpu/cuda/span/span_reader.cuh"
@@ -31,9 +31,9 @@ __device__ __forceinline__ void begin_counting(lane_counters<Tuning.copies>& sha
   shared_counters.template clear<Tuning.threads>();
   __syncthreads();
   if (blockIdx.x != 0) return;
-  if (threadIdx.x < task.parts.head) shared_counters.template add_byte<0>(task.bytes[threadIdx.x]);
-  if (threadIdx.x < task.parts.tail)
-    shared_counters.template add_byte<0>(task.bytes[task.parts.tail_begin() + threadIdx.x]);
+  if (threadIdx.x < task.aligned.head) shared_counters.template add_byte<0>(task.bytes[threadIdx.x]);
+  if (threadIdx.x < task.aligned.tail)
+    shared_counters.template add_byte<0>(task.bytes[task.aligned.tail_begin() + threadIdx.x]);
 }
 
 /// Counts whole rounds and the rest. The loads of each thread are one step ahead of its additions.

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "gpu/cuda/kernel_tuning.hpp"
+#include "gpu/cuda/kernels/aligned_span.hpp"
 #include "gpu/cuda/kernels/lane_counters.cuh"
-#include "gpu/cuda/kernels/span_parts.hpp"
 #include "gpu/cuda/span/lane_private_span.hpp"
 
 #include <cuda_runtime.h>
@@ -15,7 +15,7 @@ namespace gpuhist::gpu::cuda::kernels {
 
 struct span_task {
   const std::uint8_t* bytes = nullptr;
-  span_parts parts;
+  aligned_span aligned;
   std::uint32_t rounds = 0;  ///< tiles per block; with tickets: number of all tiles
   unsigned long long* counters = nullptr;
   unsigned* ticket = nullptr;  ///< for tile_walk::ticket; zero before the launch
@@ -29,7 +29,7 @@ class span_reader {
   static constexpr bool drawn = Tuning.walk == tile_walk::ticket;
 
   explicit __device__ __forceinline__ span_reader(const span_task& task)
-      : vectors_(reinterpret_cast<const uint4*>(task.bytes + task.parts.head)), count_(task.parts.vectors) {
+      : vectors_(reinterpret_cast<const uint4*>(task.bytes + task.aligned.head)), count_(task.aligned.vectors) {
     const std::uint64_t block = blockIdx.x;
     const std::uint64_t blocks = drawn ? 1 : gridDim.x;  // with tickets, `rounds` counts all tiles
     first_ = (Tuning.walk == tile_walk::contiguous ? block * task.rounds : block) * tile_vectors + threadIdx.x;
@@ -85,10 +85,10 @@ span_launch_plan plan_span(const span_launch& launch, unsigned blocks_per_multip
   using reader = span_reader<Tuning>;
   const auto resident = static_cast<std::uint64_t>(launch.multiprocessors) * blocks_per_multiprocessor;
   const std::uint64_t blocks = blocks_for(launch.size, resident, std::uint64_t{vector_bytes} * Tuning.threads);
-  const span_parts parts = divide_span(reinterpret_cast<std::uintptr_t>(launch.bytes), launch.size);
-  const std::uint64_t tiles = parts.vectors / reader::tile_vectors;
+  const aligned_span aligned = divide_span(reinterpret_cast<std::uintptr_t>(launch.bytes), launch.size);
+  const std::uint64_t tiles = aligned.vectors / reader::tile_vectors;
   return {.task = {.bytes = launch.bytes,
-                   .parts = parts,
+                   .aligned = aligned,
                    .rounds = static_cast<std::uint32_t>(reader::drawn ? tiles : tiles / blocks),
                    .counters = launch.counters,
                    .ticket = static_cast<unsigned*>(launch.scratch)},

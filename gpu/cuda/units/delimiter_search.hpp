@@ -15,33 +15,35 @@ namespace gpuhist::gpu::cuda::units {
 template <class Lanes>
 GPUHIST_HOST_DEVICE void count_delimiters(const Lanes& lanes, const unit_launch& launch, std::uint32_t tile) {
   std::uint32_t found = 0;
-  for_parts(launch, tile, [&](std::uint32_t, bool, const tile_part& part) {
-    found += count_delimiters_of(lanes, part, launch.delimiter);
+  for_extents_in(launch, tile, [&](std::uint32_t, bool, const tile_extent& within) {
+    found += count_delimiters_of(lanes, within, launch.delimiter);
   });
   if (lanes.rank() == 0) launch.tile_pieces[tile] = found;
 }
 
-/// The end of delimiter number `wanted` (from 1) of a part. Precondition: there is one.
+/// The end of delimiter number `wanted` (from 1) of an extent in a tile. Precondition: there is one.
 template <class Lanes>
-GPUHIST_HOST_DEVICE std::uint32_t end_in_part(const Lanes& lanes, const tile_part& part, std::uint8_t delimiter,
-                                              std::uint32_t wanted) {
+GPUHIST_HOST_DEVICE std::uint32_t end_in(const Lanes& lanes, const tile_extent& within, std::uint8_t delimiter,
+                                         std::uint32_t wanted) {
   const std::uint32_t delimiters = delimiter * 0x01010101U;
-  for (std::uint32_t round = 0; round < part.bytes; round += Lanes::size * lane_bytes) {
+  for (std::uint32_t round = 0; round < within.bytes; round += Lanes::size * lane_bytes) {
     const std::uint32_t at = round + lanes.rank() * lane_bytes;
-    const std::uint32_t bytes = at >= part.bytes ? 0 : part.bytes - at < lane_bytes ? part.bytes - at : lane_bytes;
+    const std::uint32_t bytes = at >= within.bytes               ? 0
+                                : within.bytes - at < lane_bytes ? within.bytes - at
+                                                                 : lane_bytes;
     const std::uint32_t own =
-        bytes == 0 ? 0 : count_delimiters(load_lane(part.text, at, part.bytes), bytes, delimiters);
+        bytes == 0 ? 0 : count_delimiters(load_lane(within.text, at, within.bytes), bytes, delimiters);
     const std::uint32_t before = lanes.sum_before(own);
     std::uint32_t end = 0;
     if (before < wanted && wanted <= before + own) {
       std::uint32_t left = wanted - before;
-      for (end = at; left > 0; ++end) left -= part.text[end] == delimiter ? 1 : 0;
+      for (end = at; left > 0; ++end) left -= within.text[end] == delimiter ? 1 : 0;
     }
     const std::uint32_t lane = lanes.lanes_with(end != 0);
     if (lane != 0) return lanes.from(end, lowest_bit(lane));
     wanted -= lanes.sum(own);
   }
-  return part.bytes;
+  return within.bytes;
 }
 
 /// The place after delimiter number `wanted` (from 1) of the text from `begin` on, which is the begin of an extent.
@@ -53,8 +55,8 @@ GPUHIST_HOST_DEVICE std::uint32_t delimiter_end(const Lanes& lanes, const unit_l
   const std::uint32_t tiles = tiles_in(launch.text_room);
   std::uint32_t low = begin / tile_bytes;
   std::uint32_t target = launch.tile_pieces[low] + wanted;
-  for_parts(launch, low, [&](std::uint32_t, bool, const tile_part& part) {
-    if (part.text < launch.text + begin) target += count_delimiters_of(lanes, part, launch.delimiter);
+  for_extents_in(launch, low, [&](std::uint32_t, bool, const tile_extent& within) {
+    if (within.text < launch.text + begin) target += count_delimiters_of(lanes, within, launch.delimiter);
   });
   if (launch.tile_pieces[tiles] < target) return launch.text_room;
   std::uint32_t high = tiles;  // the last tile with fewer delimiters before it
@@ -64,13 +66,13 @@ GPUHIST_HOST_DEVICE std::uint32_t delimiter_end(const Lanes& lanes, const unit_l
   }
   std::uint32_t left = target - launch.tile_pieces[low];
   std::uint32_t end = launch.text_room;
-  for_parts(launch, low, [&](std::uint32_t, bool, const tile_part& part) {
+  for_extents_in(launch, low, [&](std::uint32_t, bool, const tile_extent& within) {
     if (left == 0) return;
-    const std::uint32_t found = count_delimiters_of(lanes, part, launch.delimiter);
+    const std::uint32_t found = count_delimiters_of(lanes, within, launch.delimiter);
     if (found < left) {
       left -= found;
     } else {
-      end = static_cast<std::uint32_t>(part.text - launch.text) + end_in_part(lanes, part, launch.delimiter, left);
+      end = static_cast<std::uint32_t>(within.text - launch.text) + end_in(lanes, within, launch.delimiter, left);
       left = 0;
     }
   });

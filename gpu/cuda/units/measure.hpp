@@ -5,7 +5,7 @@
 //     block         0       1       0       1       0
 //     text        ... | li | ne\n | lin | e\n a | very lo | ng line ...
 //     delimiters      |    |   1  |     |  1    |
-//     before          sums of the lanes before it, of all earlier bytes of the part
+//     before          sums of the lanes before it, of all earlier bytes of the extent
 //     row of a piece     sums at its end, less the sums at the end of the piece before
 //
 // The sums at the end of the last piece before those of a lane are those of the nearest lane before it that has a
@@ -46,7 +46,7 @@ GPUHIST_HOST_DEVICE inline unsigned count_delimiters(const lane_text& text, std:
 }
 
 template <class Lanes>
-GPUHIST_HOST_DEVICE std::uint32_t count_delimiters_of(const Lanes& lanes, const tile_part& part,
+GPUHIST_HOST_DEVICE std::uint32_t count_delimiters_of(const Lanes& lanes, const tile_extent& within,
                                                       std::uint8_t delimiter) {
   const std::uint32_t delimiters = delimiter * 0x01010101U;
   std::uint32_t found = 0;
@@ -54,26 +54,28 @@ GPUHIST_HOST_DEVICE std::uint32_t count_delimiters_of(const Lanes& lanes, const 
 #if defined(__CUDA_ARCH__)
 #pragma unroll 4
 #endif
-  for (; at + lane_bytes <= part.bytes; at += Lanes::size * lane_bytes) {
-    found += count_delimiters(load_lane(part.text, at, part.bytes), lane_bytes, delimiters);
+  for (; at + lane_bytes <= within.bytes; at += Lanes::size * lane_bytes) {
+    found += count_delimiters(load_lane(within.text, at, within.bytes), lane_bytes, delimiters);
   }
-  if (at < part.bytes) found += count_delimiters(load_lane(part.text, at, part.bytes), part.bytes - at, delimiters);
+  if (at < within.bytes)
+    found += count_delimiters(load_lane(within.text, at, within.bytes), within.bytes - at, delimiters);
   return lanes.sum(found);
 }
 
-/// The pieces of a part: one for each delimiter, and one for the bytes after the last.
+/// The pieces of an extent in a tile: one for each delimiter, and one for the bytes after the last.
 template <class Lanes>
-GPUHIST_HOST_DEVICE std::uint32_t count_pieces_of(const Lanes& lanes, const tile_part& part, std::uint8_t delimiter) {
-  if (part.bytes == 0) return 0;
-  return count_delimiters_of(lanes, part, delimiter) + (part.text[part.bytes - 1] == delimiter ? 0 : 1);
+GPUHIST_HOST_DEVICE std::uint32_t count_pieces_of(const Lanes& lanes, const tile_extent& within,
+                                                  std::uint8_t delimiter) {
+  if (within.bytes == 0) return 0;
+  return count_delimiters_of(lanes, within, delimiter) + (within.text[within.bytes - 1] == delimiter ? 0 : 1);
 }
 
 /// Writes launch.tile_pieces[tile]: the number of pieces of the tile.
 template <class Lanes>
 GPUHIST_HOST_DEVICE void count_pieces(const Lanes& lanes, const unit_launch& launch, std::uint32_t tile) {
   std::uint32_t pieces = 0;
-  for_parts(launch, tile, [&](std::uint32_t, bool, const tile_part& part) {
-    pieces += count_pieces_of(lanes, part, launch.delimiter);
+  for_extents_in(launch, tile, [&](std::uint32_t, bool, const tile_extent& within) {
+    pieces += count_pieces_of(lanes, within, launch.delimiter);
   });
   if (lanes.rank() == 0) launch.tile_pieces[tile] = pieces;
 }
@@ -95,30 +97,30 @@ GPUHIST_HOST_DEVICE void store_row(const unit_launch& launch, std::uint32_t inde
 #endif
 }
 
-/// Writes the rows of the pieces of parts. All lanes of a team have one with the same state.
+/// Writes the rows of the pieces of extents in a tile. All lanes of a team have one with the same state.
 template <unsigned Counters, class Lanes, class Table>
-class part_measurer {
+class extent_measurer {
  public:
   using row = row_words<Counters>;
 
-  GPUHIST_HOST_DEVICE part_measurer(const Lanes& lanes, const unit_launch& launch, const Table& table)
+  GPUHIST_HOST_DEVICE extent_measurer(const Lanes& lanes, const unit_launch& launch, const Table& table)
       : lanes_(lanes), launch_(launch), table_(table) {}
 
   /// `first`: the index of the first row. Returns the number of pieces.
-  GPUHIST_HOST_DEVICE std::uint32_t measure(const tile_part& part, std::uint32_t first) {
+  GPUHIST_HOST_DEVICE std::uint32_t measure(const tile_extent& within, std::uint32_t first) {
     sums_ = {};
     last_ = {};
     first_ = first;
-    round_text text = load_round(part, lanes_.rank() * round_lane_bytes);
-    for (std::uint32_t round = 0; round < part.bytes; round += round_bytes) {
+    round_text text = load_round(within, lanes_.rank() * round_lane_bytes);
+    for (std::uint32_t round = 0; round < within.bytes; round += round_bytes) {
       const std::uint32_t at = round + lanes_.rank() * round_lane_bytes;
-      const round_text next = load_round(part, at + round_bytes);
-      measure_round(text, at, part.bytes);
+      const round_text next = load_round(within, at + round_bytes);
+      measure_round(text, at, within.bytes);
       text = next;
     }
-    if (last_.first() == part.bytes) return sums_.first();
+    if (last_.first() == within.bytes) return sums_.first();
     const std::uint32_t pieces = sums_.first() + 1;
-    sums_.set_first(part.bytes);
+    sums_.set_first(within.bytes);
     sums_ -= last_;
     if (lanes_.rank() == 0) store_row<Counters>(launch_, first_ + pieces - 1, sums_);
     return pieces;
@@ -137,13 +139,13 @@ class part_measurer {
   struct lane_round {
     lane_masks masks[blocks];
     std::uint32_t delimiters[blocks];
-    row before;       // all earlier bytes of the part. The first number: of delimiters
+    row before;       // all earlier bytes of the extent. The first number: of delimiters
     row first_block;  // the bytes of block 0
     std::uint32_t at;
 
     GPUHIST_HOST_DEVICE bool has_delimiter() const { return (delimiters[0] | delimiters[1]) != 0; }
 
-    // The sums at the end of the byte with this bit of a block. The first number is the end in the part.
+    // The sums at the end of the byte with this bit of a block. The first number is the end within the extent.
     GPUHIST_HOST_DEVICE row sums_at(bool second, unsigned bit) const {
       lane_masks of_block;
       for (unsigned i = 0; i < class_bits; ++i) of_block.planes[i] = second ? masks[1].planes[i] : masks[0].planes[i];
@@ -154,8 +156,8 @@ class part_measurer {
     }
   };
 
-  GPUHIST_HOST_DEVICE static round_text load_round(const tile_part& part, std::uint32_t at) {
-    return {{load_lane(part.text, at, part.bytes), load_lane(part.text, at + lane_bytes, part.bytes)}};
+  GPUHIST_HOST_DEVICE static round_text load_round(const tile_extent& within, std::uint32_t at) {
+    return {{load_lane(within.text, at, within.bytes), load_lane(within.text, at + lane_bytes, within.bytes)}};
   }
 
   GPUHIST_HOST_DEVICE row count_block(const lane_text& text, std::uint32_t at, std::uint32_t bytes, lane_masks& masks,
@@ -219,8 +221,8 @@ class part_measurer {
   const Lanes& lanes_;
   const unit_launch& launch_;
   const Table& table_;
-  row sums_{};  // of all earlier rounds of the part; the first number: of delimiters
-  row last_{};  // at the end of the last piece; the first number: its end in the part
+  row sums_{};  // of all earlier rounds; the first number: of delimiters
+  row last_{};  // at the end of the last piece; the first number: its end within the extent
   std::uint32_t first_ = 0;
 };
 
@@ -228,11 +230,11 @@ class part_measurer {
 template <unsigned Counters, class Lanes, class Table>
 GPUHIST_HOST_DEVICE void measure_tile(const Lanes& lanes, const unit_launch& launch, const Table& table,
                                       std::uint32_t tile) {
-  part_measurer<Counters, Lanes, Table> measurer(lanes, launch, table);
+  extent_measurer<Counters, Lanes, Table> measurer(lanes, launch, table);
   std::uint32_t row = launch.tile_pieces[tile];
-  for_parts(launch, tile, [&](std::uint32_t index, bool begins, const tile_part& part) {
+  for_extents_in(launch, tile, [&](std::uint32_t index, bool begins, const tile_extent& within) {
     if (begins && lanes.rank() == 0) launch.extent_pieces[index] = row;
-    if (part.bytes > 0) row += measurer.measure(part, row);
+    if (within.bytes > 0) row += measurer.measure(within, row);
   });
 }
 

@@ -21,7 +21,7 @@
 
 namespace gpuhist::gpu::cuda::units {
 
-/// Selects the rows of a part of a tile. All lanes of a team have one with the same state.
+/// Selects the rows of an extent in a tile. All lanes of a team have one with the same state.
 template <unsigned Counters, class Lanes>
 class row_selector {
  public:
@@ -47,7 +47,7 @@ class row_selector {
     std::uint32_t at[words];
   };
 
-  // Units of the part.
+  // Units of the extent in the tile.
   struct amount {
     std::uint32_t units = 0;
     std::uint32_t bytes = 0;
@@ -119,9 +119,9 @@ GPUHIST_HOST_DEVICE void select_tile(const Lanes& lanes, const unit_launch& laun
   row_selector<Counters, Lanes> selector(lanes, launch);
   std::uint32_t first = begin;
   std::uint32_t to = begin;
-  for_parts(launch, tile, [&](std::uint32_t index, bool begins, const tile_part& part) {
+  for_extents_in(launch, tile, [&](std::uint32_t index, bool begins, const tile_extent& within) {
     if (begins && lanes.rank() == 0) launch.selection.extent_rows[index] = to - begin;
-    if (part.bytes == 0) return;
+    if (within.bytes == 0) return;
     const bool is_last = index + 1 == launch.extent_count || launch.extents[index + 1].begin >= end_of_tile;
     const std::uint32_t after = is_last ? end : launch.extent_pieces[index + 1];
     if (after <= launch.row_room) to = selector.select(first, after - first, to);
@@ -140,7 +140,7 @@ GPUHIST_HOST_DEVICE void move_tile(const Lanes& lanes, const unit_launch& launch
   const std::uint32_t* const from = launch.rows + launch.tile_pieces[tile] * words;
   std::uint32_t* const to = selection.rows + before * words;
   for (std::size_t i = lanes.rank(); i < moved; i += Lanes::size) to[i] = from[i];
-  for_parts(launch, tile, [&](std::uint32_t index, bool begins, const tile_part&) {
+  for_extents_in(launch, tile, [&](std::uint32_t index, bool begins, const tile_extent&) {
     if (begins && lanes.rank() == 0) selection.extent_rows[index] += before;
   });
 }

@@ -43,7 +43,7 @@ struct unit_launch {
   std::uint32_t* tile_pieces = nullptr;    ///< scratch memory: tiles_in(text_room) + 1 elements
   std::uint32_t* extent_pieces = nullptr;  ///< written: pieces before each extent, and in a last element of all
   std::uint32_t* rows = nullptr;           ///< written: as piece_classes.hpp, aligned to 32
-  std::uint32_t row_room = 0;  ///< rows from there on are not written; a part of a tile with such rows returns none
+  std::uint32_t row_room = 0;  ///< rows from there on are not written; an extent in a tile with such rows returns none
   row_selection selection{};
   int multiprocessors = 1;
 };
@@ -52,15 +52,15 @@ struct unit_launch {
 GPUHIST_HOST_DEVICE inline std::uint32_t tiles_in(std::uint32_t text_room) { return text_room / tile_bytes + 1; }
 
 /// The bytes of an extent in a tile.
-struct tile_part {
+struct tile_extent {
   const std::uint8_t* text;
   std::uint32_t bytes;
 };
 
-/// Calls `measure(index, begins, part)` for every extent that begins in a tile or has bytes in it, in order. `begins`:
-/// in this tile.
+/// Calls `measure(index, begins, within)` for every extent that begins in a tile or has bytes in it, in order.
+/// `begins`: in this tile.
 template <class Measure>
-GPUHIST_HOST_DEVICE void for_parts(const unit_launch& launch, std::uint32_t tile, const Measure& measure) {
+GPUHIST_HOST_DEVICE void for_extents_in(const unit_launch& launch, std::uint32_t tile, const Measure& measure) {
   const std::uint64_t begin = std::uint64_t{tile} * tile_bytes;
   const std::uint64_t end = begin + tile_bytes;
   std::uint32_t index = 0;  // of the first extent that does not end before the tile
@@ -72,7 +72,7 @@ GPUHIST_HOST_DEVICE void for_parts(const unit_launch& launch, std::uint32_t tile
     const extent whole = launch.extents[index];
     const auto from = static_cast<std::uint32_t>(whole.begin > begin ? whole.begin : begin);
     const auto to = static_cast<std::uint32_t>(whole.end < end ? whole.end : end);
-    measure(index, whole.begin >= begin, tile_part{launch.text + from, to > from ? to - from : 0});
+    measure(index, whole.begin >= begin, tile_extent{launch.text + from, to > from ? to - from : 0});
   }
 }
 

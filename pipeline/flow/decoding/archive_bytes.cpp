@@ -197,7 +197,7 @@ bool decoded_bytes::refill() {
   if (error_) return false;
   ended_ = true;
   if (const std::string missing = decoder_->missing_at_end(text_before_); !missing.empty()) {
-    fail(missing, decoder_->fault_kind());
+    fail(missing, decoder_->fault_kind(), decoder_->lacks_end() ? lack::end : lack::nothing);
   } else {
     if (const std::optional<io::notice> found = decoder_->notice_at_end(); found && options_.note)
       options_.note(*found);
@@ -314,8 +314,8 @@ void decoded_bytes::grant_window() {
   fail(refusal + " at compressed offset " + std::to_string(decoder_->consumed_total()), failure_kind::refused);
 }
 
-void decoded_bytes::fail(const std::string& message, failure_kind kind) {
-  error_ = std::make_exception_ptr(io::input_error(message, 0, kind));
+void decoded_bytes::fail(const std::string& message, failure_kind kind, lack missing) {
+  error_ = std::make_exception_ptr(io::input_error(message, 0, kind, failure_origin::input, missing));
 }
 
 std::string decoded_bytes::place_of(std::uint64_t offset) const {

@@ -171,7 +171,7 @@ class decoded_bytes final : public io::byte_reader {
   bool read_source();
   bool read_ahead();
   void grant_window();
-  void fail(const std::string& message, failure_kind kind = failure_kind::damaged);
+  void fail(const std::string& message, failure_kind kind, lack missing = lack::nothing);
 
   io::byte_reader& source_;
   io::decoder* decoder_;

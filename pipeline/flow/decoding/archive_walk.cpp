@@ -24,6 +24,16 @@ std::string within(std::string_view inner, const std::string& outer) {
   return outer.empty() ? std::string(inner) : std::string(inner) + "." + outer;
 }
 
+// As many bytes as decide the format.
+std::span<const std::byte> head_of(peeking_bytes& bytes) {
+  std::span<const std::byte> head;
+  for (std::size_t wanted = io::archive_head_bytes; head.size() < wanted; wanted = io::bytes_for_format(head)) {
+    head = bytes.peek(wanted);
+    if (head.size() < wanted) break;
+  }
+  return head;
+}
+
 // Determines the format of a head. If the head could not be read as a whole, reports that error instead of an error
 // that is caused by the missing bytes.
 template <typename Settle>
@@ -36,23 +46,17 @@ auto settled(const peeking_bytes& head, Settle settle) {
   }
 }
 
-// Volumes of an archive cannot be read, because its rest is in other files. The texts are those of archive_reader, of
-// the decoders, and of zip_records.
-bool lacks_end(const input_failure& failure) {
-  return failure.text.find("ends early") != std::string::npos ||
-         failure.text.find("no end record") != std::string::npos;
-}
-
-// An archive that ends early may be a volume, by its name or its first bytes; the end of a zip archive may state that
-// it is one.
+// Volumes of an archive cannot be read, because its rest is in other files. An archive that ends early may be a volume,
+// by its name or its first bytes; the end of a zip archive may state that it is one.
 input_failure explained(input_failure failure, const std::string& path, io::byte_reader& bytes) {
   if (failure.kind != failure_kind::damaged) return failure;
-  const auto volume = lacks_end(failure) ? io::volume_named(path) : std::nullopt;
+  const bool lacks_end = failure.missing == lack::end;
+  const auto volume = lacks_end ? io::volume_named(path) : std::nullopt;
   if (volume) {
     failure.text += "; it " + volume->cause() + "; " + volume->remedy;
   } else if (io::promised_archive(path).kind == io::archive_kind::zip && io::ends_split_zip(bytes)) {
     failure.text = "is the last volume of a split archive; " + io::join_split_zip(path);
-  } else if (lacks_end(failure) && io::begins_split_zip(bytes)) {
+  } else if (lacks_end && io::begins_split_zip(bytes)) {
     failure.text += "; it is the first volume of a split archive; " + io::join_split_zip("LAST.zip");
   } else {
     return failure;
@@ -106,17 +110,13 @@ void archive_walk::run(input_id input, const std::string& name, io::byte_reader&
 // Handles at most one compression, and then the decompressed content.
 void archive_walk::count(const content& item) {
   attempt(item, [&] {
-    auto head = item.bytes.peek(io::zlib_head_bytes);
-    for (std::size_t size = 0; size < head.size() && head.size() < io::skippable_head_bytes(head);) {
-      size = head.size();
-      head = item.bytes.peek(io::skippable_head_bytes(head));
-    }
-    const io::settled_format settled_as = settled(item.bytes, [&] {
-      return io::settle_format(item.forced ? std::string() : item.path, head, nullptr, limits_.rules);
+    const auto head = head_of(item.bytes);
+    const io::identity found = settled(item.bytes, [&] {
+      return io::identify(item.forced ? std::string() : item.path, head, nullptr, limits_.rules);
     });
-    note(item, settled_as.notice);
-    if (settled_as.is_unknown()) return count_text(item);
-    if (settled_as.found.make_decoder != nullptr) return count_compressed(item, settled_as.found);
+    note(item, found.notice);
+    if (found.archive) return count_text(item);  // of a format that is not read
+    if (found.format.make_decoder != nullptr) return count_compressed(item, found.format);
     count_decoded(item);
   });
 }
@@ -148,7 +148,7 @@ void archive_walk::count_compressed(const content& item, const io::format& compr
                       .depth = item.depth,
                       .shown = item.shown,
                       .forced = item.forced};
-  attempt(inner, [&] { count_decoded(inner, compression.name); });
+  attempt(inner, [&] { count_decoded(inner, &compression); });
   attempt(inner, [&] { drain(inner); });  // the counts wait for the verdict of the frame
   if (!own) counts_.set_compressed_bytes(archive_, 1, decoded.consumed());
 }
@@ -164,16 +164,13 @@ std::unique_ptr<ahead_blocks> archive_walk::blocks_ahead(const content& item, co
   return std::make_unique<ahead_blocks>(item.bytes, compression, std::move(resources), notes_.decompress);
 }
 
-void archive_walk::count_decoded(content item, std::string_view compression) {
+void archive_walk::count_decoded(content item, const io::format* compression) {
   const auto head = item.bytes.peek(io::archive_head_bytes);
   const io::settled_archive settled_as =
       item.forced ? io::settled_archive{.kind = *item.forced}
-                  : settled(item.bytes, [&] { return io::settle_archive(item.path, head, limits_.rules); });
+                  : settled(item.bytes, [&] { return io::identify_text(item.path, head, compression, limits_.rules); });
   const io::archive_kind kind = settled_as.kind;
   note(item, settled_as.notice);
-  if (kind == io::archive_kind::none && !compression.empty() && !settled_as.notice) {
-    note(item, io::notice_of_inner(compression, item.path, head, limits_.rules));
-  }
   if (kind == io::archive_kind::none) return count_text(item);
   item.format = within(io::name_of(kind), item.format);
   if (item.shown.input) counts_.set_format(*item.shown.input, item.format);

@@ -75,8 +75,8 @@ class archive_walk {
   void count(const content& item);
   void count_compressed(const content& item, const io::format& compression);
   [[nodiscard]] std::unique_ptr<ahead_blocks> blocks_ahead(const content& item, const io::format& compression);
-  /// `compression`: the format of the layer that was removed; empty: none.
-  void count_decoded(content item, std::string_view compression = {});
+  /// `compression`: the format of the layer that was removed; null: none.
+  void count_decoded(content item, const io::format* compression = nullptr);
   void count_members(const content& item, io::archive_kind kind);
   std::unique_ptr<member_queue> decode_ahead(const content& item, io::archive_kind kind);
   void count_member(const content& archive, io::archive_reader& reader, const std::string& path);

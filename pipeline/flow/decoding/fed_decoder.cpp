@@ -37,23 +37,29 @@ std::uint64_t fed_decoder::decoded_bytes() const { return decoder_ ? decoder_->c
 void fed_decoder::feed(std::span<const std::byte> stored) {
   if (has_ended_) return;
   run_.notes.read.bytes += stored.size();
-  if (is_settled_) return take(stored);
-  const std::size_t wanted = std::max(io::zlib_head_bytes, io::skippable_head_bytes(head_));
-  const std::size_t taken = std::min(stored.size(), wanted - head_.size());
-  head_.insert(head_.end(), stored.begin(), stored.begin() + static_cast<std::ptrdiff_t>(taken));
-  if (settings_.format == nullptr && head_.size() < wanted && io::is_undecided(head_)) return;
-  settle();
-  take(stored.subspan(taken));
+  while (!is_settled_) {
+    const std::size_t wanted = settings_.format == nullptr ? io::bytes_for_format(head_) : 0;
+    if (wanted == 0) {
+      settle();
+    } else if (stored.empty()) {
+      return;
+    } else {
+      const std::size_t taken = std::min(stored.size(), wanted - head_.size());
+      head_.insert(head_.end(), stored.begin(), stored.begin() + static_cast<std::ptrdiff_t>(taken));
+      stored = stored.subspan(taken);
+    }
+  }
+  take(stored);
 }
 
 // Decides the format by the bytes so far.
 void fed_decoder::settle() {
   is_settled_ = true;
   try {
-    const io::settled_format as = io::settle_format({}, head_, settings_.format);
-    run_.counts.set_format(input(), as.found.name);
+    const io::identity as = io::identify({}, head_, settings_.format);
+    run_.counts.set_format(input(), as.format.name);
     if (as.notice) run_.counts.note(input(), *as.notice);
-    if (as.found.make_decoder != nullptr) begin(as.found);
+    if (as.format.make_decoder != nullptr) begin(as.format);
   } catch (const io::input_error& refused) {
     return end(input_failure{.kind = refused.kind(), .text = refused.what()});
   }

@@ -1,10 +1,21 @@
 #include "pipeline/flow/inputs/input_head.hpp"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 #include <variant>
 
 namespace gpuhist::pipeline {
+namespace {
+
+constexpr std::size_t read_step = std::size_t{64} << 10U;
+
+// The number of first bytes that decide what an input is that begins with `head`; 0: those of `head` do.
+std::size_t wanted_bytes(std::span<const std::byte> head) {
+  return std::max(io::bytes_for_format(head), io::bytes_for_archive(head));
+}
+
+}  // namespace
 
 head_reader::head_reader(const run_plan& plan, const executors& executor_set, decode_contexts& contexts,
                          feed_notes& notes)
@@ -13,11 +24,7 @@ head_reader::head_reader(const run_plan& plan, const executors& executor_set, de
 async::task<head_reader::bytes> head_reader::first_bytes(io::source& source) {
   const bool is_file = std::holds_alternative<io::file_source>(source);
   async::executor& on = is_file ? executors_.pool : static_cast<async::executor&>(executors_.streams);
-  bytes head = co_await async::run_on(on, read_first(source));
-  while (head.size() < io::skippable_head_bytes(head)) {
-    if (co_await read_more(source, head) == 0) break;
-  }
-  co_return head;
+  co_return co_await async::run_on(on, read_first(source));
 }
 
 // The decoder is kept for the next input of the format: making one costs more than decoding a head.
@@ -32,57 +39,34 @@ io::decoder& head_reader::decoder_for(const io::format& format) {
   return *decoder_;
 }
 
-// False if --input-format names a format that is not an archive.
-bool head_reader::takes_archives() const {
-  return plan_.forced_format == nullptr || plan_.forced_format->archive != io::archive_kind::none;
-}
-
-// Reads the first bytes for format detection. Stops reading a stream as soon as the format is decided, at its end, or
-// after a stop.
+// Stops reading a stream as soon as the format is decided, at its end, or after a stop.
 async::task<head_reader::bytes> head_reader::read_first(io::source& source) {
-  bytes head(takes_archives() ? io::archive_head_bytes : io::detection_bytes);
-  if (const auto* file = std::get_if<io::file_source>(&source)) {
-    head.resize(file->read_at(head, 0));
-    co_return head;
+  const io::format* const forced = plan_.forced_format;
+  const bool is_decided = forced != nullptr && forced->archive == io::archive_kind::none;
+  bytes head;
+  for (std::size_t wanted = io::archive_head_bytes; wanted > 0; wanted = is_decided ? 0 : wanted_bytes(head)) {
+    if (co_await read_more(source, head, wanted - head.size()) == 0) break;
   }
-  auto& stream = std::get<io::stream_source>(source);
-  std::size_t have = 0;
-  const auto is_undecided = [&] {
-    const auto so_far = std::span(head).first(have);
-    return io::is_undecided(so_far) || (takes_archives() && io::is_undecided_archive(so_far));
-  };
-  while (have < head.size() && is_undecided()) {
-    const auto read = stream.read_some(std::span(head).subspan(have));
-    if (read == 0U) break;
-    if (read) {
-      have += *read;
-    } else if (!co_await stream.readable()) {
-      break;
-    }
-  }
-  notes_.read.bytes += have;
-  head.resize(have);
   co_return head;
 }
 
 async::task<io::settled_archive> head_reader::find_archive(const std::string& name, io::source& source, bytes& head,
-                                                           const io::format& format) {
+                                                           const io::identity& found) {
+  if (found.archive) co_return io::settled_archive{.kind = *found.archive};
+  const io::format* const compression = found.format.make_decoder != nullptr ? &found.format : nullptr;
   bytes text;  // no conditional expression: GCC 12 destroys its temporaries twice
-  if (format.make_decoder != nullptr) {
-    text = co_await decoded_head(source, head, format);
+  if (compression != nullptr) {
+    text = co_await decoded_head(source, head, *compression);
   } else {
     text = head;
   }
-  io::settled_archive found;
   try {
-    found = io::settle_archive(name, text, rules_of(plan_));
+    co_return io::identify_text(name, text, compression, rules_of(plan_));
   } catch (const io::input_error&) {
-    co_return io::settled_archive{.kind = io::promised_archive(name).kind};
+    const io::archive_kind promised = io::promised_archive(name).kind;
+    if (promised == io::archive_kind::none) throw;
+    co_return io::settled_archive{.kind = promised};
   }
-  if (format.make_decoder != nullptr && found.kind == io::archive_kind::none && !found.notice) {
-    found.notice = io::notice_of_inner(format.name, name, text, rules_of(plan_));
-  }
-  co_return found;
 }
 
 // Decodes the first bytes of the text, until it is decided of which format the text is. Appends to `head` the bytes
@@ -95,13 +79,9 @@ async::task<head_reader::bytes> head_reader::decoded_head(io::source& source, by
   bytes text(io::archive_head_bytes);
   std::size_t have = 0;
   std::size_t fed = 0;
-  const auto is_undecided = [&] {
-    const auto so_far = std::span(text).first(have);
-    return io::is_undecided_archive(so_far) || io::is_undecided(so_far);
-  };
-  while (have < text.size() && is_undecided() && head.size() < max_compressed) {
+  while (have < text.size() && wanted_bytes(std::span(text).first(have)) > 0 && head.size() < max_compressed) {
     if (fed == head.size()) {
-      if (co_await read_more(source, head) == 0) {
+      if (co_await read_more(source, head, read_step) == 0) {
         if (!decoder->missing_cause_at_end().empty()) co_return bytes();
         break;
       }
@@ -124,12 +104,10 @@ async::task<head_reader::bytes> head_reader::decoded_head(io::source& source, by
   co_return text;
 }
 
-// Appends the next bytes of the source to `head`. Returns their number; 0 at the end.
-async::task<std::size_t> head_reader::read_more(io::source& source, bytes& head) {
-  constexpr std::size_t step = std::size_t{64} << 10U;
+// Appends the next bytes of the source to `head`, at most `size`. Returns their number; 0 at the end.
+async::task<std::size_t> head_reader::read_more(io::source& source, bytes& head, std::size_t size) {
   const std::size_t have = head.size();
-  head.resize(have + step);
-  std::size_t size = 0;
+  head.resize(have + std::min(size, read_step));
   if (const auto* file = std::get_if<io::file_source>(&source)) {
     size = file->read_at(std::span(head).subspan(have), have);
   } else {

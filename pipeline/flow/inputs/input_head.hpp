@@ -38,12 +38,11 @@ class head_reader {
   /// bytes that it had to read. If these are not as the name promises, the walk of the promised archive reports the
   /// cause. Throws input_error.
   async::task<io::settled_archive> find_archive(const std::string& name, io::source& source, bytes& head,
-                                                const io::format& format);
+                                                const io::identity& found);
 
  private:
-  [[nodiscard]] bool takes_archives() const;
   async::task<bytes> read_first(io::source& source);
-  async::task<std::size_t> read_more(io::source& source, bytes& head);
+  async::task<std::size_t> read_more(io::source& source, bytes& head, std::size_t size);
   async::task<bytes> decoded_head(io::source& source, bytes& head, const io::format& format);
   io::decoder& decoder_for(const io::format& format);
 

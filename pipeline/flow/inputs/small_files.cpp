@@ -106,13 +106,10 @@ async::task<bool> small_files::read_text(const numbered_input& entry, const io::
 }
 
 bool small_files::is_plain(const numbered_input& entry, std::span<const std::byte> head) {
-  const auto first = [&](std::size_t bytes) { return head.first(std::min(head.size(), bytes)); };
-  const io::settled_format as =
-      io::settle_format(entry.listed.name, first(io::zlib_head_bytes), options_.forced_format, options_.rules);
-  counts_.set_format(entry.input, as.found.name);
+  const io::identity as = io::identify(entry.listed.name, head, options_.forced_format, options_.rules);
+  counts_.set_format(entry.input, as.format.name);
   if (as.notice) counts_.note(entry.input, *as.notice);
-  if (!as.found.is_plain) return false;
-  return as.archive.value_or(io::detect_archive(first(io::archive_head_bytes))) == io::archive_kind::none;
+  return as.format.is_plain && as.archive.value_or(io::detect_archive(head)) == io::archive_kind::none;
 }
 
 }  // namespace gpuhist::pipeline

@@ -14,7 +14,7 @@ inline constexpr unsigned vector_bytes = 16;
 inline constexpr unsigned line_bytes = 128;
 
 /// `head` single bytes, then `vectors` vectors of 16 bytes, then `tail` single bytes.
-struct span_parts {
+struct aligned_span {
   std::uint64_t vectors = 0;
   unsigned head = 0;  ///< under line_bytes
   unsigned tail = 0;  ///< under vector_bytes
@@ -24,7 +24,7 @@ struct span_parts {
 };
 
 /// Divides a span that begins at `address`.
-GPUHIST_HOST_DEVICE constexpr span_parts divide_span(std::uint64_t address, std::uint64_t size) {
+GPUHIST_HOST_DEVICE constexpr aligned_span divide_span(std::uint64_t address, std::uint64_t size) {
   const std::uint64_t to_line = (line_bytes - address % line_bytes) % line_bytes;
   const std::uint64_t head = to_line < size ? to_line : size;
   const std::uint64_t rest = size - head;
