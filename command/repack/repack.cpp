@@ -7,7 +7,7 @@
 #include "command/repack/repack_verification.hpp"
 #include "io/zstd/zstd_compressor.hpp"
 #include "io/zstd/zstd_seek_table.hpp"
-#include "pipeline/flow/statistics/stage_clock.hpp"
+#include "pipeline/flow/statistics/feed_notes.hpp"
 #include "report/formats/report.hpp"
 #include "report/output/destination.hpp"
 
@@ -98,8 +98,8 @@ struct end_of_reading {
   ~end_of_reading() { text.close(); }
 };
 
-// One run. The calling thread runs the io_context, which reads streams. The pool reads files,
-// decodes, compresses, writes and verifies.
+// One run. The calling thread runs the event loop that reads streams. A thread of its own reads the text and writes
+// frames; the pool decodes ahead, compresses and verifies.
 class repacker {
  public:
   repacker(const repack_plan& planned, const repack_hooks& hooks);
@@ -121,7 +121,7 @@ class repacker {
   const repack_plan& plan_;
   const repack_hooks& hooks_;
   destination out_;
-  stage_clock read_;
+  feed_notes notes_;
   compressor_pool compressors_;
   std::vector<io::seekable_frame> frames_;  // frames that were written
   std::vector<std::byte> table_;
@@ -134,6 +134,7 @@ class repacker {
   std::uint64_t finished_ = 0;        // frames whose compression was waited for
   async::worker_pool pool_;           // destroyed before the members that its threads use
   repack_text text_;
+  async::loop_thread own_;  // destroyed before what its task uses
   std::stop_callback<std::function<void()>> stop_of_caller_;
   std::shared_ptr<void> attached_;  // what repack_hooks::attach has returned
   bool has_ended_ = false;
@@ -146,21 +147,21 @@ repacker::repacker(const repack_plan& planned, const repack_hooks& hooks)
       compressors_(planned.level),
       failures_(stop_),
       pool_(planned.threads),
-      text_(planned, pool_, loop_, read_, stop_.get_token()),
+      text_(planned, pool_, loop_, notes_, stop_.get_token()),
       stop_of_caller_(hooks.stop, [this] { stop_.request_stop(); }),
       attached_(hooks.attach ? hooks.attach(loop_) : nullptr) {}
 
 repacked repacker::run() {
   const auto began = clock::now();
   async::posted_call end(loop_, [this] { has_ended_ = true; });
-  async::spawn(pool_, repack(), [this, &end](const std::exception_ptr& error) noexcept {
+  async::spawn(own_.loop(), repack(), [this, &end](const std::exception_ptr& error) noexcept {
     failures_.note(error);
     end.post();
   });
   loop_.run_until([this] { return has_ended_ && !loop_.has_tasks(); });
   pool_.join();
   if (!hooks_.stop.stop_requested()) failures_.rethrow();
-  result_.input_bytes = read_.bytes;
+  result_.input_bytes = notes_.read.bytes;
   result_.threads = pool_.size();
   result_.notices = text_.notices();
   result_.seconds = std::chrono::duration<double>(clock::now() - began).count();
@@ -196,7 +197,7 @@ async::task<> repacker::pack() {
     if (begun_ - finished_ == max_frames) co_await finish_oldest();
     if (ring_.size() < max_frames) ring_.emplace_back(compressors_, stop_.get_token(), plan_.frame_bytes);
     frame_in_flight& frame = ring_[begun_ % max_frames];
-    frame.text_bytes = co_await text_.read({frame.text.get(), plan_.frame_bytes});
+    frame.text_bytes = text_.read({frame.text.get(), plan_.frame_bytes});
     if (frame.text_bytes == 0 && begun_ > 0) break;
     begin(frame);
     if (frame.text_bytes < plan_.frame_bytes) break;

@@ -29,7 +29,7 @@ struct repack_plan {
   bool replace = false;         ///< replace an existing file; otherwise it is an error
   int level = 3;                ///< compression level of zstd
   std::size_t frame_bytes = 0;  ///< text of a frame
-  unsigned threads = 1;         ///< threads that decode, compress and verify; as many as the memory limit allows
+  unsigned threads = 1;         ///< threads that decode ahead, compress and verify; as many as the memory limit allows
 };
 
 /// Additional behaviour of a run.
@@ -37,7 +37,7 @@ struct repack_hooks {
   std::stop_token stop{};  ///< ends the run, and the output is removed
   std::function<std::shared_ptr<void>(async::event_loop&)> attach = nullptr;  ///< as run_hooks::attach
 
-  /// Called with the path of the file after everything was written and before it is verified. On a thread of the pool.
+  /// Called with the path of the file after everything was written and before it is verified. On a thread of the run.
   std::function<void(const std::filesystem::path&)> before_verification = nullptr;
 };
 

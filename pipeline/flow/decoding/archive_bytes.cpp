@@ -2,6 +2,7 @@
 
 #include "async/task_group.hpp"
 #include "config/size.hpp"
+#include "io/format.hpp"
 #include "pipeline/counts/input_report.hpp"
 
 #include <algorithm>
@@ -147,6 +148,15 @@ std::span<const std::byte> peeking_bytes::peek(std::size_t wanted) {
   return ahead_;
 }
 
+std::span<const std::byte> peeking_bytes::peek_head() {
+  std::span<const std::byte> head;
+  for (std::size_t wanted = io::archive_head_bytes; head.size() < wanted; wanted = io::bytes_for_format(head)) {
+    head = peek(wanted);
+    if (head.size() < wanted) break;
+  }
+  return head;
+}
+
 std::size_t peeking_bytes::read(std::span<std::byte> out) {
   if (taken_ == ahead_.size()) {
     if (error_) std::rethrow_exception(error_);
@@ -165,7 +175,7 @@ void peeking_bytes::seek(std::uint64_t offset) {
   source_.seek(offset);
 }
 
-decoded_bytes::decoded_bytes(io::byte_reader& source, io::decoder& decoder, verdict_gate& verdicts, feed_notes& notes,
+decoded_bytes::decoded_bytes(io::byte_reader& source, io::decoder& decoder, verdict_gate* verdicts, feed_notes& notes,
                              settings options)
     : source_(source), decoder_(&decoder), verdicts_(verdicts), notes_(notes), options_(std::move(options)) {
   constexpr std::size_t buffer_bytes = std::size_t{128} << 10U;
@@ -201,7 +211,7 @@ bool decoded_bytes::refill() {
   } else {
     if (const std::optional<io::notice> found = decoder_->notice_at_end(); found && options_.note)
       options_.note(*found);
-    verdicts_.verified();  // needed for formats without an end mark
+    if (verdicts_ != nullptr) verdicts_->verified();  // needed for formats without an end mark
   }
   return false;
 }
@@ -276,7 +286,7 @@ void decoded_bytes::leave_part() {
 void decoded_bytes::note_text(std::size_t bytes) {
   notes_.decompress.bytes += bytes;
   text_bytes_ += bytes;
-  if (bytes > 0) verdicts_.note_bytes();
+  if (bytes > 0 && verdicts_ != nullptr) verdicts_->note_bytes();
   if (text_bytes_ <= options_.max_text) return;
   fail("decompresses to far more than --max-output allows; given up at compressed offset " +
            std::to_string(decoder_->consumed_total()),
@@ -287,7 +297,7 @@ void decoded_bytes::end_frame() {
   frame_ended_ = true;
   ++notes_.frames;
   ++frames_;
-  verdicts_.verified();
+  if (verdicts_ != nullptr) verdicts_->verified();
 }
 
 void decoded_bytes::decode(std::span<std::byte> out, std::size_t& filled) {

@@ -119,6 +119,9 @@ class peeking_bytes final : public io::byte_reader {
   /// The next `wanted` bytes, without consuming them. Fewer at the end, or if a read fails.
   std::span<const std::byte> peek(std::size_t wanted);
 
+  /// As many of the next bytes as decide their format.
+  std::span<const std::byte> peek_head();
+
   /// The exception that ended the last peek() early, or null.
   [[nodiscard]] std::exception_ptr failure() const { return error_; }
 
@@ -136,7 +139,7 @@ class peeking_bytes final : public io::byte_reader {
   std::exception_ptr error_;
 };
 
-/// The text that a decoder produces. A read ends at the end of a frame. The gate is informed of bytes and verdicts.
+/// The text that a decoder produces. A read ends at the end of a frame.
 class decoded_bytes final : public io::byte_reader {
  public:
   struct settings {
@@ -148,7 +151,8 @@ class decoded_bytes final : public io::byte_reader {
     std::unique_ptr<ahead_blocks> ahead{};          ///< reads the source, and decodes ahead; null: this object reads it
   };
 
-  decoded_bytes(io::byte_reader& source, io::decoder& decoder, verdict_gate& verdicts, feed_notes& notes,
+  /// `verdicts`: is informed of bytes and verdicts; null: none. Borrows all but the settings.
+  decoded_bytes(io::byte_reader& source, io::decoder& decoder, verdict_gate* verdicts, feed_notes& notes,
                 settings options);
 
   /// Compressed bytes before the text that was read.
@@ -175,7 +179,7 @@ class decoded_bytes final : public io::byte_reader {
 
   io::byte_reader& source_;
   io::decoder* decoder_;
-  verdict_gate& verdicts_;
+  verdict_gate* const verdicts_;
   feed_notes& notes_;
   const settings options_;
   std::vector<std::byte> buffer_;

@@ -24,16 +24,6 @@ std::string within(std::string_view inner, const std::string& outer) {
   return outer.empty() ? std::string(inner) : std::string(inner) + "." + outer;
 }
 
-// As many bytes as decide the format.
-std::span<const std::byte> head_of(peeking_bytes& bytes) {
-  std::span<const std::byte> head;
-  for (std::size_t wanted = io::archive_head_bytes; head.size() < wanted; wanted = io::bytes_for_format(head)) {
-    head = bytes.peek(wanted);
-    if (head.size() < wanted) break;
-  }
-  return head;
-}
-
 // Determines the format of a head. If the head could not be read as a whole, reports that error instead of an error
 // that is caused by the missing bytes.
 template <typename Settle>
@@ -110,7 +100,7 @@ void archive_walk::run(input_id input, const std::string& name, io::byte_reader&
 // Handles at most one compression, and then the decompressed content.
 void archive_walk::count(const content& item) {
   attempt(item, [&] {
-    const auto head = head_of(item.bytes);
+    const auto head = item.bytes.peek_head();
     const io::identity found = settled(item.bytes, [&] {
       return io::identify(item.forced ? std::string() : item.path, head, nullptr, limits_.rules);
     });
@@ -138,7 +128,7 @@ void archive_walk::count_compressed(const content& item, const io::format& compr
                                   .ahead = own ? nullptr : blocks_ahead(item, compression)};
   is_decoding_ |= own == nullptr;
   verdict_gate frames(item.below);
-  decoded_bytes decoded(item.bytes, decoder, frames, notes_, std::move(options));
+  decoded_bytes decoded(item.bytes, decoder, &frames, notes_, std::move(options));
   peeking_bytes peeking(decoded);
   const content inner{.name = item.name,
                       .path = item.path,
