@@ -52,8 +52,8 @@ std::optional<std::size_t> find_formerly_named(const scheme& among, std::string_
 bool are_buckets_of(const scheme& of, std::span<const std::string> names);
 
 /// The schemes in the order given: names of built-in schemes (a repeated name counts once), and definitions, which
-/// contain '='. Definitions without a name are named custom, custom-2, ... . With `ignore_case` the
-/// bytes A-Z are in the buckets of a-z. Throws usage_error without the name of an option.
+/// contain '='. Definitions without a name are named custom, custom-2, ... . With `ignore_case` the bytes A-Z are in
+/// the buckets of a-z. Throws usage_error without the name of an option.
 std::vector<scheme> make_schemes(const std::vector<std::string>& typed, bool ignore_case);
 
 /// The names of the built-in schemes, in the order of the help.
