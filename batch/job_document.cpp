@@ -1,12 +1,18 @@
 #include "batch/job_document.hpp"
 
 #include "config/option_values.hpp"
-
-#include <nlohmann/json.hpp>
+#include "io/file_access.hpp"
+#include "report/formats/bounded_lines.hpp"
+#include "report/formats/report_json.hpp"
+#include "report/output/destination.hpp"
 
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
+#include <climits>
+#include <ctime>
 #include <fstream>
 #include <ranges>
 #include <string_view>
@@ -108,6 +114,23 @@ json times_of(const job_description& job) {
   return out;
 }
 
+void append_to(const std::filesystem::path& file, const nlohmann::ordered_json& line) {
+  destination to(file.string(), writing::append);
+  to.write(as_line(line));
+  to.commit();
+}
+
+void add_run(std::vector<job_run_times>& runs, const nlohmann::ordered_json& line) {
+  if (line.at("kind") == "begin") {
+    runs.push_back({.began = line.at("began").get<std::string>(), .host = line.at("host").get<std::string>()});
+  } else if (!runs.empty()) {
+    job_run_times& last = runs.back();
+    last.ended = line.at("ended").get<std::string>();
+    last.seconds = line.at("seconds").get<double>();
+    last.inputs = line.at("inputs").get<std::uint64_t>();
+  }
+}
+
 }  // namespace
 
 json job_as_json(const manifest& inputs, const job_ledger& ledger, const job_description& job, bool is_complete) {
@@ -127,6 +150,37 @@ json job_as_json(const manifest& inputs, const job_ledger& ledger, const job_des
   out["times"] = times_of(job);
   if (!job.missing_shards.empty()) out["missing_shards"] = job.missing_shards;
   return out;
+}
+
+std::string now_as_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  std::array<char, 32> text{};
+  const std::size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return {text.data(), size};
+}
+
+std::string host_name() {
+  std::array<char, HOST_NAME_MAX + 1> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  return host.data();
+}
+
+void note_beginning(const std::filesystem::path& file, const job_run_times& run) {
+  append_to(file, {{"kind", "begin"}, {"began", run.began}, {"host", run.host}});
+}
+
+void note_end(const std::filesystem::path& file, const job_run_times& run) {
+  append_to(file, {{"kind", "end"}, {"ended", run.ended}, {"seconds", run.seconds}, {"inputs", run.inputs}});
+}
+
+std::vector<job_run_times> read_runs(const std::filesystem::path& file) {
+  std::vector<job_run_times> runs;
+  io::require_regular(file);
+  if (::access(file.c_str(), R_OK) != 0) return runs;
+  for_each_record(file, [&](const nlohmann::ordered_json& line) { add_run(runs, line); });
+  return runs;
 }
 
 }  // namespace gpuhist::pipeline

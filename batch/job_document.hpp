@@ -1,18 +1,46 @@
-// job.json of a batch job: what was counted, by which options and versions, on which machine, when.
+// job.json of a batch job: what was counted, by which options and versions, on which machine, when, in which runs.
 #pragma once
 
 #include "batch/job_ledger.hpp"
-#include "batch/job_runs.hpp"
 #include "batch/manifest.hpp"
 #include "config/options.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 namespace gpuhist::pipeline {
+
+// The runs of a job: a file with a line for the beginning and one for the end of each run. Nothing else depends on it.
+
+/// The present time in UTC: "2026-11-25T02:00:00Z".
+std::string now_as_text();
+
+/// A run. Without an end if its process was killed.
+struct job_run_times {
+  std::string began;
+  std::string host;
+  std::string ended{};
+  double seconds = 0;        ///< of counting
+  std::uint64_t inputs = 0;  ///< that it has finished
+};
+
+/// Appends to the file, which is created. Throws destination_error.
+void note_beginning(const std::filesystem::path& file, const job_run_times& run);
+void note_end(const std::filesystem::path& file, const job_run_times& run);
+
+/// The runs in their order; none if there is no file that can be read. Lines that are damaged are ignored. Throws what
+/// bounded_lines::next() throws.
+std::vector<job_run_times> read_runs(const std::filesystem::path& file);
+
+/// The name of this machine.
+std::string host_name();
+
+// The document.
 
 /// What job.json has besides the counts.
 struct job_description {

@@ -9,7 +9,7 @@
 #include "io/file_access.hpp"
 #include "io/format.hpp"
 #include "io/source.hpp"
-#include "io/zstd/zstd_split_points.hpp"
+#include "io/zstd/zstd_seek_table.hpp"
 #include "library/file_run.hpp"
 #include "report/formats/report.hpp"
 #include "report/formats/text.hpp"

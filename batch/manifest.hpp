@@ -5,7 +5,7 @@
 #include "config/options.hpp"
 #include "io/file_state.hpp"
 #include "io/log_identity.hpp"
-#include "io/zstd/zstd_split_points.hpp"
+#include "io/zstd/zstd_seek_table.hpp"
 #include "pipeline/counts/input_report.hpp"
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 #include "bench/parallel.hpp"
 #include "bench/table.hpp"
 #include "config/size.hpp"
-#include "io/discard_frame.hpp"
+#include "io/decoder.hpp"
 #include "io/format.hpp"
 #include "io/zstd/zstd_compressor.hpp"
 

@@ -6,7 +6,7 @@
 #include "bench/cuda.hpp"
 #include "bench/data.hpp"
 #include "bench/table.hpp"
-#include "gpu/cuda/kernels/pair_private.hpp"
+#include "gpu/cuda/kernels/counting_kernels.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 // full.
 #pragma once
 
-#include "gpu/cuda/zstd/verdict_names.hpp"
+#include "gpu/cuda/zstd/encoded.hpp"
 #include "pipeline/flow/decoding/encoded_frames.hpp"
 
 #include <cstddef>

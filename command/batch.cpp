@@ -2,6 +2,7 @@
 // results.
 #include "batch/dry_run.hpp"
 #include "batch/input_survey.hpp"
+#include "batch/job_document.hpp"
 #include "batch/job_extension.hpp"
 #include "batch/job_folder.hpp"
 #include "batch/job_identity.hpp"
@@ -11,7 +12,6 @@
 #include "batch/job_pieces.hpp"
 #include "batch/job_planning.hpp"
 #include "batch/job_run.hpp"
-#include "batch/job_runs.hpp"
 #include "batch/job_units.hpp"
 #include "batch/result_files.hpp"
 #include "command/command_frame.hpp"

@@ -4,7 +4,7 @@
 #include "config/scheme.hpp"
 #include "config/text.hpp"
 #include "config/usage_error.hpp"
-#include "gpu/kernel_names.hpp"
+#include "gpu/inventory.hpp"
 #include "pipeline/counts/partitioning.hpp"
 #include "report/formats/devices_report.hpp"
 #include "report/output/destination.hpp"

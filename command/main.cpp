@@ -1,7 +1,6 @@
 // The program: parses the command line, runs the command, and ends the process by exit status or by signal.
 #include "command/commands.hpp"
 #include "command/file_guard.hpp"
-#include "command/memory_reserve.hpp"
 #include "command/signals.hpp"
 #include "command/typed_options.hpp"
 #include "config/options.hpp"
@@ -12,16 +11,20 @@
 #include "library/file_run.hpp"
 #include "report/output/destination.hpp"
 #include "report/output/messages.hpp"
+#include "report/output/temporary_file.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <variant>
 #include <vector>
@@ -46,6 +49,44 @@ void occupy_closed_descriptors() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
   }
+}
+
+// Enough to throw, to unwind and to print the cause. The allocator maps a block of this size separately: releasing it
+// returns its address space to the system.
+constexpr std::size_t reserve_bytes = std::size_t{1} << 20U;
+
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): handlers can access only globals
+std::atomic<void*> reserve = nullptr;
+std::atomic<bool> is_exhausted = false;
+std::terminate_handler usual_end = nullptr;
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
+
+void on_failed_allocation() {
+  if (void* const block = reserve.exchange(nullptr)) return std::free(block);  // NOLINT(cppcoreguidelines-no-malloc)
+  is_exhausted = true;
+  throw std::bad_alloc();
+}
+
+// Allocates nothing.
+void on_terminate() {
+  if (!is_exhausted) usual_end();
+  constexpr std::string_view message = "gpuhist: memory is exhausted: the run ends without its result\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, message.data(), message.size());
+  pipeline::remove_temporary_file();
+  std::_Exit(ending::input_failed);
+}
+
+// Allocates a reserve of memory and installs the handlers of failed allocations. The first failed allocation releases
+// the reserve and is repeated, so that the run can end in order. Later ones throw std::bad_alloc as usual. If that
+// exception cannot be caught (below a noexcept function, in a thread of a library), the process ends with a message
+// and exit status 1. Only for the program: a library must not replace the handlers of its process. To be called by the
+// main thread before other threads start.
+void prepare_for_exhausted_memory() {
+  reserve = std::malloc(reserve_bytes);  // NOLINT(cppcoreguidelines-no-malloc)
+  std::set_new_handler(on_failed_allocation);
+  usual_end = std::set_terminate(on_terminate);
+  // without memory, libarchive prints "Out of memory" and calls exit() on the thread that uses it
+  std::atexit(pipeline::remove_temporary_file);
 }
 
 std::vector<std::string> environment_of_process() {
@@ -142,7 +183,7 @@ int end_process(int status) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  pipeline::prepare_for_exhausted_memory();
+  prepare_for_exhausted_memory();
   set_up_signals();
   // A write after the reader has left then fails with EPIPE, and the process ends by SIGPIPE itself, unless its parent
   // ignores that signal.

@@ -13,7 +13,6 @@
 #include "batch/unit_ledger.hpp"
 #include "command/commands.hpp"
 #include "command/job_options.hpp"
-#include "command/merge_results.hpp"
 #include "config/usage_error.hpp"
 #include "io/descriptor.hpp"
 #include "io/file_access.hpp"

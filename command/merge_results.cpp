@@ -1,4 +1,4 @@
-#include "command/merge_results.hpp"
+#include "command/commands.hpp"
 
 #include "batch/job_folder.hpp"
 #include "command/plan.hpp"

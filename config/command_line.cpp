@@ -1,4 +1,4 @@
-#include "config/command_line.hpp"
+#include "config/settings.hpp"
 
 #include "config/command_table.hpp"
 #include "config/suggest.hpp"

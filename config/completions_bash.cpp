@@ -1,5 +1,4 @@
 #include "config/command_table.hpp"
-#include "config/completions.hpp"
 #include "config/help.hpp"
 #include "config/option_table.hpp"
 

@@ -1,4 +1,4 @@
-#include "config/custom_scheme.hpp"
+#include "config/scheme.hpp"
 
 #include "config/text.hpp"
 #include "config/usage_error.hpp"

@@ -1,8 +1,6 @@
 #include "config/help.hpp"
 
 #include "config/command_table.hpp"
-#include "config/help_topics.hpp"
-#include "config/manual.hpp"
 #include "config/option_table.hpp"
 #include "config/suggest.hpp"
 #include "config/text.hpp"

@@ -1,4 +1,4 @@
-#include "config/help_topics.hpp"
+#include "config/help.hpp"
 
 #include "config/expression.hpp"
 #include "config/presets.hpp"

@@ -1,4 +1,4 @@
-#include "config/manual.hpp"
+#include "config/help.hpp"
 
 #include "config/command_table.hpp"
 #include "config/option_table.hpp"

@@ -1,7 +1,7 @@
 #include "config/option_values.hpp"
 
-#include "config/custom_scheme.hpp"
 #include "config/presets.hpp"
+#include "config/scheme.hpp"
 #include "config/suggest.hpp"
 #include "config/text.hpp"
 #include "config/usage_error.hpp"

@@ -1,11 +1,7 @@
 // Resolves the command line, the environment and a configuration file to options, or to a text (help, version).
 #include "config/options.hpp"
 
-#include "config/command_line.hpp"
-#include "config/completions.hpp"
-#include "config/config_file.hpp"
 #include "config/help.hpp"
-#include "config/manual.hpp"
 #include "config/settings.hpp"
 #include "config/suggest.hpp"
 #include "config/text.hpp"

@@ -1,6 +1,5 @@
 #include "config/scheme.hpp"
 
-#include "config/custom_scheme.hpp"
 #include "config/suggest.hpp"
 #include "config/text.hpp"
 #include "config/usage_error.hpp"

@@ -52,11 +52,22 @@ std::optional<std::size_t> find_formerly_named(const scheme& among, std::string_
 bool are_buckets_of(const scheme& of, std::span<const std::string> names);
 
 /// The schemes in the order given: names of built-in schemes (a repeated name counts once), and definitions, which
-/// contain '=' (custom_scheme.hpp). Definitions without a name are named custom, custom-2, ... . With `ignore_case` the
-/// bytes A-Z are in the buckets of a-z. Throws usage_error without the name of an option.
+/// contain '='. Definitions without a name are named custom, custom-2, ... . With `ignore_case` the bytes A-Z are in
+/// the buckets of a-z. Throws usage_error without the name of an option.
 std::vector<scheme> make_schemes(const std::vector<std::string>& typed, bool ignore_case);
 
 /// The names of the built-in schemes, in the order of the help.
 std::vector<std::string_view> scheme_names();
+
+// Schemes that the user defines: `[NAME:]bucket=characters;bucket=characters...`.
+
+/// Whether the text is a definition; if not, it is the name of a scheme.
+bool is_custom_scheme(std::string_view typed);
+
+/// Characters are bytes: single ones, ranges (a-z), and the escapes \n \t \r \0 \\ \- \; \= \: \, \xNN. A '-' that is
+/// first or last is the character. Bytes outside every bucket are in a last one, `other`. The name of the scheme is
+/// empty if the definition has none. Throws usage_error with the position of the error and a remedy, without an
+/// option's name.
+scheme parse_custom_scheme(std::string_view typed);
 
 }  // namespace gpuhist::config

@@ -1,6 +1,6 @@
 #include "gpu/automatic_engine.hpp"
 
-#include "gpu/failure_text.hpp"
+#include "gpu/engines.hpp"
 #include "gpu/job_check.hpp"
 #include "gpu/process_end.hpp"
 

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -29,6 +30,17 @@ struct memory_shortage : engine_error {
 struct lost_device : engine_error {
   using engine_error::engine_error;
 };
+
+/// what() of an exception that a thread stored. Precondition: `error` is not null. Throws std::bad_alloc.
+inline std::string text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (...) {
+    return "an unknown error";
+  }
+}
 
 /// Posts a task to a thread pool of the pipeline. If it throws, the task is not run. Thread-safe.
 using executor = std::function<void(std::function<void()>)>;

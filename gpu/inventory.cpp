@@ -5,7 +5,8 @@
 #include "gpu/cuda/error.hpp"
 #include "gpu/cuda/runtime.hpp"
 #include "gpu/host/kernel.hpp"
-#include "gpu/host/simd_targets.hpp"
+
+#include <hwy/highway.h>
 
 #include <algorithm>
 #include <fstream>
@@ -18,6 +19,14 @@ namespace gpuhist::gpu {
 namespace {
 
 namespace fs = std::filesystem;
+
+// The instruction sets that SIMD kernels are compiled for and that this machine supports: names of Highway, best first;
+// kernels use the first. "EMU128" and "SCALAR" use no SIMD instructions.
+std::vector<std::string> simd_targets() {
+  std::vector<std::string> names;
+  for (const auto target : hwy::SupportedAndGeneratedTargets()) names.emplace_back(hwy::TargetName(target));
+  return names;
+}
 
 // 13010 is 13.1.
 std::string version_text(int version) {
@@ -81,7 +90,7 @@ std::optional<unsigned> count_cores(const fs::path& sysfs) {
 listed_host list_host(const fs::path& sysfs) {
   listed_host all{.threads = std::max(1U, std::thread::hardware_concurrency()),
                   .cores = count_cores(sysfs),
-                  .simd_targets = host::simd_targets(),
+                  .simd_targets = simd_targets(),
                   .kernels = {}};
   for (const host::kernel& each : host::kernels()) {
     all.kernels.push_back({.name = std::string(each.name),
@@ -127,5 +136,22 @@ inventory take_inventory(cuda::runtime& api, const fs::path& sysfs) {
 }
 
 std::string host_kernel_for(const partition& counted) { return host::best_kernel(host::prepare(counted)).full_name(); }
+
+std::vector<std::string_view> host_kernel_names() {
+  std::vector<std::string_view> names;
+  for (const host::kernel& each : host::kernels()) names.push_back(each.name);
+  return names;
+}
+
+std::vector<std::string_view> host_kernel_names_for(const partition& counted) {
+  const host::prepared_partition prepared = host::prepare(counted);
+  std::vector<std::string_view> names;
+  for (const host::kernel& each : host::kernels()) {
+    if (each.applies(prepared)) names.push_back(each.name);
+  }
+  return names;
+}
+
+std::vector<std::string_view> cuda_kernel_names() { return {cuda::kernel_name}; }
 
 }  // namespace gpuhist::gpu

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gpuhist::gpu {
@@ -79,5 +80,16 @@ inventory take_inventory(cuda::runtime& api, const std::filesystem::path& sysfs)
 
 /// The host kernel that would count this partition here: "ranges/AVX2".
 std::string host_kernel_for(const partition& counted);
+
+// The names of the counting kernels of all engines.
+
+/// All kernels of the host, in the order of their table.
+std::vector<std::string_view> host_kernel_names();
+
+/// The host kernels that can count this partition; never empty.
+std::vector<std::string_view> host_kernel_names_for(const partition& counted);
+
+/// The kernels of the CUDA engine, which count every partition.
+std::vector<std::string_view> cuda_kernel_names();
 
 }  // namespace gpuhist::gpu

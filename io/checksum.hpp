@@ -1,4 +1,4 @@
-// Checksums of text and of the content of files: XXH3, by libxxhash.
+// Checksums: XXH3 of text and of the content of files, by libxxhash, and the CRC-32 of two texts in sequence.
 #pragma once
 
 #include <cstdint>
@@ -31,5 +31,9 @@ class running_hash {
   struct state;
   std::unique_ptr<state> state_;
 };
+
+/// The CRC-32 of gzip (RFC 1952) of a text with CRC `first`, followed by `second_bytes` bytes with CRC `second`. In
+/// polynomials modulo that of the CRC: first * x^(8 * second_bytes) + second.
+std::uint32_t combine_crc32(std::uint32_t first, std::uint32_t second, std::uint64_t second_bytes);
 
 }  // namespace gpuhist::io

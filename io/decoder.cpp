@@ -1,6 +1,6 @@
 #include "io/decoder.hpp"
 
-#include "io/size_text.hpp"
+#include "io/failure.hpp"
 
 #include <algorithm>
 

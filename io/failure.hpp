@@ -99,4 +99,12 @@ enum class skipped_kind : std::uint8_t {
   unknown     ///< a result that was read from a file does not state it
 };
 
+// Sizes, for messages about inputs.
+
+/// The exact size, in the largest unit that divides it.
+std::string size_text(std::uint64_t bytes);
+
+/// "1 byte", "2345 bytes".
+std::string bytes_text(std::uint64_t bytes);
+
 }  // namespace gpuhist::io

@@ -8,17 +8,14 @@
 #include "io/compress/compress_decoder.hpp"
 #include "io/failure.hpp"
 #include "io/frame_magic.hpp"
-#include "io/gzip/deflate_part_decoder.hpp"
 #include "io/gzip/gzip_decoder.hpp"
-#include "io/gzip/gzip_splitter.hpp"
 #include "io/gzip/zlib_head.hpp"
 #include "io/lz4/lz4_decoder.hpp"
 #include "io/lz4/lz4_parts.hpp"
-#include "io/whole_splitter.hpp"
+#include "io/splitter.hpp"
 #include "io/xz/lzip_decoder.hpp"
 #include "io/xz/xz_decoder.hpp"
 #include "io/xz/xz_parts.hpp"
-#include "io/xz/xz_splitter.hpp"
 #include "io/zstd/zstd_decoder.hpp"
 #include "io/zstd/zstd_head.hpp"
 
@@ -27,10 +24,25 @@
 #include <cctype>
 #include <cstdint>
 #include <iterator>
+#include <memory>
 #include <utility>
 
 namespace gpuhist::io {
 namespace {
+
+// A splitter for formats whose frames cannot be found without decoding them: it is lost from the first byte, and the
+// whole input is one frame.
+class whole_splitter final : public splitter {
+ public:
+  split_step advance(std::span<const std::byte> bytes) override { return {.taken = bytes.size()}; }
+  [[nodiscard]] bool counts_frame() const override { return true; }
+  [[nodiscard]] bool is_lost() const override { return true; }
+  [[nodiscard]] std::string_view manner() const override {
+    return "streams of this format cannot be found without decoding them";
+  }
+};
+
+std::unique_ptr<splitter> make_whole_splitter() { return std::make_unique<whole_splitter>(); }
 
 /// The first bytes of a format. A byte of the input matches if it agrees with `bytes` in the bits of `mask`.
 ///

@@ -27,7 +27,7 @@ struct format {
   bool counted = false;           ///< not readable: its bytes are counted as they are, with a notice
   bool is_plain = false;          ///< text that is neither compressed nor an archive: "raw"
   bool on_device = false;         ///< a device can decode its frames
-  bool has_split_points = false;  ///< an input can be divided between frames (io/zstd/zstd_split_points.hpp)
+  bool has_split_points = false;  ///< an input can be divided between frames (io/zstd/zstd_seek_table.hpp)
 
   /// For readable compressed formats; null for others.
   std::unique_ptr<decoder> (*make_decoder)(const decoder_limits&) = nullptr;

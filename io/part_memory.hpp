@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace gpuhist::io {
@@ -41,5 +42,30 @@ class part_memory : public std::enable_shared_from_this<part_memory> {
   std::mutex mutex_;
   std::vector<std::unique_ptr<std::byte[]>> free_;
 };
+
+inline void part_memory::release::operator()(std::byte* block) const {
+  std::unique_ptr<std::byte[]> used(block);
+  if (pool_) pool_->put(std::move(used));
+}
+
+inline part_memory::block part_memory::get(std::size_t bytes) {
+  if (bytes != block_bytes_) return block(std::make_unique_for_overwrite<std::byte[]>(bytes).release());
+  std::unique_ptr<std::byte[]> found;
+  {
+    const std::lock_guard lock(mutex_);
+    free_.reserve(kept_blocks_);
+    if (!free_.empty()) {
+      found = std::move(free_.back());
+      free_.pop_back();
+    }
+  }
+  if (!found) found = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  return {found.release(), release(shared_from_this())};
+}
+
+inline void part_memory::put(std::unique_ptr<std::byte[]> used) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (free_.size() < kept_blocks_) free_.push_back(std::move(used));
+}
 
 }  // namespace gpuhist::io

@@ -1,11 +1,10 @@
-#include "library/buffer_sizes.hpp"
+#include "library/counting_plan.hpp"
 
 #include "config/option_table.hpp"
 #include "config/size.hpp"
 #include "gpu/engines.hpp"
 #include "gpu/row_layout.hpp"
 #include "io/decoder.hpp"
-#include "library/counting_plan.hpp"
 #include "pipeline/counts/windows/rolling_windows.hpp"
 #include "pipeline/flow/ring.hpp"
 #include "report/units/unit_meter.hpp"

@@ -1,9 +1,8 @@
 // The C interface of counters and files: a translation of counter.hpp and files.hpp.
+#include "library/c_interface.hpp"
+
 #include "gpuhist/counter.hpp"
 #include "gpuhist/files.hpp"
-#include "library/c_calls.hpp"
-#include "library/c_options.hpp"
-#include "library/c_results.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,10 +1,9 @@
 // The C interface of options and events: a translation of named_options.hpp and of the callbacks of a run.
-#include "library/c_options.hpp"
+#include "library/c_interface.hpp"
 
 #include "gpuhist/errors.hpp"
 #include "gpuhist/results.hpp"
 #include "gpuhist/units.hpp"
-#include "library/c_calls.hpp"
 #include "library/results.hpp"
 #include "report/formats/member_writer.hpp"
 #include "report/formats/report.hpp"

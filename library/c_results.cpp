@@ -1,7 +1,5 @@
 // The C interface of results: a translation of results.hpp.
-#include "library/c_results.hpp"
-
-#include "library/c_calls.hpp"
+#include "library/c_interface.hpp"
 
 namespace gpuhist::c_interface {
 namespace {

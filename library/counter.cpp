@@ -7,7 +7,6 @@
 #include "library/signals.hpp"
 #include "library/unit_reports.hpp"
 #include "pipeline/counts/input_report.hpp"
-#include "pipeline/flow/callback_scope.hpp"
 #include "pipeline/flow/driver.hpp"
 #include "pipeline/flow/fed_inputs.hpp"
 

@@ -3,10 +3,9 @@
 #include "config/option_table.hpp"
 #include "config/usage_error.hpp"
 #include "gpu/engines.hpp"
-#include "library/buffer_sizes.hpp"
 #include "library/resolve.hpp"
 #include "pipeline/flow/inputs/input_list.hpp"
-#include "pipeline/flow/inputs/source_bytes.hpp"
+#include "pipeline/flow/inputs/listed_input.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -42,4 +42,8 @@ void set_outputs(counting_plan& planned, std::shared_ptr<const io::output_files>
 /// The report of a run's counts, as the plan asks for it, without statistics.
 report make_report(const counting_plan& planned, report::kind kind, run_counts counts);
 
+/// Sets `planned.buffers`, `planned.readers` and the text that units hold, from the options, the engines and the counts
+/// that are planned. Throws config::option_error if the buffers need more than the memory limit.
+void size_buffers(const file_options& options, counting_plan& planned);
+
 }  // namespace gpuhist::pipeline

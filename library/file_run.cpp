@@ -4,7 +4,7 @@
 #include "async/task.hpp"
 #include "library/results.hpp"
 #include "pipeline/flow/inputs/input_list.hpp"
-#include "pipeline/flow/inputs/source_bytes.hpp"
+#include "pipeline/flow/inputs/listed_input.hpp"
 
 #include <algorithm>
 #include <chrono>

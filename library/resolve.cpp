@@ -6,7 +6,7 @@
 #include "config/suggest.hpp"
 #include "config/text.hpp"
 #include "config/usage_error.hpp"
-#include "gpu/kernel_names.hpp"
+#include "gpu/inventory.hpp"
 #include "gpu/row_layout.hpp"
 #include "library/results.hpp"
 #include "pipeline/counts/partitioning.hpp"

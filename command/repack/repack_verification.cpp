@@ -1,7 +1,7 @@
 #include "command/repack/repack_verification.hpp"
 
 #include "async/task_group.hpp"
-#include "io/discard_frame.hpp"
+#include "io/decoder.hpp"
 #include "io/source.hpp"
 #include "io/zstd/zstd_compressor.hpp"
 #include "io/zstd/zstd_decoder.hpp"

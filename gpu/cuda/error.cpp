@@ -1,11 +1,24 @@
 #include "gpu/cuda/error.hpp"
 
-#include "gpu/cuda/fused_runtime.hpp"
-
+#include <algorithm>
+#include <array>
 #include <string>
 
 namespace gpuhist::gpu::cuda {
 namespace {
+
+// runtime_device.cu checks these numbers against the names of CUDA.
+constexpr std::array<result, 9> errors_of_the_call{
+    success,
+    1,              // cudaErrorInvalidValue
+    out_of_memory,  //
+    9,              // cudaErrorInvalidConfiguration
+    101,            // cudaErrorInvalidDevice
+    400,            // cudaErrorInvalidResourceHandle
+    701,            // cudaErrorLaunchOutOfResources
+    712,            // cudaErrorHostMemoryAlreadyRegistered
+    713             // cudaErrorHostMemoryNotRegistered
+};
 
 std::string message_of(const runtime& api, result code, std::string_view action, call_site where) {
   std::string_view file = where.file;
@@ -30,6 +43,10 @@ std::exception_ptr labelled(std::string_view label, const engine_error& error,
 }
 
 }  // namespace
+
+bool leaves_the_device_well(result code) {
+  return std::ranges::find(errors_of_the_call, code) != errors_of_the_call.end();
+}
 
 void throw_error(const runtime& api, result code, std::string_view action, call_site where) {
   const std::string message = message_of(api, code, action, where);

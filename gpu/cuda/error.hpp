@@ -17,6 +17,11 @@ inline constexpr result out_of_memory = 2;       // cudaErrorMemoryAllocation
 inline constexpr result operating_system = 304;  // cudaErrorOperatingSystem
 inline constexpr result not_supported = 801;     // cudaErrorNotSupported; runtime_device.cu asserts all of them
 
+/// Whether an error concerns the call only (wrong arguments, lack of memory), so that the device is still usable. After
+/// any other error the device counts as failed: for most of them the CUDA documentation requires a restart of the
+/// process, and for undocumented errors this is the safe assumption.
+[[nodiscard]] bool leaves_the_device_well(result code);
+
 /// Calls throw_error() unless `code` is success. `action` names the action and the call: "copying a chunk to the device
 /// (cudaMemcpyAsync)". It must be a literal or an existing string: building a string could throw although the call
 /// succeeded.

@@ -12,11 +12,6 @@
 
 namespace gpuhist::gpu::cuda {
 
-/// Whether an error concerns the call only (wrong arguments, lack of memory), so that the device is still usable. After
-/// any other error the device counts as failed: for most of them the CUDA documentation requires a restart of the
-/// process, and for undocumented errors this is the safe assumption.
-[[nodiscard]] bool leaves_the_device_well(result code);
-
 /// Forwards calls to a runtime that outlives it, until the fuse blows; after that each call returns the error that blew
 /// the fuse. Serves one device, which is current on every calling thread. As thread-safe as the runtime. A call that is
 /// in progress on another thread when the fuse blows continues.

@@ -1,8 +1,7 @@
-// The queue from which the lanes of all devices of an engine take jobs. It completes waiting jobs when the last device
-// fails.
+// What the lanes of an engine share: the error of their device, and the queue from which the lanes of all devices take
+// jobs. It completes waiting jobs when the last device fails.
 #pragma once
 
-#include "gpu/cuda/device_fault.hpp"
 #include "gpu/engine.hpp"
 #include "gpu/frame_decoder.hpp"
 
@@ -14,6 +13,28 @@
 #include <stop_token>
 
 namespace gpuhist::gpu::cuda {
+
+/// The error of a failed device, shared by its lanes. Thread-safe.
+class device_fault {
+ public:
+  /// Keeps the first error: a CUDA error usually ends all work on the device. Returns whether this is the first.
+  bool note(const std::exception_ptr& why) {
+    const std::lock_guard lock(mutex_);
+    if (why_) return false;
+    why_ = why;
+    return true;
+  }
+
+  /// Null while the device has not failed.
+  [[nodiscard]] std::exception_ptr why() const {
+    const std::lock_guard lock(mutex_);
+    return why_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::exception_ptr why_;
+};
 
 /// Its size is bounded by the slots of the submitter. All members may be called from any thread.
 template <class Job>

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "gpu/cuda/batch.hpp"
-#include "gpu/cuda/device_fault.hpp"
 #include "gpu/cuda/handles.hpp"
 #include "gpu/cuda/job_queue.hpp"
 #include "gpu/cuda/runtime.hpp"

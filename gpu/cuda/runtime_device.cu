@@ -1,7 +1,6 @@
 // The real runtime: each function makes one CUDA call and returns its code.
 #include "gpu/cuda/error.hpp"
-#include "gpu/cuda/kernels/lane_private.hpp"
-#include "gpu/cuda/kernels/pair_private.hpp"
+#include "gpu/cuda/kernels/counting_kernels.hpp"
 #include "gpu/cuda/runtime.hpp"
 #include "gpu/cuda/zstd/frame_kernels.hpp"
 

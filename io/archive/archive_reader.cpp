@@ -1,12 +1,9 @@
 // Wraps libarchive: callbacks that pull bytes, no filters, no files.
 #include "io/archive/archive_reader.hpp"
 
-#include "io/archive/entry_fields.hpp"
-#include "io/archive/libarchive_message.hpp"
-#include "io/archive/seven_zip_start.hpp"
+#include "io/archive/libarchive_reports.hpp"
 #include "io/archive/seven_zip_streams.hpp"
 #include "io/failure.hpp"
-#include "io/size_text.hpp"
 
 #include <archive.h>
 #include <archive_entry.h>

@@ -4,7 +4,6 @@
 
 #include "io/archive/archive_format.hpp"
 #include "io/archive/cpio_headers.hpp"
-#include "io/archive/decoded_members.hpp"
 #include "io/archive/tar_headers.hpp"
 #include "io/archive/zip_stream.hpp"
 #include "io/byte_reader.hpp"
@@ -33,6 +32,26 @@ struct skipped_entries {
   std::uint64_t count = 0;  ///< number of entries
   std::uint64_t bytes = 0;  ///< bytes that the archive stores for them: targets of links
   std::string first;        ///< stored path of the first entry
+};
+
+/// Texts of members of an archive that were decoded ahead of the thread that reads the archive. Used by the thread of
+/// one archive_reader.
+class decoded_members {
+ public:
+  struct text {
+    std::span<const std::byte> bytes;  ///< not empty
+    std::uint32_t crc = 0;             ///< CRC-32 of the bytes
+  };
+
+  decoded_members() = default;
+  decoded_members(const decoded_members&) = delete;
+  decoded_members& operator=(const decoded_members&) = delete;
+  virtual ~decoded_members() = default;
+
+  /// The text of the member whose packed bytes begin at this offset of the archive, valid until the next call; for 7z,
+  /// the text with this seven_zip_key(). Nothing if it was not decoded ahead, or if there is any doubt about it. May
+  /// block. Offsets of calls increase.
+  virtual std::optional<text> take(std::uint64_t data_at) = 0;
 };
 
 /// Used by one thread at a time. Errors are thrown as input_error; the message names the place. An error of one member

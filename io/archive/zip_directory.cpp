@@ -2,7 +2,6 @@
 
 #include "io/archive/zip_records.hpp"
 #include "io/failure.hpp"
-#include "io/size_text.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "io/gzip/deflate_part_decoder.hpp"
+#include "io/gzip/gzip_decoder.hpp"
 
 #include "io/gzip/deflate_finder.hpp"
 #include "io/gzip/deflate_part.hpp"

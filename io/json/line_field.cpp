@@ -1,6 +1,6 @@
 #include "io/json/line_field.hpp"
 
-#include "io/size_text.hpp"
+#include "io/failure.hpp"
 
 #include <simdjson.h>
 

@@ -2,12 +2,12 @@
 
 #include "io/frame_decoder.hpp"
 #include "io/frame_magic.hpp"
-#include "io/xz/lzip_header.hpp"
 #include "io/xz/lzma_coder.hpp"
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -18,6 +18,19 @@ namespace gpuhist::io {
 // Both formats consist of a header that states the size of the dictionary, and data for one coder of liblzma.
 
 namespace {
+
+// The header of an lzip member: "LZIP", the version, and the code of the dictionary size.
+constexpr std::string_view lzip_magic("LZIP");
+constexpr std::size_t lzip_header_bytes = 6;
+
+// The dictionary size of a code: 4 KiB to 512 MiB. Nothing for a code that the format does not define.
+std::optional<std::uint64_t> lzip_dictionary_bytes(std::byte code) {
+  const unsigned log = std::to_integer<unsigned>(code) & 0x1FU;
+  const unsigned sixteenths = std::to_integer<unsigned>(code) >> 5U;
+  if (log < 12 || log > 29 || (log == 12 && sixteenths != 0)) return std::nullopt;
+  const std::uint64_t base = std::uint64_t{1} << log;
+  return base - base / 16 * sixteenths;
+}
 
 class headed_decoder : public frame_decoder {
  public:

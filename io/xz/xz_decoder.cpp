@@ -7,7 +7,6 @@
 #include "io/offered_parts.hpp"
 #include "io/xz/lzma_coder.hpp"
 #include "io/xz/xz_context.hpp"
-#include "io/xz/xz_filters.hpp"
 #include "io/xz/xz_parts.hpp"
 
 #include <algorithm>

@@ -2,7 +2,6 @@
 
 #include "io/failure.hpp"
 #include "io/xz/lzma_coder.hpp"
-#include "io/xz/xz_filters.hpp"
 
 #include <algorithm>
 #include <array>

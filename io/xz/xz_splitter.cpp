@@ -1,4 +1,4 @@
-#include "io/xz/xz_splitter.hpp"
+#include "io/xz/xz_decoder.hpp"
 
 #include "io/frame_magic.hpp"
 #include "io/xz/xz_context.hpp"

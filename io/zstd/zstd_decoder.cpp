@@ -1,8 +1,8 @@
 #include "io/zstd/zstd_decoder.hpp"
 
 #include "io/block_splitter.hpp"
+#include "io/failure.hpp"
 #include "io/frame_decoder.hpp"
-#include "io/size_text.hpp"
 #include "io/zstd/zstd_blocks.hpp"
 #include "io/zstd/zstd_dictionary.hpp"
 #include "io/zstd/zstd_frame.hpp"

@@ -1,7 +1,6 @@
 #include "pipeline/flow/fed_inputs.hpp"
 
 #include "pipeline/counts/input_report.hpp"
-#include "pipeline/flow/callback_scope.hpp"
 #include "pipeline/flow/run_plan.hpp"
 
 #include <algorithm>
@@ -11,6 +10,9 @@
 
 namespace gpuhist::pipeline {
 namespace {
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): of the thread
+thread_local const callback_scope* innermost = nullptr;
 
 input_failure out_of_memory() { return {.kind = failure_kind::out_of_memory, .text = "not enough memory to count it"}; }
 
@@ -30,6 +32,17 @@ input_failure failure_of_feeding(const std::exception_ptr& error) {
 }
 
 }  // namespace
+
+callback_scope::callback_scope(const void* run) noexcept : run_(run), outer_(innermost) { innermost = this; }
+
+callback_scope::~callback_scope() { innermost = outer_; }
+
+bool callback_scope::is_within(const void* run) noexcept {
+  for (const callback_scope* each = innermost; each != nullptr; each = each->outer_) {
+    if (each->run_ == run) return true;
+  }
+  return false;
+}
 
 // A call, or borrowed text, that uses the run: feed_all() waits for its end.
 class fed_inputs::activity {

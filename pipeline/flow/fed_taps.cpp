@@ -1,6 +1,5 @@
 // Where the text of fed inputs goes besides being counted: the members of fed_inputs that pass it.
 #include "async/task_group.hpp"
-#include "pipeline/flow/callback_scope.hpp"
 #include "pipeline/flow/fed_inputs.hpp"
 
 #include <condition_variable>

@@ -7,7 +7,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace gpuhist::pipeline {
@@ -36,18 +38,24 @@ class window_divider final : public text_divider {
   /// Precondition: the counts have windows. They outlive the divider.
   explicit window_divider(const rolling_counts& counts) : counts_(counts), windows_(*counts.windows()) {}
 
-  void divide(std::span<const std::byte> text, const text_owner& owner, std::vector<pane_slice>& slices) override;
+  void divide(std::span<const std::byte> text, const text_owner& owner, std::vector<pane_slice>& slices) override {
+    windows_.cut(text, owner, name_if_new(owner.input), slices);
+  }
   [[nodiscard]] const window_shape& shape() const { return windows_.shape(); }
   [[nodiscard]] std::uint64_t missing_in_pane(input_id input) const { return windows_.missing_in_pane(input); }
 
   /// Divides the next text of its stream, whose slices are known (window_cutter::cut_slices).
-  void divide_slices(std::span<const planned_slice> text, const text_owner& owner, std::vector<pane_slice>& slices);
+  void divide_slices(std::span<const planned_slice> text, const text_owner& owner, std::vector<pane_slice>& slices) {
+    windows_.cut_slices(text, owner, name_if_new(owner.input), slices);
+  }
 
   void note_verified(const text_owner& frame) override { windows_.conclude(frame, true); }
   [[nodiscard]] std::uint64_t min_slice_bytes() const override { return windows_.shape().min_pane_bytes(); }
 
  private:
-  [[nodiscard]] source_name name_if_new(input_id input) const;
+  [[nodiscard]] source_name name_if_new(input_id input) const {
+    return windows_.is_new(input) ? std::make_shared<const std::string>(counts_.name_of(input)) : nullptr;
+  }
 
   const rolling_counts& counts_;
   rolling_windows& windows_;

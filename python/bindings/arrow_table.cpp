@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "utf8_text.hpp"
+#include "text.hpp"
 
 namespace gpuhist::python {
 namespace {

@@ -14,7 +14,9 @@ class exported_buffer {
  public:
   /// Throws nanobind::python_error: TypeError for an object without the buffer protocol, such as str; ValueError or
   /// BufferError for memory that is not contiguous.
-  explicit exported_buffer(nanobind::handle object);
+  explicit exported_buffer(nanobind::handle object) {
+    if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) throw nanobind::python_error();
+  }
   exported_buffer(const exported_buffer&) = delete;
   exported_buffer& operator=(const exported_buffer&) = delete;
   ~exported_buffer() { PyBuffer_Release(&view_); }

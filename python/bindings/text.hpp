@@ -1,4 +1,5 @@
-// Python texts of what the library reports: names of inputs are any bytes, and so are messages that contain them.
+// Texts of what the library reports: names of inputs are any bytes, and so are messages that contain them. They become
+// texts of Python, or valid UTF-8.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -14,5 +15,8 @@ namespace gpuhist::python {
 
 /// The bytes of a name: a str as os.fsencode() does, or bytes. Needs the GIL. Throws nanobind::python_error.
 [[nodiscard]] std::string as_name(nanobind::handle name);
+
+/// Appends the bytes; each byte that begins no valid sequence becomes U+FFFD.
+void append_utf8(std::string& text, std::string_view bytes);
 
 }  // namespace gpuhist::python

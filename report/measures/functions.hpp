@@ -31,10 +31,12 @@ finding code_points(const sample& measured);
 finding lines(const sample& measured);
 finding mean_line_length(const sample& measured);
 
-// entropy.cpp
+// entropy.cpp: the last two compare.
 
 finding entropy(const sample& measured);
 finding entropy_corrected(const sample& measured);
+finding jsd(const sample& measured);
+finding kl(const sample& measured);
 
 // chi_squared.cpp: the last two compare.
 
@@ -47,10 +49,5 @@ finding chi2_baseline_p(const sample& measured);
 
 finding icd(const sample& measured);
 finding icd_p(const sample& measured);
-
-// divergence.cpp: both compare.
-
-finding jsd(const sample& measured);
-finding kl(const sample& measured);
 
 }  // namespace gpuhist::pipeline::measures

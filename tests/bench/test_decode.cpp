@@ -5,7 +5,7 @@
 #include "bench/decode.hpp"
 #include "bench/decompress.hpp"
 #include "bench/zstd_batch.hpp"
-#include "gpu/cuda/zstd/decode_on_host.hpp"
+#include "gpu/cuda/kernels_on_host.hpp"
 
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/temporary_folder.hpp"

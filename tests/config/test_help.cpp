@@ -1,9 +1,6 @@
 // Help, manual page and completions: all are generated from one table of options, and contain every option.
 #include "config/command_table.hpp"
-#include "config/completions.hpp"
 #include "config/help.hpp"
-#include "config/help_topics.hpp"
-#include "config/manual.hpp"
 #include "config/option_table.hpp"
 #include "config/presets.hpp"
 #include "config/text.hpp"

@@ -1,6 +1,5 @@
 // The built-in schemes, each byte compared with an independent oracle; and schemes that users define: the buckets that
 // they make, and the position and cause in error messages.
-#include "config/custom_scheme.hpp"
 #include "config/scheme.hpp"
 #include "config/text.hpp"
 #include "config/usage_error.hpp"

@@ -5,7 +5,6 @@
 #include "gpu/engines.hpp"
 #include "gpu/host/kernel.hpp"
 #include "gpu/inventory.hpp"
-#include "gpu/kernel_names.hpp"
 #include "gpu/pci_link.hpp"
 #include "support/failing_runtime.hpp"
 #include "support/fake_runtime.hpp"

@@ -1,8 +1,8 @@
 // The pieces of units, as the kernels of devices count them: on the host, with one lane, and with lanes that are
 // threads.
+#include "gpu/cuda/kernels_on_host.hpp"
 #include "gpu/cuda/units/lanes.hpp"
 #include "gpu/cuda/units/measure.hpp"
-#include "gpu/cuda/units/measure_on_host.hpp"
 #include "gpu/cuda/units/select_rows.hpp"
 #include "gpu/host/unit_rows.hpp"
 #include "tests/support/campaign.hpp"

@@ -1,8 +1,8 @@
 // The zstd decoder of devices, on the host: whole frames of libzstd, and buffers that are too small. The checksum,
 // against libxxhash.
+#include "gpu/cuda/kernels_on_host.hpp"
 #include "gpu/cuda/zstd/checksum_of_few.hpp"
 #include "gpu/cuda/zstd/checksum_of_many.hpp"
-#include "gpu/cuda/zstd/decode_on_host.hpp"
 #include "gpu/cuda/zstd/team.hpp"
 
 #include "tests/gpu/zstd_corpus.hpp"

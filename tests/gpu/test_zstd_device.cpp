@@ -1,7 +1,7 @@
 // The zstd decoder on a device, compared with the same phases on the host: verdict and text of every frame, and the
 // bytes between the texts.
+#include "gpu/cuda/kernels_on_host.hpp"
 #include "gpu/cuda/zstd/decode.hpp"
-#include "gpu/cuda/zstd/decode_on_host.hpp"
 #include "tests/gpu/zstd_corpus.hpp"
 #include "tests/gpu/zstd_mutator.hpp"
 #include "tests/support/campaign.hpp"

@@ -1,7 +1,7 @@
 // Damaged frames for the zstd decoder of devices, on the host: what it accepts, libzstd accepts, with the same text; no
 // frame changes its neighbours, and no access is outside the buffers. FUZZ_RUNS and FUZZ_SEED: see
 // tests/support/campaign.hpp; processes with different seeds share a long campaign.
-#include "gpu/cuda/zstd/decode_on_host.hpp"
+#include "gpu/cuda/kernels_on_host.hpp"
 #include "tests/gpu/zstd_comparison.hpp"
 #include "tests/gpu/zstd_mutator.hpp"
 #include "tests/support/campaign.hpp"

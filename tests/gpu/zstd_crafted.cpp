@@ -1,7 +1,7 @@
 // Writes zstd frames bit by bit.
 #include "tests/gpu/zstd_crafted.hpp"
 
-#include "gpu/cuda/zstd/decode_on_host.hpp"
+#include "gpu/cuda/kernels_on_host.hpp"
 #include "tests/gpu/zstd_corpus.hpp"
 #include "tests/support/zstd_batch.hpp"
 

@@ -3,7 +3,7 @@
 // ends.
 #include "io/archive/archive_format.hpp"
 #include "io/archive/archive_reader.hpp"
-#include "io/archive/libarchive_message.hpp"
+#include "io/archive/libarchive_reports.hpp"
 #include "io/archive/volume_name.hpp"
 #include "io/failure.hpp"
 

@@ -1,7 +1,6 @@
 // The contracts of decoders and of splitters for gzip, and the properties of gzip alone: headers, padding, messages,
 // sizes of BGZF blocks.
 #include "io/gzip/gzip_decoder.hpp"
-#include "io/gzip/gzip_splitter.hpp"
 
 #include "tests/contract/splitter_contract.hpp"
 #include "tests/io/gzip_samples.hpp"

@@ -4,7 +4,6 @@
 // tests/support/campaign.hpp.
 #include "io/gzip/deflate_finder.hpp"
 #include "io/gzip/deflate_part.hpp"
-#include "io/gzip/deflate_part_decoder.hpp"
 #include "io/gzip/deflate_run.hpp"
 #include "io/gzip/gzip_decoder.hpp"
 

@@ -1,7 +1,7 @@
 // The decoders of deflate data, compared with zlib: the block finder, the decoder of blocks and the combination of
 // checksums; what whole_inflater decodes, zlib decodes to the same text, and what zlib writes, it decodes.
 #include "io/archive/whole_inflater.hpp"
-#include "io/gzip/crc32_combination.hpp"
+#include "io/checksum.hpp"
 #include "io/gzip/deflate_finder.hpp"
 #include "io/gzip/deflate_run.hpp"
 

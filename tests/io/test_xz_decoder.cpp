@@ -1,7 +1,6 @@
 // The contracts of decoders and of splitters for xz, and the properties of xz alone: padding, blocks, kinds of checks,
 // dictionaries. A splitter finds blocks by the sizes in their headers.
 #include "io/xz/xz_decoder.hpp"
-#include "io/xz/xz_splitter.hpp"
 
 #include "tests/contract/splitter_contract.hpp"
 #include "tests/io/packed_samples.hpp"

@@ -4,7 +4,6 @@
 #include "io/zstd/zstd_decoder.hpp"
 #include "io/zstd/zstd_frame.hpp"
 #include "io/zstd/zstd_seek_table.hpp"
-#include "io/zstd/zstd_split_points.hpp"
 
 #include "tests/contract/splitter_contract.hpp"
 #include "tests/io/zstd_samples.hpp"

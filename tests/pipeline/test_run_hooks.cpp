@@ -6,7 +6,7 @@
 #include "gpu/cuda/cuda_engine.hpp"
 #include "pipeline/counts/input_report.hpp"
 #include "pipeline/flow/driver.hpp"
-#include "pipeline/flow/inputs/source_bytes.hpp"
+#include "pipeline/flow/inputs/listed_input.hpp"
 #include "report/output/progress.hpp"
 
 #include "tests/io/zstd_samples.hpp"

@@ -1,8 +1,7 @@
 #include "support/fake_runtime.hpp"
 
-#include "gpu/cuda/units/measure_on_host.hpp"
+#include "gpu/cuda/kernels_on_host.hpp"
 #include "gpu/cuda/units/piece_classes.hpp"
-#include "gpu/cuda/zstd/decode_on_host.hpp"
 
 #include <algorithm>
 #include <chrono>

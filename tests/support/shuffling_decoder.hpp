@@ -2,8 +2,7 @@
 // groups and fail at random.
 #pragma once
 
-#include "gpu/cuda/units/measure_on_host.hpp"
-#include "gpu/cuda/zstd/decode_on_host.hpp"
+#include "gpu/cuda/kernels_on_host.hpp"
 #include "gpu/frame_decoder.hpp"
 #include "tests/support/shuffling_engine.hpp"
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "gpu/cuda/zstd/encoded.hpp"
-#include "gpu/cuda/zstd/verdict_names.hpp"
 #include "pipeline/flow/decoding/encoded_frames.hpp"
 #include "tests/support/byte_vectors.hpp"
 

@@ -4,7 +4,7 @@
 //
 // chunk_shares.hpp has the division of the extents among blocks. A block folds its counters and adds them to the row of
 // an extent once, at the end of its share of the extent.
-#include "gpu/cuda/kernels/lane_private.hpp"
+#include "gpu/cuda/kernels/counting_kernels.hpp"
 
 #include "gpu/cuda/kernels/chunk_shares.hpp"
 #include "gpu/cuda/kernels/lane_counters.cuh"

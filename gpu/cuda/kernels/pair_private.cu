@@ -9,7 +9,7 @@
 //
 // chunk_shares.hpp has the division of the extents among blocks. A byte that another block or thread counts is read
 // again as the first byte of a pair, so that each pair is counted by the one that counts its second byte.
-#include "gpu/cuda/kernels/pair_private.hpp"
+#include "gpu/cuda/kernels/counting_kernels.hpp"
 
 #include "gpu/cuda/kernels/chunk_shares.hpp"
 #include "gpu/cuda/kernels/launch.cuh"

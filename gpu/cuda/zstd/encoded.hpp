@@ -9,6 +9,7 @@
 
 #include "gpu/host_device.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -35,6 +36,16 @@ enum class verdict : std::uint32_t {
   content_size,      ///< the text is not as long as the header of the frame says
   checksum,
 };
+
+/// The name of the enumerator, for the messages of tests and benchmarks; "unknown verdict" for other values, which
+/// damaged device memory may have.
+constexpr const char* name_of(verdict value) {
+  constexpr std::array names{"decoded",          "no_room",        "block_size",       "literals_header",
+                             "huffman_tree",     "huffman_stream", "sequences_header", "distribution",
+                             "sequences_stream", "match_offset",   "content_size",     "checksum"};
+  const auto index = static_cast<std::size_t>(value);
+  return index < names.size() ? names[index] : "unknown verdict";
+}
 
 enum class block_type : std::uint32_t { raw, run, compressed };
 

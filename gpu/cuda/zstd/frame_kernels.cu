@@ -1,6 +1,6 @@
 #include "gpu/cuda/zstd/frame_kernels.hpp"
 
-#include "gpu/cuda/kernels/lane_private.hpp"
+#include "gpu/cuda/kernels/counting_kernels.hpp"
 #include "gpu/cuda/kernels/launch.cuh"
 #include "gpu/cuda/units/delimiter_search.hpp"
 #include "gpu/cuda/units/lanes.hpp"

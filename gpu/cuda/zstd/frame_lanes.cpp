@@ -1,7 +1,7 @@
 #include "gpu/cuda/zstd/frame_lanes.hpp"
 
 #include "gpu/cuda/error.hpp"
-#include "gpu/failure_text.hpp"
+#include "gpu/engines.hpp"
 
 #include <algorithm>
 #include <chrono>

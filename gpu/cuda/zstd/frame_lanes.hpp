@@ -2,7 +2,6 @@
 // copies, another decodes.
 #pragma once
 
-#include "gpu/cuda/device_fault.hpp"
 #include "gpu/cuda/handles.hpp"
 #include "gpu/cuda/job_queue.hpp"
 #include "gpu/cuda/zstd/frame_batch.hpp"

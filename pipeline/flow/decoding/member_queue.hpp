@@ -10,7 +10,7 @@
 
 #include "async/executor.hpp"
 #include "async/semaphore.hpp"
-#include "io/archive/decoded_members.hpp"
+#include "io/archive/archive_reader.hpp"
 #include "io/archive/member_list.hpp"
 #include "io/archive/zip_member_decoder.hpp"
 #include "io/byte_reader.hpp"

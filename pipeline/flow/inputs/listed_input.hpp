@@ -1,4 +1,4 @@
-// An input of the list of inputs, and lists that were made before the run.
+// An input of the list of inputs, lists that were made before the run, and their size.
 #pragma once
 
 #include "pipeline/counts/input_report.hpp"
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,5 +33,12 @@ struct looked_up_inputs {
   std::vector<skipped_names> skipped{};  ///< entries of trees, by cause
   skipped_names empty_trees{};           ///< directories in which no file was found; `cause` is empty
 };
+
+// The number of bytes to read, determined before reading.
+
+/// The total size of all inputs on disk. Nothing if one of them is not a regular file, because its size is not known in
+/// advance. Opens no file. Standard input ("-") counts from its current offset. Directories and missing files count as
+/// 0.
+std::optional<std::uint64_t> source_bytes_of(std::span<const std::string> inputs);
 
 }  // namespace gpuhist::pipeline

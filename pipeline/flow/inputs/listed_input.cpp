@@ -1,4 +1,4 @@
-#include "pipeline/flow/inputs/source_bytes.hpp"
+#include "pipeline/flow/inputs/listed_input.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
