@@ -18,7 +18,7 @@
 #include <stop_token>
 #include <string_view>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 
 namespace {
 
@@ -28,7 +28,8 @@ using clock = std::chrono::steady_clock;
 constexpr seconds whole_budget(2);
 constexpr std::size_t most_inputs = 256;  // of a format
 
-looked_up_inputs sample_of(const counting_plan& planned, const manifest& inputs, const format_group& group) {
+pipeline::looked_up_inputs sample_of(const library::counting_plan& planned, const manifest& inputs,
+                                     const format_group& group) {
   std::vector<std::size_t> with_bytes;
   for (const std::size_t each : group.entries) {
     if (inputs.entries[each].stored_bytes() > 0) with_bytes.push_back(each);
@@ -40,21 +41,22 @@ looked_up_inputs sample_of(const counting_plan& planned, const manifest& inputs,
 }
 
 // The compressed bytes that decoders have taken; of members, what was read of their archives.
-std::uint64_t source_bytes_of(const report& counted, std::uint64_t read_bytes, bool has_members) {
+std::uint64_t source_bytes_of(const report::run_report& counted, std::uint64_t read_bytes, bool has_members) {
   if (has_members) return read_bytes;
   std::uint64_t sum = 0;
-  for (const input_report& each : counted.inputs) {
+  for (const pipeline::input_report& each : counted.inputs) {
     sum += each.compressed_bytes.value_or(each.verified.bytes() + each.unverified.bytes());
   }
   return sum;
 }
 
-format_sample count_sample(counting_plan planned, const manifest& inputs, const format_group& group, seconds budget) {
-  auto chosen = std::make_shared<looked_up_inputs>(sample_of(planned, inputs, group));
+format_sample count_sample(library::counting_plan planned, const manifest& inputs, const format_group& group,
+                           seconds budget) {
+  auto chosen = std::make_shared<pipeline::looked_up_inputs>(sample_of(planned, inputs, group));
   format_sample made;
   if (chosen->inputs.empty()) return made;
   planned.source_bytes = 0;
-  for (const listed_input& each : chosen->inputs) *planned.source_bytes += each.size;
+  for (const pipeline::listed_input& each : chosen->inputs) *planned.source_bytes += each.size;
   planned.looked_up = std::move(chosen);
   std::stop_source stop;
   file_events events;
@@ -62,15 +64,16 @@ format_sample count_sample(counting_plan planned, const manifest& inputs, const 
   events.on_progress = [&](const gpuhist::progress& now) {
     if (now.elapsed > budget) stop.request_stop();
   };
-  const finished_run finished = file_run(planned, events, stop.get_token()).run();
-  const report& counted = finished.outcome.result.shared().content;
-  const run_stats& stats = *counted.stats;
+  const library::finished_run finished = library::file_run(planned, events, stop.get_token()).run();
+  const report::run_report& counted = finished.outcome.result.shared().content;
+  const pipeline::run_stats& stats = *counted.stats;
   std::uint64_t read_bytes = 0;
-  for (const stage_stats& each : stats.stages) {
+  for (const pipeline::stage_stats& each : stats.stages) {
     if (each.name == "read") read_bytes += each.bytes;
   }
   const bool has_members = group.share_of(reading_manner::members) > 0;
-  for (const input_report& each : counted.inputs) made.inputs += each.error_kind == failure_kind::not_read ? 0 : 1;
+  for (const pipeline::input_report& each : counted.inputs)
+    made.inputs += each.error_kind == io::failure_kind::not_read ? 0 : 1;
   made.source_bytes = source_bytes_of(counted, read_bytes, has_members);
   made.text_bytes = stats.bytes;
   made.disk_bytes = stats.disk_bytes;
@@ -152,7 +155,8 @@ std::string_view name_of(gpu_advice::verdict verdict) {
   return names[static_cast<std::size_t>(verdict)];
 }
 
-job_estimate estimate(const counting_plan& planned, const manifest& inputs, const std::vector<format_group>& groups) {
+job_estimate estimate(const library::counting_plan& planned, const manifest& inputs,
+                      const std::vector<format_group>& groups) {
   job_estimate made;
   const auto began = clock::now();
   for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -178,10 +182,11 @@ std::string manners_text(const format_group& group) {
   for (std::size_t i = 0; i < reading_manners; ++i) {
     if (group.manners[i] == 0) continue;
     if (!text.empty()) text += "; ";
-    if (group.manners[i] != group.examined) text += grouped(group.manners[i]) + " of " + grouped(group.examined) + ": ";
+    if (group.manners[i] != group.examined)
+      text += config::grouped(group.manners[i]) + " of " + config::grouped(group.examined) + ": ";
     text += description_of(static_cast<reading_manner>(i));
   }
-  if (group.examined < group.inputs) text += " (" + grouped(group.examined) + " examined)";
+  if (group.examined < group.inputs) text += " (" + config::grouped(group.examined) + " examined)";
   return text;
 }
 
@@ -190,8 +195,9 @@ std::string groups_text(const dry_run& shown) {
   for (const format_group& each : shown.groups) width = std::max(width, each.format.size());
   std::string text;
   for (const format_group& each : shown.groups) {
-    text += "  " + each.format + std::string(width - each.format.size() + 2, ' ') + number_of(each.inputs, "input") +
-            ", " + config::format_size(each.bytes) + ": " + manners_text(each) + "\n";
+    text += "  " + each.format + std::string(width - each.format.size() + 2, ' ') +
+            config::number_of(each.inputs, "input") + ", " + config::format_size(each.bytes) + ": " +
+            manners_text(each) + "\n";
   }
   return text;
 }
@@ -208,11 +214,12 @@ std::string estimate_text(const dry_run& shown) {
   if (sampled == 0) return "estimate   none: there is nothing to read\n";
   const std::uint64_t from_disk = std::min(sampled, sampled_bytes(estimated, &format_sample::disk_bytes));
   std::string text = "estimate   from a sample of " + config::format_size(sampled) + ", counted by " +
-                     number_of(shown.threads, "thread") + " in " + fixed(estimated.sample_seconds, 1) + " s; " +
-                     std::to_string((sampled - from_disk) * 100 / sampled) + " % of it was in the page cache\n";
-  text += "  time     about " + for_people(estimated.seconds) + "\n";
+                     config::number_of(shown.threads, "thread") + " in " + config::fixed(estimated.sample_seconds, 1) +
+                     " s; " + std::to_string((sampled - from_disk) * 100 / sampled) +
+                     " % of it was in the page cache\n";
+  text += "  time     about " + report::for_people(estimated.seconds) + "\n";
   text += "  text     about " + config::format_size(static_cast<std::uint64_t>(estimated.text_bytes)) + "\n";
-  text += "  limit    " + printable(estimated.limited_by) + "\n";
+  text += "  limit    " + report::printable(estimated.limited_by) + "\n";
   text += "  GPU      " + std::string(name_of(estimated.gpu.pays)) + ": " + estimated.gpu.reason + "\n";
   return text;
 }
@@ -227,13 +234,13 @@ json group_as_json(const format_group& group, const format_estimate& estimated) 
            {"bytes", group.bytes},
            {"examined", group.examined},
            {"manners", std::move(manners)}};
-  out["estimate"] = {{"seconds", json_number(estimated.seconds)},
+  out["estimate"] = {{"seconds", report::json_number(estimated.seconds)},
                      {"text_bytes", static_cast<std::uint64_t>(estimated.text_bytes)}};
   out["sample"] = {{"inputs", estimated.sample.inputs},
                    {"source_bytes", estimated.sample.source_bytes},
                    {"disk_bytes", estimated.sample.disk_bytes},
                    {"text_bytes", estimated.sample.text_bytes},
-                   {"seconds", json_number(estimated.sample.seconds)},
+                   {"seconds", report::json_number(estimated.sample.seconds)},
                    {"limited_by", estimated.sample.limited_by}};
   return out;
 }
@@ -241,8 +248,9 @@ json group_as_json(const format_group& group, const format_estimate& estimated) 
 }  // namespace
 
 std::string text_of_dry_run(const dry_run& shown) {
-  std::string text = "inputs     " + grouped(shown.inputs) + ", " + number_of(shown.bytes, "byte") + "\n";
-  if (shown.counted > 0) text += "counted    " + grouped(shown.counted) + " of them by an earlier run\n";
+  std::string text =
+      "inputs     " + config::grouped(shown.inputs) + ", " + config::number_of(shown.bytes, "byte") + "\n";
+  if (shown.counted > 0) text += "counted    " + config::grouped(shown.counted) + " of them by an earlier run\n";
   text += groups_text(shown) + estimate_text(shown);
   text += "manifest   " + shown.planned.identity +
           ", fingerprints: " + std::string(name_of(shown.planned.fingerprint)) + "\n";
@@ -264,12 +272,12 @@ std::string json_of_dry_run(const dry_run& shown) {
            {"fingerprint", name_of(shown.planned.fingerprint)},
            {"threads", shown.threads},
            {"formats", std::move(formats)}};
-  out["estimate"] = {{"seconds", json_number(estimated.seconds)},
+  out["estimate"] = {{"seconds", report::json_number(estimated.seconds)},
                      {"text_bytes", static_cast<std::uint64_t>(estimated.text_bytes)},
-                     {"sample_seconds", json_number(estimated.sample_seconds)},
+                     {"sample_seconds", report::json_number(estimated.sample_seconds)},
                      {"limited_by", estimated.limited_by}};
   out["gpu"] = {{"pays", name_of(estimated.gpu.pays)}, {"reason", estimated.gpu.reason}};
-  return as_line(out);
+  return report::as_line(out);
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 
 /// What was counted of one format.
 struct format_sample {
@@ -48,7 +48,8 @@ struct job_estimate {
 
 /// Counts up to 256 inputs of each group, evenly spread, with the threads and the memory of `planned`, for at most 2
 /// seconds in all. `planned`: with statistics; its engine counts. Throws what file_run::run() throws.
-job_estimate estimate(const counting_plan& planned, const manifest& inputs, const std::vector<format_group>& groups);
+job_estimate estimate(const library::counting_plan& planned, const manifest& inputs,
+                      const std::vector<format_group>& groups);
 
 /// What a run would do.
 struct dry_run {
@@ -67,4 +68,4 @@ std::string text_of_dry_run(const dry_run& shown);
 /// One line of schema gpuhist.plan/1.
 std::string json_of_dry_run(const dry_run& shown);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

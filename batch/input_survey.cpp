@@ -19,7 +19,7 @@
 #include <tuple>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 namespace {
 
 constexpr std::uint64_t small_file_bytes = std::uint64_t{256} << 10U;  // that of the feeder
@@ -61,7 +61,7 @@ std::vector<std::byte> front_of(surveyed_file& file, std::size_t bytes) {
 }
 
 // The first bytes of the text, as far as a small window and `front` allow.
-std::vector<std::byte> text_of_front(const counting_plan& planned, const io::format& format,
+std::vector<std::byte> text_of_front(const library::counting_plan& planned, const io::format& format,
                                      std::span<const std::byte> front) {
   constexpr std::uint64_t window = std::uint64_t{8} << 20U;
   const std::unique_ptr<io::decoder> decoder =
@@ -85,8 +85,9 @@ struct surveyed_format {
   bool has_members = false;
 };
 
-surveyed_format settle(const counting_plan& planned, const std::string& name, std::span<const std::byte> front) {
-  const io::identity found = io::identify(name, front, planned.forced_format, rules_of(planned));
+surveyed_format settle(const library::counting_plan& planned, const std::string& name,
+                       std::span<const std::byte> front) {
+  const io::identity found = io::identify(name, front, planned.forced_format, pipeline::rules_of(planned));
   const io::format& outer = found.format;
   const bool is_compressed = outer.make_decoder != nullptr;
   surveyed_format made{.name = std::string(outer.name), .outer = &outer};
@@ -94,7 +95,7 @@ surveyed_format settle(const counting_plan& planned, const std::string& name, st
   if (!found.archive) {
     std::vector<std::byte> text;
     if (is_compressed) text = text_of_front(planned, outer, front);
-    kind = io::settle_archive(name, is_compressed ? text : front, rules_of(planned)).kind;
+    kind = io::settle_archive(name, is_compressed ? text : front, pipeline::rules_of(planned)).kind;
   }
   if (kind == io::archive_kind::none) return made;
   made.has_members = true;
@@ -102,7 +103,7 @@ surveyed_format settle(const counting_plan& planned, const std::string& name, st
   return made;
 }
 
-surveyed_format format_of(const counting_plan& planned, const manifest_entry& entry) {
+surveyed_format format_of(const library::counting_plan& planned, const manifest_entry& entry) {
   constexpr std::size_t front_bytes = std::size_t{64} << 10U;
   if (!entry.error.is_none()) return {};
   surveyed_file file(entry);
@@ -128,7 +129,8 @@ bool has_many_frames(const io::format& format, std::span<const std::byte> front,
   return false;
 }
 
-reading_manner manner_of(const counting_plan& planned, const manifest_entry& entry, const surveyed_format& format) {
+reading_manner manner_of(const library::counting_plan& planned, const manifest_entry& entry,
+                         const surveyed_format& format) {
   if (format.outer == nullptr) return reading_manner::not_read;
   if (format.has_members) return reading_manner::members;
   if (format.outer->make_decoder == nullptr) {
@@ -151,7 +153,8 @@ std::vector<std::size_t> some_of(const std::vector<std::size_t>& all, std::size_
   return made;
 }
 
-void examine(format_group& group, const counting_plan& planned, const manifest& inputs, const surveyed_format& format) {
+void examine(format_group& group, const library::counting_plan& planned, const manifest& inputs,
+             const surveyed_format& format) {
   const bool is_compressed = format.outer != nullptr && !format.has_members && format.outer->make_decoder != nullptr;
   for (const std::size_t each : is_compressed ? some_of(group.entries, examined_inputs) : group.entries) {
     const manifest_entry& entry = inputs.entries[each];
@@ -188,12 +191,12 @@ double format_group::share_of(reading_manner manner) const {
   return all == 0 ? 0 : static_cast<double>(manner_bytes[static_cast<std::size_t>(manner)]) / static_cast<double>(all);
 }
 
-std::string format_without_members(const counting_plan& planned, const manifest_entry& entry) {
+std::string format_without_members(const library::counting_plan& planned, const manifest_entry& entry) {
   const surveyed_format found = format_of(planned, entry);
   return found.outer == nullptr || found.has_members ? std::string() : found.name;
 }
 
-std::vector<format_group> survey(const counting_plan& planned, const manifest& inputs,
+std::vector<format_group> survey(const library::counting_plan& planned, const manifest& inputs,
                                  const std::vector<std::size_t>& chosen) {
   std::vector<surveyed_format> formats(chosen.size());
   in_parallel(chosen.size(), planned.threads,
@@ -218,4 +221,4 @@ std::vector<format_group> survey(const counting_plan& planned, const manifest& i
   return made;
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 
 /// How an input is read.
 enum class reading_manner : std::uint8_t {
@@ -46,12 +46,12 @@ struct format_group {
 };
 
 /// The name of the format of an input that has no members: "raw", "zstd". Empty: it has, or it cannot be read.
-std::string format_without_members(const counting_plan& planned, const manifest_entry& entry);
+std::string format_without_members(const library::counting_plan& planned, const manifest_entry& entry);
 
 /// The groups, that with the most bytes first. Opens each of the entries `chosen`, on the threads of the plan, and
 /// reads at most 64 KiB of it, of four compressed inputs of each format up to 16 MiB. Text that looks like an archive
 /// in a compressed input is found as the run finds it, except in frames with large windows, where the name decides.
-std::vector<format_group> survey(const counting_plan& planned, const manifest& inputs,
+std::vector<format_group> survey(const library::counting_plan& planned, const manifest& inputs,
                                  const std::vector<std::size_t>& chosen);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

@@ -9,7 +9,7 @@
 #include <memory>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 namespace {
 
 constexpr std::uint32_t type_of_units = 100;
@@ -23,18 +23,18 @@ std::uint32_t type_of(std::string_view record) {
 
 std::uint64_t bits_of(double value) { return std::bit_cast<std::uint64_t>(value); }
 
-double double_in(unpacker& in) {
+double double_in(pipeline::unpacker& in) {
   const auto value = std::bit_cast<double>(in.number());
-  if (std::isnan(value)) throw unpack_error("a value is not a number");
+  if (std::isnan(value)) throw pipeline::unpack_error("a value is not a number");
   return value;
 }
 
-void pack(packer& out, const line_extents& lines) {
+void pack(pipeline::packer& out, const line_extents& lines) {
   out.number(lines.all.size()).number(lines.checksum);
   for (const line_extents::extent& each : lines.all) out.number(each.offset).number(each.bytes);
 }
 
-line_extents unpack_lines(unpacker& in) {
+line_extents unpack_lines(pipeline::unpacker& in) {
   constexpr std::uint64_t last = std::numeric_limits<std::int64_t>::max();
   line_extents made;
   made.all.resize(in.elements(2));
@@ -46,17 +46,17 @@ line_extents unpack_lines(unpacker& in) {
   return made;
 }
 
-void pack(packer& out, const units::unit_totals& totals) {
-  for (const units::unit_number& each : units::unit_numbers) {
+void pack(pipeline::packer& out, const report::units::unit_totals& totals) {
+  for (const report::units::unit_number& each : report::units::unit_numbers) {
     if (each.is_of_filter) continue;  // a job has no filter
     out.number(totals.*each.units);
     if (each.bytes != nullptr) out.number(totals.*each.bytes);
   }
 }
 
-units::unit_totals unpack_totals(unpacker& in) {
-  units::unit_totals made;
-  for (const units::unit_number& each : units::unit_numbers) {
+report::units::unit_totals unpack_totals(pipeline::unpacker& in) {
+  report::units::unit_totals made;
+  for (const report::units::unit_number& each : report::units::unit_numbers) {
     if (each.is_of_filter) continue;
     made.*each.units = in.number();
     if (each.bytes != nullptr) made.*each.bytes = in.number();
@@ -64,15 +64,15 @@ units::unit_totals unpack_totals(unpacker& in) {
   return made;
 }
 
-void pack(packer& out, const units::distribution& values) {
-  const units::distribution::numbers numbers = values.divided();
+void pack(pipeline::packer& out, const report::units::distribution& values) {
+  const report::units::distribution::numbers numbers = values.divided();
   out.number(numbers.bins.size());
   for (const auto& [bin, units] : numbers.bins) out.number(bin).number(units);
   out.number(numbers.unknown).number(bits_of(numbers.lowest)).number(bits_of(numbers.highest));
 }
 
-units::distribution unpack_distribution(unpacker& in) {
-  units::distribution::numbers numbers;
+report::units::distribution unpack_distribution(pipeline::unpacker& in) {
+  report::units::distribution::numbers numbers;
   numbers.bins.resize(in.elements(2));
   for (auto& [bin, units] : numbers.bins) {
     bin = static_cast<std::uint16_t>(in.at_most(last_bin));
@@ -81,11 +81,11 @@ units::distribution unpack_distribution(unpacker& in) {
   numbers.unknown = in.number();
   numbers.lowest = double_in(in);
   numbers.highest = double_in(in);
-  return units::distribution::joined(numbers);
+  return report::units::distribution::joined(numbers);
 }
 
 // A field: 0: none; 1: without value; 2: its size follows.
-void pack(packer& out, const std::optional<units::measured_field>& field) {
+void pack(pipeline::packer& out, const std::optional<report::units::measured_field>& field) {
   if (!field) {
     out.number(0);
   } else if (!field->bytes) {
@@ -95,32 +95,32 @@ void pack(packer& out, const std::optional<units::measured_field>& field) {
   }
 }
 
-std::optional<units::measured_field> unpack_field(unpacker& in) {
+std::optional<report::units::measured_field> unpack_field(pipeline::unpacker& in) {
   switch (in.at_most(2)) {
     case 1:
-      return units::measured_field{.bytes = {}, .cause = in.text()};
+      return report::units::measured_field{.bytes = {}, .cause = in.text()};
     case 2:
-      return units::measured_field{.bytes = in.number()};
+      return report::units::measured_field{.bytes = in.number()};
     default:
       return std::nullopt;
   }
 }
 
-void pack(packer& out, const units::ranked_record& ranked) {
-  const units::unit_record& unit = ranked.unit;
+void pack(pipeline::packer& out, const report::units::ranked_record& ranked) {
+  const report::units::unit_record& unit = ranked.unit;
   out.number(bits_of(ranked.at.value)).number(ranked.at.input);
   out.text(*unit.input).number(unit.place.number).number(unit.place.line).number(unit.place.offset);
   out.number(unit.place.bytes).number(unit.verified ? 1 : 0).tally(unit.counts).number(unit.values.size());
-  for (const gates::named_value& each : unit.values) {
+  for (const report::gates::named_value& each : unit.values) {
     out.text(each.name).number(each.value ? 1 : 0);
     if (each.value) out.number(bits_of(*each.value));
   }
   pack(out, unit.field);
 }
 
-units::ranked_record unpack_ranked(unpacker& in, std::size_t classes) {
-  units::ranked_record made;
-  units::unit_record& unit = made.unit;
+report::units::ranked_record unpack_ranked(pipeline::unpacker& in, std::size_t classes) {
+  report::units::ranked_record made;
+  report::units::unit_record& unit = made.unit;
   made.at.value = double_in(in);
   made.at.input = in.number();
   unit.input = std::make_shared<const std::string>(in.text());
@@ -131,7 +131,7 @@ units::ranked_record unpack_ranked(unpacker& in, std::size_t classes) {
   unit.verified = in.number() != 0;
   unit.counts = in.tally(classes);
   unit.values.resize(in.elements(2));
-  for (gates::named_value& each : unit.values) {
+  for (report::gates::named_value& each : unit.values) {
     each.name = in.text();
     if (in.number() != 0) each.value = double_in(in);
   }
@@ -142,13 +142,13 @@ units::ranked_record unpack_ranked(unpacker& in, std::size_t classes) {
 }  // namespace
 
 std::string packed_input_units(const input_units& record) {
-  packer out;
+  pipeline::packer out;
   pack(out, record.unit_lines);
   pack(out, record.window_lines);
   pack(out, record.totals);
   pack(out, record.values);
   out.number(record.best.size());
-  for (const units::ranked_record& each : record.best) pack(out, each);
+  for (const report::units::ranked_record& each : record.best) pack(out, each);
   return fixed_bytes(record_head{.entry = record.of.entry, .member = record.of.member, .type = type_of_units}) +
          out.take();
 }
@@ -157,7 +157,7 @@ bool is_input_units(std::string_view record) { return type_of(record) == type_of
 
 input_units unpacked_input_units(std::string_view record, const gpu::tally& no_text) {
   const record_head head = fixed_in<record_head>(record).value();
-  unpacker in(record.substr(sizeof head), no_text.pairs.size());
+  pipeline::unpacker in(record.substr(sizeof head), no_text.pairs.size());
   input_units made{.of = {.entry = head.entry, .member = head.member}};
   made.unit_lines = unpack_lines(in);
   made.window_lines = unpack_lines(in);
@@ -174,4 +174,4 @@ std::string packed_sync_record() { return fixed_bytes(record_head{.type = type_o
 
 bool is_sync_record(std::string_view record) { return type_of(record) == type_of_sync; }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

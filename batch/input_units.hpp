@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 
 /// Of an input, or of a member of an archive.
 struct input_key {
@@ -26,9 +26,9 @@ struct input_units {
   input_key of;
   line_extents unit_lines{};    ///< lines of units.jsonl
   line_extents window_lines{};  ///< lines of windows.jsonl
-  units::unit_totals totals{};
-  units::distribution values{};
-  std::vector<units::ranked_record> best{};  ///< those that may be among the first of the job
+  report::units::unit_totals totals{};
+  report::units::distribution values{};
+  std::vector<report::units::ranked_record> best{};  ///< those that may be among the first of the job
 };
 
 std::string packed_input_units(const input_units& record);
@@ -43,4 +43,4 @@ input_units unpacked_input_units(std::string_view record, const gpu::tally& no_t
 std::string packed_sync_record();
 [[nodiscard]] bool is_sync_record(std::string_view record);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

@@ -18,7 +18,7 @@
 #include <string_view>
 #include <thread>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -115,8 +115,8 @@ json times_of(const job_description& job) {
 }
 
 void append_to(const std::filesystem::path& file, const nlohmann::ordered_json& line) {
-  destination to(file.string(), writing::append);
-  to.write(as_line(line));
+  report::destination to(file.string(), report::writing::append);
+  to.write(report::as_line(line));
   to.commit();
 }
 
@@ -179,8 +179,8 @@ std::vector<job_run_times> read_runs(const std::filesystem::path& file) {
   std::vector<job_run_times> runs;
   io::require_regular(file);
   if (::access(file.c_str(), R_OK) != 0) return runs;
-  for_each_record(file, [&](const nlohmann::ordered_json& line) { add_run(runs, line); });
+  report::for_each_record(file, [&](const nlohmann::ordered_json& line) { add_run(runs, line); });
   return runs;
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

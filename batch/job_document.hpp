@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 
 // The runs of a job: a file with a line for the beginning and one for the end of each run. Nothing else depends on it.
 
@@ -56,4 +56,4 @@ struct job_description {
 nlohmann::ordered_json job_as_json(const manifest& inputs, const job_ledger& ledger, const job_description& job,
                                    bool is_complete);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 namespace {
 
 namespace fs = std::filesystem;
@@ -38,7 +38,7 @@ fs::path successor_of(const fs::path& file) {
 }
 
 [[noreturn]] void cannot_replace(const fs::path& file, int error) {
-  throw destination_error(error, std::system_category(), "cannot replace " + printable(file.string()));
+  throw io::destination_error(error, std::system_category(), "cannot replace " + report::printable(file.string()));
 }
 
 // Durable: the folder is synced.
@@ -64,7 +64,7 @@ std::string manifest_of_state(const job_folder& folder) {
 class journal_copy {
  public:
   journal_copy(const job_folder& folder, const std::vector<extended_entry>& entries, const manifest& old,
-               const counting_plan& planned)
+               const library::counting_plan& planned)
       : from_(::open(folder.journal_file().c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)),
         path_(folder.journal_file()),
         entries_(entries),
@@ -135,7 +135,7 @@ class journal_copy {
     record.report.error = "changed without growing after it was counted: " + to.change +
                           (has_members ? "; its members have the counts of its earlier content"
                                        : "; these are the counts of its earlier content");
-    record.report.error_kind = failure_kind::refused;
+    record.report.error_kind = io::failure_kind::refused;
   }
 
   io::descriptor from_;
@@ -144,7 +144,7 @@ class journal_copy {
   const manifest& old_;
   std::vector<std::optional<std::size_t>> new_number_;  // by the old one
   std::vector<bool> is_finished_;                       // by the old number
-  const counting_plan& planned_;
+  const library::counting_plan& planned_;
   std::string format_;  // of the last member
 };
 
@@ -162,7 +162,7 @@ entry_progress progress_in(const job_ledger& ledger, std::size_t entry) {
 }
 
 void write_next_manifest(const job_folder& folder, const std::string& text) {
-  destination to(successor_of(folder.manifest_file()).string(), writing::whole);
+  report::destination to(successor_of(folder.manifest_file()).string(), report::writing::whole);
   to.write(text);
   to.commit();
 }
@@ -176,7 +176,7 @@ fs::path manifest_file_of(const job_folder& folder) {
   return is_next ? next : folder.manifest_file();
 }
 
-std::vector<entry_progress> read_progress(const job_folder& folder, const counting_plan& planned,
+std::vector<entry_progress> read_progress(const job_folder& folder, const library::counting_plan& planned,
                                           const config::options& typed, const manifest& inputs,
                                           config::shard_choice shard) {
   std::vector<entry_progress> made(inputs.entries.size());
@@ -197,7 +197,7 @@ void settle_extension(const job_folder& folder) {
   remove_successor(folder.journal_file());
 }
 
-extended_job extend_job(const job_folder& folder, const counting_plan& planned, const config::options& typed,
+extended_job extend_job(const job_folder& folder, const library::counting_plan& planned, const config::options& typed,
                         const manifest& old, planned_entries found) {
   job_ledger ledger(old.entries.size(), planned.partition, no_text_of(planned), planned.spilled_to);
   const job_identity identity = identity_of(planned, typed, old.identity, {});
@@ -218,4 +218,4 @@ extended_job extend_job(const job_folder& folder, const counting_plan& planned, 
   return made;
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 
 /// Ends an extension that was interrupted: it is finished if the state is already that of the new manifest, and has no
 /// effect otherwise. To be called before anything else is read. Precondition: the folder is locked. Throws
@@ -23,7 +23,7 @@ std::filesystem::path manifest_file_of(const job_folder& folder);
 
 /// What the state of a job has of each entry. No state: nothing. Reads only; the folder need not be locked. Throws
 /// std::runtime_error if the state is of another job, std::system_error.
-std::vector<entry_progress> read_progress(const job_folder& folder, const counting_plan& planned,
+std::vector<entry_progress> read_progress(const job_folder& folder, const library::counting_plan& planned,
                                           const config::options& typed, const manifest& inputs,
                                           config::shard_choice shard);
 
@@ -36,7 +36,7 @@ struct extended_job {
 /// A process that is killed leaves the old manifest with the old journal, or the new ones (settle_extension). Nothing
 /// is written if the manifest stays the same. Precondition: the folder is locked, and the job has no shards. Throws
 /// std::runtime_error if the state is of another job, destination_error, std::system_error.
-extended_job extend_job(const job_folder& folder, const counting_plan& planned, const config::options& typed,
+extended_job extend_job(const job_folder& folder, const library::counting_plan& planned, const config::options& typed,
                         const manifest& old, planned_entries found);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

@@ -24,7 +24,7 @@
 #include <system_error>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 
 namespace {
 
@@ -37,7 +37,7 @@ std::string name_of_shard(config::shard_choice shard) {
 std::string lines_name_of(lines_of which) { return which == lines_of::units ? "units" : "windows"; }
 
 [[noreturn]] void cannot_write(const fs::path& path) {
-  throw destination_error(errno, std::system_category(), "cannot write " + printable(path.string()));
+  throw io::destination_error(errno, std::system_category(), "cannot write " + report::printable(path.string()));
 }
 
 // Results that a killed run has left under temporary names.
@@ -66,7 +66,7 @@ void create_folder(const fs::path& path) {
   const std::vector<fs::path> missing = missing_folders(path);
   std::error_code error;
   fs::create_directories(path, error);
-  if (error) throw destination_error(error, "cannot create the folder " + printable(path.string()));
+  if (error) throw io::destination_error(error, "cannot create the folder " + report::printable(path.string()));
   for (const fs::path& each : missing) {
     if (!io::synchronize_folder(io::folder_of(each))) cannot_write(each);
   }
@@ -120,15 +120,15 @@ void job_folder::keep_manifest(const std::string& text) const {
   std::error_code ignored;
   if (!fs::exists(manifest_file(), ignored)) {
     try {
-      destination to(manifest_file().string(), writing::once);
+      report::destination to(manifest_file().string(), report::writing::once);
       to.write(text);
       return to.commit();
-    } catch (const destination_error& failed) {
+    } catch (const io::destination_error& failed) {
       if (failed.code() != std::errc::file_exists) throw;
     }
   }
   if (text_of_manifest_file(manifest_file().string()) == text) return;
-  throw std::runtime_error(printable(path_.string()) +
+  throw std::runtime_error(report::printable(path_.string()) +
                            ": this folder has another manifest than --manifest; give another --output-dir");
 }
 
@@ -150,7 +150,8 @@ void job_folder::refuse_other_shard_result(const job_identity& job) const {
   const io::descriptor file(::open(shard_result_file().c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (!file && errno == ENOENT) return;
   if (!file)
-    throw std::system_error(errno, std::system_category(), "cannot read " + printable(shard_result_file().string()));
+    throw std::system_error(errno, std::system_category(),
+                            "cannot read " + report::printable(shard_result_file().string()));
   refuse_other_job(shard_result_file().string(), header_in(file.get()), job);
 }
 
@@ -176,7 +177,7 @@ std::vector<fs::path> job_folder::shard_results() const {
   }
   const bool is_absent = error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory;
   if (error && !is_absent) {
-    throw std::system_error(error, "cannot read the folder " + printable(folder.string()));
+    throw std::system_error(error, "cannot read the folder " + report::printable(folder.string()));
   }
   std::ranges::sort(found);
   return found;
@@ -197,7 +198,7 @@ std::string owner_in(int file) {
 }
 
 [[noreturn]] void fail(const char* action, const std::filesystem::path& file) {
-  throw io::destination_error(errno, std::system_category(), action + printable(file.string()));
+  throw io::destination_error(errno, std::system_category(), action + report::printable(file.string()));
 }
 
 }  // namespace
@@ -217,8 +218,8 @@ job_lock::job_lock(const std::filesystem::path& file, const std::function<void(c
   if (!file_) fail("cannot write ", file);
   if (!lock_whole(file_.get(), F_OFD_SETLK)) {
     if (errno != EAGAIN && errno != EACCES) fail("cannot lock ", file);
-    const std::string other = printable(file.parent_path().parent_path().string()) +
-                              ": another run writes to this folder: " + printable(owner_in(file_.get()));
+    const std::string other = report::printable(file.parent_path().parent_path().string()) +
+                              ": another run writes to this folder: " + report::printable(owner_in(file_.get()));
     if (!wait) throw std::runtime_error(other + "; wait for its end, or end it");
     wait(other + "; waiting for its end");
     if (!lock_whole(file_.get(), F_OFD_SETLKW)) fail("cannot lock ", file);
@@ -282,4 +283,4 @@ config::shard_choice resolve_shard(const config::shard_choice& typed,
       "and SLURM_NTASKS, OMPI_COMM_WORLD_RANK and _SIZE); give --shard I/N");
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 
 /// Lines of inputs that are kept beside the journal.
 enum class lines_of { units, windows };
@@ -100,4 +100,4 @@ class job_lock {
 config::shard_choice resolve_shard(const config::shard_choice& typed,
                                    const std::function<const char*(const char*)>& variable);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

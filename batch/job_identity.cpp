@@ -15,7 +15,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -43,10 +43,12 @@ bool is_recorded(std::string_view key) {
 }
 
 // Raw bytes, as in the definition of a bucket, are kept.
-json text_as_json(const std::string& text) { return is_utf8(text) ? json(text) : json{{"base64", base64(text)}}; }
+json text_as_json(const std::string& text) {
+  return config::is_utf8(text) ? json(text) : json{{"base64", report::base64(text)}};
+}
 
 std::string text_in(const json& from) {
-  return from.is_string() ? from.get<std::string>() : from_base64(from.at("base64").get<std::string>()).value();
+  return from.is_string() ? from.get<std::string>() : report::from_base64(from.at("base64").get<std::string>()).value();
 }
 
 json value_as_json(const config::decided_option& option) {
@@ -63,9 +65,9 @@ json classes_as_json(const Classes& counted) {
 }
 
 // Names and members of buckets, also of those that a preset defines.
-json schemes_as_json(const std::vector<scheme_view>& schemes) {
+json schemes_as_json(const std::vector<pipeline::scheme_view>& schemes) {
   json made = json::array();
-  for (const scheme_view& each : schemes) {
+  for (const pipeline::scheme_view& each : schemes) {
     std::string content;
     for (const std::string& bucket : each.scheme.buckets) content += bucket + '\0';
     for (const std::uint16_t bucket : each.scheme.bucket_of) content += std::to_string(bucket) + ' ';
@@ -75,10 +77,10 @@ json schemes_as_json(const std::vector<scheme_view>& schemes) {
 }
 
 // A new member of the structures does not compile here until it is decided what it means for counts.
-void add_measuring(json& to, const measures::measuring& from) {
+void add_measuring(json& to, const report::measures::measuring& from) {
   const auto& [asked, baseline, previous_windows, warning] = from;
   if (!asked.empty()) to["measures"] = json::array();
-  for (const measures::measure* const each : asked) to["measures"].push_back(each->name);
+  for (const report::measures::measure* const each : asked) to["measures"].push_back(each->name);
   if (baseline) {
     to["baseline"] = io::hash_text({reinterpret_cast<const char*>(baseline->data()), sizeof *baseline});
   } else if (previous_windows) {
@@ -86,7 +88,7 @@ void add_measuring(json& to, const measures::measuring& from) {
   }
 }
 
-void add_units(json& to, const units::unit_plan& from) {
+void add_units(json& to, const report::units::unit_plan& from) {
   const auto& [shape, each, field, where, filter, top, distribution, held_bytes] = from;
   to["each"] = {each, static_cast<unsigned>(shape.delimiter), shape.bytes.value_or(0)};
   if (field) {
@@ -98,7 +100,7 @@ void add_units(json& to, const units::unit_plan& from) {
   if (distribution) to["distribution-of"] = text_as_json(distribution->text());
 }
 
-json windows_as_json(const window_shape& from) {
+json windows_as_json(const pipeline::window_shape& from) {
   const auto& [unit, pane, window_panes, step_panes, per_input, interleaved, numbered_by_input] = from;
   return {static_cast<unsigned>(unit), pane, window_panes, step_panes, per_input, interleaved, numbered_by_input};
 }
@@ -122,7 +124,7 @@ json as_json(const job_identity& job) {
 
 std::string value_of(const json& from, const std::string& name) {
   const auto found = from.find(name);
-  return found == from.end() ? "not given" : printable(text_of(*found));
+  return found == from.end() ? "not given" : report::printable(report::text_of(*found));
 }
 
 void add_differences(std::string& to, const json& recorded, const json& job, std::set<std::string>& named) {
@@ -135,14 +137,14 @@ void add_differences(std::string& to, const json& recorded, const json& job, std
     const std::string now = value_of(job, each);
     if (before == now || !named.insert(each).second) continue;
     const auto* const known = std::ranges::find(names_of_counts, each, [](const auto& row) { return row.first; });
-    to += "\n  " + (known == names_of_counts.end() ? "--" + printable(each) : known->second) + ": " + before +
+    to += "\n  " + (known == names_of_counts.end() ? "--" + report::printable(each) : known->second) + ": " + before +
           ", instead of " + now;
   }
 }
 
 }  // namespace
 
-json texts_of(const counting_plan& planned) {
+json texts_of(const library::counting_plan& planned) {
   json made = json::object();
   const json counts = counts_of(planned);
   for (const auto& [key, value] : counts.items()) {
@@ -151,12 +153,12 @@ json texts_of(const counting_plan& planned) {
     if (decides || key == line_limit) made[key] = value;
   }
   if (planned.units && planned.units->filter) {
-    made["keeps"] = planned.units->filter->units == units::filtering::kept::selected;
+    made["keeps"] = planned.units->filter->units == report::units::filtering::kept::selected;
   }
   return made;
 }
 
-json counts_of(const counting_plan& planned) {
+json counts_of(const library::counting_plan& planned) {
   json made{{"buckets", schemes_as_json(planned.schemes)}, {"classes", classes_as_json(planned.partition)}};
   if (planned.pairs) made["pair-classes"] = classes_as_json(*planned.pairs);
   for (const config::decided_option& each : planned.decided) made[std::string(each.row->key())] = value_as_json(each);
@@ -174,7 +176,7 @@ std::string differences_of_counts(const json& recorded, const json& now) {
   return made;
 }
 
-job_identity identity_of(const counting_plan& planned, const config::options& typed, std::string manifest,
+job_identity identity_of(const library::counting_plan& planned, const config::options& typed, std::string manifest,
                          config::shard_choice shard) {
   job_identity made{
       .manifest = std::move(manifest), .shard = shard, .counts = counts_of(planned), .given = typed.given};
@@ -182,7 +184,7 @@ job_identity identity_of(const counting_plan& planned, const config::options& ty
   return made;
 }
 
-std::string header_of(const job_identity& job) { return text_of(as_json(job)); }
+std::string header_of(const job_identity& job) { return report::text_of(as_json(job)); }
 
 std::optional<job_identity> identity_in(std::string_view header) {
   try {
@@ -231,19 +233,19 @@ std::string differences(const job_identity& recorded, const job_identity& job) {
 void refuse_other_job(const std::string& path, std::string_view header, const job_identity& job) {
   const std::optional<job_identity> recorded = identity_in(header);
   if (!recorded) {
-    throw std::runtime_error(printable(path) +
+    throw std::runtime_error(report::printable(path) +
                              ": this state is of another version of gpuhist, or damaged; finish the job with that "
                              "version, or give another --output-dir");
   }
   const std::string found = differences(*recorded, job);
   if (found.empty()) return;
-  throw std::runtime_error(printable(path) +
+  throw std::runtime_error(report::printable(path) +
                            ": this state is of another job; give the options of the first run, or another "
                            "--output-dir; it has:" +
                            found);
 }
 
-void refuse_other_plan(const std::string& path, const job_identity& recorded, const counting_plan& planned) {
+void refuse_other_plan(const std::string& path, const job_identity& recorded, const library::counting_plan& planned) {
   job_identity known = recorded;
   job_identity computed = recorded;
   computed.counts = counts_of(planned);
@@ -253,10 +255,10 @@ void refuse_other_plan(const std::string& path, const job_identity& recorded, co
   }
   const std::string found = differences(known, computed);
   if (found.empty()) return;
-  throw std::runtime_error(printable(path) +
+  throw std::runtime_error(report::printable(path) +
                            ": cannot be merged: its options have another meaning here, because a file that they name "
                            "differs, or the version of gpuhist; it has:" +
                            found);
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

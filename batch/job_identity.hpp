@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 
 struct job_identity {
   std::string manifest;                                                ///< manifest::identity
@@ -23,17 +23,17 @@ struct job_identity {
 };
 
 /// By name, everything in the plan that determines counts and their reports. The names of options are theirs.
-nlohmann::ordered_json counts_of(const counting_plan& planned);
+nlohmann::ordered_json counts_of(const library::counting_plan& planned);
 
 /// The part of counts_of() that decides which text is read and which units are selected, and whether a filter keeps
 /// them. Equal: equal outputs of a filter, for equal inputs.
-nlohmann::ordered_json texts_of(const counting_plan& planned);
+nlohmann::ordered_json texts_of(const library::counting_plan& planned);
 
 /// A line for each name with two values: "\n  --utf8: not given, instead of true". Empty: there is none.
 std::string differences_of_counts(const nlohmann::ordered_json& recorded, const nlohmann::ordered_json& now);
 
 /// The identity of a job with this plan, which `typed` led to.
-job_identity identity_of(const counting_plan& planned, const config::options& typed, std::string manifest,
+job_identity identity_of(const library::counting_plan& planned, const config::options& typed, std::string manifest,
                          config::shard_choice shard);
 
 /// One line without its line end.
@@ -53,6 +53,6 @@ std::string differences(const job_identity& recorded, const job_identity& job);
 void refuse_other_job(const std::string& path, std::string_view header, const job_identity& job);
 
 /// The same for what a merge computes from the recorded options: not what only reading depends on.
-void refuse_other_plan(const std::string& path, const job_identity& recorded, const counting_plan& planned);
+void refuse_other_plan(const std::string& path, const job_identity& recorded, const library::counting_plan& planned);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

@@ -18,7 +18,7 @@
 #include <system_error>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 
 namespace {
 
@@ -97,9 +97,10 @@ journal_content read_journal(int file, const std::filesystem::path& path,
     if (!record || io::checksum_of(*record, seed + made.records) != checksum) break;
     try {
       use(*record);
-    } catch (const unpack_error& damage) {
-      throw std::runtime_error(printable(path.string()) + ": is damaged: record " + std::to_string(made.records + 1) +
-                               ": " + damage.what() + "; remove this file, and run the job or the shard again");
+    } catch (const pipeline::unpack_error& damage) {
+      throw std::runtime_error(report::printable(path.string()) + ": is damaged: record " +
+                               std::to_string(made.records + 1) + ": " + damage.what() +
+                               "; remove this file, and run the job or the shard again");
     }
     made.end += record_head_bytes + size;
     ++made.records;
@@ -120,7 +121,7 @@ job_journal::job_journal(std::filesystem::path path, const job_identity& job,
 }
 
 void job_journal::create(const std::string& header) const {
-  destination made(path_.string(), writing::whole);
+  report::destination made(path_.string(), report::writing::whole);
   made.write(header + "\n");
   made.commit();
 }
@@ -163,7 +164,7 @@ void job_journal::synchronize() {
 }
 
 void job_journal::fail() const {
-  throw io::destination_error(errno, std::system_category(), "cannot write " + printable(path_.string()));
+  throw io::destination_error(errno, std::system_category(), "cannot write " + report::printable(path_.string()));
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

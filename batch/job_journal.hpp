@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 
 /// The first bytes of each record of the journal of a job, in the order of the processor.
 struct record_head {
@@ -99,4 +99,4 @@ class job_journal {
   std::chrono::steady_clock::time_point synchronized_;
 };
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

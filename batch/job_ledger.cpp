@@ -7,7 +7,7 @@
 #include <array>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 namespace {
 
 // Of a prefix, after the head.
@@ -22,7 +22,7 @@ constexpr std::uint8_t has_last = 2;
 constexpr std::uint8_t is_empty = 4;
 
 std::string packed_prefix(const job_record& record) {
-  const text_edges& edges = record.edges;
+  const pipeline::text_edges& edges = record.edges;
   prefix_head head{.frames = record.frames,
                    .text_before = record.text_before,
                    .edges = {edges.first.value_or(0), edges.last.value_or(0), 0}};
@@ -35,10 +35,10 @@ std::string packed_prefix(const job_record& record) {
 // Returns the number of bytes that it took. `pairs`: columns of tallies.
 std::size_t unpack_prefix(std::string_view bytes, std::size_t pairs, job_record& to) {
   const auto head = fixed_in<prefix_head>(bytes);
-  if (!head) throw unpack_error("it ends early");
+  if (!head) throw pipeline::unpack_error("it ends early");
   const auto is_class = [&](std::uint8_t edge) { return (edge + std::size_t{1}) * (edge + std::size_t{1}) <= pairs; };
   for (const auto& [bit, edge] : {std::pair{has_first, head->edges[0]}, {has_last, head->edges[1]}}) {
-    if ((head->edges[2] & bit) != 0 && !is_class(edge)) throw unpack_error("it has another number of pairs");
+    if ((head->edges[2] & bit) != 0 && !is_class(edge)) throw pipeline::unpack_error("it has another number of pairs");
   }
   to.frames = head->frames;
   to.text_before = head->text_before;
@@ -56,28 +56,29 @@ std::string packed_record(const job_record& record) {
   std::string bytes = fixed_bytes(
       record_head{.entry = record.entry, .member = record.member, .type = static_cast<std::uint32_t>(record.type)});
   if (record.type == job_record::kind::prefix) bytes += packed_prefix(record);
-  if (record.type != job_record::kind::members) bytes += packed_report(record.report);
+  if (record.type != job_record::kind::members) bytes += pipeline::packed_report(record.report);
   return bytes;
 }
 
 job_record unpacked_record(std::string_view bytes, const gpu::tally& no_text) {
   const auto head = fixed_in<record_head>(bytes);
-  if (!head) throw unpack_error("it ends early");
-  if (head->type > static_cast<std::uint32_t>(job_record::kind::prefix)) throw unpack_error("its kind is unknown");
+  if (!head) throw pipeline::unpack_error("it ends early");
+  if (head->type > static_cast<std::uint32_t>(job_record::kind::prefix))
+    throw pipeline::unpack_error("its kind is unknown");
   job_record made{
       .type = static_cast<job_record::kind>(head->type), .entry = head->entry, .member = head->member, .report = {}};
   bytes.remove_prefix(sizeof *head);
   if (made.type == job_record::kind::prefix) bytes.remove_prefix(unpack_prefix(bytes, no_text.pairs.size(), made));
   if (made.type != job_record::kind::members) {
-    made.report = unpacked_report(unpacker(bytes, no_text.pairs.size()), no_text.counts.size());
+    made.report = pipeline::unpacked_report(pipeline::unpacker(bytes, no_text.pairs.size()), no_text.counts.size());
   }
   return made;
 }
 
 job_ledger::job_ledger(std::size_t entries, const gpu::partition& counted, const gpu::tally& no_text,
-                       const spill_folder& spilled_to)
+                       const pipeline::spill_folder& spilled_to)
     : entries_(entries),
-      reports_of_inputs_(std::make_shared<finished_inputs>(counted.classes, spilled_after, spilled_to)) {
+      reports_of_inputs_(std::make_shared<pipeline::finished_inputs>(counted.classes, spilled_after, spilled_to)) {
   sum_.complete = true;
   sum_.partition = counted;
   sum_.verified = sum_.unverified = no_text_ = no_text;
@@ -85,7 +86,7 @@ job_ledger::job_ledger(std::size_t entries, const gpu::partition& counted, const
 
 std::optional<job_record> job_ledger::open_record(std::string_view bytes) const {
   job_record known = unpacked_record(bytes, no_text_);
-  if (known.entry >= entries_.size()) throw unpack_error("its input is not in the manifest");
+  if (known.entry >= entries_.size()) throw pipeline::unpack_error("its input is not in the manifest");
   if (!takes_records(known.entry)) return std::nullopt;
   return known;
 }
@@ -140,24 +141,27 @@ void job_ledger::reopen(std::size_t entry) {
   --failed_;
 }
 
-void job_ledger::count(const input_report& report, finished_inputs::location at, bool& is_complete) {
+void job_ledger::count(const pipeline::input_report& report, pipeline::finished_inputs::location at,
+                       bool& is_complete) {
   sum_.add(report);
   reports_of_inputs_->append(at);
   ++reports_;
   is_complete = is_complete && report.complete;
 }
 
-std::shared_ptr<const input_prefix> job_ledger::prefix_of(std::size_t entry) const {
+std::shared_ptr<const pipeline::input_prefix> job_ledger::prefix_of(std::size_t entry) const {
   const auto found = prefixes_.find(entry);
   if (found == prefixes_.end()) return nullptr;
   const prefix_state& state = found->second;
-  return std::make_shared<const input_prefix>(input_prefix{.counted = reports_of_inputs_->at(state.at),
-                                                           .frames = state.frames,
-                                                           .edges = state.edges,
-                                                           .text_before = state.text_before});
+  return std::make_shared<const pipeline::input_prefix>(
+      pipeline::input_prefix{.counted = reports_of_inputs_->at(state.at),
+                             .frames = state.frames,
+                             .edges = state.edges,
+                             .text_before = state.text_before});
 }
 
-void job_ledger::for_each_report(std::size_t entry, const std::function<void(const input_report&)>& use) const {
+void job_ledger::for_each_report(std::size_t entry,
+                                 const std::function<void(const pipeline::input_report&)>& use) const {
   if (!is_finished(entry)) return;
   if (entries_[entry].has_report) use(reports_of_inputs_->at(entries_[entry].at));
   const auto found = members_.find(entry);
@@ -165,11 +169,11 @@ void job_ledger::for_each_report(std::size_t entry, const std::function<void(con
   for (const auto& [member, at] : found->second) use(reports_of_inputs_->at(at));
 }
 
-run_counts job_ledger::counts() const {
-  run_counts made = sum_;
+pipeline::run_counts job_ledger::counts() const {
+  pipeline::run_counts made = sum_;
   made.complete = made.complete && refused_ == 0;
-  made.inputs = input_reports(reports_of_inputs_, reports_);
+  made.inputs = pipeline::input_reports(reports_of_inputs_, reports_);
   return made;
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 
 /// What is recorded of an input, or of a member of an archive.
 struct job_record {
@@ -35,11 +35,11 @@ struct job_record {
   };
 
   kind type = kind::input;
-  std::uint64_t entry = 0;   ///< its number in the manifest
-  std::uint32_t member = 0;  ///< of a member: its position in the archive
-  input_report report{};     ///< of a prefix: input_prefix::counted
-  std::uint64_t frames = 0;  ///< of a prefix, as edges and text_before: those of input_prefix
-  text_edges edges{};
+  std::uint64_t entry = 0;          ///< its number in the manifest
+  std::uint32_t member = 0;         ///< of a member: its position in the archive
+  pipeline::input_report report{};  ///< of a prefix: input_prefix::counted
+  std::uint64_t frames = 0;         ///< of a prefix, as edges and text_before: those of input_prefix
+  pipeline::text_edges edges{};
   std::uint64_t text_before = 0;
 };
 
@@ -63,7 +63,7 @@ void keep_last(std::vector<std::pair<std::uint32_t, Value>>& members) {
 class job_ledger {
  public:
   job_ledger(std::size_t entries, const gpu::partition& counted, const gpu::tally& no_text,
-             const spill_folder& spilled_to);
+             const pipeline::spill_folder& spilled_to);
 
   /// The record with these bytes, to be added; nothing: its entry takes no more records. Throws unpack_error.
   [[nodiscard]] std::optional<job_record> open_record(std::string_view bytes) const;
@@ -88,48 +88,48 @@ class job_ledger {
   [[nodiscard]] std::size_t begun() const { return prefixes_.size(); }
 
   /// What was counted of an entry that is not finished; null: nothing.
-  [[nodiscard]] std::shared_ptr<const input_prefix> prefix_of(std::size_t entry) const;
+  [[nodiscard]] std::shared_ptr<const pipeline::input_prefix> prefix_of(std::size_t entry) const;
 
   /// Calls `use` with each report of a finished entry: of the archive if it failed, and of its members.
-  void for_each_report(std::size_t entry, const std::function<void(const input_report&)>& use) const;
+  void for_each_report(std::size_t entry, const std::function<void(const pipeline::input_report&)>& use) const;
 
   /// The number of reports of all finished entries.
   [[nodiscard]] std::size_t reports() const { return reports_ + refused_; }
 
   /// The sums of all finished entries, with their reports in the order in which they were added, without those of
   /// refused entries, which have no counts.
-  [[nodiscard]] run_counts counts() const;
+  [[nodiscard]] pipeline::run_counts counts() const;
 
  private:
   enum class progress : std::uint8_t { open, complete, failed, refused };
   struct entry_state {
-    finished_inputs::location at = 0;
+    pipeline::finished_inputs::location at = 0;
     progress state = progress::open;
     bool has_report = false;
   };
 
   struct prefix_state {
-    finished_inputs::location at = 0;  // of its report
+    pipeline::finished_inputs::location at = 0;  // of its report
     std::uint64_t frames = 0;
-    text_edges edges{};
+    pipeline::text_edges edges{};
     std::uint64_t text_before = 0;
   };
 
   void finish(const job_record& record);
   void refuse(const job_record& record);
-  void count(const input_report& report, finished_inputs::location at, bool& is_complete);
+  void count(const pipeline::input_report& report, pipeline::finished_inputs::location at, bool& is_complete);
 
   std::vector<entry_state> entries_;
   // by entry: positions in the archive, and reports; of equal positions the last one counts
-  std::unordered_map<std::size_t, std::vector<std::pair<std::uint32_t, finished_inputs::location>>> members_;
+  std::unordered_map<std::size_t, std::vector<std::pair<std::uint32_t, pipeline::finished_inputs::location>>> members_;
   std::unordered_map<std::size_t, prefix_state> prefixes_;  // by entry
-  std::shared_ptr<finished_inputs> reports_of_inputs_;
+  std::shared_ptr<pipeline::finished_inputs> reports_of_inputs_;
   gpu::tally no_text_;
-  run_counts sum_;
+  pipeline::run_counts sum_;
   std::size_t reports_ = 0;  // without those of refused entries
   std::size_t refused_ = 0;
   std::size_t finished_ = 0;
   std::size_t failed_ = 0;
 };
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

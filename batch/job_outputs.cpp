@@ -10,46 +10,49 @@
 #include <string>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 
 namespace {
 
 using json = nlohmann::ordered_json;
 
 // A line for each report; `is_wanted` selects them.
-void write_lines(result_files& to, const char* name, const report& frame, const manifest& inputs,
-                 const job_ledger& ledger, bool (*is_wanted)(const input_report&)) {
-  to.write(name, [&](const text_sink& out) {
+void write_lines(result_files& to, const char* name, const report::run_report& frame, const manifest& inputs,
+                 const job_ledger& ledger, bool (*is_wanted)(const pipeline::input_report&)) {
+  to.write(name, [&](const report::text_sink& out) {
     for (std::size_t i = 0; i < inputs.entries.size(); ++i) {
-      ledger.for_each_report(i, [&](const input_report& each) {
-        if (is_wanted(each)) out(input_json_line(frame, {}, each));
+      ledger.for_each_report(i, [&](const pipeline::input_report& each) {
+        if (is_wanted(each)) out(report::input_json_line(frame, {}, each));
       });
     }
   });
 }
 
-report report_of(const counting_plan& planned, run_counts counts) {
-  return make_report(planned, report::kind::result, std::move(counts));
+report::run_report report_of(const library::counting_plan& planned, pipeline::run_counts counts) {
+  return library::make_report(planned, report::run_report::kind::result, std::move(counts));
 }
 
 }  // namespace
 
-void write_outputs(result_files& to, const counting_plan& planned, const manifest& inputs, const job_ledger& ledger,
-                   const recorded_units& units, const job_description& job) {
-  run_counts none;
+void write_outputs(result_files& to, const library::counting_plan& planned, const manifest& inputs,
+                   const job_ledger& ledger, const recorded_units& units, const job_description& job) {
+  pipeline::run_counts none;
   none.partition = planned.partition;
-  const report frame = report_of(planned, std::move(none));
-  write_lines(to, "files.jsonl", frame, inputs, ledger, [](const input_report&) { return true; });
-  write_lines(to, "errors.jsonl", frame, inputs, ledger, [](const input_report& each) { return !each.complete; });
-  run_counts sum = ledger.counts();
+  const report::run_report frame = report_of(planned, std::move(none));
+  write_lines(to, "files.jsonl", frame, inputs, ledger, [](const pipeline::input_report&) { return true; });
+  write_lines(to, "errors.jsonl", frame, inputs, ledger,
+              [](const pipeline::input_report& each) { return !each.complete; });
+  pipeline::run_counts sum = ledger.counts();
   sum.complete = sum.complete && ledger.finished() == inputs.entries.size();
-  report total = report_of(planned, std::move(sum));
+  report::run_report total = report_of(planned, std::move(sum));
   total.units = write_unit_outputs(to, planned, inputs.entries.size(), ledger, units);
-  to.write("job.json", [&](const text_sink& out) { out(as_line(job_as_json(inputs, ledger, job, total.complete))); });
-  object_text line;
-  add_totals(line.members, total, {});
+  to.write("job.json", [&](const report::text_sink& out) {
+    out(report::as_line(job_as_json(inputs, ledger, job, total.complete)));
+  });
+  report::object_text line;
+  report::add_totals(line.members, total, {});
   line.members.add_number("input_count", std::uint64_t{ledger.reports()});
-  to.write("total.json", [&](const text_sink& out) { out(line.take() + "\n"); });
+  to.write("total.json", [&](const report::text_sink& out) { out(line.take() + "\n"); });
 }
 
 namespace {
@@ -60,7 +63,7 @@ class line_readers {
   line_readers(const std::vector<line_files>& files, std::filesystem::path line_files::* which)
       : files_(files), which_(which), open_(files.size()) {}
 
-  void copy(const line_extents& lines, std::uint32_t source, const text_sink& out) {
+  void copy(const line_extents& lines, std::uint32_t source, const report::text_sink& out) {
     if (lines.all.empty()) return;
     if (!open_.at(source)) open_[source] = std::make_unique<line_reader>(files_[source].*which_);
     open_[source]->copy(lines, out);
@@ -75,7 +78,7 @@ class line_readers {
 void write_recorded(result_files& to, const char* name, std::size_t entries, const recorded_units& found,
                     std::filesystem::path line_files::* which, line_extents input_units::* lines) {
   line_readers from(found.files, which);
-  to.write(name, [&](const text_sink& out) {
+  to.write(name, [&](const report::text_sink& out) {
     for (std::size_t entry = 0; entry < entries; ++entry) {
       found.ledger.for_each(
           entry, [&](const input_units& recorded, std::uint32_t source) { from.copy(recorded.*lines, source, out); });
@@ -84,24 +87,24 @@ void write_recorded(result_files& to, const char* name, std::size_t entries, con
 }
 
 // The units are the inputs of the job: measured as in an ordinary run.
-units::unit_result measure_inputs(const counting_plan& planned, std::size_t entries, const job_ledger& inputs,
-                                  const text_sink& out) {
-  const std::shared_ptr<const report> frame = frame_of(planned);
-  unit_reports measured(planned, nullptr, {}, nullptr,
-                        {.form = find_report_format("jsonl")->unit_lines(*frame, {}),
-                         .write = [&](std::string_view lines) { out(lines); }});
+report::units::unit_result measure_inputs(const library::counting_plan& planned, std::size_t entries,
+                                          const job_ledger& inputs, const report::text_sink& out) {
+  const std::shared_ptr<const report::run_report> frame = library::frame_of(planned);
+  library::unit_reports measured(planned, nullptr, {}, nullptr,
+                                 {.form = report::find_report_format("jsonl")->unit_lines(*frame, {}),
+                                  .write = [&](std::string_view lines) { out(lines); }});
   for (std::size_t entry = 0; entry < entries; ++entry) {
-    inputs.for_each_report(entry, [&](const input_report& each) { measured.judge(each); });
+    inputs.for_each_report(entry, [&](const pipeline::input_report& each) { measured.judge(each); });
   }
   return measured.result();
 }
 
 }  // namespace
 
-std::optional<units::unit_result> write_unit_outputs(result_files& to, const counting_plan& planned,
-                                                     std::size_t entries, const job_ledger& inputs,
-                                                     const recorded_units& found) {
-  std::optional<units::unit_result> made;
+std::optional<report::units::unit_result> write_unit_outputs(result_files& to, const library::counting_plan& planned,
+                                                             std::size_t entries, const job_ledger& inputs,
+                                                             const recorded_units& found) {
+  std::optional<report::units::unit_result> made;
   if (planned.windows) {
     write_recorded(to, "windows.jsonl", entries, found, &line_files::windows, &input_units::window_lines);
   }
@@ -112,8 +115,8 @@ std::optional<units::unit_result> write_unit_outputs(result_files& to, const cou
     return found.ledger.result();
   }
   if (!selects) return measure_inputs(planned, entries, inputs, [](std::string_view) {});
-  to.write("units.jsonl", [&](const text_sink& out) { made = measure_inputs(planned, entries, inputs, out); });
+  to.write("units.jsonl", [&](const report::text_sink& out) { made = measure_inputs(planned, entries, inputs, out); });
   return made;
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

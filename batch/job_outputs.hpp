@@ -16,7 +16,7 @@
 #include <optional>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 
 /// Where the lines of the records are that unit_ledger has from a journal.
 struct line_files {
@@ -33,13 +33,13 @@ struct recorded_units {
 /// Writes the files that the plan asks for, each under a temporary name that is renamed; in the order of the manifest.
 /// Returns what total.json has of the units; nothing: the plan has none. Throws destination_error, std::system_error,
 /// and std::runtime_error if recorded lines are damaged.
-std::optional<units::unit_result> write_unit_outputs(result_files& to, const counting_plan& planned,
-                                                     std::size_t entries, const job_ledger& inputs,
-                                                     const recorded_units& found);
+std::optional<report::units::unit_result> write_unit_outputs(result_files& to, const library::counting_plan& planned,
+                                                             std::size_t entries, const job_ledger& inputs,
+                                                             const recorded_units& found);
 
 /// Writes all four files, and those of the units; total.json is the last one. The entries of the manifest are in their
 /// order. Throws as result_files::write().
-void write_outputs(result_files& to, const counting_plan& planned, const manifest& inputs, const job_ledger& ledger,
-                   const recorded_units& units, const job_description& job);
+void write_outputs(result_files& to, const library::counting_plan& planned, const manifest& inputs,
+                   const job_ledger& ledger, const recorded_units& units, const job_description& job);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 namespace {
 
 constexpr std::uint64_t cost_of_opening = std::uint64_t{64} << 10U;  // in bytes: an input is not free
@@ -138,27 +138,27 @@ std::vector<manifest_entry> pieces_of(std::vector<manifest_entry> entries, const
 }
 
 // Its reading ended before the end of the piece.
-bool has_ended_early(const input_report& report, const manifest_entry& piece) {
+bool has_ended_early(const pipeline::input_report& report, const manifest_entry& piece) {
   if (report.complete) return false;
   const bool lost_only_frames = !report.lost_ranges.empty();
   return !lost_only_frames || report.compressed_bytes < piece.piece->end.value_or(piece.size);
 }
 
-std::uint64_t text_bytes_of(const input_report& report) {
+std::uint64_t text_bytes_of(const pipeline::input_report& report) {
   return report.verified.bytes() + (report.counted_unverified ? 0 : report.unverified.bytes());
 }
 
-void add_lost_ranges(input_report& to, const input_report& next, std::uint64_t text_before) {
+void add_lost_ranges(pipeline::input_report& to, const pipeline::input_report& next, std::uint64_t text_before) {
   to.number_of_lost_ranges += next.number_of_lost_ranges;
-  for (const lost_range& each : next.lost_ranges) {
-    if (to.lost_ranges.size() == max_lost_ranges) break;
+  for (const pipeline::lost_range& each : next.lost_ranges) {
+    if (to.lost_ranges.size() == pipeline::max_lost_ranges) break;
     to.lost_ranges.push_back(each);
     to.lost_ranges.back().text_offset += text_before;
   }
 }
 
-void add_error(input_report& to, const input_report& next, const manifest_entry& piece) {
-  if (to.error_kind != failure_kind::none || next.error_kind == failure_kind::none) return;
+void add_error(pipeline::input_report& to, const pipeline::input_report& next, const manifest_entry& piece) {
+  if (to.error_kind != io::failure_kind::none || next.error_kind == io::failure_kind::none) return;
   to.error = next.error;
   to.error_kind = next.error_kind;
   to.error_origin = next.error_origin;
@@ -167,19 +167,19 @@ void add_error(input_report& to, const input_report& next, const manifest_entry&
 }
 
 // The text before a piece is not what the manifest says.
-void note_wrong_offset(input_report& to, const manifest_entry& piece) {
+void note_wrong_offset(pipeline::input_report& to, const manifest_entry& piece) {
   const std::optional<std::uint64_t>& planned = piece.piece->begin.text_bytes;
   if (!planned || !to.complete || text_bytes_of(to) == *planned) return;
   to.complete = false;
   to.error = "contradicts the manifest: compressed offset " + std::to_string(piece.piece->begin.stored_bytes) +
              " has decompressed offset " + std::to_string(text_bytes_of(to)) + ", and not " + std::to_string(*planned) +
              "; plan the job again";
-  to.error_kind = failure_kind::refused;
+  to.error_kind = io::failure_kind::refused;
 }
 
 }  // namespace
 
-bool may_divide(const counting_plan& planned) {
+bool may_divide(const library::counting_plan& planned) {
   const bool finds_more_than_counts = planned.pairs || planned.validates_utf8 || planned.units || planned.windows;
   return !finds_more_than_counts && !planned.max_output;
 }
@@ -207,17 +207,18 @@ job_division divide(manifest inputs, unsigned shards, bool may_divide) {
   return made;
 }
 
-input_report joined_report(const std::vector<input_report>& reports, const std::vector<const manifest_entry*>& pieces) {
-  const auto refused = std::ranges::find_if(reports, [](const input_report& each) {
-    return each.error_kind == failure_kind::refused && each.number_of_lost_ranges == 0;
+pipeline::input_report joined_report(const std::vector<pipeline::input_report>& reports,
+                                     const std::vector<const manifest_entry*>& pieces) {
+  const auto refused = std::ranges::find_if(reports, [](const pipeline::input_report& each) {
+    return each.error_kind == io::failure_kind::refused && each.number_of_lost_ranges == 0;
   });
   if (refused != reports.end()) return *refused;
-  input_report made = reports.front();
+  pipeline::input_report made = reports.front();
   made.error.clear();
-  made.error_kind = failure_kind::none;
+  made.error_kind = io::failure_kind::none;
   add_error(made, reports.front(), *pieces.front());
   for (std::size_t i = 1; i < reports.size() && !has_ended_early(reports[i - 1], *pieces[i - 1]); ++i) {
-    const input_report& next = reports[i];
+    const pipeline::input_report& next = reports[i];
     const bool knows_offset = pieces[i]->piece->begin.text_bytes.has_value();
     note_wrong_offset(made, *pieces[i]);
     add_lost_ranges(made, next, knows_offset ? 0 : text_bytes_of(made));
@@ -237,10 +238,10 @@ void join_pieces(const job_division& division, const job_ledger& from, job_ledge
     end = first + 1;
     while (end < pieces.size() && division.entry_of[end] == division.entry_of[first]) ++end;
     if (!pieces[first].piece) continue;
-    std::vector<input_report> reports;
+    std::vector<pipeline::input_report> reports;
     std::vector<const manifest_entry*> joined;
     for (std::size_t each = first; each < end; ++each) {
-      from.for_each_report(each, [&](const input_report& report) { reports.push_back(report); });
+      from.for_each_report(each, [&](const pipeline::input_report& report) { reports.push_back(report); });
       joined.push_back(&pieces[each]);
     }
     if (reports.size() < joined.size()) continue;
@@ -248,4 +249,4 @@ void join_pieces(const job_division& division, const job_ledger& from, job_ledge
   }
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

@@ -15,7 +15,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 
 struct job_division {
   manifest pieces;                                 ///< an entry for each whole input and each piece, in order
@@ -25,7 +25,7 @@ struct job_division {
 
 /// Whether files are divided in a job with this plan: not if text at the ends of pieces belongs together, or if a
 /// limit is one of the whole input.
-bool may_divide(const counting_plan& planned);
+bool may_divide(const library::counting_plan& planned);
 
 /// Every process computes the same division. Inputs that are not divided: the largest first, each to the shard with the
 /// least bytes so far. Then the others, whose pieces fill the shards. A shard has at most one piece of a file.
@@ -34,10 +34,11 @@ job_division divide(manifest inputs, unsigned shards, bool may_divide);
 
 /// The report of an input whose pieces have these reports, in their order: that of one run over the whole input.
 /// `pieces`: the entries of the pieces. If a piece was not counted to its end, later ones do not count.
-input_report joined_report(const std::vector<input_report>& reports, const std::vector<const manifest_entry*>& pieces);
+pipeline::input_report joined_report(const std::vector<pipeline::input_report>& reports,
+                                     const std::vector<const manifest_entry*>& pieces);
 
 /// Adds the report of each divided input whose pieces are all finished in `from`, a ledger of the pieces, to `to`, a
 /// ledger of the manifest.
 void join_pieces(const job_division& division, const job_ledger& from, job_ledger& to);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

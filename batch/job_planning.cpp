@@ -32,7 +32,7 @@
 #include <unordered_set>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 namespace {
 
 std::int64_t nanoseconds_now() {
@@ -42,8 +42,8 @@ std::int64_t nanoseconds_now() {
 
 // A manifest must not have an error that is none of the input.
 void check_error(const manifest_entry& entry) {
-  if (entry.error.kind != failure_kind::out_of_memory) return;
-  throw std::runtime_error(printable(entry.name) + ": cannot be planned: " + entry.error.text +
+  if (entry.error.kind != io::failure_kind::out_of_memory) return;
+  throw std::runtime_error(report::printable(entry.name) + ": cannot be planned: " + entry.error.text +
                            "; nothing was written; run the same command again");
 }
 
@@ -52,7 +52,7 @@ void set_unreadable(manifest_entry& entry) {
 }
 
 // Without fingerprint.
-manifest_entry entry_of(const listed_input& listed) {
+manifest_entry entry_of(const pipeline::listed_input& listed) {
   manifest_entry made{.name = listed.name, .follow_links = listed.follow_links, .error = listed.error};
   if (!made.error.is_none()) return made;
   const std::optional<io::file_state> found = io::state_of(listed.name);
@@ -61,7 +61,7 @@ manifest_entry entry_of(const listed_input& listed) {
     return made;
   }
   if (!listed.regular) {
-    made.error = {.kind = failure_kind::refused, .text = "is not a regular file, and cannot be read again"};
+    made.error = {.kind = io::failure_kind::refused, .text = "is not a regular file, and cannot be read again"};
     return made;
   }
   made.size = found->bytes;
@@ -117,7 +117,7 @@ void add_fingerprints(planned_entries& found, const planning& how, unsigned thre
   in_parallel(to_be_read.size(), threads, [&](std::size_t i) { add_fingerprint(*to_be_read[i], how.fingerprint); });
 }
 
-moving_rules moving_rules_of(const counting_plan& planned, const planning& how) {
+moving_rules moving_rules_of(const library::counting_plan& planned, const planning& how) {
   return {.forced_format = planned.forced_format,
           .limits = {.window_bytes = planned.buffers.window_limit, .dictionary = planned.dictionary},
           .trusts_names = how.trusts_names};
@@ -132,7 +132,7 @@ void add_log(manifest_entry& entry, const moving_rules& rules) {
   }
 }
 
-void add_logs(std::vector<manifest_entry>& entries, const counting_plan& planned, const planning& how) {
+void add_logs(std::vector<manifest_entry>& entries, const library::counting_plan& planned, const planning& how) {
   const unchanged_files earlier(how.earlier);
   const moving_rules rules = moving_rules_of(planned, how);
   std::vector<manifest_entry*> to_be_read;
@@ -159,7 +159,7 @@ std::vector<io::split_point> splits_of_frames(const manifest_entry& entry, std::
   }
 }
 
-void add_splits(manifest_entry& entry, const counting_plan& planned, std::uint64_t apart) {
+void add_splits(manifest_entry& entry, const library::counting_plan& planned, std::uint64_t apart) {
   if (!entry.error.is_none() || entry.size <= apart) return;
   entry.split_format = format_without_members(planned, entry);
   const io::format* const format = io::format_named(entry.split_format);
@@ -173,30 +173,30 @@ void add_splits(manifest_entry& entry, const counting_plan& planned, std::uint64
 }
 
 // A piece is what is left of an input of which nothing was counted.
-std::shared_ptr<const input_prefix> beginning_of(const manifest_entry& entry, const gpu::tally& no_text) {
-  input_prefix made;
+std::shared_ptr<const pipeline::input_prefix> beginning_of(const manifest_entry& entry, const gpu::tally& no_text) {
+  pipeline::input_prefix made;
   made.counted.name = entry.name;
   made.counted.format = entry.split_format;
   made.counted.verified = made.counted.unverified = no_text;
   if (!io::format_named(entry.split_format)->is_plain) made.counted.compressed_bytes = entry.piece->begin.stored_bytes;
   made.frames = entry.piece->begin.frames;
   made.text_before = entry.piece->begin.text_bytes.value_or(0);
-  return std::make_shared<const input_prefix>(std::move(made));
+  return std::make_shared<const pipeline::input_prefix>(std::move(made));
 }
 
 }  // namespace
 
-gpu::tally no_text_of(const counting_plan& planned) {
+gpu::tally no_text_of(const library::counting_plan& planned) {
   const gpu::row_layout layout{planned.partition, planned.pairs};
   return gpu::tally(planned.partition.classes, layout.pair_columns());
 }
 
-planned_entries plan_entries(const counting_plan& planned, const planning& how) {
+planned_entries plan_entries(const library::counting_plan& planned, const planning& how) {
   const std::int64_t newest = how.min_age ? nanoseconds_now() - std::chrono::nanoseconds(*how.min_age).count()
                                           : std::numeric_limits<std::int64_t>::max();
   planned_entries made;
   std::unordered_set<std::string> names;
-  for (const listed_input& each : look_up_inputs(planned).inputs) {
+  for (const pipeline::listed_input& each : library::look_up_inputs(planned).inputs) {
     if (!names.insert(each.name).second) continue;
     manifest_entry entry = entry_of(each);
     const bool is_too_young = entry.error.is_none() && entry.modified > newest;
@@ -216,8 +216,9 @@ planned_entries plan_entries(const counting_plan& planned, const planning& how) 
   return made;
 }
 
-looked_up_inputs inputs_of(const manifest& from, const std::vector<std::size_t>& chosen, const gpu::tally& no_text) {
-  looked_up_inputs made;
+pipeline::looked_up_inputs inputs_of(const manifest& from, const std::vector<std::size_t>& chosen,
+                                     const gpu::tally& no_text) {
+  pipeline::looked_up_inputs made;
   for (const std::size_t each : chosen) {
     const manifest_entry& entry = from.entries[each];
     made.inputs.push_back({.name = entry.name,
@@ -233,4 +234,4 @@ looked_up_inputs inputs_of(const manifest& from, const std::vector<std::size_t>&
   return made;
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

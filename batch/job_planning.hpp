@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 
 /// A tally of no text, for the counts of the plan.
-gpu::tally no_text_of(const counting_plan& planned);
+gpu::tally no_text_of(const library::counting_plan& planned);
 
 struct planned_entries {
   std::vector<manifest_entry> entries;  ///< each name once
@@ -37,9 +37,10 @@ struct planning {
 
 /// Looks up the inputs. Reads files for their fingerprints, several at once. Throws std::system_error if a thread
 /// cannot be started.
-planned_entries plan_entries(const counting_plan& planned, const planning& how);
+planned_entries plan_entries(const library::counting_plan& planned, const planning& how);
 
 /// The names of the inputs that a run reads, as the entries `chosen` of the manifest. `no_text`: a tally of no text.
-looked_up_inputs inputs_of(const manifest& from, const std::vector<std::size_t>& chosen, const gpu::tally& no_text);
+pipeline::looked_up_inputs inputs_of(const manifest& from, const std::vector<std::size_t>& chosen,
+                                     const gpu::tally& no_text);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

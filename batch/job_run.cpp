@@ -15,30 +15,30 @@
 #include <system_error>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 namespace {
 
 // The input can be counted by a later run: its failure is not one of the input.
-bool can_be_repeated(const completed_input& completed) {
-  const failure_kind kind = completed.report.error_kind;
-  return !completed.is_finished || io::is_cut_short(kind) || kind == failure_kind::not_counted ||
-         kind == failure_kind::out_of_memory;
+bool can_be_repeated(const pipeline::completed_input& completed) {
+  const io::failure_kind kind = completed.report.error_kind;
+  return !completed.is_finished || io::is_cut_short(kind) || kind == io::failure_kind::not_counted ||
+         kind == io::failure_kind::out_of_memory;
 }
 
-job_record::kind kind_of(const completed_input& completed) {
+job_record::kind kind_of(const pipeline::completed_input& completed) {
   if (completed.how.archive_name_bytes > 0) return job_record::kind::member;
   return completed.how.is_omitted ? job_record::kind::members : job_record::kind::input;
 }
 
 // Inputs that are units are measured at the end of the job.
-counting_plan run_of(counting_plan job) {
+library::counting_plan run_of(library::counting_plan job) {
   if (!reads_units(job)) job.units = nullptr;
   return job;
 }
 
 }  // namespace
 
-job_run::job_run(counting_plan planned, const counted_job& job, console& screen, std::stop_source stop)
+job_run::job_run(library::counting_plan planned, const counted_job& job, report::console& screen, std::stop_source stop)
     : planned_(run_of(std::move(planned))),
       job_(job),
       screen_(screen),
@@ -52,7 +52,7 @@ job_run::job_run(counting_plan planned, const counted_job& job, console& screen,
     remaining.push_back(each);
     bytes_ += entry.stored_bytes();
   }
-  auto inputs = std::make_shared<looked_up_inputs>(inputs_of(job_.inputs, remaining, no_text_of(planned_)));
+  auto inputs = std::make_shared<pipeline::looked_up_inputs>(inputs_of(job_.inputs, remaining, no_text_of(planned_)));
   for (std::size_t i = 0; i < remaining.size(); ++i) {
     const auto counted = job_.ledger.prefix_of(remaining[i]);
     if (!counted) continue;
@@ -72,15 +72,15 @@ job_run::job_run(counting_plan planned, const counted_job& job, console& screen,
   planned_.source_bytes = bytes_;
 }
 
-finished_run job_run::run(process_hooks hooks) {
-  const run_counts earlier = job_.ledger.counts();
-  hooks.on_completed = [this](std::span<const completed_input> completed) { note(completed); };
+library::finished_run job_run::run(library::process_hooks hooks) {
+  const pipeline::run_counts earlier = job_.ledger.counts();
+  hooks.on_completed = [this](std::span<const pipeline::completed_input> completed) { note(completed); };
   const bool counts_only = !planned_.validates_utf8 && planned_.units == nullptr && !planned_.windows;
   if (counts_only) {  // what is found in the text besides counts has no prefix
-    hooks.on_prefixes = [this](std::span<const input_prefix> prefixes) { note(prefixes); };
+    hooks.on_prefixes = [this](std::span<const pipeline::input_prefix> prefixes) { note(prefixes); };
     hooks.prefix_interval = std::max(job_.typed.checkpoint_every, std::chrono::milliseconds(1));
   }
-  hooks.on_status = [this](const run_progress& now) {
+  hooks.on_status = [this](const pipeline::run_progress& now) {
     screen_.say("gpuhist: " +
                 progress_text({.source_bytes = now.source_bytes,
                                .text_bytes = now.text_bytes,
@@ -90,16 +90,16 @@ finished_run job_run::run(process_hooks hooks) {
   hooks.earlier = &earlier;
   file_events called = events();
   units_.connect(hooks, called, [this] { note_waiting(); });
-  file_run running(planned_, called, stop_.get_token(), std::move(hooks));
+  library::file_run running(planned_, called, stop_.get_token(), std::move(hooks));
   units_.follow(running);
-  finished_run finished = running.run();
+  library::finished_run finished = running.run();
   screen_.clear();
   note_waiting();
   units_.synchronize();
   return finished;
 }
 
-void job_run::note(std::span<const completed_input> completed) {
+void job_run::note(std::span<const pipeline::completed_input> completed) {
   waiting_.insert(waiting_.end(), completed.begin(), completed.end());
   note_waiting();
 }
@@ -108,7 +108,7 @@ void job_run::note(std::span<const completed_input> completed) {
 void job_run::note_waiting() {
   if (std::exchange(is_noting_, true)) return;
   while (!waiting_.empty() && !units_.is_open(waiting_.front())) {
-    const completed_input next = std::move(waiting_.front());
+    const pipeline::completed_input next = std::move(waiting_.front());
     waiting_.pop_front();
     note(next);
   }
@@ -118,8 +118,8 @@ void job_run::note_waiting() {
   is_noting_ = false;
 }
 
-void job_run::note(std::span<const input_prefix> prefixes) {
-  for (const input_prefix& each : prefixes) {
+void job_run::note(std::span<const pipeline::input_prefix> prefixes) {
+  for (const pipeline::input_prefix& each : prefixes) {
     const auto found = entry_of_.find(each.counted.name);
     if (found == entry_of_.end() || job_.ledger.is_finished(found->second)) continue;
     if (std::exchange(recorded_to_[found->second], each.stored_bytes()) == each.stored_bytes()) continue;
@@ -135,7 +135,7 @@ void job_run::note(std::span<const input_prefix> prefixes) {
   job_.journal.write();
 }
 
-void job_run::note(const completed_input& completed) {
+void job_run::note(const pipeline::completed_input& completed) {
   const job_record::kind kind = kind_of(completed);
   const std::string_view name(completed.report.name);
   const bool is_member = kind == job_record::kind::member;
@@ -161,7 +161,7 @@ void job_run::note(const completed_input& completed) {
   if (has_failed()) stop_.request_stop();
 }
 
-void job_run::record(const completed_input& completed, const job_record& made) {
+void job_run::record(const pipeline::completed_input& completed, const job_record& made) {
   const bool is_member = made.type == job_record::kind::member;
   if (made.type == job_record::kind::refused) {
     units_.drop(completed);
@@ -180,18 +180,18 @@ std::optional<std::string> job_run::difference_of(const manifest_entry& entry) c
   if (now) return difference(entry, *now, job_.typed.trust_names);
   const int error = errno;
   if (error == ENOENT) return "it disappeared after the job was planned";
-  if (io::kind_of_errno(error) == failure_kind::out_of_memory) return std::nullopt;
+  if (io::kind_of_errno(error) == io::failure_kind::out_of_memory) return std::nullopt;
   return "it cannot be compared: " + std::system_category().message(error);
 }
 
-job_record job_run::refused(std::size_t entry, const std::string& cause, const input_report& found) const {
-  input_report made;
+job_record job_run::refused(std::size_t entry, const std::string& cause, const pipeline::input_report& found) const {
+  pipeline::input_report made;
   made.name = found.name;
   made.format = found.format;
   made.error = "differs from the manifest: " + cause;
-  made.error_kind = failure_kind::refused;
+  made.error_kind = io::failure_kind::refused;
   made.verified = made.unverified = no_text_of(planned_);
-  screen_.say("gpuhist: " + printable(made.name) + ": " + made.error + "\n");
+  screen_.say("gpuhist: " + report::printable(made.name) + ": " + made.error + "\n");
   return {.type = job_record::kind::refused, .entry = entry, .report = std::move(made)};
 }
 
@@ -204,8 +204,8 @@ bool job_run::has_failed() {
     const double most =
         limit->is_percentage ? limit->amount / 100 * static_cast<double>(job_.chosen.size()) : limit->amount;
     if (static_cast<double>(failed) > most) {
-      stop_reason_ = "stopped, because " + grouped(failed) + " of " + number_of(job_.chosen.size(), "input") +
-                     " failed, more than --max-errors allows";
+      stop_reason_ = "stopped, because " + config::grouped(failed) + " of " +
+                     config::number_of(job_.chosen.size(), "input") + " failed, more than --max-errors allows";
     }
   }
   return !stop_reason_.empty();
@@ -214,10 +214,10 @@ bool job_run::has_failed() {
 file_events job_run::events() {
   file_events made;
   made.on_alert = [this](const alert& reported) {
-    screen_.say("gpuhist: " + firing_for_people(firing_of(reported)) + "\n");
+    screen_.say("gpuhist: " + report::firing_for_people(library::firing_of(reported)) + "\n");
   };
   if (job_.typed.quiet || job_.typed.progress == std::optional(false)) return made;
-  made.on_notice = [this](std::string_view notice) { screen_.say("gpuhist: " + printable(notice) + "\n"); };
+  made.on_notice = [this](std::string_view notice) { screen_.say("gpuhist: " + report::printable(notice) + "\n"); };
   const bool is_terminal = screen_.is_terminal();
   made.progress_interval = is_terminal ? std::chrono::milliseconds(500) : std::chrono::milliseconds(30'000);
   made.on_progress = [this, is_terminal](const gpuhist::progress& now) {
@@ -234,17 +234,17 @@ file_events job_run::events() {
 std::string job_run::progress_text(const gpuhist::progress& now) const {
   const double seconds = now.elapsed.count();
   const double rate = seconds > 0 ? static_cast<double>(now.source_bytes) / seconds : 0;
-  std::string text = grouped(job_.ledger.finished()) + " of " + number_of(job_.chosen.size(), "input") + ", " +
-                     grouped(job_.ledger.failed()) + " failed, " + config::format_size(now.source_bytes) + " of " +
-                     config::format_size(bytes_);
+  std::string text = config::grouped(job_.ledger.finished()) + " of " + config::number_of(job_.chosen.size(), "input") +
+                     ", " + config::grouped(job_.ledger.failed()) + " failed, " +
+                     config::format_size(now.source_bytes) + " of " + config::format_size(bytes_);
   if (bytes_ > 0) {
     text += " (" + std::to_string(std::min<std::uint64_t>(100, now.source_bytes * 100 / bytes_)) + " %)";
   }
   text += ", " + config::format_size(static_cast<std::uint64_t>(rate)) + "/s";
   if (rate > 0 && bytes_ > now.source_bytes) {
-    text += ", " + for_people(static_cast<double>(bytes_ - now.source_bytes) / rate) + " left";
+    text += ", " + report::for_people(static_cast<double>(bytes_ - now.source_bytes) / rate) + " left";
   }
   return text;
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

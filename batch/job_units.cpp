@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 namespace {
 
 // The order of equal ranks, which does not depend on the order in which inputs are read.
@@ -27,13 +27,14 @@ std::uint64_t order_of(const input_key& key) {
 
 std::string line_of(const window& closed) {
   const window::state& counted = closed.shared();
-  return window_line(*counted.frame, {}, counted.content, counted.baseline ? &*counted.baseline : nullptr,
-                     window_times::hidden);
+  return report::window_line(*counted.frame, {}, counted.content, counted.baseline ? &*counted.baseline : nullptr,
+                             report::window_times::hidden);
 }
 
 }  // namespace
 
-job_units::job_units(const counting_plan& planned, const job_folder& folder, unit_ledger& ledger, job_journal& journal)
+job_units::job_units(const library::counting_plan& planned, const job_folder& folder, unit_ledger& ledger,
+                     job_journal& journal)
     : planned_(planned), ledger_(ledger), journal_(journal), synchronized_(std::chrono::steady_clock::now()) {
   if (reads_units(planned) && planned.units->where) {
     unit_lines_.emplace(folder.lines_file(lines_of::units), ledger.end_of_units());
@@ -41,10 +42,11 @@ job_units::job_units(const counting_plan& planned, const job_folder& folder, uni
   if (planned.windows) window_lines_.emplace(folder.lines_file(lines_of::windows), ledger.end_of_windows());
 }
 
-void job_units::connect(process_hooks& hooks, file_events& events, std::function<void()> ended) {
+void job_units::connect(library::process_hooks& hooks, file_events& events, std::function<void()> ended) {
   if (reads_units(planned_)) {
-    hooks.unit_lines = [](const report& frame) {
-      return units::unit_line_output{.form = find_report_format("jsonl")->unit_lines(frame, {}), .write = {}};
+    hooks.unit_lines = [](const report::run_report& frame) {
+      return report::units::unit_line_output{.form = report::find_report_format("jsonl")->unit_lines(frame, {}),
+                                             .write = {}};
     };
     hooks.units_by_input = {
         .write = [this](std::uint64_t input, std::string_view lines) { unit_lines_->append(input, lines); },
@@ -52,30 +54,30 @@ void job_units::connect(process_hooks& hooks, file_events& events, std::function
   }
   if (!planned_.windows) return;
   events.on_window = [this](const window& closed) {
-    const closed_window& content = closed.shared().content;
+    const pipeline::closed_window& content = closed.shared().content;
     sources_.try_emplace(content.stream, content.head.source);
     window_lines_->append(content.stream, line_of(closed));
   };
-  hooks.on_window_verdict = [this](const window_verdict& given) {
-    window_lines_->append(given.stream, verdict_line({}, given, sources_[given.stream]));
+  hooks.on_window_verdict = [this](const pipeline::window_verdict& given) {
+    window_lines_->append(given.stream, report::verdict_line({}, given, sources_[given.stream]));
   };
 }
 
-units::unit_run* job_units::units() const {
+report::units::unit_run* job_units::units() const {
   return running_ == nullptr || running_->units() == nullptr ? nullptr : &running_->units()->run();
 }
 
-bool job_units::is_open(const completed_input& completed) const {
+bool job_units::is_open(const pipeline::completed_input& completed) const {
   return units() != nullptr && completed.is_finished && units()->is_open(completed.how.input);
 }
 
-void job_units::record(const completed_input& completed, const input_key& key) {
+void job_units::record(const pipeline::completed_input& completed, const input_key& key) {
   if (!ledger_.is_used()) return;
   const std::uint64_t input = completed.how.input;
   input_units made{.of = key};
   if (units() != nullptr) {
     units()->publish();
-    units::unit_findings found = units()->take(input);
+    report::units::unit_findings found = units()->take(input);
     made.totals = found.totals;
     made.values = std::move(found.values);
     keep_possible_best(key, found.best, made);
@@ -87,16 +89,16 @@ void job_units::record(const completed_input& completed, const input_key& key) {
   ledger_.add(made);
 }
 
-void job_units::keep_possible_best(const input_key& key, units::best_units& from, input_units& to) const {
-  const std::optional<units::rank> last = ledger_.last_rank();
-  for (units::ranked_record& each : from.records()) {
+void job_units::keep_possible_best(const input_key& key, report::units::best_units& from, input_units& to) const {
+  const std::optional<report::units::rank> last = ledger_.last_rank();
+  for (report::units::ranked_record& each : from.records()) {
     each.at.input = order_of(key);
     if (!last || each.at.precedes(*last)) to.best.push_back(std::move(each));
   }
   std::ranges::sort(to.best, [](const auto& a, const auto& b) { return a.at.precedes(b.at); });
 }
 
-void job_units::drop(const completed_input& completed) {
+void job_units::drop(const pipeline::completed_input& completed) {
   if (!ledger_.is_used() || !completed.is_finished) return;
   if (units() != nullptr) {
     units()->publish();
@@ -144,7 +146,7 @@ struct unsure_records {
 };
 
 unsure_records find_unsure(int journal, const job_folder& folder, const job_identity& job,
-                           const counting_plan& planned) {
+                           const library::counting_plan& planned) {
   unsure_records found;
   std::uint64_t offset = 0;
   read_journal(
@@ -170,7 +172,8 @@ bool is_intact(const job_folder& folder, lines_of which, const line_extents& lin
 
 }  // namespace
 
-void remove_records_without_lines(const job_folder& folder, const job_identity& job, const counting_plan& planned) {
+void remove_records_without_lines(const job_folder& folder, const job_identity& job,
+                                  const library::counting_plan& planned) {
   if (!reads_units(planned) && !planned.windows) return;
   const std::filesystem::path path = folder.journal_file();
   const io::descriptor journal(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY));
@@ -183,8 +186,8 @@ void remove_records_without_lines(const job_folder& folder, const job_identity& 
       continue;
     }
     if (::ftruncate(journal.get(), static_cast<off_t>(each.offset)) == 0) return;
-    throw io::destination_error(errno, std::system_category(), "cannot write " + printable(path.string()));
+    throw io::destination_error(errno, std::system_category(), "cannot write " + report::printable(path.string()));
   }
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

@@ -17,28 +17,28 @@
 #include <map>
 #include <optional>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 
 /// One thread. Members throw destination_error.
 class job_units {
  public:
   /// Opens the files, without the lines that no record names. Borrows all.
-  job_units(const counting_plan& planned, const job_folder& folder, unit_ledger& ledger, job_journal& journal);
+  job_units(const library::counting_plan& planned, const job_folder& folder, unit_ledger& ledger, job_journal& journal);
 
   /// Sets the hooks that the run needs. `ended`: called when more inputs may be complete: is_open().
-  void connect(process_hooks& hooks, file_events& events, std::function<void()> ended);
+  void connect(library::process_hooks& hooks, file_events& events, std::function<void()> ended);
 
   /// Must be called before the run begins.
-  void follow(file_run& running) { running_ = &running; }
+  void follow(library::file_run& running) { running_ = &running; }
 
   /// Whether units of a completed input may be missing.
-  [[nodiscard]] bool is_open(const completed_input& completed) const;
+  [[nodiscard]] bool is_open(const pipeline::completed_input& completed) const;
 
   /// Records what was found in a completed input. The record of the input follows.
-  void record(const completed_input& completed, const input_key& key);
+  void record(const pipeline::completed_input& completed, const input_key& key);
 
   /// Drops what was found in it.
-  void drop(const completed_input& completed);
+  void drop(const pipeline::completed_input& completed);
 
   /// To be called before the journal is written.
   void write();
@@ -48,22 +48,23 @@ class job_units {
   void synchronize();
 
  private:
-  [[nodiscard]] units::unit_run* units() const;
-  void keep_possible_best(const input_key& key, units::best_units& from, input_units& to) const;
+  [[nodiscard]] report::units::unit_run* units() const;
+  void keep_possible_best(const input_key& key, report::units::best_units& from, input_units& to) const;
 
-  const counting_plan& planned_;
+  const library::counting_plan& planned_;
   unit_ledger& ledger_;
   job_journal& journal_;
-  std::optional<line_spool> unit_lines_;          // nothing: no units are reported
-  std::optional<line_spool> window_lines_;        // nothing: there are no windows
-  std::map<std::uint64_t, source_name> sources_;  // of windows, by input
-  file_run* running_ = nullptr;
+  std::optional<line_spool> unit_lines_;                    // nothing: no units are reported
+  std::optional<line_spool> window_lines_;                  // nothing: there are no windows
+  std::map<std::uint64_t, pipeline::source_name> sources_;  // of windows, by input
+  library::file_run* running_ = nullptr;
   std::chrono::steady_clock::time_point synchronized_;
 };
 
 /// After a power failure, lines may be missing that the end of the journal names. Removes these records and those after
 /// them. To be called before the journal is opened. Does nothing if the journal is of another job, or does not exist.
 /// Throws std::system_error, destination_error.
-void remove_records_without_lines(const job_folder& folder, const job_identity& job, const counting_plan& planned);
+void remove_records_without_lines(const job_folder& folder, const job_identity& job,
+                                  const library::counting_plan& planned);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

@@ -14,14 +14,14 @@
 #include <system_error>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 namespace {
 
 constexpr std::size_t extent_bytes = std::size_t{1} << 20U;
 constexpr std::size_t max_held = std::size_t{32} << 20U;
 
 [[noreturn]] void refuse_damage(const std::filesystem::path& path) {
-  throw std::runtime_error(printable(path.string()) +
+  throw std::runtime_error(report::printable(path.string()) +
                            ": is damaged: lines of an input differ from those that were recorded; remove the state of "
                            "the job (.gpuhist-batch), or this part, and run it again");
 }
@@ -93,12 +93,13 @@ void line_spool::synchronize() {
 }
 
 void line_spool::fail() const {
-  throw io::destination_error(errno, std::system_category(), "cannot write " + printable(path_.string()));
+  throw io::destination_error(errno, std::system_category(), "cannot write " + report::printable(path_.string()));
 }
 
 line_reader::line_reader(std::filesystem::path path)
     : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)) {
-  if (!file_) throw std::system_error(errno, std::system_category(), "cannot read " + printable(path_.string()));
+  if (!file_)
+    throw std::system_error(errno, std::system_category(), "cannot read " + report::printable(path_.string()));
 }
 
 // Fewer bytes at the end of the file.
@@ -112,7 +113,8 @@ std::string line_reader::read(const line_extents::extent& from) const {
     const ssize_t got =
         ::pread(file_.get(), bytes.data() + filled, bytes.size() - filled, static_cast<off_t>(from.offset + filled));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw std::system_error(errno, std::system_category(), "cannot read " + printable(path_.string()));
+    if (got < 0)
+      throw std::system_error(errno, std::system_category(), "cannot read " + report::printable(path_.string()));
     if (got == 0) break;
     filled += static_cast<std::size_t>(got);
   }
@@ -126,7 +128,7 @@ bool line_reader::is_intact(const line_extents& lines) const {
   return checksum == lines.checksum;
 }
 
-void line_reader::copy(const line_extents& lines, const text_sink& out) const {
+void line_reader::copy(const line_extents& lines, const report::text_sink& out) const {
   std::uint64_t checksum = 0;
   for (const line_extents::extent& each : lines.all) {
     const std::string text = read(each);
@@ -136,4 +138,4 @@ void line_reader::copy(const line_extents& lines, const text_sink& out) const {
   if (checksum != lines.checksum) refuse_damage(path_);
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

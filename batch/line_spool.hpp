@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 
 /// Where the lines of an input are.
 struct line_extents {
@@ -84,7 +84,7 @@ class line_reader {
   [[nodiscard]] bool is_intact(const line_extents& lines) const;
 
   /// Writes the lines to `out`. Throws std::runtime_error if they are damaged, std::system_error.
-  void copy(const line_extents& lines, const text_sink& out) const;
+  void copy(const line_extents& lines, const report::text_sink& out) const;
 
  private:
   [[nodiscard]] std::string read(const line_extents::extent& from) const;
@@ -93,4 +93,4 @@ class line_reader {
   io::descriptor file_;
 };
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

@@ -16,14 +16,14 @@
 #include <unordered_set>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 namespace {
 
 using json = nlohmann::ordered_json;
 
 json log_as_json(const io::log_identity& log) {
-  json out{{"plain", log.is_plain}, {"head", base64(log.head)}};
-  if (!log.tail.empty()) out["tail"] = base64(log.tail);
+  json out{{"plain", log.is_plain}, {"head", report::base64(log.head)}};
+  if (!log.tail.empty()) out["tail"] = report::base64(log.tail);
   if (log.born != 0) {
     out["inode"] = log.inode;
     out["born"] = log.born;
@@ -33,7 +33,7 @@ json log_as_json(const io::log_identity& log) {
 
 std::string log_hash_from(const json& text) {
   constexpr std::size_t hash_bytes = 16;
-  std::optional<std::string> hash = from_base64(text.get<std::string>());
+  std::optional<std::string> hash = report::from_base64(text.get<std::string>());
   if (!hash || hash->size() != hash_bytes) throw std::runtime_error("the hash of a log is not one");
   return *std::move(hash);
 }
@@ -54,7 +54,7 @@ io::log_identity log_from(const json& object, std::uint64_t bytes) {
 
 json entry_as_json(const manifest_entry& entry) {
   json out{{"kind", "input"}, {"name", entry.name}};
-  if (!is_utf8(entry.name)) out["name_base64"] = base64(entry.name);
+  if (!config::is_utf8(entry.name)) out["name_base64"] = report::base64(entry.name);
   if (!entry.error.is_none()) {
     out["error"] = entry.error.text;
     out["error_kind"] = io::name_of(entry.error.kind);
@@ -118,7 +118,7 @@ void check_splits(const manifest_entry& entry) {
 std::string name_in(const json& line) {
   auto made = line.at("name").get<std::string>();
   if (const auto raw = line.find("name_base64"); raw != line.end()) {
-    const std::optional<std::string> bytes = from_base64(raw->get<std::string>());
+    const std::optional<std::string> bytes = report::from_base64(raw->get<std::string>());
     if (!bytes) throw std::runtime_error("a name is not base64");
     made = *bytes;
   }
@@ -133,8 +133,9 @@ manifest_entry entry_from(const json& line) {
   made.name = name_in(line);
   if (const auto error = line.find("error"); error != line.end()) {
     made.error.text = error->get<std::string>();
-    made.error.kind = io::failure_kind_named(line.at("error_kind").get<std::string>()).value_or(failure_kind::unknown);
-    if (made.error.is_none()) made.error.kind = failure_kind::unknown;
+    made.error.kind =
+        io::failure_kind_named(line.at("error_kind").get<std::string>()).value_or(io::failure_kind::unknown);
+    if (made.error.is_none()) made.error.kind = io::failure_kind::unknown;
     return made;
   }
   made.size = size_in(line.at("size"));
@@ -158,7 +159,8 @@ void check_entries(const std::vector<manifest_entry>& entries) {
   std::unordered_set<std::string_view> names(entries.size());
   std::uint64_t bytes = 0;
   for (const manifest_entry& each : entries) {
-    if (!names.insert(each.name).second) throw std::runtime_error("has the input " + printable(each.name) + " twice");
+    if (!names.insert(each.name).second)
+      throw std::runtime_error("has the input " + report::printable(each.name) + " twice");
     bytes += each.size;
     if (bytes > std::numeric_limits<std::int64_t>::max()) throw std::runtime_error("has more than 2^63 bytes");
   }
@@ -167,7 +169,7 @@ void check_entries(const std::vector<manifest_entry>& entries) {
 void check_header(const json& line, std::size_t entries) {
   if (line.at("schema") != manifest_schema) throw std::runtime_error("not a manifest of this version");
   if (size_in(line.at("inputs")) != entries) {
-    throw std::runtime_error("the manifest has " + number_of(entries, "input") + " instead of " +
+    throw std::runtime_error("the manifest has " + config::number_of(entries, "input") + " instead of " +
                              std::to_string(line.at("inputs").get<std::size_t>()));
   }
 }
@@ -192,9 +194,9 @@ std::uint64_t manifest::bytes() const {
 }
 
 std::string text_of_manifest(const std::vector<manifest_entry>& entries, config::fingerprint_kind kind) {
-  std::string text = as_line(
+  std::string text = report::as_line(
       {{"kind", "manifest"}, {"schema", manifest_schema}, {"fingerprint", name_of(kind)}, {"inputs", entries.size()}});
-  for (const manifest_entry& each : entries) text += as_line(entry_as_json(each));
+  for (const manifest_entry& each : entries) text += report::as_line(entry_as_json(each));
   return text;
 }
 
@@ -202,14 +204,14 @@ std::string identity_of_text(const std::string& text) { return io::hash_text(tex
 
 std::string text_of_manifest_file(const std::string& path) {
   std::string text;
-  bounded_lines lines(path);
+  report::bounded_lines lines(path);
   for (std::string line; lines.next(line);) text.append(line).append(lines.is_whole() ? "\n" : "");
   return text;
 }
 
 manifest manifest_from(const std::string& text, const std::string& path, std::string_view remedy) {
   const auto fail = [&](std::size_t number, const std::string& cause) {
-    throw std::runtime_error(printable(path) + ":" + std::to_string(number) + ": " + cause + "; " +
+    throw std::runtime_error(report::printable(path) + ":" + std::to_string(number) + ": " + cause + "; " +
                              std::string(remedy));
   };
   manifest made;
@@ -258,7 +260,7 @@ io::file_state state_in(const manifest_entry& entry) {
 std::string difference(const manifest_entry& planned, const io::file_state& now, bool trusts_names) {
   if (planned.size == 0 && now.bytes == 0) return {};  // an empty file has no other content
   if (planned.size != now.bytes) {
-    return "its size is " + number_of(now.bytes, "byte") + ", and was " + grouped(planned.size) +
+    return "its size is " + config::number_of(now.bytes, "byte") + ", and was " + config::grouped(planned.size) +
            " when the job was planned";
   }
   if (!trusts_names && planned.modified != now.modified) {
@@ -268,4 +270,4 @@ std::string difference(const manifest_entry& planned, const io::file_state& now,
   return {};
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

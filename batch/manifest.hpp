@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 
 /// A part of an input that is counted alone.
 struct input_piece {
@@ -33,7 +33,7 @@ struct manifest_entry {
   bool has_changed = false;   ///< it was counted, and its content was replaced by another one that has not more bytes
   bool is_retired = false;    ///< its name is none of a file: its log disappeared, and another log has its name
   std::optional<io::log_identity> log{};  ///< how it is known again under another name; nothing: it is not
-  input_failure error{};                  ///< why it cannot be read
+  pipeline::input_failure error{};        ///< why it cannot be read
   std::vector<io::split_point> splits{};  ///< where it can be divided
   std::string split_format{};             ///< with `splits`: the format of the file
   std::optional<input_piece> piece{};     ///< only this part is counted; nothing: all of it
@@ -84,4 +84,4 @@ io::file_state state_in(const manifest_entry& entry);
 /// Why the file is not the one of the manifest; empty if it is.
 std::string difference(const manifest_entry& planned, const io::file_state& now, bool trusts_names);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 namespace {
 
 // A name alone may decide how a file is read.
@@ -233,4 +233,4 @@ manifest_extension extend(const manifest& old, const std::function<entry_progres
   return extending(old, progress_of, rules).run(std::move(found));
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

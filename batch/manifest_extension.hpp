@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 
 /// What the state of a job has of an entry of its manifest.
 enum class entry_progress : std::uint8_t { open, complete, failed };
@@ -56,4 +56,4 @@ std::vector<entry_progress> progress_after(const manifest_extension& changes,
 manifest_extension extend(const manifest& old, const std::function<entry_progress(std::size_t)>& progress_of,
                           planned_entries found, const extension_rules& rules);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

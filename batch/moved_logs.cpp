@@ -16,7 +16,7 @@
 #include <unordered_set>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 namespace {
 
 using numbers = std::vector<std::size_t>;
@@ -289,7 +289,7 @@ class moves {
   [[nodiscard]] bool may_be_rotated(std::size_t entry, std::size_t file) const {
     const auto& before = old_.entries[entry];
     const bool is_compressed_then = before.log && before.log->is_plain && !found_[file].log->is_plain;
-    return pipeline::may_be_rotated(base_of(before.name), base_of(found_[file].name), is_compressed_then);
+    return batch::may_be_rotated(base_of(before.name), base_of(found_[file].name), is_compressed_then);
   }
 
   void place_distinctive() {
@@ -372,4 +372,4 @@ known_logs find_logs(const manifest& old, const std::vector<manifest_entry>& fou
   return moves(old, found, rules).run();
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

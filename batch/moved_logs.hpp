@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 
 /// How files are opened, and what is known of an entry that has not changed.
 struct moving_rules {
@@ -40,4 +40,4 @@ struct known_logs {
 /// read have no entry.
 known_logs find_logs(const manifest& old, const std::vector<manifest_entry>& found, const moving_rules& rules);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

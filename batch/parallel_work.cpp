@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 
 void in_parallel(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& work) {
   std::atomic<std::size_t> next = 0;
@@ -30,7 +30,7 @@ void in_parallel(std::size_t count, unsigned threads, const std::function<void(s
   };
   try {
     for (std::size_t i = 1; i < std::min<std::size_t>(threads, count); ++i) {
-      others.push_back(start_without_signals(work_off));
+      others.push_back(library::start_without_signals(work_off));
     }
   } catch (...) {
     next = count;
@@ -42,4 +42,4 @@ void in_parallel(std::size_t count, unsigned threads, const std::function<void(s
   if (failure) std::rethrow_exception(failure);
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

@@ -18,7 +18,7 @@
 #include <system_error>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 namespace {
 
 namespace fs = std::filesystem;
@@ -33,14 +33,14 @@ std::string cause_of(const struct stat& found) {
 }
 
 [[noreturn]] void refuse_foreign(const fs::path& file, const std::string& cause) {
-  throw config::usage_error(printable(file.string()) + ": " + cause +
+  throw config::usage_error(report::printable(file.string()) + ": " + cause +
                             "; it is not replaced: move it, or give another --output-dir");
 }
 
 io::descriptor open_folder_of_results(const fs::path& folder) {
   io::descriptor opened(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (opened) return opened;
-  throw destination_error(errno, std::system_category(), "cannot write " + printable(folder.string()));
+  throw io::destination_error(errno, std::system_category(), "cannot write " + report::printable(folder.string()));
 }
 
 }  // namespace
@@ -69,10 +69,10 @@ void result_files::refuse_other_job(const job_identity& job) const {
     return each.name == name_of_job && each.hash != hash;
   };
   if (std::ranges::none_of(recorded_, is_other)) return;
-  throw config::usage_error(printable(folder_.path().string()) +
+  throw config::usage_error(report::printable(folder_.path().string()) +
                             ": has the results of a job with another manifest or other options; they are not "
                             "replaced: give another --output-dir, or remove them and " +
-                            printable(folder_.results_file().string()));
+                            report::printable(folder_.results_file().string()));
 }
 
 void result_files::set_job(const job_identity& job) {
@@ -85,7 +85,7 @@ std::vector<result_files::recorded_result> result_files::read(const job_folder& 
   std::vector<recorded_result> made;
   io::require_regular(folder.results_file());
   if (!fs::exists(folder.results_file())) return made;
-  bounded_lines lines(folder.results_file());
+  report::bounded_lines lines(folder.results_file());
   for (std::string line; lines.next(line);) {
     std::istringstream fields(line);
     recorded_result each;
@@ -116,12 +116,13 @@ std::optional<result_files::recorded_result> result_files::existing(const std::s
       .hash = content->fingerprint, .name = name, .size = content->bytes, .modified = content->modified};
 }
 
-void result_files::write(const std::string& name, const std::function<void(const text_sink&)>& pieces) {
+void result_files::write(const std::string& name, const std::function<void(const report::text_sink&)>& pieces) {
   const fs::path file = folder_.path() / name;
   const std::optional<recorded_result> old = existing(name);
-  destination to(open_folder_of_results(folder_.path()), file, old ? writing::whole : writing::once);
+  report::destination to(open_folder_of_results(folder_.path()), file,
+                         old ? report::writing::whole : report::writing::once);
   io::running_hash hash;
-  to.write([&](const text_sink& out) {
+  to.write([&](const report::text_sink& out) {
     pieces([&](std::string_view piece) {
       hash.add(piece);
       out(piece);
@@ -138,8 +139,8 @@ void result_files::write(const std::string& name, const std::function<void(const
 }
 
 void result_files::record() const {
-  destination to(folder_.results_file().string(), writing::whole);
-  to.write([&](const text_sink& out) {
+  report::destination to(folder_.results_file().string(), report::writing::whole);
+  to.write([&](const report::text_sink& out) {
     for (const auto& [content, name, size, modified] : recorded_) {
       out(content + "  " + name + "  " + std::to_string(size) + "  " + std::to_string(modified) + "\n");
     }
@@ -147,4 +148,4 @@ void result_files::record() const {
   to.commit();
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 
 inline constexpr std::array names_of_results = {"files.jsonl",   "errors.jsonl", "total.json",
                                                 "windows.jsonl", "units.jsonl",  "job.json"};
@@ -39,7 +39,7 @@ class result_files {
 
   /// Writes a result under a temporary name, records its hash, and renames it. `name`: one of names_of_results. Throws
   /// destination_error, and config::usage_error if a file of another process has appeared there.
-  void write(const std::string& name, const std::function<void(const text_sink&)>& pieces);
+  void write(const std::string& name, const std::function<void(const report::text_sink&)>& pieces);
 
  private:
   struct recorded_result {
@@ -58,4 +58,4 @@ class result_files {
   std::vector<recorded_result> recorded_;
 };
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

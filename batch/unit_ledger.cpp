@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 namespace {
 
 constexpr std::size_t records_in_memory = std::size_t{1} << 20U;  // bytes
@@ -22,11 +22,11 @@ void add_record(const job_record& record, job_ledger& inputs, unit_ledger& units
   }
 }
 
-bool reads_units(const counting_plan& planned) {
-  return planned.units && planned.units->shape.divides != units::unit_shape::form::inputs;
+bool reads_units(const library::counting_plan& planned) {
+  return planned.units && planned.units->shape.divides != report::units::unit_shape::form::inputs;
 }
 
-unit_ledger::unit_ledger(std::size_t entries, const counting_plan& planned)
+unit_ledger::unit_ledger(std::size_t entries, const library::counting_plan& planned)
     : planned_(planned),
       no_text_(no_text_of(planned)),
       is_used_(reads_units(planned) || planned.windows),
@@ -53,7 +53,7 @@ void unit_ledger::keep(std::string_view record, const input_units& content, std:
     end_of_windows_ = std::max(end_of_windows_, content.window_lines.end());
   }
   const auto [entry, member] = content.of;
-  if (entry >= is_finished_.size()) throw unpack_error("its input is not in the manifest, or has no units");
+  if (entry >= is_finished_.size()) throw pipeline::unpack_error("its input is not in the manifest, or has no units");
   if (is_finished_[entry]) return;
   const location kept{
       .offset = records_.append(record), .bytes = static_cast<std::uint32_t>(record.size()), .source = source};
@@ -85,7 +85,7 @@ void unit_ledger::sum_up(const location& found) {
   input_units record = at(found);
   sum_->totals += record.totals;
   sum_->values += record.values;
-  for (units::ranked_record& ranked : record.best) sum_->best.add(std::move(ranked));
+  for (report::units::ranked_record& ranked : record.best) sum_->best.add(std::move(ranked));
 }
 
 input_units unit_ledger::at(const location& from) const {
@@ -101,4 +101,4 @@ void unit_ledger::for_each(std::uint64_t entry,
   for (const auto& [member, kept] : members->second) use(at(kept), kept.source);
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

@@ -18,14 +18,14 @@
 #include <unordered_map>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::batch {
 
 /// One thread. Memory: 16 bytes for each input of the manifest, 24 for each member of an archive, and the units of the
 /// ranking; the rest is in a temporary file.
 class unit_ledger {
  public:
   /// Borrows the plan. With --each input, units are those of job_ledger, and are not recorded here.
-  unit_ledger(std::size_t entries, const counting_plan& planned);
+  unit_ledger(std::size_t entries, const library::counting_plan& planned);
 
   /// Whether units or windows of inputs are recorded.
   [[nodiscard]] bool is_used() const { return is_used_; }
@@ -41,13 +41,13 @@ class unit_ledger {
   void refuse(std::uint64_t entry);
 
   /// The last of the units that rank first; nothing: there is room for more. Units after it need not be recorded.
-  [[nodiscard]] std::optional<units::rank> last_rank() const { return sum_ ? sum_->best.last() : std::nullopt; }
+  [[nodiscard]] std::optional<report::units::rank> last_rank() const { return sum_ ? sum_->best.last() : std::nullopt; }
 
   /// The records of a finished input, in the order of its members.
   void for_each(std::uint64_t entry, const std::function<void(const input_units&, std::uint32_t source)>& use) const;
 
   /// All finished inputs together. Precondition: the plan has units.
-  [[nodiscard]] units::unit_result result() const { return result_of(*planned_.units, *sum_); }
+  [[nodiscard]] report::units::unit_result result() const { return result_of(*planned_.units, *sum_); }
 
   /// The ends of the recorded lines in the files of the journal 0, finished or not.
   [[nodiscard]] std::uint64_t end_of_units() const { return end_of_units_; }
@@ -64,15 +64,15 @@ class unit_ledger {
   void keep(std::string_view record, const input_units& content, std::uint32_t source);
   [[nodiscard]] input_units at(const location& from) const;
 
-  const counting_plan& planned_;
+  const library::counting_plan& planned_;
   const gpu::tally no_text_;
   const bool is_used_;
-  spilled_bytes records_;
+  pipeline::spilled_bytes records_;
   std::vector<location> inputs_;  // by entry; empty if not used
   // by entry: positions in the archive, and records; of equal positions the last one counts
   std::unordered_map<std::uint64_t, std::vector<std::pair<std::uint32_t, location>>> members_;
-  std::vector<bool> is_finished_;            // by entry
-  std::optional<units::unit_findings> sum_;  // nothing: no units are recorded
+  std::vector<bool> is_finished_;                    // by entry
+  std::optional<report::units::unit_findings> sum_;  // nothing: no units are recorded
   std::uint64_t end_of_units_ = 0;
   std::uint64_t end_of_windows_ = 0;
 };
@@ -81,6 +81,6 @@ class unit_ledger {
 void add_record(const job_record& record, job_ledger& inputs, unit_ledger& units);
 
 /// Whether the units of this plan are found while text is read: not those of --each input.
-[[nodiscard]] bool reads_units(const counting_plan& planned);
+[[nodiscard]] bool reads_units(const library::counting_plan& planned);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::batch

@@ -27,7 +27,7 @@
 
 namespace {
 
-using gpuhist::pipeline::counting_plan;
+using gpuhist::library::counting_plan;
 
 constexpr std::size_t span_bytes = std::size_t{1} << 20U;
 constexpr std::size_t buffer_bytes = std::size_t{256} << 10U;  // as those that a counter lends
@@ -169,7 +169,7 @@ contest lending(std::string name, const filling& fill) {
 
 // The time of the counter includes its construction and finish().
 void run(const contest& tried, const gpuhist::counting_options& options, std::span<const std::byte> text, int rounds) {
-  kernel used(gpuhist::pipeline::make_plan(options));
+  kernel used(gpuhist::library::make_plan(options));
   std::vector<double> base;
   std::vector<double> measured;
   std::vector<double> ratios;

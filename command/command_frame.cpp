@@ -7,18 +7,20 @@
 #include <exception>
 #include <string>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 
 command_frame::command_frame(std::string_view warning) {
-  if (!warning.empty()) complain("warning: " + std::string(warning));
-  locale_is_utf8();  // keeps its result; not thread-safe, so before threads start
+  if (!warning.empty()) report::complain("warning: " + std::string(warning));
+  report::locale_is_utf8();  // keeps its result; not thread-safe, so before threads start
 }
 
-process_hooks command_frame::hooks(console& screen) const {
-  return {.process_exits = true,
-          .on_status = [&screen](const run_progress& now) { screen.say("gpuhist: " + status_line(now) + "\n"); },
-          .status_requests = status_,
-          .attach = attach()};
+library::process_hooks command_frame::hooks(report::console& screen) const {
+  return {
+      .process_exits = true,
+      .on_status =
+          [&screen](const pipeline::run_progress& now) { screen.say("gpuhist: " + report::status_line(now) + "\n"); },
+      .status_requests = status_,
+      .attach = attach()};
 }
 
 std::function<std::shared_ptr<void>(async::event_loop&)> command_frame::attach() const {
@@ -32,18 +34,18 @@ std::function<std::shared_ptr<void>(async::event_loop&)> command_frame::attach()
 // The signal is kept while the frame exists. NOLINTNEXTLINE(readability-convert-member-functions-to-static)
 ending command_frame::end(ending::status status, std::string_view consequence, bool at_once) const {
   const int signal = kept_stop_signal::received();
-  if (signal != 0) complain("ended by SIG" + std::string(::sigabbrev_np(signal)) + std::string(consequence));
+  if (signal != 0) report::complain("ended by SIG" + std::string(::sigabbrev_np(signal)) + std::string(consequence));
   return {.exit_status = status, .signal = signal, .at_once = at_once};
 }
 
-ending command_frame::end(const finished_run& finished, const std::function<ending::status()>& conclude,
+ending command_frame::end(const library::finished_run& finished, const std::function<ending::status()>& conclude,
                           std::string_view consequence) const {
   try {
     return end(conclude(), consequence, finished.end_at_once);
   } catch (...) {
-    if (finished.end_at_once) throw unclean_end(std::current_exception());
+    if (finished.end_at_once) throw pipeline::unclean_end(std::current_exception());
     throw;
   }
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

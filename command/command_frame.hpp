@@ -13,7 +13,7 @@
 #include <stop_token>
 #include <string_view>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 
 /// While it exists, the first stop signal requests a stop and does not end the process. To be made after the outputs
 /// are open, because opening a FIFO waits for its reader, and before threads are started.
@@ -26,7 +26,7 @@ class command_frame {
   [[nodiscard]] const std::stop_source& stop() const { return stop_; }
 
   /// Those of a run that signals stop, which prints its status on SIGUSR1. Borrows the screen.
-  [[nodiscard]] process_hooks hooks(console& screen) const;
+  [[nodiscard]] library::process_hooks hooks(report::console& screen) const;
 
   /// Lets signals make requests of a run with this loop, until the returned object is destroyed.
   [[nodiscard]] std::function<std::shared_ptr<void>(async::event_loop&)> attach() const;
@@ -36,7 +36,7 @@ class command_frame {
 
   /// The same after a run. `conclude` prints its messages and writes its report. Throws what it throws, as unclean_end
   /// if the process must end at once.
-  [[nodiscard]] ending end(const finished_run& finished, const std::function<ending::status()>& conclude,
+  [[nodiscard]] ending end(const library::finished_run& finished, const std::function<ending::status()>& conclude,
                            std::string_view consequence = {}) const;
 
  private:
@@ -45,4 +45,4 @@ class command_frame {
   std::shared_ptr<async::wakeup> status_ = std::make_shared<async::wakeup>();
 };
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

@@ -6,7 +6,7 @@
 #include "config/options.hpp"
 #include "io/open_descriptors.hpp"
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 
 /// How a command ended. If a signal ended it, main() raises the signal again.
 struct ending {
@@ -38,4 +38,4 @@ bool adds_results(const config::options& typed);
 /// differ; destination_error; std::system_error.
 ending merge_results(const config::options& typed, const io::open_descriptors& open_descriptors);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

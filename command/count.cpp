@@ -31,7 +31,7 @@
 #include <system_error>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 namespace {
 
 bool reads_from_terminal(const plan& planned) {
@@ -41,48 +41,51 @@ bool reads_from_terminal(const plan& planned) {
 // The progress line would be written between the bytes that are passed through.
 bool shares_terminal(const plan& planned) { return planned.passes_through.has_value() && ::isatty(STDOUT_FILENO) == 1; }
 
-table_sections sections_of(const plan& planned) {
+report::table_sections sections_of(const plan& planned) {
   return {.inputs = !planned.totals_only, .listing = &planned.listing};
 }
 
-progress make_progress(const plan& planned, console& screen) {
-  const progress_style style = choose_progress_style({.requested = planned.progress,
-                                                      .quiet = planned.quiet || shares_terminal(planned),
-                                                      .terminal = screen.is_terminal() && !terminal_is_dumb(),
-                                                      .foreground = screen.is_in_foreground(),
-                                                      .typed_on = reads_from_terminal(planned)});
-  return {screen, style, style == progress_style::none ? std::nullopt : size_of_inputs(planned)};
+report::progress make_progress(const plan& planned, report::console& screen) {
+  const report::progress_style style =
+      report::choose_progress_style({.requested = planned.progress,
+                                     .quiet = planned.quiet || shares_terminal(planned),
+                                     .terminal = screen.is_terminal() && !report::terminal_is_dumb(),
+                                     .foreground = screen.is_in_foreground(),
+                                     .typed_on = reads_from_terminal(planned)});
+  return {screen, style, style == report::progress_style::none ? std::nullopt : library::size_of_inputs(planned)};
 }
 
 // Prints a condition that holds on standard error and, if the format has lines for alerts, writes it to the output.
-void print_alert(const plan& planned, const alert& reported, report_writer& reports, console& screen) {
-  const gates::firing fired = firing_of(reported);
-  screen.say("gpuhist: " + firing_for_people(fired) + "\n");
-  if (planned.format->carries_alerts) reports.write(alert_line(fired, reports.run()));
+void print_alert(const plan& planned, const alert& reported, report::report_writer& reports, report::console& screen) {
+  const report::gates::firing fired = library::firing_of(reported);
+  screen.say("gpuhist: " + report::firing_for_people(fired) + "\n");
+  if (planned.format->carries_alerts) reports.write(report::alert_line(fired, reports.run()));
 }
 
-void write_window(const window& closed, report_writer& reports) {
+void write_window(const window& closed, report::report_writer& reports) {
   const window::state& counted = closed.shared();
-  reports.write(
-      window_line(*counted.frame, reports.run(), counted.content, counted.baseline ? &*counted.baseline : nullptr));
+  reports.write(report::window_line(*counted.frame, reports.run(), counted.content,
+                                    counted.baseline ? &*counted.baseline : nullptr));
 }
 
 // The counts of a snapshot, which may be kept.
-std::shared_ptr<const report> report_of(const results& counts) {
+std::shared_ptr<const report::run_report> report_of(const results& counts) {
   const auto kept = std::make_shared<const results>(counts);
   return {kept, &kept->shared().content};
 }
 
-file_events events_of(const plan& planned, report_writer& reports, console& screen, progress& shown) {
+file_events events_of(const plan& planned, report::report_writer& reports, report::console& screen,
+                      report::progress& shown) {
   file_events made;
   made.on_window = [&](const window& closed) { write_window(closed, reports); };
   made.on_verdict = [&](const verdict& given) {
-    reports.write(verdict_line(reports.run(), {.first = given.first, .last = given.last, .verified = given.verified}));
+    reports.write(
+        report::verdict_line(reports.run(), {.first = given.first, .last = given.last, .verified = given.verified}));
   };
   made.on_alert = [&](const alert& reported) { print_alert(planned, reported, reports, screen); };
   made.on_snapshot = [&](const results& now) { reports.write_snapshot(report_of(now)); };
   made.on_notice = [&](std::string_view notice) {
-    if (!planned.quiet) screen.say("gpuhist: " + printable(notice) + "\n");
+    if (!planned.quiet) screen.say("gpuhist: " + report::printable(notice) + "\n");
   };
   if (!shown.is_shown()) return made;
   made.progress_interval = shown.interval();
@@ -93,34 +96,38 @@ file_events events_of(const plan& planned, report_writer& reports, console& scre
 }
 
 // The schemes and measures of the lines of inputs, and what they are counted with, without counts.
-std::shared_ptr<const report> frame_of_inputs(const plan& planned, resumed_result* earlier) {
-  run_counts none;
+std::shared_ptr<const report::run_report> frame_of_inputs(const plan& planned, resumed_result* earlier) {
+  pipeline::run_counts none;
   none.partition = planned.partition;
-  report made = make_report(planned, report::kind::result, std::move(none));
+  report::run_report made = library::make_report(planned, report::run_report::kind::result, std::move(none));
   made.counted_with = counted_with(planned);
   if (earlier != nullptr) made.state_of = [earlier](const std::string& name) { return earlier->state_of(name); };
-  return std::make_shared<const report>(std::move(made));
+  return std::make_shared<const report::run_report>(std::move(made));
 }
 
-process_hooks hooks_of(const plan& planned, resumed_result* earlier, report_writer& reports, process_hooks made) {
+library::process_hooks hooks_of(const plan& planned, resumed_result* earlier, report::report_writer& reports,
+                                library::process_hooks made) {
   if (earlier != nullptr) made.earlier = &earlier->counts();
   if (planned.format->input_line != nullptr) {
-    made.on_completed = [&reports, frame = frame_of_inputs(planned, earlier)](
-                            std::span<const completed_input> completed) { reports.write_inputs(*frame, completed); };
+    made.on_completed =
+        [&reports, frame = frame_of_inputs(planned, earlier)](std::span<const pipeline::completed_input> completed) {
+          reports.write_inputs(*frame, completed);
+        };
   }
   if (planned.units && planned.units->where && planned.format->unit_lines != nullptr) {
-    made.unit_lines = [&](const report& frame) { return reports.unit_lines(frame); };
+    made.unit_lines = [&](const report::run_report& frame) { return reports.unit_lines(frame); };
   }
   if (reports.may_keep()) made.write_kept = [&] { reports.write_kept(); };
   return made;
 }
 
 // Runs the plan and shows its progress. The progress line is erased when the run ends, also by an exception.
-finished_run run_with_progress(const plan& planned, resumed_result* earlier, report_writer& reports, console& screen,
-                               const command_frame& frame) {
-  progress shown = make_progress(planned, screen);
+library::finished_run run_with_progress(const plan& planned, resumed_result* earlier, report::report_writer& reports,
+                                        report::console& screen, const command_frame& frame) {
+  report::progress shown = make_progress(planned, screen);
   const file_events events = events_of(planned, reports, screen, shown);
-  return file_run(planned, events, frame.stop().get_token(), hooks_of(planned, earlier, reports, frame.hooks(screen)))
+  return library::file_run(planned, events, frame.stop().get_token(),
+                           hooks_of(planned, earlier, reports, frame.hooks(screen)))
       .run();
 }
 
@@ -138,76 +145,78 @@ ending::status exit_status_of(run_status status) {
 }
 
 // A signal that arrives after the last input was read does not interrupt the report.
-std::string_view after_signal(const finished_run& finished) {
+std::string_view after_signal(const library::finished_run& finished) {
   return finished.is_stopped ? ": the counts cover the bytes that were read until then"
                              : ", after the report was written";
 }
 
 // Prints messages and writes the report after the run has ended.
-ending::status conclude(const plan& planned, const finished_run& finished, destination& output, report_writer& reports,
-                        console& screen) {
+ending::status conclude(const plan& planned, const library::finished_run& finished, report::destination& output,
+                        report::report_writer& reports, report::console& screen) {
   screen.clear();
   reports.note_run_finished();
   print_failures(planned, finished.outcome);
   if (!planned.quiet) print_skipped(planned, finished.outcome);
   suggest_command(planned.inputs);
   reports.finish_run();
-  const report& result = finished.outcome.result.shared().content;
+  const report::run_report& result = finished.outcome.result.shared().content;
   // print_failures() has printed the causes
-  table_sections sections = sections_of(planned);
+  report::table_sections sections = sections_of(planned);
   sections.causes = consumer_left(finished.outcome);
   reports.write_result(result, sections);
   output.commit();
   if (result.stats && !planned.format->carries_stats)
-    write_to_standard_error(render_stats(*result.stats, target_for_standard_error()));
+    report::write_to_standard_error(report::render_stats(*result.stats, report::target_for_standard_error()));
   if (finished.outcome.ended_by_condition)
-    complain("ended by --fail-fast: the counts cover the bytes that were read until then");
+    report::complain("ended by --fail-fast: the counts cover the bytes that were read until then");
   // main() ends the process by SIGPIPE, unless that signal is ignored
   if (consumer_left(finished.outcome))
-    throw destination_error(EPIPE, std::system_category(), "cannot write standard output");
+    throw io::destination_error(EPIPE, std::system_category(), "cannot write standard output");
   return exit_status_of(finished.outcome.status);
 }
 
 // The output. That of --resume is locked until the end: two runs would both count what is missing.
-std::unique_ptr<destination> open_output(const plan& planned, const config::options& typed) {
-  auto made = std::make_unique<destination>(planned.output, planned.manner, planned.descriptors);
+std::unique_ptr<report::destination> open_output(const plan& planned, const config::options& typed) {
+  auto made = std::make_unique<report::destination>(planned.output, planned.manner, planned.descriptors);
   if (!typed.resumed_file || (made->lock_until_end() && made->has_name())) return made;
-  throw std::runtime_error(printable(*planned.output) +
+  throw std::runtime_error(report::printable(*planned.output) +
                            ": another run continues this file; wait for its end, or give another --resume FILE");
 }
 
 // Null without --resume. The run leaves out the inputs that the result has. `output`: the file, which is replaced by
 // one that has only the lines of complete inputs.
 std::shared_ptr<resumed_result> resume(const config::options& typed, plan& planned,
-                                       std::unique_ptr<destination>& output) {
+                                       std::unique_ptr<report::destination>& output) {
   if (!typed.resumed_file) return nullptr;
   auto earlier = std::make_shared<resumed_result>(*typed.resumed_file, planned);
   if (earlier->has_older_lines()) {
-    complain("warning: " + printable(*typed.resumed_file) +
-             ": has lines that do not state the options they were counted with (of an earlier version, or of gpuhist " +
-             "report); only the names of buckets, --ignore-case, --byte-counts and --measures are compared");
+    report::complain(
+        "warning: " + report::printable(*typed.resumed_file) +
+        ": has lines that do not state the options they were counted with (of an earlier version, or of gpuhist " +
+        "report); only the names of buckets, --ignore-case, --byte-counts and --measures are compared");
   }
   if (earlier->changed() > 0 && !planned.quiet) {
     const bool is_one = earlier->changed() == 1;
-    complain(printable(*typed.resumed_file) + ": " + config::number_of(earlier->changed(), "input") +
-             (is_one ? " has" : " have") + " changed since the lines were written, and must be counted again: " +
-             printable(earlier->first_changed()) + (is_one ? "" : ", ..."));
+    report::complain(report::printable(*typed.resumed_file) + ": " + config::number_of(earlier->changed(), "input") +
+                     (is_one ? " has" : " have") +
+                     " changed since the lines were written, and must be counted again: " +
+                     report::printable(earlier->first_changed()) + (is_one ? "" : ", ..."));
   }
   if (earlier->has_duplicates()) {
-    planned.looked_up = std::make_shared<const looked_up_inputs>(look_up_inputs(planned));
+    planned.looked_up = std::make_shared<const pipeline::looked_up_inputs>(library::look_up_inputs(planned));
     earlier->refuse_duplicates(*planned.looked_up);
   }
   planned.is_counted = [earlier](const std::string& name) { return earlier->take(name); };
   earlier->rewrite();
   output = open_output(planned, typed);
   earlier->refuse_other_lines();  // of a run that had the lock in between
-  set_outputs(planned, output->files());
+  library::set_outputs(planned, output->files());
   return earlier;
 }
 
 std::string name_of_run(const plan& planned, const resumed_result* earlier) {
   if (!planned.format->names_run) return {};
-  return earlier != nullptr && !earlier->run().empty() ? earlier->run() : make_run_id();
+  return earlier != nullptr && !earlier->run().empty() ? earlier->run() : report::make_run_id();
 }
 
 }  // namespace
@@ -216,22 +225,23 @@ ending count(const config::options& typed, const io::open_descriptors& open_desc
   plan planned = make_plan(typed.resumed_file ? options_of_resumed_run(typed) : typed);
   refuse_new_output_as_input(planned);
   planned.descriptors = open_descriptors;
-  std::unique_ptr<destination> opened = open_output(planned, typed);
-  set_outputs(planned, opened->files());
+  std::unique_ptr<report::destination> opened = open_output(planned, typed);
+  library::set_outputs(planned, opened->files());
   const std::shared_ptr<resumed_result> earlier = resume(typed, planned, opened);
-  destination& output = *opened;
+  report::destination& output = *opened;
   const command_frame frame(planned.measuring.warning);
   if (!planned.quiet && reads_from_terminal(planned)) {
-    complain("counting what you type; Ctrl-D ends it; see also gpuhist --help");
+    report::complain("counting what you type; Ctrl-D ends it; see also gpuhist --help");
   }
-  console screen;
+  report::console screen;
   const bool is_stage = planned.passes_through.has_value();
-  report_writer reports(output, *planned.format, screen,
-                        is_stage ? report_writer::fault::is_put_off : report_writer::fault::ends_run,
-                        name_of_run(planned, earlier.get()), sections_of(planned));
-  const finished_run finished = run_with_progress(planned, earlier.get(), reports, screen, frame);
+  report::report_writer reports(
+      output, *planned.format, screen,
+      is_stage ? report::report_writer::fault::is_put_off : report::report_writer::fault::ends_run,
+      name_of_run(planned, earlier.get()), sections_of(planned));
+  const library::finished_run finished = run_with_progress(planned, earlier.get(), reports, screen, frame);
   return frame.end(
       finished, [&] { return conclude(planned, finished, output, reports, screen); }, after_signal(finished));
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

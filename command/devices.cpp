@@ -15,13 +15,13 @@
 #include <string_view>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 namespace {
 
-std::vector<scheme_kernel> kernels_of_schemes() {
-  std::vector<scheme_kernel> all;
+std::vector<report::scheme_kernel> kernels_of_schemes() {
+  std::vector<report::scheme_kernel> all;
   for (const std::string_view name : config::scheme_names()) {
-    const gpu::partition counted = coarsest_partition(std::array{config::find_scheme(name)});
+    const gpu::partition counted = pipeline::coarsest_partition(std::array{config::find_scheme(name)});
     const std::vector<std::string_view> able = gpu::host_kernel_names_for(counted);
     all.push_back({.scheme = std::string(name),
                    .kernel = gpu::host_kernel_for(counted),
@@ -45,13 +45,14 @@ void check(const config::options& typed) {
 
 ending list_devices(const config::options& typed, const io::open_descriptors& open_descriptors) {
   check(typed);
-  destination output(typed.output, writing::whole, open_descriptors);
-  const render_target target = target_for(output);
-  const devices_report listed{
+  report::destination output(typed.output, report::writing::whole, open_descriptors);
+  const report::render_target target = report::target_for(output);
+  const report::devices_report listed{
       .found = gpu::take_inventory(), .schemes = kernels_of_schemes(), .verbose = typed.verbose};
-  output.write(format_name_of(typed) == "json" ? render_devices_json(listed) : render_devices_table(listed, target));
+  output.write(format_name_of(typed) == "json" ? report::render_devices_json(listed)
+                                               : report::render_devices_table(listed, target));
   output.commit();
   return {};
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

@@ -16,7 +16,7 @@
 #include <variant>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 namespace {
 
 class named_files {
@@ -24,7 +24,7 @@ class named_files {
   explicit named_files(const config::options& typed) : typed_(typed) {}
 
   void add(std::string_view option, const std::optional<std::string>& path) {
-    if (path) all.push_back({.option = typed_.where(option) + " " + printable(*path), .path = path_of(*path)});
+    if (path) all.push_back({.option = typed_.where(option) + " " + report::printable(*path), .path = path_of(*path)});
   }
 
   std::vector<named_file> all;
@@ -42,12 +42,13 @@ class named_files {
 std::vector<named_file> files_of_folder(const config::options& typed, const std::filesystem::path& folder) {
   std::vector<named_file> made;
   const auto add = [&](const char* name) {
-    made.push_back({.option = printable((folder / name).string()) + ", an output", .path = (folder / name).string()});
+    made.push_back(
+        {.option = report::printable((folder / name).string()) + ", an output", .path = (folder / name).string()});
   };
   if (typed.what == config::command::filter) {
     add(record_name);
   } else if (!typed.shard) {
-    for (const char* const each : names_of_results) add(each);
+    for (const char* const each : batch::names_of_results) add(each);
   }
   return made;
 }
@@ -79,7 +80,8 @@ std::optional<struct stat> regular_file(const std::string& path) {
 std::vector<named_file> read_files(const config::options& typed) {
   named_files made(typed);
   made.add("--config", typed.config);
-  if (!typed.job.empty()) made.all.push_back({.option = "the job file " + printable(typed.job), .path = typed.job});
+  if (!typed.job.empty())
+    made.all.push_back({.option = "the job file " + report::printable(typed.job), .path = typed.job});
   const std::string& baseline = typed.run.counting.baseline_file;
   if (!baseline.empty()) made.add("--baseline", baseline);
   if (!typed.run.dictionary.empty()) made.add("--zstd-dictionary", typed.run.dictionary);
@@ -106,4 +108,4 @@ void refuse_to_write_what_is_read(const config::options& typed) {
   }
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 
 struct named_file {
   std::string option;  ///< and its value, in messages
@@ -21,4 +21,4 @@ std::vector<named_file> read_files(const config::options& typed);
 /// std::runtime_error if a FIFO or the like is in the place of a file of an earlier run.
 void refuse_to_write_what_is_read(const config::options& typed);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

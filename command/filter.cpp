@@ -18,7 +18,7 @@
 #include <system_error>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 namespace {
 
 namespace fs = std::filesystem;
@@ -27,7 +27,8 @@ namespace fs = std::filesystem;
 void refuse_one_file_for_both(const config::options& typed) {
   if (!typed.result) return;
   const auto refuse = [&](const std::string& output) {
-    throw config::option_error("result", printable(*typed.result) + " is also " + output + "; give another file");
+    throw config::option_error("result",
+                               report::printable(*typed.result) + " is also " + output + "; give another file");
   };
   const bool is_standard_output = names_standard_output(*typed.result);
   if (!typed.output) return is_standard_output ? refuse("the output of the text") : void();
@@ -42,28 +43,29 @@ void refuse_one_file_for_both(const config::options& typed) {
 }
 
 // Neither the text nor the result is an input.
-void set_both_outputs(plan& planned, const destination& text, const config::options& typed,
+void set_both_outputs(plan& planned, const report::destination& text, const config::options& typed,
                       const dropped_units* dropped) {
-  if (dropped == nullptr) return set_outputs(planned, text.files());
+  if (dropped == nullptr) return library::set_outputs(planned, text.files());
   const std::string output_name = std::exchange(planned.output_name, name_of_result(typed));
-  set_outputs(planned, dropped->file.files());
+  library::set_outputs(planned, dropped->file.files());
   planned.output_name = output_name;
-  set_outputs(planned, text.files());
+  library::set_outputs(planned, text.files());
   planned.output_name += " or " + typed.where("--result");
   const auto both = std::make_shared<io::output_files>();
   both->include(text.files());
   both->include(dropped->file.files());
-  set_outputs(planned, both);
+  library::set_outputs(planned, both);
 }
 
 // Text that misses a part must not look like a whole: a regular file gets its name only if the run was complete, except
 // for what --skip-damage skipped.
-bool publish(const plan& planned, const finished_run& finished, const std::string& name, destination& text) {
+bool publish(const plan& planned, const library::finished_run& finished, const std::string& name,
+             report::destination& text) {
   const bool is_complete = finished.outcome.status == run_status::complete;
   if (is_complete || lacks_damaged_text_only(planned, finished)) {
     text.commit();
   } else if (!text.pending_path().empty()) {
-    complain(name + " was not written, because the text is not complete");
+    report::complain(name + " was not written, because the text is not complete");
   }
   return is_complete;
 }
@@ -71,15 +73,15 @@ bool publish(const plan& planned, const finished_run& finished, const std::strin
 ending filter_into_one(const config::options& typed, const io::open_descriptors& open_descriptors) {
   plan planned = make_plan(typed);
   refuse_one_file_for_both(typed);
-  destination text(typed.output, writing::whole, open_descriptors);
+  report::destination text(typed.output, report::writing::whole, open_descriptors);
   planned.descriptors = open_descriptors;
-  console screen;
+  report::console screen;
   const std::unique_ptr<dropped_units> dropped = open_result(typed, screen, open_descriptors);
   set_both_outputs(planned, text, typed, dropped.get());
   const command_frame frame(planned.measuring.warning);
   planned.pass_through_descriptor = text.descriptor();
-  const finished_run finished = run_filter(planned, frame, screen, dropped.get());
-  const std::string name = planned.output ? printable(*planned.output) : "standard output";
+  const library::finished_run finished = run_filter(planned, frame, screen, dropped.get());
+  const std::string name = planned.output ? report::printable(*planned.output) : "standard output";
   return frame.end(finished, [&] {
     return conclude_filter(
         planned, finished, name, dropped.get(), [&] { return publish(planned, finished, name, text); },
@@ -93,4 +95,4 @@ ending filter_inputs(const config::options& typed, const io::open_descriptors& o
   return typed.output_dir ? filter_into_folder(typed, open_descriptors) : filter_into_one(typed, open_descriptors);
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

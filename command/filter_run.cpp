@@ -28,17 +28,17 @@
 #include <utility>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 
 namespace {
 
 std::string units_text(std::uint64_t number, std::uint64_t bytes) {
-  return grouped(number) + " (" + number_of(bytes, "byte") + ")";
+  return config::grouped(number) + " (" + config::number_of(bytes, "byte") + ")";
 }
 
 // "kept 9,990 (1,020,304 bytes) of 10,000 (1,024,000 bytes), each line"
-std::string summary_of_filter(const plan& planned, const units::unit_totals& found) {
-  const units::unit_totals kept = units::kept_of(found, planned.units->filter->units);
+std::string summary_of_filter(const plan& planned, const report::units::unit_totals& found) {
+  const report::units::unit_totals kept = report::units::kept_of(found, planned.units->filter->units);
   std::string text = "kept " + units_text(kept.seen, kept.bytes) + " of " + units_text(found.seen, found.bytes) +
                      ", each " + planned.units->each;
   if (found.unverified > 0) {
@@ -47,70 +47,75 @@ std::string summary_of_filter(const plan& planned, const units::unit_totals& fou
   return text;
 }
 
-void write_result(const report& result, dropped_units& to) {
+void write_result(const report::run_report& result, dropped_units& to) {
   to.writer.write_result(result);
   to.file.commit();
 }
 
 }  // namespace
 
-bool lacks_damaged_text_only(const plan& planned, const finished_run& finished) {
+bool lacks_damaged_text_only(const plan& planned, const library::finished_run& finished) {
   const file_outcome& outcome = finished.outcome;
-  const report& result = outcome.result.shared().content;
+  const report::run_report& result = outcome.result.shared().content;
   const bool is_whole_run = !finished.is_stopped && outcome.status == run_status::incomplete &&
                             outcome.result.error().empty() && !outcome.pass_through_error &&
                             outcome.not_passed_through == 0;
   if (!planned.skip_damage || !is_whole_run || result.units->early_ends > 0) return false;
-  return std::ranges::all_of(result.inputs, [](const input_report& each) {
-    const bool has_skipped = each.error_kind == failure_kind::refused && each.number_of_lost_ranges > 0;
-    return each.complete || each.error_kind == failure_kind::damaged || has_skipped;
+  return std::ranges::all_of(result.inputs, [](const pipeline::input_report& each) {
+    const bool has_skipped = each.error_kind == io::failure_kind::refused && each.number_of_lost_ranges > 0;
+    return each.complete || each.error_kind == io::failure_kind::damaged || has_skipped;
   });
 }
 
-dropped_units::dropped_units(const std::string& name, console& screen, const io::open_descriptors& inherited)
-    : file(name, writing::whole, inherited),
-      writer(file, *find_report_format("jsonl"), screen, report_writer::fault::ends_run, make_run_id()) {}
+dropped_units::dropped_units(const std::string& name, report::console& screen, const io::open_descriptors& inherited)
+    : file(name, report::writing::whole, inherited),
+      writer(file, *report::find_report_format("jsonl"), screen, report::report_writer::fault::ends_run,
+             report::make_run_id()) {}
 
-std::unique_ptr<dropped_units> open_result(const config::options& typed, console& screen,
+std::unique_ptr<dropped_units> open_result(const config::options& typed, report::console& screen,
                                            const io::open_descriptors& inherited) {
   return typed.result ? std::make_unique<dropped_units>(*typed.result, screen, inherited) : nullptr;
 }
 
 std::string name_of_result(const config::options& typed) {
-  return typed.where("--result") + " " + printable(*typed.result);
+  return typed.where("--result") + " " + report::printable(*typed.result);
 }
 
-finished_run run_filter(const plan& planned, const command_frame& frame, console& screen, dropped_units* dropped,
-                        output_folder* outputs) {
+library::finished_run run_filter(const plan& planned, const command_frame& frame, report::console& screen,
+                                 dropped_units* dropped, output_folder* outputs) {
   file_events events;
   if (!planned.quiet) {
-    events.on_notice = [&screen](std::string_view notice) { screen.say("gpuhist: " + printable(notice) + "\n"); };
+    events.on_notice = [&screen](std::string_view notice) {
+      screen.say("gpuhist: " + report::printable(notice) + "\n");
+    };
   }
-  process_hooks hooks = frame.hooks(screen);
+  library::process_hooks hooks = frame.hooks(screen);
   if (dropped != nullptr) {
-    hooks.unit_lines = [dropped](const report& of_run) { return dropped->writer.unit_lines(of_run); };
+    hooks.unit_lines = [dropped](const report::run_report& of_run) { return dropped->writer.unit_lines(of_run); };
   }
   if (outputs != nullptr) {
     hooks.outlets = outputs;
-    hooks.on_input = [outputs](const input_report& input) { outputs->note_finished(input); };
+    hooks.on_input = [outputs](const pipeline::input_report& input) { outputs->note_finished(input); };
   }
-  return file_run(planned, events, frame.stop().get_token(), std::move(hooks)).run();
+  return library::file_run(planned, events, frame.stop().get_token(), std::move(hooks)).run();
 }
 
-ending::status conclude_filter(const plan& planned, const finished_run& finished, const std::string& output_name,
-                               dropped_units* dropped, const std::function<bool()>& publish,
-                               const std::function<std::string()>& prefix) {
+ending::status conclude_filter(const plan& planned, const library::finished_run& finished,
+                               const std::string& output_name, dropped_units* dropped,
+                               const std::function<bool()>& publish, const std::function<std::string()>& prefix) {
   const file_outcome& outcome = finished.outcome;
-  const report& result = outcome.result.shared().content;
+  const report::run_report& result = outcome.result.shared().content;
   print_failures(planned, outcome, output_name, passed_text::kept);
   if (!planned.quiet) print_skipped(planned, outcome);
   suggest_command(planned.inputs);
   const bool is_complete = publish() && outcome.status == run_status::complete;
   if (dropped != nullptr) write_result(result, *dropped);
-  if (result.stats) write_to_standard_error(render_stats(*result.stats, target_for_standard_error()));
-  if (consumer_left(outcome)) throw destination_error(EPIPE, std::system_category(), "cannot write standard output");
+  if (result.stats)
+    report::write_to_standard_error(report::render_stats(*result.stats, report::target_for_standard_error()));
+  if (consumer_left(outcome))
+    throw io::destination_error(EPIPE, std::system_category(), "cannot write standard output");
   if (!planned.quiet && !outcome.pass_through_error) {
-    complain((prefix ? prefix() : "") + summary_of_filter(planned, result.units->totals));
+    report::complain((prefix ? prefix() : "") + summary_of_filter(planned, result.units->totals));
   }
   return is_complete ? ending::counted_all : ending::input_failed;
 }
@@ -121,7 +126,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::uint64_t threads_of(const config::options& typed) { return resolve_threads(typed.run.counting.threads); }
+std::uint64_t threads_of(const config::options& typed) { return library::resolve_threads(typed.run.counting.threads); }
 
 std::uint64_t memory_of_encoder_of(const config::options& typed) {
   return memory_of_encoder(typed.compress.value_or(config::output_compression{}));
@@ -131,7 +136,7 @@ std::uint64_t memory_of_encoder_of(const config::options& typed) {
 config::options with_room_for_encoders(config::options typed) {
   const std::uint64_t of_thread = memory_of_encoder_of(typed);
   const std::uint64_t limit =
-      typed.run.counting.memory_limit > 0 ? typed.run.counting.memory_limit : default_memory_limit();
+      typed.run.counting.memory_limit > 0 ? typed.run.counting.memory_limit : library::default_memory_limit();
   if (of_thread > limit / 2) {
     throw config::option_error("memory-limit", "compressing an output needs " + config::format_size(of_thread) +
                                                    ", more than half of the limit of " + config::format_size(limit) +
@@ -164,8 +169,8 @@ void refuse_result_as_output(const config::options& typed, const std::vector<pla
   throw config::usage_error(name_of_result(typed) + " is also an output in --output-dir; give another file");
 }
 
-folder_work work_of(const config::options& typed, std::vector<planned_output> all, const looked_up_inputs& found,
-                    const earlier_outputs& earlier) {
+folder_work work_of(const config::options& typed, std::vector<planned_output> all,
+                    const pipeline::looked_up_inputs& found, const earlier_outputs& earlier) {
   return outputs_to_write(*typed.output_dir, std::move(all), found, earlier,
                           {.are_resumed = typed.resume,
                            .are_replaced = typed.force,
@@ -175,8 +180,9 @@ folder_work work_of(const config::options& typed, std::vector<planned_output> al
 }
 
 // The inputs of these outputs, and those with errors.
-looked_up_inputs remaining_inputs(const looked_up_inputs& found, std::vector<planned_output>& outputs) {
-  looked_up_inputs made{.inputs = {}, .skipped = found.skipped, .empty_trees = found.empty_trees};
+pipeline::looked_up_inputs remaining_inputs(const pipeline::looked_up_inputs& found,
+                                            std::vector<planned_output>& outputs) {
+  pipeline::looked_up_inputs made{.inputs = {}, .skipped = found.skipped, .empty_trees = found.empty_trees};
   auto next = outputs.begin();
   for (std::size_t i = 0; i < found.inputs.size(); ++i) {
     const bool has_output = next != outputs.end() && next->input == i;
@@ -187,13 +193,13 @@ looked_up_inputs remaining_inputs(const looked_up_inputs& found, std::vector<pla
 }
 
 std::string number_of_more(std::size_t number, const char* state) {
-  return number == 0 ? "" : ", " + grouped(number) + " more " + (number == 1 ? "was " : "were ") + state;
+  return number == 0 ? "" : ", " + config::grouped(number) + " more " + (number == 1 ? "was " : "were ") + state;
 }
 
 // "clean: 12 outputs, 3 more were complete; ": before what the inputs of this run had.
 std::string text_of(const config::options& typed, const output_folder& outputs, std::size_t complete) {
   const std::size_t failed = outputs.failures().size();
-  return printable(*typed.output_dir) + ": " + number_of(outputs.written(), "output") +
+  return report::printable(*typed.output_dir) + ": " + config::number_of(outputs.written(), "output") +
          number_of_more(complete, "complete") + number_of_more(failed, "not written") +
          (failed == 0 ? "; " : "; together they would have ");
 }
@@ -207,19 +213,19 @@ class folder_filter {
     dropped_ = open_result(typed, screen_, open_descriptors);
     if (!dropped_) return;
     planned_.output_name = name_of_result(typed);
-    set_outputs(planned_, dropped_->file.files());
+    library::set_outputs(planned_, dropped_->file.files());
   }
 
   ending run() {
     const std::string options = options_of_output(typed_, planned_);
-    const looked_up_inputs found = look_up_inputs(planned_);
+    const pipeline::looked_up_inputs found = library::look_up_inputs(planned_);
     const fs::path folder = *typed_.output_dir;
     std::vector<planned_output> all = plan_outputs(typed_, planned_, found);
     refuse_result_as_output(typed_, all);
     const folder_lock lock(folder);  // what is in the folder is looked up when no other process writes to it
     folder_work work = work_of(typed_, std::move(all), found, read_record(folder, options));
     folder_record record(folder, options);
-    const auto remaining = std::make_shared<looked_up_inputs>(remaining_inputs(found, work.outputs));
+    const auto remaining = std::make_shared<pipeline::looked_up_inputs>(remaining_inputs(found, work.outputs));
     planned_.looked_up = remaining;
     output_folder outputs(folder, std::move(work.outputs), *remaining, record, planned_.units->filter->units);
     return run_with(outputs, work);
@@ -228,10 +234,10 @@ class folder_filter {
  private:
   ending run_with(output_folder& outputs, const folder_work& work) {
     const command_frame frame(planned_.measuring.warning);
-    const finished_run finished = run_filter(planned_, frame, screen_, dropped_.get(), &outputs);
+    const library::finished_run finished = run_filter(planned_, frame, screen_, dropped_.get(), &outputs);
     return frame.end(finished, [&] {
       return conclude_filter(
-          planned_, finished, printable(*typed_.output_dir), dropped_.get(),
+          planned_, finished, report::printable(*typed_.output_dir), dropped_.get(),
           [&] { return print_failures(outputs, work); }, [&] { return text_of(typed_, outputs, work.complete); });
     });
   }
@@ -239,17 +245,17 @@ class folder_filter {
   // The exit status does not depend on how many runs the outputs took.
   [[nodiscard]] bool print_failures(const output_folder& outputs, const folder_work& work) const {
     const std::vector<std::string> failures = outputs.failures();
-    for (const std::string& each : failures) complain(each);
+    for (const std::string& each : failures) report::complain(each);
     if (work.lacking_text > 0) {
-      complain(printable(*typed_.output_dir) + ": " + grouped(work.lacking_text) +
-               " of the outputs that were complete " + (work.lacking_text == 1 ? "lacks" : "lack") +
-               " damaged text of the input");
+      report::complain(report::printable(*typed_.output_dir) + ": " + config::grouped(work.lacking_text) +
+                       " of the outputs that were complete " + (work.lacking_text == 1 ? "lacks" : "lack") +
+                       " damaged text of the input");
     }
     return failures.empty() && work.lacking_text == 0;
   }
 
   const config::options& typed_;
-  console screen_;
+  report::console screen_;
   plan planned_;
   std::unique_ptr<dropped_units> dropped_;
 };
@@ -260,4 +266,4 @@ ending filter_into_folder(const config::options& typed, const io::open_descripto
   return folder_filter(typed, open_descriptors).run();
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

@@ -15,23 +15,23 @@
 #include <memory>
 #include <string>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 
 class output_folder;
 
 /// The file of --result. One thread.
 struct dropped_units {
-  dropped_units(const std::string& name, console& screen, const io::open_descriptors& inherited);
+  dropped_units(const std::string& name, report::console& screen, const io::open_descriptors& inherited);
 
-  destination file;
-  report_writer writer;
+  report::destination file;
+  report::report_writer writer;
 };
 
 /// With --skip-damage: every input was read to its end, and nothing else than damaged text is missing.
-bool lacks_damaged_text_only(const plan& planned, const finished_run& finished);
+bool lacks_damaged_text_only(const plan& planned, const library::finished_run& finished);
 
 /// Null without --result. Throws destination_error.
-std::unique_ptr<dropped_units> open_result(const config::options& typed, console& screen,
+std::unique_ptr<dropped_units> open_result(const config::options& typed, report::console& screen,
                                            const io::open_descriptors& inherited);
 
 /// The file of --result in messages: the option and the name.
@@ -39,18 +39,18 @@ std::string name_of_result(const config::options& typed);
 
 /// Runs the plan. Notices are printed, unless it is quiet. `dropped` may be null. `outputs`: those of each input, or
 /// null.
-finished_run run_filter(const plan& planned, const command_frame& frame, console& screen, dropped_units* dropped,
-                        output_folder* outputs = nullptr);
+library::finished_run run_filter(const plan& planned, const command_frame& frame, report::console& screen,
+                                 dropped_units* dropped, output_folder* outputs = nullptr);
 
 /// Prints the messages of a run and writes the result. `output_name`: in messages. `publish`: called after the messages
 /// about inputs; makes the text appear, and returns whether all of it did. `prefix`: of the summary. Throws
 /// destination_error.
-ending::status conclude_filter(const plan& planned, const finished_run& finished, const std::string& output_name,
-                               dropped_units* dropped, const std::function<bool()>& publish,
-                               const std::function<std::string()>& prefix = {});
+ending::status conclude_filter(const plan& planned, const library::finished_run& finished,
+                               const std::string& output_name, dropped_units* dropped,
+                               const std::function<bool()>& publish, const std::function<std::string()>& prefix = {});
 
 /// `gpuhist filter --output-dir DIR`: one output for each input. As the commands of commands.hpp.
 /// Precondition: --output-dir is given.
 ending filter_into_folder(const config::options& typed, const io::open_descriptors& open_descriptors);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 namespace {
 
 // A file of that name has precedence over the pattern.
@@ -57,10 +57,10 @@ std::vector<std::string> inputs_among_matches(const std::string& pattern, const 
   for (std::string& each : matches_of(pattern)) (is_of_job(each, own) ? of_job : made).push_back(std::move(each));
   if (!of_job.empty() && !is_quiet) {
     const std::size_t more = of_job.size() - 1;
-    complain("inputs: " + config::quote(pattern) + " matches " + printable(of_job.front()) +
-             (more > 0 ? " and " + grouped(more) + " more" : "") + ", which " +
-             (more > 0 ? "are files of the job or links to them" : "is a file of the job or a link to it") +
-             ", and not counted");
+    report::complain("inputs: " + config::quote(pattern) + " matches " + report::printable(of_job.front()) +
+                     (more > 0 ? " and " + config::grouped(more) + " more" : "") + ", which " +
+                     (more > 0 ? "are files of the job or links to them" : "is a file of the job or a link to it") +
+                     ", and not counted");
   }
   return made;
 }
@@ -138,4 +138,4 @@ plan plan_of_run(const config::options& typed) {
   return planned;
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

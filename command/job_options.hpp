@@ -5,7 +5,7 @@
 #include "config/options.hpp"
 #include "io/output_files.hpp"
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 
 /// Throws config::usage_error for windows and units whose results would depend on when and in which order inputs are
 /// read.
@@ -19,4 +19,4 @@ config::options options_of_job(const config::options& typed, const io::output_fi
 /// The plan of a run over a manifest, which replaces the inputs.
 plan plan_of_run(const config::options& typed);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

@@ -32,8 +32,8 @@
 namespace {
 
 using namespace gpuhist;
-using pipeline::complain;
-using pipeline::ending;
+using command::ending;
+using report::complain;
 
 // Ends the process by the signal's default action: shells see 128+n, service managers a clean stop.
 [[noreturn]] void end_by_signal(int signal) {
@@ -72,7 +72,7 @@ void on_terminate() {
   if (!is_exhausted) usual_end();
   constexpr std::string_view message = "gpuhist: memory is exhausted: the run ends without its result\n";
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, message.data(), message.size());
-  pipeline::remove_temporary_file();
+  report::remove_temporary_file();
   std::_Exit(ending::input_failed);
 }
 
@@ -86,7 +86,7 @@ void prepare_for_exhausted_memory() {
   std::set_new_handler(on_failed_allocation);
   usual_end = std::set_terminate(on_terminate);
   // without memory, libarchive prints "Out of memory" and calls exit() on the thread that uses it
-  std::atexit(pipeline::remove_temporary_file);
+  std::atexit(report::remove_temporary_file);
 }
 
 std::vector<std::string> environment_of_process() {
@@ -98,47 +98,47 @@ std::vector<std::string> environment_of_process() {
 // Called first. Afterwards SIGUSR1 does not end the process, a signal that ends it removes the temporary file and the
 // progress line, and a file that exceeds its size limit (SIGXFSZ) is a failed write.
 void set_up_signals() {
-  pipeline::hold_status_signal();
-  pipeline::clean_up_before_end([]() noexcept {
-    pipeline::erase_line_of_status();
-    pipeline::remove_temporary_file();
+  command::hold_status_signal();
+  command::clean_up_before_end([]() noexcept {
+    report::erase_line_of_status();
+    report::remove_temporary_file();
   });
-  pipeline::end_by_stop_signals();
+  command::end_by_stop_signals();
   std::signal(SIGXFSZ, SIG_IGN);
 }
 
 ending run(const config::options& typed, const io::open_descriptors& open_descriptors) {
-  pipeline::refuse_to_write_what_is_read(typed);
+  command::refuse_to_write_what_is_read(typed);
   switch (typed.what) {
     case config::command::report:
-      return pipeline::report_results(typed, open_descriptors);
+      return command::report_results(typed, open_descriptors);
     case config::command::devices:
-      return pipeline::list_devices(typed, open_descriptors);
+      return command::list_devices(typed, open_descriptors);
     case config::command::filter:
-      return pipeline::filter_inputs(typed, open_descriptors);
+      return command::filter_inputs(typed, open_descriptors);
     case config::command::repack:
-      return pipeline::repack_inputs(typed, open_descriptors);
+      return command::repack_inputs(typed, open_descriptors);
     case config::command::batch:
-      return pipeline::batch(typed, open_descriptors);
+      return command::batch(typed, open_descriptors);
     case config::command::merge:
-      return pipeline::merge(typed, open_descriptors);
+      return command::merge(typed, open_descriptors);
     case config::command::count:
       break;
   }
-  return pipeline::count(typed, open_descriptors);
+  return command::count(typed, open_descriptors);
 }
 
 ending run(int argc, const char* const* argv, const io::open_descriptors& open_descriptors) {
   const auto parsed = config::parse_command_line(argc, argv, environment_of_process());
   if (const auto* information = std::get_if<config::information>(&parsed)) {
-    pipeline::destination({}, pipeline::writing::whole).write(information->text);
+    report::destination({}, report::writing::whole).write(information->text);
     return {};
   }
   const auto& typed = std::get<config::options>(parsed);
   try {
     return run(typed, open_descriptors);
   } catch (const config::option_error& error) {
-    throw pipeline::with_place(error, typed);
+    throw command::with_place(error, typed);
   }
 }
 
@@ -154,10 +154,10 @@ int report_failure(const std::exception_ptr& failure, bool pipe_signal_is_ignore
   } catch (const gpu::engine_error& e) {
     complain(e.what());
     return ending::wrong_usage;
-  } catch (const pipeline::destination_error& e) {
+  } catch (const report::destination_error& e) {
     if (e.code() == std::errc::broken_pipe && !pipe_signal_is_ignored) end_by_signal(SIGPIPE);
     if (!e.is_reported) complain(e.what());
-    const int signal = pipeline::kept_stop_signal::received();
+    const int signal = command::kept_stop_signal::received();
     if (e.code() == std::errc::no_lock_available && signal != 0)
       end_by_signal(signal);  // it ended the wait for the lock
   } catch (const std::bad_alloc&) {

@@ -27,7 +27,7 @@
 #include <utility>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 namespace {
 
 namespace fs = std::filesystem;
@@ -44,11 +44,11 @@ void refuse_option(bool is_given, std::string_view option, const std::string& ca
 // The file with the totals of an operand.
 std::string totals_of(const std::string& operand) {
   if (!is_folder(operand)) return operand;
-  const job_folder job(operand);
+  const batch::job_folder job(operand);
   std::error_code ignored;
   if (fs::exists(job.totals_file(), ignored)) return job.totals_file().string();
   throw std::runtime_error(
-      printable(operand) + ": has no results (total.json); " +
+      report::printable(operand) + ": has no results (total.json); " +
       (job.shard_results().empty() ? "run gpuhist batch to the end" : "merge its parts first: gpuhist merge DIR"));
 }
 
@@ -64,21 +64,22 @@ std::vector<scheme_names> read_schemes(const std::vector<std::string>& operands)
 class input_names {
  public:
   // Complains of names that are in several results. Returns whether there are any.
-  bool complain_of_duplicates(const report& sum, const std::vector<result_sum::addend>& addends) {
+  bool complain_of_duplicates(const report::run_report& sum, const std::vector<report::result_sum::addend>& addends) {
     constexpr std::size_t listed = 10;
     std::size_t addend = 0;
     std::size_t input = 0;
     std::size_t duplicates = 0;
-    for (const input_report& each : sum.inputs) {
+    for (const pipeline::input_report& each : sum.inputs) {
       while (addend < addends.size() && input >= addends[addend].end_of_inputs) ++addend;
       ++input;
       const auto [first, is_new] = first_addend_.try_emplace(each.name, addend);
       if (is_new || first->second == addend) continue;
       if (++duplicates <= listed) {
-        complain(printable(each.name) + ": is in " + addends[first->second].name + " and in " + addends[addend].name);
+        report::complain(report::printable(each.name) + ": is in " + addends[first->second].name + " and in " +
+                         addends[addend].name);
       }
     }
-    if (duplicates > listed) complain("... and " + number_of(duplicates - listed, "more input"));
+    if (duplicates > listed) report::complain("... and " + config::number_of(duplicates - listed, "more input"));
     return duplicates > 0;
   }
 
@@ -87,36 +88,37 @@ class input_names {
 };
 
 struct merged_results {
-  report sum;
-  std::vector<result_sum::addend> addends;
+  report::run_report sum;
+  std::vector<report::result_sum::addend> addends;
   bool has_errors = false;
 };
 
-merged_results add_all(const config::options& typed, const wanted_counts& wanted) {
-  result_sum sum(wanted, folder_for_spills(typed));
+merged_results add_all(const config::options& typed, const report::wanted_counts& wanted) {
+  report::result_sum sum(wanted, folder_for_spills(typed));
   for (const std::string& each : typed.inputs) {
     if (is_folder(each)) {
-      sum.add_lines_of({job_folder(each).inputs_file().string(), totals_of(each)});
+      sum.add_lines_of({batch::job_folder(each).inputs_file().string(), totals_of(each)});
     } else {
       sum.add_file(each);
     }
   }
-  for (const std::string& error : sum.errors()) complain(error);
+  for (const std::string& error : sum.errors()) report::complain(error);
   merged_results made{.sum = {}, .addends = sum.addends(), .has_errors = !sum.errors().empty()};
   made.sum = sum.take();
-  for (const result_sum::addend& each : made.addends) {
-    if (!each.is_complete) complain(each.name + ": is not complete; the sum has what it contains");
+  for (const report::result_sum::addend& each : made.addends) {
+    if (!each.is_complete) report::complain(each.name + ": is not complete; the sum has what it contains");
   }
   return made;
 }
 
-void write_sum(const config::options& typed, const report& sum, const io::open_descriptors& open_descriptors) {
-  const report_format& format = *resolve_report_format(typed);
-  const input_listing listing = resolve_listing(typed, request_of(typed).run.counting, true, format);
-  destination output(typed.output, resolve_writing(typed, format), open_descriptors);
-  const std::string run = format.names_run ? make_run_id() : "";
-  output.write([&](const text_sink& out) {
-    render_target target = target_for(output);
+void write_sum(const config::options& typed, const report::run_report& sum,
+               const io::open_descriptors& open_descriptors) {
+  const report::report_format& format = *resolve_report_format(typed);
+  const report::input_listing listing = resolve_listing(typed, request_of(typed).run.counting, true, format);
+  report::destination output(typed.output, resolve_writing(typed, format), open_descriptors);
+  const std::string run = format.names_run ? report::make_run_id() : "";
+  output.write([&](const report::text_sink& out) {
+    report::render_target target = report::target_for(output);
     target.run = run;
     target.sections = {.causes = false, .listing = &listing};
     format.render(sum, target, out);
@@ -134,7 +136,7 @@ bool adds_results(const config::options& typed) {
   if (is_for_sums) return true;
   const bool is_for_parts = typed.partial || typed.output_dir;
   return !is_for_parts && std::ranges::any_of(typed.inputs, [](const std::string& each) {
-    return !is_folder(each) || job_folder(each).shard_results().empty();
+    return !is_folder(each) || batch::job_folder(each).shard_results().empty();
   });
 }
 
@@ -144,22 +146,22 @@ ending merge_results(const config::options& typed, const io::open_descriptors& o
   refuse_option(typed.partial, "partial", "is for the parts of a job; the sum has what the results contain");
   const std::vector<scheme_names> found = read_schemes(typed.inputs);
   const auto [schemes, have_byte_counts, ignore_case] = common_schemes(found, typed.run.counting.schemes);
-  const gpu::partition counted = have_byte_counts ? gpu::partition::identity() : coarsest_partition(schemes);
-  const bucket_counts by_bucket(counted, schemes);
-  wanted_counts wanted(ignore_case ? letter_case::ignored : letter_case::exact);
+  const gpu::partition counted = have_byte_counts ? gpu::partition::identity() : pipeline::coarsest_partition(schemes);
+  const report::bucket_counts by_bucket(counted, schemes);
+  report::wanted_counts wanted(ignore_case ? report::letter_case::ignored : report::letter_case::exact);
   if (!have_byte_counts) wanted.by_bucket = &by_bucket;
   merged_results merged = add_all(typed, wanted);
   if (merged.addends.empty()) return {.exit_status = ending::input_failed};  // the old output stays
   if (!typed.allow_duplicates && input_names().complain_of_duplicates(merged.sum, merged.addends)) {
-    complain("nothing was merged; leave one of the results out, or give --allow-duplicates");
+    report::complain("nothing was merged; leave one of the results out, or give --allow-duplicates");
     return {.exit_status = ending::input_failed};
   }
-  for (const config::scheme& each : schemes) merged.sum.schemes.push_back(view_through(each, counted));
+  for (const config::scheme& each : schemes) merged.sum.schemes.push_back(pipeline::view_through(each, counted));
   merged.sum.byte_counts = have_byte_counts && std::ranges::all_of(found, &scheme_names::lists_byte_counts);
   merged.sum.ignore_case = ignore_case;
-  locale_is_utf8();
+  report::locale_is_utf8();
   write_sum(typed, merged.sum, open_descriptors);
   return {.exit_status = merged.sum.complete ? ending::counted_all : ending::input_failed};
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 
 namespace {
 
@@ -29,14 +29,14 @@ std::string path_of_folder() {
 
 }  // namespace
 
-spill_folder folder_for_spills(const config::options& typed) {
+pipeline::spill_folder folder_for_spills(const config::options& typed) {
   const std::string& given = typed.run.counting.temporary_folder;
   return {.path = given.empty() ? path_of_folder() : given};
 }
 
 namespace {
 
-using kind = input_column::kind;
+using kind = report::input_column::kind;
 
 constexpr std::array columns_with_names = {kind::bytes, kind::lines, kind::share, kind::mostly};
 
@@ -45,19 +45,19 @@ std::string trimmed(const std::string& text) {
   return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
 }
 
-input_column resolve_column(const std::string& typed, const formula_context& known) {
+report::input_column resolve_column(const std::string& typed, const library::formula_context& known) {
   for (const kind each : columns_with_names) {
-    if (const input_column named{.type = each}; named.heading() == typed) return named;
+    if (const report::input_column named{.type = each}; named.heading() == typed) return named;
   }
-  return {.type = kind::formula, .formula = resolve_formula("columns", typed, known)};
+  return {.type = kind::formula, .formula = library::resolve_formula("columns", typed, known)};
 }
 
 // The share of all bytes gives the same order as the bytes.
-gates::formula resolve_order(const std::string& typed, const formula_context& known) {
+report::gates::formula resolve_order(const std::string& typed, const library::formula_context& known) {
   if (typed == "mostly") {
     throw config::option_error("sort", "mostly is not a number; give a bucket, a measure or a formula");
   }
-  return resolve_formula("sort", typed == "share" ? "bytes" : typed == "-share" ? "-bytes" : typed, known);
+  return library::resolve_formula("sort", typed == "share" ? "bytes" : typed == "-share" ? "-bytes" : typed, known);
 }
 
 // The first option of the listing on the command line; empty: none.
@@ -70,7 +70,7 @@ std::string_view first_option(const config::options& typed) {
 
 // Whether the report has a table of inputs. If not, an option on the command line is an error; a default in the
 // environment or the configuration file has no effect.
-bool shows_inputs(const config::options& typed, const report_format& format) {
+bool shows_inputs(const config::options& typed, const report::report_format& format) {
   const std::string option(first_option(typed));
   if (format.name != "table") {
     if (option.empty()) return false;
@@ -86,18 +86,18 @@ bool shows_inputs(const config::options& typed, const report_format& format) {
 
 }  // namespace
 
-input_listing resolve_listing(const config::options& typed, const counting_options& counting, bool has_malformed,
-                              const report_format& format) {
+report::input_listing resolve_listing(const config::options& typed, const counting_options& counting,
+                                      bool has_malformed, const report::report_format& format) {
   if (!shows_inputs(typed, format)) return {};
-  input_listing made{.top = typed.top};
+  report::input_listing made{.top = typed.top};
   if (typed.columns.empty() && !typed.sort) return made;
-  const std::vector<config::scheme> schemes = resolve_schemes(counting);
-  const measures::measuring measuring = resolve_measuring(counting);
-  formula_context known{.schemes = schemes,
-                        .measuring = measuring,
-                        .has_pairs = counting.pairs,
-                        .has_malformed = has_malformed,
-                        .columns = {"share", "mostly"}};
+  const std::vector<config::scheme> schemes = library::resolve_schemes(counting);
+  const report::measures::measuring measuring = library::resolve_measuring(counting);
+  library::formula_context known{.schemes = schemes,
+                                 .measuring = measuring,
+                                 .has_pairs = counting.pairs,
+                                 .has_malformed = has_malformed,
+                                 .columns = {"share", "mostly"}};
   for (const std::string& each : typed.columns) {
     made.columns.push_back(resolve_column(trimmed(each), known));
   }
@@ -114,7 +114,7 @@ bool selects_units(const config::options& typed) {
 }
 
 // A run writes the line of an input when the input is finished; other commands write all lines at the end.
-bool is_live(const config::options& typed, const report_format& format) {
+bool is_live(const config::options& typed, const report::report_format& format) {
   const bool has_lines = typed.what == config::command::count && format.input_line != nullptr;
   return has_lines || writes_snapshots(typed, format);
 }
@@ -170,60 +170,61 @@ std::string format_name_of(const config::options& typed) {
   const suffix_row* const promised = suffix_of_output(typed);
   if (promised == nullptr) return typed.format.value_or(typed.run.counting.windows ? "jsonl" : "table");
   if (!promised->format.empty()) return std::string(promised->format);
-  throw config::option_error(
-      "output", "there is no format " + std::string(promised->suffix.substr(1)) + " for " + printable(*typed.output) +
-                    "; end the name in .json, .jsonl, .csv, .prom or .txt, or give --format, which has "
-                    "precedence");
+  throw config::option_error("output",
+                             "there is no format " + std::string(promised->suffix.substr(1)) + " for " +
+                                 report::printable(*typed.output) +
+                                 "; end the name in .json, .jsonl, .csv, .prom or .txt, or give --format, which has "
+                                 "precedence");
 }
 
-const report_format* resolve_report_format(const config::options& typed) {
+const report::report_format* resolve_report_format(const config::options& typed) {
   const std::string typed_name = format_name_of(typed);
   const bool has_lines = typed.run.counting.windows || selects_units(typed);  // besides the result
   const std::string name = has_lines && typed_name == "json" ? "jsonl" : typed_name;
-  if (const report_format* found = find_report_format(name)) return found;
+  if (const report::report_format* found = report::find_report_format(name)) return found;
   std::vector<std::string_view> known;
-  for (const report_format& each : report_formats()) known.push_back(each.name);
-  unknown_name("format", name, known);
+  for (const report::report_format& each : report::report_formats()) known.push_back(each.name);
+  library::unknown_name("format", name, known);
 }
 
-void check_format_of_windows(const config::options& typed, const report_format& format) {
+void check_format_of_windows(const config::options& typed, const report::report_format& format) {
   if (!typed.run.counting.windows || format.name == "jsonl") return;
   throw config::option_error(
       format_option(typed),
       std::string(format.name) + " cannot hold the windows of --window, which are lines of JSON; give --format jsonl");
 }
 
-void check_format_of_units(const config::options& typed, const report_format& format) {
+void check_format_of_units(const config::options& typed, const report::report_format& format) {
   if (!selects_units(typed) || format.unit_lines != nullptr) return;
   throw config::option_error(
       format_option(typed),
       std::string(format.name) + " cannot hold the units that --where selects; give --format table or jsonl");
 }
 
-bool writes_snapshots(const config::options& typed, const report_format& format) {
+bool writes_snapshots(const config::options& typed, const report::report_format& format) {
   const bool is_filter = typed.run.pass_through.has_value();
   return typed.run.snapshot_every || typed.run.counting.windows || selects_units(typed) ||
          (is_filter && format.carries_alerts);  // SIGUSR1 asks for snapshots
 }
 
-writing resolve_writing(const config::options& typed, const report_format& format) {
+report::writing resolve_writing(const config::options& typed, const report::report_format& format) {
   if (typed.append) {
     if (format.whole) {
       throw config::option_error("append",
                                  "a report of format " + std::string(format.name) +
                                      " must be alone in its file; leave --append out, or give --format jsonl or csv");
     }
-    return writing::append;
+    return report::writing::append;
   }
-  if (!is_live(typed, format)) return writing::whole;
-  if (!format.whole) return writing::live;
+  if (!is_live(typed, format)) return report::writing::whole;
+  if (!format.whole) return report::writing::live;
   if (!typed.output) {
     throw config::option_error(
         "snapshot-every", "every snapshot of format " + std::string(format.name) +
                               " replaces the previous one, which is impossible in a stream; give --output FILE, or "
                               "--format jsonl");
   }
-  return writing::replacing;
+  return report::writing::replacing;
 }
 
 namespace {
@@ -249,11 +250,11 @@ bool names_standard_output(std::string_view name) {
 
 plan make_plan(const config::options& typed) {
   run_request requested = request_of(typed);
-  const report_format* const format = resolve_report_format(typed);
-  input_listing listing = resolve_listing(typed, requested.run.counting, requested.run.utf8, *format);
+  const report::report_format* const format = resolve_report_format(typed);
+  report::input_listing listing = resolve_listing(typed, requested.run.counting, requested.run.utf8, *format);
   if (listing.needs_byte_counts()) requested.run.counting.byte_counts = true;
   plan planned;
-  static_cast<counting_plan&>(planned) = make_plan(requested.run);
+  static_cast<library::counting_plan&>(planned) = library::make_plan(requested.run);
   planned.listing = std::move(listing);
   planned.measuring.warning = requested.warning;
   planned.format = format;
@@ -261,7 +262,7 @@ plan make_plan(const config::options& typed) {
   check_format_of_units(typed, *planned.format);
   planned.output = typed.output;
   if (typed.run.pass_through) planned.output = resolve_report_of_filter(typed);
-  planned.output_name = planned.output ? "the output " + printable(*planned.output) : "standard output";
+  planned.output_name = planned.output ? "the output " + report::printable(*planned.output) : "standard output";
   planned.manner = resolve_writing(typed, *planned.format);
   planned.snapshot_on_request = writes_snapshots(typed, *planned.format);
   planned.stats = typed.stats;
@@ -272,17 +273,17 @@ plan make_plan(const config::options& typed) {
 }
 
 void refuse_new_output_as_input(const plan& planned) {
-  if (!planned.output || (planned.manner != writing::live && planned.manner != writing::append)) return;
+  if (!planned.output || (planned.manner != report::writing::live && planned.manner != report::writing::append)) return;
   std::error_code ignored;
-  if (fs::exists(*planned.output, ignored) || names_descriptor(*planned.output)) return;
+  if (fs::exists(*planned.output, ignored) || report::names_descriptor(*planned.output)) return;
   const fs::path output = fs::absolute(*planned.output, ignored).lexically_normal();
   const auto is_output = [&](const std::string& input) {
     return input != "-" && fs::absolute(input, ignored).lexically_normal() == output;
   };
   if (std::ranges::none_of(planned.inputs, is_output) && !(planned.list && is_output(*planned.list))) return;
-  throw config::usage_error(printable(*planned.output) +
+  throw config::usage_error(report::printable(*planned.output) +
                             ": is an input and the output, and there is no such file; give " +
                             "another --output, or leave it out of the inputs");
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

@@ -13,15 +13,15 @@
 #include <string>
 #include <string_view>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 
 /// The folder for temporary files: that of --temporary-folder, else $TMPDIR, else /tmp; the folder may not exist.
-spill_folder folder_for_spills(const config::options& typed);
+pipeline::spill_folder folder_for_spills(const config::options& typed);
 
 /// The table of inputs as --columns, --sort and --top ask for it. Throws config::usage_error for unknown names, and for
 /// a format or another option that shows no inputs.
-input_listing resolve_listing(const config::options& typed, const counting_options& counting, bool has_malformed,
-                              const report_format& format);
+report::input_listing resolve_listing(const config::options& typed, const counting_options& counting,
+                                      bool has_malformed, const report::report_format& format);
 
 // Options of reports. All throw config::usage_error.
 
@@ -31,28 +31,28 @@ input_listing resolve_listing(const config::options& typed, const counting_optio
 std::string format_name_of(const config::options& typed);
 
 /// That of format_name_of. With windows or units: jsonl instead of json, because they are lines.
-const report_format* resolve_report_format(const config::options& typed);
+const report::report_format* resolve_report_format(const config::options& typed);
 
 /// Refuses windows in a format without lines for them.
-void check_format_of_windows(const config::options& typed, const report_format& format);
+void check_format_of_windows(const config::options& typed, const report::report_format& format);
 
 /// Refuses selected units in a format without lines for them.
-void check_format_of_units(const config::options& typed, const report_format& format);
+void check_format_of_units(const config::options& typed, const report::report_format& format);
 
 /// How reports of that format are written to their destination. Refuses --append with a format whose reports
 /// cannot follow one another, and snapshots that replace one another without a file.
-writing resolve_writing(const config::options& typed, const report_format& format);
+report::writing resolve_writing(const config::options& typed, const report::report_format& format);
 
 /// Whether the output is a stream of results: snapshots, windows, units or alerts. SIGUSR1 then writes a snapshot.
-bool writes_snapshots(const config::options& typed, const report_format& format);
+bool writes_snapshots(const config::options& typed, const report::report_format& format);
 
-struct plan : counting_plan {
-  const report_format* format = nullptr;
+struct plan : library::counting_plan {
+  const report::report_format* format = nullptr;
   std::optional<std::string> output;
-  writing manner = writing::whole;  ///< how reports are written to the output
+  report::writing manner = report::writing::whole;  ///< how reports are written to the output
   bool totals_only = false;
-  input_listing listing;         ///< of the table
-  std::optional<bool> progress;  ///< nothing: on if standard error is a terminal
+  report::input_listing listing;  ///< of the table
+  std::optional<bool> progress;   ///< nothing: on if standard error is a terminal
   bool quiet = false;
 };
 
@@ -66,4 +66,4 @@ plan make_plan(const config::options& typed);
 /// --append), is also an input. To be called before the output is opened.
 void refuse_new_output_as_input(const plan& planned);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

@@ -11,7 +11,7 @@
 #include <cstdio>
 #include <string>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 namespace {
 
 std::string decimal(const char* format, double value) {
@@ -39,17 +39,18 @@ ending repack_inputs(const config::options& typed, const io::open_descriptors& o
   planned.descriptors = open_descriptors;
   const command_frame frame;
   const repacked archive = repack(planned, {.stop = frame.stop().get_token(), .attach = frame.attach()});
-  const std::string name = printable(planned.output);
+  const std::string name = report::printable(planned.output);
   for (const std::string& notice : archive.notices) {
-    if (!typed.quiet) complain(notice);
+    if (!typed.quiet) report::complain(notice);
   }
   if (!typed.quiet && archive.threads != 0 && archive.threads < planned.threads) {
-    complain("warning: only " + std::to_string(archive.threads) + " of " + std::to_string(planned.threads) +
-             " threads could be started; raise the limit on processes (ulimit -u) or of the container (pids.max)");
+    report::complain(
+        "warning: only " + std::to_string(archive.threads) + " of " + std::to_string(planned.threads) +
+        " threads could be started; raise the limit on processes (ulimit -u) or of the container (pids.max)");
   }
   if (!archive.complete) return frame.end(ending::input_failed, ": " + name + " was not written");
-  if (!typed.quiet) complain(name + ": " + summary_of(archive));
+  if (!typed.quiet) report::complain(name + ": " + summary_of(archive));
   return frame.end(ending::counted_all, ": " + name + " is complete");
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

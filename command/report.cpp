@@ -28,7 +28,7 @@
 #include <utility>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 namespace {
 
 namespace fs = std::filesystem;
@@ -36,13 +36,14 @@ namespace fs = std::filesystem;
 // Whether the operand is the folder of a finished job.
 bool is_job(const std::string& operand) {
   std::error_code ignored;
-  return fs::is_regular_file(job_folder(operand).totals_file(), ignored);
+  return fs::is_regular_file(batch::job_folder(operand).totals_file(), ignored);
 }
 
 std::vector<scheme_names> schemes_of_jobs(const config::options& typed) {
   std::vector<scheme_names> found;
   for (const std::string& each : typed.inputs) {
-    if (is_job(each)) std::ranges::move(schemes_in(job_folder(each).totals_file().string()), std::back_inserter(found));
+    if (is_job(each))
+      std::ranges::move(schemes_in(batch::job_folder(each).totals_file().string()), std::back_inserter(found));
   }
   return found;
 }
@@ -67,22 +68,23 @@ void check_members(const config::options& typed, std::vector<scheme_names> found
   refuse_other_members(found, schemes);
 }
 
-result_sum read_results(const config::options& typed, const std::vector<config::scheme>& schemes,
-                        const bucket_counts* by_bucket) {
-  wanted_counts wanted(typed.run.counting.ignore_case ? letter_case::ignored : letter_case::exact,
-                       typed.run.counting.pairs ? schemes : std::vector<config::scheme>());
+report::result_sum read_results(const config::options& typed, const std::vector<config::scheme>& schemes,
+                                const report::bucket_counts* by_bucket) {
+  report::wanted_counts wanted(
+      typed.run.counting.ignore_case ? report::letter_case::ignored : report::letter_case::exact,
+      typed.run.counting.pairs ? schemes : std::vector<config::scheme>());
   wanted.by_bucket = by_bucket;
-  result_sum sum(std::move(wanted), folder_for_spills(typed));
+  report::result_sum sum(std::move(wanted), folder_for_spills(typed));
   const std::vector<std::string> standard_input = {"-"};
   for (const std::string& each : typed.inputs.empty() ? standard_input : typed.inputs) {
     if (is_job(each)) {
-      const job_folder job(each);
+      const batch::job_folder job(each);
       sum.add_lines_of({job.inputs_file().string(), job.totals_file().string()});
     } else {
       sum.add_file(each);
     }
   }
-  for (const std::string& error : sum.errors()) complain(error);
+  for (const std::string& error : sum.errors()) report::complain(error);
   return sum;
 }
 
@@ -93,11 +95,11 @@ void refuse_units(const config::options& typed) {
 }
 
 // Checks inputs and totals against the conditions. Returns whether a condition of --fail-if holds.
-bool watch_all(const report& shown, const gates::watch_list& conditions,
-               const std::function<void(const gates::firing&)>& on_firing) {
-  gates::watcher watched(conditions, shown.partition, shown.measuring, on_firing, shown.schemes);
-  for (const input_report& each : shown.inputs) watched.watch(gates::subject_of(each));
-  gates::watch_totals(shown, conditions, watched);
+bool watch_all(const report::run_report& shown, const report::gates::watch_list& conditions,
+               const std::function<void(const report::gates::firing&)>& on_firing) {
+  report::gates::watcher watched(conditions, shown.partition, shown.measuring, on_firing, shown.schemes);
+  for (const pipeline::input_report& each : shown.inputs) watched.watch(report::gates::subject_of(each));
+  report::gates::watch_totals(shown, conditions, watched);
   return watched.has_failed();
 }
 
@@ -107,49 +109,50 @@ ending report_results(const config::options& typed, const io::open_descriptors& 
   refuse_units(typed);
   const std::vector<scheme_names> of_jobs = schemes_of_jobs(typed);
   const config::options chosen = with_own_schemes(typed, of_jobs);
-  const report_format& format = *resolve_report_format(chosen);
-  const writing manner = resolve_writing(chosen, format);
+  const report::report_format& format = *resolve_report_format(chosen);
+  const report::writing manner = resolve_writing(chosen, format);
   const auto [run, warning] = request_of(chosen);
   const counting_options& counting = run.counting;
-  const std::vector<config::scheme> schemes = resolve_schemes(counting);
-  const measures::measuring measuring = resolve_measuring(counting);
+  const std::vector<config::scheme> schemes = library::resolve_schemes(counting);
+  const report::measures::measuring measuring = library::resolve_measuring(counting);
   // results may contain what --utf8 found
-  const gates::watch_list watched = resolve_watch(
+  const report::gates::watch_list watched = library::resolve_watch(
       counting, {.schemes = schemes, .measuring = measuring, .has_pairs = counting.pairs, .has_malformed = true});
-  const input_listing listing = resolve_listing(chosen, counting, true, format);
-  if (!warning.empty()) complain("warning: " + warning);
+  const report::input_listing listing = resolve_listing(chosen, counting, true, format);
+  if (!warning.empty()) report::complain("warning: " + warning);
   const bool by_byte = chosen.run.counting.pairs || !measuring.asked.empty() || watched.needs_byte_counts() ||
                        listing.needs_byte_counts();
-  std::optional<bucket_counts> by_bucket;
+  std::optional<report::bucket_counts> by_bucket;
   if (!by_byte && !std::ranges::all_of(of_jobs, &scheme_names::has_byte_counts)) {
-    by_bucket.emplace(coarsest_partition(schemes), schemes);
+    by_bucket.emplace(pipeline::coarsest_partition(schemes), schemes);
   }
   if (by_bucket || chosen.run.counting.pairs) check_members(chosen, of_jobs, schemes);
-  result_sum sum = read_results(chosen, schemes, by_bucket ? &*by_bucket : nullptr);
+  report::result_sum sum = read_results(chosen, schemes, by_bucket ? &*by_bucket : nullptr);
   if (sum.results() == 0) return {.exit_status = ending::input_failed};  // the old output stays
-  report shown = sum.take();
+  report::run_report shown = sum.take();
   if (!chosen.run.counting.pairs) {
-    for (const config::scheme& each : schemes) shown.schemes.push_back(view_through(each, shown.partition));
+    for (const config::scheme& each : schemes) shown.schemes.push_back(pipeline::view_through(each, shown.partition));
   }
   shown.measuring = measuring;
   shown.ignore_case = chosen.run.counting.ignore_case;
-  destination output(chosen.output, manner, open_descriptors);
+  report::destination output(chosen.output, manner, open_descriptors);
   const command_frame frame;
-  const std::string run_id = format.names_run ? make_run_id() : "";
-  const bool gate_failed = watch_all(shown, watched, [&](const gates::firing& fired) {
-    complain(firing_for_people(fired));
-    if (format.carries_alerts) output.write(alert_line(fired, run_id));
+  const std::string run_id = format.names_run ? report::make_run_id() : "";
+  const bool gate_failed = watch_all(shown, watched, [&](const report::gates::firing& fired) {
+    report::complain(report::firing_for_people(fired));
+    if (format.carries_alerts) output.write(report::alert_line(fired, run_id));
   });
-  output.write([&](const text_sink& out) {
-    render_target target = target_for(output);  // after the lock: no other process can write the first record
+  output.write([&](const report::text_sink& out) {
+    report::render_target target =
+        report::target_for(output);  // after the lock: no other process can write the first record
     target.run = run_id;
     target.sections = {.inputs = !chosen.totals_only, .listing = &listing};
     format.render(shown, target, out);
   });
   output.commit();
-  if (!shown.complete && sum.errors().empty()) complain("the results are from an incomplete run");
+  if (!shown.complete && sum.errors().empty()) report::complain("the results are from an incomplete run");
   const ending::status checked = gate_failed ? ending::gate_failed : ending::counted_all;
   return frame.end(shown.complete ? checked : ending::input_failed, ", after the report was written");
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

@@ -20,7 +20,7 @@
 #include <system_error>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 namespace {
 
 using nlohmann::json;
@@ -73,14 +73,16 @@ bool has_names_of(const scheme_names& result, const config::scheme& scheme) {
 [[noreturn]] void refuse_different(const scheme_names& a, const scheme_names& b, bool have_byte_counts) {
   if (const std::string* const scheme = other_members(a, b); scheme != nullptr && have_equal_names(a, b)) {
     throw config::usage_error("the buckets of the scheme " + config::quote(*scheme) + " have other bytes in " +
-                              printable(a.result) + " than in " + printable(b.result) + ", and cannot be added; " +
+                              report::printable(a.result) + " than in " + report::printable(b.result) +
+                              ", and cannot be added; " +
                               (have_byte_counts ? "all have byte counts: give the schemes of the sum with --buckets"
                                                 : "count again with the same --buckets, or with --byte-counts"));
   }
-  throw config::usage_error("the results have different schemes, which cannot be added: " + printable(a.result) +
-                            " has " + a.text() + ", " + printable(b.result) + " has " + b.text() + "; " +
-                            (have_byte_counts ? "all have byte counts: give the schemes of the sum with --buckets"
-                                              : "count again with the same --buckets, or with --byte-counts"));
+  throw config::usage_error(
+      "the results have different schemes, which cannot be added: " + report::printable(a.result) + " has " + a.text() +
+      ", " + report::printable(b.result) + " has " + b.text() + "; " +
+      (have_byte_counts ? "all have byte counts: give the schemes of the sum with --buckets"
+                        : "count again with the same --buckets, or with --byte-counts"));
 }
 
 }  // namespace
@@ -99,16 +101,16 @@ std::string scheme_names::text() const {
 
 std::vector<scheme_names> schemes_in(const std::string& path) {
   const io::descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (!opened) throw std::system_error(errno, std::system_category(), "cannot read " + printable(path));
+  if (!opened) throw std::system_error(errno, std::system_category(), "cannot read " + report::printable(path));
   std::vector<scheme_names> found;
-  document_reader documents(opened.get());
+  report::document_reader documents(opened.get());
   while (documents.next_line()) {
     try {
       if (documents.at_line_end()) continue;
       const json document = documents.read({.begin = [] {}, .take = [](const json&) {}});
       if (!document.is_object()) continue;
       if (auto made = schemes_of_document(path, document)) found.push_back(*std::move(made));
-    } catch (const result_damage&) {
+    } catch (const report::result_damage&) {
       continue;  // it is reported when the counts are read
     } catch (const json::exception&) {
       continue;
@@ -133,7 +135,7 @@ shared_schemes common_schemes(const std::vector<scheme_names>& results, const st
     for (const std::string& each : results.front().buckets | std::views::keys) {
       const std::vector<std::string_view> known = config::scheme_names();
       if (std::ranges::find(known, each) == known.end()) {
-        throw config::usage_error(printable(results.front().result) + " has the scheme " + config::quote(each) +
+        throw config::usage_error(report::printable(results.front().result) + " has the scheme " + config::quote(each) +
                                   ", whose definition is not in the result; give it with --buckets");
       }
       names.push_back(each);
@@ -150,13 +152,14 @@ void refuse_other_members(const std::vector<scheme_names>& results, const std::v
   for (const scheme_names& result : results) {
     for (const config::scheme& each : schemes) {
       const auto found = result.members.find(each.name);
-      if (found == result.members.end() || found->second == hash_of_members(each)) continue;
+      if (found == result.members.end() || found->second == report::hash_of_members(each)) continue;
       if (!has_names_of(result, each)) continue;  // which is reported when the counts are read
-      throw config::usage_error(printable(result.result) + ": the buckets of the scheme " + config::quote(each.name) +
+      throw config::usage_error(report::printable(result.result) + ": the buckets of the scheme " +
+                                config::quote(each.name) +
                                 " have other bytes there than in --buckets; give the definition that it was counted "
                                 "with");
     }
   }
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 
 /// How the counts of one result are divided.
 struct scheme_names {
@@ -43,4 +43,4 @@ void refuse_other_members(const std::vector<scheme_names>& results, const std::v
 /// Throws config::usage_error that names two results whose schemes differ, or a scheme whose definition is not known.
 shared_schemes common_schemes(const std::vector<scheme_names>& results, const std::vector<std::string>& typed);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

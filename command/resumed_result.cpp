@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 namespace {
 
 // A line that was counted with other options: a line of the message for each of them.
@@ -38,7 +38,7 @@ bool is_of_archive(std::string_view format) {
 
 // Whether the line stays: that of a complete input that is not a member of an archive.
 bool is_kept(const nlohmann::json& document) {
-  return kind_of(document) == "input" && document.value("complete", false) &&
+  return report::kind_of(document) == "input" && document.value("complete", false) &&
          !is_of_archive(document.value("format", std::string()));
 }
 
@@ -51,18 +51,18 @@ bool is_begun_line(std::string_view torn) {
 // Calls `use` with each whole line and its number. The last line may be incomplete, because the run was killed.
 void for_each_line(const std::string& path, const std::function<void(const std::string&)>& use) {
   if (!std::filesystem::exists(path)) return;
-  bounded_lines lines(path);
+  report::bounded_lines lines(path);
   for (std::string line; lines.next(line);) {
     if (line.empty()) continue;
     try {
       if (lines.is_whole()) {
         use(line);
       } else if (!is_begun_line(line)) {
-        throw result_damage("it is not a line of a jsonl result");
+        throw report::result_damage("it is not a line of a jsonl result");
       }
     } catch (const nlohmann::json::exception&) {
       throw std::runtime_error(lines.place() + ": not valid JSON; remove this line, and run again");
-    } catch (const result_damage& damage) {
+    } catch (const report::result_damage& damage) {
       throw std::runtime_error(lines.place() + ": cannot be resumed: " + damage.what() +
                                "; give the options of the first run, or another file");
     } catch (const other_options& found) {
@@ -74,15 +74,15 @@ void for_each_line(const std::string& path, const std::function<void(const std::
 }
 
 // What a line of a result states, by the names of options. A long value is replaced by its hash.
-nlohmann::ordered_json options_of_lines(const counting_plan& planned) {
+nlohmann::ordered_json options_of_lines(const library::counting_plan& planned) {
   constexpr std::size_t longest_value = 24;
   constexpr std::size_t hash_digits = 16;
-  nlohmann::ordered_json made = counts_of(planned);
+  nlohmann::ordered_json made = batch::counts_of(planned);
   if (made.erase("pair-classes") > 0) made["pairs"] = true;
   // lines have counts of buckets, and only those of complete inputs are kept, which the last two do not change
   for (const char* const each : {"classes", "skip-damage", "count-unverified"}) made.erase(each);
   for (auto& [name, value] : made.items()) {
-    const std::string text = text_of(value);
+    const std::string text = report::text_of(value);
     if (value.is_structured() || text.size() > longest_value) value = io::hash_text(text).substr(0, hash_digits);
   }
   return made;
@@ -90,7 +90,7 @@ nlohmann::ordered_json options_of_lines(const counting_plan& planned) {
 
 }  // namespace
 
-std::string counted_with(const counting_plan& planned) { return text_of(options_of_lines(planned)); }
+std::string counted_with(const library::counting_plan& planned) { return report::text_of(options_of_lines(planned)); }
 
 config::options options_of_resumed_run(const config::options& typed) {
   if (typed.format.value_or("jsonl") != "jsonl") {
@@ -100,7 +100,7 @@ config::options options_of_resumed_run(const config::options& typed) {
   if (!has_inputs || std::ranges::find(typed.inputs, "-") != typed.inputs.end()) {
     throw config::usage_error("--resume: standard input cannot be read again; give the names of files");
   }
-  if (names_descriptor(*typed.resumed_file)) {
+  if (report::names_descriptor(*typed.resumed_file)) {
     throw config::usage_error("--resume: " + config::quote(*typed.resumed_file) +
                               " is a descriptor; give the path of a regular file");
   }
@@ -118,16 +118,16 @@ resumed_result::resumed_result(std::string path, const plan& planned)
       by_bucket_(planned.partition,
                  [&] {
                    std::vector<config::scheme> schemes;
-                   for (const scheme_view& each : planned.schemes) schemes.push_back(each.scheme);
+                   for (const pipeline::scheme_view& each : planned.schemes) schemes.push_back(each.scheme);
                    return schemes;
                  }()),
-      finished_(
-          std::make_shared<finished_inputs>(planned.partition.classes, std::size_t{1} << 20U, planned.spilled_to)) {
+      finished_(std::make_shared<pipeline::finished_inputs>(planned.partition.classes, std::size_t{1} << 20U,
+                                                            planned.spilled_to)) {
   counts_.complete = true;
   counts_.partition = planned.partition;
   counts_.verified = counts_.unverified = by_bucket_.no_text();
   read();
-  counts_.inputs = input_reports(finished_, number_);
+  counts_.inputs = pipeline::input_reports(finished_, number_);
 }
 
 void resumed_result::read() {
@@ -137,16 +137,16 @@ void resumed_result::read() {
 void resumed_result::add_line(const std::string& line) {
   ++lines_;
   const nlohmann::json document = nlohmann::json::parse(line);
-  wanted_counts wanted(letter_case::exact);
+  report::wanted_counts wanted(report::letter_case::exact);
   wanted.by_bucket = &by_bucket_;
-  check_schema(document);
+  report::check_schema(document);
   check_run(document);
-  const std::string kind = kind_of(document);
+  const std::string kind = report::kind_of(document);
   if (kind == "window" || kind == "unit" || kind == "verdict")
-    throw result_damage("it has lines of --window or --each");
+    throw report::result_damage("it has lines of --window or --each");
   if (!is_kept(document)) return;
   check_options(document);
-  const input_report input = read_input(document, wanted, is_folded(document));
+  const pipeline::input_report input = report::read_input(document, wanted, report::is_folded(document));
   if (has_changed(document, input.name)) return;
   finished_->append(finished_->spill(input));
   ++number_;
@@ -160,9 +160,9 @@ bool resumed_result::has_changed(const nlohmann::json& document, const std::stri
   const auto state = document.find("file");
   if (state == document.end()) return false;
   try {
-    if (!io::has_changed(name, state_from(*state))) return false;
+    if (!io::has_changed(name, report::state_from(*state))) return false;
   } catch (const nlohmann::json::exception&) {
-    throw result_damage("\"file\" is not the state of a file");
+    throw report::result_damage("\"file\" is not the state of a file");
   }
   if (changed_.empty()) first_changed_ = name;
   changed_.push_back(lines_);
@@ -170,10 +170,10 @@ bool resumed_result::has_changed(const nlohmann::json& document, const std::stri
 }
 
 void resumed_result::check_run(const nlohmann::json& document) {
-  const std::string found = run_of(document);
-  if (found.empty()) throw result_damage("it does not name its run, as lines of older versions");
+  const std::string found = report::run_of(document);
+  if (found.empty()) throw report::result_damage("it does not name its run, as lines of older versions");
   if (run_.empty()) run_ = found;
-  if (run_ != found) throw result_damage("it is a line of another run than those before it");
+  if (run_ != found) throw report::result_damage("it is a line of another run than those before it");
 }
 
 void resumed_result::check_options(const nlohmann::json& document) {
@@ -181,9 +181,9 @@ void resumed_result::check_options(const nlohmann::json& document) {
   if (recorded == document.end()) return check_options_of_older_line(document);
   const auto is_structured = [](const nlohmann::json& value) { return value.is_structured(); };
   if (!recorded->is_object() || std::ranges::any_of(*recorded, is_structured)) {
-    throw result_damage("\"counted_with\" is not an object of texts, numbers and flags");
+    throw report::result_damage("\"counted_with\" is not an object of texts, numbers and flags");
   }
-  const std::string found = differences_of_counts(*recorded, options_);
+  const std::string found = batch::differences_of_counts(*recorded, options_);
   if (!found.empty()) throw other_options(found);
 }
 
@@ -191,7 +191,7 @@ void resumed_result::check_options_of_older_line(const nlohmann::json& document)
   has_older_lines_ = true;
   const auto check = [&](const char* field, bool is_wanted, const char* option) {
     if (document.contains(field) == is_wanted) return;
-    throw result_damage("it was counted " + std::string(is_wanted ? "without " : "with ") + option);
+    throw report::result_damage("it was counted " + std::string(is_wanted ? "without " : "with ") + option);
   };
   check("ignore_case", planned_.ignore_case, "--ignore-case");
   check("byte_counts", planned_.byte_counts, "--byte-counts");
@@ -228,23 +228,23 @@ bool resumed_result::has_duplicates() const {
   return std::ranges::any_of(names_, [](const auto& each) { return each.second > 1; });
 }
 
-void resumed_result::refuse_duplicates(const looked_up_inputs& inputs) const {
+void resumed_result::refuse_duplicates(const pipeline::looked_up_inputs& inputs) const {
   std::unordered_map<std::string_view, std::uint32_t> given;
-  for (const listed_input& each : inputs.inputs) ++given[each.name];
+  for (const pipeline::listed_input& each : inputs.inputs) ++given[each.name];
   for (const auto& [name, lines] : names_) {
     const auto found = given.find(name);
     if (lines <= 1 || (found != given.end() && found->second >= lines)) continue;
-    throw std::runtime_error(printable(path_) + ": cannot be resumed: it has " + config::number_of(lines, "line") +
-                             " of " + printable(name) + ", which is given " +
+    throw std::runtime_error(report::printable(path_) + ": cannot be resumed: it has " +
+                             config::number_of(lines, "line") + " of " + report::printable(name) + ", which is given " +
                              config::number_of(found == given.end() ? 0 : found->second, "time") +
                              "; remove the others, or give another file");
   }
 }
 
 void resumed_result::rewrite() {
-  destination to(path_, writing::whole);
+  report::destination to(path_, report::writing::whole);
   std::size_t number = 0;
-  to.write([&](const text_sink& out) {
+  to.write([&](const report::text_sink& out) {
     for_each_line(path_, [&](const std::string& line) {
       if (std::ranges::binary_search(changed_, ++number) || !is_kept(nlohmann::json::parse(line))) return;
       out(line + "\n");
@@ -256,7 +256,7 @@ void resumed_result::rewrite() {
 
 void resumed_result::refuse_other_lines() const {
   if (std::filesystem::file_size(path_) == rewritten_bytes_) return;
-  throw std::runtime_error(printable(path_) + ": another run has continued this file meanwhile; run again");
+  throw std::runtime_error(report::printable(path_) + ": another run has continued this file meanwhile; run again");
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

@@ -22,14 +22,14 @@ namespace gpuhist::config {
 struct options;
 }
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 
 /// The options of a run that resumes typed.resumed_file: it is the output, appended to as jsonl. Throws
 /// config::usage_error for options that it cannot be combined with.
 config::options options_of_resumed_run(const config::options& typed);
 
 /// report::counted_with, for the lines of a result that can be resumed.
-std::string counted_with(const counting_plan& planned);
+std::string counted_with(const library::counting_plan& planned);
 
 /// One thread at a time, but state_of() also during take(). Memory: 16 bytes and more for each complete input.
 class resumed_result {
@@ -41,7 +41,7 @@ class resumed_result {
   [[nodiscard]] bool has_duplicates() const;
 
   /// Throws std::runtime_error if the file has more lines of a name than there are inputs of that name.
-  void refuse_duplicates(const looked_up_inputs& inputs) const;
+  void refuse_duplicates(const pipeline::looked_up_inputs& inputs) const;
 
   /// Replaces the file by one that has only the lines of complete inputs. Throws destination_error.
   void rewrite();
@@ -69,7 +69,7 @@ class resumed_result {
   [[nodiscard]] const std::string& run() const { return run_; }
 
   /// The counts of the complete inputs.
-  [[nodiscard]] const run_counts& counts() const { return counts_; }
+  [[nodiscard]] const pipeline::run_counts& counts() const { return counts_; }
 
  private:
   void read();
@@ -82,9 +82,9 @@ class resumed_result {
   std::string path_;
   const plan& planned_;
   const nlohmann::ordered_json options_;  // of the lines of this run
-  bucket_counts by_bucket_;
-  std::shared_ptr<finished_inputs> finished_;
-  run_counts counts_;
+  report::bucket_counts by_bucket_;
+  std::shared_ptr<pipeline::finished_inputs> finished_;
+  pipeline::run_counts counts_;
   std::size_t number_ = 0;
   std::size_t lines_ = 0;             // that were read
   std::vector<std::size_t> changed_;  // lines of files that have changed, in order
@@ -97,4 +97,4 @@ class resumed_result {
   std::unordered_multimap<std::string, io::file_state> begun_;  // before they are read, without fingerprints
 };
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

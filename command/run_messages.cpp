@@ -13,38 +13,39 @@
 #include <string_view>
 #include <system_error>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 
-void input_complaints::add(const input_report& input) {
+void input_complaints::add(const pipeline::input_report& input) {
   if (shows_notices_) {
-    for (const std::string& line : notices_.of(input)) complain(line);
+    for (const std::string& line : notices_.of(input)) report::complain(line);
   }
   while (!archives_.empty() && !input.name.starts_with(archives_.back().name + "/")) leave();
   if (input.error.empty()) return;
-  const bool is_of_content = input.error_kind == failure_kind::damaged || input.error_kind == failure_kind::refused;
+  const bool is_of_content =
+      input.error_kind == io::failure_kind::damaged || input.error_kind == io::failure_kind::refused;
   if (is_of_content && repeats(input)) return;
-  complain(printable(input.name) + ": " + printable(input.error));
+  report::complain(report::printable(input.name) + ": " + report::printable(input.error));
   archives_.push_back({.name = input.name});
 }
 
 void input_complaints::finish() {
   while (!archives_.empty()) leave();
-  for (const std::string& line : notices_.of_others()) complain(line);
+  for (const std::string& line : notices_.of_others()) report::complain(line);
 }
 
 // Whether the message of an archive around the member has the cause.
-bool input_complaints::repeats(const input_report& member) {
-  if (archives_.empty() || member.error_origin == failure_origin::input) return false;
-  if (member.error_origin == failure_origin::archive_after_end) ++archives_.back().unverified;
+bool input_complaints::repeats(const pipeline::input_report& member) {
+  if (archives_.empty() || member.error_origin == io::failure_origin::input) return false;
+  if (member.error_origin == io::failure_origin::archive_after_end) ++archives_.back().unverified;
   return true;
 }
 
 void input_complaints::leave() {
   const archive& last = archives_.back();
   if (last.unverified > 0) {
-    complain(
-        printable(last.name) +
-        ": members that were read to their end, but are not verified for the same reason: " + grouped(last.unverified));
+    report::complain(report::printable(last.name) +
+                     ": members that were read to their end, but are not verified for the same reason: " +
+                     config::grouped(last.unverified));
   }
   archives_.pop_back();
 }
@@ -56,39 +57,41 @@ std::string were(std::uint64_t number) { return number == 1 ? " was" : " were"; 
 // Failures of --pass-through, which are not in the report.
 void complain_of_output(const file_outcome& finished, std::string_view output, passed_text passed) {
   if (finished.pass_through_error) {
-    complain("cannot write " + std::string(output) + ": " +
-             std::system_category().message(finished.pass_through_error->error) + " at offset " +
-             std::to_string(finished.pass_through_error->offset));
+    report::complain("cannot write " + std::string(output) + ": " +
+                     std::system_category().message(finished.pass_through_error->error) + " at offset " +
+                     std::to_string(finished.pass_through_error->offset));
   } else if (finished.not_passed_through > 0 && passed == passed_text::kept) {
-    complain("the last " + number_of(finished.not_passed_through, "byte") + " of the kept text" +
-             were(finished.not_passed_through) + " not written to " + std::string(output));
+    report::complain("the last " + config::number_of(finished.not_passed_through, "byte") + " of the kept text" +
+                     were(finished.not_passed_through) + " not written to " + std::string(output));
   } else if (finished.not_passed_through > 0) {
-    complain(std::string(output) + " takes nothing: the last " + number_of(finished.not_passed_through, "byte") +
-             " that" + were(finished.not_passed_through) + " counted" + were(finished.not_passed_through) +
-             " not passed through");
+    report::complain(std::string(output) + " takes nothing: the last " +
+                     config::number_of(finished.not_passed_through, "byte") + " that" +
+                     were(finished.not_passed_through) + " counted" + were(finished.not_passed_through) +
+                     " not passed through");
   }
 }
 
 void complain_of_inputs(const file_outcome& finished, bool shows_notices) {
   std::size_t unread = 0;
   input_complaints failed(shows_notices);
-  for (const input_report& each : finished.result.shared().content.inputs) {
-    if (each.error_kind == failure_kind::not_read && ++unread > 1) continue;  // the others share one line, below
+  for (const pipeline::input_report& each : finished.result.shared().content.inputs) {
+    if (each.error_kind == io::failure_kind::not_read && ++unread > 1) continue;  // the others share one line, below
     failed.add(each);
   }
   failed.finish();
-  if (unread > 1) complain("and " + number_of(unread - 1, "more input") + were(unread - 1) + " not read");
-  if (!finished.result.error().empty()) complain(printable(finished.result.error()));
-  if (!finished.warning.empty()) complain("warning: " + printable(finished.warning));
+  if (unread > 1)
+    report::complain("and " + config::number_of(unread - 1, "more input") + were(unread - 1) + " not read");
+  if (!finished.result.error().empty()) report::complain(report::printable(finished.result.error()));
+  if (!finished.warning.empty()) report::complain("warning: " + report::printable(finished.warning));
 }
 
 // "skipped 3 times a FIFO, the first one: logs/pipe". Directories are only in the report: their files were counted.
-void print_skipped(const skipped_names& names) {
+void print_skipped(const pipeline::skipped_names& names) {
   if (names.kind == io::skipped_kind::directory && names.bytes == 0) return;
   const bool several = names.count > 1;
-  complain("skipped " + (several ? grouped(names.count) + " times a " : "a ") + names.cause +
-           (names.bytes > 0 ? " (" + number_of(names.bytes, "byte") + ")" : "") +
-           (several ? ", the first one: " : ": ") + printable(names.first));
+  report::complain("skipped " + (several ? config::grouped(names.count) + " times a " : "a ") + names.cause +
+                   (names.bytes > 0 ? " (" + config::number_of(names.bytes, "byte") + ")" : "") +
+                   (several ? ", the first one: " : ": ") + report::printable(names.first));
 }
 
 void print_empty_trees(const plan& planned, const skipped_inputs& empty) {
@@ -96,9 +99,9 @@ void print_empty_trees(const plan& planned, const skipped_inputs& empty) {
   const io::path_filter& filter = planned.trees->filter;
   const bool is_filtered = !filter.include.empty() || !filter.exclude.empty();
   const std::string files = is_filtered ? " no files that --include and --exclude select" : " no files";
-  complain(empty.count == 1
-               ? printable(empty.first) + ": the directory holds" + files
-               : grouped(empty.count) + " directories hold" + files + ", the first one: " + printable(empty.first));
+  report::complain(empty.count == 1 ? report::printable(empty.first) + ": the directory holds" + files
+                                    : config::grouped(empty.count) + " directories hold" + files +
+                                          ", the first one: " + report::printable(empty.first));
 }
 
 }  // namespace
@@ -114,7 +117,7 @@ void print_failures(const plan& planned, const file_outcome& finished, std::stri
 }
 
 void print_skipped(const plan& planned, const file_outcome& finished) {
-  for (const skipped_names& each : finished.result.shared().content.skipped) print_skipped(each);
+  for (const pipeline::skipped_names& each : finished.result.shared().content.skipped) print_skipped(each);
   print_empty_trees(planned, finished.empty_trees);
 }
 
@@ -126,11 +129,11 @@ void suggest_command(const std::vector<std::string>& inputs) {
   }
   for (const std::string& each : inputs) {
     if (::access(each.c_str(), F_OK) == 0) continue;
-    if (each == "count") complain("counting needs no command: gpuhist [OPTIONS] [FILE...]");
+    if (each == "count") report::complain("counting needs no command: gpuhist [OPTIONS] [FILE...]");
     const auto meant = config::likely_name(each, names);
     if (!meant) continue;
-    complain("did you mean the command 'gpuhist " + std::string(*meant) + "'? Its name is the first argument");
+    report::complain("did you mean the command 'gpuhist " + std::string(*meant) + "'? Its name is the first argument");
   }
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 
 /// Prints why inputs are not complete, and notices about inputs. Prints each cause once: not again for the members of
 /// an archive whose message has it. Of each kind of notice, the first ones are printed, and the number of the others.
@@ -21,7 +21,7 @@ class input_complaints {
   explicit input_complaints(bool shows_notices) : shows_notices_(shows_notices) {}
 
   /// To be called for all inputs, in the order of the report: members follow their archive.
-  void add(const input_report& input);
+  void add(const pipeline::input_report& input);
 
   /// To be called after the last input.
   void finish();
@@ -33,11 +33,11 @@ class input_complaints {
     std::uint64_t unverified = 0;  // members that are not verified for that reason
   };
 
-  bool repeats(const input_report& member);
+  bool repeats(const pipeline::input_report& member);
   void leave();
 
   bool shows_notices_;
-  notice_lines notices_;
+  report::notice_lines notices_;
   std::vector<archive> archives_;  // each is within the one before it
 };
 
@@ -58,4 +58,4 @@ void print_skipped(const plan& planned, const file_outcome& finished);
 /// A misspelled command, or a command that is not the first argument, is taken for the name of a missing file.
 void suggest_command(const std::vector<std::string>& inputs);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

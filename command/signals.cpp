@@ -14,7 +14,7 @@
 #include <system_error>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 
 namespace {
 
@@ -70,7 +70,7 @@ bool is_repeated_late() {
 void take_signal(int signal) {
   const int error_before = errno;
   int none = 0;
-  if (keeps_first && stop_signal_of_process.compare_exchange_strong(none, signal)) {
+  if (keeps_first && report::stop_signal_of_process.compare_exchange_strong(none, signal)) {
     kept_at = now();
     notify();
   } else if (!keeps_first || is_repeated_late()) {
@@ -106,7 +106,7 @@ void forget_signal() {
   std::uint64_t ignored = 0;
   [[maybe_unused]] const ssize_t count = ::read(notification_descriptor(), &ignored, sizeof ignored);
   kept_at = 0;
-  stop_signal_of_process = 0;
+  report::stop_signal_of_process = 0;
 }
 
 }  // namespace
@@ -130,7 +130,7 @@ kept_stop_signal::kept_stop_signal() {
 
 kept_stop_signal::~kept_stop_signal() { keeps_first = false; }
 
-int kept_stop_signal::received() { return stop_signal_of_process; }
+int kept_stop_signal::received() { return report::stop_signal_of_process; }
 
 int kept_stop_signal::notification() { return notified_fd; }
 
@@ -199,4 +199,4 @@ void signal_requests::await_status() {
   });
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

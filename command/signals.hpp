@@ -13,7 +13,7 @@
 #include <optional>
 #include <stop_token>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 
 /// Sets the function that is called before a signal ends the process. It must be async-signal-safe; may be null.
 void clean_up_before_end(void (*clean_up)() noexcept);
@@ -70,4 +70,4 @@ class signal_requests : public std::enable_shared_from_this<signal_requests> {
   std::shared_ptr<async::wakeup> status_;
 };
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 namespace {
 
 constexpr int standard_output = 1;
@@ -35,8 +35,8 @@ run_request request_of(const config::options& typed) {
   run_request made{.run = typed.run};
   file_options& run = made.run;
   run.counting.temporary_folder = folder_for_spills(typed).path;
-  if (run.counting.memory_limit == 0) run.counting.memory_limit = default_memory_limit();
-  made.warning = load_baseline(run.counting);
+  if (run.counting.memory_limit == 0) run.counting.memory_limit = library::default_memory_limit();
+  made.warning = library::load_baseline(run.counting);
   run.standard_input = true;
   run.inputs = typed.inputs;
   if (run.inputs.empty() && !run.list) run.inputs.emplace_back("-");
@@ -45,4 +45,4 @@ run_request request_of(const config::options& typed) {
   return made;
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

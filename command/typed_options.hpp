@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 
 /// The error with the place of the value: "GPUHIST_THREADS: ...". The condition of units has several options.
 config::usage_error with_place(const config::option_error& error, const config::options& typed);
@@ -22,4 +22,4 @@ struct run_request {
 /// filter without a condition.
 run_request request_of(const config::options& typed);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

@@ -16,7 +16,7 @@
 #include <utility>
 #include <variant>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::library {
 namespace {
 
 constexpr std::uint64_t kib = 1024;
@@ -70,10 +70,10 @@ std::uint32_t default_slots(const counting_plan& so_far) {
 gpu::row_layout layout_of(const counting_plan& planned) { return {planned.partition, planned.pairs}; }
 
 std::uint64_t ring_bytes(const counting_plan& planned) {
-  return ring_shape{.slots = planned.buffers.slots,
-                    .chunk_bytes = planned.buffers.chunk_bytes,
-                    .max_extents = planned.buffers.max_extents,
-                    .row_columns = static_cast<std::uint32_t>(layout_of(planned).columns())}
+  return pipeline::ring_shape{.slots = planned.buffers.slots,
+                              .chunk_bytes = planned.buffers.chunk_bytes,
+                              .max_extents = planned.buffers.max_extents,
+                              .row_columns = static_cast<std::uint32_t>(layout_of(planned).columns())}
       .mapped_bytes();
 }
 
@@ -84,14 +84,14 @@ std::uint64_t pair_bytes(const counting_plan& planned) {
 // Pairs of the panes of a window, and of panes that are merged but not in a window yet.
 std::uint64_t bytes_of_window_pairs(const counting_plan& planned) {
   if (!planned.windows) return 0;
-  return (planned.windows->window_panes + rolling_windows::max_panes_merged) * pair_bytes(planned);
+  return (planned.windows->window_panes + pipeline::rolling_windows::max_panes_merged) * pair_bytes(planned);
 }
 
 // Memory of the names on the command line and of unfinished inputs. There are at most as many unfinished inputs as
 // segments in the slots. Finished inputs are spilled to a file (finished_inputs).
 std::uint64_t bytes_of_inputs(const file_options& options, const counting_plan& planned) {
   constexpr std::uint64_t finished_bytes = 2 * mib;
-  const buffer_plan& buffers = planned.buffers;
+  const pipeline::buffer_plan& buffers = planned.buffers;
   const std::uint64_t input_bytes = 512 + 2 * pair_bytes(planned);  // verified and unverified
   std::uint64_t named = 0;
   for (const std::string& each : options.inputs) named += 2 * sizeof(std::string) + each.size();
@@ -99,7 +99,7 @@ std::uint64_t bytes_of_inputs(const file_options& options, const counting_plan& 
   return named + (many ? finished_bytes + std::uint64_t{buffers.slots} * buffers.max_extents * input_bytes : 0);
 }
 
-std::uint64_t read_ahead_bytes(const buffer_plan& buffers) {
+std::uint64_t read_ahead_bytes(const pipeline::buffer_plan& buffers) {
   const std::uint64_t open = std::max(buffers.open_inputs, buffers.open_on_device);
   return std::uint64_t{buffers.block_bytes} * (buffers.blocks * open + buffers.extra_blocks);
 }
@@ -112,7 +112,7 @@ void plan_decoders(const file_options& options, counting_plan& planned) {
   constexpr std::uint32_t max_extra_blocks = 256;
   constexpr std::uint64_t share_of_memory = 8;
   constexpr std::uint64_t window_share_of_decoder = 4 * mib;  // a quarter is its own, the rest is lent to others
-  buffer_plan& buffers = planned.buffers;
+  pipeline::buffer_plan& buffers = planned.buffers;
   const std::uint64_t max_decoders = buffers.memory_limit / share_for_windows / window_share_of_decoder;
   // windows (--window) need the text in the order of its stream
   buffers.decoders = planned.windows ? 1 : std::min(planned.threads, buffers.slots - 1);
@@ -131,7 +131,7 @@ void plan_decoders(const file_options& options, counting_plan& planned) {
 void plan_held_text(counting_plan& planned) {
   if (!planned.units || !planned.units->filter || !planned.units->filter->drops_unverified) return;
   constexpr std::uint64_t share_of_memory = 16;
-  buffer_plan& buffers = planned.buffers;
+  pipeline::buffer_plan& buffers = planned.buffers;
   buffers.held_bytes =
       std::clamp<std::uint64_t>(buffers.memory_limit / share_of_memory / buffers.decoders, 64 * kib, 8 * mib);
 }
@@ -143,14 +143,14 @@ void plan_units(counting_plan& planned) {
   constexpr std::uint64_t share_of_memory = 8;
   constexpr std::uint64_t max_held = 128 * mib;
   constexpr std::uint64_t share_for_open_units = 4;
-  const buffer_plan& buffers = planned.buffers;
-  units::unit_plan made = *planned.units;
+  const pipeline::buffer_plan& buffers = planned.buffers;
+  report::units::unit_plan made = *planned.units;
   made.held_bytes = std::min(buffers.memory_limit / share_of_memory, max_held);
   if (made.filter) {
     made.filter->in_memory =
         std::clamp<std::uint64_t>(buffers.memory_limit / share_for_open_units / buffers.decoders, 256 * kib, 16 * mib);
   }
-  planned.units = std::make_shared<const units::unit_plan>(std::move(made));
+  planned.units = std::make_shared<const report::units::unit_plan>(std::move(made));
 }
 
 // Of the memory limit. It is taken from the slots, and from the windows of decoders beyond their quarter, so that no
@@ -160,7 +160,7 @@ std::uint64_t held_by_units(const counting_plan& planned) {
 }
 
 // Rows are there for a short time: from when a group was decoded until they are evaluated.
-std::uint64_t bytes_for_rows(const buffer_plan& buffers) {
+std::uint64_t bytes_for_rows(const pipeline::buffer_plan& buffers) {
   if (buffers.row_slot_bytes == 0) return 0;
   return std::uint64_t{buffers.device_slots} * buffers.device_slot_bytes / share_of_rows;
 }
@@ -170,7 +170,7 @@ std::uint64_t bytes_for_rows(const buffer_plan& buffers) {
 // refused only if the buffers themselves exceed it.
 void fit_into(std::uint64_t limit, const file_options& options, counting_plan& planned) {
   constexpr std::uint64_t window_of_long_archives = 176 * mib;  // one of 128 MiB, which the host decodes, and others
-  buffer_plan& buffers = planned.buffers;
+  pipeline::buffer_plan& buffers = planned.buffers;
   const bool may_reduce = options.slots == 0;
   // a buffer grows by doubling
   const std::uint64_t held = 2 * std::uint64_t{buffers.held_bytes} * buffers.decoders;
@@ -232,7 +232,8 @@ unsigned default_readers(const counting_plan& so_far) {
 // Whether all units can be measured by a device.
 bool measures_on_device(const counting_plan& planned) {
   if (!planned.units || !planned.units->shape.divides_text()) return true;
-  return units::unit_meter(*planned.units, planned.partition, planned.measuring.baseline.get()).pieces() != nullptr;
+  return report::units::unit_meter(*planned.units, planned.partition, planned.measuring.baseline.get()).pieces() !=
+         nullptr;
 }
 
 // Windows of bytes or lines can be cut by a device, unless they are so short that their rows would take longer than
@@ -241,9 +242,10 @@ bool cuts_windows_on_device(const counting_plan& planned) {
   constexpr std::uint64_t min_bytes = 16 * kib;
   constexpr std::uint64_t min_lines = 128;
   if (!planned.windows) return true;
-  const window_shape& shape = *planned.windows;
-  const std::uint64_t shortest = shape.unit == pane_unit::lines ? min_lines : min_bytes;
-  return shape.unit != pane_unit::milliseconds && shape.pane >= shortest && !planned.units && !planned.max_output;
+  const pipeline::window_shape& shape = *planned.windows;
+  const std::uint64_t shortest = shape.unit == pipeline::pane_unit::lines ? min_lines : min_bytes;
+  return shape.unit != pipeline::pane_unit::milliseconds && shape.pane >= shortest && !planned.units &&
+         !planned.max_output;
 }
 
 // Pairs, most filters, --utf8 and passed-through text need the text on the host. Many inputs are open at once if there
@@ -255,7 +257,7 @@ void plan_device_decoding(const file_options& file, counting_plan& planned) {
   constexpr std::uint64_t row_slot_bytes = 256 * kib;
   constexpr std::uint32_t most_open = 96;
   const counting_options& options = file.counting;
-  buffer_plan& buffers = planned.buffers;
+  pipeline::buffer_plan& buffers = planned.buffers;
   planned.decodes_on_device = options.device_decode != device_decoding::off &&
                               (planned.forecast.cuda || planned.forecast.shared) && cuts_windows_on_device(planned) &&
                               !planned.pairs && !planned.dictionary && !planned.passes_through && !planned.follow &&
@@ -292,10 +294,10 @@ void divide_memory(std::uint64_t limit, const file_options& options, counting_pl
 io::memory_besides_windows besides_windows(const file_options& options, counting_plan& planned) {
   constexpr std::uint64_t plenty = std::uint64_t{1} << 50U;
   constexpr std::uint64_t own_window = 8 * mib;  // of a decoder, at most (decode_contexts)
-  const buffer_plan before = planned.buffers;
+  const pipeline::buffer_plan before = planned.buffers;
   const auto units = planned.units;
   divide_memory(plenty, options, planned);
-  const buffer_plan made = std::exchange(planned.buffers, before);
+  const pipeline::buffer_plan made = std::exchange(planned.buffers, before);
   planned.units = units;
   const std::uint64_t of_devices = std::uint64_t{made.device_slots} * made.device_slot_bytes + bytes_for_rows(made);
   const std::uint64_t of_windows = made.window_limit - (made.decoders + 1) * own_window;
@@ -306,7 +308,7 @@ io::memory_besides_windows besides_windows(const file_options& options, counting
 
 void size_buffers(const file_options& options, counting_plan& planned) {
   constexpr std::uint64_t default_memory_limit = 1024 * mib;
-  buffer_plan& buffers = planned.buffers;
+  pipeline::buffer_plan& buffers = planned.buffers;
   buffers.chunk_bytes = options.chunk_size > 0 ? options.chunk_size : default_chunk_bytes(options, planned);
   buffers.busy_chunk_bytes = busy_chunk_bytes;
   buffers.copy_bytes = static_cast<std::uint32_t>(std::max<std::uint64_t>(copy_bytes(planned), buffers.chunk_bytes));
@@ -319,4 +321,4 @@ void size_buffers(const file_options& options, counting_plan& planned) {
   divide_memory(limit > 0 ? limit : default_memory_limit, options, planned);
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::library

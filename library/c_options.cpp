@@ -29,15 +29,15 @@ namespace gpuhist::c_interface {
 namespace {
 
 std::string line_of(std::string_view notice) {
-  pipeline::object_text line;
-  pipeline::add_beginning(line.members, "notice", {});
+  report::object_text line;
+  report::add_beginning(line.members, "notice", {});
   line.members.add_text("text", notice);
   return line.take() + "\n";
 }
 
 std::string line_of(const progress& now) {
-  pipeline::object_text line;
-  pipeline::add_beginning(line.members, "progress", {});
+  report::object_text line;
+  report::add_beginning(line.members, "progress", {});
   line.members.add_number("source_bytes", now.source_bytes);
   line.members.add_number("text_bytes", now.text_bytes);
   line.members.add_number("elapsed_seconds", now.elapsed.count());
@@ -47,8 +47,8 @@ std::string line_of(const progress& now) {
 // Of a snapshot, or of an input as a result that contains it alone.
 std::string line_of(const results& counted) {
   if (counted.type() == results::kind::snapshot) return counted.to_json();
-  const pipeline::report& content = counted.shared().content;
-  return pipeline::input_json_line(content, {}, content.inputs[0]);
+  const report::run_report& content = counted.shared().content;
+  return report::input_json_line(content, {}, content.inputs[0]);
 }
 
 template <typename Event>

@@ -22,8 +22,8 @@
 namespace gpuhist {
 namespace {
 
+using library::counting_plan;
 using pipeline::callback_scope;
-using pipeline::counting_plan;
 using pipeline::fed_inputs;
 using pipeline::input_id;
 
@@ -31,7 +31,7 @@ using pipeline::input_id;
 // inputs. Nothing is read ahead, so that memory is left to the windows of decoders.
 counting_plan make_fed_plan(const counting_options& options) {
   constexpr std::uint32_t min_extents = 256;
-  counting_plan planned = pipeline::make_plan(options);
+  counting_plan planned = library::make_plan(options);
   planned.joins_waker = true;
   pipeline::buffer_plan& buffers = planned.buffers;
   buffers.window_limit += std::uint64_t{buffers.block_bytes} * buffers.blocks * buffers.open_inputs;
@@ -77,18 +77,18 @@ struct [[gnu::visibility("hidden")]] counter::state : std::enable_shared_from_th
   void wait_for_end();
   results take_results();
   [[nodiscard]] fed_inputs::kept_text receiver_of(const input_options& options);
-  results make_results(pipeline::report::kind kind, pipeline::run_counts counts, counting_failure failed) const;
+  results make_results(report::run_report::kind kind, pipeline::run_counts counts, counting_failure failed) const;
 
   /// The feed of the run. Its members throw feed_closed once the run has ended.
   [[nodiscard]] fed_inputs& feed() const { return *feed_; }
 
-  [[nodiscard]] std::unique_ptr<pipeline::unit_reports> make_units();
+  [[nodiscard]] std::unique_ptr<library::unit_reports> make_units();
 
   const counting_plan planned;
-  pipeline::event_publisher events;
-  const std::unique_ptr<pipeline::unit_reports> units;  // null: no units are measured
-  std::promise<void> started;                           // the feed is there, or the run failed before
-  bool is_started = false;                              // the first of these; used by the thread
+  library::event_publisher events;
+  const std::unique_ptr<library::unit_reports> units;  // null: no units are measured
+  std::promise<void> started;                          // the feed is there, or the run failed before
+  bool is_started = false;                             // the first of these; used by the thread
   std::shared_ptr<fed_inputs> feed_;
   std::mutex ending;  // of the thread
   std::thread thread;
@@ -112,20 +112,19 @@ void mark(std::function<Result(Argument)>& hook, const std::shared_ptr<fed_input
 }  // namespace
 
 // Units are reported on the thread of the run.
-std::unique_ptr<pipeline::unit_reports> counter::state::make_units() {
+std::unique_ptr<library::unit_reports> counter::state::make_units() {
   if (!planned.units) return nullptr;
-  const auto publish = [this](std::span<const pipeline::units::unit_record> found) {
+  const auto publish = [this](std::span<const report::units::unit_record> found) {
     const callback_scope within(feed_.get());
     events.publish(found);
   };
-  const auto publish_faults = [this](const pipeline::units::lines_without_field& found) {
+  const auto publish_faults = [this](const report::units::lines_without_field& found) {
     const callback_scope within(feed_.get());
     events.publish(found);
   };
-  using run = pipeline::units::unit_run;
-  return std::make_unique<pipeline::unit_reports>(
-      planned, events.wants_units() ? run::report_units(publish) : nullptr,
-      events.wants_notices() ? run::report_faults(publish_faults) : nullptr);
+  using run = report::units::unit_run;
+  return std::make_unique<library::unit_reports>(planned, events.wants_units() ? run::report_units(publish) : nullptr,
+                                                 events.wants_notices() ? run::report_faults(publish_faults) : nullptr);
 }
 
 // An input that has failed is also in the result, which comes later. Inputs that a stop has ended have not failed.
@@ -182,7 +181,7 @@ void counter::state::run() noexcept {
 
 // The thread keeps this object, because the counter may be destroyed by a callback on that thread.
 void counter::state::start(const std::stop_token& stop) {
-  thread = pipeline::start_without_signals([kept = shared_from_this()] { kept->run(); });
+  thread = library::start_without_signals([kept = shared_from_this()] { kept->run(); });
   try {
     started.get_future().get();
     if (stop.stop_possible()) on_stop.emplace(stop, [this] { feed().cancel(); });
@@ -202,10 +201,10 @@ void counter::state::end() noexcept {
   on_stop.reset();
 }
 
-results counter::state::make_results(pipeline::report::kind kind, pipeline::run_counts counts,
+results counter::state::make_results(report::run_report::kind kind, pipeline::run_counts counts,
                                      counting_failure failed) const {
   auto made = std::make_shared<results::state>();
-  made->content = pipeline::make_report(planned, kind, std::move(counts));
+  made->content = library::make_report(planned, kind, std::move(counts));
   if (units) made->content.units = units->result();
   made->failed = std::move(failed);
   return results(std::move(made));
@@ -230,7 +229,7 @@ results counter::state::take_results() {
     failed = {.text = "a release callback failed: " + pipeline::failure_text(feed().callback_failure()),
               .kind = errc::callback};
   }
-  return make_results(pipeline::report::kind::result, std::move(finished->result), std::move(failed));
+  return make_results(report::run_report::kind::result, std::move(finished->result), std::move(failed));
 }
 
 struct input::state {
@@ -283,7 +282,7 @@ input counter::open_input(std::string name, const input_options& options) {
 results counter::snapshot() {
   return translated([&] {
     const state& run = given(state_);
-    return run.make_results(pipeline::report::kind::snapshot, run.feed().snapshot(), {});
+    return run.make_results(report::run_report::kind::snapshot, run.feed().snapshot(), {});
   });
 }
 

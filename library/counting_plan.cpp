@@ -16,7 +16,7 @@
 #include <string_view>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::library {
 namespace {
 
 constexpr std::size_t max_sized_inputs = 4096;  // for more inputs, asking for their sizes costs more than it saves
@@ -103,7 +103,7 @@ bool is_regular(const std::string& input) {
 
 // Windows of time need inputs with times of arrival.
 void check_time_of_inputs(const file_options& options, const counting_plan& so_far) {
-  if (!so_far.windows || so_far.windows->unit != pane_unit::milliseconds) return;
+  if (!so_far.windows || so_far.windows->unit != pipeline::pane_unit::milliseconds) return;
   if (options.follow || options.list || !std::ranges::all_of(options.inputs, is_regular)) return;
   throw config::option_error("window",
                              "all inputs are files, and their text has no times of arrival; give bytes or lines, such "
@@ -148,10 +148,10 @@ void resolve_counts(const file_options& file, counting_plan& planned) {
   planned.units = resolve_units(file, known);
   const bool by_byte = options.byte_counts || !planned.measuring.asked.empty() || planned.watched.needs_byte_counts() ||
                        (planned.units && planned.units->needs_byte_counts());
-  planned.partition = by_byte ? gpu::partition::identity() : coarsest_partition(schemes);
+  planned.partition = by_byte ? gpu::partition::identity() : pipeline::coarsest_partition(schemes);
   planned.pairs = resolve_pairs(options, schemes);
   for (const config::scheme& each : schemes) {
-    planned.schemes.push_back(view_through(each, planned.partition, planned.pairs));
+    planned.schemes.push_back(pipeline::view_through(each, planned.partition, planned.pairs));
   }
   planned.byte_counts = options.byte_counts;
   planned.ignore_case = options.ignore_case;
@@ -199,7 +199,7 @@ counting_plan plan_of(const file_options& options, bool is_fed) {
   resolve_engines(options.counting, planned);
   const bool all_are_named = !planned.trees && !planned.list && !planned.follow;
   if (planned.forecast.shared && all_are_named && planned.inputs.size() <= max_sized_inputs) {
-    planned.source_bytes = source_bytes_of(planned.inputs);
+    planned.source_bytes = pipeline::source_bytes_of(planned.inputs);
   }
   resolve_pass_through(options, planned);
   planned.windows = resolve_windows(options.counting);
@@ -228,12 +228,13 @@ counting_plan make_plan(const counting_options& options) {
 
 void set_outputs(counting_plan& planned, std::shared_ptr<const io::output_files> outputs) {
   planned.outputs = std::move(outputs);
-  refuse_outputs_as_inputs(planned);
+  pipeline::refuse_outputs_as_inputs(planned);
 }
 
-report make_report(const counting_plan& planned, report::kind kind, run_counts counts) {
-  report made;
-  static_cast<run_counts&>(made) = std::move(counts);
+report::run_report make_report(const counting_plan& planned, report::run_report::kind kind,
+                               pipeline::run_counts counts) {
+  report::run_report made;
+  static_cast<pipeline::run_counts&>(made) = std::move(counts);
   if (planned.validates_utf8 && !made.utf8) made.utf8.emplace();
   made.type = kind;
   made.schemes = planned.schemes;
@@ -243,4 +244,4 @@ report make_report(const counting_plan& planned, report::kind kind, run_counts c
   return made;
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::library

@@ -15,14 +15,14 @@
 #include <memory>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::library {
 
-struct counting_plan : run_plan {
-  std::vector<scheme_view> schemes;               ///< in the order in which they were requested
-  gates::watch_list watched;                      ///< the conditions that counts are checked against
-  measures::measuring measuring;                  ///< measures that are computed from the counts of the 256 byte values
-  std::shared_ptr<const units::unit_plan> units;  ///< null: no units are measured
-  std::vector<config::decided_option> decided;    ///< options that decide what is counted, for identities
+struct counting_plan : pipeline::run_plan {
+  std::vector<pipeline::scheme_view> schemes;  ///< in the order in which they were requested
+  report::gates::watch_list watched;           ///< the conditions that counts are checked against
+  report::measures::measuring measuring;       ///< measures that are computed from the counts of the 256 byte values
+  std::shared_ptr<const report::units::unit_plan> units;  ///< null: no units are measured
+  std::vector<config::decided_option> decided;            ///< options that decide what is counted, for identities
   bool ignore_case = false;
   bool byte_counts = false;
 };
@@ -40,10 +40,11 @@ counting_plan make_plan(const counting_options& options);
 void set_outputs(counting_plan& planned, std::shared_ptr<const io::output_files> outputs);
 
 /// The report of a run's counts, as the plan asks for it, without statistics.
-report make_report(const counting_plan& planned, report::kind kind, run_counts counts);
+report::run_report make_report(const counting_plan& planned, report::run_report::kind kind,
+                               pipeline::run_counts counts);
 
 /// Sets `planned.buffers`, `planned.readers` and the text that units hold, from the options, the engines and the counts
 /// that are planned. Throws config::option_error if the buffers need more than the memory limit.
 void size_buffers(const file_options& options, counting_plan& planned);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::library

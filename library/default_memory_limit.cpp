@@ -7,7 +7,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::library {
 namespace fs = std::filesystem;
 namespace {
 
@@ -79,4 +79,4 @@ std::uint64_t default_memory_limit(const fs::path& root) {
   return std::clamp(*group / 4 * 3, min_limit, usual);
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::library

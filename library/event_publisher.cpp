@@ -16,13 +16,13 @@
 #include <utility>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::library {
 
 namespace {
 
-using gates::firing;
-using gates::gate;
-using gates::subject;
+using report::gates::firing;
+using report::gates::gate;
+using report::gates::subject;
 
 constexpr std::array<std::pair<subject::kind, alert::unit>, 3> alert_units = {
     {{subject::kind::total, alert::unit::totals},
@@ -43,7 +43,8 @@ alert alert_of(const firing& fired) {
     if (kind == fired.type) made.of = named;
   }
   if (fired.lines) made.lines = {.first = fired.lines->first, .last = fired.lines->last};
-  for (const gates::named_value& each : fired.values) made.values.push_back({.name = each.name, .value = each.value});
+  for (const report::gates::named_value& each : fired.values)
+    made.values.push_back({.name = each.name, .value = each.value});
   return made;
 }
 
@@ -104,7 +105,7 @@ void callback_sink::forward() noexcept {
 namespace {
 
 // "a.jsonl: line 7 is without field 'text': malformed JSON; so are 3 lines in all"
-std::string notice_of(const units::lines_without_field& found, const std::string& field) {
+std::string notice_of(const report::units::lines_without_field& found, const std::string& field) {
   std::string text = *found.input + ": line " + std::to_string(found.first_line) + " is without field '" + field +
                      "': " + found.first_cause;
   if (found.lines > 1) text += "; " + std::to_string(found.lines) + " lines are without field";
@@ -113,12 +114,12 @@ std::string notice_of(const units::lines_without_field& found, const std::string
 
 }  // namespace
 
-std::shared_ptr<const report> frame_of(const counting_plan& planned) {
-  run_counts none;
+std::shared_ptr<const report::run_report> frame_of(const counting_plan& planned) {
+  pipeline::run_counts none;
   none.partition = planned.partition;
-  report made = make_report(planned, report::kind::snapshot, std::move(none));
+  report::run_report made = make_report(planned, report::run_report::kind::snapshot, std::move(none));
   made.byte_counts = false;  // windows are reported by their schemes
-  return std::make_shared<const report>(std::move(made));
+  return std::make_shared<const report::run_report>(std::move(made));
 }
 
 event_publisher::event_publisher(const counting_plan& planned, counting_events events)
@@ -126,41 +127,47 @@ event_publisher::event_publisher(const counting_plan& planned, counting_events e
       events_(std::move(events)),
       watched_(
           planned.watched, planned.partition, planned.measuring,
-          [this](const gates::firing& fired) { call(events_.on_alert, alert_of(fired)); }, planned.schemes),
+          [this](const report::gates::firing& fired) { call(events_.on_alert, alert_of(fired)); }, planned.schemes),
       frame_(frame_of(planned)),
       baselines_(planned.measuring.previous_windows, planned.windows && planned.windows->per_input) {}
 
-void event_publisher::connect(run_hooks& to) {
-  to.window = [this](const closed_window& closed) { return publish(closed); };
-  to.verdict = [this](const window_verdict& given) {
+void event_publisher::connect(pipeline::run_hooks& to) {
+  to.window = [this](const pipeline::closed_window& closed) { return publish(closed); };
+  to.verdict = [this](const pipeline::window_verdict& given) {
     call(events_.on_verdict, gpuhist::verdict{.first = given.first, .last = given.last, .verified = given.verified});
   };
-  const bool inputs = plan_.watched.covers(gates::subject::kind::input);
+  const bool inputs = plan_.watched.covers(report::gates::subject::kind::input);
   if (inputs)
-    to.input_finished = [this](const input_report& input) { return watched_.watch(gates::subject_of(input)); };
-  if (plan_.watched.growing && (inputs || plan_.watched.covers(gates::subject::kind::total))) {
-    to.check_counts = [this](const run_counts& now) { return gates::watch_so_far(now, plan_.watched, watched_); };
+    to.input_finished = [this](const pipeline::input_report& input) {
+      return watched_.watch(report::gates::subject_of(input));
+    };
+  if (plan_.watched.growing && (inputs || plan_.watched.covers(report::gates::subject::kind::total))) {
+    to.check_counts = [this](const pipeline::run_counts& now) {
+      return report::gates::watch_so_far(now, plan_.watched, watched_);
+    };
   }
 }
 
-void event_publisher::watch(const input_report& earlier) {
-  if (plan_.watched.covers(gates::subject::kind::input)) watched_.watch(gates::subject_of(earlier));
+void event_publisher::watch(const pipeline::input_report& earlier) {
+  if (plan_.watched.covers(report::gates::subject::kind::input)) watched_.watch(report::gates::subject_of(earlier));
 }
 
-void event_publisher::watch_totals(const run_counts& result) { gates::watch_totals(result, plan_.watched, watched_); }
+void event_publisher::watch_totals(const pipeline::run_counts& result) {
+  report::gates::watch_totals(result, plan_.watched, watched_);
+}
 
-void event_publisher::publish(std::span<const units::unit_record> found) {
+void event_publisher::publish(std::span<const report::units::unit_record> found) {
   if (!events_.on_unit) return;
-  for (const units::unit_record& each : found) call(events_.on_unit, unit_of(each, frame_));
+  for (const report::units::unit_record& each : found) call(events_.on_unit, unit_of(each, frame_));
 }
 
-void event_publisher::publish(const units::lines_without_field& found) {
+void event_publisher::publish(const report::units::lines_without_field& found) {
   notify(notice_of(found, plan_.units->field->name));
 }
 
 // A window is published before its alerts. Returns whether the reading ends.
-bool event_publisher::publish(const closed_window& closed) {
-  const measures::byte_counts* const baseline = baselines_.before(closed);
+bool event_publisher::publish(const pipeline::closed_window& closed) {
+  const report::measures::byte_counts* const baseline = baselines_.before(closed);
   if (events_.on_window) {
     call(events_.on_window, window(std::make_shared<const window::state>(window::state{
                                 .frame = frame_,
@@ -172,9 +179,9 @@ bool event_publisher::publish(const closed_window& closed) {
   return ends;
 }
 
-bool event_publisher::watch(const closed_window& closed, const measures::byte_counts* baseline) {
-  const window_head& head = closed.head;
-  return watched_.watch({.type = gates::subject::kind::window,
+bool event_publisher::watch(const pipeline::closed_window& closed, const report::measures::byte_counts* baseline) {
+  const pipeline::window_head& head = closed.head;
+  return watched_.watch({.type = report::gates::subject::kind::window,
                          .source = head.source ? std::string_view(*head.source) : std::string_view(),
                          .window = head.index,
                          .begin = head.first_offset,
@@ -184,4 +191,4 @@ bool event_publisher::watch(const closed_window& closed, const measures::byte_co
                          .baseline = baseline});
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::library

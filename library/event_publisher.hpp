@@ -22,13 +22,13 @@
 #include <thread>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::library {
 
 /// A condition that holds, as the public interface has it.
-alert alert_of(const gates::firing& fired);
+alert alert_of(const report::gates::firing& fired);
 
 /// The reverse of alert_of().
-gates::firing firing_of(const alert& reported);
+report::gates::firing firing_of(const alert& reported);
 
 /// Forwards a stream to a callback: the run writes to a pipe, and a thread reads it. Used by one thread. The callback
 /// is called on a thread of this object.
@@ -59,7 +59,7 @@ class callback_sink {
 };
 
 /// The schemes and measures of windows and units; without counts.
-std::shared_ptr<const report> frame_of(const counting_plan& planned);
+std::shared_ptr<const report::run_report> frame_of(const counting_plan& planned);
 
 /// Used by the thread of the run, except call(). Memory: with previous_windows N, N times 2 KiB; with per_input, for
 /// every open input.
@@ -69,24 +69,24 @@ class event_publisher {
   event_publisher(const counting_plan& planned, counting_events events);
 
   /// Sets the hooks that the plan needs. They borrow this object.
-  void connect(run_hooks& to);
+  void connect(pipeline::run_hooks& to);
 
   /// Checks the conditions for an input that this run does not read.
-  void watch(const input_report& earlier);
+  void watch(const pipeline::input_report& earlier);
 
   /// Checks the conditions for the totals of a run that no condition ended.
-  void watch_totals(const run_counts& result);
+  void watch_totals(const pipeline::run_counts& result);
 
   /// Whether units are reported.
   [[nodiscard]] bool wants_units() const { return static_cast<bool>(events_.on_unit); }
 
-  void publish(std::span<const units::unit_record> found);
+  void publish(std::span<const report::units::unit_record> found);
 
   /// Whether messages are reported.
   [[nodiscard]] bool wants_notices() const { return static_cast<bool>(events_.on_notice); }
 
   void notify(std::string_view text) { call(events_.on_notice, text); }
-  void publish(const units::lines_without_field& found);
+  void publish(const report::units::lines_without_field& found);
 
   /// Whether a condition of fail_if held.
   [[nodiscard]] bool has_failed() const { return watched_.has_failed(); }
@@ -106,22 +106,22 @@ class event_publisher {
   }
 
   /// As frame_of().
-  [[nodiscard]] const report& frame() const { return *frame_; }
+  [[nodiscard]] const report::run_report& frame() const { return *frame_; }
 
   /// The first exception of a callback; null: none has thrown. After the last call of one.
   [[nodiscard]] const std::exception_ptr& thrown() const { return thrown_; }
 
  private:
-  bool publish(const closed_window& closed);
-  bool watch(const closed_window& closed, const measures::byte_counts* baseline);
+  bool publish(const pipeline::closed_window& closed);
+  bool watch(const pipeline::closed_window& closed, const report::measures::byte_counts* baseline);
 
   const counting_plan& plan_;
   const counting_events events_;
-  gates::watcher watched_;
-  std::shared_ptr<const report> frame_;  // what all windows share
-  measures::window_baselines baselines_;
+  report::gates::watcher watched_;
+  std::shared_ptr<const report::run_report> frame_;  // what all windows share
+  report::measures::window_baselines baselines_;
   std::mutex throwing_;
   std::exception_ptr thrown_;  // under the mutex
 };
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::library

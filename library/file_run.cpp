@@ -17,14 +17,14 @@
 #include <utility>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::library {
 
 namespace {
 
-async::task<> take_all(input_list& from, std::vector<listed_input>& to) {
+async::task<> take_all(pipeline::input_list& from, std::vector<pipeline::listed_input>& to) {
   constexpr std::size_t batch = 1024;
   for (;;) {
-    std::vector<listed_input> next = co_await from.next(batch);
+    std::vector<pipeline::listed_input> next = co_await from.next(batch);
     if (next.empty()) co_return;
     to.insert(to.end(), std::make_move_iterator(next.begin()), std::make_move_iterator(next.end()));
   }
@@ -32,10 +32,10 @@ async::task<> take_all(input_list& from, std::vector<listed_input>& to) {
 
 }  // namespace
 
-looked_up_inputs look_up_inputs(const counting_plan& planned) {
-  looked_up_inputs found;
+pipeline::looked_up_inputs look_up_inputs(const counting_plan& planned) {
+  pipeline::looked_up_inputs found;
   async::event_loop loop;
-  input_list list(planned, loop, {});
+  pipeline::input_list list(planned, loop, {});
   std::exception_ptr failure;
   bool has_ended = false;
   async::spawn(loop, take_all(list, found.inputs), [&](const std::exception_ptr& error) noexcept {
@@ -51,17 +51,17 @@ looked_up_inputs look_up_inputs(const counting_plan& planned) {
 
 namespace {
 
-bool has_failed(const input_report& input) { return !input.complete && !io::is_cut_short(input.error_kind); }
+bool has_failed(const pipeline::input_report& input) { return !input.complete && !io::is_cut_short(input.error_kind); }
 
-progress progress_of(const run_progress& now) {
+progress progress_of(const pipeline::run_progress& now) {
   return {.source_bytes = now.source_bytes,
           .text_bytes = now.text_bytes,
           .elapsed = std::chrono::duration<double>(now.seconds)};
 }
 
-std::optional<run_stats> stats_of(const counting_plan& planned, std::optional<run_stats> measured) {
+std::optional<pipeline::run_stats> stats_of(const counting_plan& planned, std::optional<pipeline::run_stats> measured) {
   if (!measured) return measured;
-  for (const scheme_view& each : planned.schemes) measured->schemes.push_back(each.scheme.name);
+  for (const pipeline::scheme_view& each : planned.schemes) measured->schemes.push_back(each.scheme.name);
   return measured;
 }
 
@@ -74,36 +74,38 @@ file_run::file_run(const counting_plan& planned, const file_events& events, std:
       process_(std::move(process)),
       publisher_(planned, static_cast<const counting_events&>(events)) {
   if (!plan_.units) return;
-  const auto publish_units = [this](std::span<const units::unit_record> found) { publisher_.publish(found); };
+  const auto publish_units = [this](std::span<const report::units::unit_record> found) { publisher_.publish(found); };
   units_ = std::make_unique<unit_reports>(
-      plan_, publisher_.wants_units() ? units::unit_run::report_units(publish_units) : nullptr,
-      publisher_.wants_notices() ? units::unit_run::report_faults(
-                                       [this](const units::lines_without_field& found) { publisher_.publish(found); })
-                                 : nullptr,
-      process_.outlets, process_.unit_lines ? process_.unit_lines(publisher_.frame()) : units::unit_line_output(),
+      plan_, publisher_.wants_units() ? report::units::unit_run::report_units(publish_units) : nullptr,
+      publisher_.wants_notices()
+          ? report::units::unit_run::report_faults(
+                [this](const report::units::lines_without_field& found) { publisher_.publish(found); })
+          : nullptr,
+      process_.outlets,
+      process_.unit_lines ? process_.unit_lines(publisher_.frame()) : report::units::unit_line_output(),
       process_.units_by_input);
 }
 
 finished_run file_run::run() {
-  outcome finished = pipeline::run(plan_, hooks());
+  pipeline::outcome finished = pipeline::run(plan_, hooks());
   const bool ends_at_once = finished.end_at_once;
   try {
     if (process_.earlier != nullptr) add_earlier(finished.result);
     if (!finished.ended_by_hook) publisher_.watch_totals(finished.result);
     return conclude(std::move(finished));
   } catch (...) {
-    if (ends_at_once) throw unclean_end(std::current_exception());
+    if (ends_at_once) throw pipeline::unclean_end(std::current_exception());
     throw;
   }
 }
 
-void file_run::add_earlier(run_counts& to) {
-  const run_counts& earlier = *process_.earlier;
-  for (const input_report& each : earlier.inputs) publisher_.watch(each);
+void file_run::add_earlier(pipeline::run_counts& to) {
+  const pipeline::run_counts& earlier = *process_.earlier;
+  for (const pipeline::input_report& each : earlier.inputs) publisher_.watch(each);
   to.add(earlier);
 }
 
-finished_run file_run::conclude(outcome finished) const {
+finished_run file_run::conclude(pipeline::outcome finished) const {
   finished_run made{
       .outcome = {.result = {},
                   .status = status_of(finished),
@@ -117,7 +119,7 @@ finished_run file_run::conclude(outcome finished) const {
     made.outcome.pass_through_error = {.error = fault->error, .offset = fault->offset};
   }
   auto result = std::make_shared<results::state>();
-  result->content = make_report(plan_, report::kind::result, std::move(finished.result));
+  result->content = make_report(plan_, report::run_report::kind::result, std::move(finished.result));
   if (process_.earlier != nullptr) result->content.earlier_inputs = process_.earlier->inputs.size();
   if (units_) result->content.units = units_->result();
   result->content.stats = stats_of(plan_, std::move(finished.stats));
@@ -126,25 +128,25 @@ finished_run file_run::conclude(outcome finished) const {
   return made;
 }
 
-run_hooks file_run::hooks() {
-  run_hooks made;
+pipeline::run_hooks file_run::hooks() {
+  pipeline::run_hooks made;
   publisher_.connect(made);
   made.stop = stop_;
   if (units_) units_->connect(made);
   if (events_.on_input) {
-    made.input_finished = [this, watch = std::move(made.input_finished)](const input_report& input) {
+    made.input_finished = [this, watch = std::move(made.input_finished)](const pipeline::input_report& input) {
       publish(input);
       return watch && watch(input);
     };
   }
   if (process_.on_window_verdict) {
-    made.verdict = [this, next = std::move(made.verdict)](const window_verdict& given) {
+    made.verdict = [this, next = std::move(made.verdict)](const pipeline::window_verdict& given) {
       process_.on_window_verdict(given);
       next(given);
     };
   }
   if (process_.on_input) {
-    made.input_finished = [this, next = std::move(made.input_finished)](const input_report& input) {
+    made.input_finished = [this, next = std::move(made.input_finished)](const pipeline::input_report& input) {
       process_.on_input(input);
       return next && next(input);
     };
@@ -153,13 +155,15 @@ run_hooks file_run::hooks() {
   made.prefixes = process_.on_prefixes;
   made.prefix_interval = process_.prefix_interval;
   if (events_.on_snapshot) {
-    made.snapshot = [this](const run_counts& now) {
-      publisher_.call(events_.on_snapshot, results_of(report::kind::snapshot, now));
+    made.snapshot = [this](const pipeline::run_counts& now) {
+      publisher_.call(events_.on_snapshot, results_of(report::run_report::kind::snapshot, now));
     };
   }
   if (publisher_.wants_notices()) made.notice = [this](const std::string& text) { publisher_.notify(text); };
   if (events_.on_progress) {
-    made.progress = [this](const run_progress& now) { publisher_.call(events_.on_progress, progress_of(now)); };
+    made.progress = [this](const pipeline::run_progress& now) {
+      publisher_.call(events_.on_progress, progress_of(now));
+    };
     made.progress_interval = std::max(events_.progress_interval, std::chrono::milliseconds(1));
   }
   made.process_exits = process_.process_exits;
@@ -171,25 +175,25 @@ run_hooks file_run::hooks() {
 }
 
 // As a result that contains this input alone.
-void file_run::publish(const input_report& input) {
-  run_counts alone;
+void file_run::publish(const pipeline::input_report& input) {
+  pipeline::run_counts alone;
   alone.complete = input.complete;
   alone.partition = plan_.partition;
   alone.verified = input.verified;
   alone.unverified = input.unverified;
   alone.counted_unverified = input.counted_unverified;
-  add_utf8(alone.utf8, input.utf8);
+  pipeline::add_utf8(alone.utf8, input.utf8);
   alone.inputs.push_back(input);
-  publisher_.call(events_.on_input, results_of(report::kind::result, std::move(alone)));
+  publisher_.call(events_.on_input, results_of(report::run_report::kind::result, std::move(alone)));
 }
 
-results file_run::results_of(report::kind kind, run_counts counts) const {
+results file_run::results_of(report::run_report::kind kind, pipeline::run_counts counts) const {
   return results(std::make_shared<const results::state>(
       results::state{.content = make_report(plan_, kind, std::move(counts)), .failed = {}}));
 }
 
 // Inputs that a condition or a stop request cuts short have not failed.
-run_status file_run::status_of(const outcome& finished) const {
+run_status file_run::status_of(const pipeline::outcome& finished) const {
   bool failed = !finished.result.complete;
   if (failed && (finished.ended_by_hook || stop_.stop_requested())) {
     failed = !finished.engine_failure.empty() || finished.pass_through_error ||
@@ -202,7 +206,7 @@ run_status file_run::status_of(const outcome& finished) const {
 
 std::optional<std::uint64_t> size_of_inputs(const counting_plan& planned) {
   const bool is_open_ended = planned.trees || planned.list;
-  return is_open_ended ? std::nullopt : source_bytes_of(planned.inputs);
+  return is_open_ended ? std::nullopt : pipeline::source_bytes_of(planned.inputs);
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::library

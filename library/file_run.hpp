@@ -15,33 +15,33 @@
 #include <optional>
 #include <stop_token>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::library {
 
 /// Looks up all inputs of the plan: directories are walked, and the list of names is read, which may block. Memory: all
 /// names. Throws config::usage_error if an input is an output of the plan.
-looked_up_inputs look_up_inputs(const counting_plan& planned);
+pipeline::looked_up_inputs look_up_inputs(const counting_plan& planned);
 
 /// Only for a run that is all that its process does.
 struct process_hooks {
   bool process_exits = false;                                         ///< as run_hooks::process_exits
   std::function<void()> write_kept{};                                 ///< as run_hooks::write_kept
-  std::function<void(const run_progress&)> on_status{};               ///< as run_hooks::status
+  std::function<void(const pipeline::run_progress&)> on_status{};     ///< as run_hooks::status
   std::shared_ptr<async::wakeup> status_requests{};                   ///< as run_hooks::status_requests
   std::function<std::shared_ptr<void>(async::event_loop&)> attach{};  ///< as run_hooks::attach
   /// Returns where the lines of the units go that counting_events::on_unit receives. `frame`: the schemes and measures
   /// of the run; it outlives the run. Empty: they are not written.
-  std::function<units::unit_line_output(const report& frame)> unit_lines{};
+  std::function<report::units::unit_line_output(const report::run_report& frame)> unit_lines{};
   /// As that of units::unit_run. It receives the lines of `unit_lines`.
-  std::optional<units::units_by_input> units_by_input{};
-  std::function<void(const window_verdict&)> on_window_verdict{};  ///< as run_hooks::verdict
-  std::function<void(const input_report&)> on_input{};             ///< every finished input, in the order of reports
-  std::function<void(std::span<const completed_input>)> on_completed{};  ///< as run_hooks::inputs_completed
-  std::function<void(std::span<const input_prefix>)> on_prefixes{};      ///< as run_hooks::prefixes
-  std::chrono::milliseconds prefix_interval{0};                          ///< as run_hooks::prefix_interval
+  std::optional<report::units::units_by_input> units_by_input{};
+  std::function<void(const pipeline::window_verdict&)> on_window_verdict{};  ///< as run_hooks::verdict
+  std::function<void(const pipeline::input_report&)> on_input{};  ///< every finished input, in the order of reports
+  std::function<void(std::span<const pipeline::completed_input>)> on_completed{};  ///< as run_hooks::inputs_completed
+  std::function<void(std::span<const pipeline::input_prefix>)> on_prefixes{};      ///< as run_hooks::prefixes
+  std::chrono::milliseconds prefix_interval{0};                                    ///< as run_hooks::prefix_interval
   /// The counts of inputs that are not read again (run_plan::is_counted), over the partition of the plan: conditions
   /// are checked for them, and they are added to the totals. They outlive the run. Null: none.
-  const run_counts* earlier = nullptr;
-  units::kept_outlets* outlets = nullptr;  ///< as those of units::unit_run; outlive the run
+  const pipeline::run_counts* earlier = nullptr;
+  report::units::kept_outlets* outlets = nullptr;  ///< as those of units::unit_run; outlive the run
 };
 
 struct finished_run {
@@ -66,12 +66,12 @@ class file_run {
   [[nodiscard]] const std::exception_ptr& thrown_by_callback() const { return publisher_.thrown(); }
 
  private:
-  [[nodiscard]] run_hooks hooks();
-  [[nodiscard]] finished_run conclude(outcome finished) const;
-  void add_earlier(run_counts& to);
-  void publish(const input_report& input);
-  [[nodiscard]] results results_of(report::kind kind, run_counts counts) const;
-  [[nodiscard]] run_status status_of(const outcome& finished) const;
+  [[nodiscard]] pipeline::run_hooks hooks();
+  [[nodiscard]] finished_run conclude(pipeline::outcome finished) const;
+  void add_earlier(pipeline::run_counts& to);
+  void publish(const pipeline::input_report& input);
+  [[nodiscard]] results results_of(report::run_report::kind kind, pipeline::run_counts counts) const;
+  [[nodiscard]] run_status status_of(const pipeline::outcome& finished) const;
 
   const counting_plan& plan_;
   const file_events& events_;
@@ -84,4 +84,4 @@ class file_run {
 /// The size of all inputs as they are stored, in bytes; nothing if it is not known.
 std::optional<std::uint64_t> size_of_inputs(const counting_plan& planned);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::library

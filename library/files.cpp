@@ -30,15 +30,15 @@ void check_filter(const file_options& options) {
 
 // `of_callback`: set to the exception of a callback before it is thrown.
 file_outcome run_files(const file_options& options, const file_events& events, std::exception_ptr& of_callback) {
-  pipeline::counting_plan planned = pipeline::make_plan(options);
+  library::counting_plan planned = library::make_plan(options);
   planned.joins_waker = true;
-  const pipeline::blocked_sigpipe blocked;
-  std::optional<pipeline::callback_sink> sink;
+  const library::blocked_sigpipe blocked;
+  std::optional<library::callback_sink> sink;
   if (options.pass_through && options.pass_through->sink) {
     sink.emplace(options.pass_through->sink);
     planned.pass_through_descriptor = sink->descriptor();
   }
-  pipeline::file_run run(planned, events, options.counting.stop);
+  library::file_run run(planned, events, options.counting.stop);
   file_outcome made;
   try {
     made = run.run().outcome;

@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::library {
 
 namespace {
 
@@ -121,7 +121,7 @@ std::vector<config::scheme> resolve_schemes(const counting_options& options) {
 
 std::optional<gpu::partition> resolve_pairs(const counting_options& options, std::span<const config::scheme> schemes) {
   if (!options.pairs) return std::nullopt;
-  const gpu::partition needed = pair_partition(schemes);
+  const gpu::partition needed = pipeline::pair_partition(schemes);
   if (needed.classes <= gpu::max_pair_classes) return needed;
   std::vector<std::string_view> scheme_names;
   for (const config::scheme& each : schemes) scheme_names.emplace_back(each.name);
@@ -136,7 +136,7 @@ std::optional<gpu::partition> resolve_pairs(const counting_options& options, std
 
 namespace {
 
-void check_needs(const gates::formula& resolved, const std::string& text, const formula_context& known) {
+void check_needs(const report::gates::formula& resolved, const std::string& text, const formula_context& known) {
   const config::reference* const compares = resolved.needs_baseline();
   const bool has_baseline =
       known.measuring.baseline != nullptr || (known.measuring.previous_windows && known.of_windows);
@@ -187,24 +187,25 @@ Formula resolved(std::string_view option, const std::string& text, const formula
 
 }  // namespace
 
-gates::formula resolve_formula(std::string_view option, const std::string& text, const formula_context& known) {
-  return resolved<gates::formula>(option, text, known, config::parse_formula);
+report::gates::formula resolve_formula(std::string_view option, const std::string& text, const formula_context& known) {
+  return resolved<report::gates::formula>(option, text, known, config::parse_formula);
 }
 
-gates::condition resolve_condition(std::string_view option, const std::string& text, const formula_context& known) {
-  return resolved<gates::condition>(option, text, known, config::parse_expression);
+report::gates::condition resolve_condition(std::string_view option, const std::string& text,
+                                           const formula_context& known) {
+  return resolved<report::gates::condition>(option, text, known, config::parse_expression);
 }
 
 namespace {
 
-using measures::measure;
-using measures::measuring;
+using report::measures::measure;
+using report::measures::measuring;
 
 constexpr std::string_view all = "all";
 
 std::vector<std::string_view> known_names() {
   std::vector<std::string_view> known = {all};
-  for (const measure& each : measures::all_measures()) known.push_back(each.name);
+  for (const measure& each : report::measures::all_measures()) known.push_back(each.name);
   return known;
 }
 
@@ -222,14 +223,14 @@ void resolve_previous(const counting_options& options, measuring& into) {
 void resolve_baseline(const counting_options& options, measuring& into) {
   if (!options.baseline) return;
   constexpr std::string_view option = "baseline";
-  const report& given = options.baseline->shared().content;
+  const report::run_report& given = options.baseline->shared().content;
   if (!options.baseline->has_byte_counts()) {
     throw config::option_error(option, "has no counts of the 256 byte values");
   }
   if (given.verified.bytes() == 0) {
     throw config::option_error(option, "there are no bytes in it; give a result of some text");
   }
-  into.baseline = std::make_shared<const measures::byte_counts>(measures::counts_of(given.verified));
+  into.baseline = std::make_shared<const report::measures::byte_counts>(report::measures::counts_of(given.verified));
 }
 
 void add_once(std::vector<const measure*>& to, const measure& next) {
@@ -239,12 +240,12 @@ void add_once(std::vector<const measure*>& to, const measure& next) {
 /// 'all' includes the measures that compare with a baseline only if there is a baseline.
 void add_named(std::string_view name, measuring& into) {
   if (name == all) {
-    for (const measure& each : measures::all_measures()) {
+    for (const measure& each : report::measures::all_measures()) {
       if (!each.compares || into.has_baseline()) add_once(into.asked, each);
     }
     return;
   }
-  const measure* const found = measures::find_measure(name);
+  const measure* const found = report::measures::find_measure(name);
   constexpr std::string_view option = "measures";
   if (found == nullptr) unknown_name(option, name, known_names());
   if (found->compares && !into.has_baseline()) {
@@ -283,8 +284,8 @@ std::string name_of(const unit_options& asked) {
   return "";
 }
 
-units::unit_shape shape_of(const unit_options& asked) {
-  using form = units::unit_shape::form;
+report::units::unit_shape shape_of(const unit_options& asked) {
+  using form = report::units::unit_shape::form;
   switch (asked.each) {
     case kind::line:
       return {};
@@ -330,7 +331,7 @@ std::uint64_t memory_limit_of(const counting_options& options) {
 
 // Reading a line takes up to 16 times its bytes, at one time for one long line only. A line that is not complete is
 // held for each open input.
-std::optional<units::field_of_lines> field_of(const counting_options& options) {
+std::optional<report::units::field_of_lines> field_of(const counting_options& options) {
   constexpr std::uint64_t share_of_memory = 64;
   constexpr std::uint64_t most = std::uint64_t{64} << 20U;
   const unit_options& asked = *options.units;
@@ -339,7 +340,7 @@ std::optional<units::field_of_lines> field_of(const counting_options& options) {
   if (asked.each != kind::line) throw config::option_error(option, "requires --each line");
   if (!config::is_utf8(asked.jsonl_field)) throw config::option_error(option, "the name of the field is not UTF-8");
   const std::uint64_t longest = std::bit_floor(memory_limit_of(options) / share_of_memory);
-  return units::field_of_lines{.name = asked.jsonl_field, .max_bytes = std::min(longest, most)};
+  return report::units::field_of_lines{.name = asked.jsonl_field, .max_bytes = std::min(longest, most)};
 }
 
 // The records of ranked units are held in memory.
@@ -355,7 +356,7 @@ void check_memory(const counting_options& options) {
 }
 
 // Units are not counted by pairs, inputs and windows not by words, and windows not by UTF-8 sequences.
-void check_names(const gates::formula& used, std::string_view option, const units::unit_shape& shape) {
+void check_names(const report::gates::formula& used, std::string_view option, const report::units::unit_shape& shape) {
   const auto refuse = [&](const config::reference& at, std::string_view cause) {
     throw config::option_error(option, config::pointing_at(at.typed + std::string(cause), used.text(), at.at));
   };
@@ -365,31 +366,32 @@ void check_names(const gates::formula& used, std::string_view option, const unit
     refuse(*words, " are counted in lines, records and parts only");
   }
   const config::reference* const utf8 = used.needs_malformed();
-  if (utf8 != nullptr && shape.divides == units::unit_shape::form::windows) {
+  if (utf8 != nullptr && shape.divides == report::units::unit_shape::form::windows) {
     refuse(*utf8, " is counted in lines, records, parts and inputs only");
   }
 }
 
 }  // namespace
 
-std::shared_ptr<const units::unit_plan> resolve_units(const file_options& options, const formula_context& known) {
+std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options& options,
+                                                              const formula_context& known) {
   if (!options.counting.units) return nullptr;
   const unit_options& asked = *options.counting.units;
   check_combination(options);
   formula_context of_units = known;
   of_units.has_words = true;
   of_units.has_pairs = true;  // refused below, with another remedy
-  units::unit_plan made{.shape = shape_of(asked), .each = name_of(asked), .field = field_of(options.counting)};
-  of_units.of_windows = made.shape.divides == units::unit_shape::form::windows;
+  report::units::unit_plan made{.shape = shape_of(asked), .each = name_of(asked), .field = field_of(options.counting)};
+  of_units.of_windows = made.shape.divides == report::units::unit_shape::form::windows;
   // of inputs, --utf8 counts them; in windows, they are refused below, with another remedy
-  of_units.has_malformed = known.has_malformed || made.shape.divides != units::unit_shape::form::inputs;
+  of_units.has_malformed = known.has_malformed || made.shape.divides != report::units::unit_shape::form::inputs;
   if (!asked.where.empty()) {
     made.where = resolve_condition("where", asked.where, of_units);
     check_names(*made.where, "where", made.shape);
   }
   if (asked.filter != unit_filter::none) {
     check_filter(options);
-    using kept = units::filtering::kept;
+    using kept = report::units::filtering::kept;
     made.filter = {.units = asked.filter == unit_filter::keep ? kept::selected : kept::others,
                    .drops_unverified = options.skip_damage,
                    .spilled_to = {.path = options.counting.temporary_folder, .content = "units that are not complete"}};
@@ -405,21 +407,21 @@ std::shared_ptr<const units::unit_plan> resolve_units(const file_options& option
     made.distribution = resolve_formula("distribution-of", asked.distribution_of, of_units);
     check_names(*made.distribution, "distribution-of", made.shape);
   }
-  return std::make_shared<const units::unit_plan>(std::move(made));
+  return std::make_shared<const report::units::unit_plan>(std::move(made));
 }
 
 namespace {
 
-using gates::gate;
+using report::gates::gate;
 
-void add_gates(gates::watch_list& to, gate::kind kind, const std::vector<std::string>& conditions,
+void add_gates(report::gates::watch_list& to, gate::kind kind, const std::vector<std::string>& conditions,
                std::string_view option, const formula_context& known) {
   for (const std::string& each : conditions) {
     to.gates.push_back({.effect = kind, .when = resolve_condition(option, each, known)});
   }
 }
 
-void resolve_subjects(const counting_options& options, gates::watch_list& into) {
+void resolve_subjects(const counting_options& options, report::gates::watch_list& into) {
   into.totals = options.watch.totals;
   into.inputs = options.watch.inputs;
   into.windows = options.watch.windows;
@@ -429,8 +431,8 @@ void resolve_subjects(const counting_options& options, gates::watch_list& into) 
 
 }  // namespace
 
-gates::watch_list resolve_watch(const counting_options& options, const formula_context& known) {
-  gates::watch_list resolved;
+report::gates::watch_list resolve_watch(const counting_options& options, const formula_context& known) {
+  report::gates::watch_list resolved;
   add_gates(resolved, gate::kind::fail, options.fail_if, "fail-if", known);
   add_gates(resolved, gate::kind::alert, options.alert_if, "alert-if", known);
   if (options.fail_fast && options.fail_if.empty()) {
@@ -443,14 +445,14 @@ gates::watch_list resolve_watch(const counting_options& options, const formula_c
 
 namespace {
 
-pane_unit pane_unit_of(const window_options& given) {
+pipeline::pane_unit pane_unit_of(const window_options& given) {
   switch (given.measured_in) {
     case window_options::measure::bytes:
-      return pane_unit::bytes;
+      return pipeline::pane_unit::bytes;
     case window_options::measure::lines:
-      return pane_unit::lines;
+      return pipeline::pane_unit::lines;
     case window_options::measure::milliseconds:
-      return pane_unit::milliseconds;
+      return pipeline::pane_unit::milliseconds;
   }
   throw config::option_error("window", "no value of the enumeration");
 }
@@ -463,16 +465,17 @@ void check_step(std::uint64_t length, std::uint64_t step) {
                                "most the length of the window");
   }
   const std::uint64_t panes = length / std::gcd(length, step);
-  if (panes <= max_panes) return;
+  if (panes <= pipeline::max_panes) return;
   throw config::option_error(
-      option, "a window would have " + std::to_string(panes) + " panes, more than " + std::to_string(max_panes) +
+      option, "a window would have " + std::to_string(panes) + " panes, more than " +
+                  std::to_string(pipeline::max_panes) +
                   " (the length of a pane is the greatest common divisor of window and step); give a step "
                   "that divides the window, such as a tenth of it");
 }
 
-void check_time(const window_options& given, const window_shape& shape) {
+void check_time(const window_options& given, const pipeline::window_shape& shape) {
   constexpr std::uint64_t min_milliseconds = 10;
-  if (shape.unit != pane_unit::milliseconds || shape.pane >= min_milliseconds) return;
+  if (shape.unit != pipeline::pane_unit::milliseconds || shape.pane >= min_milliseconds) return;
   throw config::option_error(
       given.step > 0 ? "step" : "window",
       "the shortest time is 10ms, also as the greatest common divisor of window and step; give longer times");
@@ -480,18 +483,18 @@ void check_time(const window_options& given, const window_shape& shape) {
 
 }  // namespace
 
-std::optional<window_shape> resolve_windows(const counting_options& options) {
+std::optional<pipeline::window_shape> resolve_windows(const counting_options& options) {
   if (!options.windows) return std::nullopt;
   const window_options& given = *options.windows;
   if (given.length == 0) throw config::option_error("window", "a window of no length; give 1 or more");
   const std::uint64_t step = given.step > 0 ? given.step : given.length;
   check_step(given.length, step);
   const std::uint64_t pane = std::gcd(given.length, step);
-  const window_shape shape{.unit = pane_unit_of(given),
-                           .pane = pane,
-                           .window_panes = static_cast<std::uint32_t>(given.length / pane),
-                           .step_panes = static_cast<std::uint32_t>(step / pane),
-                           .per_input = given.per_input};
+  const pipeline::window_shape shape{.unit = pane_unit_of(given),
+                                     .pane = pane,
+                                     .window_panes = static_cast<std::uint32_t>(given.length / pane),
+                                     .step_panes = static_cast<std::uint32_t>(step / pane),
+                                     .per_input = given.per_input};
   check_time(given, shape);
   return shape;
 }
@@ -499,10 +502,10 @@ std::optional<window_shape> resolve_windows(const counting_options& options) {
 namespace {
 
 // "of an incomplete run ("complete":false): b.log: stopped at offset 4096"
-std::string cause_of_incompleteness(const report& read) {
+std::string cause_of_incompleteness(const report::run_report& read) {
   std::string words = "of an incomplete run (\"complete\":false)";
-  for (const input_report& each : read.inputs) {
-    if (!each.complete && !each.error.empty()) return words + ": " + printable(each.name + ": " + each.error);
+  for (const pipeline::input_report& each : read.inputs) {
+    if (!each.complete && !each.error.empty()) return words + ": " + report::printable(each.name + ": " + each.error);
   }
   return words;
 }
@@ -515,10 +518,10 @@ std::string load_baseline(counting_options& options) {
   const std::string path = std::exchange(options.baseline_file, {});
   if (path == "-") throw config::option_error(option, "cannot be standard input; give the path of a file");
   const std::string name = config::quote(path) + " ";
-  result_sum kept(letter_case::exact, {.path = options.temporary_folder});
+  report::result_sum kept(report::letter_case::exact, {.path = options.temporary_folder});
   kept.add_file(path);
   if (!kept.errors().empty()) throw config::option_error(option, name + "is no baseline: " + kept.errors().front());
-  report read = kept.take();
+  report::run_report read = kept.take();
   if (read.verified.bytes() == 0) {
     throw config::option_error(option, name + "is no baseline: there are no bytes in it; give a result of some text");
   }
@@ -532,4 +535,4 @@ std::string load_baseline(counting_options& options) {
   return warning;
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::library

@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::library {
 
 // All throw config::usage_error; errors of one option are config::option_error. `option`: its key, "threads".
 
@@ -53,7 +53,7 @@ std::optional<gpu::partition> resolve_pairs(const counting_options& options, std
 /// What names in formulas and conditions refer to. Borrows everything.
 struct formula_context {
   std::span<const config::scheme> schemes;
-  const measures::measuring& measuring;
+  const report::measures::measuring& measuring;
   bool has_pairs = false;
   bool has_words = false;                   ///< the number of words of units is counted
   bool of_windows = false;                  ///< the formulas are evaluated for windows
@@ -63,26 +63,28 @@ struct formula_context {
 };
 
 /// The value of `option`. Throws for unknown names, and for measures that need a baseline or pairs if there are none.
-gates::formula resolve_formula(std::string_view option, const std::string& text, const formula_context& known);
-gates::condition resolve_condition(std::string_view option, const std::string& text, const formula_context& known);
+report::gates::formula resolve_formula(std::string_view option, const std::string& text, const formula_context& known);
+report::gates::condition resolve_condition(std::string_view option, const std::string& text,
+                                           const formula_context& known);
 
 /// Throws config::usage_error for an unknown measure, for a measure that needs a baseline if there is none, and for a
 /// baseline that has no byte counts or is empty.
-measures::measuring resolve_measuring(const counting_options& options);
+report::measures::measuring resolve_measuring(const counting_options& options);
 
 /// Null: no units are measured. Throws config::usage_error for values outside their limits, for options that require
 /// others, and for unknown names.
-std::shared_ptr<const units::unit_plan> resolve_units(const file_options& options, const formula_context& known);
+std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options& options,
+                                                              const formula_context& known);
 
 /// Throws config::usage_error for unknown names, for measures that need a baseline if there is none, and for options
 /// that require a condition if there is none.
-gates::watch_list resolve_watch(const counting_options& options, const formula_context& known);
+report::gates::watch_list resolve_watch(const counting_options& options, const formula_context& known);
 
 /// Nothing without windows. Throws config::usage_error.
-std::optional<window_shape> resolve_windows(const counting_options& options);
+std::optional<pipeline::window_shape> resolve_windows(const counting_options& options);
 
 /// Replaces counting_options::baseline_file by its content. Returns a warning about an incomplete result; empty: none.
 /// Throws config::option_error for a file that cannot be read, has no byte counts or is empty.
 std::string load_baseline(counting_options& options);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::library

@@ -28,17 +28,17 @@ namespace gpuhist {
 
 namespace {
 
-using pipeline::report;
 using pipeline::scheme_view;
+using report::run_report;
 
-report no_counts() {
-  report made;
+run_report no_counts() {
+  run_report made;
   made.partition = gpu::partition::identity();
   made.verified = made.unverified = gpu::tally(made.partition.classes);
   return made;
 }
 
-pipeline::input_report input_at(const report& content, std::size_t number) {
+pipeline::input_report input_at(const run_report& content, std::size_t number) {
   if (number < content.inputs.size()) return content.inputs[number];
   throw error(errc::invalid_argument, "there is no input " + std::to_string(number) + ": the result has " +
                                           std::to_string(content.inputs.size()));
@@ -121,7 +121,7 @@ results::results(std::shared_ptr<const state> shared) : state_(std::move(shared)
 const results::state& results::shared() const noexcept { return *state_; }
 
 results::kind results::type() const {
-  return state_->content.type == report::kind::snapshot ? kind::snapshot : kind::result;
+  return state_->content.type == run_report::kind::snapshot ? kind::snapshot : kind::result;
 }
 
 bool results::complete() const { return state_->content.complete; }
@@ -188,7 +188,7 @@ std::vector<std::uint64_t> results::counts(std::string_view scheme, std::size_t 
 }
 
 bool results::has_pairs() const {
-  const report& content = state_->content;
+  const run_report& content = state_->content;
   return !content.schemes.empty() && content.schemes.front().has_pairs();
 }
 
@@ -212,12 +212,12 @@ measurement results::measure(std::string_view name, std::size_t input) const {
 
 std::optional<unit_summary> results::units() const {
   if (!state_->content.units) return std::nullopt;
-  return pipeline::summary_of(*state_->content.units, {state_, &state_->content});
+  return library::summary_of(*state_->content.units, {state_, &state_->content});
 }
 
 std::string results::to_json() const {
   std::string text;
-  pipeline::render_json(state_->content, {}, [&](std::string_view part) { text += part; });
+  report::render_json(state_->content, {}, [&](std::string_view part) { text += part; });
   return text;
 }
 
@@ -225,12 +225,12 @@ std::string results::to_json() const {
 
 namespace {
 
-using pipeline::report;
 using pipeline::scheme_view;
 using pipeline::view_through;
 using pipeline::views_with_own_pairs;
+using report::run_report;
 
-bool have_same_schemes(const report& a, const report& b) {
+bool have_same_schemes(const run_report& a, const run_report& b) {
   return std::ranges::equal(a.schemes, b.schemes, {}, &scheme_view::scheme, &scheme_view::scheme);
 }
 
@@ -245,7 +245,7 @@ bool have_pairs(const results& each) { return each.has_pairs(); }
 // Counts over a coarser partition. Of pairs, every scheme has a matrix of its own.
 class coarsening {
  public:
-  coarsening(const report& from, const gpu::partition& to, bool with_pairs)
+  coarsening(const run_report& from, const gpu::partition& to, bool with_pairs)
       : from_(from), classes_(to.classes), with_pairs_(with_pairs), class_of_(from.partition.classes) {
     for (std::size_t byte = 0; byte < to.class_of.size(); ++byte) {
       class_of_[from.partition.class_of[byte]] = to.class_of[byte];
@@ -264,7 +264,7 @@ class coarsening {
   }
 
  private:
-  const report& from_;
+  const run_report& from_;
   std::size_t classes_;
   bool with_pairs_;
   std::vector<std::uint8_t> class_of_;
@@ -273,7 +273,7 @@ class coarsening {
 // Adds results with the same schemes. Inputs are kept in memory.
 class adder {
  public:
-  adder(const report& first, const gpu::partition& partition, bool with_pairs)
+  adder(const run_report& first, const gpu::partition& partition, bool with_pairs)
       : with_pairs_(with_pairs),
         inputs_(std::make_shared<pipeline::finished_inputs>(partition.classes, 0, pipeline::spill_folder{.path = ""})) {
     sum_.partition = partition;
@@ -291,7 +291,7 @@ class adder {
     }
   }
 
-  void add(const report& part) {
+  void add(const run_report& part) {
     const coarsening coarse(part, sum_.partition, with_pairs_);
     add_totals(part, coarse);
     for (const pipeline::input_report& each : part.inputs) {
@@ -303,14 +303,14 @@ class adder {
     }
   }
 
-  report take() {
+  run_report take() {
     if (!all_have_utf8_) sum_.utf8.reset();
     sum_.inputs = pipeline::input_reports(inputs_, number_);
     return std::move(sum_);
   }
 
  private:
-  void add_totals(const report& part, const coarsening& coarse) {
+  void add_totals(const run_report& part, const coarsening& coarse) {
     const auto exceeds = [](const gpu::tally& a, const gpu::tally& b) {
       std::uint64_t bytes = 0;
       return __builtin_add_overflow(a.bytes(), b.bytes(), &bytes);
@@ -319,7 +319,7 @@ class adder {
       throw error(errc::invalid_argument, "merge: the sum exceeds 2^64 - 1 bytes");
     }
     sum_.add(part, coarse(part.verified), coarse(part.unverified));
-    if (part.type == report::kind::snapshot) sum_.type = report::kind::snapshot;
+    if (part.type == run_report::kind::snapshot) sum_.type = run_report::kind::snapshot;
     all_have_utf8_ = all_have_utf8_ && part.utf8;
     sum_.byte_counts = sum_.byte_counts && part.byte_counts;
     sum_.elapsed_seconds = std::max(sum_.elapsed_seconds, part.elapsed_seconds);
@@ -327,18 +327,18 @@ class adder {
 
   bool with_pairs_;
   bool all_have_utf8_ = true;
-  report sum_;
+  run_report sum_;
   std::shared_ptr<pipeline::finished_inputs> inputs_;
   std::size_t number_ = 0;
 };
 
 results sum_of(std::span<const results> parts) {
   if (parts.empty()) throw error(errc::invalid_argument, "merge: there are no results");
-  const report& first = parts.front().shared().content;
+  const run_report& first = parts.front().shared().content;
   adder sum(first, common_partition(parts), std::ranges::all_of(parts, have_pairs));
   counting_failure failed;
   for (const results& each : parts) {
-    const report& part = each.shared().content;
+    const run_report& part = each.shared().content;
     if (!have_same_schemes(first, part)) {
       throw error(errc::invalid_argument, "merge: the results have different schemes");
     }
@@ -363,9 +363,9 @@ results results::merge(std::span<const results> parts) {
 
 namespace {
 
-using pipeline::letter_case;
-using pipeline::result_sum;
 using pipeline::view_through;
+using report::letter_case;
+using report::result_sum;
 
 std::vector<config::scheme> schemes_of(const read_options& options) {
   try {
@@ -397,7 +397,7 @@ results read_results(const read_options& options, const Add& add) {
   }
   if (!sum.errors().empty()) throw error(errc::invalid_argument, sum.errors().front());
   auto made = std::make_shared<results::state>(results::state{.content = sum.take(), .failed = {}});
-  pipeline::report& content = made->content;
+  report::run_report& content = made->content;
   if (!options.pairs) {
     for (const config::scheme& each : schemes) content.schemes.push_back(view_through(each, content.partition));
   }
@@ -417,23 +417,23 @@ results results::read_file(const std::string& path, const read_options& options)
   return read_results(options, [&](result_sum& sum) { sum.add_file(path == "-" ? "./-" : path); });
 }
 
-using pipeline::report;
 using pipeline::scheme_view;
-namespace measures = pipeline::measures;
+using report::run_report;
+namespace measures = report::measures;
 
-const scheme_view& find_scheme(const report& frame, std::string_view name) {
+const scheme_view& find_scheme(const run_report& frame, std::string_view name) {
   const auto found = std::ranges::find(frame.schemes, name, [](const scheme_view& each) { return each.scheme.name; });
   if (found != frame.schemes.end()) return *found;
   throw error(errc::invalid_argument, "the result has no scheme '" + std::string(name) + "'");
 }
 
-std::vector<std::uint64_t> pairs_of(const report& frame, const gpu::tally& counts, std::string_view scheme) {
+std::vector<std::uint64_t> pairs_of(const run_report& frame, const gpu::tally& counts, std::string_view scheme) {
   const scheme_view& view = find_scheme(frame, scheme);
   if (view.has_pairs()) return view.fold_pairs(counts).counts;
   throw error(errc::invalid_argument, "the result has no pairs; give --pairs");
 }
 
-measurement measure_of(const report& frame, const gpu::tally& counts, std::string_view name,
+measurement measure_of(const run_report& frame, const gpu::tally& counts, std::string_view name,
                        const measures::byte_counts* baseline) {
   const measures::measure* const definition = measures::find_measure(name);
   if (definition == nullptr) {
@@ -529,13 +529,13 @@ measurement window::measure(std::string_view name) const {
 
 std::string window::to_json() const {
   const auto& baseline = state_->baseline;
-  return pipeline::window_line(*state_->frame, {}, state_->content, baseline ? &*baseline : nullptr);
+  return report::window_line(*state_->frame, {}, state_->content, baseline ? &*baseline : nullptr);
 }
 
 std::string verdict::to_json() const {
-  return pipeline::verdict_line({}, {.first = first, .last = last, .verified = verified});
+  return report::verdict_line({}, {.first = first, .last = last, .verified = verified});
 }
 
-std::string alert::to_json() const { return pipeline::alert_line(pipeline::firing_of(*this), {}); }
+std::string alert::to_json() const { return report::alert_line(library::firing_of(*this), {}); }
 
 }  // namespace gpuhist

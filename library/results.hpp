@@ -28,28 +28,28 @@ struct counting_failure {
 counting_failure failure_of(std::string text, const std::exception_ptr& cause);
 
 struct [[gnu::visibility("hidden")]] results::state {
-  pipeline::report content;
+  report::run_report content;
   counting_failure failed;
 };
 
 // Counts and measures by name: what gpuhist::results and gpuhist::window have in common.
 
 /// Throws errc::invalid_argument for an unknown scheme.
-const pipeline::scheme_view& find_scheme(const pipeline::report& frame, std::string_view name);
+const pipeline::scheme_view& find_scheme(const report::run_report& frame, std::string_view name);
 
 /// The pairs of a scheme. Throws errc::invalid_argument for an unknown scheme, and without pairs.
-std::vector<std::uint64_t> pairs_of(const pipeline::report& frame, const gpu::tally& counts, std::string_view scheme);
+std::vector<std::uint64_t> pairs_of(const report::run_report& frame, const gpu::tally& counts, std::string_view scheme);
 
 /// The measure of `counts`, which have the partition of `frame`. `baseline`: null: that of the frame. Throws
 /// errc::invalid_argument for an unknown measure, and if the partition is not the identity.
-measurement measure_of(const pipeline::report& frame, const gpu::tally& counts, std::string_view name,
-                       const pipeline::measures::byte_counts* baseline = nullptr);
+measurement measure_of(const report::run_report& frame, const gpu::tally& counts, std::string_view name,
+                       const report::measures::byte_counts* baseline = nullptr);
 
 /// The counts behind gpuhist::window.
 struct [[gnu::visibility("hidden")]] window::state {
-  std::shared_ptr<const pipeline::report> frame;  ///< what all windows of the run share; without counts
+  std::shared_ptr<const report::run_report> frame;  ///< what all windows of the run share; without counts
   pipeline::closed_window content;
-  std::optional<pipeline::measures::byte_counts> baseline;  ///< of this window alone; absent: that of the frame
+  std::optional<report::measures::byte_counts> baseline;  ///< of this window alone; absent: that of the frame
 };
 
 }  // namespace gpuhist

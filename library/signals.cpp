@@ -4,7 +4,7 @@
 #include <ctime>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::library {
 
 namespace {
 
@@ -57,4 +57,4 @@ std::thread start_without_signals(std::function<void()> body) {
   return std::thread(std::move(body));
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::library

@@ -5,7 +5,7 @@
 #include <functional>
 #include <thread>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::library {
 
 /// While an object exists, SIGPIPE is blocked in this thread and in threads that it starts. One that was caused
 /// meanwhile is discarded at the end; one that was pending before stays pending. Must be destroyed by the same thread.
@@ -26,4 +26,4 @@ class blocked_sigpipe {
 /// std::system_error.
 std::thread start_without_signals(std::function<void()> body);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::library

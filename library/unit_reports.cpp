@@ -5,30 +5,31 @@
 #include <string>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::library {
 
-unit_reports::unit_reports(const counting_plan& planned, const units::unit_run::report_units& on_selected,
-                           const units::unit_run::report_faults& on_faults, units::kept_outlets* outlets,
-                           units::unit_line_output output, std::optional<units::units_by_input> by_input)
+unit_reports::unit_reports(const counting_plan& planned, const report::units::unit_run::report_units& on_selected,
+                           const report::units::unit_run::report_faults& on_faults,
+                           report::units::kept_outlets* outlets, report::units::unit_line_output output,
+                           std::optional<report::units::units_by_input> by_input)
     : meter_(*planned.units, planned.partition, planned.measuring.baseline.get()),
       run_(meter_, planned.units->where ? on_selected : nullptr, on_faults, outlets,
-           planned.units->where ? std::move(output) : units::unit_line_output(), std::move(by_input)),
+           planned.units->where ? std::move(output) : report::units::unit_line_output(), std::move(by_input)),
       baselines_(planned.measuring.previous_windows, planned.windows && planned.windows->per_input) {}
 
-void unit_reports::connect(run_hooks& to) {
-  using form = units::unit_shape::form;
+void unit_reports::connect(pipeline::run_hooks& to) {
+  using form = report::units::unit_shape::form;
   switch (meter_.plan().shape.divides) {
     case form::text:
       to.observer = &run_;
       return;
     case form::inputs:
-      to.input_finished = [this, next = std::move(to.input_finished)](const input_report& input) {
+      to.input_finished = [this, next = std::move(to.input_finished)](const pipeline::input_report& input) {
         judge(input);
         return next && next(input);
       };
       return;
     case form::windows:
-      to.window = [this, next = std::move(to.window)](const closed_window& closed) {
+      to.window = [this, next = std::move(to.window)](const pipeline::closed_window& closed) {
         judge(closed);
         return next && next(closed);
       };
@@ -36,17 +37,17 @@ void unit_reports::connect(run_hooks& to) {
   }
 }
 
-void unit_reports::judge(const input_report& input) {
+void unit_reports::judge(const pipeline::input_report& input) {
   run_.judge_whole({.name = input.name,
                     .place = {.number = ++inputs_, .line = 1, .offset = 0, .bytes = input.verified.bytes()},
                     .verified = input.complete,
                     .counts = input.verified,
-                    .malformed = malformed_in(input.utf8)});
+                    .malformed = pipeline::malformed_in(input.utf8)});
   run_.publish();
 }
 
-void unit_reports::judge(const closed_window& window) {
-  const window_head& head = window.head;
+void unit_reports::judge(const pipeline::closed_window& window) {
+  const pipeline::window_head& head = window.head;
   run_.judge_whole({.name = head.source ? *head.source : std::string(),
                     .place = {.number = head.index,
                               .line = window.lines ? window.lines->first : 0,
@@ -60,7 +61,7 @@ void unit_reports::judge(const closed_window& window) {
   run_.publish();
 }
 
-gpuhist::unit unit_of(const units::unit_record& found, std::shared_ptr<const report> frame) {
+gpuhist::unit unit_of(const report::units::unit_record& found, std::shared_ptr<const report::run_report> frame) {
   gpuhist::unit made{.input = *found.input,
                      .number = found.place.number,
                      .line = found.place.line,
@@ -71,13 +72,15 @@ gpuhist::unit unit_of(const units::unit_record& found, std::shared_ptr<const rep
     made.field_bytes = found.field->bytes;
     made.without_field = found.field->cause;
   }
-  for (const gates::named_value& each : found.values) made.values.push_back({.name = each.name, .value = each.value});
+  for (const report::gates::named_value& each : found.values)
+    made.values.push_back({.name = each.name, .value = each.value});
   made.shared =
       std::make_shared<const gpuhist::unit::state>(gpuhist::unit::state{.frame = std::move(frame), .found = found});
   return made;
 }
 
-unit_summary summary_of(const units::unit_result& found, const std::shared_ptr<const report>& frame) {
+unit_summary summary_of(const report::units::unit_result& found,
+                        const std::shared_ptr<const report::run_report>& frame) {
   unit_summary made{.seen = found.totals.seen,
                     .bytes = found.totals.bytes,
                     .selected = found.totals.selected,
@@ -86,21 +89,21 @@ unit_summary summary_of(const units::unit_result& found, const std::shared_ptr<c
                     .without_field = found.totals.without_field,
                     .unverified = found.totals.unverified,
                     .unverified_bytes = found.totals.unverified_bytes};
-  for (const units::ranked_unit& each : found.top)
+  for (const report::units::ranked_unit& each : found.top)
     made.top.push_back({.value = each.value, .found = unit_of(each.unit, frame)});
-  for (const units::distribution_bin& each : found.values.bins()) {
+  for (const report::units::distribution_bin& each : found.values.bins()) {
     made.distribution.push_back({.from = each.from, .to = each.to, .units = each.units});
   }
   return made;
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::library
 
 namespace gpuhist {
 
 std::string unit::to_json() const {
   if (!shared) throw error(errc::invalid_argument, "unit::to_json: the unit was not made by the library");
-  const auto lines = pipeline::unit_json_lines(*shared->frame, {});
+  const auto lines = report::unit_json_lines(*shared->frame, {});
   std::string text = lines->beginning_of(input);
   lines->add_place(shared->found.place, text);
   lines->add_end(shared->found, text);

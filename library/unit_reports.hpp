@@ -16,7 +16,7 @@
 #include <memory>
 #include <optional>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::library {
 
 /// One run. Used by the thread of the run, except result(), and the observer of text that connect() sets.
 class unit_reports {
@@ -24,44 +24,46 @@ class unit_reports {
   /// Borrows the plan, which measures units. `on_selected`: empty: selected units are not reported as records.
   /// `on_faults`: empty: lines without field are only counted. `outlets`, `output`, `by_input`: as those of
   /// units::unit_run.
-  unit_reports(const counting_plan& planned, const units::unit_run::report_units& on_selected,
-               const units::unit_run::report_faults& on_faults = {}, units::kept_outlets* outlets = nullptr,
-               units::unit_line_output output = {}, std::optional<units::units_by_input> by_input = std::nullopt);
+  unit_reports(const counting_plan& planned, const report::units::unit_run::report_units& on_selected,
+               const report::units::unit_run::report_faults& on_faults = {},
+               report::units::kept_outlets* outlets = nullptr, report::units::unit_line_output output = {},
+               std::optional<report::units::units_by_input> by_input = std::nullopt);
 
   /// Sets the hooks that measure the units, before those that are set. They borrow this object.
-  void connect(run_hooks& to);
+  void connect(pipeline::run_hooks& to);
 
   /// Measures an input that is a unit, and reports it if it is selected. connect() lets the run do it.
-  void judge(const input_report& input);
+  void judge(const pipeline::input_report& input);
 
   /// The run over its units.
-  [[nodiscard]] units::unit_run& run() { return run_; }
+  [[nodiscard]] report::units::unit_run& run() { return run_; }
 
   /// So far. Any thread.
-  [[nodiscard]] units::unit_result result() const { return run_.result(); }
+  [[nodiscard]] report::units::unit_result result() const { return run_.result(); }
 
  private:
   // As that of an input.
-  void judge(const closed_window& window);
+  void judge(const pipeline::closed_window& window);
 
-  units::unit_meter meter_;
-  units::unit_run run_;
-  measures::window_baselines baselines_;  // of units that are windows
+  report::units::unit_meter meter_;
+  report::units::unit_run run_;
+  report::measures::window_baselines baselines_;  // of units that are windows
   std::uint64_t inputs_ = 0;
 };
 
 // For the interface of the library. `frame`: the schemes and measures of the run.
 
-gpuhist::unit unit_of(const units::unit_record& found, std::shared_ptr<const report> frame);
-unit_summary summary_of(const units::unit_result& found, const std::shared_ptr<const report>& frame);
+gpuhist::unit unit_of(const report::units::unit_record& found, std::shared_ptr<const report::run_report> frame);
+unit_summary summary_of(const report::units::unit_result& found,
+                        const std::shared_ptr<const report::run_report>& frame);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::library
 
 namespace gpuhist {
 
 struct [[gnu::visibility("hidden")]] unit::state {
-  std::shared_ptr<const pipeline::report> frame;
-  pipeline::units::unit_record found;
+  std::shared_ptr<const report::run_report> frame;
+  report::units::unit_record found;
 };
 
 }  // namespace gpuhist

@@ -1,10 +1,11 @@
-"""Fails on every include that points up or sideways, and on every cycle between folders.
+"""Fails on every include that points up or sideways, on every cycle between folders, and on code of another namespace.
 
 - ALLOWED lists the folders that each folder may include. All others are refused: config, io and gpu do not include
   each other, and from pipeline on each folder includes only those before it.
 - Folders within one folder do not include each other in a cycle.
 - Headers that other programs include do not reach Boost.Asio.
 - tests and bench include the other folders; no other folder includes tests or bench.
+- The namespace is the folder: report/units/a.cpp is in gpuhist::report or a namespace within. NAMESPACES lists the others.
 """
 
 import pathlib
@@ -33,6 +34,13 @@ REPORT_OF_FLOW = re.compile(r"pipeline/flow/statistics/\w+\.hpp")
 DEEPER_CLIENTS = re.compile(r"command/repack(/|\.cpp)")
 # Asio takes a second to compile. A program that counts through these headers does not need it.
 WITHOUT_ASIO = ("pipeline/flow/driver.hpp", "command/plan.hpp", "pipeline/counts/run_counts.hpp", "gpu/engine.hpp")
+# What a folder declares besides gpuhist::FOLDER and what is within it. Forward declarations are allowed everywhere.
+NAMESPACES = {
+    "gpu": {"gpuhist"},
+    "library": {"gpuhist", "gpuhist::c_interface"},
+    "samples": {"gpuhist", "gpuhist::gpu::samples", "gpuhist::gpu::cuda::samples"},
+}
+NAMESPACE = re.compile(r"^namespace (gpuhist[\w:]*) \{\n(?!((class|struct) \w+;\n)+\})", re.MULTILINE)
 OUTSIDE = {"tests", "bench"}
 SUFFIXES = {".cpp", ".hpp", ".h", ".cu", ".cuh", ".inl"}
 PUBLIC = "include/gpuhist"
@@ -50,14 +58,30 @@ class Include:
         return f"{self.source}:{self.line}"
 
 
-def includes(root):
+def sources(root):
+    """The path from the root and the text of each source."""
     for top in sorted(TOP):
         for path in sorted(path for path in (root / top).rglob("*") if path.suffix in SUFFIXES):
-            text = path.read_text(encoding="utf-8", errors="replace")
-            for match in INCLUDE.finditer(text):
-                target = target_of(root, path, match.group(1))
-                if target:
-                    yield Include(path.relative_to(root).as_posix(), text[: match.start(1)].count("\n") + 1, target)
+            yield path.relative_to(root).as_posix(), path.read_text(encoding="utf-8", errors="replace")
+
+
+def includes(root):
+    for source, text in sources(root):
+        for match in INCLUDE.finditer(text):
+            target = target_of(root, root / source, match.group(1))
+            if target:
+                yield Include(source, text[: match.start(1)].count("\n") + 1, target)
+
+
+def other_namespaces(root):
+    """One line for each namespace that is not of the folder of its file."""
+    for source, text in sources(root):
+        top = source.split("/")[0]
+        for match in NAMESPACE.finditer(text):
+            if f"{match.group(1)}::".startswith(f"gpuhist::{top}::") or match.group(1) in NAMESPACES.get(top, set()):
+                continue
+            line = text[: match.start()].count("\n") + 1
+            yield f"{source}:{line}: the namespace is the folder, not {match.group(1)}"
 
 
 def target_of(root, path, included):
@@ -143,20 +167,20 @@ def chain_to_asio(root, all_includes, header):
 
 
 def violations(root):
-    """One line for each include that is not allowed, for each cycle, and for each header that reaches Asio."""
+    """One line for each include that is not allowed, each cycle, each header that reaches Asio, each other namespace."""
     everything = list(includes(root))
     wrong = [f"{each}: {folder_of(each.source)} may not include {each.target}" for each in everything if not is_allowed(each)]
     for header in WITHOUT_ASIO:
         if chain := chain_to_asio(root, everything, header):
             wrong.append("includes Asio: " + " -> ".join(chain))
-    return wrong + cycles(everything)
+    return wrong + cycles(everything) + list(other_namespaces(root))
 
 
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent).resolve()
     missing = [folder for folder in ALLOWED if not (root / folder).is_dir()]
     found = [f"{root}: no folder {folder}" for folder in missing] or violations(root)
-    print("\n".join(found) or "all includes point down, without cycles")
+    print("\n".join(found) or "all includes point down, without cycles, and each namespace is the folder")
     return 1 if found else 0
 
 

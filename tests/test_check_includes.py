@@ -1,4 +1,4 @@
-"""check_includes finds every include that is not allowed, and nothing else."""
+"""check_includes finds every include and every namespace that is not allowed, and nothing else."""
 
 import pathlib
 import tempfile
@@ -78,6 +78,14 @@ class CheckIncludes(unittest.TestCase):
 
     def test_no_folder_of_the_program_includes_the_tests(self):
         self.assertEqual(len(self.found_in("pipeline/flow/a.cpp", '#include "tests/support/fake.hpp"\n')), 1)
+
+    def test_the_namespace_is_the_folder_except_in_forward_declarations(self):
+        allowed = "namespace gpuhist::report {\n}\nnamespace gpuhist::report::units {\nint a;\n}\nnamespace gpuhist::io {\nclass b;\n}\n"
+        self.assertEqual(self.found_in("report/a.hpp", allowed), [])
+        for other in ("gpuhist", "gpuhist::io", "gpuhist::reports"):
+            with self.subTest(other=other):
+                (found,) = self.found_in("report/a.hpp", f"\nnamespace {other} {{\nclass b {{}};\n}}\n")
+                self.assertEqual(found, f"report/a.hpp:2: the namespace is the folder, not {other}")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@
 #include <system_error>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 namespace {
 
 namespace fs = std::filesystem;
@@ -22,10 +22,11 @@ namespace fs = std::filesystem;
 using file_identity = std::pair<dev_t, ino_t>;
 
 // The files that are read, and what they are, for messages.
-std::map<file_identity, std::string> read_by(const looked_up_inputs& found, const std::vector<named_file>& others) {
+std::map<file_identity, std::string> read_by(const pipeline::looked_up_inputs& found,
+                                             const std::vector<named_file>& others) {
   std::map<file_identity, std::string> made;
   struct stat now{};
-  for (const listed_input& each : found.inputs) {
+  for (const pipeline::listed_input& each : found.inputs) {
     if (::stat(each.name.c_str(), &now) == 0) made.try_emplace({now.st_dev, now.st_ino}, "is an input");
   }
   for (const named_file& each : others) {
@@ -38,7 +39,7 @@ std::map<file_identity, std::string> read_by(const looked_up_inputs& found, cons
 // Decides for outputs whose file exists.
 class existing_files {
  public:
-  existing_files(const fs::path& folder, const looked_up_inputs& found, const earlier_outputs& earlier,
+  existing_files(const fs::path& folder, const pipeline::looked_up_inputs& found, const earlier_outputs& earlier,
                  const existing_outputs& existing)
       : folder_(folder), found_(found), earlier_(earlier), existing_(existing) {}
 
@@ -59,7 +60,7 @@ class existing_files {
 
  private:
   [[noreturn]] void refuse(const fs::path& path, const std::string& cause) const {
-    throw config::usage_error(existing_.named_by + ": " + printable(path.string()) + " " + cause);
+    throw config::usage_error(existing_.named_by + ": " + report::printable(path.string()) + " " + cause);
   }
 
   // Files are looked up only if there is an output.
@@ -99,7 +100,7 @@ class existing_files {
   }
 
   const fs::path& folder_;
-  const looked_up_inputs& found_;
+  const pipeline::looked_up_inputs& found_;
   const earlier_outputs& earlier_;
   const existing_outputs& existing_;
   std::map<file_identity, std::string> read_;
@@ -107,8 +108,9 @@ class existing_files {
 
 }  // namespace
 
-folder_work outputs_to_write(const fs::path& folder, std::vector<planned_output> all, const looked_up_inputs& found,
-                             const earlier_outputs& earlier, const existing_outputs& existing) {
+folder_work outputs_to_write(const fs::path& folder, std::vector<planned_output> all,
+                             const pipeline::looked_up_inputs& found, const earlier_outputs& earlier,
+                             const existing_outputs& existing) {
   existing_files files(folder, found, earlier, existing);
   folder_work made;
   for (planned_output& each : all) {
@@ -125,15 +127,15 @@ folder_work outputs_to_write(const fs::path& folder, std::vector<planned_output>
 folder_lock::folder_lock(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) throw destination_error(error, "cannot create the folder " + printable(folder.string()));
+  if (error) throw io::destination_error(error, "cannot create the folder " + report::printable(folder.string()));
   folder_ = io::descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder_ && errno == ENOTDIR) {
-    throw destination_error(errno, std::system_category(), "cannot write " + printable(folder.string()));
+    throw io::destination_error(errno, std::system_category(), "cannot write " + report::printable(folder.string()));
   }
   if (!folder_) return;  // it may be written but not read
   if (::flock(folder_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
-  throw std::runtime_error("another gpuhist filter writes to " + printable(folder.string()) +
+  throw std::runtime_error("another gpuhist filter writes to " + report::printable(folder.string()) +
                            "; wait for its end, or give another folder");
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

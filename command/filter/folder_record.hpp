@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 
 /// A new line: an output that is complete, and where it is from.
 struct recorded_output {
@@ -59,7 +59,7 @@ class folder_record {
  private:
   const std::string options_;
   std::mutex mutex_;
-  destination file_;
+  report::destination file_;
 };
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

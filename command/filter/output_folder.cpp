@@ -12,7 +12,7 @@
 #include <system_error>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 namespace {
 
 namespace fs = std::filesystem;
@@ -33,7 +33,7 @@ std::string folder_text(const fs::path& root, const fs::path& below) {
   for (fs::path each = below; !each.empty(); each = each.parent_path()) {
     has_link = has_link || fs::is_symlink(fs::symlink_status(root / each, ignored));
   }
-  const std::string text = printable((root / below).string());
+  const std::string text = report::printable((root / below).string());
   errno = cause;
   return has_link ? text + ", because links below --output-dir are not followed" : text;
 }
@@ -41,7 +41,7 @@ std::string folder_text(const fs::path& root, const fs::path& below) {
 }  // namespace
 
 // A failure is noted, and the rest of the text is not written; other inputs are not concerned.
-class output_folder::outlet final : public units::kept_outlet {
+class output_folder::outlet final : public report::units::kept_outlet {
  public:
   outlet(output_folder& folder, const planned_output& output) : folder_(folder), output_(output) {}
 
@@ -52,8 +52,8 @@ class output_folder::outlet final : public units::kept_outlet {
     });
   }
 
-  void end(const units::kept_end& found) override {
-    if (found.how != input_observer::ending::whole) return;
+  void end(const report::units::kept_end& found) override {
+    if (found.how != pipeline::input_observer::ending::whole) return;
     attempt([&] {
       open();
       encoder_->end();
@@ -67,7 +67,7 @@ class output_folder::outlet final : public units::kept_outlet {
     if (has_failed_) return;
     try {
       call();
-    } catch (const destination_error& error) {
+    } catch (const io::destination_error& error) {
       has_failed_ = true;
       encoder_.reset();
       file_.reset();
@@ -83,16 +83,16 @@ class output_folder::outlet final : public units::kept_outlet {
     const fs::path below = fs::path(output_.name).parent_path();
     io::descriptor in = io::create_folders(folder_.root_, below);
     if (!in)
-      throw destination_error(errno, std::system_category(),
-                              "cannot create the folder " + folder_text(folder_.folder_, below));
-    file_.emplace(std::move(in), path, output_.replaced ? writing::whole : writing::once);
+      throw io::destination_error(errno, std::system_category(),
+                                  "cannot create the folder " + folder_text(folder_.folder_, below));
+    file_.emplace(std::move(in), path, output_.replaced ? report::writing::whole : report::writing::once);
     encoder_ = make_text_encoder(output_.compression, [this](std::string_view bytes) {
       if (!bytes.empty()) file_->write(bytes);
     });
   }
 
-  void publish(const units::kept_end& found) {
-    const units::unit_totals kept = kept_of(found.units, folder_.kept_);
+  void publish(const report::units::kept_end& found) {
+    const report::units::unit_totals kept = kept_of(found.units, folder_.kept_);
     folder_.record_.add({.name = output_.name,
                          .input = output_.input_state,
                          .output = io::state_of(file_->synchronize_text()),
@@ -113,18 +113,19 @@ class output_folder::outlet final : public units::kept_outlet {
     struct stat now{};
     const fs::path path = folder_.folder_ / output_.name;
     if (!output_.replaced || ::lstat(path.c_str(), &now) != 0 || io::state_of(now) == *output_.replaced) return;
-    throw destination_error(EEXIST, std::system_category(), "cannot write " + printable(path.string()));
+    throw io::destination_error(EEXIST, std::system_category(), "cannot write " + report::printable(path.string()));
   }
 
   output_folder& folder_;
   const planned_output& output_;
   bool has_failed_ = false;
-  std::optional<destination> file_;  // nothing: no text yet, or the output is finished
+  std::optional<report::destination> file_;  // nothing: no text yet, or the output is finished
   std::unique_ptr<text_encoder> encoder_;
 };
 
-output_folder::output_folder(fs::path folder, std::vector<planned_output> outputs, const looked_up_inputs& found,
-                             folder_record& record, units::filtering::kept kept)
+output_folder::output_folder(fs::path folder, std::vector<planned_output> outputs,
+                             const pipeline::looked_up_inputs& found, folder_record& record,
+                             report::units::filtering::kept kept)
     : folder_(std::move(folder)),
       root_(open_output_folder(folder_)),
       outputs_(std::move(outputs)),
@@ -133,14 +134,14 @@ output_folder::output_folder(fs::path folder, std::vector<planned_output> output
   for (const planned_output& each : outputs_) by_input_.emplace(found.inputs[each.input].name, &each);
 }
 
-std::unique_ptr<units::kept_outlet> output_folder::open(const std::string& input) { return open_outlet(input); }
+std::unique_ptr<report::units::kept_outlet> output_folder::open(const std::string& input) { return open_outlet(input); }
 
 std::unique_ptr<output_folder::outlet> output_folder::open_outlet(const std::string& input) {
   return std::make_unique<outlet>(*this, *by_input_.at(input));
 }
 
 // An input without text was not observed; its output is empty.
-void output_folder::note_finished(const input_report& input) {
+void output_folder::note_finished(const pipeline::input_report& input) {
   const auto found = by_input_.find(input.name);
   if (!input.complete || found == by_input_.end()) return;
   if (input.verified.bytes() + input.unverified.bytes() > 0) return;
@@ -167,4 +168,4 @@ void output_folder::note_end(const planned_output& output, const std::string& fa
   if (!failure.empty()) failures_.push_back(failure);
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

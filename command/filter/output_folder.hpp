@@ -24,7 +24,7 @@
 #include <unordered_set>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 
 /// What is done with files that are in the folder.
 struct existing_outputs {
@@ -45,7 +45,7 @@ struct folder_work {
 /// The work of a run. The folder need not exist. Reads no input. Throws config::usage_error if a file is in the way, or
 /// is one that is read.
 folder_work outputs_to_write(const std::filesystem::path& folder, std::vector<planned_output> all,
-                             const looked_up_inputs& found, const earlier_outputs& earlier,
+                             const pipeline::looked_up_inputs& found, const earlier_outputs& earlier,
                              const existing_outputs& existing);
 
 /// While it exists, no other `gpuhist filter` writes to the folder, on filesystems that have locks.
@@ -60,16 +60,16 @@ class folder_lock {
 };
 
 /// The outputs of one run. Thread-safe.
-class output_folder final : public units::kept_outlets {
+class output_folder final : public report::units::kept_outlets {
  public:
   /// Borrows `found`, the list of the inputs. `kept`: which units are kept.
-  output_folder(std::filesystem::path folder, std::vector<planned_output> outputs, const looked_up_inputs& found,
-                folder_record& record, units::filtering::kept kept);
+  output_folder(std::filesystem::path folder, std::vector<planned_output> outputs,
+                const pipeline::looked_up_inputs& found, folder_record& record, report::units::filtering::kept kept);
 
-  std::unique_ptr<units::kept_outlet> open(const std::string& input) override;
+  std::unique_ptr<report::units::kept_outlet> open(const std::string& input) override;
 
   /// Writes the output of an input that is complete and has no text. To be called for every finished input.
-  void note_finished(const input_report& input);
+  void note_finished(const pipeline::input_report& input);
 
   /// Complete outputs of this run.
   [[nodiscard]] std::size_t written() const;
@@ -87,11 +87,11 @@ class output_folder final : public units::kept_outlets {
   const io::descriptor root_;  // outputs are opened beneath it
   const std::vector<planned_output> outputs_;
   folder_record& record_;
-  const units::filtering::kept kept_;
+  const report::units::filtering::kept kept_;
   std::unordered_map<std::string_view, const planned_output*> by_input_;
   mutable std::mutex mutex_;                            // of all below
   std::unordered_set<const planned_output*> finished_;  // written or failed
   std::vector<std::string> failures_;
 };
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

@@ -21,7 +21,7 @@
 #include <system_error>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 namespace {
 
 namespace fs = std::filesystem;
@@ -42,15 +42,15 @@ bool is_within(const fs::path& path, const fs::path& folder) {
 }
 
 // Otherwise a second run would filter the outputs of the first one.
-void check_trees(const config::options& typed, const looked_up_inputs& found) {
+void check_trees(const config::options& typed, const pipeline::looked_up_inputs& found) {
   const fs::path folder = resolved(*typed.output_dir);
   std::string checked;
-  for (const listed_input& each : found.inputs) {
+  for (const pipeline::listed_input& each : found.inputs) {
     if (!each.in_tree) continue;
     const std::string root = each.name.substr(0, each.root_bytes);
     if (root == checked) continue;
     if (is_within(folder, resolved(root))) {
-      refuse(printable(*typed.output_dir) + " is within " + printable(root) +
+      refuse(report::printable(*typed.output_dir) + " is within " + report::printable(root) +
              ", whose files are inputs; give a folder outside it");
     }
     checked = root;
@@ -66,19 +66,19 @@ void check_format(const config::options& typed, const plan& planned) {
 }
 
 // Of an input: what it is now. Throws for what cannot be an output, or not be resumed.
-io::file_state checked_state(const listed_input& input) {
+io::file_state checked_state(const pipeline::listed_input& input) {
   if (input.name == "-") {
     refuse("standard input has no name in the folder; give files, or --output for the text of a stream");
   }
   struct stat now{};
   if (::stat(input.name.c_str(), &now) != 0) return {};
   if (!S_ISREG(now.st_mode)) {
-    refuse(printable(input.name) + " is not a regular file; give files, or --output for the text of a stream");
+    refuse(report::printable(input.name) + " is not a regular file; give files, or --output for the text of a stream");
   }
   return io::state_of(now);
 }
 
-std::string_view below_root(const listed_input& input) {
+std::string_view below_root(const pipeline::listed_input& input) {
   std::string_view name = input.name;
   if (!input.in_tree) return name.substr(name.rfind('/') + 1);
   name.remove_prefix(input.root_bytes);
@@ -119,11 +119,11 @@ compression_kind compression_of(const config::options& typed, const std::string&
   if (found->is_plain) return compression_kind::none;
   if (found->name == "zstd") return compression_kind::zstd;
   if (found->name == "gzip") return compression_kind::gzip;
-  throw config::option_error("compress", "same: " + printable(name) + " is " + std::string(found->name) +
+  throw config::option_error("compress", "same: " + report::printable(name) + " is " + std::string(found->name) +
                                              ", which gpuhist does not write; give none, zstd or gzip");
 }
 
-planned_output output_of(const config::options& typed, const plan& planned, const listed_input& input) {
+planned_output output_of(const config::options& typed, const plan& planned, const pipeline::listed_input& input) {
   planned_output made;
   made.compression = typed.compress.value_or(config::output_compression{});
   made.input_state = checked_state(input);
@@ -141,7 +141,7 @@ planned_output output_of(const config::options& typed, const plan& planned, cons
 // No output is another one, or a folder of another one, or the list of outputs.
 class name_check {
  public:
-  explicit name_check(const looked_up_inputs& found) : found_(found) {}
+  explicit name_check(const pipeline::looked_up_inputs& found) : found_(found) {}
 
   void add(const planned_output& output) {
     if (output.name == record_name) refuse(input(output.input) + " has the name of the list in the folder");
@@ -159,21 +159,21 @@ class name_check {
   }
 
  private:
-  [[nodiscard]] std::string input(std::size_t number) const { return printable(found_.inputs[number].name); }
+  [[nodiscard]] std::string input(std::size_t number) const { return report::printable(found_.inputs[number].name); }
 
   [[noreturn]] void refuse_both(std::string_view name, std::size_t first, std::size_t second) const {
     refuse(input(std::min(first, second)) + " and " + input(std::max(first, second)) + " would both need the name " +
-           printable(std::string(name)) + " in the folder; filter them in two runs with two folders");
+           report::printable(std::string(name)) + " in the folder; filter them in two runs with two folders");
   }
 
-  const looked_up_inputs& found_;
+  const pipeline::looked_up_inputs& found_;
   std::map<std::string_view, std::size_t> by_name_;  // names are those of the outputs
 };
 
 }  // namespace
 
 std::vector<planned_output> plan_outputs(const config::options& typed, const plan& planned,
-                                         const looked_up_inputs& found) {
+                                         const pipeline::looked_up_inputs& found) {
   check_format(typed, planned);
   check_trees(typed, found);
   std::vector<planned_output> outputs;
@@ -186,7 +186,7 @@ std::vector<planned_output> plan_outputs(const config::options& typed, const pla
     names.add(outputs.back());
   }
   names.check_folders();
-  in_parallel(outputs.size(), planned.threads, [&](std::size_t i) {
+  batch::in_parallel(outputs.size(), planned.threads, [&](std::size_t i) {
     const std::string& input = found.inputs[outputs[i].input].name;
     const std::optional<io::file_state> read = io::state_of(input, io::fingerprinted::ends_or_all);
     if (read) outputs[i].input_state.fingerprint = read->fingerprint;  // else the run reports that it cannot be read
@@ -194,4 +194,4 @@ std::vector<planned_output> plan_outputs(const config::options& typed, const pla
   return outputs;
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 
 /// One output. `compression` is never `same`.
 struct planned_output {
@@ -30,6 +30,6 @@ inline constexpr const char* record_name = ".gpuhist-filter.jsonl";
 /// config::usage_error for an input without a name of its own, two inputs with one name, a folder in a tree of inputs,
 /// and formats that cannot be written.
 std::vector<planned_output> plan_outputs(const config::options& typed, const plan& planned,
-                                         const looked_up_inputs& found);
+                                         const pipeline::looked_up_inputs& found);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 namespace {
 
 using compression_kind = config::output_compression::kind;
@@ -120,4 +120,4 @@ std::size_t memory_of_encoder(const config::output_compression& how) {
          io::zstd_compressor::memory_for(how.level, frame_bytes);
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

@@ -10,7 +10,7 @@
 #include <span>
 #include <string_view>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 
 /// Used by one thread at a time. Members throw std::bad_alloc, std::runtime_error, and what the sink throws.
 class text_encoder {
@@ -35,4 +35,4 @@ std::unique_ptr<text_encoder> make_text_encoder(const config::output_compression
 /// Most bytes of memory of an encoder; of `same`, of the largest that it may be.
 std::size_t memory_of_encoder(const config::output_compression& how);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

@@ -24,7 +24,7 @@
 #include <string_view>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 namespace {
 
 using clock = std::chrono::steady_clock;
@@ -120,8 +120,8 @@ class repacker {
 
   const repack_plan& plan_;
   const repack_hooks& hooks_;
-  destination out_;
-  feed_notes notes_;
+  report::destination out_;
+  pipeline::feed_notes notes_;
   compressor_pool compressors_;
   std::vector<io::seekable_frame> frames_;  // frames that were written
   std::vector<std::byte> table_;
@@ -143,7 +143,7 @@ class repacker {
 repacker::repacker(const repack_plan& planned, const repack_hooks& hooks)
     : plan_(planned),
       hooks_(hooks),
-      out_(planned.output, planned.replace ? writing::whole : writing::once),
+      out_(planned.output, planned.replace ? report::writing::whole : report::writing::once),
       compressors_(planned.level),
       failures_(stop_),
       pool_(planned.threads),
@@ -250,7 +250,8 @@ async::task<> repacker::verify_written() {
   try {
     co_await verify(expected, loop_, pool_, stop_.get_token());
   } catch (const std::exception& e) {
-    throw std::runtime_error(printable(plan_.output) + ": " + printable(e.what()) + "; the output was not kept");
+    throw std::runtime_error(report::printable(plan_.output) + ": " + report::printable(e.what()) +
+                             "; the output was not kept");
   }
 }
 
@@ -258,4 +259,4 @@ async::task<> repacker::verify_written() {
 
 repacked repack(const repack_plan& planned, const repack_hooks& hooks) { return repacker(planned, hooks).run(); }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

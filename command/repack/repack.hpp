@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 
 /// Every name of the command line resolved, every size decided.
 struct repack_plan {
@@ -61,4 +61,4 @@ repack_plan make_repack_plan(const config::options& typed);
 /// damaged or cannot be read, or the output if its verification fails. In each case there is no output.
 repacked repack(const repack_plan& planned, const repack_hooks& hooks = {});
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

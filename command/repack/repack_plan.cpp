@@ -14,7 +14,7 @@
 #include <filesystem>
 #include <system_error>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 namespace {
 
 namespace fs = std::filesystem;
@@ -31,8 +31,8 @@ std::string resolve_output(const config::options& typed) {
   if (!typed.output) throw config::option_error(option, "the name of the archive is missing; give --output FILE");
   std::error_code ignored;
   const fs::file_status status = fs::status(*typed.output, ignored);
-  const std::string name = printable(*typed.output);
-  const bool is_descriptor = names_descriptor(*typed.output);
+  const std::string name = report::printable(*typed.output);
+  const bool is_descriptor = report::names_descriptor(*typed.output);
   if (is_descriptor || (fs::exists(status) && !fs::is_regular_file(status))) {
     throw config::option_error(option,
                                name + (is_descriptor ? " names a descriptor" : " is not a regular file") +
@@ -73,20 +73,21 @@ repack_plan make_repack_plan(const config::options& typed) {
   repack_plan planned;
   planned.inputs = typed.inputs;
   if (planned.inputs.empty()) planned.inputs.emplace_back("-");
-  planned.forced_format = resolve_input_format(typed.run.format);
+  planned.forced_format = library::resolve_input_format(typed.run.format);
   if (planned.forced_format != nullptr && planned.forced_format->archive != io::archive_kind::none) {
     throw config::option_error("input-format",
                                "repack does not unpack archives with members, but compresses them as they are; give "
                                "raw, zstd or gzip, or leave the option out");
   }
-  planned.decoding.dictionary = resolve_dictionary(typed.run.dictionary);
+  planned.decoding.dictionary = library::resolve_dictionary(typed.run.dictionary);
   planned.output = resolve_output(typed);
   planned.replace = typed.force;
   planned.level = typed.level;
   planned.frame_bytes = static_cast<std::size_t>(typed.frame_size);
-  planned.threads = resolve_threads(typed.run.counting.threads);
-  fit_into(typed.run.counting.memory_limit > 0 ? typed.run.counting.memory_limit : default_memory_limit(), planned);
+  planned.threads = library::resolve_threads(typed.run.counting.threads);
+  fit_into(typed.run.counting.memory_limit > 0 ? typed.run.counting.memory_limit : library::default_memory_limit(),
+           planned);
   return planned;
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

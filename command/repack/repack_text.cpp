@@ -14,7 +14,7 @@
 #include <utility>
 #include <variant>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 namespace {
 
 constexpr std::size_t block_bytes = std::size_t{256} << 10U;
@@ -23,7 +23,7 @@ constexpr std::size_t pipe_bytes = std::size_t{1} << 20U;
 constexpr std::uint64_t usual_window = std::uint64_t{8} << 20U;  // of zstd up to level 19, and of xz up to -6
 
 [[noreturn]] void fail(const std::string& name, const std::string& cause) {
-  throw std::runtime_error(printable(name) + ": " + printable(cause));
+  throw std::runtime_error(report::printable(name) + ": " + report::printable(cause));
 }
 
 // A decoder has memory for a usual window at once; a larger one takes that of the parts.
@@ -40,24 +40,24 @@ struct repack_text::open_input {
 
   std::string name;
   std::shared_ptr<io::source> source{};
-  std::shared_ptr<block_reader> blocks{};                              // of a stream
+  std::shared_ptr<pipeline::block_reader> blocks{};                    // of a stream
   std::optional<std::stop_callback<std::function<void()>>> on_stop{};  // cancels the stream; does not throw
-  std::optional<source_bytes> read{};
-  std::optional<peeking_bytes> stored{};
+  std::optional<pipeline::source_bytes> read{};
+  std::optional<pipeline::peeking_bytes> stored{};
   std::unique_ptr<io::decoder> decoder{};  // null: the stored bytes are the text
   async::semaphore::permit window{};       // memory of the decoder
-  std::optional<decoded_bytes> text{};
+  std::optional<pipeline::decoded_bytes> text{};
 };
 
 repack_text::repack_text(const repack_plan& planned, async::executor& pool, async::event_loop& streams,
-                         feed_notes& notes, std::stop_token stop)
+                         pipeline::feed_notes& notes, std::stop_token stop)
     : plan_(planned),
       limits_(limits_of(planned)),
       pool_(pool),
       streams_(streams),
       notes_(notes),
       stop_(std::move(stop)),
-      blocks_(std::make_shared<block_pool>(block_bytes, 0)),
+      blocks_(std::make_shared<pipeline::block_pool>(block_bytes, 0)),
       memory_(limits_.window_bytes) {}
 
 repack_text::~repack_text() = default;
@@ -75,7 +75,7 @@ std::size_t repack_text::read(std::span<std::byte> out) {
       if (size == 0) close();
     } catch (const io::input_error&) {
       if (stop_.stop_requested()) break;
-      fail(name, failure_text(std::current_exception()));
+      fail(name, pipeline::failure_text(std::current_exception()));
     } catch (const std::bad_alloc&) {
       fail(name, "not enough memory to read it");
     }
@@ -93,16 +93,16 @@ void repack_text::open(const std::string& name) {
   if (const auto* const file = std::get_if<io::file_source>(opened.source.get())) {
     opened.read.emplace(*file, notes_, stop_);
   } else {
-    opened.blocks = std::make_shared<block_reader>(blocks_, blocks_ahead, *opened.source, notes_.read, stop_);
-    block_reader::start(streams_, opened.blocks, opened.source, {});
-    opened.on_stop.emplace(stop_, [cancel = make_stream_cancel(streams_, opened.source)] { cancel->post(); });
+    opened.blocks = std::make_shared<pipeline::block_reader>(blocks_, blocks_ahead, *opened.source, notes_.read, stop_);
+    pipeline::block_reader::start(streams_, opened.blocks, opened.source, {});
+    opened.on_stop.emplace(stop_, [cancel = pipeline::make_stream_cancel(streams_, opened.source)] { cancel->post(); });
     opened.read.emplace(*opened.blocks, streams_, stop_);
   }
   opened.stored.emplace(*opened.read);
   const std::span<const std::byte> head = opened.stored->peek_head();
   if (opened.stored->failure()) std::rethrow_exception(opened.stored->failure());
   const io::identity as = io::identify(name, head, plan_.forced_format);
-  if (as.notice) notices_.push_back(printable(name) + ": " + printable(as.notice->text));
+  if (as.notice) notices_.push_back(report::printable(name) + ": " + report::printable(as.notice->text));
   if (as.format.make_decoder != nullptr) begin_decoding(as.format);
 }
 
@@ -111,9 +111,9 @@ void repack_text::begin_decoding(const io::format& format) {
   opened.decoder = format.make_decoder(limits_);
   opened.window = memory_.acquire_blocking(stop_, limits_.granted_bytes);
   const auto parts = [this, &opened, &format] {
-    return parts_of(format, std::get_if<io::file_source>(opened.source.get()), notes_, stop_);
+    return pipeline::parts_of(format, std::get_if<io::file_source>(opened.source.get()), notes_, stop_);
   };
-  ahead_resources resources{
+  pipeline::ahead_resources resources{
       .pool = pool_, .threads = plan_.threads, .memory = memory_, .limits = limits_, .parts = parts};
   // the parts have returned their memory
   const auto grant = [this, &opened](io::decoder& of) {
@@ -123,10 +123,11 @@ void repack_text::begin_decoding(const io::format& format) {
     of.grant_window(of.window_wanted());
     return std::string();
   };
-  opened.text.emplace(*opened.stored, *opened.decoder, nullptr, notes_,
-                      decoded_bytes::settings{.grant_window = grant,
-                                              .ahead = std::make_unique<ahead_blocks>(
-                                                  *opened.stored, format, std::move(resources), notes_.decompress)});
+  opened.text.emplace(
+      *opened.stored, *opened.decoder, nullptr, notes_,
+      pipeline::decoded_bytes::settings{.grant_window = grant,
+                                        .ahead = std::make_unique<pipeline::ahead_blocks>(
+                                            *opened.stored, format, std::move(resources), notes_.decompress)});
 }
 
 void repack_text::close() {
@@ -137,4 +138,4 @@ void repack_text::close() {
   current_.reset();
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

@@ -17,15 +17,15 @@
 #include <string>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 
 /// Used by one thread, which it blocks while an input has no bytes. Destroyed before its executors.
 class repack_text {
  public:
   /// `streams`: the executor that reads pipes, sockets and terminals, on another thread. `notes`: count the bytes of
   /// the inputs as they are read; they outlive both executors.
-  repack_text(const repack_plan& planned, async::executor& pool, async::event_loop& streams, feed_notes& notes,
-              std::stop_token stop);
+  repack_text(const repack_plan& planned, async::executor& pool, async::event_loop& streams,
+              pipeline::feed_notes& notes, std::stop_token stop);
   repack_text(const repack_text&) = delete;
   repack_text& operator=(const repack_text&) = delete;
   ~repack_text();
@@ -50,13 +50,13 @@ class repack_text {
   const io::decoder_limits limits_;  // of each decoder
   async::executor& pool_;
   async::event_loop& streams_;
-  feed_notes& notes_;
+  pipeline::feed_notes& notes_;
   const std::stop_token stop_;
-  const std::shared_ptr<block_pool> blocks_;
+  const std::shared_ptr<pipeline::block_pool> blocks_;
   async::semaphore memory_;  // bytes, for parts that are decoded ahead and for larger windows
   std::size_t next_input_ = 0;
   std::unique_ptr<open_input> current_;
   std::vector<std::string> notices_;
 };
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

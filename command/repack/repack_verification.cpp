@@ -16,7 +16,7 @@
 #include <variant>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 namespace {
 
 constexpr std::size_t text_buffer_bytes = std::size_t{256} << 10U;
@@ -112,4 +112,4 @@ async::task<> verify(const repack_verification& expected, async::event_loop& str
   if (!stop.stop_requested()) verify_table(run);
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

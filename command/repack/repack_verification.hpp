@@ -12,7 +12,7 @@
 #include <stop_token>
 #include <string>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::command {
 
 /// The expected contents of an archive, and how it is verified.
 struct repack_verification {
@@ -29,4 +29,4 @@ struct repack_verification {
 async::task<> verify(const repack_verification& expected, async::event_loop& streams, async::executor& pool,
                      std::stop_token stop);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::command

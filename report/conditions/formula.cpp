@@ -14,7 +14,7 @@
 #include <string_view>
 #include <utility>
 
-namespace gpuhist::pipeline::gates {
+namespace gpuhist::report::gates {
 
 using config::expression;
 using config::reference;
@@ -212,7 +212,7 @@ std::vector<std::uint8_t> values_in(const std::bitset<256>& bytes) {
 
 std::optional<double> conditional_entropy_of(const std::string& scheme, const watched_counts& checked) {
   const auto found =
-      std::ranges::find(checked.schemes, scheme, [](const scheme_view& each) { return each.scheme.name; });
+      std::ranges::find(checked.schemes, scheme, [](const pipeline::scheme_view& each) { return each.scheme.name; });
   if (found == checked.schemes.end()) return std::nullopt;
   return measures::conditional_entropy(found->fold_pairs(checked.counts)).value;
 }
@@ -269,7 +269,7 @@ std::vector<std::optional<double>> formula::values_of_references(const watched_c
         all.emplace_back(bytes);
         break;
       case meaning::kind::lines:
-        all.emplace_back(static_cast<double>(lines_in(checked.counts, checked.partition)));
+        all.emplace_back(static_cast<double>(pipeline::lines_in(checked.counts, checked.partition)));
         break;
       case meaning::kind::words:
         all.push_back(as_value(checked.words));
@@ -314,4 +314,4 @@ std::vector<named_value> formula::values(const watched_counts& checked) const {
   return all;
 }
 
-}  // namespace gpuhist::pipeline::gates
+}  // namespace gpuhist::report::gates

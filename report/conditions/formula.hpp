@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gpuhist::pipeline::gates {
+namespace gpuhist::report::gates {
 
 using gpu::formula_values::is_unknown;
 using gpu::formula_values::unknown;
@@ -49,10 +49,10 @@ class evaluation {
 struct watched_counts {
   const gpu::tally& counts;  ///< a tally without counts: no bytes
   const gpu::partition& partition;
-  const measures::byte_counts* baseline = nullptr;  ///< null: none
-  std::span<const scheme_view> schemes{};           ///< with pairs; only for formulas that need pairs
-  std::optional<std::uint64_t> words{};             ///< of a unit; nothing: not counted
-  std::optional<std::uint64_t> malformed{};         ///< UTF-8 sequences; nothing: not counted
+  const measures::byte_counts* baseline = nullptr;   ///< null: none
+  std::span<const pipeline::scheme_view> schemes{};  ///< with pairs; only for formulas that need pairs
+  std::optional<std::uint64_t> words{};              ///< of a unit; nothing: not counted
+  std::optional<std::uint64_t> malformed{};          ///< UTF-8 sequences; nothing: not counted
 };
 
 /// A name in a formula and its value; no value: these counts have none.
@@ -138,4 +138,4 @@ class condition : public formula {
   }
 };
 
-}  // namespace gpuhist::pipeline::gates
+}  // namespace gpuhist::report::gates

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace gpuhist::pipeline::gates {
+namespace gpuhist::report::gates {
 
 bool watch_list::needs_byte_counts() const {
   return std::ranges::any_of(gates, [](const gate& each) { return each.when.needs_byte_counts(); });
@@ -26,7 +26,7 @@ bool watch_list::covers(subject::kind type) const {
 }
 
 watcher::watcher(const watch_list& list, const gpu::partition& counted, const measures::measuring& measuring,
-                 std::function<void(const firing&)> report_firing, std::span<const scheme_view> schemes)
+                 std::function<void(const firing&)> report_firing, std::span<const pipeline::scheme_view> schemes)
     : list_(list),
       partition_(counted),
       measuring_(measuring),
@@ -68,33 +68,34 @@ bool watcher::begins_to_hold(std::size_t gate, const subject& checked, bool hold
 }
 
 // The counts do not show whether an input ends with a line feed: its last line is the last that has one.
-std::optional<line_range> watcher::lines_of(const subject& checked) const {
+std::optional<pipeline::line_range> watcher::lines_of(const subject& checked) const {
   if (checked.type != subject::kind::input) return checked.lines;
   if (checked.begin == checked.end) return std::nullopt;
-  return line_range{.first = 1, .last = std::max<std::uint64_t>(1, lines_in(checked.counts, partition_))};
+  return pipeline::line_range{.first = 1,
+                              .last = std::max<std::uint64_t>(1, pipeline::lines_in(checked.counts, partition_))};
 }
 
-subject subject_of(const input_report& input) {
+subject subject_of(const pipeline::input_report& input) {
   return {.type = subject::kind::input,
           .source = input.name,
           .end = input.verified.bytes(),
           .counts = input.verified,
-          .malformed = malformed_in(input.utf8)};
+          .malformed = pipeline::malformed_in(input.utf8)};
 }
 
-bool watch_totals(const run_counts& result, const watch_list& list, watcher& checker) {
+bool watch_totals(const pipeline::run_counts& result, const watch_list& list, watcher& checker) {
   if (result.inputs.size() == 1 && list.covers(subject::kind::input)) return false;
   return checker.watch({.type = subject::kind::total,
                         .source = {},
                         .end = result.verified.bytes(),
                         .counts = result.verified,
-                        .malformed = malformed_in(result.utf8)});
+                        .malformed = pipeline::malformed_in(result.utf8)});
 }
 
-bool watch_so_far(const run_counts& snapshot, const watch_list& list, watcher& checker) {
+bool watch_so_far(const pipeline::run_counts& snapshot, const watch_list& list, watcher& checker) {
   bool ends = false;
-  for (const input_report& each : snapshot.inputs) ends = checker.watch(subject_of(each)) || ends;
+  for (const pipeline::input_report& each : snapshot.inputs) ends = checker.watch(subject_of(each)) || ends;
   return watch_totals(snapshot, list, checker) || ends;
 }
 
-}  // namespace gpuhist::pipeline::gates
+}  // namespace gpuhist::report::gates

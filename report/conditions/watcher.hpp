@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace gpuhist::pipeline::gates {
+namespace gpuhist::report::gates {
 
 /// What conditions are checked for: the counts of a window, of an input or of the run. Borrows everything.
 struct subject {
@@ -30,7 +30,7 @@ struct subject {
   std::uint64_t window = 0;                         ///< index of the window
   std::uint64_t begin = 0;                          ///< offset in the text of the source, in bytes
   std::uint64_t end = 0;                            ///< one past its last byte
-  std::optional<line_range> lines{};                ///< of a window, if known; the watcher computes those of an input
+  std::optional<pipeline::line_range> lines{};      ///< of a window, if known; the watcher computes those of an input
   const gpu::tally& counts;                         ///< over the partition of the watcher
   std::optional<std::uint64_t> malformed{};         ///< UTF-8 sequences; nothing: not counted
   const measures::byte_counts* baseline = nullptr;  ///< of this window; null: that of the watcher
@@ -70,8 +70,8 @@ struct firing {
   std::uint64_t window = 0;
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
-  std::optional<line_range> lines{};  ///< absent if unknown, and for the totals
-  std::vector<named_value> values;    ///< of every name in the condition
+  std::optional<pipeline::line_range> lines{};  ///< absent if unknown, and for the totals
+  std::vector<named_value> values;              ///< of every name in the condition
 };
 
 /// Checks subjects against conditions. Any thread, one at a time.
@@ -80,7 +80,7 @@ class watcher {
   /// Borrows `list`, `counted`, `measuring` and `schemes`, which conditions that need pairs look at. watch() calls
   /// `report_firing` once for each condition that holds.
   watcher(const watch_list& list, const gpu::partition& counted, const measures::measuring& measuring,
-          std::function<void(const firing&)> report_firing, std::span<const scheme_view> schemes = {});
+          std::function<void(const firing&)> report_firing, std::span<const pipeline::scheme_view> schemes = {});
 
   /// Checks the subject if the list covers its kind. Returns true if the run must end: --fail-fast is given, and a
   /// condition of --fail-if holds. With `growing`, a condition that also held at the last call for the same input, or
@@ -92,24 +92,24 @@ class watcher {
 
  private:
   [[nodiscard]] bool begins_to_hold(std::size_t gate, const subject& checked, bool holds);
-  [[nodiscard]] std::optional<line_range> lines_of(const subject& checked) const;
+  [[nodiscard]] std::optional<pipeline::line_range> lines_of(const subject& checked) const;
 
   const watch_list& list_;
   const gpu::partition& partition_;
   const measures::measuring& measuring_;
-  const std::span<const scheme_view> schemes_;
+  const std::span<const pipeline::scheme_view> schemes_;
   std::function<void(const firing&)> report_firing_;
   std::set<std::pair<std::size_t, std::string>> holding_;  // with `growing`: gate and input name; empty name: totals
   bool failed_ = false;
 };
 
 /// The verified text of an input. Borrows it.
-subject subject_of(const input_report& input);
+subject subject_of(const pipeline::input_report& input);
 
 /// Checks the totals of a report; not if its only input was checked, which has the same counts. True: the run must end.
-bool watch_totals(const run_counts& result, const watch_list& list, watcher& checker);
+bool watch_totals(const pipeline::run_counts& result, const watch_list& list, watcher& checker);
 
 /// Checks the bytes counted so far of each input, and the totals. True: the run must end.
-bool watch_so_far(const run_counts& snapshot, const watch_list& list, watcher& checker);
+bool watch_so_far(const pipeline::run_counts& snapshot, const watch_list& list, watcher& checker);
 
-}  // namespace gpuhist::pipeline::gates
+}  // namespace gpuhist::report::gates

@@ -16,7 +16,7 @@
 #include <system_error>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 
 read_buffer::read_buffer(int fd) : fd_(fd), buffer_(std::size_t{64} << 10U), text_(buffer_.data(), buffer_.size()) {}
 
@@ -97,4 +97,4 @@ void for_each_record(const std::filesystem::path& path, const std::function<void
   }
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 
 /// Reads a file, pipe or terminal through a buffer, or a text in memory, without changing the flags of the descriptor.
 /// Calls block. One thread.
@@ -79,4 +79,4 @@ class bounded_lines {
 /// Throws what io::require_regular() and bounded_lines throw.
 void for_each_record(const std::filesystem::path& path, const std::function<void(const nlohmann::ordered_json&)>& use);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

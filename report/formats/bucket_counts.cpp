@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 namespace {
 
 constexpr std::size_t values_of_a_byte = 256;
@@ -128,4 +128,4 @@ void bucket_counts::check(const gpu::tally& found, const std::vector<std::uint64
   }
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 
 /// Immutable. A bucket is the sum of some classes; so are the bytes and the lines. Sums with one unknown class are
 /// solved one after the other; the others are checked.
@@ -55,4 +55,4 @@ class bucket_counts {
   std::vector<step> steps_;
 };
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 namespace {
 
 // For people: the engines, then each CUDA device, then the host.
@@ -241,4 +241,4 @@ std::string render_devices_json(const devices_report& listed) {
   return out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 
 /// The host kernels for a built-in scheme.
 struct scheme_kernel {
@@ -29,4 +29,4 @@ std::string render_devices_table(const devices_report& listed, const render_targ
 /// in the order in which `auto` uses them.
 std::string render_devices_json(const devices_report& listed);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

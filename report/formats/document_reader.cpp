@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 namespace {
 
 using nlohmann::json;
@@ -174,4 +174,4 @@ json document_reader::read(const input_taker& inputs) {
   return document.take();
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

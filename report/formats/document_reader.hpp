@@ -10,7 +10,7 @@
 #include <functional>
 #include <string_view>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 
 /// Receives the list `inputs` at the top level of a document.
 struct input_taker {
@@ -57,4 +57,4 @@ class document_reader {
   bool has_schema_ = false;
 };
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

@@ -9,7 +9,7 @@
 #include <limits>
 #include <string_view>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 namespace {
 
 using kind = input_column::kind;
@@ -23,22 +23,23 @@ std::vector<input_column> usual_columns() {
 }
 
 /// "lower 63.1 %": the largest bucket of the first scheme.
-std::string most_of(const report& content, const gpu::tally& counts) {
+std::string most_of(const run_report& content, const gpu::tally& counts) {
   if (content.schemes.empty() || counts.bytes() == 0) return "";
-  const scheme_view& view = content.schemes.front();
+  const pipeline::scheme_view& view = content.schemes.front();
   const std::vector<std::uint64_t> folded = view.fold(counts);
   const auto largest = static_cast<std::size_t>(std::distance(folded.begin(), std::ranges::max_element(folded)));
   const double share = 100 * static_cast<double>(folded[largest]) / static_cast<double>(counts.bytes());
   return printable(view.scheme.buckets[largest]) + " " + fixed(share, 1) + " %";
 }
 
-std::optional<double> value_for(const gates::formula& computed, const report& content, const input_report& input) {
+std::optional<double> value_for(const gates::formula& computed, const run_report& content,
+                                const pipeline::input_report& input) {
   const gpu::tally counts = shown_counts(content, input.verified, input.unverified);
   return computed.value({.counts = counts,
                          .partition = content.partition,
                          .baseline = content.measuring.baseline.get(),
                          .schemes = content.schemes,
-                         .malformed = malformed_in(input.utf8)});
+                         .malformed = pipeline::malformed_in(input.utf8)});
 }
 
 /// An input and its value, which decides its place.
@@ -82,7 +83,7 @@ class first_inputs {
 
 class input_table {
  public:
-  input_table(const report& content, const render_target& target, std::size_t other_lines)
+  input_table(const run_report& content, const render_target& target, std::size_t other_lines)
       : content_(content),
         target_(target),
         listing_(target.sections.listing != nullptr ? *target.sections.listing : input_listing{}),
@@ -95,7 +96,7 @@ class input_table {
   void write(const text_sink& out) {
     bool all_complete = true;
     row_widths widths;
-    for_each_shown([&](const input_report& each) {
+    for_each_shown([&](const pipeline::input_report& each) {
       widths.add(row_of(each));
       all_complete = all_complete && !is_incomplete(each);
     });
@@ -107,7 +108,7 @@ class input_table {
     const text_table table = fitted(widths);
     make_room_for_wrapped(table.used());
     out(painted(table.heading(), ink::heading, target_.color) + "\n");
-    for_each_shown([&](const input_report& each) {
+    for_each_shown([&](const pipeline::input_report& each) {
       table_row row = row_of(each);
       if (!all_complete) row.back() = is_incomplete(each) ? incomplete : "ok";
       out(painted(table.line(row), ink::alarm, is_incomplete(each) && target_.color) + "\n");
@@ -154,13 +155,13 @@ class input_table {
   void rank() {
     first_inputs first(rows_);
     std::size_t number = 0;
-    for (const input_report& each : content_.inputs) {
+    for (const pipeline::input_report& each : content_.inputs) {
       first.add({.value = value_for(*listing_.order, content_, each), .number = number++});
     }
     ranked_ = first.take_in_order();
   }
 
-  void for_each_shown(const std::function<void(const input_report&)>& visit) const {
+  void for_each_shown(const std::function<void(const pipeline::input_report&)>& visit) const {
     if (listing_.order) {
       for (std::size_t i = 0; i < rows_; ++i) visit(content_.inputs[ranked_[i]]);
       return;
@@ -169,8 +170,8 @@ class input_table {
     for (auto each = content_.inputs.begin(); left > 0; ++each, --left) visit(*each);
   }
 
-  [[nodiscard]] bool is_incomplete(const input_report& input) const {
-    return !input.complete && content_.type == report::kind::result;
+  [[nodiscard]] bool is_incomplete(const pipeline::input_report& input) const {
+    return !input.complete && content_.type == run_report::kind::result;
   }
 
   // Of the usual columns, those more to the right are dropped earlier, and the first one never is.
@@ -185,7 +186,7 @@ class input_table {
   }
 
   /// The last cell ("ok" or "INCOMPLETE") is empty.
-  [[nodiscard]] table_row row_of(const input_report& input) const {
+  [[nodiscard]] table_row row_of(const pipeline::input_report& input) const {
     const gpu::tally counts = shown_counts(content_, input.verified, input.unverified);
     table_row row = {printable(input.name)};
     for (const input_column& each : columns_) row.push_back(cell(each, input, counts));
@@ -193,13 +194,13 @@ class input_table {
     return row;
   }
 
-  [[nodiscard]] std::string cell(const input_column& column, const input_report& input,
+  [[nodiscard]] std::string cell(const input_column& column, const pipeline::input_report& input,
                                  const gpu::tally& counts) const {
     switch (column.type) {
       case kind::bytes:
         return grouped(counts.bytes());
       case kind::lines:
-        return grouped(lines_in(counts, content_.partition));
+        return grouped(pipeline::lines_in(counts, content_.partition));
       case kind::share:
         return share_of(counts.bytes(), all_bytes_);
       case kind::mostly:
@@ -212,7 +213,7 @@ class input_table {
     return value ? measure_text(*value) : "-";
   }
 
-  const report& content_;
+  const run_report& content_;
   const render_target& target_;
   const input_listing listing_;
   const std::vector<input_column> columns_;
@@ -244,9 +245,9 @@ bool input_listing::needs_byte_counts() const {
   return std::ranges::any_of(columns, needs) || (order && order->needs_byte_counts());
 }
 
-void write_input_table(const report& content, const render_target& target, std::size_t other_lines,
+void write_input_table(const run_report& content, const render_target& target, std::size_t other_lines,
                        const text_sink& out) {
   input_table(content, target, other_lines).write(out);
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 
 /// A column of the table.
 struct input_column {
@@ -38,7 +38,7 @@ struct input_listing {
 /// Writes the rows, the number of inputs that are left out, and an empty line. `other_lines`: of the report, which also
 /// have to fit on a terminal. Reads the inputs twice or three times. Without an order, memory does not grow with the
 /// number of inputs; with an order it is some 50 bytes for each row.
-void write_input_table(const report& content, const render_target& target, std::size_t other_lines,
+void write_input_table(const run_report& content, const render_target& target, std::size_t other_lines,
                        const text_sink& out);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

@@ -8,7 +8,7 @@
 #include <array>
 #include <cmath>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -84,4 +84,4 @@ void member_writer::add_numbers(std::string_view name, std::span<const std::uint
   text_ += values.empty() ? "[]" : "]";
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

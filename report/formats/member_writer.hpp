@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 
 /// The text of a value, in one line. Bytes that are not UTF-8 become U+FFFD.
 std::string text_of(const nlohmann::ordered_json& value);
@@ -71,4 +71,4 @@ struct object_text {
   std::string take() { return std::move(text += '}'); }
 };
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

@@ -3,14 +3,14 @@
 #include "report/formats/report.hpp"
 #include "report/formats/text.hpp"
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 namespace {
 
 constexpr std::uint64_t most_of_kind = 10;
 
 }  // namespace
 
-std::vector<std::string> notice_lines::of(const input_report& input) {
+std::vector<std::string> notice_lines::of(const pipeline::input_report& input) {
   std::vector<std::string> lines;
   for (const io::notice& each : input.notices) {
     if (++inputs_[each.kind] <= most_of_kind) lines.push_back(printable(input.name) + ": " + printable(each.text));
@@ -29,4 +29,4 @@ std::vector<std::string> notice_lines::of_others() const {
   return lines;
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 
 /// One line for each notice, without its end: the first ten of each kind, and the number of the others.
 class notice_lines {
  public:
   /// "messages.gz: is named .gz but holds text; ...", safe to print on a terminal. To be called for all inputs.
-  [[nodiscard]] std::vector<std::string> of(const input_report& input);
+  [[nodiscard]] std::vector<std::string> of(const pipeline::input_report& input);
 
   /// To be called after the last input.
   [[nodiscard]] std::vector<std::string> of_others() const;
@@ -23,4 +23,4 @@ class notice_lines {
   std::map<io::notice_kind, std::uint64_t> inputs_;  // their number
 };
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

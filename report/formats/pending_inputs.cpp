@@ -8,19 +8,19 @@
 #include <string_view>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 namespace {
 
-using location = finished_inputs::location;
+using location = pipeline::finished_inputs::location;
 
 constexpr std::size_t locations_in_memory = 16U << 10U;  // bytes
 
 }  // namespace
 
-pending_inputs::pending_inputs(finished_inputs& to, const gpu::tally& no_text)
+pending_inputs::pending_inputs(pipeline::finished_inputs& to, const gpu::tally& no_text)
     : to_(to), locations_(locations_in_memory, to.folder()), verified_(no_text), unverified_(no_text) {}
 
-void pending_inputs::add(const input_report& next) {
+void pending_inputs::add(const pipeline::input_report& next) {
   const std::uint64_t before = to_.now().report_bytes;
   if (number_ == 0) begin_ = before;
   const location at = to_.spill(next);
@@ -52,7 +52,7 @@ void pending_inputs::keep() {
 }
 
 void pending_inputs::drop() {
-  const finished_inputs::extent now = to_.now();
+  const pipeline::finished_inputs::extent now = to_.now();
   const bool are_last = number_ > 0 && now.report_bytes - begin_ == spilled_;
   if (are_last) to_.cut_back({.report_bytes = begin_, .order_bytes = now.order_bytes});
   clear();
@@ -69,4 +69,4 @@ void pending_inputs::clear() {
   }
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

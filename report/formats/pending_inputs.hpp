@@ -10,20 +10,20 @@
 #include <cstdint>
 #include <string>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 
 /// Several instances may add to one finished_inputs. One thread. Memory: two tallies, and 16 KiB for the locations of
 /// the inputs; further locations are in a temporary file.
 class pending_inputs {
  public:
   /// Borrows `to`. `no_text`: a tally of zeros, with the size of all others.
-  pending_inputs(finished_inputs& to, const gpu::tally& no_text);
+  pending_inputs(pipeline::finished_inputs& to, const gpu::tally& no_text);
   pending_inputs(const pending_inputs&) = delete;
   pending_inputs& operator=(const pending_inputs&) = delete;
   ~pending_inputs() { drop(); }
 
   /// Throws spill_error if no temporary file can be written, and std::bad_alloc.
-  void add(const input_report& next);
+  void add(const pipeline::input_report& next);
 
   [[nodiscard]] std::size_t size() const { return number_; }
   [[nodiscard]] const gpu::tally& verified() const { return verified_; }      ///< their sum
@@ -42,14 +42,14 @@ class pending_inputs {
  private:
   void clear();
 
-  finished_inputs& to_;
-  spilled_bytes locations_;    // in the order of add()
-  std::uint64_t begin_ = 0;    // offset of the first report, if there is one
-  std::uint64_t spilled_ = 0;  // bytes of reports
+  pipeline::finished_inputs& to_;
+  pipeline::spilled_bytes locations_;  // in the order of add()
+  std::uint64_t begin_ = 0;            // offset of the first report, if there is one
+  std::uint64_t spilled_ = 0;          // bytes of reports
   std::size_t number_ = 0;
   gpu::tally verified_;
   gpu::tally unverified_;
   std::string incomplete_;
 };
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

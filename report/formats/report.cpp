@@ -11,7 +11,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 namespace {
 
 constexpr std::array formats = {
@@ -53,24 +53,24 @@ const report_format* find_report_format(std::string_view name) {
   return found == formats.end() ? nullptr : found;
 }
 
-gpu::tally shown_counts(const report& content, const gpu::tally& verified, const gpu::tally& unverified) {
-  if (content.type == report::kind::result || unverified.counts.empty()) return verified;
+gpu::tally shown_counts(const run_report& content, const gpu::tally& verified, const gpu::tally& unverified) {
+  if (content.type == run_report::kind::result || unverified.counts.empty()) return verified;
   if (verified.counts.empty()) return unverified;
   return gpu::tally(verified) += unverified;
 }
 
-std::vector<measures::measurement> measurements_of(const report& content, const gpu::tally& counts) {
+std::vector<measures::measurement> measurements_of(const run_report& content, const gpu::tally& counts) {
   if (content.measuring.asked.empty()) return {};
   return measures::take_measures(content.measuring, measures::counts_of(counts));
 }
 
-std::uint64_t skipped_in_all(const run_counts& counts) {
+std::uint64_t skipped_in_all(const pipeline::run_counts& counts) {
   std::uint64_t all = 0;
-  for (const skipped_names& each : counts.skipped) all += each.count;
+  for (const pipeline::skipped_names& each : counts.skipped) all += each.count;
   return all;
 }
 
-std::string_view cause_of(const skipped_names& names) {
+std::string_view cause_of(const pipeline::skipped_names& names) {
   return names.cause.empty() ? std::string_view("unknown") : std::string_view(names.cause);
 }
 
@@ -84,4 +84,4 @@ std::string make_run_id() {
   return std::string(digits - size, '0') + std::string(text.data(), size);
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

@@ -19,18 +19,18 @@
 #include <string_view>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 
 /// The counts of a run with schemes and measures: a result at the end of a run, or a snapshot during it.
-struct report : run_counts {
+struct run_report : pipeline::run_counts {
   enum class kind { result, snapshot };
 
   kind type = kind::result;
-  std::vector<scheme_view> schemes;
+  std::vector<pipeline::scheme_view> schemes;
   bool byte_counts = false;       ///< print the 256 counts; the partition is then the identity
   measures::measuring measuring;  ///< of totals and inputs; the partition is the identity if any is requested
   bool ignore_case = false;       ///< the schemes map A-Z to a-z
-  std::optional<run_stats> stats;
+  std::optional<pipeline::run_stats> stats;
   std::size_t earlier_inputs = 0;  ///< inputs of the totals that an earlier run has written, and that `inputs` lacks
   std::optional<units::unit_result> units;  ///< with --each
   std::string
@@ -61,23 +61,23 @@ struct render_target {
 };
 
 /// The counts that a report shows for people: a snapshot includes unverified text.
-gpu::tally shown_counts(const report& content, const gpu::tally& verified, const gpu::tally& unverified);
+gpu::tally shown_counts(const run_report& content, const gpu::tally& verified, const gpu::tally& unverified);
 
 /// The requested measures of a tally; empty if none are requested.
-std::vector<measures::measurement> measurements_of(const report& content, const gpu::tally& counts);
+std::vector<measures::measurement> measurements_of(const run_report& content, const gpu::tally& counts);
 
 /// The number of skipped names, of all causes.
-std::uint64_t skipped_in_all(const run_counts& counts);
+std::uint64_t skipped_in_all(const pipeline::run_counts& counts);
 
 /// The cause for reports; "unknown" if it is empty.
-std::string_view cause_of(const skipped_names& names);
+std::string_view cause_of(const pipeline::skipped_names& names);
 
 /// Receives a text piece by piece.
 using text_sink = std::function<void(std::string_view)>;
 
 /// Renders the whole text, with its final newline, piece by piece: memory does not grow with the number of inputs.
 /// Throws what the sink throws, and std::system_error if inputs cannot be read back.
-using renderer = void (*)(const report&, const render_target&, const text_sink&);
+using renderer = void (*)(const run_report&, const render_target&, const text_sink&);
 
 /// One row of the table of report formats.
 struct report_format {
@@ -85,30 +85,31 @@ struct report_format {
   renderer render;
   /// The lines of units that --where selects, before the result; null: it has none. Borrows both: `frame`, the schemes
   /// and measures of the run, and `run`, as render_target::run.
-  std::unique_ptr<const units::unit_renderer> (*unit_lines)(const report& frame, std::string_view run) = nullptr;
+  std::unique_ptr<const units::unit_renderer> (*unit_lines)(const run_report& frame, std::string_view run) = nullptr;
   /// A line for an input, as soon as it is finished; null: inputs are a part of the result. `frame`: as above.
-  std::string (*input_line)(const report& frame, std::string_view run, const input_report& input) = nullptr;
+  std::string (*input_line)(const run_report& frame, std::string_view run,
+                            const pipeline::input_report& input) = nullptr;
   bool carries_stats = false;   ///< --stats is part of the report; otherwise it is printed on standard error
   bool carries_alerts = false;  ///< conditions that hold are lines before the result
   bool names_run = false;       ///< every line names its run
   bool whole = false;           ///< a later report replaces an earlier one instead of following it
 };
 
-void render_table(const report& content, const render_target& target, const text_sink& out);
-void render_json(const report& content, const render_target& target, const text_sink& out);
-void render_jsonl(const report& content, const render_target& target, const text_sink& out);
-void render_csv(const report& content, const render_target& target, const text_sink& out);
-void render_prometheus(const report& content, const render_target& target, const text_sink& out);
+void render_table(const run_report& content, const render_target& target, const text_sink& out);
+void render_json(const run_report& content, const render_target& target, const text_sink& out);
+void render_jsonl(const run_report& content, const render_target& target, const text_sink& out);
+void render_csv(const run_report& content, const render_target& target, const text_sink& out);
+void render_prometheus(const run_report& content, const render_target& target, const text_sink& out);
 
 /// As report_format::unit_lines.
-std::unique_ptr<const units::unit_renderer> unit_text_lines(const report& frame, std::string_view run);
-std::unique_ptr<const units::unit_renderer> unit_json_lines(const report& frame, std::string_view run);
+std::unique_ptr<const units::unit_renderer> unit_text_lines(const run_report& frame, std::string_view run);
+std::unique_ptr<const units::unit_renderer> unit_json_lines(const run_report& frame, std::string_view run);
 
 /// A line for an input. `frame`: the schemes and measures of the run.
-std::string input_json_line(const report& frame, std::string_view run, const input_report& input);
+std::string input_json_line(const run_report& frame, std::string_view run, const pipeline::input_report& input);
 
 /// Text of --stats for people: the engine and why it was chosen, one line per stage, and what limited the run.
-std::string render_stats(const run_stats& stats, const render_target& target);
+std::string render_stats(const pipeline::run_stats& stats, const render_target& target);
 
 /// The table of formats: table, json, jsonl, csv, prometheus.
 std::span<const report_format> report_formats();
@@ -124,4 +125,4 @@ std::string printable(std::string_view raw);
 /// std::bad_alloc.
 std::string make_run_id();
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

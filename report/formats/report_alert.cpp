@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -28,7 +28,7 @@ std::string_view name_of(subject::kind type) {
 }
 
 /// ", line 12" or ", lines 12 to 40", or nothing.
-std::string lines_text(const std::optional<line_range>& lines) {
+std::string lines_text(const std::optional<pipeline::line_range>& lines) {
   if (!lines) return "";
   const std::string first = std::to_string(lines->first);
   return lines->first == lines->last ? ", line " + first : ", lines " + first + " to " + std::to_string(lines->last);
@@ -77,4 +77,4 @@ std::string firing_for_people(const gates::firing& fired) {
   return text;
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

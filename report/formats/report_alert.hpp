@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 
 /// A line of kind "alert", schema gpuhist.result/1, with its line end. `run`: as render_target::run.
 std::string alert_line(const gates::firing& fired, std::string_view run);
@@ -18,4 +18,4 @@ std::string place_of(const gates::firing& fired);
 /// "--fail-if 'digit > 0.15' holds for a.txt, bytes 0 to 48, lines 1 to 3: digit = 0.25". Safe to print.
 std::string firing_for_people(const gates::firing& fired);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

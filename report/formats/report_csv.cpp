@@ -23,7 +23,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 namespace {
 
 /// Identifies the counts of a row.
@@ -51,9 +51,9 @@ void add_row(std::string& out, const row_owner& owner, std::string_view scheme, 
   out.append(share) += '\n';
 }
 
-void add_buckets(std::string& out, const report& content, const row_owner& owner, const gpu::tally& counts) {
+void add_buckets(std::string& out, const run_report& content, const row_owner& owner, const gpu::tally& counts) {
   const std::uint64_t all = counts.bytes();
-  for (const scheme_view& view : content.schemes) {
+  for (const pipeline::scheme_view& view : content.schemes) {
     const std::vector<std::uint64_t> folded = view.fold(counts);
     for (std::size_t i = 0; i < folded.size(); ++i) {
       add_row(out, owner, view.scheme.name, view.scheme.buckets[i], folded[i], share_of_all(folded[i], all));
@@ -61,12 +61,12 @@ void add_buckets(std::string& out, const report& content, const row_owner& owner
   }
 }
 
-void add_sizes(std::string& out, const report& content, const row_owner& owner, const gpu::tally& counts) {
+void add_sizes(std::string& out, const run_report& content, const row_owner& owner, const gpu::tally& counts) {
   add_row(out, owner, "", "bytes", counts.bytes());
-  add_row(out, owner, "", "lines", lines_in(counts, content.partition));
+  add_row(out, owner, "", "lines", pipeline::lines_in(counts, content.partition));
 }
 
-void add_measures(std::string& out, const report& content, std::string_view input, const gpu::tally& counts) {
+void add_measures(std::string& out, const run_report& content, std::string_view input, const gpu::tally& counts) {
   for (const measures::measurement& each : measurements_of(content, counts)) {
     add_row(out, {.kind = "measure", .input = input}, "", each.definition->name, each.sample_size,
             each.found.value ? shortest(*each.found.value) : "");
@@ -74,11 +74,12 @@ void add_measures(std::string& out, const report& content, std::string_view inpu
 }
 
 /// --utf8 of the totals or of an input.
-void add_utf8_rows(std::string& out, std::string_view input, const std::optional<utf8_report>& found) {
+void add_utf8_rows(std::string& out, std::string_view input, const std::optional<pipeline::utf8_report>& found) {
   if (!found) return;
   const row_owner owner{.kind = "utf8", .input = input};
   const gpu::host::utf8_counts& counts = found->counts;
-  for (const utf8_number& each : utf8_numbers) add_row(out, owner, "", each.name, counts.*each.value);
+  for (const pipeline::utf8_number& each : pipeline::utf8_numbers)
+    add_row(out, owner, "", each.name, counts.*each.value);
   if (found->first_malformed) add_row(out, owner, "", "first_malformed", *found->first_malformed);
   if (found->first_malformed_line) add_row(out, owner, "", "first_malformed_line", *found->first_malformed_line);
   for (std::size_t i = 0; i < counts.scripts.size(); ++i) {
@@ -88,10 +89,10 @@ void add_utf8_rows(std::string& out, std::string_view input, const std::optional
 }
 
 /// Pairs of the totals or of an input.
-void add_pairs(std::string& out, const report& content, std::string_view input, const gpu::tally& counts) {
-  for (const scheme_view& view : content.schemes) {
+void add_pairs(std::string& out, const run_report& content, std::string_view input, const gpu::tally& counts) {
+  for (const pipeline::scheme_view& view : content.schemes) {
     if (!view.has_pairs()) continue;
-    const pair_matrix pairs = view.fold_pairs(counts);
+    const pipeline::pair_matrix pairs = view.fold_pairs(counts);
     const std::uint64_t all = measures::pairs_in(pairs);
     for (std::size_t i = 0; i < pairs.counts.size(); ++i) {
       if (pairs.counts[i] == 0) continue;
@@ -117,7 +118,7 @@ void add_notices(std::string& out, const row_owner& input, const std::vector<io:
   }
 }
 
-void add_unverified(std::string& out, const report& content, const row_owner& owner, const gpu::tally& counts) {
+void add_unverified(std::string& out, const run_report& content, const row_owner& owner, const gpu::tally& counts) {
   if (counts.bytes() == 0) return;
   add_sizes(out, content, owner, counts);
   add_buckets(out, content, owner, counts);
@@ -147,7 +148,7 @@ void add_units(std::string& out, const units::unit_result& found) {
   }
 }
 
-void write_result(const report& content, bool terminal, const text_sink& to, std::string out) {
+void write_result(const run_report& content, bool terminal, const text_sink& to, std::string out) {
   const row_owner total{.kind = "total", .input = ""};
   add_sizes(out, content, total, content.verified);
   add_row(out, total, "", "complete", content.complete ? 1 : 0);
@@ -158,10 +159,10 @@ void write_result(const report& content, bool terminal, const text_sink& to, std
   add_utf8_rows(out, "", content.utf8);
   add_unverified(out, content, {.kind = "unverified", .input = ""}, content.unverified);
   if (content.units) add_units(out, *content.units);
-  for (const skipped_names& each : content.skipped) {
+  for (const pipeline::skipped_names& each : content.skipped) {
     add_row(out, {.kind = "skipped", .input = ""}, "", cause_of(each), each.count);
   }
-  for (const input_report& each : content.inputs) {
+  for (const pipeline::input_report& each : content.inputs) {
     const std::string name = terminal ? printable(each.name) : each.name;
     const row_owner input{.kind = "input", .input = name};
     add_sizes(out, content, input, each.verified);
@@ -180,7 +181,7 @@ void write_result(const report& content, bool terminal, const text_sink& to, std
 }
 
 // For inputs only the bytes read so far: the result has their counts.
-void write_snapshot(const report& content, bool terminal, const text_sink& to, std::string out) {
+void write_snapshot(const run_report& content, bool terminal, const text_sink& to, std::string out) {
   const row_owner total{.kind = "snapshot", .input = ""};
   const row_owner provisional{.kind = "provisional", .input = ""};
   add_row(out, total, "", "elapsed_milliseconds",
@@ -190,7 +191,7 @@ void write_snapshot(const report& content, bool terminal, const text_sink& to, s
   add_measures(out, content, "", content.verified);
   add_sizes(out, content, provisional, content.unverified);
   add_buckets(out, content, provisional, content.unverified);
-  for (const input_report& each : content.inputs) {
+  for (const pipeline::input_report& each : content.inputs) {
     const std::string name = terminal ? printable(each.name) : each.name;
     add_row(out, {.kind = "snapshot", .input = name}, "", "bytes", each.verified.bytes());
     add_row(out, {.kind = "provisional", .input = name}, "", "bytes", each.unverified.bytes());
@@ -201,13 +202,13 @@ void write_snapshot(const report& content, bool terminal, const text_sink& to, s
 
 }  // namespace
 
-void render_csv(const report& content, const render_target& target, const text_sink& out) {
+void render_csv(const run_report& content, const render_target& target, const text_sink& out) {
   const std::string heading = target.first ? "kind,input,scheme,bucket,count,share\n" : "";
-  if (content.type == report::kind::result) {
+  if (content.type == run_report::kind::result) {
     write_result(content, target.terminal, out, heading);
   } else {
     write_snapshot(content, target.terminal, out, heading);
   }
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

@@ -19,16 +19,16 @@
 #include <utility>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 namespace {
 
 using json = nlohmann::ordered_json;
 
 constexpr std::string_view result_schema = "gpuhist.result/1";
 
-void add_buckets(member_writer& to, const report& content, const gpu::tally& counts) {
+void add_buckets(member_writer& to, const run_report& content, const gpu::tally& counts) {
   to.open("buckets");
-  for (const scheme_view& view : content.schemes) {
+  for (const pipeline::scheme_view& view : content.schemes) {
     to.open(view.scheme.name);
     const std::vector<std::uint64_t> folded = view.fold(counts);
     for (std::size_t i = 0; i < folded.size(); ++i) to.add_number(view.scheme.buckets[i], folded[i]);
@@ -37,7 +37,7 @@ void add_buckets(member_writer& to, const report& content, const gpu::tally& cou
   to.close();
 }
 
-void add_byte_counts(member_writer& to, const report& content, const gpu::tally& counts) {
+void add_byte_counts(member_writer& to, const run_report& content, const gpu::tally& counts) {
   std::array<std::uint64_t, 256> all{};
   if (!counts.counts.empty()) {
     std::ranges::transform(content.partition.class_of, all.begin(),
@@ -46,7 +46,7 @@ void add_byte_counts(member_writer& to, const report& content, const gpu::tally&
   to.add_numbers("byte_counts", all);
 }
 
-json surprising_as_json(const scheme_view& view, const pair_matrix& pairs) {
+json surprising_as_json(const pipeline::scheme_view& view, const pipeline::pair_matrix& pairs) {
   json all = json::array();
   for (const measures::surprising_pair& each : measures::most_surprising(pairs)) {
     all.push_back({{"first", view.scheme.buckets[each.first]},
@@ -58,8 +58,8 @@ json surprising_as_json(const scheme_view& view, const pair_matrix& pairs) {
   return all;
 }
 
-json pairs_as_json(const scheme_view& view, const gpu::tally& counts) {
-  const pair_matrix pairs = view.fold_pairs(counts);
+json pairs_as_json(const pipeline::scheme_view& view, const gpu::tally& counts) {
+  const pipeline::pair_matrix pairs = view.fold_pairs(counts);
   json matrix = json::array();
   for (std::size_t first = 0; first < pairs.buckets; ++first) {
     json row = json::array();
@@ -74,12 +74,12 @@ json pairs_as_json(const scheme_view& view, const gpu::tally& counts) {
 }
 
 // "lines", "buckets" and, for a result with `byte_counts`, the 256 counts.
-void add_counts(member_writer& to, const report& content, const gpu::tally& counts) {
-  to.add_number("lines", lines_in(counts, content.partition));
+void add_counts(member_writer& to, const run_report& content, const gpu::tally& counts) {
+  to.add_number("lines", pipeline::lines_in(counts, content.partition));
   add_buckets(to, content, counts);
-  if (content.byte_counts && content.type == report::kind::result) add_byte_counts(to, content, counts);
+  if (content.byte_counts && content.type == run_report::kind::result) add_byte_counts(to, content, counts);
   json pairs = json::object();  // not by pairs[...][...]: a null that fails to become an object cannot be destroyed
-  for (const scheme_view& view : content.schemes) {
+  for (const pipeline::scheme_view& view : content.schemes) {
     if (view.has_pairs()) pairs[view.scheme.name] = pairs_as_json(view, counts);
   }
   if (!pairs.empty()) to.add_json("pairs", pairs);
@@ -106,15 +106,16 @@ json measures_as_json(const std::vector<measures::measurement>& measurements) {
   return out;
 }
 
-void add_measures(member_writer& to, const report& content, const gpu::tally& counts) {
+void add_measures(member_writer& to, const run_report& content, const gpu::tally& counts) {
   if (content.measuring.asked.empty()) return;
   to.add_json("measures", measures_as_json(measurements_of(content, counts)));
 }
 
-void add_utf8_report(member_writer& to, const std::optional<utf8_report>& found) {
+void add_utf8_report(member_writer& to, const std::optional<pipeline::utf8_report>& found) {
   if (!found) return;
   json out = json::object();
-  for (const utf8_number& each : utf8_numbers) out[std::string(each.name)] = found->counts.*each.value;
+  for (const pipeline::utf8_number& each : pipeline::utf8_numbers)
+    out[std::string(each.name)] = found->counts.*each.value;
   if (found->first_malformed) out["first_malformed"] = *found->first_malformed;
   if (found->first_malformed_line) out["first_malformed_line"] = *found->first_malformed_line;
   json scripts = json::object();
@@ -125,7 +126,7 @@ void add_utf8_report(member_writer& to, const std::optional<utf8_report>& found)
   to.add_json("utf8", out);
 }
 
-void add_all_counts(member_writer& to, std::string_view name, const report& content, const gpu::tally& counts) {
+void add_all_counts(member_writer& to, std::string_view name, const run_report& content, const gpu::tally& counts) {
   to.open(name);
   to.add_number("bytes", counts.bytes());
   add_counts(to, content, counts);
@@ -147,7 +148,7 @@ void append_place(std::string& to, const units::unit_place& place) {
 }
 
 // What follows the place.
-void add_measured(member_writer& to, const report& frame, const units::unit_record& found) {
+void add_measured(member_writer& to, const run_report& frame, const units::unit_record& found) {
   to.add_flag("verified", found.verified);
   to.open("values");
   for (const gates::named_value& each : found.values) {
@@ -169,7 +170,7 @@ void add_measured(member_writer& to, const report& frame, const units::unit_reco
 
 class unit_json_form final : public units::unit_renderer {
  public:
-  unit_json_form(const report& frame, std::string_view run) : frame_(frame) {
+  unit_json_form(const run_report& frame, std::string_view run) : frame_(frame) {
     member_writer first(beginning_, member_writer::position::first);
     add_beginning(first, "unit", run);
   }
@@ -190,11 +191,11 @@ class unit_json_form final : public units::unit_renderer {
   }
 
  private:
-  const report& frame_;
+  const run_report& frame_;
   std::string beginning_{"{"};
 };
 
-json top_as_json(const report& content, const units::unit_result& found) {
+json top_as_json(const run_report& content, const units::unit_result& found) {
   json all = json::array();
   for (const units::ranked_unit& each : found.top) {
     std::string text = "{";
@@ -222,7 +223,7 @@ json distribution_as_json(const units::distribution& values) {
   return out;
 }
 
-json units_as_json(const report& content, const units::unit_result& found) {
+json units_as_json(const run_report& content, const units::unit_result& found) {
   json out = {{"each", found.each}};
   for (const units::unit_number* const each : units::unit_numbers_in_json) {
     if (!each->is_in(found)) continue;
@@ -243,9 +244,9 @@ json units_as_json(const report& content, const units::unit_result& found) {
 
 // Totals and inputs.
 
-json lost_as_json(const input_report& input) {
+json lost_as_json(const pipeline::input_report& input) {
   json all = json::array();
-  for (const lost_range& each : input.lost_ranges) {
+  for (const pipeline::lost_range& each : input.lost_ranges) {
     all.push_back({{"compressed_begin", each.compressed_begin},
                    {"compressed_end", each.compressed_end},
                    {"text_offset", each.text_offset},
@@ -256,7 +257,7 @@ json lost_as_json(const input_report& input) {
   return all;
 }
 
-void add_notices(member_writer& to, const input_report& input) {
+void add_notices(member_writer& to, const pipeline::input_report& input) {
   json all = json::array();
   for (const io::notice& each : input.notices) {
     all.push_back({{"kind", io::name_of(each.kind)}, {"text", each.text}});
@@ -266,33 +267,33 @@ void add_notices(member_writer& to, const input_report& input) {
 }
 
 // Of the schemes that are not built in: a name does not determine their members.
-json members_as_json(const report& content) {
+json members_as_json(const run_report& content) {
   const std::vector<std::string_view> built_in = config::scheme_names();
   json all = json::object();
-  for (const scheme_view& each : content.schemes) {
+  for (const pipeline::scheme_view& each : content.schemes) {
     if (std::ranges::find(built_in, each.scheme.name) != built_in.end()) continue;
     all[each.scheme.name] = hash_of_members(each.scheme);
   }
   return all;
 }
 
-json skipped_as_json(const report& content) {
+json skipped_as_json(const run_report& content) {
   json all = json::object();
-  for (const skipped_names& each : content.skipped) all[std::string(cause_of(each))] = each.count;
+  for (const pipeline::skipped_names& each : content.skipped) all[std::string(cause_of(each))] = each.count;
   return all;
 }
 
-json skipped_bytes_as_json(const report& content) {
+json skipped_bytes_as_json(const run_report& content) {
   json all = json::object();
-  for (const skipped_names& each : content.skipped) {
+  for (const pipeline::skipped_names& each : content.skipped) {
     if (each.bytes > 0) all[std::string(cause_of(each))] = each.bytes;
   }
   return all;
 }
 
-void add_start(member_writer& to, const report& content, std::string_view kind, std::string_view run) {
+void add_start(member_writer& to, const run_report& content, std::string_view kind, std::string_view run) {
   add_beginning(to, kind, run);
-  if (content.type == report::kind::result) {
+  if (content.type == run_report::kind::result) {
     to.add_flag("complete", content.complete);
   } else {
     to.add_json("elapsed_seconds", content.elapsed_seconds);
@@ -304,14 +305,14 @@ void add_start(member_writer& to, const report& content, std::string_view kind, 
   add_utf8_report(to, content.utf8);
 }
 
-void add_input(member_writer& to, const report& content, const input_report& input) {
+void add_input(member_writer& to, const run_report& content, const pipeline::input_report& input) {
   add_name(to, input.name);
   to.add_text("format", input.format);
   to.add_number("bytes", input.verified.bytes());
   if (input.compressed_bytes) to.add_number("compressed_bytes", *input.compressed_bytes);
   to.add_flag("complete", input.complete);
   if (!input.error.empty()) to.add_text("error", input.error);
-  if (input.error_kind != failure_kind::none) to.add_text("error_kind", io::name_of(input.error_kind));
+  if (input.error_kind != io::failure_kind::none) to.add_text("error_kind", io::name_of(input.error_kind));
   if (input.number_of_lost_ranges > 0) {
     to.add_number("lost_stretches", input.number_of_lost_ranges);
     to.add_json("lost", lost_as_json(input));
@@ -324,7 +325,7 @@ void add_input(member_writer& to, const report& content, const input_report& inp
   if (input.counted_unverified) to.add_flag("counted_unverified", true);
 }
 
-std::string prefix_text(const report& /*content*/, const input_report& input) {
+std::string prefix_text(const run_report& /*content*/, const pipeline::input_report& input) {
   object_text out;
   add_name(out.members, input.name);
   out.members.add_text("format", input.format);
@@ -334,25 +335,26 @@ std::string prefix_text(const report& /*content*/, const input_report& input) {
   return out.take();
 }
 
-std::string input_text(const report& content, const input_report& input) {
+std::string input_text(const run_report& content, const pipeline::input_report& input) {
   object_text out;
   add_input(out.members, content, input);
   return out.take();
 }
 
 // Writes the member "inputs" after others: a list whose elements `text_of_input` makes.
-void write_inputs(const report& content, std::string (*text_of_input)(const report&, const input_report&),
+void write_inputs(const run_report& content,
+                  std::string (*text_of_input)(const run_report&, const pipeline::input_report&),
                   const text_sink& out) {
   out(R"(,"inputs":[)");
   bool first = true;
-  for (const input_report& each : content.inputs) {
+  for (const pipeline::input_report& each : content.inputs) {
     out((std::exchange(first, false) ? "" : ",") + text_of_input(content, each));
   }
   out("]");
 }
 
 // Writes a snapshot with the prefixes of its inputs: one line.
-void write_snapshot(const report& content, std::string_view run, const text_sink& out) {
+void write_snapshot(const run_report& content, std::string_view run, const text_sink& out) {
   object_text before;
   add_start(before.members, content, "snapshot", run);
   add_all_counts(before.members, "provisional", content, content.unverified);
@@ -380,7 +382,7 @@ json decoded_of(const gpu::frame_decoder_stats& decoded) {
           {"busy_seconds", decoded.busy_seconds}};
 }
 
-json engine_of(const run_stats& stats) {
+json engine_of(const pipeline::run_stats& stats) {
   const gpu::engine_stats& counting = stats.counting;
   json out = {{"name", stats.engine}};
   if (!stats.engine_reason.empty()) out["reason"] = stats.engine_reason;
@@ -398,13 +400,13 @@ json engine_of(const run_stats& stats) {
   return out;
 }
 
-json partition_of(const run_stats& stats) {
+json partition_of(const pipeline::run_stats& stats) {
   return {{"classes", stats.classes}, {"counted_classes", stats.counted_classes}, {"schemes", stats.schemes}};
 }
 
-json reading_of(const run_stats& stats) {
+json reading_of(const pipeline::run_stats& stats) {
   json manners = json::array();
-  for (const input_manner& each : stats.reading)
+  for (const pipeline::input_manner& each : stats.reading)
     manners.push_back({{"how", each.description}, {"inputs", each.inputs}});
   return {{"inputs", stats.inputs},
           {"manners", std::move(manners)},
@@ -412,21 +414,21 @@ json reading_of(const run_stats& stats) {
           {"disk_bytes", stats.disk_bytes}};
 }
 
-json stages_of(const run_stats& stats) {
+json stages_of(const pipeline::run_stats& stats) {
   json stages = json::array();
-  for (const stage_stats& stage : stats.stages) {
+  for (const pipeline::stage_stats& stage : stats.stages) {
     stages.push_back({{"name", stage.name},
                       {"bytes", stage.bytes},
                       {"busy_seconds", stage.busy_seconds},
                       {"waiting_seconds", stage.waiting_seconds},
                       {"workers", stage.workers},
-                      {"busy_share", busy_share(stage, stats.seconds)}});
+                      {"busy_share", pipeline::busy_share(stage, stats.seconds)}});
   }
   return stages;
 }
 
-json slots_of(const run_stats& stats) {
-  const slot_history& history = stats.slots_over_time;
+json slots_of(const pipeline::run_stats& stats) {
+  const pipeline::slot_history& history = stats.slots_over_time;
   return {{"waiting_seconds", stats.slot_waiting_seconds},
           {"free_share", history.free_share},
           {"filling_share", history.filling_share},
@@ -436,7 +438,7 @@ json slots_of(const run_stats& stats) {
           {"in_use", history.in_use}};
 }
 
-json stats_as_json(const run_stats& stats) {
+json stats_as_json(const pipeline::run_stats& stats) {
   return {{"seconds", stats.seconds},
           {"bytes", stats.bytes},
           {"chunks", stats.chunks},
@@ -457,7 +459,7 @@ json stats_as_json(const run_stats& stats) {
           {"would_help", stats.would_help}};
 }
 
-std::string last_line_of(const report& content, std::string_view run) {
+std::string last_line_of(const run_report& content, std::string_view run) {
   object_text out;
   add_totals(out.members, content, run);
   out.members.add_number("input_count", std::uint64_t{content.earlier_inputs + content.inputs.size()});
@@ -467,7 +469,7 @@ std::string last_line_of(const report& content, std::string_view run) {
 
 // Windows.
 
-void add_source(member_writer& to, const std::string& key, const source_name& name) {
+void add_source(member_writer& to, const std::string& key, const pipeline::source_name& name) {
   if (!name) return;
   to.add_text(key, *name);
   if (!is_utf8(*name)) to.add_text(key + "_base64", base64(*name));
@@ -503,7 +505,7 @@ std::string hash_of_members(const config::scheme& of) {
   return text;
 }
 
-void add_totals(member_writer& to, const report& content, std::string_view run) {
+void add_totals(member_writer& to, const run_report& content, std::string_view run) {
   add_start(to, content, "result", run);
   if (const json members = members_as_json(content); !members.empty()) to.add_json("scheme_members", members);
   if (content.unverified.bytes() > 0) add_all_counts(to, "unverified", content, content.unverified);
@@ -524,11 +526,11 @@ json state_as_json(const io::file_state& state) {
 
 std::string as_line(const json& object) { return text_of(object) + "\n"; }
 
-std::unique_ptr<const units::unit_renderer> unit_json_lines(const report& frame, std::string_view run) {
+std::unique_ptr<const units::unit_renderer> unit_json_lines(const run_report& frame, std::string_view run) {
   return std::make_unique<const unit_json_form>(frame, run);
 }
 
-std::string iso_8601(window_time time) {
+std::string iso_8601(pipeline::window_time time) {
   using namespace std::chrono;
   const auto whole = floor<seconds>(time);
   const std::time_t since_epoch = system_clock::to_time_t(whole);
@@ -542,9 +544,9 @@ std::string iso_8601(window_time time) {
   return std::string(text.data(), size) + fraction.data();
 }
 
-std::string window_line(const report& frame, std::string_view run, const closed_window& window,
+std::string window_line(const run_report& frame, std::string_view run, const pipeline::closed_window& window,
                         const measures::byte_counts* baseline, window_times times) {
-  const window_head& head = window.head;
+  const pipeline::window_head& head = window.head;
   object_text line;
   member_writer& out = line.members;
   add_beginning(out, "window", run);
@@ -557,8 +559,8 @@ std::string window_line(const report& frame, std::string_view run, const closed_
     out.add_text("start_time", iso_8601(head.start));
     out.add_text("end_time", iso_8601(head.end));
   }
-  out.add_text("closed_by", name_of(head.end_reason));
-  out.add_flag("complete", head.end_reason != window_end::error);
+  out.add_text("closed_by", pipeline::name_of(head.end_reason));
+  out.add_flag("complete", head.end_reason != pipeline::window_end::error);
   if (!head.error.empty()) out.add_text("error", head.error);
   out.add_flag("verified", head.verified);
   if (frame.ignore_case) out.add_flag("ignore_case", true);
@@ -571,7 +573,8 @@ std::string window_line(const report& frame, std::string_view run, const closed_
   return line.take() + "\n";
 }
 
-std::string verdict_line(std::string_view run, const window_verdict& verdict, const source_name& source) {
+std::string verdict_line(std::string_view run, const pipeline::window_verdict& verdict,
+                         const pipeline::source_name& source) {
   object_text out;
   add_beginning(out.members, "verdict", run);
   add_source(out.members, "source", source);
@@ -581,8 +584,8 @@ std::string verdict_line(std::string_view run, const window_verdict& verdict, co
   return out.take() + "\n";
 }
 
-void render_json(const report& content, const render_target& /*target*/, const text_sink& out) {
-  if (content.type == report::kind::snapshot) return write_snapshot(content, {}, out);
+void render_json(const run_report& content, const render_target& /*target*/, const text_sink& out) {
+  if (content.type == run_report::kind::snapshot) return write_snapshot(content, {}, out);
   object_text before;
   add_totals(before.members, content, {});
   out(before.text);
@@ -592,7 +595,7 @@ void render_json(const report& content, const render_target& /*target*/, const t
 }
 
 // A line may be read alone, so it has every field that its counts depend on.
-std::string input_json_line(const report& frame, std::string_view run, const input_report& input) {
+std::string input_json_line(const run_report& frame, std::string_view run, const pipeline::input_report& input) {
   object_text out;
   add_beginning(out.members, "input", run);
   if (!frame.counted_with.empty()) out.members.add_json_text("counted_with", frame.counted_with);
@@ -603,12 +606,12 @@ std::string input_json_line(const report& frame, std::string_view run, const inp
   return out.take() + "\n";
 }
 
-void render_jsonl(const report& content, const render_target& target, const text_sink& out) {
-  if (content.type == report::kind::snapshot) return write_snapshot(content, target.run, out);
+void render_jsonl(const run_report& content, const render_target& target, const text_sink& out) {
+  if (content.type == run_report::kind::snapshot) return write_snapshot(content, target.run, out);
   if (!target.inputs_are_written) {
-    for (const input_report& each : content.inputs) out(input_json_line(content, target.run, each));
+    for (const pipeline::input_report& each : content.inputs) out(input_json_line(content, target.run, each));
   }
   out(last_line_of(content, target.run));
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 
 /// Adds "name" and, if it is not UTF-8, "name_base64", which has the exact bytes.
 void add_name(member_writer& to, const std::string& name);
@@ -25,7 +25,7 @@ void add_beginning(member_writer& to, std::string_view kind, std::string_view ru
 std::string hash_of_members(const config::scheme& of);
 
 /// Adds the members of a result with its totals, without inputs and statistics.
-void add_totals(member_writer& to, const report& content, std::string_view run);
+void add_totals(member_writer& to, const run_report& content, std::string_view run);
 
 /// The state of a file, which state_from() reads.
 nlohmann::ordered_json state_as_json(const io::file_state& state);
@@ -38,13 +38,14 @@ enum class window_times { shown, hidden };
 
 /// One line of kind "window". `frame`: an empty snapshot with the partition, the schemes and the measures of the run.
 /// `run`: as render_target::run. `baseline`: of this window; null: that of the frame.
-std::string window_line(const report& frame, std::string_view run, const closed_window& window,
+std::string window_line(const run_report& frame, std::string_view run, const pipeline::closed_window& window,
                         const measures::byte_counts* baseline, window_times times = window_times::shown);
 
 /// One line of kind "verdict". `source`: of the windows, if these are numbered by input.
-std::string verdict_line(std::string_view run, const window_verdict& verdict, const source_name& source = nullptr);
+std::string verdict_line(std::string_view run, const pipeline::window_verdict& verdict,
+                         const pipeline::source_name& source = nullptr);
 
 /// "2026-03-01T12:00:00.000125Z".
-std::string iso_8601(window_time time);
+std::string iso_8601(pipeline::window_time time);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

@@ -11,7 +11,7 @@
 #include <functional>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 namespace {
 
 struct label {
@@ -58,8 +58,8 @@ class exposition {
     text_ += (with.empty() ? " " : "} ") + value + "\n";
   }
 
-  void buckets(const report& content, const labels& with, const gpu::tally& counts) {
-    for (const scheme_view& view : content.schemes) {
+  void buckets(const run_report& content, const labels& with, const gpu::tally& counts) {
+    for (const pipeline::scheme_view& view : content.schemes) {
       const std::vector<std::uint64_t> folded = view.fold(counts);
       for (std::size_t i = 0; i < folded.size(); ++i) {
         labels all = with;
@@ -71,7 +71,7 @@ class exposition {
   }
 
   /// Adds the measures that have a value.
-  void measurements(const report& content, const labels& with, const gpu::tally& counts) {
+  void measurements(const run_report& content, const labels& with, const gpu::tally& counts) {
     for (const measures::measurement& each : measurements_of(content, counts)) {
       if (!each.found.value) continue;
       labels all = with;
@@ -101,11 +101,11 @@ class exposition {
 };
 
 // Of the totals only: an input would have a sample for each pair of buckets.
-void add_pairs(exposition& to, const report& content) {
+void add_pairs(exposition& to, const run_report& content) {
   if (content.schemes.empty() || !content.schemes.front().has_pairs()) return;
   to.family("pairs", "Pairs of adjacent bytes by the buckets of the first and of the second byte.");
-  for (const scheme_view& view : content.schemes) {
-    const pair_matrix pairs = view.fold_pairs(content.verified);
+  for (const pipeline::scheme_view& view : content.schemes) {
+    const pipeline::pair_matrix pairs = view.fold_pairs(content.verified);
     for (std::size_t i = 0; i < pairs.counts.size(); ++i) {
       to.sample({{"scheme", view.scheme.name},
                  {"first", view.scheme.buckets[i / pairs.buckets]},
@@ -115,7 +115,7 @@ void add_pairs(exposition& to, const report& content) {
   }
   to.family("conditional_entropy_bits",
             "Entropy of the bucket of a byte, given the bucket of the byte before it, in bits.");
-  for (const scheme_view& view : content.schemes) {
+  for (const pipeline::scheme_view& view : content.schemes) {
     const measures::finding bits = measures::conditional_entropy(view.fold_pairs(content.verified));
     if (bits.value) to.sample({{"scheme", view.scheme.name}}, shortest(*bits.value));
   }
@@ -153,7 +153,7 @@ void add_units(exposition& to, const units::unit_result& found) {
 }
 
 void add_utf8_totals(exposition& to, const gpu::host::utf8_counts& counts) {
-  for (const utf8_number& each : utf8_numbers) {
+  for (const pipeline::utf8_number& each : pipeline::utf8_numbers) {
     to.family("utf8_" + std::string(each.name), each.help);
     to.sample({}, counts.*each.value);
   }
@@ -161,13 +161,13 @@ void add_utf8_totals(exposition& to, const gpu::host::utf8_counts& counts) {
   to.scripts({}, counts);
 }
 
-void add_totals(exposition& to, const report& content) {
+void add_totals(exposition& to, const run_report& content) {
   to.family("bytes", "Bytes of text that were counted and verified.");
   to.sample({}, content.verified.bytes());
   to.family("lines", "Line feeds in text that was counted and verified.");
-  to.sample({}, lines_in(content.verified, content.partition));
+  to.sample({}, pipeline::lines_in(content.verified, content.partition));
   to.family("complete", "1 if every byte of every input was counted and verified, else 0.");
-  to.sample({}, content.type == report::kind::result && content.complete ? 1 : 0);
+  to.sample({}, content.type == run_report::kind::result && content.complete ? 1 : 0);
   to.family("unverified_bytes", "Bytes of text that were decoded, but are not verified, or not yet.");
   to.sample({}, content.unverified.bytes());
   if (content.counted_unverified) {
@@ -176,7 +176,8 @@ void add_totals(exposition& to, const report& content) {
   }
   if (!content.skipped.empty()) {
     to.family("skipped_names", "Names in directory trees that were skipped, by cause.");
-    for (const skipped_names& each : content.skipped) to.sample({{"cause", std::string(cause_of(each))}}, each.count);
+    for (const pipeline::skipped_names& each : content.skipped)
+      to.sample({{"cause", std::string(cause_of(each))}}, each.count);
   }
   to.family("bucket_bytes", "Bytes of text that were counted and verified, by bucket of each scheme.");
   to.buckets(content, {}, content.verified);
@@ -192,13 +193,13 @@ void add_totals(exposition& to, const report& content) {
   to.buckets(content, {}, content.unverified);
 }
 
-void add_inputs(exposition& to, const report& content, bool terminal) {
+void add_inputs(exposition& to, const run_report& content, bool terminal) {
   if (content.inputs.empty()) return;
-  using addition = std::function<void(const input_report&, const labels&)>;
+  using addition = std::function<void(const pipeline::input_report&, const labels&)>;
   const auto family = [&](std::string_view name, std::string_view help, const addition& add) {
     to.family(name, help);
     std::size_t index = 0;
-    for (const input_report& each : content.inputs) {
+    for (const pipeline::input_report& each : content.inputs) {
       add(each, {{"index", std::to_string(index++)}, {"input", terminal ? printable(each.name) : each.name}});
       to.write();
     }
@@ -208,12 +209,15 @@ void add_inputs(exposition& to, const report& content, bool terminal) {
     to.sample(with, each.verified.bytes());
   });
   family("input_lines", "Line feeds of an input that were counted and verified.",
-         [&](const auto& each, const labels& with) { to.sample(with, lines_in(each.verified, content.partition)); });
+         [&](const auto& each, const labels& with) {
+           to.sample(with, pipeline::lines_in(each.verified, content.partition));
+         });
   family("input_complete", "1 if every byte of an input was counted and verified, else 0.",
          [&](const auto& each, const labels& with) { to.sample(with, each.complete ? 1 : 0); });
   family("input_unverified_bytes", "Bytes of an input that were decoded, but are not verified, or not yet.",
          [&](const auto& each, const labels& with) { to.sample(with, each.unverified.bytes()); });
-  if (std::ranges::any_of(content.inputs, [](const input_report& each) { return each.compressed_bytes.has_value(); })) {
+  if (std::ranges::any_of(content.inputs,
+                          [](const pipeline::input_report& each) { return each.compressed_bytes.has_value(); })) {
     family("input_compressed_bytes", "Compressed bytes of an input that were read.",
            [&](const auto& each, const labels& with) {
              if (each.compressed_bytes) to.sample(with, *each.compressed_bytes);
@@ -222,7 +226,7 @@ void add_inputs(exposition& to, const report& content, bool terminal) {
   family("input_bucket_bytes", "Bytes of an input that were counted and verified, by bucket of each scheme.",
          [&](const auto& each, const labels& with) { to.buckets(content, with, each.verified); });
   if (content.utf8) {
-    for (const utf8_number& number : utf8_numbers) {
+    for (const pipeline::utf8_number& number : pipeline::utf8_numbers) {
       family("input_utf8_" + std::string(number.name), number.help_of_input, [&](const auto& each, const labels& with) {
         if (each.utf8) to.sample(with, each.utf8->counts.*number.value);
       });
@@ -239,11 +243,11 @@ void add_inputs(exposition& to, const report& content, bool terminal) {
 
 }  // namespace
 
-void render_prometheus(const report& content, const render_target& target, const text_sink& out) {
+void render_prometheus(const run_report& content, const render_target& target, const text_sink& out) {
   exposition to(out);
   add_totals(to, content);
   add_inputs(to, content, target.terminal);
   to.write();
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

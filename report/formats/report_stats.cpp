@@ -9,7 +9,7 @@
 #include <cmath>
 #include <cstddef>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 namespace {
 
 constexpr std::size_t label_width = 12;  // columns
@@ -25,7 +25,7 @@ std::string line(const std::string& label, const std::string& text) {
 
 std::string percent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
 
-std::string engine_lines(const run_stats& stats) {
+std::string engine_lines(const pipeline::run_stats& stats) {
   const gpu::engine_stats& counting = stats.counting;
   std::string engine = stats.engine;
   if (!counting.device.empty()) engine += " on " + printable(counting.device);
@@ -35,7 +35,7 @@ std::string engine_lines(const run_stats& stats) {
                                                      ", ready after " + fixed(counting.startup_seconds, 3) + " s");
 }
 
-std::string partition_line(const run_stats& stats) {
+std::string partition_line(const pipeline::run_stats& stats) {
   std::string schemes;
   for (const std::string& each : stats.schemes) schemes += (schemes.empty() ? "" : ", ") + printable(each);
   std::string text = grouped(stats.classes) + (stats.classes == 1 ? " class of" : " classes of") +
@@ -44,16 +44,16 @@ std::string partition_line(const run_stats& stats) {
   return line("partition", text);
 }
 
-std::string reading_lines(const run_stats& stats) {
+std::string reading_lines(const pipeline::run_stats& stats) {
   std::string text;
-  for (const input_manner& each : stats.reading) {
+  for (const pipeline::input_manner& each : stats.reading) {
     text += line(text.empty() ? "inputs" : "", number_of(each.inputs, "input") + ": " + each.description);
   }
   if (stats.max_in_flight > 1) text += line("", "up to " + grouped(stats.max_in_flight) + " reads at once");
   return text + line("decompress", stats.decompression);
 }
 
-std::string device_decoding_line(const run_stats& stats) {
+std::string device_decoding_line(const pipeline::run_stats& stats) {
   const gpu::frame_decoder_stats& decoded = stats.counting.decoded;
   if (decoded.lanes == 0) return "";
   std::string text = number_of(decoded.frames, "frame") + ", " + number_of(decoded.text_bytes, "byte") +
@@ -64,8 +64,8 @@ std::string device_decoding_line(const run_stats& stats) {
   return line("on device", text);
 }
 
-std::string slots_line(const run_stats& stats, const render_target& target) {
-  const slot_history& history = stats.slots_over_time;
+std::string slots_line(const pipeline::run_stats& stats, const render_target& target) {
+  const pipeline::slot_history& history = stats.slots_over_time;
   const std::string shares = "  free " + percent(history.free_share) + ", filling " + percent(history.filling_share) +
                              ", counting " + percent(history.counting_share);
   const std::size_t taken = label_width + shares.size();
@@ -73,7 +73,7 @@ std::string slots_line(const run_stats& stats, const render_target& target) {
   return line("slots", sparkline(history.in_use, std::max(room, narrowest_sparkline), target.unicode) + shares);
 }
 
-std::string memory_line(const run_stats& stats) {
+std::string memory_line(const pipeline::run_stats& stats) {
   // part of the limit may be set aside for encoders
   const bool is_limited = stats.memory_limit < config::no_memory_limit / 2;
   const std::string peak = config::format_size(stats.peak_memory) + " at most, ";
@@ -81,11 +81,11 @@ std::string memory_line(const run_stats& stats) {
               peak + (is_limited ? "of a limit of " + config::format_size(stats.memory_limit) : "without a limit"));
 }
 
-std::string stage_lines(const run_stats& stats, const render_target& target) {
+std::string stage_lines(const pipeline::run_stats& stats, const render_target& target) {
   std::vector<table_row> rows;
-  for (const stage_stats& each : stats.stages) {
+  for (const pipeline::stage_stats& each : stats.stages) {
     rows.push_back({each.name, grouped(each.bytes), fixed(each.busy_seconds, 3), fixed(each.waiting_seconds, 3),
-                    grouped(each.workers), fixed(100 * busy_share(each, stats.seconds), 1) + " %",
+                    grouped(each.workers), fixed(100 * pipeline::busy_share(each, stats.seconds), 1) + " %",
                     fixed(rate(each.bytes, each.busy_seconds) / 1e9, 2)});
   }
   const text_table table({{"stage", false},
@@ -105,7 +105,7 @@ std::string timeline_line(const gpu::device_timeline& timeline) {
                             fixed(timeline.overlap_seconds, 3) + " s");
 }
 
-std::string flow_lines(const run_stats& stats) {
+std::string flow_lines(const pipeline::run_stats& stats) {
   return line("text", number_of(stats.bytes, "byte") + " in " + fixed(stats.seconds, 3) +
                           " s = " + fixed(rate(stats.bytes, stats.seconds) / 1e9, 2) + " GB/s") +
          line("chunks", number_of(stats.chunks, "chunk") + " through " + number_of(stats.slots, "slot") + " of " +
@@ -117,7 +117,7 @@ std::string flow_lines(const run_stats& stats) {
 
 }  // namespace
 
-std::string render_stats(const run_stats& stats, const render_target& target) {
+std::string render_stats(const pipeline::run_stats& stats, const render_target& target) {
   std::string text = engine_lines(stats) + partition_line(stats) + flow_lines(stats) + reading_lines(stats) +
                      device_decoding_line(stats) + slots_line(stats, target) + memory_line(stats);
   if (!stats.counting.warning.empty()) text += line("warning", printable(stats.counting.warning));
@@ -126,4 +126,4 @@ std::string render_stats(const run_stats& stats, const render_target& target) {
   return text + "limited by: " + stats.limited_by + "\nwould help: " + stats.would_help + "\n";
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 namespace {
 
 /// The rows of all schemes and of the totals. They share one layout, so that their numbers are in one column.
@@ -30,7 +30,7 @@ std::string with_character(const std::string& name, std::size_t byte) {
   return byte > ' ' && byte < 0x7f ? name + " " + static_cast<char>(byte) : name;
 }
 
-std::vector<bar_row> rows_of(const scheme_view& view, const gpu::tally& counts) {
+std::vector<bar_row> rows_of(const pipeline::scheme_view& view, const gpu::tally& counts) {
   const bool by_byte = view.scheme.name == "bytes";  // of 256 rows, empty ones are left out
   const std::vector<std::uint64_t> folded = view.fold(counts);
   std::vector<bar_row> rows;
@@ -43,18 +43,18 @@ std::vector<bar_row> rows_of(const scheme_view& view, const gpu::tally& counts) 
   return rows;
 }
 
-std::vector<table_row> totals_of(const report& content, const gpu::tally& counts) {
+std::vector<table_row> totals_of(const run_report& content, const gpu::tally& counts) {
   std::vector<table_row> rows = {{"bytes", grouped(counts.bytes()), ""},
-                                 {"lines", grouped(lines_in(counts, content.partition)), ""}};
-  if (content.type == report::kind::result && content.unverified.bytes() > 0) {
+                                 {"lines", grouped(pipeline::lines_in(counts, content.partition)), ""}};
+  if (content.type == run_report::kind::result && content.unverified.bytes() > 0) {
     rows.push_back({"unverified", grouped(content.unverified.bytes()), ""});
   }
   return rows;
 }
 
-table_row skipped_row(const report& content) { return {"skipped", grouped(skipped_in_all(content)), ""}; }
+table_row skipped_row(const run_report& content) { return {"skipped", grouped(skipped_in_all(content)), ""}; }
 
-std::string measure_lines(const report& content, const gpu::tally& counts, const render_target& target) {
+std::string measure_lines(const run_report& content, const gpu::tally& counts, const render_target& target) {
   std::vector<table_row> rows;
   for (const measures::measurement& each : measurements_of(content, counts)) {
     const measures::finding& found = each.found;
@@ -67,21 +67,21 @@ std::string measure_lines(const report& content, const gpu::tally& counts, const
 }
 
 // "skipped  5 (symbolic link: 4, FIFO: 1)": a row of the totals.
-std::string skipped_line(const report& content, const text_table& frame) {
+std::string skipped_line(const run_report& content, const text_table& frame) {
   if (content.skipped.empty()) return "";
   std::string causes;
-  for (const skipped_names& each : content.skipped) {
+  for (const pipeline::skipped_names& each : content.skipped) {
     causes += (causes.empty() ? "" : ", ") + printable(cause_of(each)) + ": " + grouped(each.count);
     if (each.bytes > 0) causes += " of " + number_of(each.bytes, "byte");
   }
   return frame.line(skipped_row(content)) + " (" + causes + ")\n";
 }
 
-std::string totals_lines(const report& content, const std::vector<table_row>& totals, const text_table& frame) {
+std::string totals_lines(const run_report& content, const std::vector<table_row>& totals, const text_table& frame) {
   std::string text;
   for (const table_row& each : totals) text += frame.line(each) + "\n";
   if (totals.size() > 2) {
-    const std::uint64_t lines = lines_in(content.unverified, content.partition);
+    const std::uint64_t lines = pipeline::lines_in(content.unverified, content.partition);
     text.insert(text.size() - 1, " (" + number_of(lines, "line") + ")");
   }
   if (content.counted_unverified) text += "The counts include unverified text (--count-unverified).\n";
@@ -89,21 +89,21 @@ std::string totals_lines(const report& content, const std::vector<table_row>& to
 }
 
 /// ": not counted to its end", or nothing if a message on standard error has the cause.
-std::string cause_text(const table_sections& sections, const input_report& input) {
+std::string cause_text(const table_sections& sections, const pipeline::input_report& input) {
   if (input.error.empty()) return ": not counted to its end";
   return sections.causes ? ": " + printable(input.error) : "";
 }
 
-bool has_failed(const input_report& input) { return !input.complete || !input.error.empty(); }
+bool has_failed(const pipeline::input_report& input) { return !input.complete || !input.error.empty(); }
 
 // The lines of inputs that failed, and of notices.
-void write_remarks(const report& content, const render_target& target, const text_sink& out) {
-  if (content.type == report::kind::snapshot) return;
+void write_remarks(const run_report& content, const render_target& target, const text_sink& out) {
+  if (content.type == run_report::kind::snapshot) return;
   const std::string incomplete = painted("INCOMPLETE", ink::alarm, target.color) + "  ";
   const std::string notice = painted("NOTICE", ink::heading, target.color) + "  ";
   notice_lines notices;
   bool any = false;
-  for (const input_report& each : content.inputs) {
+  for (const pipeline::input_report& each : content.inputs) {
     if (target.sections.causes) {
       for (const std::string& line : notices.of(each)) out(notice + line + "\n");
     }
@@ -119,25 +119,25 @@ void write_remarks(const report& content, const render_target& target, const tex
 std::size_t line_ends_in(std::string_view text) { return static_cast<std::size_t>(std::ranges::count(text, '\n')); }
 
 // Only of a terminal, whose height is limited.
-std::size_t lines_of_remarks(const report& content, const render_target& target) {
+std::size_t lines_of_remarks(const run_report& content, const render_target& target) {
   std::size_t lines = 0;
   if (target.height > 0) write_remarks(content, target, [&](std::string_view text) { lines += line_ends_in(text); });
   return lines;
 }
 
-std::string snapshot_line(const report& content, const gpu::tally& counts) {
+std::string snapshot_line(const run_report& content, const gpu::tally& counts) {
   const std::string unverified =
       content.unverified.bytes() == 0 ? "" : ", " + grouped(content.unverified.bytes()) + " of them not yet verified";
   return "snapshot " + fixed(content.elapsed_seconds, 1) + " s: " + number_of(counts.bytes(), "byte") + unverified;
 }
 
-bucket_tables tables_of(const report& content, const gpu::tally& counts) {
+bucket_tables tables_of(const run_report& content, const gpu::tally& counts) {
   bucket_tables all{.schemes = {}, .totals = totals_of(content, counts)};
-  for (const scheme_view& view : content.schemes) all.schemes.push_back(rows_of(view, counts));
+  for (const pipeline::scheme_view& view : content.schemes) all.schemes.push_back(rows_of(view, counts));
   return all;
 }
 
-text_table frame_of(const report& content, const bucket_tables& tables, std::size_t width) {
+text_table frame_of(const run_report& content, const bucket_tables& tables, std::size_t width) {
   std::vector<table_row> rows = tables.totals;
   if (!content.skipped.empty()) rows.push_back(skipped_row(content));
   for (const auto& scheme : tables.schemes) {
@@ -147,17 +147,17 @@ text_table frame_of(const report& content, const bucket_tables& tables, std::siz
 }
 
 // The buckets, pairs, measures, UTF-8 and units.
-std::string lines_before_inputs(const report& content, const gpu::tally& counts, const bucket_tables& tables,
+std::string lines_before_inputs(const run_report& content, const gpu::tally& counts, const bucket_tables& tables,
                                 const text_table& frame, const render_target& target) {
   std::string text;
-  if (content.type == report::kind::snapshot) {
+  if (content.type == run_report::kind::snapshot) {
     text += painted(snapshot_line(content, counts), ink::heading, target.color) + "\n";
   }
   for (std::size_t i = 0; i < content.schemes.size(); ++i) {
     if (content.schemes.size() > 1) text += printable(content.schemes[i].scheme.name) + "\n";
     text += bar_lines(frame, tables.schemes[i], target.unicode, target.color) + "\n";
   }
-  for (const scheme_view& view : content.schemes) text += pair_lines(view, counts, target);
+  for (const pipeline::scheme_view& view : content.schemes) text += pair_lines(view, counts, target);
   text += measure_lines(content, counts, target);
   text += utf8_lines(content, target);
   if (content.units) text += unit_lines(*content.units, target);
@@ -166,7 +166,7 @@ std::string lines_before_inputs(const report& content, const gpu::tally& counts,
 
 }  // namespace
 
-void render_table(const report& content, const render_target& target, const text_sink& out) {
+void render_table(const run_report& content, const render_target& target, const text_sink& out) {
   const gpu::tally counts = shown_counts(content, content.verified, content.unverified);
   const bucket_tables tables = tables_of(content, counts);
   const text_table frame = frame_of(content, tables, target.width);
@@ -182,4 +182,4 @@ void render_table(const report& content, const render_target& target, const text
   write_remarks(content, target, out);
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

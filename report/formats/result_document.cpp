@@ -10,7 +10,7 @@
 #include <numeric>
 #include <optional>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 namespace {
 
 using nlohmann::json;
@@ -165,14 +165,14 @@ bool has_counted_unverified(const json& from) {
   return found != from.end() && flag(*found, "counted_unverified");
 }
 
-std::vector<skipped_names> read_skipped(const json& from) {
+std::vector<pipeline::skipped_names> read_skipped(const json& from) {
   const auto found = from.find("skipped");
   if (found == from.end()) return {};
   const std::uint64_t all = number(*found, "skipped");
   const auto by_cause = from.find("skipped_by_cause");
-  if (by_cause == from.end()) return {skipped_names{.cause = "", .count = all, .first = ""}};
+  if (by_cause == from.end()) return {pipeline::skipped_names{.cause = "", .count = all, .first = ""}};
   if (!by_cause->is_object()) damaged("\"skipped_by_cause\" is not an object");
-  std::vector<skipped_names> causes;
+  std::vector<pipeline::skipped_names> causes;
   std::uint64_t sum = 0;
   const json none = json::object();
   const auto with_bytes = from.find("skipped_bytes_by_cause");
@@ -180,25 +180,26 @@ std::vector<skipped_names> read_skipped(const json& from) {
   if (!bytes_by_cause.is_object()) damaged("\"skipped_bytes_by_cause\" is not an object");
   for (const auto& [cause, count] : by_cause->items()) {
     const auto bytes = bytes_by_cause.find(cause);
-    const skipped_names each{.cause = cause == cause_of({}) ? "" : cause,
-                             .count = number(count, "skipped_by_cause"),
-                             .first = "",
-                             .bytes = bytes == bytes_by_cause.end() ? 0 : number(*bytes, "skipped_bytes_by_cause")};
+    const pipeline::skipped_names each{
+        .cause = cause == cause_of({}) ? "" : cause,
+        .count = number(count, "skipped_by_cause"),
+        .first = "",
+        .bytes = bytes == bytes_by_cause.end() ? 0 : number(*bytes, "skipped_bytes_by_cause")};
     if (__builtin_add_overflow(sum, each.count, &sum)) damaged("\"skipped\" is not the sum of its causes");
-    add_skipped(causes, each);
+    pipeline::add_skipped(causes, each);
   }
   if (sum != all) damaged("\"skipped\" is not the sum of its causes");
   return causes;
 }
 
-std::optional<utf8_report> read_utf8(const json& from) {
+std::optional<pipeline::utf8_report> read_utf8(const json& from) {
   const auto found = from.find("utf8");
   if (found == from.end()) return std::nullopt;
   if (!found->is_object()) damaged("\"utf8\" is not an object");
   const json& scripts = member(*found, "scripts");
   if (!scripts.is_object()) damaged("\"scripts\" is not an object");
-  utf8_report made;
-  for (const utf8_number& each : utf8_numbers) {
+  pipeline::utf8_report made;
+  for (const pipeline::utf8_number& each : pipeline::utf8_numbers) {
     const std::string name(each.name);
     made.counts.*each.value = number(member(*found, name.c_str()), name);
   }
@@ -213,13 +214,13 @@ std::optional<utf8_report> read_utf8(const json& from) {
 }
 
 // Older results state no kind.
-failure_kind read_kind_of_lost(const json& from) {
+io::failure_kind read_kind_of_lost(const json& from) {
   const auto found = from.find("error_kind");
-  if (found == from.end()) return failure_kind::damaged;
-  return io::failure_kind_named(text(*found, "error_kind")).value_or(failure_kind::unknown);
+  if (found == from.end()) return io::failure_kind::damaged;
+  return io::failure_kind_named(text(*found, "error_kind")).value_or(io::failure_kind::unknown);
 }
 
-lost_range read_lost_range(const json& from) {
+pipeline::lost_range read_lost_range(const json& from) {
   if (!from.is_object()) damaged("\"lost\" is not a list of objects");
   return {.compressed_begin = number(member(from, "compressed_begin"), "compressed_begin"),
           .compressed_end = number(member(from, "compressed_end"), "compressed_end"),
@@ -229,7 +230,7 @@ lost_range read_lost_range(const json& from) {
           .kind = read_kind_of_lost(from)};
 }
 
-void read_lost(const json& from, input_report& into) {
+void read_lost(const json& from, pipeline::input_report& into) {
   const auto found = from.find("lost_stretches");
   if (found == from.end()) return;
   into.number_of_lost_ranges = number(*found, "lost_stretches");
@@ -245,8 +246,8 @@ std::vector<io::notice> read_notices(const json& from) {
   std::vector<io::notice> made;
   for (const json& each : *found) {
     if (!each.is_object()) damaged("\"notices\" is not a list of objects");
-    add_notice(made, {.kind = io::notice_kind_named(text(member(each, "kind"), "kind")),
-                      .text = text(member(each, "text"), "text")});
+    pipeline::add_notice(made, {.kind = io::notice_kind_named(text(member(each, "kind"), "kind")),
+                                .text = text(member(each, "text"), "text")});
   }
   return made;
 }
@@ -293,16 +294,16 @@ bool is_folded(const json& document) {
 }
 
 // Older results have a message only.
-failure_kind read_error_kind(const json& document, const std::string& error) {
-  if (error.empty()) return failure_kind::none;
+io::failure_kind read_error_kind(const json& document, const std::string& error) {
+  if (error.empty()) return io::failure_kind::none;
   const auto found = document.find("error_kind");
-  if (found == document.end()) return failure_kind::unknown;
-  return io::failure_kind_named(text(*found, "error_kind")).value_or(failure_kind::unknown);
+  if (found == document.end()) return io::failure_kind::unknown;
+  return io::failure_kind_named(text(*found, "error_kind")).value_or(io::failure_kind::unknown);
 }
 
-input_report read_input(const json& document, const wanted_counts& wanted, bool folded) {
+pipeline::input_report read_input(const json& document, const wanted_counts& wanted, bool folded) {
   if (!document.is_object()) damaged("an input is not an object");
-  input_report input;
+  pipeline::input_report input;
   input.name = read_name(document);
   try {
     input.format = text(member(document, "format"), "format");
@@ -324,12 +325,12 @@ input_report read_input(const json& document, const wanted_counts& wanted, bool 
   return input;
 }
 
-report read_totals(const json& document, const wanted_counts& wanted) {
+run_report read_totals(const json& document, const wanted_counts& wanted) {
   if (!wanted.pairs.empty() && is_folded(document) != (wanted.letters == letter_case::ignored)) {
     damaged(is_folded(document) ? "the pairs were counted with --ignore-case; give --ignore-case, or leave --pairs out"
                                 : "the pairs were counted without --ignore-case; leave --ignore-case or --pairs out");
   }
-  report totals;
+  run_report totals;
   totals.partition = gpu::partition::identity();
   totals.complete = flag(member(document, "complete"), "complete");
   totals.verified = read_counts(document, wanted, is_folded(document));
@@ -347,10 +348,10 @@ bool is_by_scheme(const json& input) {
   return lacks_counts(input) || (unverified != input.end() && lacks_counts(*unverified));
 }
 
-void check_sums(const report& totals, const gpu::tally& verified, const gpu::tally& unverified) {
+void check_sums(const run_report& totals, const gpu::tally& verified, const gpu::tally& unverified) {
   if (verified != totals.verified || unverified != totals.unverified) {
     damaged("the totals are not the sums of the inputs");
   }
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

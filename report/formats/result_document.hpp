@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 
 /// An invalid document. The message follows the name of its file.
 struct result_damage : std::runtime_error {
@@ -67,18 +67,18 @@ io::file_state state_from(const json& object) {
 
 /// Reads an input: a line of its own, or an element of `inputs`. The counts are "byte_counts" or, if these are absent,
 /// the buckets of the scheme `bytes`. `folded`: these buckets ignore case. Throws result_damage.
-input_report read_input(const nlohmann::json& document, const wanted_counts& wanted, bool folded);
+pipeline::input_report read_input(const nlohmann::json& document, const wanted_counts& wanted, bool folded);
 
 /// Whether the counts of buckets ignore case.
 bool is_folded(const nlohmann::json& document);
 
 /// Reads the totals of a result, without its inputs. The partition is the identity. Throws result_damage.
-report read_totals(const nlohmann::json& document, const wanted_counts& wanted);
+run_report read_totals(const nlohmann::json& document, const wanted_counts& wanted);
 
 /// Whether counts of the input are buckets of the scheme `bytes`, which `folded` applies to.
 bool is_by_scheme(const nlohmann::json& input);
 
 /// Throws result_damage if the totals are not the sums of the inputs.
-void check_sums(const report& totals, const gpu::tally& verified, const gpu::tally& unverified);
+void check_sums(const run_report& totals, const gpu::tally& verified, const gpu::tally& unverified);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

@@ -17,7 +17,7 @@
 #include <system_error>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 namespace {
 
 io::descriptor open_results(const std::string& path) {
@@ -39,7 +39,8 @@ constexpr std::size_t max_damaged_lines = 10;
 class result_sum::inputs_within {
  public:
   /// Borrows `to`.
-  inputs_within(finished_inputs& to, const wanted_counts& wanted) : pending_(to, wanted.no_text()), wanted_(wanted) {}
+  inputs_within(pipeline::finished_inputs& to, const wanted_counts& wanted)
+      : pending_(to, wanted.no_text()), wanted_(wanted) {}
 
   [[nodiscard]] input_taker taker() {
     return {.begin = [this] { begin(); }, .take = [this](const nlohmann::json& each) { take(each); }};
@@ -83,16 +84,16 @@ class result_sum::inputs_within {
   std::optional<result_damage> damage_if_folded_;
 };
 
-result_sum::result_sum(wanted_counts wanted, const spill_folder& spilled_to)
+result_sum::result_sum(wanted_counts wanted, const pipeline::spill_folder& spilled_to)
     : wanted_(std::move(wanted)),
-      kept_(std::make_shared<finished_inputs>(wanted_.counted().classes, kept_in_memory, spilled_to)) {
+      kept_(std::make_shared<pipeline::finished_inputs>(wanted_.counted().classes, kept_in_memory, spilled_to)) {
   sum_.partition = wanted_.counted();
   sum_.complete = true;
   sum_.verified = sum_.unverified = wanted_.no_text();
-  sum_.schemes = views_with_own_pairs(wanted_.pairs, sum_.partition);
+  sum_.schemes = pipeline::views_with_own_pairs(wanted_.pairs, sum_.partition);
 }
 
-result_sum::run_lines::run_lines(finished_inputs& to, const gpu::tally& no_text) : inputs(to, no_text) {}
+result_sum::run_lines::run_lines(pipeline::finished_inputs& to, const gpu::tally& no_text) : inputs(to, no_text) {}
 
 // Calls `add` with the documents of the file. Errors of the system are errors of the file.
 void result_sum::add_opened(const std::string& path, position& at, const std::function<void(document_reader&)>& add) {
@@ -187,7 +188,7 @@ void result_sum::add_document(document_reader& from, position& at) {
   if (kind == "snapshot" || kind == "window" || kind == "verdict" || kind == "alert") return;
   if (kind != "input") throw result_damage("the kind is " + config::quote(kind) + "; results are of kind \"result\"");
   run_lines& current = go_to_run(document, at);
-  const input_report input = read_input(document, wanted_, is_folded(document));
+  const pipeline::input_report input = read_input(document, wanted_, is_folded(document));
   if (!current.is_damaged) current.inputs.add(input);
 }
 
@@ -211,7 +212,7 @@ void result_sum::add_result(const nlohmann::json& document, inputs_within& withi
   // a line of its inputs was damaged, which was reported
   if (std::exchange(current.is_damaged, false) && document.contains("input_count")) return;
   if (explains_missing(document, current.inputs.size(), at)) return;
-  const report result = read_totals(document, wanted_);
+  const run_report result = read_totals(document, wanted_);
   pending_inputs& inputs = inputs_of(document, within, current.inputs, at);
   check_sums(result, inputs.verified(), inputs.unverified());
   if (result.complete && !inputs.incomplete().empty()) {
@@ -316,10 +317,10 @@ void result_sum::add_error(const position& at, std::string_view cause) {
   errors_.push_back(at.name + ":" + (at.line == 0 ? "" : std::to_string(at.line) + ":") + " " + std::string(cause));
 }
 
-report result_sum::take() {
-  sum_.inputs = input_reports(kept_, inputs_);
+run_report result_sum::take() {
+  sum_.inputs = pipeline::input_reports(kept_, inputs_);
   if (!all_have_utf8_) sum_.utf8.reset();
   return std::move(sum_);
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 
 /// The sum of results: all inputs in sequence, the totals added, complete only if all results are. A result counts as a
 /// whole or not at all; a damaged one is reported in `errors` and makes the sum incomplete. One thread. Memory does not
@@ -27,7 +27,7 @@ namespace gpuhist::pipeline {
 class result_sum {
  public:
   /// If pairs are wanted, a result without them is damaged. take().schemes are the schemes of the pairs.
-  explicit result_sum(wanted_counts wanted, const spill_folder& spilled_to = {});
+  explicit result_sum(wanted_counts wanted, const pipeline::spill_folder& spilled_to = {});
 
   /// Adds all results of a file, "-" for standard input: any number of JSON documents, one per line. Snapshots,
   /// windows, verdicts and alerts are ignored. A file without any document of gpuhist has one error. At most 10 damaged
@@ -56,14 +56,14 @@ class result_sum {
   [[nodiscard]] const std::vector<std::string>& errors() const { return errors_; }
 
   /// The sum, over the 256 byte values, or the partition of wanted_counts::by_bucket.
-  [[nodiscard]] report take();
+  [[nodiscard]] run_report take();
 
  private:
   class inputs_within;
 
   /// The inputs of one run whose result was not read yet.
   struct run_lines {
-    run_lines(finished_inputs& to, const gpu::tally& no_text);
+    run_lines(pipeline::finished_inputs& to, const gpu::tally& no_text);
 
     pending_inputs inputs;
     bool is_damaged = false;  // a line was damaged
@@ -71,7 +71,7 @@ class result_sum {
 
   /// The state of reading a file.
   struct position {
-    position(std::string name_of_file, finished_inputs& to, const gpu::tally& no_text)
+    position(std::string name_of_file, pipeline::finished_inputs& to, const gpu::tally& no_text)
         : name(std::move(name_of_file)), without_name(to, no_text) {}
 
     std::string name;
@@ -105,13 +105,13 @@ class result_sum {
   void add_foreign_file(position& at, std::size_t errors_before, std::string_view hint);
 
   wanted_counts wanted_;
-  std::shared_ptr<finished_inputs> kept_;
+  std::shared_ptr<pipeline::finished_inputs> kept_;
   std::size_t inputs_ = 0;  // of all valid results
   std::size_t results_ = 0;
   std::vector<addend> addends_;
   std::vector<std::string> errors_;
   bool all_have_utf8_ = true;  // of the results so far
-  report sum_;
+  run_report sum_;
 };
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 namespace {
 
 constexpr std::size_t narrowest_name = 4;
@@ -61,7 +61,7 @@ std::string padded(const std::string& text, std::size_t width, bool to_the_right
 /// The heat map of the buckets that occur. A cell is the share of the pairs of its row.
 class heat_map {
  public:
-  heat_map(const scheme_view& view, const pair_matrix& pairs, const render_target& target)
+  heat_map(const pipeline::scheme_view& view, const pipeline::pair_matrix& pairs, const render_target& target)
       : view_(view), pairs_(pairs), target_(target), of_first_(pairs.buckets) {
     std::vector<bool> occurs(pairs.buckets);
     for (std::size_t i = 0; i < pairs.counts.size(); ++i) {
@@ -120,8 +120,8 @@ class heat_map {
     return out;
   }
 
-  const scheme_view& view_;
-  const pair_matrix& pairs_;
+  const pipeline::scheme_view& view_;
+  const pipeline::pair_matrix& pairs_;
   const render_target& target_;
   std::vector<double> of_first_;  // pairs by the bucket of their first byte
   std::vector<std::size_t> shown_;
@@ -129,7 +129,8 @@ class heat_map {
   std::size_t cell_ = 0;               // columns; 0: there is no room
 };
 
-std::string surprising_lines(const scheme_view& view, const pair_matrix& pairs, const render_target& target) {
+std::string surprising_lines(const pipeline::scheme_view& view, const pipeline::pair_matrix& pairs,
+                             const render_target& target) {
   std::vector<table_row> rows;
   for (const measures::surprising_pair& each : measures::most_surprising(pairs)) {
     rows.push_back({printable(view.scheme.buckets[each.first]) + " > " + printable(view.scheme.buckets[each.second]),
@@ -157,8 +158,8 @@ std::vector<std::pair<std::uint64_t, std::string_view>> frequent_scripts(const g
 }
 
 // "first malformed: a.log, line 3, offset 17"
-std::string place_of_first(const report& content) {
-  for (const input_report& each : content.inputs) {
+std::string place_of_first(const run_report& content) {
+  for (const pipeline::input_report& each : content.inputs) {
     if (!each.utf8 || !each.utf8->first_malformed) continue;
     return "first malformed: " + printable(each.name) + ", line " +
            grouped(each.utf8->first_malformed_line.value_or(1)) + ", offset " + grouped(*each.utf8->first_malformed) +
@@ -282,9 +283,9 @@ class unit_text_form final : public units::unit_renderer {
 
 }  // namespace
 
-std::string pair_lines(const scheme_view& view, const gpu::tally& counts, const render_target& target) {
+std::string pair_lines(const pipeline::scheme_view& view, const gpu::tally& counts, const render_target& target) {
   if (!view.has_pairs()) return "";
-  const pair_matrix pairs = view.fold_pairs(counts);
+  const pipeline::pair_matrix pairs = view.fold_pairs(counts);
   const heat_map map(view, pairs, target);
   const std::string title = number_of(measures::pairs_in(pairs), "pair") + ", " + printable(view.scheme.name);
   std::string text = cut_to(title, std::max<std::size_t>(target.width, 3)) + "\n";
@@ -297,11 +298,11 @@ std::string pair_lines(const scheme_view& view, const gpu::tally& counts, const 
   return text + map.text() + surprising_lines(view, pairs, target) + "\n";
 }
 
-std::string utf8_lines(const report& content, const render_target& target) {
+std::string utf8_lines(const run_report& content, const render_target& target) {
   if (!content.utf8) return "";
   const gpu::host::utf8_counts& counts = content.utf8->counts;
   std::vector<table_row> rows;
-  for (const utf8_number& each : utf8_numbers) {
+  for (const pipeline::utf8_number& each : pipeline::utf8_numbers) {
     if (!each.words.empty()) rows.push_back({std::string(each.words), grouped(counts.*each.value), ""});
   }
   for (const auto& [number, name] : frequent_scripts(counts)) {
@@ -320,8 +321,8 @@ std::string unit_lines(const units::unit_result& found, const render_target& tar
   return text;
 }
 
-std::unique_ptr<const units::unit_renderer> unit_text_lines(const report& /*frame*/, std::string_view /*run*/) {
+std::unique_ptr<const units::unit_renderer> unit_text_lines(const run_report& /*frame*/, std::string_view /*run*/) {
   return std::make_unique<const unit_text_form>();
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

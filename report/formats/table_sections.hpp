@@ -5,19 +5,19 @@
 
 #include <string>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 
 /// Pairs of neighbouring bytes of one scheme: a heat map, the conditional entropy, and the pairs that are more frequent
 /// than in independent bytes. Ends with an empty line. Empty if pairs are not counted.
-std::string pair_lines(const scheme_view& view, const gpu::tally& counts, const render_target& target);
+std::string pair_lines(const pipeline::scheme_view& view, const gpu::tally& counts, const render_target& target);
 
 /// The lines of --utf8: the number of malformed sequences and the place of the first one, and the scripts with at least
 /// 0.1 % of the code points, the most frequent first. Ends with an empty line. Empty if the text was not validated.
 /// Reads the inputs up to the first one that is malformed.
-std::string utf8_lines(const report& content, const render_target& target);
+std::string utf8_lines(const run_report& content, const render_target& target);
 
 /// How many units were seen and selected, the units with the highest values, and the distribution. Lines, with an empty
 /// line after each section.
 std::string unit_lines(const units::unit_result& found, const render_target& target);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

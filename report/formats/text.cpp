@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cmath>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 namespace {
 
 constexpr std::string_view base64_alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -97,4 +97,4 @@ std::optional<std::string> from_base64(std::string_view text) {
   return out;
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 
 using config::fixed;
 using config::grouped;
@@ -41,4 +41,4 @@ std::string base64(std::string_view raw);
 /// Decodes base64; nothing if the text is not valid base64.
 std::optional<std::string> from_base64(std::string_view text);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

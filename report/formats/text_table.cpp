@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 namespace {
 
 constexpr std::string_view gap = "  ";
@@ -106,7 +106,7 @@ text_table::text_table(std::vector<table_column> columns, std::span<const table_
 text_table::text_table(std::vector<table_column> columns, const row_widths& rows, std::size_t width)
     : columns_(std::move(columns)), widths_(columns_.size()), width_(width) {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    widths_[i] = std::max(pipeline::columns(columns_[i].heading), rows.width(i));
+    widths_[i] = std::max(gpuhist::report::columns(columns_[i].heading), rows.width(i));
   }
   drop_dispensable_columns();
   cut_names();
@@ -189,4 +189,4 @@ std::string bar_lines(const text_table& table, std::span<const bar_row> rows, bo
   return text;
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 
 enum class ink { heading, bar, alarm };
 
@@ -94,4 +94,4 @@ struct bar_row {
 /// As above, with a bar after each row if there is room.
 std::string bar_lines(const text_table& table, std::span<const bar_row> rows, bool unicode, bool color);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

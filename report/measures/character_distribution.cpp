@@ -9,7 +9,7 @@
 #include <functional>
 #include <optional>
 
-namespace gpuhist::pipeline::measures {
+namespace gpuhist::report::measures {
 namespace {
 
 /// Ends of the six bins of ranks: [0] [1-3] [4-6] [7-11] [12-15] [16-255].
@@ -57,4 +57,4 @@ finding icd_p(const sample& measured) {
   return found;
 }
 
-}  // namespace gpuhist::pipeline::measures
+}  // namespace gpuhist::report::measures

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace gpuhist::pipeline::measures {
+namespace gpuhist::report::measures {
 namespace {
 
 struct statistic {
@@ -112,4 +112,4 @@ finding chi2_p(const sample& measured) { return uniform_finding(measured, tail_o
 finding chi2_baseline(const sample& measured) { return baseline_finding(measured, value_of); }
 finding chi2_baseline_p(const sample& measured) { return baseline_finding(measured, tail_of); }
 
-}  // namespace gpuhist::pipeline::measures
+}  // namespace gpuhist::report::measures

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace gpuhist::pipeline::measures {
+namespace gpuhist::report::measures {
 namespace {
 
 /// Byte values from `first` to `last`, both included.
@@ -63,4 +63,4 @@ finding mean_line_length(const sample& measured) {
   return {.value = (size_of(measured.counts) - ends) / ends};
 }
 
-}  // namespace gpuhist::pipeline::measures
+}  // namespace gpuhist::report::measures

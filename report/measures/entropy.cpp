@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <numbers>
 
-namespace gpuhist::pipeline::measures {
+namespace gpuhist::report::measures {
 namespace {
 
 /// Bits per byte. Precondition: there are bytes.
@@ -73,4 +73,4 @@ finding kl(const sample& measured) {
   return {.value = std::max(bits, 0.0)};
 }
 
-}  // namespace gpuhist::pipeline::measures
+}  // namespace gpuhist::report::measures

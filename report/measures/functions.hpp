@@ -4,7 +4,7 @@
 
 #include "report/measures/measure.hpp"
 
-namespace gpuhist::pipeline::measures {
+namespace gpuhist::report::measures {
 
 inline constexpr std::string_view no_bytes = "there are no bytes";
 inline constexpr std::string_view small_expectation = "an expected count is under 5";
@@ -50,4 +50,4 @@ finding chi2_baseline_p(const sample& measured);
 finding icd(const sample& measured);
 finding icd_p(const sample& measured);
 
-}  // namespace gpuhist::pipeline::measures
+}  // namespace gpuhist::report::measures

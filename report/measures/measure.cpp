@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-namespace gpuhist::pipeline::measures {
+namespace gpuhist::report::measures {
 namespace {
 
 constexpr bool compares = true;
@@ -71,4 +71,4 @@ std::vector<measurement> take_measures(const measuring& requested, const byte_co
   return all;
 }
 
-}  // namespace gpuhist::pipeline::measures
+}  // namespace gpuhist::report::measures

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gpuhist::pipeline::measures {
+namespace gpuhist::report::measures {
 
 /// How often each of the 256 byte values occurs: the argument of every measure. A plain value.
 using byte_counts = std::array<std::uint64_t, 256>;
@@ -92,4 +92,4 @@ byte_counts counts_of(const gpu::tally& counts);
 std::vector<measurement> take_measures(const measuring& requested, const byte_counts& counts,
                                        const byte_counts* baseline = nullptr);
 
-}  // namespace gpuhist::pipeline::measures
+}  // namespace gpuhist::report::measures

@@ -5,12 +5,12 @@
 #include <limits>
 #include <tuple>
 
-namespace gpuhist::pipeline::measures {
+namespace gpuhist::report::measures {
 namespace {
 
 /// How often each bucket is that of the first byte, and that of the second byte, of a pair.
 struct margins {
-  explicit margins(const pair_matrix& pairs) : first(pairs.buckets), second(pairs.buckets) {
+  explicit margins(const pipeline::pair_matrix& pairs) : first(pairs.buckets), second(pairs.buckets) {
     for (std::size_t i = 0; i < pairs.counts.size(); ++i) {
       const auto count = static_cast<double>(pairs.counts[i]);
       first[i / pairs.buckets] += count;
@@ -26,7 +26,7 @@ struct margins {
 
 }  // namespace
 
-std::uint64_t pairs_in(const pair_matrix& pairs) {
+std::uint64_t pairs_in(const pipeline::pair_matrix& pairs) {
   std::uint64_t sum = 0;
   for (const std::uint64_t each : pairs.counts) {
     if (__builtin_add_overflow(sum, each, &sum)) return std::numeric_limits<std::uint64_t>::max();
@@ -34,7 +34,7 @@ std::uint64_t pairs_in(const pair_matrix& pairs) {
   return sum;
 }
 
-finding conditional_entropy(const pair_matrix& pairs) {
+finding conditional_entropy(const pipeline::pair_matrix& pairs) {
   const margins sums(pairs);
   if (sums.all == 0) return finding::none("there are no pairs");
   double bits = 0;
@@ -46,7 +46,7 @@ finding conditional_entropy(const pair_matrix& pairs) {
   return {.value = bits + 0.0};  // 0 instead of -0
 }
 
-std::vector<surprising_pair> most_surprising(const pair_matrix& pairs, std::size_t wanted) {
+std::vector<surprising_pair> most_surprising(const pipeline::pair_matrix& pairs, std::size_t wanted) {
   const margins sums(pairs);
   std::vector<surprising_pair> found;
   for (std::size_t i = 0; i < pairs.counts.size(); ++i) {
@@ -64,4 +64,4 @@ std::vector<surprising_pair> most_surprising(const pair_matrix& pairs, std::size
   return found;
 }
 
-}  // namespace gpuhist::pipeline::measures
+}  // namespace gpuhist::report::measures

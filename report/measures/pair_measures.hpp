@@ -8,13 +8,13 @@
 #include <cstdint>
 #include <vector>
 
-namespace gpuhist::pipeline::measures {
+namespace gpuhist::report::measures {
 
 /// The number of pairs, at most 2^64 - 1.
-std::uint64_t pairs_in(const pair_matrix& pairs);
+std::uint64_t pairs_in(const pipeline::pair_matrix& pairs);
 
 /// The entropy of the bucket of a byte if that of the byte before it is known, in bits.
-finding conditional_entropy(const pair_matrix& pairs);
+finding conditional_entropy(const pipeline::pair_matrix& pairs);
 
 /// A pair that is more frequent than in bytes that are independent of each other.
 struct surprising_pair {
@@ -26,6 +26,6 @@ struct surprising_pair {
 };
 
 /// The pairs with the most bits, in descending order; equal ones in the order of the matrix. At most `wanted`.
-std::vector<surprising_pair> most_surprising(const pair_matrix& pairs, std::size_t wanted = 10);
+std::vector<surprising_pair> most_surprising(const pipeline::pair_matrix& pairs, std::size_t wanted = 10);
 
-}  // namespace gpuhist::pipeline::measures
+}  // namespace gpuhist::report::measures

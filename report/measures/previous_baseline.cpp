@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace gpuhist::pipeline::measures {
+namespace gpuhist::report::measures {
 
 previous_baseline::previous_baseline(std::size_t windows) : windows_(std::max<std::size_t>(windows, 1)) {}
 
@@ -21,18 +21,19 @@ void previous_baseline::close(const byte_counts& window) {
   oldest_ = (oldest_ + 1) % windows_;
 }
 
-previous_baseline& window_baselines::of(const closed_window& window) {
+previous_baseline& window_baselines::of(const pipeline::closed_window& window) {
   return baselines_.try_emplace(per_input_ ? window.head.source : nullptr, *windows_).first->second;
 }
 
-const byte_counts* window_baselines::before(const closed_window& window) {
+const byte_counts* window_baselines::before(const pipeline::closed_window& window) {
   return windows_ ? of(window).get() : nullptr;
 }
 
-void window_baselines::close(const closed_window& window) {
+void window_baselines::close(const pipeline::closed_window& window) {
   if (!windows_) return;
   of(window).close(counts_of(window.counts));
-  if (per_input_ && window.head.end_reason == window_end::input) baselines_.erase(window.head.source);  // its last one
+  if (per_input_ && window.head.end_reason == pipeline::window_end::input)
+    baselines_.erase(window.head.source);  // its last one
 }
 
-}  // namespace gpuhist::pipeline::measures
+}  // namespace gpuhist::report::measures

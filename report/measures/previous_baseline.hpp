@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-namespace gpuhist::pipeline::measures {
+namespace gpuhist::report::measures {
 
 /// Memory: 2 KiB per window. One thread.
 class previous_baseline {
@@ -39,17 +39,17 @@ class window_baselines {
   window_baselines(std::optional<std::size_t> windows, bool per_input) : windows_(windows), per_input_(per_input) {}
 
   /// What a window is compared with; null: nothing. Valid until it is closed.
-  [[nodiscard]] const byte_counts* before(const closed_window& window);
+  [[nodiscard]] const byte_counts* before(const pipeline::closed_window& window);
 
   /// The window was compared.
-  void close(const closed_window& window);
+  void close(const pipeline::closed_window& window);
 
  private:
-  [[nodiscard]] previous_baseline& of(const closed_window& window);
+  [[nodiscard]] previous_baseline& of(const pipeline::closed_window& window);
 
   std::optional<std::size_t> windows_;
   bool per_input_;
-  std::map<source_name, previous_baseline> baselines_;  // by stream; null: the stream of all inputs
+  std::map<pipeline::source_name, previous_baseline> baselines_;  // by stream; null: the stream of all inputs
 };
 
-}  // namespace gpuhist::pipeline::measures
+}  // namespace gpuhist::report::measures

@@ -21,7 +21,7 @@
 #include <thread>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -437,4 +437,4 @@ bool destination::is_terminal() const { return ::isatty(fd_.get()) == 1; }
 
 std::optional<terminal_size> destination::terminal() const { return size_of_terminal(fd_.get()); }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

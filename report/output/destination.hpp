@@ -25,7 +25,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 
 using io::destination_error;
 /// Whether a name is that of a descriptor, which is written in place: "fd:3", /dev/stdout, or a link to one. Throws
@@ -128,4 +128,4 @@ class destination {
   std::shared_ptr<io::output_files> files_ = std::make_shared<io::output_files>();
 };
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 namespace {
 
 constexpr std::string_view erase_to_end_of_line = "\x1b[K";
@@ -105,4 +105,4 @@ unsigned console::room() const {
   return std::max(2U, size_of_terminal(fd_).value_or(usual).columns) - 1;
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 
 void write_to_standard_error(std::string_view text);
 
@@ -58,4 +58,4 @@ class console {
   std::string erased_;  // the status line that the last clear() erased
 };
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

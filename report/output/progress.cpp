@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 namespace {
 
 using config::fixed;
@@ -114,14 +114,14 @@ std::vector<std::string> forms(const pieces& parts, bool compressed) {
 
 }  // namespace
 
-void rate_window::add(const run_progress& sample) {
+void rate_window::add(const pipeline::run_progress& sample) {
   samples_.push_back(sample);
   while (samples_.size() > 2 && samples_[1].seconds <= sample.seconds - seconds_) samples_.pop_front();
 }
 
 transfer_rates rate_window::rates() const {
-  const run_progress& from = samples_.front();
-  const run_progress& to = samples_.back();
+  const pipeline::run_progress& from = samples_.front();
+  const pipeline::run_progress& to = samples_.back();
   const double seconds = to.seconds - from.seconds;
   if (seconds <= 0) return {};
   return {.source = static_cast<double>(to.source_bytes - from.source_bytes) / seconds,
@@ -134,7 +134,7 @@ std::string progress_line(const progress_view& view, std::size_t width) {
   return fits != all.end() ? *fits : all.back().substr(0, width);
 }
 
-std::string status_line(const run_progress& now) {
+std::string status_line(const pipeline::run_progress& now) {
   const double rate = now.seconds > 0 ? static_cast<double>(now.text_bytes) / now.seconds : 0;
   return number_of(now.text_bytes, "byte") + " counted, " + number_of(now.source_bytes, "byte") + " read, " +
          fixed(now.seconds, now.seconds < 10 ? 2 : 1) + " s, " +
@@ -171,7 +171,7 @@ std::chrono::milliseconds progress::interval() const {
   return style_ == progress_style::log ? log_interval : line_interval;
 }
 
-void progress::update(const run_progress& now) {
+void progress::update(const pipeline::run_progress& now) {
   recent_.add(now);
   compressed_ = compressed_ || now.text_bytes > now.source_bytes;
   if (!is_shown() || now.seconds < shortest_shown_run) return;
@@ -184,4 +184,4 @@ void progress::update(const run_progress& now) {
   }
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 
 /// Bytes per second.
 struct transfer_rates {
@@ -26,7 +26,7 @@ class rate_window {
   explicit rate_window(double seconds) : seconds_(seconds) {}
 
   /// Samples must be added in the order of their time.
-  void add(const run_progress& sample);
+  void add(const pipeline::run_progress& sample);
 
   /// The rates between the newest sample and the newest one that is older by at least the window; since the start if
   /// the run is shorter than the window.
@@ -34,13 +34,13 @@ class rate_window {
 
  private:
   double seconds_;
-  std::deque<run_progress> samples_{run_progress{}};  // a run starts with 0 bytes at 0 s
+  std::deque<pipeline::run_progress> samples_{pipeline::run_progress{}};  // a run starts with 0 bytes at 0 s
 };
 
 /// What the progress line shows. Its text, as that of the status line that SIGUSR1 asks for, is ASCII, so that a column
 /// is a byte.
 struct progress_view {
-  run_progress now;
+  pipeline::run_progress now;
   transfer_rates rates;
   std::optional<std::uint64_t> total;  ///< source bytes of all inputs, if known
   bool compressed = false;             ///< text and source differ: the line shows both
@@ -52,7 +52,7 @@ struct progress_view {
 std::string progress_line(const progress_view& view, std::size_t width);
 
 /// "300,000 bytes counted, 300,000 bytes read, 1.5 s, 200,000 bytes/s": exact, with the mean rate since the start.
-std::string status_line(const run_progress& now);
+std::string status_line(const pipeline::run_progress& now);
 
 /// Whole seconds, rounded up: "4 s", "1 min 20 s", "2 h 5 min", "3 d 4 h".
 std::string for_people(double seconds);
@@ -86,7 +86,7 @@ class progress {
   [[nodiscard]] std::chrono::milliseconds interval() const;
 
   /// Shows the state of the run. Very short runs show nothing.
-  void update(const run_progress& now);
+  void update(const pipeline::run_progress& now);
 
  private:
   console& screen_;
@@ -96,4 +96,4 @@ class progress {
   bool compressed_ = false;  // more text than source bytes was seen
 };
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 namespace {
 
 constexpr std::size_t max_kept_bytes = std::size_t{8} * 1024 * 1024;
@@ -26,14 +26,14 @@ void report_writer::write(std::string_view lines) {
   if (!failed_) keep(lines);
 }
 
-units::unit_line_output report_writer::unit_lines(const report& frame) {
+units::unit_line_output report_writer::unit_lines(const run_report& frame) {
   return {.form = format_.unit_lines(frame, run_), .write = [this](std::string_view lines) { write(lines); }};
 }
 
-void report_writer::write_inputs(const report& frame, std::span<const completed_input> completed) {
+void report_writer::write_inputs(const run_report& frame, std::span<const pipeline::completed_input> completed) {
   inputs_are_written_ = true;
   std::string lines;
-  for (const completed_input& each : completed) {
+  for (const pipeline::completed_input& each : completed) {
     if (!each.how.is_omitted) lines += format_.input_line(frame, run_, each.report);
   }
   if (!lines.empty()) write(lines);
@@ -74,7 +74,7 @@ bool report_writer::write_one(std::string_view lines) {
   return write_above_status_line([lines](const text_sink& out) { out(lines); });
 }
 
-bool report_writer::write_one(const report& content, table_sections sections) {
+bool report_writer::write_one(const run_report& content, table_sections sections) {
   return write_above_status_line([&](const text_sink& out) { format_.render(content, target(sections), out); });
 }
 
@@ -116,4 +116,4 @@ void report_writer::finish_run() {
   write_kept();
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

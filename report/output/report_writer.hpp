@@ -17,7 +17,7 @@
 #include <utility>
 #include <variant>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 
 /// One thread.
 class report_writer {
@@ -42,14 +42,14 @@ class report_writer {
 
   /// Lines of units in the format, which this object writes. Borrows this object and `frame`, the schemes and measures
   /// of the run. Precondition: the format has such lines.
-  [[nodiscard]] units::unit_line_output unit_lines(const report& frame);
+  [[nodiscard]] units::unit_line_output unit_lines(const run_report& frame);
 
   /// Writes a line for each input that is not omitted. `frame`: the schemes and measures of the run. Precondition: the
   /// format has such lines. The result then contains no inputs.
-  void write_inputs(const report& frame, std::span<const completed_input> completed);
+  void write_inputs(const run_report& frame, std::span<const pipeline::completed_input> completed);
 
   /// Writes a snapshot. A kept snapshot is replaced by the next one.
-  void write_snapshot(std::shared_ptr<const report> now);
+  void write_snapshot(std::shared_ptr<const run_report> now);
 
   /// Attempts to write the kept reports, in order. Returns true if none is left.
   bool write_kept();
@@ -64,16 +64,16 @@ class report_writer {
   void finish_run();
 
   /// Writes the last report.
-  void write_result(const report& result, table_sections sections = {}) { write_one(result, sections); }
+  void write_result(const run_report& result, table_sections sections = {}) { write_one(result, sections); }
 
  private:
-  using snapshot = std::shared_ptr<const report>;
+  using snapshot = std::shared_ptr<const run_report>;
   using record = std::variant<std::string, snapshot>;  // lines, or a snapshot
 
   bool write_record(const record& kept);
   bool write_one(std::string_view lines);
   bool write_one(const snapshot& now) { return write_one(*now, sections_); }
-  bool write_one(const report& content, table_sections sections);
+  bool write_one(const run_report& content, table_sections sections);
   bool write_above_status_line(const std::function<void(const text_sink&)>& pieces);
   void keep(std::string_view lines);
   void put_off(const destination_error& error);
@@ -91,4 +91,4 @@ class report_writer {
   bool inputs_are_written_ = false;
 };
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

@@ -3,9 +3,9 @@
 
 #include <atomic>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 
 /// 0: none was received. Handlers of signals can use only globals.
 inline std::atomic<int> stop_signal_of_process = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

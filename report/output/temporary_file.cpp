@@ -15,7 +15,7 @@
 #include <string>
 #include <system_error>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -133,4 +133,4 @@ void temporary_file::remove() noexcept {
   release();
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

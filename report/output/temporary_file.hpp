@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 
 /// Owns the file name, not the descriptor. Any thread, one at a time.
 class temporary_file {
@@ -42,4 +42,4 @@ class temporary_file {
 /// thread.
 void remove_temporary_file() noexcept;
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

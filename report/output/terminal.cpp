@@ -11,7 +11,7 @@
 #include <optional>
 #include <string_view>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 namespace {
 
 // NOLINTBEGIN(concurrency-mt-unsafe): the environment is never written, and the first call is made before any thread
@@ -68,4 +68,4 @@ render_target target_for(const destination& output) {
   return target;
 }
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

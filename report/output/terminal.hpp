@@ -5,7 +5,7 @@
 
 #include <optional>
 
-namespace gpuhist::pipeline {
+namespace gpuhist::report {
 
 class destination;
 
@@ -31,4 +31,4 @@ render_target target_for_standard_error();
 /// (https://no-color.org).
 render_target target_for(const destination& output);
 
-}  // namespace gpuhist::pipeline
+}  // namespace gpuhist::report

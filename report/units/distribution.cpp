@@ -5,7 +5,7 @@
 #include <cmath>
 #include <functional>
 
-namespace gpuhist::pipeline::units {
+namespace gpuhist::report::units {
 namespace {
 
 constexpr unsigned bits_of_bin = 15;  // sign, exponent, three bits of the fraction
@@ -92,4 +92,4 @@ std::vector<distribution_bin> distribution::bins() const {
   return made;
 }
 
-}  // namespace gpuhist::pipeline::units
+}  // namespace gpuhist::report::units

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace gpuhist::pipeline::units {
+namespace gpuhist::report::units {
 
 /// Values from `from` on, below `to`; for the bin of 0 both are 0.
 struct distribution_bin {
@@ -60,4 +60,4 @@ class distribution {
   double highest_ = 0;
 };
 
-}  // namespace gpuhist::pipeline::units
+}  // namespace gpuhist::report::units

@@ -12,7 +12,7 @@
 #include <span>
 #include <utility>
 
-namespace gpuhist::pipeline::units {
+namespace gpuhist::report::units {
 
 /// The memory of all readers of a run. Thread-safe.
 class held_memory {
@@ -108,4 +108,4 @@ class paged_bytes {
   std::size_t capacity_ = 0;
 };
 
-}  // namespace gpuhist::pipeline::units
+}  // namespace gpuhist::report::units

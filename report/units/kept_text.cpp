@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace gpuhist::pipeline::units {
+namespace gpuhist::report::units {
 namespace {
 
 constexpr std::size_t piece_bytes = std::size_t{1} << 20U;
@@ -10,8 +10,8 @@ constexpr std::size_t piece_bytes = std::size_t{1} << 20U;
 }  // namespace
 
 kept_text::kept_text(const filtering& how, buffer room)
-    : open_(std::make_unique<spilled_bytes>(how.in_memory, how.spilled_to)),
-      closed_(std::make_unique<spilled_bytes>(how.in_memory, how.spilled_to)),
+    : open_(std::make_unique<pipeline::spilled_bytes>(how.in_memory, how.spilled_to)),
+      closed_(std::make_unique<pipeline::spilled_bytes>(how.in_memory, how.spilled_to)),
       ready_(std::move(room)) {}
 
 void kept_text::add_open(std::span<const std::byte> text) {
@@ -43,4 +43,4 @@ std::span<const std::byte> kept_text::next() {
   return given_.bytes();
 }
 
-}  // namespace gpuhist::pipeline::units
+}  // namespace gpuhist::report::units

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace gpuhist::pipeline::units {
+namespace gpuhist::report::units {
 
 /// The text of a unit is held until the unit is complete; much of it is spilled to a temporary file. One thread.
 /// Members throw std::bad_alloc, spill_error and std::system_error.
@@ -52,8 +52,8 @@ class kept_text {
   [[nodiscard]] std::span<const std::byte> next();
 
  private:
-  std::unique_ptr<spilled_bytes> open_;    // of the unit that is open
-  std::unique_ptr<spilled_bytes> closed_;  // of the unit that was open, from taken_ on
+  std::unique_ptr<pipeline::spilled_bytes> open_;    // of the unit that is open
+  std::unique_ptr<pipeline::spilled_bytes> closed_;  // of the unit that was open, from taken_ on
   std::uint64_t taken_ = 0;
   std::string piece_;  // of closed_
   buffer ready_;       // follows closed_
@@ -102,12 +102,12 @@ class kept_buffers {
 
 /// How the kept text of an input ends.
 struct kept_end {
-  input_observer::ending how = input_observer::ending::whole;
+  pipeline::input_observer::ending how = pipeline::input_observer::ending::whole;
   bool has_gaps = false;  ///< damaged text is missing (filtering::drops_unverified)
   unit_totals units{};    ///< of the input
 
   /// Whether the input is complete and verified.
-  [[nodiscard]] bool is_complete() const { return how == input_observer::ending::whole && !has_gaps; }
+  [[nodiscard]] bool is_complete() const { return how == pipeline::input_observer::ending::whole && !has_gaps; }
 };
 
 /// Where the kept text of one input goes, if not all goes to one stream. One call at a time, on any thread. Members may
@@ -138,4 +138,4 @@ class kept_outlets {
   virtual std::unique_ptr<kept_outlet> open(const std::string& input) = 0;
 };
 
-}  // namespace gpuhist::pipeline::units
+}  // namespace gpuhist::report::units

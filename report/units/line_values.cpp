@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-namespace gpuhist::pipeline::units {
+namespace gpuhist::report::units {
 namespace {
 
 constexpr std::size_t max_values = std::size_t{1} << 20U;  // bytes; one more value may follow
@@ -103,4 +103,4 @@ void line_values::note(io::field_fault fault, std::uint64_t number) {
   all_faults_.first_cause = io::describe(fault, max_bytes_);
 }
 
-}  // namespace gpuhist::pipeline::units
+}  // namespace gpuhist::report::units

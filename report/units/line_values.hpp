@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gpuhist::pipeline::units {
+namespace gpuhist::report::units {
 
 /// One thread at a time.
 class line_values {
@@ -75,4 +75,4 @@ class line_values {
   lines_without_field all_faults_;
 };
 
-}  // namespace gpuhist::pipeline::units
+}  // namespace gpuhist::report::units

@@ -6,7 +6,7 @@
 #include <bit>
 #include <type_traits>
 
-namespace gpuhist::pipeline::units {
+namespace gpuhist::report::units {
 namespace {
 
 // The columns of the numbers of a batch: the bytes, then a count and a share for each column of a row.
@@ -279,4 +279,4 @@ sequence_counts unit_batch::sequences_of(std::size_t unit) const {
   return made;
 }
 
-}  // namespace gpuhist::pipeline::units
+}  // namespace gpuhist::report::units

@@ -17,7 +17,7 @@
 #include <span>
 #include <vector>
 
-namespace gpuhist::pipeline::units {
+namespace gpuhist::report::units {
 
 inline constexpr std::size_t byte_values = 256;
 
@@ -131,4 +131,4 @@ class unit_batch {
 /// save.
 void count_bytes(std::span<const std::byte> text, gpu::tally& to);
 
-}  // namespace gpuhist::pipeline::units
+}  // namespace gpuhist::report::units

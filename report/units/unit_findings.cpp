@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-namespace gpuhist::pipeline::units {
+namespace gpuhist::report::units {
 namespace {
 
 void shift_place(unit_place& place, const unit_place& begin) {
@@ -168,4 +168,4 @@ unit_findings shared_findings::found() const {
   return made;
 }
 
-}  // namespace gpuhist::pipeline::units
+}  // namespace gpuhist::report::units

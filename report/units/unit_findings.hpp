@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace gpuhist::pipeline::units {
+namespace gpuhist::report::units {
 
 /// The order of ranked units that does not depend on threads: by value, then by the input, then by the unit.
 struct rank {
@@ -208,4 +208,4 @@ class shared_findings final : public unit_outlet {
   unit_findings findings_;  // under the mutex
 };
 
-}  // namespace gpuhist::pipeline::units
+}  // namespace gpuhist::report::units

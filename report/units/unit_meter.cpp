@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bitset>
 
-namespace gpuhist::pipeline::units {
+namespace gpuhist::report::units {
 namespace {
 
 using byte_set = std::bitset<256>;
@@ -122,4 +122,4 @@ unit_record unit_meter::record_of(const counted_unit& found, const gates::formul
   return made;
 }
 
-}  // namespace gpuhist::pipeline::units
+}  // namespace gpuhist::report::units

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuhist::pipeline::units {
+namespace gpuhist::report::units {
 
 /// A formula and where its names have their values.
 struct unit_formula {
@@ -114,4 +114,4 @@ class unit_meter {
   std::optional<unit_pieces> pieces_;
 };
 
-}  // namespace gpuhist::pipeline::units
+}  // namespace gpuhist::report::units

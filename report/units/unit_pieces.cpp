@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 
-namespace gpuhist::pipeline::units {
+namespace gpuhist::report::units {
 namespace {
 
 // The coarsest partition of which each class lies in one class of `counted` and inside or outside of each set. '\n' is
@@ -110,4 +110,4 @@ void unit_pieces::omit_unless(const config::expression& condition, std::span<con
   if (depth <= piece_condition::max_operands) classes_.condition = made;
 }
 
-}  // namespace gpuhist::pipeline::units
+}  // namespace gpuhist::report::units

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-namespace gpuhist::pipeline::units {
+namespace gpuhist::report::units {
 
 /// The value of a name in a formula, from the row of a unit.
 struct name_source {
@@ -58,4 +58,4 @@ class unit_pieces {
   std::vector<std::uint32_t> columns_;  // of each column, its classes as bits
 };
 
-}  // namespace gpuhist::pipeline::units
+}  // namespace gpuhist::report::units

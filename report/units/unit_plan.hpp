@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-namespace gpuhist::pipeline::units {
+namespace gpuhist::report::units {
 
 /// What the units are.
 struct unit_shape {
@@ -39,7 +39,7 @@ struct filtering {
   /// what was decoded of them, nor the line or record that a gap cuts, before it and after it.
   bool drops_unverified = false;
   std::size_t in_memory = std::size_t{16} << 20U;  ///< bytes of a unit that is not complete; more are spilled
-  spill_folder spilled_to{};
+  pipeline::spill_folder spilled_to{};
 
   [[nodiscard]] bool keeps(double holds) const { return (holds == 1.0) == (units == kept::selected); }
 };
@@ -74,4 +74,4 @@ struct unit_plan {
   }
 };
 
-}  // namespace gpuhist::pipeline::units
+}  // namespace gpuhist::report::units

@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-namespace gpuhist::pipeline::units {
+namespace gpuhist::report::units {
 namespace {
 
 void add_bytes(std::span<const std::byte> text, std::vector<std::uint32_t>& row, gpu::tally& to) {
@@ -162,7 +162,7 @@ std::size_t unit_reader::extend_head(const gpu::cuda::units::piece_rows& pieces,
   return taken;
 }
 
-void unit_reader::follow(std::unique_ptr<input_observer> earlier) {
+void unit_reader::follow(std::unique_ptr<pipeline::input_observer> earlier) {
   earlier_.reset(dynamic_cast<unit_reader*>(earlier.release()));
   if (!head_.empty()) earlier_->take(head_, head_is_verified_);
   if (head_pieces_.bytes > 0) {
@@ -462,4 +462,4 @@ void unit_reader::drain() {
   for (auto text = next_kept(); !text.empty(); text = next_kept()) outlet_->write(text);
 }
 
-}  // namespace gpuhist::pipeline::units
+}  // namespace gpuhist::report::units

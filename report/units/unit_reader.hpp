@@ -33,9 +33,9 @@
 #include <string>
 #include <vector>
 
-namespace gpuhist::pipeline::units {
+namespace gpuhist::report::units {
 
-class unit_reader final : public input_observer {
+class unit_reader final : public pipeline::input_observer {
  public:
   /// Where its text begins: at the beginning of an input, or anywhere in it.
   enum class position : std::uint8_t { first, later };
@@ -58,7 +58,7 @@ class unit_reader final : public input_observer {
   /// of the next line or record, so filtering::drops_unverified drops both.
   void note_gap() override;
   void end(ending how) override;
-  void follow(std::unique_ptr<input_observer> earlier) override;
+  void follow(std::unique_ptr<pipeline::input_observer> earlier) override;
   [[nodiscard]] bool is_full() const override;
   [[nodiscard]] std::span<const std::byte> next_kept() override;
 
@@ -156,4 +156,4 @@ class unit_reader final : public input_observer {
   std::optional<rank> last_rank_{};      // of the run, as it was
 };
 
-}  // namespace gpuhist::pipeline::units
+}  // namespace gpuhist::report::units

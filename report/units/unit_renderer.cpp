@@ -1,6 +1,6 @@
 #include "report/units/unit_renderer.hpp"
 
-namespace gpuhist::pipeline::units {
+namespace gpuhist::report::units {
 
 void unit_line_output::write_all(std::span<const rendered_units> found,
                                  const std::function<void(std::string_view lines)>& to) const {
@@ -22,4 +22,4 @@ void unit_line_output::write_all(std::span<const rendered_units> found,
   if (!lines.empty()) to(lines);
 }
 
-}  // namespace gpuhist::pipeline::units
+}  // namespace gpuhist::report::units

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace gpuhist::pipeline::units {
+namespace gpuhist::report::units {
 
 /// A form of the lines of units. Any thread may use it.
 class unit_renderer {
@@ -66,4 +66,4 @@ struct unit_line_output {
   void write_all(std::span<const rendered_units> found, const std::function<void(std::string_view lines)>& to) const;
 };
 
-}  // namespace gpuhist::pipeline::units
+}  // namespace gpuhist::report::units

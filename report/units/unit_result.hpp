@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gpuhist::pipeline::units {
+namespace gpuhist::report::units {
 
 /// The place of a unit in its input.
 struct unit_place {
@@ -143,4 +143,4 @@ static_assert(sizeof(unit_totals) == (2 * unit_numbers.size() - 1) * sizeof(std:
                   unit_numbers_in_metrics.size() == unit_numbers.size(),
               "every number has a row, and each order has every row");
 
-}  // namespace gpuhist::pipeline::units
+}  // namespace gpuhist::report::units

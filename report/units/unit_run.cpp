@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace gpuhist::pipeline::units {
+namespace gpuhist::report::units {
 namespace {
 
 // Of text_observer::open(): the lower half is the number of the input.
@@ -13,11 +13,11 @@ std::uint64_t number_in(std::uint64_t order) { return static_cast<std::uint32_t>
 
 }  // namespace
 
-std::unique_ptr<input_observer> unit_run::open(const std::string& name, std::uint64_t order) {
+std::unique_ptr<pipeline::input_observer> unit_run::open(const std::string& name, std::uint64_t order) {
   return std::make_unique<unit_reader>(*this, order, name, unit_reader::position::first);
 }
 
-std::unique_ptr<input_observer> unit_run::open_later(const std::string& name, std::uint64_t order) {
+std::unique_ptr<pipeline::input_observer> unit_run::open_later(const std::string& name, std::uint64_t order) {
   return std::make_unique<unit_reader>(*this, order, name, unit_reader::position::later);
 }
 
@@ -166,4 +166,4 @@ unit_result unit_run::result() const {
   return made;
 }
 
-}  // namespace gpuhist::pipeline::units
+}  // namespace gpuhist::report::units

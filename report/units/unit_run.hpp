@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuhist::pipeline::units {
+namespace gpuhist::report::units {
 
 /// For a run whose caller needs what is found of each input apart: unit_run::take(). `input`: the number of an input in
 /// the run (input_id).
@@ -32,7 +32,7 @@ struct units_by_input {
 /// Thread-safe. Memory: the units of the ranking, for each input the records or lines of as many units as
 /// unit_reader::take_some() takes, and unit_plan::held_bytes. By input: the ranking and the distribution for each input
 /// that was not taken.
-class unit_run final : public text_observer {
+class unit_run final : public pipeline::text_observer {
  public:
   /// Receives reported units, at least one, those of an input in order.
   using report_units = std::function<void(std::span<const unit_record> found)>;
@@ -74,11 +74,11 @@ class unit_run final : public text_observer {
 
   // ---- of text_observer --------------------------------------------------------------------------------------------
 
-  std::unique_ptr<input_observer> open(const std::string& name, std::uint64_t order) override;
+  std::unique_ptr<pipeline::input_observer> open(const std::string& name, std::uint64_t order) override;
 
   /// Where a part of a fixed size begins depends on all text before.
   [[nodiscard]] bool divides() const override { return !meter_.plan().shape.bytes; }
-  std::unique_ptr<input_observer> open_later(const std::string& name, std::uint64_t order) override;
+  std::unique_ptr<pipeline::input_observer> open_later(const std::string& name, std::uint64_t order) override;
   [[nodiscard]] bool wants_publishing() const override;
   [[nodiscard]] bool must_publish() const override;
   void publish() override;
@@ -179,4 +179,4 @@ class unit_run final : public text_observer {
   std::vector<lines_without_field> faults_;
 };
 
-}  // namespace gpuhist::pipeline::units
+}  // namespace gpuhist::report::units

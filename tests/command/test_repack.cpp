@@ -23,7 +23,7 @@
 #include <vector>
 
 using namespace gpuhist;
-using namespace gpuhist::pipeline;
+using namespace gpuhist::command;
 using gpuhist::test::byte_vector;
 using gpuhist::test::content;
 using gpuhist::test::holds;

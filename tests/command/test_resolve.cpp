@@ -23,7 +23,10 @@
 #include <vector>
 
 using namespace gpuhist;
+using namespace gpuhist::command;
+using namespace gpuhist::library;
 using namespace gpuhist::pipeline;
+using namespace gpuhist::report;
 using gpuhist::counting_options;
 using gpuhist::engine;
 using gpuhist::config::find_option;
@@ -192,7 +195,7 @@ std::string offered(std::string_view option) { return sorted(find_option(option)
 
 TEST_CASE("--format offers the report formats that there are, and no other") {
   names known;
-  for (const auto& each : gpuhist::pipeline::report_formats()) known.push_back(each.name);
+  for (const auto& each : gpuhist::report::report_formats()) known.push_back(each.name);
   CHECK(offered("--format") == sorted(known));
 }
 
@@ -206,7 +209,7 @@ TEST_CASE("--engine offers the engines that there are, and no other") {
 
 TEST_CASE("--measures offers the measures that there are, `all`, and no other") {
   names known = {"all"};
-  for (const auto& each : gpuhist::pipeline::measures::all_measures()) known.push_back(each.name);
+  for (const auto& each : gpuhist::report::measures::all_measures()) known.push_back(each.name);
   CHECK(offered("--measures") == sorted(known));
 }
 

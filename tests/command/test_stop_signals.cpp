@@ -21,7 +21,8 @@
 #include <thread>
 
 using namespace gpuhist;
-using namespace gpuhist::pipeline;
+using namespace gpuhist::command;
+using namespace gpuhist::report;
 
 namespace {
 

@@ -102,7 +102,7 @@ results fed(std::span<const std::byte> bytes, const input_options& how, unsigned
 pipeline::input_report read_from_file(std::span<const std::byte> bytes, const std::string& format) {
   const test::temporary_folder folder;
   const std::string path = folder.file("packed", {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  const auto planned = pipeline::make_plan(file_options{.inputs = {path}, .counting = host(), .format = format});
+  const auto planned = library::make_plan(file_options{.inputs = {path}, .counting = host(), .format = format});
   return pipeline::run(planned, {}).result.inputs[0];
 }
 

@@ -36,7 +36,7 @@ struct write_failure {
 inline write_failure error_of(const std::function<void()>& action) {
   try {
     action();
-  } catch (const pipeline::destination_error& error) {
+  } catch (const report::destination_error& error) {
     return {error.code().value(), error.what()};
   }
   return {};

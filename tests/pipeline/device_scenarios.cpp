@@ -54,7 +54,7 @@ device_scenario several_inputs(const temporary_folder& folder) {
   add(text, text);
   add(string_of(gzip_member_of(bytes_of(text))), text);
   return {.name = "several inputs",
-          .planned = pipeline::make_plan(options_for(names)),
+          .planned = command::make_plan(options_for(names)),
           .texts = texts,
           .is_for_the_device = false};
 }
@@ -63,33 +63,33 @@ device_scenario windows(const temporary_folder& folder, const std::string& text)
   config::options typed = options_for({folder.file("windows", text)});
   typed.format = "jsonl";
   typed.run.counting.windows = window_options{.length = 3000};
-  return {.name = "windows", .planned = pipeline::make_plan(typed), .texts = {text}};
+  return {.name = "windows", .planned = command::make_plan(typed), .texts = {text}};
 }
 
 device_scenario snapshots(const temporary_folder& folder, const std::string& text) {
   config::options typed = options_for({folder.file("snapshots", text)});
   typed.run.snapshot_every = std::uint64_t{10'000};
-  return {.name = "snapshots", .planned = pipeline::make_plan(typed), .texts = {text}};
+  return {.name = "snapshots", .planned = command::make_plan(typed), .texts = {text}};
 }
 
 // So many chunks that queues of pointers allocate repeatedly.
 device_scenario small_chunks(const temporary_folder& folder, const std::string& text) {
   config::options typed = options_for({folder.file("small chunks", text)});
   typed.run.chunk_size = 300;
-  return {.name = "small chunks", .planned = pipeline::make_plan(typed), .texts = {text}};
+  return {.name = "small chunks", .planned = command::make_plan(typed), .texts = {text}};
 }
 
 device_scenario stage(const temporary_folder& folder, const std::string& text) {
   config::options typed = options_for({folder.file("stage", text)});
   typed.run.pass_through = pass_through_options{};
-  return {.name = "pass-through", .planned = pipeline::make_plan(typed), .texts = {text}, .raw = text};
+  return {.name = "pass-through", .planned = command::make_plan(typed), .texts = {text}, .raw = text};
 }
 
 // Groups of one to three frames. Devices decode those that are not larger than two slots.
 device_scenario decoded_on_device(const temporary_folder& folder, const std::string& text) {
   const std::string content = zstd_frames(text.substr(0, 20'000), 5000) + zstd_frame(text.substr(20'000));
   device_scenario made{.name = "frames on the device",
-                       .planned = pipeline::make_plan(options_for({folder.file("on the device", content)})),
+                       .planned = command::make_plan(options_for({folder.file("on the device", content)})),
                        .texts = {text}};
   made.planned.decodes_on_device = true;
   made.planned.device_memory = std::uint64_t{1} << 20U;
@@ -113,7 +113,7 @@ device_scenario piped(const std::string& text) {
   };
   fill();
   return {.name = "pipe",
-          .planned = pipeline::make_plan(options_for({"/dev/fd/" + std::to_string(descriptor)})),
+          .planned = command::make_plan(options_for({"/dev/fd/" + std::to_string(descriptor)})),
           .texts = {text},
           .prepare = fill};
 }
@@ -124,7 +124,7 @@ std::vector<device_scenario> device_scenarios(const temporary_folder& folder) {
   const std::string text = sample(40'000);
   const auto with_content = [&](const std::string& name, const std::string& content) {
     return device_scenario{
-        .name = name, .planned = pipeline::make_plan(options_for({folder.file(name, content)})), .texts = {text}};
+        .name = name, .planned = command::make_plan(options_for({folder.file(name, content)})), .texts = {text}};
   };
   std::vector<device_scenario> all{with_content("plain", text), with_content("one zstd frame", zstd_frame(text)),
                                    with_content("many zstd frames", zstd_frames(text, 5000)),

@@ -16,7 +16,7 @@ constexpr unsigned scenario_chunk_bytes = 4096;
 /// A plan, and the text of each input in the order of the report.
 struct device_scenario {
   std::string name;
-  pipeline::plan planned;
+  command::plan planned;
   std::vector<std::string> texts;
   std::string raw{};                ///< expected on standard output
   std::function<void()> prepare{};  ///< called before each run

@@ -96,8 +96,8 @@ class dice {
 };
 
 /// A plan for these files that counts all 256 values. The caller may change its buffers.
-inline pipeline::plan byte_plan(std::vector<std::string> inputs, std::uint32_t chunk_bytes, std::uint32_t slots,
-                                std::uint32_t threads) {
+inline command::plan byte_plan(std::vector<std::string> inputs, std::uint32_t chunk_bytes, std::uint32_t slots,
+                               std::uint32_t threads) {
   config::options typed;
   typed.inputs = std::move(inputs);
   typed.run.counting.schemes = {"bytes"};
@@ -105,11 +105,11 @@ inline pipeline::plan byte_plan(std::vector<std::string> inputs, std::uint32_t c
   typed.run.chunk_size = chunk_bytes;
   typed.run.slots = slots;
   typed.run.counting.threads = threads;
-  return pipeline::make_plan(typed);
+  return command::make_plan(typed);
 }
 
 /// Groups of zstd frames are decoded by the engine, with random memory for them.
-inline void decode_on_device(dice& random, pipeline::plan& planned) {
+inline void decode_on_device(dice& random, command::plan& planned) {
   pipeline::buffer_plan& buffers = planned.buffers;
   planned.decodes_on_device = true;
   buffers.device_slot_bytes = random.one_of({16U, 64U, 1024U, 1U << 15U});
@@ -123,9 +123,9 @@ inline void decode_on_device(dice& random, pipeline::plan& planned) {
 }
 
 /// A plan with random buffers, of any size that a run must support; the smallest sizes are as likely as others.
-inline pipeline::plan random_plan(dice& random, std::vector<std::string> inputs, std::uint32_t chunk_bytes) {
+inline command::plan random_plan(dice& random, std::vector<std::string> inputs, std::uint32_t chunk_bytes) {
   const std::uint32_t threads = random(1, 3);
-  pipeline::plan planned = byte_plan(std::move(inputs), chunk_bytes, random(2, 5), threads);
+  command::plan planned = byte_plan(std::move(inputs), chunk_bytes, random(2, 5), threads);
   pipeline::buffer_plan& buffers = planned.buffers;
   buffers.decoders = random(1, buffers.slots - 1);
   buffers.open_inputs = random(1, buffers.decoders + 1);
@@ -206,7 +206,7 @@ class piped_archive {
 };
 
 /// The limits of a plan's decoder (decode_contexts) if all memory for windows is granted to it.
-inline io::decoder_limits limits_of(const pipeline::plan& planned) {
+inline io::decoder_limits limits_of(const command::plan& planned) {
   const std::uint64_t own =
       std::min<std::uint64_t>(std::uint64_t{8} << 20U, planned.buffers.window_limit / (4 * planned.buffers.decoders));
   return {.window_bytes = planned.buffers.window_limit - planned.buffers.decoders * own,

@@ -15,14 +15,14 @@
 
 namespace gpuhist::test {
 
-inline gpu::tally count(const pipeline::report& shape, std::string_view text) {
+inline gpu::tally count(const report::run_report& shape, std::string_view text) {
   gpu::tally result(shape.partition.classes);
   for (const char c : text) ++result.counts[shape.partition.class_of[static_cast<unsigned char>(c)]];
   return result;
 }
 
-inline pipeline::report empty_report(const std::vector<std::string>& schemes) {
-  pipeline::report result;
+inline report::run_report empty_report(const std::vector<std::string>& schemes) {
+  report::run_report result;
   std::vector<config::scheme> found;
   for (const std::string& each : schemes) found.push_back(config::find_scheme(each));
   result.partition = pipeline::coarsest_partition(found);
@@ -33,7 +33,7 @@ inline pipeline::report empty_report(const std::vector<std::string>& schemes) {
   return result;
 }
 
-inline void add_input(pipeline::report& to, const std::string& name, std::string_view verified,
+inline void add_input(report::run_report& to, const std::string& name, std::string_view verified,
                       std::string_view unverified = "", const std::string& error = "") {
   pipeline::input_report input;
   input.name = name;
@@ -49,8 +49,8 @@ inline void add_input(pipeline::report& to, const std::string& name, std::string
   to.inputs.push_back(std::move(input));
 }
 
-inline pipeline::report report_of(const std::vector<std::string>& schemes, std::string_view text) {
-  pipeline::report result = empty_report(schemes);
+inline report::run_report report_of(const std::vector<std::string>& schemes, std::string_view text) {
+  report::run_report result = empty_report(schemes);
   add_input(result, "input", text);
   return result;
 }
@@ -88,32 +88,32 @@ inline pipeline::run_stats some_stats() {
 }
 
 /// All that a format writes, in one text.
-inline std::string rendered(pipeline::renderer render, const pipeline::report& shown,
-                            const pipeline::render_target& target = {}) {
+inline std::string rendered(report::renderer render, const report::run_report& shown,
+                            const report::render_target& target = {}) {
   std::string text;
   render(shown, target, [&](std::string_view piece) { text += piece; });
   return text;
 }
 
-inline std::string render_table(const pipeline::report& shown, const pipeline::render_target& target) {
-  return rendered(pipeline::render_table, shown, target);
+inline std::string render_table(const report::run_report& shown, const report::render_target& target) {
+  return rendered(report::render_table, shown, target);
 }
-inline std::string render_json(const pipeline::report& shown, const pipeline::render_target& target) {
-  return rendered(pipeline::render_json, shown, target);
+inline std::string render_json(const report::run_report& shown, const report::render_target& target) {
+  return rendered(report::render_json, shown, target);
 }
-inline std::string render_jsonl(const pipeline::report& shown, const pipeline::render_target& target) {
-  return rendered(pipeline::render_jsonl, shown, target);
+inline std::string render_jsonl(const report::run_report& shown, const report::render_target& target) {
+  return rendered(report::render_jsonl, shown, target);
 }
-inline std::string render_csv(const pipeline::report& shown, const pipeline::render_target& target) {
-  return rendered(pipeline::render_csv, shown, target);
+inline std::string render_csv(const report::run_report& shown, const report::render_target& target) {
+  return rendered(report::render_csv, shown, target);
 }
-inline std::string render_prometheus(const pipeline::report& shown, const pipeline::render_target& target) {
-  return rendered(pipeline::render_prometheus, shown, target);
+inline std::string render_prometheus(const report::run_report& shown, const report::render_target& target) {
+  return rendered(report::render_prometheus, shown, target);
 }
 
 /// Changes one of the inputs.
 template <typename Change>
-void change_input(pipeline::report& changed, std::size_t number, Change change) {
+void change_input(report::run_report& changed, std::size_t number, Change change) {
   pipeline::input_report input = changed.inputs[number];
   change(input);
   changed.inputs.replace(number, std::move(input));

@@ -5,6 +5,7 @@
 #include "tests/support/campaign.hpp"
 
 using namespace gpuhist;
+using namespace gpuhist::command;
 using namespace gpuhist::pipeline;
 using test::admission_model;
 using test::model_input;

@@ -27,7 +27,10 @@
 #include <set>
 
 using namespace gpuhist;
+using namespace gpuhist::batch;
+using namespace gpuhist::command;
 using namespace gpuhist::pipeline;
+using namespace gpuhist::report;
 
 namespace {
 
@@ -290,7 +293,7 @@ TEST_CASE("a result file is damaged, or has counts of 256 byte values") {
     result_sum sum(wanted_counts(letter_case::exact), {.path = ""});
     sum.add_text("r", edited(sample, random));
     const bool is_accepted = sum.errors().empty();
-    const report total = sum.take();
+    const run_report total = sum.take();
     if (total.verified.counts.size() != 256) FAIL("a total has another shape");
     for (const input_report& each : total.inputs) {
       if (each.verified.counts.size() != 256) FAIL("an input has another shape");

@@ -14,6 +14,7 @@
 #include <vector>
 
 using namespace gpuhist;
+using namespace gpuhist::command;
 using namespace gpuhist::pipeline;
 
 namespace {
@@ -528,7 +529,7 @@ TEST_CASE("archives with too much text are counted up to the maximum, however ma
       samples.push_back(test::random_archive(random, chunk_bytes, 60));
       names.push_back(folder.file(std::to_string(number), test::characters(samples.back().packed)));
     }
-    plan planned = test::random_plan(random, names, chunk_bytes);
+    command::plan planned = test::random_plan(random, names, chunk_bytes);
     planned.max_output = random(1, static_cast<std::uint32_t>(samples.front().plain.size() + 1));
     CAPTURE(*planned.max_output);
     const outcome finished = run(planned, test::shuffled(seed));
@@ -550,7 +551,7 @@ TEST_CASE("an archive in a pipe is counted up to the maximum, too") {
     test::dice random(seed);
     const test::decoder_sample archive = test::random_archive(random, chunk_bytes, 40);
     test::piped_archive pipe(archive.packed);
-    plan planned = test::random_plan(random, {pipe.name()}, chunk_bytes);
+    command::plan planned = test::random_plan(random, {pipe.name()}, chunk_bytes);
     planned.max_output = random(1, static_cast<std::uint32_t>(archive.plain.size() + 1));
     const outcome finished = run(planned, test::shuffled(seed));
     check_limited(finished.result.inputs[0], archive, *planned.max_output);

@@ -21,8 +21,8 @@
 #include <string>
 #include <thread>
 
-using gpuhist::pipeline::destination;
-using gpuhist::pipeline::writing;
+using gpuhist::report::destination;
+using gpuhist::report::writing;
 using folder = gpuhist::test::temporary_folder;
 using gpuhist::io::descriptor;
 namespace fs = std::filesystem;
@@ -278,7 +278,7 @@ TEST_CASE("a temporary file is removed after an exception, wherever it is thrown
   };
   CHECK(fails_with([](destination&) { throw std::bad_alloc(); }));
   CHECK(fails_with([](destination& out) {
-    out.write([](const gpuhist::pipeline::text_sink& to) {
+    out.write([](const gpuhist::report::text_sink& to) {
       to("half of it");
       throw std::bad_alloc();
     });

@@ -22,9 +22,9 @@
 #include <vector>
 
 using gpuhist::io::descriptor;
-using gpuhist::pipeline::destination;
-using gpuhist::pipeline::destination_error;
-using gpuhist::pipeline::writing;
+using gpuhist::report::destination;
+using gpuhist::report::destination_error;
+using gpuhist::report::writing;
 using folder = gpuhist::test::temporary_folder;
 
 namespace {
@@ -88,7 +88,7 @@ TEST_CASE("a descriptor that the shell opened for appending is appended to like 
   const descriptor opened(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   for (const std::string text : {"one\n", "two\n"}) {
     destination out(name_of(opened), writing::append);
-    out.write([&](const gpuhist::pipeline::text_sink& to) {
+    out.write([&](const gpuhist::report::text_sink& to) {
       CHECK_FALSE(out.is_fresh());
       to(text);
     });
@@ -109,7 +109,7 @@ TEST_CASE("a file with a torn header gets a new header, a file with a torn line 
       put(path, old);
       const descriptor opened(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
       destination out(by_shell ? name_of(opened) : path, writing::append);
-      out.write([&](const gpuhist::pipeline::text_sink& to) {
+      out.write([&](const gpuhist::report::text_sink& to) {
         if (out.is_fresh()) to("header\n");
         to("record\n");
       });
@@ -141,7 +141,7 @@ TEST_CASE("records of any size that several threads append at once are in sequen
     all.emplace_back([&, number] {
       for (int record = 0; record < records; ++record) {
         destination out(path, writing::append);
-        out.write([&](const gpuhist::pipeline::text_sink& to) {
+        out.write([&](const gpuhist::report::text_sink& to) {
           if (out.is_fresh()) to("header\n");
           for (std::size_t line = 0; line < lines; ++line) to("the line of " + std::to_string(number) + "\n");
         });
@@ -197,7 +197,7 @@ TEST_CASE("after a stop signal a destination waits for a lock for 5 seconds in t
   const std::string path = directory / "log";
   const other_locker other(path);
   {
-    const gpuhist::pipeline::kept_stop_signal keeper;
+    const gpuhist::command::kept_stop_signal keeper;
     other.lock();
     destination out(path, writing::append);
     int pauses = 0;
@@ -216,7 +216,7 @@ TEST_CASE("after a stop signal a destination waits for a lock for 5 seconds in t
     CHECK(pauses == 0);  // of all records but the first
   }
   CHECK(content(path) == "written\n");
-  const gpuhist::pipeline::kept_stop_signal forgets_the_signal;
+  const gpuhist::command::kept_stop_signal forgets_the_signal;
 }
 
 TEST_CASE("a record that does not fit into a file is removed again, also if the shell opened the file for appending") {
@@ -255,7 +255,7 @@ TEST_CASE("text that others appended without a lock stays if a write fails") {
     CAPTURE(by_shell);
     const descriptor other(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
     destination out(by_shell ? name_of(other) : path, writing::append);
-    CHECK_THROWS_AS(out.write([&](const gpuhist::pipeline::text_sink& to) {
+    CHECK_THROWS_AS(out.write([&](const gpuhist::report::text_sink& to) {
       to(std::string(std::size_t{1} << 20U, 'x'));  // larger than a block: it is written at once
       REQUIRE(::write(other.get(), "other\n", 6) == 6);
       throw std::bad_alloc();

@@ -13,6 +13,7 @@
 #include <vector>
 
 using namespace gpuhist;
+using namespace gpuhist::command;
 using namespace gpuhist::pipeline;
 
 namespace {

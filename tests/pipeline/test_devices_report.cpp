@@ -9,7 +9,7 @@
 #include <string>
 
 using namespace gpuhist;
-using namespace gpuhist::pipeline;
+using namespace gpuhist::report;
 using nlohmann::json;
 
 namespace {

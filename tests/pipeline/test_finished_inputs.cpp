@@ -24,6 +24,7 @@
 
 using namespace gpuhist;
 using namespace gpuhist::pipeline;
+using namespace gpuhist::report;
 
 namespace {
 

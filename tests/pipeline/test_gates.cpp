@@ -22,7 +22,8 @@
 #include <vector>
 
 using namespace gpuhist::pipeline;
-using namespace gpuhist::pipeline::gates;
+using namespace gpuhist::report;
+using namespace gpuhist::report::gates;
 using gpuhist::config::find_scheme;
 using gpuhist::config::parse_expression;
 using gpuhist::config::scheme;

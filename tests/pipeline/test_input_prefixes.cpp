@@ -6,6 +6,7 @@
 #include <thread>
 
 using namespace gpuhist;
+using namespace gpuhist::command;
 using namespace gpuhist::pipeline;
 
 namespace {

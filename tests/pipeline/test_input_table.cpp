@@ -31,7 +31,9 @@
 #include <vector>
 
 using namespace gpuhist;
+using namespace gpuhist::command;
 using namespace gpuhist::pipeline;
+using namespace gpuhist::report;
 using gpuhist::io::failure_kind_named;
 using gpuhist::io::input_error;
 using gpuhist::io::is_cut_short;
@@ -135,15 +137,15 @@ input_column column_of(const std::string& text) {
 }
 
 // Inputs "0", "1", ... with so many digits, and a letter in each.
-report inputs_with_digits(const std::vector<unsigned>& digits) {
-  report made = empty_report({"classes"});
+run_report inputs_with_digits(const std::vector<unsigned>& digits) {
+  run_report made = empty_report({"classes"});
   for (std::size_t i = 0; i < digits.size(); ++i) {
     add_input(made, std::to_string(i), "a" + std::string(digits[i], '1'));
   }
   return made;
 }
 
-texts table_of(const report& content, const input_listing& listing, unsigned height = 0, std::size_t others = 0) {
+texts table_of(const run_report& content, const input_listing& listing, unsigned height = 0, std::size_t others = 0) {
   const render_target target{.unicode = false, .width = 80, .height = height, .sections = {.listing = &listing}};
   std::string text;
   write_input_table(content, target, others, [&](std::string_view piece) { text += piece; });
@@ -154,7 +156,7 @@ texts table_of(const report& content, const input_listing& listing, unsigned hei
 }
 
 // The names in the table, in order.
-texts names_in(const report& content, const input_listing& listing) {
+texts names_in(const run_report& content, const input_listing& listing) {
   texts names;
   for (const std::string& line : table_of(content, listing)) names.push_back(line.substr(0, line.find(' ')));
   names.erase(names.begin());
@@ -165,7 +167,7 @@ texts names_in(const report& content, const input_listing& listing) {
 }  // namespace
 
 TEST_CASE("columns are those that were asked for, in that order, with the values of formulas and a dash for none") {
-  report content = inputs_with_digits({3, 0});
+  run_report content = inputs_with_digits({3, 0});
   add_input(content, "empty", "");
   const input_listing listing{.columns = {{.type = input_column::kind::bytes},
                                           column_of("digit"),
@@ -179,7 +181,7 @@ TEST_CASE("columns are those that were asked for, in that order, with the values
 }
 
 TEST_CASE("columns that were asked for are never left out, and outside a terminal names are not cut") {
-  report content = empty_report({"classes"});
+  run_report content = empty_report({"classes"});
   add_input(content, std::string(100, 'n'), "a");
   const std::string numbers = "      0                              1,000,001";
   const input_listing listing{.columns = {column_of("digit"), column_of("count(lower) + count(upper) + 1000000")}};
@@ -200,7 +202,7 @@ TEST_CASE("columns that were asked for are never left out, and outside a termina
 }
 
 TEST_CASE("numbers in cells: whole ones have all digits, negative ones too, others have six") {
-  report content = inputs_with_digits({2});
+  run_report content = inputs_with_digits({2});
   const std::string row =
       table_of(content, {.columns = {column_of("bytes - 1234570"), column_of("bytes * 4000000000000"),
                                      column_of("bytes / 7"), column_of("-digit")}})[1];
@@ -208,7 +210,7 @@ TEST_CASE("numbers in cells: whole ones have all digits, negative ones too, othe
 }
 
 TEST_CASE("inputs with the highest value are first, those without a value last, and equal ones keep their order") {
-  report content = inputs_with_digits({5, 9, 0, 9});
+  run_report content = inputs_with_digits({5, 9, 0, 9});
   add_input(content, "none", "");
   add_input(content, "some", "1a");
   add_input(content, "empty", "");
@@ -235,7 +237,7 @@ TEST_CASE("the first inputs of an order are those of a stable sort, for any numb
 }
 
 TEST_CASE("a table with fewer rows than inputs ends with the number of the others") {
-  const report content = inputs_with_digits(std::vector<unsigned>(1500, 1));
+  const run_report content = inputs_with_digits(std::vector<unsigned>(1500, 1));
   CHECK(table_of(content, {.top = 2}).back() == "... and 1,498 more (--top all shows all)");
   CHECK(table_of(content, {.top = 1500}).size() == 1501);
   CHECK(table_of(content, {.top = 4'000'000'000}).size() == 1501);
@@ -255,13 +257,13 @@ TEST_CASE("on a terminal there are as many rows as fit beside the other lines, b
   const unsigned all_fit = 20 + 3;  // the heading, an empty line and the prompt
   CHECK(lines(20, all_fit, 0) == 1 + 20);
   CHECK(lines(20, all_fit - 1, 0) == 1 + 18 + 1);
-  const report content = inputs_with_digits(std::vector<unsigned>(40, 1));
+  const run_report content = inputs_with_digits(std::vector<unsigned>(40, 1));
   CHECK(table_of(content, {.top = 40}, 20, 0).size() == 41);
   CHECK(table_of(content, {.order = formula_of("bytes")}, 30, 0).back() == "... and 14 more (--top all shows all)");
 }
 
 TEST_CASE("rows that are wider than a terminal count as several lines of it") {
-  report content = empty_report({"classes"});
+  run_report content = empty_report({"classes"});
   for (int i = 0; i < 100; ++i) add_input(content, std::string(70, 'n'), "a");
   std::vector<input_column> wide(12, column_of("digit + 1234567"));
   const input_listing listing{.columns = std::move(wide)};  // 70 + 12 * 17 columns: four lines of a terminal
@@ -272,7 +274,7 @@ TEST_CASE("rows that are wider than a terminal count as several lines of it") {
 }
 
 TEST_CASE("an input that failed is marked in the rows") {
-  report content = inputs_with_digits({1, 2});
+  run_report content = inputs_with_digits({1, 2});
   add_input(content, "bad", "a11111", "", "damaged");
   const texts all = table_of(content, {.order = formula_of("bytes")});
   CHECK(all[1].starts_with("bad "));
@@ -280,17 +282,17 @@ TEST_CASE("an input that failed is marked in the rows") {
   CHECK(all[2].ends_with("ok"));
   const texts without_it = table_of(content, {.order = formula_of("-bytes"), .top = 2});
   CHECK(without_it[1].ends_with(" %"));  // no column for the state
-  content.type = report::kind::snapshot;
+  content.type = run_report::kind::snapshot;
   CHECK(table_of(content, {}).back().ends_with(" %"));
 }
 
 TEST_CASE("a snapshot is sorted by the counts that it shows, unverified text included") {
-  report content = empty_report({"classes"});
+  run_report content = empty_report({"classes"});
   add_input(content, "verified", "aaa");
   add_input(content, "growing", "a", "aaaa");
   const input_listing by_bytes{.order = formula_of("bytes")};
   CHECK(names_in(content, by_bytes) == texts{"verified", "growing"});
-  content.type = report::kind::snapshot;
+  content.type = run_report::kind::snapshot;
   CHECK(names_in(content, by_bytes) == texts{"growing", "verified"});
 }
 

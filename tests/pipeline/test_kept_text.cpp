@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace gpuhist::pipeline::units {
+namespace gpuhist::report::units {
 namespace {
 
 std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
@@ -122,7 +122,7 @@ TEST_CASE("a unit that must be spilled to a missing folder is an error that name
   kept.add_open(bytes_of("1234"));
   const std::string expected = "units need a temporary file in " + (folder / "missing") +
                                ": No such file or directory; make room there, or give another --temporary-folder";
-  CHECK_THROWS_WITH_AS(kept.add_open(bytes_of("5")), expected.c_str(), spill_error);
+  CHECK_THROWS_WITH_AS(kept.add_open(bytes_of("5")), expected.c_str(), pipeline::spill_error);
 }
 
 TEST_CASE("without a folder a long unit is held in memory") {
@@ -133,4 +133,4 @@ TEST_CASE("without a folder a long unit is held in memory") {
   CHECK(taken(kept) == "123456789");
 }
 
-}  // namespace gpuhist::pipeline::units
+}  // namespace gpuhist::report::units

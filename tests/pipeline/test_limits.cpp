@@ -22,6 +22,7 @@
 #include <vector>
 
 using namespace gpuhist;
+using namespace gpuhist::library;
 using namespace gpuhist::pipeline;
 using std::chrono::nanoseconds;
 

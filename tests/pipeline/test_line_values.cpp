@@ -15,8 +15,8 @@
 namespace gpuhist::test {
 namespace {
 
-using pipeline::units::field_of_lines;
-using pipeline::units::lines_without_field;
+using report::units::field_of_lines;
+using report::units::lines_without_field;
 
 constexpr std::size_t longest = 200;
 

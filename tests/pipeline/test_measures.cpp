@@ -20,7 +20,7 @@
 #include <span>
 #include <string>
 
-using namespace gpuhist::pipeline::measures;
+using namespace gpuhist::report::measures;
 
 namespace {
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 using namespace gpuhist;
+using namespace gpuhist::command;
 using namespace gpuhist::pipeline;
 
 namespace {

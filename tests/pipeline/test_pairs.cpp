@@ -23,6 +23,7 @@
 
 using namespace gpuhist;
 using namespace gpuhist::pipeline;
+using namespace gpuhist::report;
 using gpuhist::test::bytes_of;
 
 namespace {

@@ -12,6 +12,7 @@
 #include <iterator>
 
 using namespace gpuhist;
+using namespace gpuhist::command;
 using namespace gpuhist::pipeline;
 
 namespace {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-using namespace gpuhist::pipeline;
+using namespace gpuhist::report;
 
 namespace {
 

@@ -21,14 +21,15 @@
 #include <vector>
 
 using namespace gpuhist::pipeline;
+using namespace gpuhist::report;
 using namespace gpuhist::test;
-using gpuhist::pipeline::base64;
-using gpuhist::pipeline::columns;
-using gpuhist::pipeline::cut_to;
-using gpuhist::pipeline::from_base64;
-using gpuhist::pipeline::grouped;
-using gpuhist::pipeline::is_utf8;
-using gpuhist::pipeline::utf8_sequence;
+using gpuhist::report::base64;
+using gpuhist::report::columns;
+using gpuhist::report::cut_to;
+using gpuhist::report::from_base64;
+using gpuhist::report::grouped;
+using gpuhist::report::is_utf8;
+using gpuhist::report::utf8_sequence;
 
 TEST_CASE("printed text is safe on a terminal, and harmless text is unchanged") {
   CHECK(printable("plain caf\xc3\xa9 \xe2\x82\xac \\ \"") == "plain caf\xc3\xa9 \xe2\x82\xac \\ \"");
@@ -49,14 +50,14 @@ TEST_CASE("formats are found by name in their table") {
     CHECK(find_report_format(each.name) == &each);
   }
   CHECK(names == std::vector<std::string_view>{"table", "json", "jsonl", "csv", "prometheus"});
-  CHECK((find_report_format("table")->render == &gpuhist::pipeline::render_table));
-  CHECK((find_report_format("csv")->render == &gpuhist::pipeline::render_csv));
+  CHECK((find_report_format("table")->render == &gpuhist::report::render_table));
+  CHECK((find_report_format("csv")->render == &gpuhist::report::render_csv));
   CHECK(find_report_format("xml") == nullptr);
   CHECK(find_report_format("") == nullptr);
 }
 
 TEST_CASE("labels are UTF-8 and escaped, whatever the name") {
-  report shown = empty_report({"letters"});
+  run_report shown = empty_report({"letters"});
   add_input(shown, "a\"b\\c\nd", "abc");
   add_input(shown, "caf\xc3\xa9", "abc");
   add_input(shown, "caf\xe9\n", "abc");
@@ -71,13 +72,13 @@ TEST_CASE("labels are UTF-8 and escaped, whatever the name") {
 }
 
 TEST_CASE("on a terminal no name moves the cursor") {
-  report shown = empty_report({"letters"});
+  run_report shown = empty_report({"letters"});
   add_input(shown, "\x1b[2J", "abc");
   CHECK(render_prometheus(shown, {.terminal = true}).find('\x1b') == std::string::npos);
 }
 
 TEST_CASE("a family is announced once and its samples are adjacent") {
-  report shown = empty_report({"letters", "classes"});
+  run_report shown = empty_report({"letters", "classes"});
   add_input(shown, "same", "abc", "z", "damaged");
   add_input(shown, "same", "abc");
   change_input(shown, 1, [&](auto& input) { input.compressed_bytes = 2; });
@@ -98,7 +99,7 @@ TEST_CASE("a family is announced once and its samples are adjacent") {
 }
 
 TEST_CASE("names that were skipped in trees are a family with the cause as its label, if there are any") {
-  report shown = report_of({"letters"}, "abc");
+  run_report shown = report_of({"letters"}, "abc");
   CHECK(render_prometheus(shown, {}).find("skipped") == std::string::npos);
   shown.skipped = {{.cause = "", .count = 7, .first = ""}, {.cause = "FIFO", .count = 3, .first = "a"}};
   const std::string text = render_prometheus(shown, {});
@@ -107,10 +108,10 @@ TEST_CASE("names that were skipped in trees are a family with the cause as its l
 }
 
 TEST_CASE("a run in progress is not complete, and bytes without a verdict are unverified") {
-  report shown = empty_report({"letters"});
+  run_report shown = empty_report({"letters"});
   add_input(shown, "a", "abc", "zz");
   CHECK(line_with(render_prometheus(shown, {}), "gpuhist_complete") == "gpuhist_complete 1");
-  shown.type = report::kind::snapshot;
+  shown.type = run_report::kind::snapshot;
   const std::string text = render_prometheus(shown, {});
   CHECK(line_with(text, "gpuhist_complete") == "gpuhist_complete 0");
   CHECK(line_with(text, "gpuhist_bytes") == "gpuhist_bytes 3");
@@ -124,13 +125,13 @@ constexpr const char* header = "kind,input,scheme,bucket,count,share";
 }  // namespace
 
 TEST_CASE("a header comes first if the report is the first text of its file") {
-  const report shown = report_of({"letters"}, "abc");
+  const run_report shown = report_of({"letters"}, "abc");
   CHECK(lines_of(render_csv(shown, {})).front() == header);
   CHECK(render_csv(shown, {}) == std::string(header) + "\n" + render_csv(shown, {.first = false}));
 }
 
 TEST_CASE("shares are of the bytes of the row's own part, in their shortest form, and absent if there are no bytes") {
-  report shown = empty_report({"letters"});
+  run_report shown = empty_report({"letters"});
   add_input(shown, "a", "aaa", "zzzz", "damaged");
   add_input(shown, "b", "");
   shown.verified = count(shown, "aab zz");  // as if there were other inputs
@@ -149,7 +150,7 @@ TEST_CASE("shares are of the bytes of the row's own part, in their shortest form
 }
 
 TEST_CASE("names keep their bytes in files, quoted where CSV needs it, and do not move the cursor on a terminal") {
-  report shown = empty_report({"letters"});
+  run_report shown = empty_report({"letters"});
   add_input(shown, "a,\"b\"\n\x1b[2J\xff", "abc");
   CHECK(render_csv(shown, {}).find("\ninput,\"a,\"\"b\"\"\n\x1b[2J\xff\",,bytes,3,\n") != std::string::npos);
   CHECK(render_csv(shown, {.terminal = true}).find("\ninput,\"a,\"\"b\"\"\\x0a\\x1b[2J\\xff\",,bytes,3,\n") !=
@@ -158,7 +159,7 @@ TEST_CASE("names keep their bytes in files, quoted where CSV needs it, and do no
 
 TEST_CASE("each special character of CSV is quoted, also if it is the only one") {
   for (const std::string special : {",", "\n", "\r", "\""}) {
-    report shown = empty_report({"letters"});
+    run_report shown = empty_report({"letters"});
     add_input(shown, "a" + special, "abc");
     const std::string written = special == "\"" ? "\"\"" : special;
     CHECK(render_csv(shown, {}).find("\ninput,\"a" + written + "\",,bytes,3,\n") != std::string::npos);
@@ -166,7 +167,7 @@ TEST_CASE("each special character of CSV is quoted, also if it is the only one")
 }
 
 TEST_CASE("the error of an incomplete input has a row of its own after the sizes, with as many fields as all rows") {
-  report shown = empty_report({"letters"});
+  run_report shown = empty_report({"letters"});
   add_input(shown, "good", "abc");
   add_input(shown, "b,d", "abc", "", "frame 2: \"x\", and\n\x1b[2J");
   const std::string text = render_csv(shown, {});
@@ -177,7 +178,7 @@ TEST_CASE("the error of an incomplete input has a row of its own after the sizes
 }
 
 TEST_CASE("names that were skipped in trees have one row per cause") {
-  report shown = report_of({"letters"}, "abc");
+  run_report shown = report_of({"letters"}, "abc");
   CHECK(line_with(render_csv(shown, {}), "skipped").empty());
   shown.skipped = {{.cause = "", .count = 7, .first = ""}, {.cause = "FIFO", .count = 3, .first = "a"}};
   CHECK(line_with(render_csv(shown, {}), "skipped,,,FIFO") == "skipped,,,FIFO,3,");
@@ -185,9 +186,9 @@ TEST_CASE("names that were skipped in trees have one row per cause") {
 }
 
 TEST_CASE("a snapshot has rows of its own kinds") {
-  report shown = empty_report({"letters"});
+  run_report shown = empty_report({"letters"});
   add_input(shown, "a", "ab\n", "cc");
-  shown.type = report::kind::snapshot;
+  shown.type = run_report::kind::snapshot;
   shown.elapsed_seconds = 1.25;
   const std::string text = render_csv(shown, {});
   CHECK(line_with(text, "snapshot,,,elapsed_milliseconds") == "snapshot,,,elapsed_milliseconds,1250,");
@@ -272,7 +273,7 @@ using keys = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("no line of a table is wider than the target, bars fill it up to 60 columns, and no number is cut") {
-  report shown = empty_report({"letters", "classes", "bytes"});
+  run_report shown = empty_report({"letters", "classes", "bytes"});
   add_input(shown, "short", "abc 123\n\xff");
   add_input(shown, std::string(300, 'x') + "/end", std::string(20000, 'e'));
   for (auto& each : shown.verified.counts) each *= 1'000'000'007;
@@ -297,17 +298,17 @@ TEST_CASE("no line of a table is wider than the target, bars fill it up to 60 co
 }
 
 TEST_CASE("a bar is never wider than 60 columns") {
-  const report shown = report_of({"letters"}, "abc");
+  const run_report shown = report_of({"letters"}, "abc");
   const std::string line = line_with(render_table(shown, {.unicode = false, .width = 200}), "a-d");
   CHECK(std::count(line.begin(), line.end(), '#') == 60);
 }
 
 TEST_CASE("escape sequences are written only if colours are on, and take no columns") {
-  report shown = empty_report({"letters", "classes"});
+  run_report shown = empty_report({"letters", "classes"});
   add_input(shown, "good", "abc\n");
   add_input(shown, "bad", "a", "zz\n", "damaged");
   const std::regex escapes("\x1b\\[[0-9;]*m");
-  for (const report::kind kind : {report::kind::result, report::kind::snapshot}) {
+  for (const run_report::kind kind : {run_report::kind::result, run_report::kind::snapshot}) {
     shown.type = kind;
     for (const unsigned width : {20U, 40U, 80U}) {
       const std::string plain = render_table(shown, {.width = width});
@@ -317,12 +318,12 @@ TEST_CASE("escape sequences are written only if colours are on, and take no colu
       CHECK(std::regex_replace(colored, escapes, "") == plain);
     }
   }
-  shown.type = report::kind::result;
+  shown.type = run_report::kind::result;
   CHECK(render_table(shown, {.color = true}).find("\x1b[1;31mINCOMPLETE\x1b[0m  bad: damaged") != std::string::npos);
 }
 
 TEST_CASE("a table without room drops the bars first and then the shares, never the numbers") {
-  report shown = report_of({"classes"}, "a");
+  run_report shown = report_of({"classes"}, "a");
   for (auto& each : shown.verified.counts) each *= 18'446'744'073'709'551'615U;
   const std::string table = render_table(shown, {true, 40});
   CHECK(line_with(table, "lower") == "lower        18,446,744,073,709,551,615");
@@ -359,7 +360,7 @@ TEST_CASE("without bytes every share is zero, and nothing is divided by zero") {
   }
   CHECK(table.find("nan") == std::string::npos);
   CHECK(line_with(table, "bytes") == "bytes            0");
-  CHECK_NOTHROW(render_table(report{}, {}));
+  CHECK_NOTHROW(render_table(run_report{}, {}));
 }
 
 TEST_CASE("of the 256 byte values only those that occur are shown, with their character") {
@@ -379,7 +380,7 @@ TEST_CASE("schemes have headings if there are several") {
 }
 
 TEST_CASE("several inputs have a row each, and every incomplete one is named with its error") {
-  report shown = empty_report({"letters"});
+  run_report shown = empty_report({"letters"});
   add_input(shown, "one.log", "abc\n");
   add_input(shown, "evil\x1b[2J\nname\xff", "a", "zz\n", "damaged\nat 17");
   const std::string table = render_table(shown, {});
@@ -391,7 +392,7 @@ TEST_CASE("several inputs have a row each, and every incomplete one is named wit
 }
 
 TEST_CASE("a cause that the run printed on standard error is not repeated in the table") {
-  report what = empty_report({"letters"});
+  run_report what = empty_report({"letters"});
   add_input(what, "one.log", "abc\n", "", "damaged at 17");
   const render_target printed{.sections = {.causes = false}};
   CHECK(line_with(render_table(what, printed), "INCOMPLETE") == "INCOMPLETE  one.log");
@@ -400,7 +401,7 @@ TEST_CASE("a cause that the run printed on standard error is not repeated in the
 }
 
 TEST_CASE("the totals come last, followed only by incomplete inputs") {
-  report shown = empty_report({"letters", "classes"});
+  run_report shown = empty_report({"letters", "classes"});
   add_input(shown, "one", "abc\n");
   add_input(shown, "two", "a", "z", "damaged");
   const std::vector<std::string> lines = lines_of(render_table(shown, {}));
@@ -413,7 +414,7 @@ TEST_CASE("the totals come last, followed only by incomplete inputs") {
 }
 
 TEST_CASE("names that were skipped in trees are one line below the totals, in their columns") {
-  report shown = report_of({"letters"}, std::string(1000, 'a'));
+  run_report shown = report_of({"letters"}, std::string(1000, 'a'));
   CHECK(line_with(render_table(shown, {}), "skipped").empty());
   shown.skipped = {{.cause = "FIFO", .count = 1, .first = "a"},
                    {.cause = "symbolic link", .count = 12345, .first = "b"}};
@@ -424,7 +425,7 @@ TEST_CASE("names that were skipped in trees are one line below the totals, in th
 }
 
 TEST_CASE("a complete run has no column for completeness, and a report of totals only has no rows for inputs") {
-  report shown = empty_report({"letters"});
+  run_report shown = empty_report({"letters"});
   add_input(shown, "one", "abc\n");
   add_input(shown, "two", "z");
   CHECK(line_with(render_table(shown, {}), "one") == "one        4      1  80.00 %   a-d 75.0 %");
@@ -434,7 +435,7 @@ TEST_CASE("a complete run has no column for completeness, and a report of totals
 }
 
 TEST_CASE("if inputs have no room their columns are dropped one by one, then their names lose their beginnings") {
-  report shown = empty_report({"letters"});
+  run_report shown = empty_report({"letters"});
   add_input(shown, "a/long/path/to/one.log", "abc\n");
   add_input(shown, "two", "z");
   const auto line = [&](unsigned width) { return lines_of(render_table(shown, {.width = width}))[11]; };
@@ -454,7 +455,7 @@ TEST_CASE("a complete run of one input shows no inputs, errors or unverified byt
 }
 
 TEST_CASE("a run that ended early is marked as incomplete even if no input failed") {
-  report shown = report_of({"letters"}, "abc");
+  run_report shown = report_of({"letters"}, "abc");
   shown.complete = false;
   CHECK(line_with(render_table(shown, {}), "INCOMPLETE") == "INCOMPLETE  not everything was counted");
   change_input(shown, 0, [&](auto& input) { input.complete = false; });
@@ -462,9 +463,9 @@ TEST_CASE("a run that ended early is marked as incomplete even if no input faile
 }
 
 TEST_CASE("a snapshot table begins with its time and length, and includes bytes not yet verified") {
-  report shown = empty_report({"letters"});
+  run_report shown = empty_report({"letters"});
   add_input(shown, "one", std::string(1234555, 'a'), std::string(12, 'e'));
-  shown.type = report::kind::snapshot;
+  shown.type = run_report::kind::snapshot;
   shown.elapsed_seconds = 3.04;
   shown.complete = false;
   const std::string table = render_table(shown, {});

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-using namespace gpuhist::pipeline;
+using namespace gpuhist::report;
 using namespace gpuhist::test;
 using nlohmann::ordered_json;
 
@@ -23,7 +23,7 @@ namespace {
 
 using keys = std::vector<std::string>;
 
-ordered_json parsed(const report& shown) {
+ordered_json parsed(const run_report& shown) {
   const std::string text = render_json(shown, {});
   CHECK(std::count(text.begin(), text.end(), '\n') == 1);
   CHECK(text.back() == '\n');
@@ -76,7 +76,7 @@ TEST_CASE("the buckets of every scheme add up to the bytes") {
 }
 
 TEST_CASE("byte counts are 256 numbers, and are written only on request") {
-  report shown = report_of({"bytes"}, "aab\n");
+  run_report shown = report_of({"bytes"}, "aab\n");
   CHECK_FALSE(parsed(shown).contains("byte_counts"));
   shown.byte_counts = true;
   const ordered_json counts = parsed(shown)["byte_counts"];
@@ -87,7 +87,7 @@ TEST_CASE("byte counts are 256 numbers, and are written only on request") {
 }
 
 TEST_CASE("byte counts are also written for inputs and for unverified bytes, but not for snapshots") {
-  report shown = empty_report({"bytes"});
+  run_report shown = empty_report({"bytes"});
   add_input(shown, "one", "aab\n");
   add_input(shown, "two", "a", "zz", "damaged");
   shown.byte_counts = true;
@@ -96,22 +96,22 @@ TEST_CASE("byte counts are also written for inputs and for unverified bytes, but
   CHECK(out["inputs"][1]["byte_counts"]['a'] == 1);
   CHECK(out["inputs"][1]["unverified"]["byte_counts"]['z'] == 2);
   CHECK(out["unverified"]["byte_counts"]['z'] == 2);
-  shown.type = report::kind::snapshot;
+  shown.type = run_report::kind::snapshot;
   CHECK_FALSE(parsed(shown).contains("byte_counts"));
   CHECK_FALSE(parsed(shown)["provisional"].contains("byte_counts"));
 }
 
 TEST_CASE("JSON reports ignored case only if it was ignored") {
-  report shown = report_of({"letters"}, "abc");
+  run_report shown = report_of({"letters"}, "abc");
   CHECK_FALSE(parsed(shown).contains("ignore_case"));
   shown.ignore_case = true;
   CHECK(parsed(shown)["ignore_case"] == true);
-  shown.type = report::kind::snapshot;
+  shown.type = run_report::kind::snapshot;
   CHECK(parsed(shown)["ignore_case"] == true);
 }
 
 TEST_CASE("unverified bytes are beside the totals, in the same form, and only if there are any") {
-  report shown = empty_report({"letters"});
+  run_report shown = empty_report({"letters"});
   add_input(shown, "good", "abc\n");
   add_input(shown, "bad.zst", "a\n", "zz\n", "frame 2 is damaged at offset 17");
   change_input(shown, 1, [&](auto& input) { input.compressed_bytes = 99; });
@@ -134,7 +134,7 @@ TEST_CASE("unverified bytes are beside the totals, in the same form, and only if
 }
 
 TEST_CASE("an input that could not be opened has no counts and does no harm") {
-  report shown = report_of({"letters"}, "abc");
+  run_report shown = report_of({"letters"}, "abc");
   shown.inputs.push_back({.name = "none",
                           .format = "unknown",
                           .compressed_bytes = {},
@@ -150,7 +150,7 @@ TEST_CASE("an input that could not be opened has no counts and does no harm") {
 }
 
 TEST_CASE("names and errors that are not UTF-8 never throw, and names are written without loss") {
-  report shown = empty_report({"letters"});
+  run_report shown = empty_report({"letters"});
   add_input(shown, "caf\xe9\n\x1b[31m", "abc", "", "bad byte \xff\xfe in \xed\xa0\x80");
   add_input(shown, "caf\xc3\xa9", "abc");
   shown.stats = some_stats();
@@ -163,7 +163,7 @@ TEST_CASE("names and errors that are not UTF-8 never throw, and names are writte
   CHECK(is_utf8(out["inputs"][0]["error"].get<std::string>()));
   CHECK(out["inputs"][1]["name"] == "caf\xc3\xa9");
   CHECK_FALSE(out["inputs"][1].contains("name_base64"));
-  shown.type = report::kind::snapshot;
+  shown.type = run_report::kind::snapshot;
   CHECK(parsed(shown)["inputs"][0]["name_base64"] == base64("caf\xe9\n\x1b[31m"));
   for (int byte = 0; byte < 256; ++byte) {
     change_input(shown, 0, [&](auto& input) { input.name = static_cast<char>(byte); });
@@ -174,10 +174,10 @@ TEST_CASE("names and errors that are not UTF-8 never throw, and names are writte
 }
 
 TEST_CASE("a snapshot reports for each input which prefix it counts") {
-  report shown = empty_report({"letters"});
+  run_report shown = empty_report({"letters"});
   add_input(shown, "a", "ab\n", "cc");
   add_input(shown, "b", "", "");
-  shown.type = report::kind::snapshot;
+  shown.type = run_report::kind::snapshot;
   shown.elapsed_seconds = 1.5;
   const ordered_json out = parsed(shown);
   CHECK(keys_of(out) ==
@@ -195,11 +195,11 @@ TEST_CASE("a snapshot reports for each input which prefix it counts") {
 }
 
 TEST_CASE("lines of JSON name the run if it has a name, and JSON of one line never does") {
-  report shown = empty_report({"letters"});
+  run_report shown = empty_report({"letters"});
   add_input(shown, "a", "ab\n", "cc");
   add_input(shown, "b", "", "");
   const render_target target{.run = "0123456789abcdef"};
-  for (const auto kind : {report::kind::result, report::kind::snapshot}) {
+  for (const auto kind : {run_report::kind::result, run_report::kind::snapshot}) {
     shown.type = kind;
     for (const std::string& line : lines_of(render_jsonl(shown, target))) {
       const ordered_json out = ordered_json::parse(line);
@@ -224,7 +224,7 @@ TEST_CASE("names of runs are 16 hexadecimal digits, and each is different") {
 }
 
 TEST_CASE("the JSON statistics contain every stage and the limit of the run") {
-  report shown = report_of({"letters"}, "abc");
+  run_report shown = report_of({"letters"}, "abc");
   shown.stats = some_stats();
   ordered_json stats = parsed(shown)["stats"];
   CHECK(stats["seconds"] == 1.0);
@@ -253,7 +253,7 @@ TEST_CASE("the JSON statistics contain every stage and the limit of the run") {
 }
 
 TEST_CASE("a line of a unit has its fields, whatever bytes its name has: as nlohmann::json writes them") {
-  report frame = report_of({"letters", "classes"}, "");
+  run_report frame = report_of({"letters", "classes"}, "");
   const std::string text = "abc 12\n";
   for (const std::string& name : {std::string("a.log"), std::string("\"quoted\" \\ \t\x7f\x01"),
                                   std::string("\xff\xc3"), std::string("\xc3\xa4\xe2\x82\xac"), std::string()}) {

@@ -13,13 +13,14 @@
 #include <random>
 
 using namespace gpuhist::pipeline;
+using namespace gpuhist::report;
 using namespace gpuhist::test;
 using nlohmann::ordered_json;
 
 namespace {
 
-report sample(const std::string& name, std::string_view text) {
-  report written = empty_report({"bytes"});
+run_report sample(const std::string& name, std::string_view text) {
+  run_report written = empty_report({"bytes"});
   written.byte_counts = true;
   add_input(written, name, text);
   add_input(written, "bad \xff\n", "ab", "zz\n", "frame 2 is damaged");
@@ -40,7 +41,7 @@ report sample(const std::string& name, std::string_view text) {
 struct read_result {
   std::size_t results = 0;
   std::vector<std::string> faults;
-  report sum;
+  run_report sum;
 };
 
 read_result read(const std::string& path, letter_case wanted = letter_case::exact) {
@@ -62,7 +63,7 @@ read_result read_text(const std::string& text, letter_case wanted = letter_case:
 }
 
 /// The counts of a report by schemes, without how they were counted.
-std::string comparable(report written) {
+std::string comparable(run_report written) {
   const auto schemes = gpuhist::config::make_schemes({"classes", "utf8"}, false);
   written.schemes.clear();
   for (const auto& each : schemes) written.schemes.push_back(view_through(each, written.partition));
@@ -73,8 +74,8 @@ std::string comparable(report written) {
 }  // namespace
 
 TEST_CASE("a result is read back unchanged, from JSON and from lines, including names and unverified counts") {
-  const report written = sample("caf\xe9 \"x\"", "Hello,\nworld \xc3\xa9\n");
-  for (const renderer render : {gpuhist::pipeline::render_json, gpuhist::pipeline::render_jsonl}) {
+  const run_report written = sample("caf\xe9 \"x\"", "Hello,\nworld \xc3\xa9\n");
+  for (const renderer render : {gpuhist::report::render_json, gpuhist::report::render_jsonl}) {
     const read_result read_back = read_text(rendered(render, written));
     CHECK(read_back.faults.empty());
     CHECK(read_back.results == 1);
@@ -83,11 +84,11 @@ TEST_CASE("a result is read back unchanged, from JSON and from lines, including 
 }
 
 TEST_CASE("several results are added, in one file or in many, and snapshots are skipped") {
-  const report first = sample("1", "abc\n");
-  const report second = sample("2", "xyz");
-  report snapshot = first;
-  snapshot.type = report::kind::snapshot;
-  report both = first;
+  const run_report first = sample("1", "abc\n");
+  const run_report second = sample("2", "xyz");
+  run_report snapshot = first;
+  snapshot.type = run_report::kind::snapshot;
+  run_report both = first;
   both.verified += second.verified;
   both.unverified += second.unverified;
   for (const input_report& each : second.inputs) both.inputs.push_back(each);
@@ -100,7 +101,7 @@ TEST_CASE("several results are added, in one file or in many, and snapshots are 
 }
 
 TEST_CASE("the kind of an input's failure is read back, and is unknown if a result does not contain it") {
-  const report written = sample("1", "abc\n");
+  const run_report written = sample("1", "abc\n");
   const auto kinds = [](const std::string& text) {
     std::vector<failure_kind> all;
     for (const input_report& each : read_text(text).sum.inputs) all.push_back(each.error_kind);
@@ -116,21 +117,21 @@ TEST_CASE("the kind of an input's failure is read back, and is unknown if a resu
 }
 
 TEST_CASE("the sum is complete only if all results are") {
-  report good = report_of({"bytes"}, "abc");
+  run_report good = report_of({"bytes"}, "abc");
   CHECK(read_text(render_json(good, {}) + render_json(good, {})).sum.complete);
-  report bad = good;
+  run_report bad = good;
   bad.complete = false;
   CHECK_FALSE(read_text(render_json(good, {}) + render_json(bad, {})).sum.complete);
 }
 
 TEST_CASE("without byte counts the scheme `bytes` is used, unless it folds case and case matters") {
-  report written = report_of({"bytes"}, "aAb\n");
+  run_report written = report_of({"bytes"}, "aAb\n");
   const read_result read_back = read_text(render_json(written, {}));
   CHECK(read_back.sum.verified == written.verified);
   written.ignore_case = true;
-  for (const renderer render : {gpuhist::pipeline::render_json, gpuhist::pipeline::render_jsonl}) {
+  for (const renderer render : {gpuhist::report::render_json, gpuhist::report::render_jsonl}) {
     CHECK(read_text(rendered(render, written)).faults ==
-          std::vector<std::string>(1, render == gpuhist::pipeline::render_json
+          std::vector<std::string>(1, render == gpuhist::report::render_json
                                           ? "1: counted with --ignore-case, and no byte counts were kept; give "
                                             "--ignore-case, or count again with --byte-counts"
                                           : "1: input \"input\": counted with --ignore-case, and no byte counts were "
@@ -193,7 +194,7 @@ TEST_CASE("damage is reported with its line, and the other results are still rea
       {damaged([](auto& d) { d["unverified"]["bytes"] = 1; }),
        "the counts do not add up: their sum is 3, but \"bytes\" is 1"},
   };
-  report twice = read_text(good + good).sum;
+  run_report twice = read_text(good + good).sum;
   twice.complete = false;
   for (const auto& [line, message] : cases) {
     CAPTURE(line);
@@ -208,7 +209,7 @@ TEST_CASE("damage is reported with its line, and the other results are still rea
 }
 
 TEST_CASE("lines of inputs count with their result or not at all") {
-  const report written = sample("1", "abc\n");
+  const run_report written = sample("1", "abc\n");
   const std::string text = render_jsonl(written, {});
   const std::vector<std::string> lines = lines_of(text);
   REQUIRE(lines.size() == 3);
@@ -224,7 +225,7 @@ TEST_CASE("lines of inputs count with their result or not at all") {
 }
 
 TEST_CASE("text after damage is read as if the damage were not there, in either format") {
-  const report written = sample("1", "abc\n");
+  const run_report written = sample("1", "abc\n");
   const std::string text = render_json(written, {});
   const std::string lines = render_jsonl(written, {});
   std::string damaged = text;
@@ -234,7 +235,7 @@ TEST_CASE("text after damage is read as if the damage were not there, in either 
       const read_result read_back = read_text(lines + bad + good);
       CHECK(read_back.faults.size() == 1);
       CHECK(read_back.faults.front().starts_with(lines.empty() ? "1: " : "4: "));
-      report expected = read_text(lines + good).sum;
+      run_report expected = read_text(lines + good).sum;
       expected.complete = false;
       CHECK(comparable(read_back.sum) == comparable(expected));
     }
@@ -243,7 +244,7 @@ TEST_CASE("text after damage is read as if the damage were not there, in either 
 }
 
 TEST_CASE("fields may be in any order: folded case is recognized even after the inputs") {
-  report written = report_of({"bytes"}, "aAb\n");
+  run_report written = report_of({"bytes"}, "aAb\n");
   add_input(written, "second", "B", "a", "damaged");
   const auto sorted = [&] {
     return nlohmann::json::parse(render_json(written, {})).dump() + "\n";
@@ -270,11 +271,11 @@ TEST_CASE("fields may be in any order: folded case is recognized even after the 
 }
 
 TEST_CASE("very many inputs are read from one line without being held in memory, and also from separate lines") {
-  report written = sample("0", "abc\n");
+  run_report written = sample("0", "abc\n");
   const int inputs = gpuhist::test::unless_sampled(3000, 300);
   for (int i = 1; i < inputs; ++i)
     add_input(written, std::to_string(i) + std::string(400, 'x'), "x" + std::to_string(i));
-  for (const renderer render : {gpuhist::pipeline::render_json, gpuhist::pipeline::render_jsonl}) {
+  for (const renderer render : {gpuhist::report::render_json, gpuhist::report::render_jsonl}) {
     const read_result read_back = read_text(rendered(render, written));
     CHECK(read_back.faults.empty());
     CHECK(comparable(read_back.sum) == comparable(written));
@@ -282,7 +283,7 @@ TEST_CASE("very many inputs are read from one line without being held in memory,
 }
 
 TEST_CASE("no truncated result and none with a changed character is taken for another result") {
-  const report written = sample("1", "abc\n");
+  const run_report written = sample("1", "abc\n");
   const std::string good = render_json(written, {});
   std::mt19937 random(3);
   for (int round = 0; round < 500; ++round) {
@@ -309,8 +310,8 @@ TEST_CASE("a file without results and an absent file are reported with one error
                                     "{}\n[]\n", "{\"schema\":\"else\"}\n{"}) {
     CHECK(read_text(content).faults == std::vector<std::string>{" not a result of gpuhist" + remedy});
   }
-  report snapshot = sample("1", "abc\n");
-  snapshot.type = report::kind::snapshot;
+  run_report snapshot = sample("1", "abc\n");
+  snapshot.type = run_report::kind::snapshot;
   CHECK(read_text(render_json(snapshot, {})).faults ==
         std::vector<std::string>{" contains no result, only lines of other kinds" + remedy});
   CHECK(read(folder / "none").faults == std::vector<std::string>{(folder / "none") + ": No such file or directory"});

@@ -32,7 +32,9 @@
 #include <vector>
 
 using namespace gpuhist;
+using namespace gpuhist::command;
 using namespace gpuhist::pipeline;
+using namespace gpuhist::report;
 using namespace std::chrono_literals;
 
 TEST_CASE("by default progress is shown only on a terminal, in its foreground, and not if input is typed there") {

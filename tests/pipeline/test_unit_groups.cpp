@@ -18,7 +18,7 @@
 #include <vector>
 
 using namespace gpuhist::test;
-namespace units = gpuhist::pipeline::units;
+namespace units = gpuhist::report::units;
 
 namespace {
 
@@ -346,8 +346,8 @@ namespace gpuhist::test {
 namespace {
 
 using pipeline::input_observer;
-using pipeline::units::filtering;
-using pipeline::units::unit_totals;
+using report::units::filtering;
+using report::units::unit_totals;
 
 struct verdict_frame {
   std::string text;

@@ -27,9 +27,9 @@
 #include <vector>
 
 using gpuhist::config::expression;
-using gpuhist::pipeline::gates::evaluation;
-using gpuhist::pipeline::gates::is_unknown;
-using gpuhist::pipeline::gates::unknown;
+using gpuhist::report::gates::evaluation;
+using gpuhist::report::gates::is_unknown;
+using gpuhist::report::gates::unknown;
 
 namespace {
 
@@ -135,7 +135,7 @@ struct run_by_input {
                {},
                nullptr,
                {.form = std::make_unique<place_lines>(), .write = {}},
-               pipeline::units::units_by_input{
+               report::units::units_by_input{
                    .write = [this](std::uint64_t input, std::string_view text) { written[input] += text; },
                    .ended = [this] { ++ended; }}};
 };

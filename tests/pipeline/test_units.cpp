@@ -32,6 +32,7 @@
 using namespace gpuhist::test;
 using namespace gpuhist;
 using namespace gpuhist::pipeline;
+using namespace gpuhist::report;
 
 namespace {
 

@@ -25,6 +25,7 @@
 
 using namespace gpuhist;
 using namespace gpuhist::pipeline;
+using namespace gpuhist::report;
 using gpuhist::test::bytes_of;
 using namespace std::chrono_literals;
 

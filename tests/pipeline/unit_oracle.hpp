@@ -29,19 +29,19 @@
 namespace gpuhist::test {
 
 using pipeline::input_observer;
-using pipeline::units::distribution;
-using pipeline::units::distribution_bin;
-using pipeline::units::ranked_unit;
-using pipeline::units::ranking;
-using pipeline::units::unit_meter;
-using pipeline::units::unit_place;
-using pipeline::units::unit_plan;
-using pipeline::units::unit_record;
-using pipeline::units::unit_run;
-using pipeline::units::unit_shape;
-using pipeline::units::unit_totals;
-namespace gates = pipeline::gates;
-namespace measures = pipeline::measures;
+using report::units::distribution;
+using report::units::distribution_bin;
+using report::units::ranked_unit;
+using report::units::ranking;
+using report::units::unit_meter;
+using report::units::unit_place;
+using report::units::unit_plan;
+using report::units::unit_record;
+using report::units::unit_run;
+using report::units::unit_shape;
+using report::units::unit_totals;
+namespace gates = report::gates;
+namespace measures = report::measures;
 using config::find_scheme;
 using config::scheme;
 using gpu::partition;
@@ -131,7 +131,7 @@ inline double entropy_of(const std::string& text) {
 }
 
 /// Lines with the name, the place and the size of a unit.
-class place_lines final : public pipeline::units::unit_renderer {
+class place_lines final : public report::units::unit_renderer {
  public:
   [[nodiscard]] std::string beginning_of(const std::string& input) const override { return input + ":"; }
   void add_place(const unit_place& place, std::string& to) const override {
@@ -143,7 +143,7 @@ class place_lines final : public pipeline::units::unit_renderer {
 };
 
 /// The lines of units whose places are known.
-inline std::string lines_of(const pipeline::units::unit_renderer& form, std::span<const unit_record> units) {
+inline std::string lines_of(const report::units::unit_renderer& form, std::span<const unit_record> units) {
   std::string all;
   for (const unit_record& each : units) {
     all += form.beginning_of(*each.input);
