@@ -18,10 +18,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <stop_token>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace gpuhist::command {
@@ -99,7 +101,8 @@ struct end_of_reading {
 };
 
 // One run. The calling thread runs the event loop that reads streams. A thread of its own reads the text and writes
-// frames; the pool decodes ahead, compresses and verifies.
+// frames; the pool decodes ahead, compresses and verifies. If the system permits no further thread, one of the pool
+// reads and writes.
 class repacker {
  public:
   repacker(const repack_plan& planned, const repack_hooks& hooks);
@@ -134,7 +137,7 @@ class repacker {
   std::uint64_t finished_ = 0;        // frames whose compression was waited for
   async::worker_pool pool_;           // destroyed before the members that its threads use
   repack_text text_;
-  async::loop_thread own_;  // destroyed before what its task uses
+  std::optional<async::loop_thread> own_;  // destroyed before what its task uses
   std::stop_callback<std::function<void()>> stop_of_caller_;
   std::shared_ptr<void> attached_;  // what repack_hooks::attach has returned
   bool has_ended_ = false;
@@ -149,12 +152,19 @@ repacker::repacker(const repack_plan& planned, const repack_hooks& hooks)
       pool_(planned.threads),
       text_(planned, pool_, loop_, notes_, stop_.get_token()),
       stop_of_caller_(hooks.stop, [this] { stop_.request_stop(); }),
-      attached_(hooks.attach ? hooks.attach(loop_) : nullptr) {}
+      attached_(hooks.attach ? hooks.attach(loop_) : nullptr) {
+  try {
+    own_.emplace();
+  } catch (const std::system_error&) {
+    own_.reset();
+  }
+}
 
 repacked repacker::run() {
   const auto began = clock::now();
   async::posted_call end(loop_, [this] { has_ended_ = true; });
-  async::spawn(own_.loop(), repack(), [this, &end](const std::exception_ptr& error) noexcept {
+  async::executor& reader = own_ ? static_cast<async::executor&>(own_->loop()) : pool_;
+  async::spawn(reader, repack(), [this, &end](const std::exception_ptr& error) noexcept {
     failures_.note(error);
     end.post();
   });
