@@ -13,12 +13,13 @@ constexpr std::size_t word_bytes = 16;
 
 void copy_word(std::byte* to, const std::byte* from) { std::memcpy(to, from, word_bytes); }
 
-/// Copies at least `bytes` bytes, and up to a word more, from memory that does not overlap within a word.
+/// Copies at least `bytes` bytes, and up to `least` or a word more, from memory that does not overlap within a word.
+template <std::size_t least>
 [[gnu::always_inline]] inline void copy_words(std::byte* to, const std::byte* from, std::size_t bytes) {
-  copy_word(to, from);
-  if (bytes <= word_bytes) return;
-  copy_word(to + word_bytes, from + word_bytes);
-  for (std::size_t i = 2 * word_bytes; i < bytes; i += word_bytes) copy_word(to + i, from + i);
+  for (std::size_t i = 0; i < least; i += word_bytes) copy_word(to + i, from + i);
+  if (bytes <= least) [[likely]]
+    return;
+  for (std::size_t i = least; i < bytes; i += word_bytes) copy_word(to + i, from + i);
 }
 
 /// A match at an offset of less than a word.
@@ -74,7 +75,7 @@ std::optional<std::span<const std::byte>> zstd_window::execute(const zstd_block_
   std::byte* to = begin;
   const std::byte* literals = block.literals.data();
   for (const zstd_sequence& each : block.sequences) {
-    copy_words(to, literals, each.literals);
+    copy_words<word_bytes>(to, literals, each.literals);
     to += each.literals;
     literals += each.literals;
     if (each.offset - std::size_t{1} >= static_cast<std::size_t>(to - base)) [[unlikely]] {
@@ -83,7 +84,7 @@ std::optional<std::span<const std::byte>> zstd_window::execute(const zstd_block_
       continue;
     }
     if (each.offset >= word_bytes) [[likely]] {
-      copy_words(to, to - each.offset, each.match);
+      copy_words<2 * word_bytes>(to, to - each.offset, each.match);
     } else {
       copy_near(to, each.offset, each.match);
     }
