@@ -38,7 +38,7 @@ void copy_near(std::byte* to, std::size_t offset, std::size_t bytes) {
 }  // namespace
 
 std::size_t zstd_window::memory_for(std::uint64_t window_bytes) {
-  return static_cast<std::size_t>(window_bytes) + block_text + beyond;
+  return static_cast<std::size_t>(window_bytes) + 2 * block_text + beyond;
 }
 
 void zstd_window::begin(std::uint64_t window_bytes) {
@@ -95,6 +95,12 @@ std::optional<std::span<const std::byte>> zstd_window::execute(const zstd_block_
   for (std::size_t i = 0; i < offsets.size(); ++i) offsets[i] = resolve(block.offsets[i], before);
   add(block.text_bytes);
   return std::span<const std::byte>(begin, block.text_bytes);
+}
+
+std::array<std::span<const std::byte>, 2> zstd_window::text() const {
+  const auto kept = static_cast<std::size_t>(std::min(text_bytes_, window_bytes_));
+  const std::size_t here = std::min(kept, at_);
+  return {{{memory_.get() + turn_ - (kept - here), kept - here}, {memory_.get() + at_ - here, here}}};
 }
 
 /// A match that begins before the turn, or whose offset is unknown. Null: it is invalid.

@@ -11,7 +11,8 @@
 
 namespace gpuhist::io {
 
-/// The last text of a frame: a ring with room for its window and one more block.
+/// The last text of a frame: a ring with room for its window and two more blocks: the one before the turn may leave
+/// room for almost one, and a block that fails must not damage the text in the window.
 ///
 ///     | text since the last turn |  room for a block  | text before it |
 ///     0                          at_                                   turn_
@@ -32,6 +33,9 @@ class zstd_window {
   /// Room for the text of a block that is no compressed one, at most 128 KiB, to be added as it is filled.
   [[nodiscard]] std::span<std::byte> room();
   void add(std::size_t bytes);
+
+  /// The text that matches can refer to, in two pieces.
+  [[nodiscard]] std::array<std::span<const std::byte>, 2> text() const;
 
  private:
   std::byte* next_place();

@@ -287,23 +287,20 @@ bool decode_streams(std::span<const std::byte> bytes, bool is_single, const zstd
 
 }  // namespace
 
-void zstd_block_decoder::begin(const zstd_offsets& offsets) {
-  has_literal_table_ = false;
-  has_sequence_table_ = {};
-  offsets_ = offsets;
+void zstd_block_decoder::forget(const zstd_descriptions& of_block) {
+  for (std::size_t i = 0; i < of_block.size(); ++i) {
+    if (of_block[i].is != zstd_description::kind::repeated) is_built_[i] = false;
+  }
 }
 
-zstd_block_decoder::verdict zstd_block_decoder::decode(std::span<const std::byte> content, std::byte* literals,
+zstd_block_decoder::verdict zstd_block_decoder::decode(std::span<const std::byte> content,
+                                                       const zstd_known_tables& known, std::byte* literals,
                                                        zstd_sequence* sequences, zstd_block_plan& to) {
-  coded_literals found;
-  if (const verdict is = decode_literals(content, literals, found); is != verdict::decoded) return is;
-  content = content.subspan(found.bytes);
-  to.literals = {literals, found.count};
-  to.sequences = {};
-  to.max_offset = 0;
-  to.text_bytes = static_cast<std::uint32_t>(found.count);
-  to.offsets = offsets_;
-  if (content.empty()) return verdict::damaged;
+  constexpr std::size_t least_bytes = 3;
+  to = {.offsets = zstd_unknown_offsets};
+  if (content.size() < least_bytes || content.size() >= max_block_text) return verdict::damaged;
+  const verdict of_literals = decode_literals(content, known, literals, to);
+  if (of_literals == verdict::damaged || content.empty()) return verdict::damaged;
   std::size_t count = number_at(content, 0);
   std::size_t count_bytes = 1;
   if (count >= 128) {
@@ -313,76 +310,100 @@ zstd_block_decoder::verdict zstd_block_decoder::decode(std::span<const std::byte
                          : ((count - 128) << 8U) + number_at(content, 1);
   }
   content = content.subspan(count_bytes);
-  if (count == 0) return content.empty() ? verdict::decoded : verdict::damaged;
-  if (const verdict is = read_tables(content); is != verdict::decoded) return is;
+  if (count == 0) return content.empty() ? of_literals : verdict::damaged;
+  if (count > most_sequences) return verdict::damaged;
+  const verdict of_tables = read_tables(content, known, to);
+  if (of_tables == verdict::damaged) return of_tables;
+  if (of_literals != verdict::decoded) return of_literals;
+  if (of_tables != verdict::decoded) return of_tables;
   return decode_sequences(content, count, sequences, to);
 }
 
 // Literals section: type (2 bits), format of the sizes (2), size of the literals, and of what they are coded in.
-zstd_block_decoder::verdict zstd_block_decoder::decode_literals(std::span<const std::byte> content, std::byte* to,
-                                                                coded_literals& found) {
+zstd_block_decoder::verdict zstd_block_decoder::decode_literals(std::span<const std::byte>& content,
+                                                                const zstd_known_tables& known, std::byte* to,
+                                                                zstd_block_plan& plan) {
   enum class kind { raw, single, coded, repeated };
-  if (content.empty()) return verdict::damaged;
   std::uint64_t header = 0;
   for (std::size_t i = 0; i < std::min<std::size_t>(content.size(), 5); ++i) {
     header |= std::uint64_t{number_at(content, i)} << (8 * i);
   }
   const auto is = static_cast<kind>(header & 3U);
   const unsigned format = header >> 2U & 3U;
-  if (is == kind::raw || is == kind::single) {
-    const std::size_t header_bytes = format == 3 ? 3 : format == 1 ? 2 : 1;
-    if (content.size() < header_bytes) return verdict::damaged;
-    found.count = header_bytes == 1 ? header >> 3U & 0x1FU : header >> 4U & (header_bytes == 2 ? 0xFFFU : 0xFFFFFU);
-    found.bytes = header_bytes + (is == kind::raw ? found.count : 1);
-    if (found.bytes > content.size() || found.count > max_block_text) return verdict::damaged;
-    if (is == kind::raw) {
-      std::memcpy(to, content.data() + header_bytes, found.count);
-    } else {
-      std::memset(to, static_cast<int>(number_at(content, header_bytes)), found.count);
-    }
+  const bool is_stored = is == kind::raw || is == kind::single;
+  const std::size_t header_bytes = is_stored ? (format == 3 ? 3 : format == 1 ? 2 : 1) : (format < 2 ? 3 : format + 2);
+  const unsigned size_bits = is_stored ? (header_bytes == 1   ? 5
+                                          : header_bytes == 2 ? 12
+                                                              : 20)
+                                       : (format < 2    ? 10
+                                          : format == 2 ? 14
+                                                        : 18);
+  const std::uint64_t mask = (std::uint64_t{1} << size_bits) - 1;
+  const std::size_t count = header >> (is_stored && header_bytes == 1 ? 3U : 4U) & mask;
+  const std::size_t size = is == kind::raw ? count : is == kind::single ? 1 : header >> (4U + size_bits) & mask;
+  if (is == kind::repeated && !is_built_[0] && known.get()[0].is == zstd_description::kind::repeated) {
+    // libzstd checks this first
+    if (header_bytes + size > content.size()) return verdict::lacks_literal_table;
+    content = content.subspan(header_bytes + size);
+    return verdict::lacks_literal_table;
+  }
+  if (header_bytes + size > content.size() || count > max_block_text) return verdict::damaged;
+  std::span<const std::byte> coded = content.subspan(header_bytes, size);
+  content = content.subspan(header_bytes + size);
+  plan.literals = {to, count};
+  plan.text_bytes = static_cast<std::uint32_t>(count);
+  if (is == kind::raw) {
+    std::memcpy(to, coded.data(), count);
     return verdict::decoded;
   }
-  const std::size_t header_bytes = format < 2 ? 3 : format + 2;
-  const unsigned size_bits = format < 2 ? 10 : format == 2 ? 14 : 18;
-  if (content.size() < header_bytes) return verdict::damaged;
-  const std::uint64_t mask = (std::uint64_t{1} << size_bits) - 1;
-  found.count = header >> 4U & mask;
-  const std::size_t coded_bytes = header >> (4U + size_bits) & mask;
-  found.bytes = header_bytes + coded_bytes;
-  if (found.bytes > content.size() || found.count > max_block_text || found.count == 0) return verdict::damaged;
-  std::span<const std::byte> coded = content.subspan(header_bytes, coded_bytes);
+  if (is == kind::single) {
+    std::memset(to, static_cast<int>(number_at(coded, 0)), count);
+    return verdict::decoded;
+  }
+  if (count == 0) return verdict::damaged;
   if (is == kind::coded) {
-    has_literal_table_ = false;
+    is_built_[0] = false;
     const auto described = build_literal_table(coded, literal_table_);
     if (!described) return verdict::damaged;
+    plan.tables[0] = {.is = zstd_description::kind::listed, .bytes = coded.first(*described)};
     coded = coded.subspan(*described);
-    has_literal_table_ = true;
+  } else if (!is_built_[0] && !build_literal_table(known.get()[0].bytes, literal_table_)) {
+    return verdict::damaged;
   }
-  if (!has_literal_table_) return verdict::lacks_table;
-  return decode_streams(coded, format == 0, literal_table_, to, found.count) ? verdict::decoded : verdict::damaged;
+  is_built_[0] = true;
+  return decode_streams(coded, format == 0, literal_table_, to, count) ? verdict::decoded : verdict::damaged;
 }
 
 // A byte with the modes of the three tables, and then those that are described.
-zstd_block_decoder::verdict zstd_block_decoder::read_tables(std::span<const std::byte>& content) {
-  enum class mode { predefined, single, listed, repeated };
+zstd_block_decoder::verdict zstd_block_decoder::read_tables(std::span<const std::byte>& content,
+                                                            const zstd_known_tables& known, zstd_block_plan& plan) {
+  using kind = zstd_description::kind;
+  constexpr std::array<kind, 4> kinds{kind::predefined, kind::single, kind::listed, kind::repeated};
   if (content.empty()) return verdict::damaged;
   const unsigned modes = number_at(content, 0);
   if ((modes & 3U) != 0) return verdict::damaged;
   content = content.subspan(1);
+  verdict is = verdict::decoded;
   for (std::size_t i = 0; i < zstd_codes; ++i) {
-    const auto is = static_cast<mode>(modes >> (6 - 2 * i) & 3U);
-    if (is == mode::repeated) {
-      if (!has_sequence_table_[i]) return verdict::lacks_table;
-      continue;
+    const auto code = static_cast<zstd_code>(i);
+    const kind how = kinds[modes >> (6 - 2 * i) & 3U];
+    if (how != kind::repeated) {
+      is_built_[1 + i] = false;
+      const auto described = build_sequence_table(code, how, content, sequence_tables_[i]);
+      if (!described) return verdict::damaged;
+      plan.tables[1 + i] = {.is = how, .bytes = content.first(*described)};
+      content = content.subspan(*described);
+    } else if (!is_built_[1 + i]) {
+      const zstd_description last = known.get()[1 + i];
+      if (last.is == kind::repeated) {
+        is = verdict::lacks_sequence_table;
+        continue;
+      }
+      if (!build_sequence_table(code, last.is, last.bytes, sequence_tables_[i])) return verdict::damaged;
     }
-    using kind = zstd_description::kind;
-    const kind how = is == mode::predefined ? kind::predefined : is == mode::single ? kind::single : kind::listed;
-    const auto described = build_sequence_table(static_cast<zstd_code>(i), how, content, sequence_tables_[i]);
-    if (!described) return verdict::damaged;
-    has_sequence_table_[i] = true;
-    content = content.subspan(*described);
+    is_built_[1 + i] = true;
   }
-  return verdict::decoded;
+  return is;
 }
 
 zstd_block_decoder::verdict zstd_block_decoder::decode_sequences(std::span<const std::byte> content, std::size_t count,
@@ -392,13 +413,12 @@ zstd_block_decoder::verdict zstd_block_decoder::decode_sequences(std::span<const
                            .left = 8 * static_cast<std::ptrdiff_t>(content.size()) - 1 -
                                    std::countl_zero(std::to_integer<std::uint8_t>(content.back()))};
   sequence_sums sums;
-  if (!read_sequences_here(bits, count, sequence_tables_, offsets_, to, sums)) return verdict::damaged;
+  if (!read_sequences_here(bits, count, sequence_tables_, plan.offsets, to, sums)) return verdict::damaged;
   const std::size_t literals = plan.literals.size();
   if (sums.literals > literals || literals + sums.matches > max_block_text) return verdict::damaged;
   plan.sequences = {to, sums.end};
   plan.text_bytes = static_cast<std::uint32_t>(literals + sums.matches);
   plan.max_offset = static_cast<std::uint32_t>(sums.max_offset);
-  plan.offsets = offsets_;
   return verdict::decoded;
 }
 

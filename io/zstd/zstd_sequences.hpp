@@ -43,44 +43,43 @@ struct zstd_block_plan {
   std::uint32_t text_bytes = 0;
   std::uint32_t max_offset = 0;  ///< of those that are known
   zstd_offsets offsets{};        ///< after the block
+  zstd_descriptions tables{};    ///< borrowed from the content of the block
 };
 
-/// Keeps the tables, which the next block of the frame may use again. Used by one thread.
+/// Keeps the tables, which the next block may use again. Used by one thread.
 class zstd_block_decoder {
  public:
   enum class verdict {
     decoded,
-    lacks_table,  ///< the block repeats a table of an earlier one, which was not decoded here
-    damaged       ///< or not worth to be decoded here: libzstd decides
+    lacks_literal_table,   ///< it repeats one that is not known; of the plan, only `tables` is set
+    lacks_sequence_table,  ///< likewise
+    damaged                ///< or to be judged by libzstd
   };
 
   static constexpr std::size_t front_bytes = 16;  ///< before `content` must be readable
   static constexpr std::size_t literal_room = (std::size_t{128} << 10U) + 32;
-  static constexpr std::size_t sequence_room = 0xFFFF + 0x7F00 + 4;
+  static constexpr std::size_t most_sequences = (std::size_t{128} << 10U) / 3 + 1;
+  static constexpr std::size_t sequence_room = most_sequences + 4;
 
-  /// Forgets all tables. `offsets`: before the next block.
-  void begin(const zstd_offsets& offsets);
+  /// The tables that `of_block` describes are others than those that were decoded last.
+  void forget(const zstd_descriptions& of_block);
+  void forget_all() { is_built_ = {}; }
 
-  /// `literals`, `sequences`: have room for literal_room and sequence_room.
-  verdict decode(std::span<const std::byte> content, std::byte* literals, zstd_sequence* sequences,
-                 zstd_block_plan& to);
+  /// Offsets of the plan are unknown where they depend on earlier blocks. `known`: before the block. `literals`,
+  /// `sequences`: have room for literal_room and sequence_room.
+  verdict decode(std::span<const std::byte> content, const zstd_known_tables& known, std::byte* literals,
+                 zstd_sequence* sequences, zstd_block_plan& to);
 
  private:
-  struct coded_literals {
-    std::size_t bytes = 0;  // of the section
-    std::size_t count = 0;
-  };
-
-  verdict decode_literals(std::span<const std::byte> content, std::byte* to, coded_literals& found);
-  verdict read_tables(std::span<const std::byte>& content);
+  verdict decode_literals(std::span<const std::byte>& content, const zstd_known_tables& known, std::byte* to,
+                          zstd_block_plan& plan);
+  verdict read_tables(std::span<const std::byte>& content, const zstd_known_tables& known, zstd_block_plan& plan);
   verdict decode_sequences(std::span<const std::byte> content, std::size_t count, zstd_sequence* to,
                            zstd_block_plan& plan);
 
-  bool has_literal_table_ = false;
-  std::array<bool, zstd_codes> has_sequence_table_{};
+  std::array<bool, 1 + zstd_codes> is_built_{};
   zstd_literal_table literal_table_;
   std::array<zstd_sequence_table, zstd_codes> sequence_tables_;
-  zstd_offsets offsets_{};
 };
 
 }  // namespace gpuhist::io

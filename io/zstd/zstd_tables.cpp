@@ -258,6 +258,22 @@ std::optional<weight_list> read_weights(std::span<const std::byte> bytes) {
 
 }  // namespace
 
+void zstd_known_tables::clear() { kinds_ = {}; }
+
+void zstd_known_tables::add(const zstd_descriptions& of_block) {
+  for (std::size_t i = 0; i < of_block.size(); ++i) {
+    if (of_block[i].is == zstd_description::kind::repeated) continue;
+    kinds_[i] = of_block[i].is;
+    bytes_[i].assign(of_block[i].bytes.begin(), of_block[i].bytes.end());
+  }
+}
+
+zstd_descriptions zstd_known_tables::get() const {
+  zstd_descriptions known;
+  for (std::size_t i = 0; i < known.size(); ++i) known[i] = {.is = kinds_[i], .bytes = bytes_[i]};
+  return known;
+}
+
 std::optional<std::size_t> build_literal_table(std::span<const std::byte> bytes, zstd_literal_table& table) {
   constexpr unsigned log = zstd_literal_table::log;
   auto list = read_weights(bytes);
@@ -319,6 +335,29 @@ std::optional<std::size_t> build_sequence_table(zstd_code code, zstd_description
                            .extra_bits = meaning.extra_bits[symbol]};
   });
   return chosen.bytes;
+}
+
+// The inverse of read_distribution(), for distributions without zeros.
+std::vector<std::byte> predefined_distribution(zstd_code code) {
+  const distribution& of = meaning_of(code).predefined;
+  std::uint64_t bits = of.log - 5;
+  unsigned count = 4;
+  std::vector<std::byte> bytes;
+  std::uint32_t rest = 1U << of.log;
+  for (unsigned symbol = 0; symbol < of.symbols; ++symbol) {
+    const auto width = static_cast<unsigned>(std::bit_width(rest + 1));
+    const std::uint32_t half = 1U << (width - 1);
+    const std::uint32_t short_values = 2 * half - (rest + 2);
+    const auto value = static_cast<std::uint32_t>(of.counts[symbol] + 1);
+    const bool is_short = value < short_values;
+    bits |= std::uint64_t{!is_short && value >= half ? value + short_values : value} << count;
+    count += is_short ? width - 1 : width;
+    rest -= static_cast<std::uint32_t>(of.counts[symbol] < 0 ? 1 : of.counts[symbol]);
+    for (; count >= 8 || (symbol + 1 == of.symbols && count > 0); count -= std::min(count, 8U), bits >>= 8U) {
+      bytes.push_back(static_cast<std::byte>(bits & 0xFFU));
+    }
+  }
+  return bytes;
 }
 
 }  // namespace gpuhist::io

@@ -39,19 +39,41 @@ struct zstd_sequence_table {
   std::array<zstd_state, std::size_t{1} << max_log> states{};
 };
 
-/// What a table is built from.
+/// What a block states about a table: how to build it, or that the last one is used again.
 struct zstd_description {
-  enum class kind { none, predefined, single, listed };
+  enum class kind { repeated, predefined, single, listed };
 
-  kind is = kind::none;
-  std::vector<std::byte> bytes{};  ///< of a block: one symbol, or the distribution
+  kind is = kind::repeated;
+  std::span<const std::byte> bytes{};  ///< with single: the symbol; with listed: the distribution, or the tree
+};
+
+/// Of the literals, and then of each zstd_code.
+using zstd_descriptions = std::array<zstd_description, 1 + zstd_codes>;
+
+/// The last description of each table that is not `repeated`.
+class zstd_known_tables {
+ public:
+  void clear();
+
+  /// Those of the next block. Throws std::bad_alloc.
+  void add(const zstd_descriptions& of_block);
+
+  /// With kind repeated: it is not known. Borrows from *this.
+  [[nodiscard]] zstd_descriptions get() const;
+
+ private:
+  std::array<zstd_description::kind, 1 + zstd_codes> kinds_{};
+  std::array<std::vector<std::byte>, 1 + zstd_codes> bytes_{};
 };
 
 /// Builds the Huffman code that `bytes` begins with. Returns the size of the description; nothing if it is invalid.
 std::optional<std::size_t> build_literal_table(std::span<const std::byte> bytes, zstd_literal_table& table);
 
-/// As build_literal_table(); `is` is not none. For a predefined code `bytes` is not used.
+/// As build_literal_table(). Precondition: `is` is not repeated. For a predefined code `bytes` is not used.
 std::optional<std::size_t> build_sequence_table(zstd_code code, zstd_description::kind is,
                                                 std::span<const std::byte> bytes, zstd_sequence_table& table);
+
+/// The predefined distribution of a code as a block would list it.
+std::vector<std::byte> predefined_distribution(zstd_code code);
 
 }  // namespace gpuhist::io
