@@ -2,11 +2,15 @@
 
 #include "io/block_splitter.hpp"
 #include "io/frame_decoder.hpp"
+#include "io/frame_magic.hpp"
+#include "io/offered_parts.hpp"
 #include "io/size_text.hpp"
 #include "io/zstd/zstd_blocks.hpp"
 #include "io/zstd/zstd_dictionary.hpp"
 #include "io/zstd/zstd_frame.hpp"
+#include "io/zstd/zstd_frame_text.hpp"
 #include "io/zstd/zstd_head.hpp"
+#include "io/zstd/zstd_parts.hpp"
 
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -19,6 +23,9 @@ namespace gpuhist::io {
 
 // Decodes zstd frames with ZSTD_decompressStream. libzstd gets the bytes part by part (zstd_blocks.hpp), because a
 // failed call does not report the bytes that it wrote before the error. A part that fails has written nothing.
+//
+// A frame whose first block was decoded ahead is decoded without libzstd (zstd_frame_text), up to the first block that
+// is not valid. libzstd decodes this one and those after it, or reports the error. So both ways have the same result.
 
 namespace {
 
@@ -39,12 +46,14 @@ class zstd_decoder final : public frame_decoder {
   explicit zstd_decoder(const decoder_limits& limits)
       : frame_decoder(limits, {.format = "zstd", .frame = "frame"}), given_(limits.dictionary) {}
 
+  void offer(const std::shared_ptr<const decoded_part>& part) override { parts_.offer(part, consumed_total()); }
+
   [[nodiscard]] std::shared_ptr<const frame_context> head() const override { return head_; }
   [[nodiscard]] bool verifies_whole(std::uint64_t frames) const override { return frames == 1 && has_checksum_; }
   [[nodiscard]] bool in_frame() const override { return phase_ != phase::header || !collected().empty(); }
 
  private:
-  enum class phase { header, skipping, blocks };
+  enum class phase { header, skipping, first_block, blocks, own_header, own_content, own_stored, own_text, checksum };
 
   /// Whether libzstd must write output before it takes input. It shows this only by making no progress.
   enum class held { nothing, maybe, surely };
@@ -52,13 +61,18 @@ class zstd_decoder final : public frame_decoder {
   step_result step(cursor& at) override;
   void reset_frame() override;
   void begin_at(const decode_start& start) override;
-  void free_memory() noexcept override { context_ = nullptr; }
+  void free_memory() noexcept override {
+    context_ = nullptr;
+    own_ = nullptr;
+  }
   [[nodiscard]] std::string frame_name() const override;
 
   step_result read_header(cursor& at);
   void choose_output(const cursor& at, const zstd_frame_header& header);
   step_result leave_header(cursor& at, const zstd_frame_header& header);
   step_result begin_frame(cursor& at, const zstd_frame_header& header);
+  step_result begin_blocks(cursor& at);
+  step_result begin_libzstd(cursor& at);
   void prepare_context(const zstd_dictionary* dictionary);
   [[nodiscard]] const zstd_dictionary* dictionary_for(std::uint32_t id) const;
   void use_dictionary(const zstd_dictionary* chosen);
@@ -66,11 +80,21 @@ class zstd_decoder final : public frame_decoder {
   step_result decode(cursor& at);
   step_result decode_next(cursor& at);
   step_result decode_part(cursor& at, std::size_t part);
+  step_result read_block_header(cursor& at);
+  step_result read_content(cursor& at);
+  step_result decode_content(std::span<const std::byte> content);
+  step_result copy_stored(cursor& at);
+  step_result write_text(cursor& at);
+  step_result end_block();
+  step_result resume_libzstd();
+  bool feed(std::span<const std::byte> bytes, std::size_t text_bytes);
+  step_result read_checksum(cursor& at);
   step_result refuse_dictionary(std::uint32_t id);
   step_result refuse_frame(std::size_t code);
 
   std::unique_ptr<ZSTD_DCtx, context_deleter> context_;  // null: no frame was decoded since its memory was freed
   phase phase_ = phase::header;
+  zstd_frame_header frame_;
   bool has_checksum_ = false;
   zstd_blocks blocks_;
   held held_ = held::nothing;
@@ -83,6 +107,21 @@ class zstd_decoder final : public frame_decoder {
 
   bool output_is_stable_ = false;           // the current setting of the context
   std::optional<ZSTD_outBuffer> in_place_;  // the frame is decoded into `out` directly: the room for its content
+
+  struct own_frame {
+    zstd_frame_text text;
+    std::vector<std::byte> packed =
+        std::vector<std::byte>(block_at + zstd_block_header::bytes + zstd_block_header::max_size);
+  };
+  static constexpr std::size_t block_at = zstd_block_decoder::front_bytes;  // in `packed`: the header of the block
+
+  offered_parts<zstd_part> parts_;
+  std::unique_ptr<own_frame> own_;  // null: no frame was decoded without libzstd since its memory was freed
+  std::size_t gathered_ = 0;        // bytes of the block that were taken
+  std::uint64_t block_begin_ = 0;   // compressed offset
+  zstd_block_header block_{0};
+  std::span<const std::byte> text_to_write_;  // of own_
+  bool is_resumed_ = false;                   // the context decodes the rest of a frame
 };
 
 frame_decoder::step_result zstd_decoder::step(cursor& at) {
@@ -91,8 +130,20 @@ frame_decoder::step_result zstd_decoder::step(cursor& at) {
       return read_header(at);
     case phase::skipping:
       return skip(at);
+    case phase::first_block:
+      return begin_blocks(at);
     case phase::blocks:
       return decode(at);
+    case phase::own_header:
+      return read_block_header(at);
+    case phase::own_content:
+      return read_content(at);
+    case phase::own_stored:
+      return copy_stored(at);
+    case phase::own_text:
+      return write_text(at);
+    case phase::checksum:
+      return read_checksum(at);
   }
   return std::nullopt;
 }
@@ -100,6 +151,7 @@ frame_decoder::step_result zstd_decoder::step(cursor& at) {
 void zstd_decoder::reset_frame() {
   phase_ = phase::header;
   head_reader_ = {};
+  parts_.clear();
   if (!context_) return;
   ZSTD_DCtx_reset(context_.get(), ZSTD_reset_session_only);
   use_dictionary(nullptr);  // that of another input may be freed
@@ -166,9 +218,30 @@ frame_decoder::step_result zstd_decoder::begin_frame(cursor& at, const zstd_fram
     in_place_.reset();  // the next call gets another output span
     return asked;
   }
-  prepare_context(dictionary);
+  frame_ = header;
   has_checksum_ = header.has_checksum;
-  blocks_ = zstd_blocks(has_checksum_);
+  phase_ = phase::first_block;
+  return dictionary == nullptr && may_have_zstd_parts(header) ? std::nullopt : begin_libzstd(at);
+}
+
+/// The part that begins with the first block is offered when the header was taken.
+frame_decoder::step_result zstd_decoder::begin_blocks(cursor& at) {
+  if (at.in.empty()) return fill_status::needs_input;
+  const auto fits = [this](const zstd_part& part) { return part.begins(consumed_total(), frame_); };
+  if (!parts_.take(consumed_total(), fits)) return begin_libzstd(at);
+  parts_.leave();
+  drop_collected();
+  in_place_.reset();
+  if (!own_) own_ = std::make_unique<own_frame>();
+  own_->text.begin(frame_);
+  gathered_ = 0;
+  phase_ = phase::own_header;
+  return std::nullopt;
+}
+
+frame_decoder::step_result zstd_decoder::begin_libzstd(cursor& at) {
+  prepare_context(dictionary_for(frame_.dictionary_id));
+  blocks_ = zstd_blocks(frame_);
   held_ = held::nothing;
 
   ZSTD_outBuffer out = in_place_.value_or(ZSTD_outBuffer{.dst = at.out.data(), .size = at.out.size(), .pos = 0});
@@ -180,6 +253,7 @@ frame_decoder::step_result zstd_decoder::begin_frame(cursor& at, const zstd_fram
 }
 
 void zstd_decoder::prepare_context(const zstd_dictionary* dictionary) {
+  if (std::exchange(is_resumed_, false)) context_ = nullptr;
   if (!context_) {
     context_.reset(ZSTD_createDCtx());
     if (!context_) throw std::bad_alloc();
@@ -251,6 +325,7 @@ frame_decoder::step_result zstd_decoder::decode_part(cursor& at, std::size_t par
 
   const std::size_t written = out.pos - before;
   take(at, in.pos);
+  if (is_resumed_) own_->text.add_checksum(at.out.first(written));
   write(at, written);
   blocks_.advance(bytes.first(in.pos));
   if (out.pos < out.size || in_place_) {
@@ -259,6 +334,153 @@ frame_decoder::step_result zstd_decoder::decode_part(cursor& at, std::size_t par
     held_ = in.pos == 0 && written == 0 ? held::surely : held::maybe;
   }
   if (code != 0) return std::nullopt;
+  if (is_resumed_ && has_checksum_) {
+    phase_ = phase::checksum;
+    return std::nullopt;
+  }
+  phase_ = phase::header;
+  return end_frame();
+}
+
+// As libzstd, the following steps do not take the bytes with which an error is found.
+
+frame_decoder::step_result zstd_decoder::read_block_header(cursor& at) {
+  if (gathered_ == 0) block_begin_ = consumed_total();
+  const std::size_t next = std::min(zstd_block_header::bytes - gathered_, at.in.size());
+  const std::span<std::byte> header = std::span(own_->packed).subspan(block_at, zstd_block_header::bytes);
+  std::ranges::copy(at.in.first(next), header.subspan(gathered_).begin());
+  if (gathered_ + next < header.size()) {
+    take(at, next);
+    gathered_ += next;
+    return fill_status::needs_input;
+  }
+  block_ = zstd_block_header(static_cast<std::uint32_t>(little_endian(header)));
+  const bool is_stored = block_.type != zstd_block_type::compressed;
+  if (block_.is_damaged() || (is_stored ? !own_->text.fits(block_.size, block_.is_last) : block_.size == 0)) {
+    return resume_libzstd();
+  }
+  take(at, next);
+  gathered_ = header.size();
+  phase_ = block_.type == zstd_block_type::raw ? phase::own_stored : phase::own_content;
+  return std::nullopt;
+}
+
+/// Content that has arrived as a whole, and was decoded ahead, is not copied.
+frame_decoder::step_result zstd_decoder::read_content(cursor& at) {
+  const std::size_t end = zstd_block_header::bytes + block_.content_bytes();
+  const std::size_t next = std::min(end - gathered_, at.in.size());
+  if (next == 0) return fill_status::needs_input;
+  const auto block = std::span(own_->packed).subspan(block_at, end);
+  std::ranges::copy(at.in.first(next), block.subspan(gathered_).begin());
+  if (gathered_ + next == end) {
+    if (const step_result ended = decode_content(block.subspan(zstd_block_header::bytes)); phase_ != phase::own_text) {
+      return ended;
+    }
+  }
+  take(at, next);
+  gathered_ += next;
+  return std::nullopt;
+}
+
+frame_decoder::step_result zstd_decoder::decode_content(std::span<const std::byte> content) {
+  using verdict = zstd_frame_text::verdict;
+  verdict is = verdict::decoded;
+  if (block_.type == zstd_block_type::run_length) {
+    own_->text.repeat(content.front(), block_.size);
+  } else {
+    const zstd_ready_block* ready = nullptr;
+    const auto fits = [&](const zstd_part& part) { return (ready = part.find(block_begin_, frame_)) != nullptr; };
+    parts_.take(block_begin_, fits);
+    is = own_->text.decode(content, block_.is_last, ready);
+    parts_.leave();
+  }
+  switch (is) {
+    case verdict::decoded:
+      break;
+    case verdict::lacks_literal_table:
+      return fail_damaged(ZSTD_getErrorString(ZSTD_error_dictionary_corrupted));
+    case verdict::lacks_sequence_table:
+      return fail_damaged(ZSTD_getErrorString(ZSTD_error_corruption_detected));
+    case verdict::damaged:
+      return resume_libzstd();
+  }
+  text_to_write_ = own_->text.text();
+  phase_ = phase::own_text;
+  return std::nullopt;
+}
+
+frame_decoder::step_result zstd_decoder::copy_stored(cursor& at) {
+  const std::size_t left = zstd_block_header::bytes + block_.size - gathered_;
+  if (left == 0) return end_block();
+  if (at.in.empty()) return fill_status::needs_input;
+  const auto stored = at.in.first(std::min(left, at.in.size()));
+  own_->text.copy(stored);
+  text_to_write_ = own_->text.text();
+  take(at, stored.size());
+  gathered_ += stored.size();
+  phase_ = phase::own_text;
+  return std::nullopt;
+}
+
+frame_decoder::step_result zstd_decoder::write_text(cursor& at) {
+  if (!write_front(at, text_to_write_)) return fill_status::output_full;
+  phase_ = phase::own_stored;
+  return gathered_ == zstd_block_header::bytes + block_.content_bytes() ? end_block() : std::nullopt;
+}
+
+frame_decoder::step_result zstd_decoder::end_block() {
+  gathered_ = 0;
+  phase_ = !block_.is_last ? phase::own_header : has_checksum_ ? phase::checksum : phase::header;
+  return phase_ == phase::header ? end_frame() : std::nullopt;
+}
+
+/// libzstd decodes the current block and the rest of the frame, as if it had decoded the frame so far.
+frame_decoder::step_result zstd_decoder::resume_libzstd() {
+  const auto resumed = own_->text.resume();
+  bool is_fed = false;
+  if (resumed) {
+    context_ = nullptr;
+    prepare_context(nullptr);
+    is_resumed_ = true;
+    const auto& dictionary = resumed->dictionary;
+    is_fed = ZSTD_isError(ZSTD_DCtx_loadDictionary(context_.get(), dictionary.data(), dictionary.size())) == 0 &&
+             feed(resumed->begin, dictionary.empty() ? 0 : 1) &&
+             feed(std::span(own_->packed).subspan(block_at, gathered_), 0);
+  }
+  if (!is_fed) return fail_damaged(ZSTD_getErrorString(ZSTD_error_corruption_detected));
+  zstd_frame_header without_checksum = frame_;
+  without_checksum.has_checksum = false;
+  blocks_ = zstd_blocks(without_checksum);
+  auto taken = std::span<const std::byte>(own_->packed).subspan(block_at, gathered_);
+  while (!taken.empty()) {
+    const std::size_t part = std::min(taken.size(), blocks_.remaining());
+    blocks_.advance(taken.first(part));
+    taken = taken.subspan(part);
+  }
+  held_ = held::nothing;
+  phase_ = phase::blocks;
+  return std::nullopt;
+}
+
+/// Gives libzstd bytes of which the text is already written.
+bool zstd_decoder::feed(std::span<const std::byte> bytes, std::size_t text_bytes) {
+  std::byte dropped{};
+  ZSTD_inBuffer in{.src = bytes.data(), .size = bytes.size(), .pos = 0};
+  ZSTD_outBuffer out{.dst = &dropped, .size = text_bytes, .pos = 0};
+  while (in.pos < in.size || out.pos < out.size) {
+    const std::size_t before = in.pos + out.pos;
+    if (ZSTD_isError(ZSTD_decompressStream(context_.get(), &out, &in)) != 0 || in.pos + out.pos == before) return false;
+  }
+  return true;
+}
+
+frame_decoder::step_result zstd_decoder::read_checksum(cursor& at) {
+  constexpr std::size_t checksum_bytes = 4;
+  const std::size_t before = collected().size();
+  if (!collect(at, checksum_bytes)) return fill_status::needs_input;
+  if (own_->text.checksum() != little_endian(collected())) {
+    return fail_damaged(ZSTD_getErrorString(ZSTD_error_checksum_wrong), checksum_bytes - before);
+  }
   phase_ = phase::header;
   return end_frame();
 }
@@ -290,6 +512,8 @@ std::unique_ptr<decoder> make_zstd_decoder(const decoder_limits& limits) {
 
 namespace {
 
+/// Frames of `least_text` bytes of text have parts.
+template <std::uint64_t least_text>
 struct zstd_frames {
   using blocks = zstd_blocks;
   using head = zstd_head_reader;
@@ -298,11 +522,26 @@ struct zstd_frames {
   static constexpr auto parse = parse_zstd_header;
 
   static bool is_skippable(const zstd_frame_header& header) { return header.skippable; }
-  static blocks begin(const zstd_frame_header& header) { return blocks(header.has_checksum); }
+  static blocks begin(const zstd_frame_header& header) { return blocks(header); }
+
+  static constexpr bool first_block_begins_part = true;
+
+  static std::shared_ptr<const frame_context> part_context(const zstd_blocks& blocks) {
+    const zstd_frame_header& frame = blocks.frame();
+    if (!blocks.is_at_block() || !may_have_zstd_parts(frame) || frame.content_bytes.value_or(0) < least_text)
+      return nullptr;
+    return std::make_shared<zstd_context>(frame, blocks.is_at_first_block());
+  }
 };
 
 }  // namespace
 
-std::unique_ptr<splitter> make_zstd_splitter() { return std::make_unique<block_splitter<zstd_frames>>(); }
+std::unique_ptr<splitter> make_zstd_splitter() {
+  return std::make_unique<block_splitter<zstd_frames<zstd_least_text>>>(zstd_part_bytes);
+}
+
+std::unique_ptr<splitter> make_zstd_splitter_with_parts(std::size_t part_bytes) {
+  return std::make_unique<block_splitter<zstd_frames<0>>>(part_bytes);
+}
 
 }  // namespace gpuhist::io

@@ -19,4 +19,7 @@ std::unique_ptr<decoder> make_zstd_decoder(const decoder_limits& limits);
 /// pzstd writes: it walks the block headers, of which there is one for at most 128 KiB of text.
 std::unique_ptr<splitter> make_zstd_splitter();
 
+/// For tests: frames of any size have parts, of `part_bytes` bytes or more.
+std::unique_ptr<splitter> make_zstd_splitter_with_parts(std::size_t part_bytes);
+
 }  // namespace gpuhist::io
