@@ -15,6 +15,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 #include <algorithm>
+#include <array>
 #include <new>
 #include <optional>
 #include <utility>
@@ -87,7 +88,7 @@ class zstd_decoder final : public frame_decoder {
   step_result write_text(cursor& at);
   step_result end_block();
   step_result resume_libzstd();
-  bool feed(std::span<const std::byte> bytes, std::size_t text_bytes);
+  bool feed(std::span<const std::byte> bytes, std::uint64_t text_bytes);
   step_result read_checksum(cursor& at);
   step_result refuse_dictionary(std::uint32_t id);
   step_result refuse_frame(std::size_t code);
@@ -110,10 +111,14 @@ class zstd_decoder final : public frame_decoder {
 
   struct own_frame {
     zstd_frame_text text;
+    std::vector<std::byte> begin{};  // of the frame, up to here; while it is short
+    bool has_begin = true;
     std::vector<std::byte> packed =
         std::vector<std::byte>(block_at + zstd_block_header::bytes + zstd_block_header::max_size);
   };
   static constexpr std::size_t block_at = zstd_block_decoder::front_bytes;  // in `packed`: the header of the block
+
+  void take_block_bytes(cursor& at, std::size_t bytes);
 
   offered_parts<zstd_part> parts_;
   std::unique_ptr<own_frame> own_;  // null: no frame was decoded without libzstd since its memory was freed
@@ -230,10 +235,12 @@ frame_decoder::step_result zstd_decoder::begin_blocks(cursor& at) {
   const auto fits = [this](const zstd_part& part) { return part.begins(consumed_total(), frame_); };
   if (!parts_.take(consumed_total(), fits)) return begin_libzstd(at);
   parts_.leave();
-  drop_collected();
   in_place_.reset();
   if (!own_) own_ = std::make_unique<own_frame>();
   own_->text.begin(frame_);
+  own_->begin.assign(collected().begin(), collected().end());
+  own_->has_begin = true;
+  drop_collected();
   gathered_ = 0;
   phase_ = phase::own_header;
   return std::nullopt;
@@ -297,7 +304,7 @@ frame_decoder::step_result zstd_decoder::skip(cursor& at) {
 /// Blocks may have a few bytes, so they are not steps of their own.
 frame_decoder::step_result zstd_decoder::decode(cursor& at) {
   step_result ended;
-  while (!ended) ended = decode_next(at);
+  while (!ended && phase_ == phase::blocks) ended = decode_next(at);
   return ended;
 }
 
@@ -344,14 +351,26 @@ frame_decoder::step_result zstd_decoder::decode_part(cursor& at, std::size_t par
 
 // As libzstd, the following steps do not take the bytes with which an error is found.
 
+/// For a short begin of the frame, replaying it is exact; for others, a dictionary is, except for offsets beyond it.
+void zstd_decoder::take_block_bytes(cursor& at, std::size_t bytes) {
+  constexpr std::size_t longest_begin = std::size_t{256} << 10U;
+  if (own_->has_begin && own_->begin.size() + bytes > longest_begin) {
+    own_->begin = {};
+    own_->has_begin = false;
+  }
+  const auto taken = at.in.first(bytes);
+  if (own_->has_begin) own_->begin.insert(own_->begin.end(), taken.begin(), taken.end());
+  gathered_ += bytes;
+  take(at, bytes);
+}
+
 frame_decoder::step_result zstd_decoder::read_block_header(cursor& at) {
   if (gathered_ == 0) block_begin_ = consumed_total();
   const std::size_t next = std::min(zstd_block_header::bytes - gathered_, at.in.size());
   const std::span<std::byte> header = std::span(own_->packed).subspan(block_at, zstd_block_header::bytes);
   std::ranges::copy(at.in.first(next), header.subspan(gathered_).begin());
   if (gathered_ + next < header.size()) {
-    take(at, next);
-    gathered_ += next;
+    take_block_bytes(at, next);
     return fill_status::needs_input;
   }
   block_ = zstd_block_header(static_cast<std::uint32_t>(little_endian(header)));
@@ -359,13 +378,11 @@ frame_decoder::step_result zstd_decoder::read_block_header(cursor& at) {
   if (block_.is_damaged() || (is_stored ? !own_->text.fits(block_.size, block_.is_last) : block_.size == 0)) {
     return resume_libzstd();
   }
-  take(at, next);
-  gathered_ = header.size();
+  take_block_bytes(at, next);
   phase_ = block_.type == zstd_block_type::raw ? phase::own_stored : phase::own_content;
   return std::nullopt;
 }
 
-/// Content that has arrived as a whole, and was decoded ahead, is not copied.
 frame_decoder::step_result zstd_decoder::read_content(cursor& at) {
   const std::size_t end = zstd_block_header::bytes + block_.content_bytes();
   const std::size_t next = std::min(end - gathered_, at.in.size());
@@ -377,8 +394,7 @@ frame_decoder::step_result zstd_decoder::read_content(cursor& at) {
       return ended;
     }
   }
-  take(at, next);
-  gathered_ += next;
+  take_block_bytes(at, next);
   return std::nullopt;
 }
 
@@ -416,8 +432,7 @@ frame_decoder::step_result zstd_decoder::copy_stored(cursor& at) {
   const auto stored = at.in.first(std::min(left, at.in.size()));
   own_->text.copy(stored);
   text_to_write_ = own_->text.text();
-  take(at, stored.size());
-  gathered_ += stored.size();
+  take_block_bytes(at, stored.size());
   phase_ = phase::own_text;
   return std::nullopt;
 }
@@ -436,40 +451,42 @@ frame_decoder::step_result zstd_decoder::end_block() {
 
 /// libzstd decodes the current block and the rest of the frame, as if it had decoded the frame so far.
 frame_decoder::step_result zstd_decoder::resume_libzstd() {
-  const auto resumed = own_->text.resume();
+  context_ = nullptr;
+  prepare_context(nullptr);
+  blocks_ = zstd_blocks(frame_);
+  const auto gathered = std::span<const std::byte>(own_->packed).subspan(block_at, gathered_);
   bool is_fed = false;
-  if (resumed) {
-    context_ = nullptr;
-    prepare_context(nullptr);
+  if (own_->has_begin) {
+    is_fed = feed(own_->begin, own_->text.bytes());
+  } else if (const auto resumed = own_->text.resume()) {
     is_resumed_ = true;
+    zstd_frame_header without_checksum = frame_;
+    without_checksum.has_checksum = false;
+    blocks_ = zstd_blocks(without_checksum);
     const auto& dictionary = resumed->dictionary;
     is_fed = ZSTD_isError(ZSTD_DCtx_loadDictionary(context_.get(), dictionary.data(), dictionary.size())) == 0 &&
-             feed(resumed->begin, dictionary.empty() ? 0 : 1) &&
-             feed(std::span(own_->packed).subspan(block_at, gathered_), 0);
+             feed(resumed->begin, 1) && feed(gathered, 0);
   }
   if (!is_fed) return fail_damaged(ZSTD_getErrorString(ZSTD_error_corruption_detected));
-  zstd_frame_header without_checksum = frame_;
-  without_checksum.has_checksum = false;
-  blocks_ = zstd_blocks(without_checksum);
-  auto taken = std::span<const std::byte>(own_->packed).subspan(block_at, gathered_);
-  while (!taken.empty()) {
-    const std::size_t part = std::min(taken.size(), blocks_.remaining());
-    blocks_.advance(taken.first(part));
-    taken = taken.subspan(part);
-  }
+  blocks_.advance(gathered.first(std::min(gathered.size(), zstd_block_header::bytes)));
+  if (gathered.size() > zstd_block_header::bytes) blocks_.advance(gathered.subspan(zstd_block_header::bytes));
   held_ = held::nothing;
   phase_ = phase::blocks;
   return std::nullopt;
 }
 
 /// Gives libzstd bytes of which the text is already written.
-bool zstd_decoder::feed(std::span<const std::byte> bytes, std::size_t text_bytes) {
-  std::byte dropped{};
+bool zstd_decoder::feed(std::span<const std::byte> bytes, std::uint64_t text_bytes) {
+  std::array<std::byte, 4096> dropped{};
   ZSTD_inBuffer in{.src = bytes.data(), .size = bytes.size(), .pos = 0};
-  ZSTD_outBuffer out{.dst = &dropped, .size = text_bytes, .pos = 0};
-  while (in.pos < in.size || out.pos < out.size) {
-    const std::size_t before = in.pos + out.pos;
-    if (ZSTD_isError(ZSTD_decompressStream(context_.get(), &out, &in)) != 0 || in.pos + out.pos == before) return false;
+  while (in.pos < in.size || text_bytes != 0) {
+    const std::size_t before = in.pos;
+    ZSTD_outBuffer out{.dst = dropped.data(),
+                       .size = static_cast<std::size_t>(std::min<std::uint64_t>(text_bytes, dropped.size())),
+                       .pos = 0};
+    if (ZSTD_isError(ZSTD_decompressStream(context_.get(), &out, &in)) != 0) return false;
+    if (in.pos == before && out.pos == 0) return false;
+    text_bytes -= out.pos;
   }
   return true;
 }

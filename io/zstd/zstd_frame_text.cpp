@@ -143,25 +143,22 @@ std::optional<std::vector<std::byte>> zstd_frame_text::dictionary() const {
   return made;
 }
 
+// After a compressed block, here one of one literal, libzstd decodes the next ones as without a dictionary.
 std::optional<zstd_frame_text::resumption> zstd_frame_text::resume() const {
-  constexpr unsigned states_size = 3U << 6U;  // in 8 bytes
-  const std::uint64_t before = text_bytes_ == 0 ? 0 : 1;
-  resumption made;
-  if (before != 0) {
-    auto found = dictionary();
-    if (!found) return std::nullopt;
-    made.dictionary = std::move(*found);
-  }
-  put(made.begin, ZSTD_MAGICNUMBER, 4);
-  put(made.begin, frame_.content_bytes ? states_size : 0, 1);
-  made.begin.push_back(window_descriptor(frame_.window_bytes));
-  if (frame_.content_bytes) put(made.begin, *frame_.content_bytes - text_bytes_ + before, 8);
-  if (before == 0) return made;
-  // A compressed block of one literal: after such a block libzstd decodes the next ones as without a dictionary.
+  constexpr std::uint64_t size_in_8_bytes = 3U << 6U;
   constexpr std::uint32_t block_bytes = 3;
-  const auto text = window_.text();
-  put(made.begin, 2U << 1U | block_bytes << 3U, zstd_block_header::bytes);
+  constexpr std::uint64_t compressed = 2;
+  if (text_bytes_ == 0) return std::nullopt;
+  auto found = dictionary();
+  if (!found) return std::nullopt;
+  resumption made{.dictionary = std::move(*found), .begin = {}};
+  put(made.begin, ZSTD_MAGICNUMBER, 4);
+  put(made.begin, frame_.content_bytes ? size_in_8_bytes : 0, 1);
+  made.begin.push_back(window_descriptor(frame_.window_bytes));
+  if (frame_.content_bytes) put(made.begin, *frame_.content_bytes - text_bytes_ + 1, 8);
+  put(made.begin, compressed << 1U | block_bytes << 3U, zstd_block_header::bytes);
   put(made.begin, 1U << 3U, 1);
+  const auto text = window_.text();
   made.begin.push_back(text[1].empty() ? text[0].back() : text[1].back());
   put(made.begin, 0, 1);
   return made;

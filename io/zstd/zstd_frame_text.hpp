@@ -43,6 +43,9 @@ class zstd_frame_text {
   /// Of the last block: valid until the next one.
   [[nodiscard]] std::span<const std::byte> text() const { return text_; }
 
+  /// Of the text so far.
+  [[nodiscard]] std::uint64_t bytes() const { return text_bytes_; }
+
   /// Text that libzstd has decoded: after resumption().
   void add_checksum(std::span<const std::byte> text);
 
@@ -50,13 +53,13 @@ class zstd_frame_text {
   [[nodiscard]] std::uint32_t checksum() const;
 
   /// What makes libzstd continue before the block that was not decoded: a dictionary, and a begin of a frame that uses
-  /// it and has one byte of text before the block. Without dictionary: there is no text yet.
+  /// it and has one byte of text before the block.
   struct resumption {
     std::vector<std::byte> dictionary{};
     std::vector<std::byte> begin{};
   };
 
-  /// Nothing: the state cannot be expressed. Throws std::bad_alloc.
+  /// Nothing: the state cannot be expressed, or there is no text. Throws std::bad_alloc.
   [[nodiscard]] std::optional<resumption> resume() const;
 
  private:
