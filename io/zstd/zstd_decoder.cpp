@@ -351,10 +351,10 @@ frame_decoder::step_result zstd_decoder::decode_part(cursor& at, std::size_t par
 
 // As libzstd, the following steps do not take the bytes with which an error is found.
 
-/// For a short begin of the frame, replaying it is exact; for others, a dictionary is, except for offsets beyond it.
+/// Keeps the begin of the frame, which libzstd can decode again, until a dictionary gives the same results.
 void zstd_decoder::take_block_bytes(cursor& at, std::size_t bytes) {
-  constexpr std::size_t longest_begin = std::size_t{256} << 10U;
-  if (own_->has_begin && own_->begin.size() + bytes > longest_begin) {
+  constexpr std::size_t longest_begin = std::size_t{4} << 20U;
+  if (own_->has_begin && (own_->text.has_turned() || own_->begin.size() + bytes > longest_begin)) {
     own_->begin = {};
     own_->has_begin = false;
   }
@@ -465,7 +465,7 @@ frame_decoder::step_result zstd_decoder::resume_libzstd() {
     blocks_ = zstd_blocks(without_checksum);
     const auto& dictionary = resumed->dictionary;
     is_fed = ZSTD_isError(ZSTD_DCtx_loadDictionary(context_.get(), dictionary.data(), dictionary.size())) == 0 &&
-             feed(resumed->begin, 1) && feed(gathered, 0);
+             feed(resumed->begin, resumed->text_bytes) && feed(gathered, 0);
   }
   if (!is_fed) return fail_damaged(ZSTD_getErrorString(ZSTD_error_corruption_detected));
   blocks_.advance(gathered.first(std::min(gathered.size(), zstd_block_header::bytes)));

@@ -6,8 +6,8 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
+#include <array>
+#include <utility>
 
 namespace gpuhist::io {
 namespace {
@@ -46,6 +46,10 @@ void zstd_frame_text::begin(const zstd_frame_header& frame) {
   offsets_ = zstd_first_offsets;
   known_.clear();
   text_bytes_ = 0;
+  constexpr std::size_t beyond = 64;
+  constexpr std::size_t two_blocks = 2 * std::size_t{zstd_block_header::max_size};
+  ring_bytes_ = static_cast<std::size_t>(frame.window_bytes) + two_blocks + beyond;
+  ring_at_ = turn_ = 0;
   text_ = {};
   if (decoder_) decoder_->forget_all();
   XXH64_reset(&checksum_->of_text, 0);
@@ -82,9 +86,7 @@ zstd_frame_text::verdict zstd_frame_text::decode(std::span<const std::byte> cont
   if (!text) return verdict::damaged;
   if (ready != nullptr && decoder_) decoder_->forget(plan.tables);
   known_.add(plan.tables);
-  text_ = *text;
-  text_bytes_ += text_.size();
-  add_checksum(text_);
+  add(*text);
   return verdict::decoded;
 }
 
@@ -92,18 +94,24 @@ void zstd_frame_text::repeat(std::byte byte, std::uint32_t count) {
   const auto room = window_.room().first(count);
   std::ranges::fill(room, byte);
   window_.add(count);
-  text_ = room;
-  text_bytes_ += count;
-  add_checksum(text_);
+  add(room);
 }
 
 void zstd_frame_text::copy(std::span<const std::byte> stored) {
   const auto room = window_.room().first(stored.size());
   std::ranges::copy(stored, room.begin());
   window_.add(stored.size());
-  text_ = room;
-  text_bytes_ += stored.size();
-  add_checksum(text_);
+  add(room);
+}
+
+void zstd_frame_text::add(std::span<const std::byte> text) {
+  text_ = text;
+  text_bytes_ += text.size();
+  add_checksum(text);
+  ring_at_ += text.size();
+  const bool holds_all = frame_.content_bytes && ring_bytes_ >= *frame_.content_bytes;
+  if (holds_all || text.empty() || ring_at_ + zstd_block_header::max_size <= ring_bytes_) return;
+  turn_ = std::exchange(ring_at_, 0);
 }
 
 void zstd_frame_text::add_checksum(std::span<const std::byte> text) {
@@ -114,9 +122,8 @@ std::uint32_t zstd_frame_text::checksum() const {
   return static_cast<std::uint32_t>(XXH64_digest(&checksum_->of_text));
 }
 
-// Magic number, ID, Huffman tree, distributions of offsets, match lengths and literal lengths, offsets, text (RFC 8878,
-// 5).
-std::optional<std::vector<std::byte>> zstd_frame_text::dictionary() const {
+// Magic number, ID, Huffman tree, distributions of offsets, match lengths and literal lengths, offsets (RFC 8878, 5).
+std::optional<std::vector<std::byte>> zstd_frame_text::tables() const {
   using kind = zstd_description::kind;
   const zstd_descriptions known = known_.get();
   std::vector<std::byte> made;
@@ -131,36 +138,52 @@ std::optional<std::vector<std::byte>> zstd_frame_text::dictionary() const {
     const auto listed = of.is == kind::listed ? of.bytes : std::span<const std::byte>(predefined);
     made.insert(made.end(), listed.begin(), listed.end());
   }
-  const auto text = window_.text();
-  const std::size_t size = text[0].size() + text[1].size() - 1;  // without the last byte
-  for (const std::uint32_t each : offsets_) {
-    if (each == 0 || each > size) return std::nullopt;
-    put(made, each, 4);
-  }
-  made.insert(made.end(), text[0].begin(), text[0].end());
-  made.insert(made.end(), text[1].begin(), text[1].end());
-  made.pop_back();
+  for (const std::uint32_t each : offsets_) put(made, each, 4);
   return made;
 }
 
-// After a compressed block, here one of one literal, libzstd decodes the next ones as without a dictionary.
+/// `count` bytes of text, from `from` bytes ago on; zeros for text that is not kept.
+void zstd_frame_text::put_text(std::vector<std::byte>& to, std::size_t from, std::size_t count) const {
+  const auto text = window_.text();
+  const std::size_t kept = text[0].size() + text[1].size();
+  for (; count != 0 && from > kept; --from, --count) to.push_back(std::byte{0});
+  std::size_t skipped = kept - from;
+  for (const auto& each : text) {
+    const std::size_t here = std::min(skipped, each.size());
+    const auto taken = each.subspan(here, std::min(count, each.size() - here));
+    to.insert(to.end(), taken.begin(), taken.end());
+    skipped -= here;
+    count -= taken.size();
+  }
+}
+
+// The dictionary is the text before the turn, with the tables in the place of the first bytes: so the text that libzstd
+// takes for reachable, and the room in its buffer, are the same as without. After a compressed block, here an empty
+// one, libzstd decodes the next ones as without a dictionary.
 std::optional<zstd_frame_text::resumption> zstd_frame_text::resume() const {
   constexpr std::uint64_t size_in_8_bytes = 3U << 6U;
-  constexpr std::uint32_t block_bytes = 3;
-  constexpr std::uint64_t compressed = 2;
-  if (text_bytes_ == 0) return std::nullopt;
-  auto found = dictionary();
+  constexpr std::array<std::byte, 6> empty_block{
+      std::byte{2U << 1U | 3U << 3U}, std::byte{0}, std::byte{0}, std::byte{4}, std::byte{0}, std::byte{0}};
+  auto found = tables();
   if (!found) return std::nullopt;
-  resumption made{.dictionary = std::move(*found), .begin = {}};
+  resumption made{.dictionary = std::move(*found), .text_bytes = has_turned() ? ring_at_ : 0};
+  const std::size_t tables_bytes = has_turned() ? std::min(turn_, made.dictionary.size()) : 0;
+  const std::size_t text =
+      (has_turned() ? turn_ : static_cast<std::size_t>(std::min(text_bytes_, frame_.window_bytes))) - tables_bytes;
+  if (std::ranges::any_of(offsets_, [text](std::uint32_t each) { return each == 0 || each > text; }))
+    return std::nullopt;
+  put_text(made.dictionary, made.text_bytes + text, text);
   put(made.begin, ZSTD_MAGICNUMBER, 4);
   put(made.begin, frame_.content_bytes ? size_in_8_bytes : 0, 1);
   made.begin.push_back(window_descriptor(frame_.window_bytes));
-  if (frame_.content_bytes) put(made.begin, *frame_.content_bytes - text_bytes_ + 1, 8);
-  put(made.begin, compressed << 1U | block_bytes << 3U, zstd_block_header::bytes);
-  put(made.begin, 1U << 3U, 1);
-  const auto text = window_.text();
-  made.begin.push_back(text[1].empty() ? text[0].back() : text[1].back());
-  put(made.begin, 0, 1);
+  if (frame_.content_bytes) put(made.begin, *frame_.content_bytes - text_bytes_ + made.text_bytes, 8);
+  made.begin.insert(made.begin.end(), empty_block.begin(), empty_block.end());
+  for (std::size_t left = made.text_bytes; left != 0;) {
+    const std::size_t size = std::min<std::size_t>(left, zstd_block_header::max_size);
+    put(made.begin, size << 3U, zstd_block_header::bytes);
+    put_text(made.begin, left, size);
+    left -= size;
+  }
   return made;
 }
 

@@ -43,6 +43,9 @@ class zstd_frame_text {
   /// Of the last block: valid until the next one.
   [[nodiscard]] std::span<const std::byte> text() const { return text_; }
 
+  /// Whether the buffer of libzstd would have been full, so that its begin was used again.
+  [[nodiscard]] bool has_turned() const { return turn_ != 0; }
+
   /// Of the text so far.
   [[nodiscard]] std::uint64_t bytes() const { return text_bytes_; }
 
@@ -53,23 +56,29 @@ class zstd_frame_text {
   [[nodiscard]] std::uint32_t checksum() const;
 
   /// What makes libzstd continue before the block that was not decoded: a dictionary, and a begin of a frame that uses
-  /// it and has one byte of text before the block.
+  /// it and has `text_bytes` bytes of text before the block.
   struct resumption {
     std::vector<std::byte> dictionary{};
     std::vector<std::byte> begin{};
+    std::size_t text_bytes = 0;
   };
 
   /// Nothing: the state cannot be expressed, or there is no text. Throws std::bad_alloc.
   [[nodiscard]] std::optional<resumption> resume() const;
 
  private:
-  [[nodiscard]] std::optional<std::vector<std::byte>> dictionary() const;
+  void add(std::span<const std::byte> text);
+  [[nodiscard]] std::optional<std::vector<std::byte>> tables() const;
+  void put_text(std::vector<std::byte>& to, std::size_t from, std::size_t count) const;
 
   zstd_frame_header frame_;
   zstd_window window_;
   zstd_offsets offsets_{};
   zstd_known_tables known_;
   std::uint64_t text_bytes_ = 0;
+  std::size_t ring_bytes_ = 0;  // the buffer in which libzstd would decode; how much of a block fits is an error or not
+  std::size_t ring_at_ = 0;
+  std::size_t turn_ = 0;
   std::span<const std::byte> text_{};
   std::unique_ptr<zstd_block_decoder> decoder_;  // null: not used yet
   std::unique_ptr<std::byte[]> literals_;
