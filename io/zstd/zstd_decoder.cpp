@@ -87,7 +87,9 @@ class zstd_decoder final : public frame_decoder {
   step_result copy_stored(cursor& at);
   step_result write_text(cursor& at);
   step_result end_block();
+  step_result end_text();
   step_result resume_libzstd();
+  step_result decode_rest(cursor& at, std::size_t part);
   bool feed(std::span<const std::byte> bytes, std::uint64_t text_bytes);
   step_result read_checksum(cursor& at);
   step_result refuse_dictionary(std::uint32_t id);
@@ -113,6 +115,7 @@ class zstd_decoder final : public frame_decoder {
     zstd_frame_text text;
     std::vector<std::byte> begin{};  // of the frame, up to here; while it is short
     bool has_begin = true;
+    std::vector<std::byte> rest{};  // text of a block that libzstd decoded, in a frame that it did not begin
     std::vector<std::byte> packed =
         std::vector<std::byte>(block_at + zstd_block_header::bytes + zstd_block_header::max_size);
   };
@@ -242,6 +245,7 @@ frame_decoder::step_result zstd_decoder::begin_blocks(cursor& at) {
   own_->has_begin = true;
   drop_collected();
   gathered_ = 0;
+  if (std::exchange(is_resumed_, false)) context_ = nullptr;
   phase_ = phase::own_header;
   return std::nullopt;
 }
@@ -322,6 +326,7 @@ frame_decoder::step_result zstd_decoder::decode_next(cursor& at) {
 }
 
 frame_decoder::step_result zstd_decoder::decode_part(cursor& at, std::size_t part) {
+  if (is_resumed_) return decode_rest(at, part);
   const std::span<const std::byte> bytes = at.in.first(part);
   ZSTD_inBuffer in{.src = bytes.data(), .size = bytes.size(), .pos = 0};
   ZSTD_outBuffer all{.dst = at.out.data(), .size = at.out.size(), .pos = 0};
@@ -332,7 +337,6 @@ frame_decoder::step_result zstd_decoder::decode_part(cursor& at, std::size_t par
 
   const std::size_t written = out.pos - before;
   take(at, in.pos);
-  if (is_resumed_) own_->text.add_checksum(at.out.first(written));
   write(at, written);
   blocks_.advance(bytes.first(in.pos));
   if (out.pos < out.size || in_place_) {
@@ -341,10 +345,6 @@ frame_decoder::step_result zstd_decoder::decode_part(cursor& at, std::size_t par
     held_ = in.pos == 0 && written == 0 ? held::surely : held::maybe;
   }
   if (code != 0) return std::nullopt;
-  if (is_resumed_ && has_checksum_) {
-    phase_ = phase::checksum;
-    return std::nullopt;
-  }
   phase_ = phase::header;
   return end_frame();
 }
@@ -439,14 +439,25 @@ frame_decoder::step_result zstd_decoder::copy_stored(cursor& at) {
 
 frame_decoder::step_result zstd_decoder::write_text(cursor& at) {
   if (!write_front(at, text_to_write_)) return fill_status::output_full;
+  if (is_resumed_ && blocks_.remaining() != 0) {
+    phase_ = phase::blocks;
+    return std::nullopt;
+  }
+  if (is_resumed_) return end_text();
   phase_ = phase::own_stored;
   return gathered_ == zstd_block_header::bytes + block_.content_bytes() ? end_block() : std::nullopt;
 }
 
 frame_decoder::step_result zstd_decoder::end_block() {
   gathered_ = 0;
-  phase_ = !block_.is_last ? phase::own_header : has_checksum_ ? phase::checksum : phase::header;
-  return phase_ == phase::header ? end_frame() : std::nullopt;
+  if (block_.is_last) return end_text();
+  phase_ = phase::own_header;
+  return std::nullopt;
+}
+
+frame_decoder::step_result zstd_decoder::end_text() {
+  phase_ = has_checksum_ ? phase::checksum : phase::header;
+  return has_checksum_ ? std::nullopt : end_frame();
 }
 
 /// libzstd decodes the current block and the rest of the frame, as if it had decoded the frame so far.
@@ -472,6 +483,25 @@ frame_decoder::step_result zstd_decoder::resume_libzstd() {
   if (gathered.size() > zstd_block_header::bytes) blocks_.advance(gathered.subspan(zstd_block_header::bytes));
   held_ = held::nothing;
   phase_ = phase::blocks;
+  return std::nullopt;
+}
+
+/// libzstd knows neither the checksum nor the size of the whole text.
+frame_decoder::step_result zstd_decoder::decode_rest(cursor& at, std::size_t part) {
+  const std::span<const std::byte> bytes = at.in.first(part);
+  own_->rest.resize(zstd_block_header::max_size);  // a block is written as a whole
+  ZSTD_inBuffer in{.src = bytes.data(), .size = bytes.size(), .pos = 0};
+  ZSTD_outBuffer out{.dst = own_->rest.data(), .size = own_->rest.size(), .pos = 0};
+  const std::size_t code = ZSTD_decompressStream(context_.get(), &out, &in);
+  if (ZSTD_isError(code) != 0) return refuse_frame(code);
+  blocks_.advance(bytes.first(in.pos));
+  if (blocks_.remaining() == 0 && !own_->text.fits(out.pos, true)) {
+    return fail_damaged(ZSTD_getErrorString(ZSTD_error_corruption_detected));
+  }
+  take(at, in.pos);
+  text_to_write_ = std::span<const std::byte>(own_->rest).first(out.pos);
+  own_->text.add_foreign(text_to_write_);
+  phase_ = phase::own_text;
   return std::nullopt;
 }
 

@@ -114,6 +114,11 @@ void zstd_frame_text::add(std::span<const std::byte> text) {
   turn_ = std::exchange(ring_at_, 0);
 }
 
+void zstd_frame_text::add_foreign(std::span<const std::byte> text) {
+  text_bytes_ += text.size();
+  add_checksum(text);
+}
+
 void zstd_frame_text::add_checksum(std::span<const std::byte> text) {
   if (frame_.has_checksum) XXH64_update(&checksum_->of_text, text.data(), text.size());
 }
@@ -174,9 +179,11 @@ std::optional<zstd_frame_text::resumption> zstd_frame_text::resume() const {
     return std::nullopt;
   put_text(made.dictionary, made.text_bytes + text, text);
   put(made.begin, ZSTD_MAGICNUMBER, 4);
-  put(made.begin, frame_.content_bytes ? size_in_8_bytes : 0, 1);
+  // with its size, as a frame that has not turned, libzstd would use a smaller buffer
+  const bool has_size = frame_.content_bytes && !has_turned();
+  put(made.begin, has_size ? size_in_8_bytes : 0, 1);
   made.begin.push_back(window_descriptor(frame_.window_bytes));
-  if (frame_.content_bytes) put(made.begin, *frame_.content_bytes - text_bytes_ + made.text_bytes, 8);
+  if (has_size) put(made.begin, *frame_.content_bytes - text_bytes_, 8);
   made.begin.insert(made.begin.end(), empty_block.begin(), empty_block.end());
   for (std::size_t left = made.text_bytes; left != 0;) {
     const std::size_t size = std::min<std::size_t>(left, zstd_block_header::max_size);

@@ -49,8 +49,8 @@ class zstd_frame_text {
   /// Of the text so far.
   [[nodiscard]] std::uint64_t bytes() const { return text_bytes_; }
 
-  /// Text that libzstd has decoded: after resumption().
-  void add_checksum(std::span<const std::byte> text);
+  /// Text that libzstd has decoded after resume(). Only bytes() and checksum() are known from then on.
+  void add_foreign(std::span<const std::byte> text);
 
   /// The low 32 bits of XXH64 of all text.
   [[nodiscard]] std::uint32_t checksum() const;
@@ -68,6 +68,7 @@ class zstd_frame_text {
 
  private:
   void add(std::span<const std::byte> text);
+  void add_checksum(std::span<const std::byte> text);
   [[nodiscard]] std::optional<std::vector<std::byte>> tables() const;
   void put_text(std::vector<std::byte>& to, std::size_t from, std::size_t count) const;
 
