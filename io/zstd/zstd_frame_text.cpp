@@ -58,8 +58,7 @@ void zstd_frame_text::begin(const zstd_frame_header& frame) {
 void zstd_frame_text::free_memory() noexcept {
   window_.free_memory();
   decoder_ = nullptr;
-  literals_ = nullptr;
-  sequences_ = nullptr;
+  plan_ = nullptr;
 }
 
 bool zstd_frame_text::fits(std::uint64_t bytes, bool is_last) const {
@@ -74,11 +73,10 @@ zstd_frame_text::verdict zstd_frame_text::decode(std::span<const std::byte> cont
     plan = ready->plan;
   } else {
     if (!decoder_) {
-      literals_ = std::make_unique_for_overwrite<std::byte[]>(zstd_block_decoder::literal_room);
-      sequences_ = std::make_unique_for_overwrite<zstd_sequence[]>(zstd_block_decoder::sequence_room);
+      plan_ = std::make_unique_for_overwrite<std::byte[]>(zstd_block_decoder::room_bytes);
       decoder_ = std::make_unique<zstd_block_decoder>();
     }
-    const verdict is = decoder_->decode(content, known_, literals_.get(), sequences_.get(), plan);
+    const verdict is = decoder_->decode(content, known_, plan_.get(), plan);
     if (is != verdict::decoded) return is;
   }
   if (!fits(plan.text_bytes, is_last)) return verdict::damaged;

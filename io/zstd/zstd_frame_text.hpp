@@ -82,8 +82,7 @@ class zstd_frame_text {
   std::size_t turn_ = 0;
   std::span<const std::byte> text_{};
   std::unique_ptr<zstd_block_decoder> decoder_;  // null: not used yet
-  std::unique_ptr<std::byte[]> literals_;
-  std::unique_ptr<zstd_sequence[]> sequences_;
+  std::unique_ptr<std::byte[]> plan_;
   struct checksum_state;
   std::unique_ptr<checksum_state> checksum_;
 };

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -12,11 +11,7 @@
 namespace gpuhist::io {
 namespace {
 
-constexpr std::size_t literal_gap = 32;  // after literals
 constexpr std::size_t most_blocks = 512;
-constexpr std::size_t room_for_block =
-    zstd_block_decoder::literal_room + zstd_block_decoder::sequence_room * sizeof(zstd_sequence);
-
 /// Memory for plans, shared by all decoders, as that of lz4 texts.
 std::shared_ptr<part_memory> shared_memory() {
   constexpr std::size_t kept_blocks = 4;
@@ -39,25 +34,21 @@ class plan_memory {
 
   /// Memory for a block of the largest size; false: that would be more than max_bytes.
   bool make_room() {
-    if (used_ + room_for_block <= zstd_plan_bytes) return true;
+    if (used_ + zstd_block_decoder::room_bytes <= zstd_plan_bytes) return true;
     if ((blocks_.size() + 1) * zstd_plan_bytes > max_bytes_) return false;
     blocks_.push_back(pool_.get(zstd_plan_bytes));
     used_ = 0;
     return true;
   }
-  [[nodiscard]] std::byte* literals() const { return blocks_.back().get() + used_; }
-  [[nodiscard]] zstd_sequence* sequences() const {
-    return reinterpret_cast<zstd_sequence*>(literals() + zstd_block_decoder::literal_room);
-  }
+  [[nodiscard]] std::byte* room() const { return blocks_.back().get() + used_; }
 
-  /// Keeps a plan whose literals and sequences were placed there, without gaps.
-  void keep(zstd_block_plan& plan) {
-    const std::size_t at = (plan.literals.size() + literal_gap + alignof(zstd_sequence) - 1) / alignof(zstd_sequence) *
-                           alignof(zstd_sequence);
-    auto* const moved = reinterpret_cast<zstd_sequence*>(literals() + at);
-    std::memmove(static_cast<void*>(moved), plan.sequences.data(), plan.sequences.size_bytes());
-    plan.sequences = {moved, plan.sequences.size()};
-    used_ += (at + plan.sequences.size_bytes() + 63) / 64 * 64;
+  /// Keeps a plan that was placed there.
+  void keep(const zstd_block_plan& plan) {
+    constexpr std::size_t line = 64;
+    const auto* const end = plan.sequences.empty()
+                                ? plan.literals.data() + plan.literals.size() + zstd_block_decoder::after_literals
+                                : std::as_bytes(plan.sequences).data() + plan.sequences.size_bytes();
+    used_ += (static_cast<std::size_t>(end - room()) + line - 1) / line * line;
   }
 
  private:
@@ -177,7 +168,7 @@ bool zstd_part_decoder::add(std::uint64_t begin, std::span<const std::byte> cont
   if (left < least || !memory.make_room()) return false;
   left -= least;
   zstd_ready_block block{.begin = begin, .content_bytes = static_cast<std::uint32_t>(content.size())};
-  const verdict is = decoder_.decode(content, none_, memory.literals(), memory.sequences(), block.plan);
+  const verdict is = decoder_.decode(content, none_, memory.room(), block.plan);
   if (is == verdict::damaged) return false;
   if (is == verdict::decoded) {
     memory.keep(block.plan);
@@ -233,7 +224,7 @@ void zstd_part::finish() {
     } else if (memory.make_room()) {
       zstd_block_plan plan;
       const auto content = std::span<const std::byte>(each.content).subspan(zstd_block_decoder::front_bytes);
-      const auto is = decoder->decode(content, known, memory.literals(), memory.sequences(), plan);
+      const auto is = decoder->decode(content, known, memory.room(), plan);
       if (is != zstd_block_decoder::verdict::decoded) break;
       memory.keep(plan);
       plan.tables = each.plan.tables;

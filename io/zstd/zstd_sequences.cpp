@@ -294,12 +294,12 @@ void zstd_block_decoder::forget(const zstd_descriptions& of_block) {
 }
 
 zstd_block_decoder::verdict zstd_block_decoder::decode(std::span<const std::byte> content,
-                                                       const zstd_known_tables& known, std::byte* literals,
-                                                       zstd_sequence* sequences, zstd_block_plan& to) {
+                                                       const zstd_known_tables& known, std::byte* room,
+                                                       zstd_block_plan& to) {
   constexpr std::size_t least_bytes = 3;
   to = {.offsets = zstd_unknown_offsets};
   if (content.size() < least_bytes || content.size() >= max_block_text) return verdict::damaged;
-  const verdict of_literals = decode_literals(content, known, literals, to);
+  const verdict of_literals = decode_literals(content, known, room, to);
   if (of_literals == verdict::damaged || content.empty()) return verdict::damaged;
   std::size_t count = number_at(content, 0);
   std::size_t count_bytes = 1;
@@ -316,7 +316,9 @@ zstd_block_decoder::verdict zstd_block_decoder::decode(std::span<const std::byte
   if (of_tables == verdict::damaged) return of_tables;
   if (of_literals != verdict::decoded) return of_literals;
   if (of_tables != verdict::decoded) return of_tables;
-  return decode_sequences(content, count, sequences, to);
+  constexpr std::size_t alignment = alignof(std::uint64_t);
+  const std::size_t at = (to.literals.size() + after_literals + alignment - 1) / alignment * alignment;
+  return decode_sequences(content, count, reinterpret_cast<zstd_sequence*>(room + at), to);
 }
 
 // Literals section: type (2 bits), format of the sizes (2), size of the literals, and of what they are coded in.

@@ -57,18 +57,19 @@ class zstd_block_decoder {
   };
 
   static constexpr std::size_t front_bytes = 16;  ///< before `content` must be readable
-  static constexpr std::size_t literal_room = (std::size_t{128} << 10U) + 32;
   static constexpr std::size_t most_sequences = (std::size_t{128} << 10U) / 3 + 1;
-  static constexpr std::size_t sequence_room = most_sequences + 4;
+  static constexpr std::size_t after_literals = 32;  ///< can be read
+  static constexpr std::size_t room_bytes =
+      (std::size_t{128} << 10U) + after_literals + (most_sequences + 4) * sizeof(zstd_sequence);
 
   /// The tables that `of_block` describes are others than those that were decoded last.
   void forget(const zstd_descriptions& of_block);
   void forget_all() { is_built_ = {}; }
 
-  /// Offsets of the plan are unknown where they depend on earlier blocks. `known`: before the block. `literals`,
-  /// `sequences`: have room for literal_room and sequence_room.
-  verdict decode(std::span<const std::byte> content, const zstd_known_tables& known, std::byte* literals,
-                 zstd_sequence* sequences, zstd_block_plan& to);
+  /// Offsets of the plan are unknown where they depend on earlier blocks. `known`: before the block. `room`: for
+  /// room_bytes bytes, at an address that is a multiple of 8; literals and sequences are placed in front.
+  verdict decode(std::span<const std::byte> content, const zstd_known_tables& known, std::byte* room,
+                 zstd_block_plan& to);
 
  private:
   verdict decode_literals(std::span<const std::byte>& content, const zstd_known_tables& known, std::byte* to,
