@@ -353,7 +353,7 @@ frame_decoder::step_result zstd_decoder::decode_part(cursor& at, std::size_t par
 
 /// Keeps the begin of the frame, which libzstd can decode again, until a dictionary gives the same results.
 void zstd_decoder::take_block_bytes(cursor& at, std::size_t bytes) {
-  constexpr std::size_t longest_begin = std::size_t{4} << 20U;
+  constexpr std::size_t longest_begin = std::size_t{2} << 20U;
   if (own_->has_begin && (own_->text.has_turned() || own_->begin.size() + bytes > longest_begin)) {
     own_->begin = {};
     own_->has_begin = false;

@@ -172,6 +172,30 @@ TEST_CASE("zstd parts: the text of blocks that were decoded ahead is taken over,
   }
 }
 
+TEST_CASE("zstd parts: any parts may be missing, and have any limit of memory") {
+  std::mt19937 random(fuzz_seed(48));
+  for (const int level : {1, 3, 9, 19}) {
+    const byte_vector text = joined(sample_text(700'000), mixed(100'000));
+    const byte_vector packed = frame_of(text, {.level = level, .window_log = 18, .flush_bytes = 9'000});
+    const std::vector<part_place> places = parts_of(5'000)(packed);
+    for (unsigned run = 0; run < 10; ++run) {
+      part_list parts = decode_parts(make_parts, packed, places, {.max_bytes = std::size_t{1} << below(random, 26)});
+      for (auto& each : parts) {
+        if (below(random, 3) == 0) each = nullptr;  // each part refers to none before it
+      }
+      const decoding ahead = decode_with_parts(make, std::move(parts), places, packed, always(everything), text.size());
+      CHECK_FALSE(ahead.failed);
+      CHECK(ahead.missing.empty());
+      CHECK((ahead.plain == text));
+    }
+  }
+  for (const std::size_t max_bytes : {std::size_t{0}, std::size_t{4'000'000}, gpuhist::io::zstd_part_memory}) {
+    const byte_vector zeros(8'000'000);
+    check_same_with_parts(make, make_parts, frame_of(zeros, {}), {.max_bytes = max_bytes, .divide = parts_of(1'000)},
+                          zeros.size());
+  }
+}
+
 TEST_CASE("zstd parts: every cut and every flipped bit of small inputs gives the same with parts as without") {
   for (const int level : {1, 3, 19}) {
     for (const bool checksum : {true, false}) {
