@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t most_blocks = 512;
 /// Memory for plans, shared by all decoders, as that of lz4 texts.
-std::shared_ptr<part_memory> shared_memory() {
+std::shared_ptr<part_memory> shared_plan_memory() {
   constexpr std::size_t kept_blocks = 4;
   static std::mutex mutex;
   static std::weak_ptr<part_memory> shared;
@@ -125,7 +125,7 @@ class zstd_part_decoder final : public part_decoder {
   zstd_block_decoder decoder_;
   zstd_known_tables none_;
   std::vector<zstd_ready_block> blocks_;
-  const std::shared_ptr<part_memory> pool_ = shared_memory();
+  const std::shared_ptr<part_memory> pool_ = shared_plan_memory();
 };
 
 std::unique_ptr<decoded_part> zstd_part_decoder::decode(const part_input& input) {
