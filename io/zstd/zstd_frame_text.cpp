@@ -126,7 +126,7 @@ std::uint32_t zstd_frame_text::checksum() const {
 }
 
 // Magic number, ID, Huffman tree, distributions of offsets, match lengths and literal lengths, offsets (RFC 8878, 5).
-std::optional<std::vector<std::byte>> zstd_frame_text::tables() const {
+std::vector<std::byte> zstd_frame_text::tables() const {
   using kind = zstd_description::kind;
   const zstd_descriptions known = known_.get();
   std::vector<std::byte> made;
@@ -135,10 +135,7 @@ std::optional<std::vector<std::byte>> zstd_frame_text::tables() const {
   const auto tree = known[0].is == kind::listed ? known[0].bytes : std::span<const std::byte>(any_tree);
   made.insert(made.end(), tree.begin(), tree.end());
   for (const zstd_code code : {zstd_code::offset, zstd_code::match_length, zstd_code::literal_length}) {
-    const zstd_description& of = known[1 + static_cast<std::size_t>(code)];
-    if (of.is == kind::single) return std::nullopt;
-    const auto predefined = predefined_distribution(code);
-    const auto listed = of.is == kind::listed ? of.bytes : std::span<const std::byte>(predefined);
+    const auto listed = listed_distribution(code, known[1 + static_cast<std::size_t>(code)]);
     made.insert(made.end(), listed.begin(), listed.end());
   }
   for (const std::uint32_t each : offsets_) put(made, each, 4);
@@ -167,9 +164,7 @@ std::optional<zstd_frame_text::resumption> zstd_frame_text::resume() const {
   constexpr std::uint64_t size_in_8_bytes = 3U << 6U;
   constexpr std::array<std::byte, 6> empty_block{
       std::byte{2U << 1U | 3U << 3U}, std::byte{0}, std::byte{0}, std::byte{4}, std::byte{0}, std::byte{0}};
-  auto found = tables();
-  if (!found) return std::nullopt;
-  resumption made{.dictionary = std::move(*found), .text_bytes = has_turned() ? ring_at_ : 0};
+  resumption made{.dictionary = tables(), .text_bytes = has_turned() ? ring_at_ : 0};
   const std::size_t tables_bytes = has_turned() ? std::min(turn_, made.dictionary.size()) : 0;
   const std::size_t text =
       (has_turned() ? turn_ : static_cast<std::size_t>(std::min(text_bytes_, frame_.window_bytes))) - tables_bytes;

@@ -63,13 +63,13 @@ class zstd_frame_text {
     std::size_t text_bytes = 0;
   };
 
-  /// Nothing: the state cannot be expressed, or there is no text. Throws std::bad_alloc.
+  /// Nothing: an offset is longer ago than the text. Throws std::bad_alloc.
   [[nodiscard]] std::optional<resumption> resume() const;
 
  private:
   void add(std::span<const std::byte> text);
   void add_checksum(std::span<const std::byte> text);
-  [[nodiscard]] std::optional<std::vector<std::byte>> tables() const;
+  [[nodiscard]] std::vector<std::byte> tables() const;
   void put_text(std::vector<std::byte>& to, std::size_t from, std::size_t count) const;
 
   zstd_frame_header frame_;

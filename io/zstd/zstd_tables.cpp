@@ -107,6 +107,35 @@ std::optional<distribution> read_distribution(std::span<const std::byte> bytes, 
   return read;
 }
 
+/// The inverse of read_distribution().
+std::vector<std::byte> write_distribution(const distribution& of) {
+  std::vector<std::byte> bytes;
+  std::uint64_t bits = of.log - 5;
+  unsigned number = 4;  // of bits
+  const auto put = [&](std::uint64_t value, unsigned width) {
+    bits |= value << number;
+    for (number += width; number >= 8; number -= 8, bits >>= 8U) bytes.push_back(static_cast<std::byte>(bits & 0xFFU));
+  };
+  std::uint32_t rest = 1U << of.log;
+  for (unsigned symbol = 0; symbol < of.symbols; ++symbol) {
+    const int count = of.counts[symbol];
+    const auto width = static_cast<unsigned>(std::bit_width(rest + 1));
+    const std::uint32_t half = 1U << (width - 1);
+    const std::uint32_t short_values = 2 * half - (rest + 2);
+    const auto value = static_cast<std::uint32_t>(count + 1);
+    const bool is_short = value < short_values;
+    put(!is_short && value >= half ? value + short_values : value, is_short ? width - 1 : width);
+    rest -= static_cast<std::uint32_t>(count < 0 ? 1 : count);
+    if (count != 0) continue;
+    unsigned zeros = 0;
+    while (of.counts[symbol + 1] == 0) ++symbol, ++zeros;
+    for (; zeros >= 3; zeros -= 3) put(3, 2);
+    put(zeros, 2);
+  }
+  if (number != 0) bytes.push_back(static_cast<std::byte>(bits));
+  return bytes;
+}
+
 /// Calls `place(state, symbol, next, next_bits)` for each state.
 template <typename Place>
 void spread(const distribution& of, const Place& place) {
@@ -337,27 +366,14 @@ std::optional<std::size_t> build_sequence_table(zstd_code code, zstd_description
   return chosen.bytes;
 }
 
-// The inverse of read_distribution(), for distributions without zeros.
-std::vector<std::byte> predefined_distribution(zstd_code code) {
-  const distribution& of = meaning_of(code).predefined;
-  std::uint64_t bits = of.log - 5;
-  unsigned count = 4;
-  std::vector<std::byte> bytes;
-  std::uint32_t rest = 1U << of.log;
-  for (unsigned symbol = 0; symbol < of.symbols; ++symbol) {
-    const auto width = static_cast<unsigned>(std::bit_width(rest + 1));
-    const std::uint32_t half = 1U << (width - 1);
-    const std::uint32_t short_values = 2 * half - (rest + 2);
-    const auto value = static_cast<std::uint32_t>(of.counts[symbol] + 1);
-    const bool is_short = value < short_values;
-    bits |= std::uint64_t{!is_short && value >= half ? value + short_values : value} << count;
-    count += is_short ? width - 1 : width;
-    rest -= static_cast<std::uint32_t>(of.counts[symbol] < 0 ? 1 : of.counts[symbol]);
-    for (; count >= 8 || (symbol + 1 == of.symbols && count > 0); count -= std::min(count, 8U), bits >>= 8U) {
-      bytes.push_back(static_cast<std::byte>(bits & 0xFFU));
-    }
-  }
-  return bytes;
+std::vector<std::byte> listed_distribution(zstd_code code, const zstd_description& of) {
+  if (of.is == zstd_description::kind::listed) return {of.bytes.begin(), of.bytes.end()};
+  if (of.is != zstd_description::kind::single) return write_distribution(meaning_of(code).predefined);
+  distribution only{.log = 5};
+  const auto symbol = std::to_integer<unsigned>(of.bytes[0]);
+  only.symbols = symbol + 1;
+  only.counts[symbol] = std::int16_t{1} << 5U;
+  return write_distribution(only);
 }
 
 }  // namespace gpuhist::io

@@ -73,7 +73,8 @@ std::optional<std::size_t> build_literal_table(std::span<const std::byte> bytes,
 std::optional<std::size_t> build_sequence_table(zstd_code code, zstd_description::kind is,
                                                 std::span<const std::byte> bytes, zstd_sequence_table& table);
 
-/// The predefined distribution of a code as a block would list it.
-std::vector<std::byte> predefined_distribution(zstd_code code);
+/// The distribution of a code as a block would list it; of one that is not known, the predefined one. That of a single
+/// symbol has the same symbols, but states of 5 bits.
+std::vector<std::byte> listed_distribution(zstd_code code, const zstd_description& of);
 
 }  // namespace gpuhist::io
