@@ -28,7 +28,7 @@ struct no_head {
 /// and `begin`, which makes the blocks, of a header; and `nothing_after`, the clause for damage. With `hides_end`, a
 /// clause for a frame whose end cannot be found, else empty, the splitter is lost there. With `part_context`, which
 /// makes the context of the block that begins, or null if no part_decoder can begin with it, parts of frames are
-/// reported.
+/// reported; with `first_block_begins_part`, one begins with the first block of a frame, too.
 template <typename Format>
 class block_splitter final : public splitter {
  public:
@@ -84,6 +84,7 @@ class block_splitter final : public splitter {
     skip_remaining_ = parsed.header.skip_bytes;
     blocks_ = Format::begin(parsed.header);
     bytes_of_part_ = 0;
+    if constexpr (requires { Format::first_block_begins_part; }) bytes_of_part_ = part_bytes_;
     phase_ = skippable_ ? phase::skipping : phase::blocks;
   }
 

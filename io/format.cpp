@@ -18,6 +18,7 @@
 #include "io/xz/xz_parts.hpp"
 #include "io/zstd/zstd_decoder.hpp"
 #include "io/zstd/zstd_head.hpp"
+#include "io/zstd/zstd_parts.hpp"
 
 #include <algorithm>
 #include <array>
@@ -146,6 +147,10 @@ std::vector<format_row> compressed_formats() {
               .has_split_points = true,
               .make_decoder = make_zstd_decoder,
               .make_splitter = make_zstd_splitter,
+              .parts = {.make = make_zstd_part_decoder,
+                        .part_bytes = zstd_part_bytes,
+                        .splitter_divides = true,
+                        .memory_bytes = zstd_part_memory},
               .read_head = read_zstd_head,
               .frame_magic = "\x28\xB5\x2F\xFD"},
              {exactly({0x28, 0xB5, 0x2F, 0xFD}), skippable_magic()}, {".zst", ".zstd", ".tzst"}),

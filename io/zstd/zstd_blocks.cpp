@@ -22,7 +22,7 @@ void zstd_blocks::advance(std::span<const std::byte> bytes) {
 void zstd_blocks::enter_next() {
   if (part_ == part::header) enter_content();
   if (remaining_ != 0 || part_ == part::end) return;
-  if (part_ == part::checksum || (last_ && !has_checksum_)) {
+  if (part_ == part::checksum || (last_ && !frame_.has_checksum)) {
     part_ = part::end;
   } else if (last_) {
     part_ = part::checksum;
@@ -37,6 +37,7 @@ void zstd_blocks::enter_next() {
 void zstd_blocks::enter_content() {
   const zstd_block_header header(header_);
   part_ = part::content;
+  is_first_ = false;
   last_ = header.is_last;
   remaining_ = header.content_bytes();
   damaged_ = header.is_damaged();

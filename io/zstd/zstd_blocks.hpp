@@ -1,6 +1,8 @@
 // Finds the ends of the blocks of a zstd frame (RFC 8878, 3.1.1.2) as the bytes pass.
 #pragma once
 
+#include "io/zstd/zstd_frame.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -30,13 +32,19 @@ struct zstd_block_header {
 class zstd_blocks {
  public:
   zstd_blocks() = default;
-  explicit zstd_blocks(bool has_checksum) : has_checksum_(has_checksum) {}
+  explicit zstd_blocks(const zstd_frame_header& frame) : frame_(frame) {}
 
   /// The number of missing bytes of the current part; 0 only at the end of the frame.
   [[nodiscard]] std::size_t remaining() const { return remaining_; }
 
   /// Whether the header of the current block is invalid: a reserved type, or a size above the maximum.
   [[nodiscard]] bool is_damaged() const { return damaged_; }
+
+  [[nodiscard]] const zstd_frame_header& frame() const { return frame_; }
+
+  /// Whether a block begins here, and whether it is the first one.
+  [[nodiscard]] bool is_at_block() const { return part_ == part::header && remaining_ == zstd_block_header::bytes; }
+  [[nodiscard]] bool is_at_first_block() const { return is_at_block() && is_first_; }
 
   /// Takes the next bytes of the frame, at most remaining() of them.
   void advance(std::span<const std::byte> bytes);
@@ -47,7 +55,8 @@ class zstd_blocks {
   void enter_next();
   void enter_content();
 
-  bool has_checksum_ = false;
+  zstd_frame_header frame_;
+  bool is_first_ = true;
   bool last_ = false;
   bool damaged_ = false;
   part part_ = part::header;

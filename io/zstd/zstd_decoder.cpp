@@ -3,14 +3,19 @@
 #include "io/block_splitter.hpp"
 #include "io/failure.hpp"
 #include "io/frame_decoder.hpp"
+#include "io/frame_magic.hpp"
+#include "io/offered_parts.hpp"
 #include "io/zstd/zstd_blocks.hpp"
 #include "io/zstd/zstd_dictionary.hpp"
 #include "io/zstd/zstd_frame.hpp"
+#include "io/zstd/zstd_frame_text.hpp"
 #include "io/zstd/zstd_head.hpp"
+#include "io/zstd/zstd_parts.hpp"
 
 #include <zstd.h>
 #include <zstd_errors.h>
 #include <algorithm>
+#include <array>
 #include <new>
 #include <optional>
 #include <utility>
@@ -19,6 +24,9 @@ namespace gpuhist::io {
 
 // Decodes zstd frames with ZSTD_decompressStream. libzstd gets the bytes part by part (zstd_blocks.hpp), because a
 // failed call does not report the bytes that it wrote before the error. A part that fails has written nothing.
+//
+// A frame whose first block was decoded ahead is decoded without libzstd (zstd_frame_text), up to the first block that
+// is not valid. libzstd decodes this one and those after it, or reports the error. So both ways have the same result.
 
 namespace {
 
@@ -39,12 +47,14 @@ class zstd_decoder final : public frame_decoder {
   explicit zstd_decoder(const decoder_limits& limits)
       : frame_decoder(limits, {.format = "zstd", .frame = "frame"}), given_(limits.dictionary) {}
 
+  void offer(const std::shared_ptr<const decoded_part>& part) override { parts_.offer(part, consumed_total()); }
+
   [[nodiscard]] std::shared_ptr<const frame_context> head() const override { return head_; }
   [[nodiscard]] bool verifies_whole(std::uint64_t frames) const override { return frames == 1 && has_checksum_; }
   [[nodiscard]] bool in_frame() const override { return phase_ != phase::header || !collected().empty(); }
 
  private:
-  enum class phase { header, skipping, blocks };
+  enum class phase { header, skipping, first_block, blocks, own_header, own_content, own_stored, own_text, checksum };
 
   /// Whether libzstd must write output before it takes input. It shows this only by making no progress.
   enum class held { nothing, maybe, surely };
@@ -52,13 +62,18 @@ class zstd_decoder final : public frame_decoder {
   step_result step(cursor& at) override;
   void reset_frame() override;
   void begin_at(const decode_start& start) override;
-  void free_memory() noexcept override { context_ = nullptr; }
+  void free_memory() noexcept override {
+    context_ = nullptr;
+    own_ = nullptr;
+  }
   [[nodiscard]] std::string frame_name() const override;
 
   step_result read_header(cursor& at);
   void choose_output(const cursor& at, const zstd_frame_header& header);
   step_result leave_header(cursor& at, const zstd_frame_header& header);
   step_result begin_frame(cursor& at, const zstd_frame_header& header);
+  step_result begin_blocks(cursor& at);
+  step_result begin_libzstd(cursor& at);
   void prepare_context(const zstd_dictionary* dictionary);
   [[nodiscard]] const zstd_dictionary* dictionary_for(std::uint32_t id) const;
   void use_dictionary(const zstd_dictionary* chosen);
@@ -66,11 +81,23 @@ class zstd_decoder final : public frame_decoder {
   step_result decode(cursor& at);
   step_result decode_next(cursor& at);
   step_result decode_part(cursor& at, std::size_t part);
+  step_result read_block_header(cursor& at);
+  step_result read_content(cursor& at);
+  step_result decode_content(std::span<const std::byte> content);
+  step_result copy_stored(cursor& at);
+  step_result write_text(cursor& at);
+  step_result end_block();
+  step_result end_text();
+  step_result resume_libzstd();
+  step_result decode_rest(cursor& at, std::size_t part);
+  bool feed(std::span<const std::byte> bytes, std::uint64_t text_bytes);
+  step_result read_checksum(cursor& at);
   step_result refuse_dictionary(std::uint32_t id);
   step_result refuse_frame(std::size_t code);
 
   std::unique_ptr<ZSTD_DCtx, context_deleter> context_;  // null: no frame was decoded since its memory was freed
   phase phase_ = phase::header;
+  zstd_frame_header frame_;
   bool has_checksum_ = false;
   zstd_blocks blocks_;
   held held_ = held::nothing;
@@ -83,6 +110,26 @@ class zstd_decoder final : public frame_decoder {
 
   bool output_is_stable_ = false;           // the current setting of the context
   std::optional<ZSTD_outBuffer> in_place_;  // the frame is decoded into `out` directly: the room for its content
+
+  struct own_frame {
+    zstd_frame_text text;
+    std::vector<std::byte> begin{};  // of the frame, up to here; while it is short
+    bool has_begin = true;
+    std::vector<std::byte> rest{};  // text of a block that libzstd decoded, in a frame that it did not begin
+    std::vector<std::byte> packed =
+        std::vector<std::byte>(block_at + zstd_block_header::bytes + zstd_block_header::max_size);
+  };
+  static constexpr std::size_t block_at = zstd_block_decoder::front_bytes;  // in `packed`: the header of the block
+
+  void take_block_bytes(cursor& at, std::size_t bytes);
+
+  offered_parts<zstd_part> parts_;
+  std::unique_ptr<own_frame> own_;  // null: no frame was decoded without libzstd since its memory was freed
+  std::size_t gathered_ = 0;        // bytes of the block that were taken
+  std::uint64_t block_begin_ = 0;   // compressed offset
+  zstd_block_header block_{0};
+  std::span<const std::byte> text_to_write_;  // of own_
+  bool is_resumed_ = false;                   // the context decodes the rest of a frame
 };
 
 frame_decoder::step_result zstd_decoder::step(cursor& at) {
@@ -91,8 +138,20 @@ frame_decoder::step_result zstd_decoder::step(cursor& at) {
       return read_header(at);
     case phase::skipping:
       return skip(at);
+    case phase::first_block:
+      return begin_blocks(at);
     case phase::blocks:
       return decode(at);
+    case phase::own_header:
+      return read_block_header(at);
+    case phase::own_content:
+      return read_content(at);
+    case phase::own_stored:
+      return copy_stored(at);
+    case phase::own_text:
+      return write_text(at);
+    case phase::checksum:
+      return read_checksum(at);
   }
   return std::nullopt;
 }
@@ -100,6 +159,7 @@ frame_decoder::step_result zstd_decoder::step(cursor& at) {
 void zstd_decoder::reset_frame() {
   phase_ = phase::header;
   head_reader_ = {};
+  parts_.clear();
   if (!context_) return;
   ZSTD_DCtx_reset(context_.get(), ZSTD_reset_session_only);
   use_dictionary(nullptr);  // that of another input may be freed
@@ -166,9 +226,33 @@ frame_decoder::step_result zstd_decoder::begin_frame(cursor& at, const zstd_fram
     in_place_.reset();  // the next call gets another output span
     return asked;
   }
-  prepare_context(dictionary);
+  frame_ = header;
   has_checksum_ = header.has_checksum;
-  blocks_ = zstd_blocks(has_checksum_);
+  phase_ = phase::first_block;
+  return dictionary == nullptr && may_have_zstd_parts(header) ? std::nullopt : begin_libzstd(at);
+}
+
+/// The part that begins with the first block is offered when the header was taken.
+frame_decoder::step_result zstd_decoder::begin_blocks(cursor& at) {
+  if (at.in.empty()) return fill_status::needs_input;
+  const auto fits = [this](const zstd_part& part) { return part.begins(consumed_total(), frame_); };
+  if (!parts_.take(consumed_total(), fits)) return begin_libzstd(at);
+  parts_.leave();
+  in_place_.reset();
+  if (!own_) own_ = std::make_unique<own_frame>();
+  own_->text.begin(frame_);
+  own_->begin.assign(collected().begin(), collected().end());
+  own_->has_begin = true;
+  drop_collected();
+  gathered_ = 0;
+  if (std::exchange(is_resumed_, false)) context_ = nullptr;
+  phase_ = phase::own_header;
+  return std::nullopt;
+}
+
+frame_decoder::step_result zstd_decoder::begin_libzstd(cursor& at) {
+  prepare_context(dictionary_for(frame_.dictionary_id));
+  blocks_ = zstd_blocks(frame_);
   held_ = held::nothing;
 
   ZSTD_outBuffer out = in_place_.value_or(ZSTD_outBuffer{.dst = at.out.data(), .size = at.out.size(), .pos = 0});
@@ -180,6 +264,7 @@ frame_decoder::step_result zstd_decoder::begin_frame(cursor& at, const zstd_fram
 }
 
 void zstd_decoder::prepare_context(const zstd_dictionary* dictionary) {
+  if (std::exchange(is_resumed_, false)) context_ = nullptr;
   if (!context_) {
     context_.reset(ZSTD_createDCtx());
     if (!context_) throw std::bad_alloc();
@@ -223,7 +308,7 @@ frame_decoder::step_result zstd_decoder::skip(cursor& at) {
 /// Blocks may have a few bytes, so they are not steps of their own.
 frame_decoder::step_result zstd_decoder::decode(cursor& at) {
   step_result ended;
-  while (!ended) ended = decode_next(at);
+  while (!ended && phase_ == phase::blocks) ended = decode_next(at);
   return ended;
 }
 
@@ -241,6 +326,7 @@ frame_decoder::step_result zstd_decoder::decode_next(cursor& at) {
 }
 
 frame_decoder::step_result zstd_decoder::decode_part(cursor& at, std::size_t part) {
+  if (is_resumed_) return decode_rest(at, part);
   const std::span<const std::byte> bytes = at.in.first(part);
   ZSTD_inBuffer in{.src = bytes.data(), .size = bytes.size(), .pos = 0};
   ZSTD_outBuffer all{.dst = at.out.data(), .size = at.out.size(), .pos = 0};
@@ -259,6 +345,189 @@ frame_decoder::step_result zstd_decoder::decode_part(cursor& at, std::size_t par
     held_ = in.pos == 0 && written == 0 ? held::surely : held::maybe;
   }
   if (code != 0) return std::nullopt;
+  phase_ = phase::header;
+  return end_frame();
+}
+
+// As libzstd, the following steps do not take the bytes with which an error is found.
+
+/// Keeps the begin of the frame, which libzstd can decode again, until a dictionary gives the same results.
+void zstd_decoder::take_block_bytes(cursor& at, std::size_t bytes) {
+  constexpr std::size_t longest_begin = std::size_t{2} << 20U;
+  if (own_->has_begin && (own_->text.has_turned() || own_->begin.size() + bytes > longest_begin)) {
+    own_->begin = {};
+    own_->has_begin = false;
+  }
+  const auto taken = at.in.first(bytes);
+  if (own_->has_begin) own_->begin.insert(own_->begin.end(), taken.begin(), taken.end());
+  gathered_ += bytes;
+  take(at, bytes);
+}
+
+frame_decoder::step_result zstd_decoder::read_block_header(cursor& at) {
+  if (gathered_ == 0) block_begin_ = consumed_total();
+  const std::size_t next = std::min(zstd_block_header::bytes - gathered_, at.in.size());
+  const std::span<std::byte> header = std::span(own_->packed).subspan(block_at, zstd_block_header::bytes);
+  std::ranges::copy(at.in.first(next), header.subspan(gathered_).begin());
+  if (gathered_ + next < header.size()) {
+    take_block_bytes(at, next);
+    return fill_status::needs_input;
+  }
+  block_ = zstd_block_header(static_cast<std::uint32_t>(little_endian(header)));
+  const bool is_stored = block_.type != zstd_block_type::compressed;
+  if (block_.is_damaged() || (is_stored ? !own_->text.fits(block_.size, block_.is_last) : block_.size == 0)) {
+    return resume_libzstd();
+  }
+  take_block_bytes(at, next);
+  phase_ = block_.type == zstd_block_type::raw ? phase::own_stored : phase::own_content;
+  return std::nullopt;
+}
+
+frame_decoder::step_result zstd_decoder::read_content(cursor& at) {
+  const std::size_t end = zstd_block_header::bytes + block_.content_bytes();
+  const std::size_t next = std::min(end - gathered_, at.in.size());
+  if (next == 0) return fill_status::needs_input;
+  const auto block = std::span(own_->packed).subspan(block_at, end);
+  std::ranges::copy(at.in.first(next), block.subspan(gathered_).begin());
+  if (gathered_ + next == end) {
+    if (const step_result ended = decode_content(block.subspan(zstd_block_header::bytes)); phase_ != phase::own_text) {
+      return ended;
+    }
+  }
+  take_block_bytes(at, next);
+  return std::nullopt;
+}
+
+frame_decoder::step_result zstd_decoder::decode_content(std::span<const std::byte> content) {
+  using verdict = zstd_frame_text::verdict;
+  verdict is = verdict::decoded;
+  if (block_.type == zstd_block_type::run_length) {
+    own_->text.repeat(content.front(), block_.size);
+  } else {
+    const zstd_ready_block* ready = nullptr;
+    const auto fits = [&](const zstd_part& part) { return (ready = part.find(block_begin_, frame_)) != nullptr; };
+    parts_.take(block_begin_, fits);
+    is = own_->text.decode(content, block_.is_last, ready);
+    parts_.leave();
+  }
+  switch (is) {
+    case verdict::decoded:
+      break;
+    case verdict::lacks_literal_table:
+      return fail_damaged(ZSTD_getErrorString(ZSTD_error_dictionary_corrupted));
+    case verdict::lacks_sequence_table:
+      return fail_damaged(ZSTD_getErrorString(ZSTD_error_corruption_detected));
+    case verdict::damaged:
+      return resume_libzstd();
+  }
+  text_to_write_ = own_->text.text();
+  phase_ = phase::own_text;
+  return std::nullopt;
+}
+
+frame_decoder::step_result zstd_decoder::copy_stored(cursor& at) {
+  const std::size_t left = zstd_block_header::bytes + block_.size - gathered_;
+  if (left == 0) return end_block();
+  if (at.in.empty()) return fill_status::needs_input;
+  const auto stored = at.in.first(std::min(left, at.in.size()));
+  own_->text.copy(stored);
+  text_to_write_ = own_->text.text();
+  take_block_bytes(at, stored.size());
+  phase_ = phase::own_text;
+  return std::nullopt;
+}
+
+frame_decoder::step_result zstd_decoder::write_text(cursor& at) {
+  if (!write_front(at, text_to_write_)) return fill_status::output_full;
+  if (is_resumed_ && blocks_.remaining() != 0) {
+    phase_ = phase::blocks;
+    return std::nullopt;
+  }
+  if (is_resumed_) return end_text();
+  phase_ = phase::own_stored;
+  return gathered_ == zstd_block_header::bytes + block_.content_bytes() ? end_block() : std::nullopt;
+}
+
+frame_decoder::step_result zstd_decoder::end_block() {
+  gathered_ = 0;
+  if (block_.is_last) return end_text();
+  phase_ = phase::own_header;
+  return std::nullopt;
+}
+
+frame_decoder::step_result zstd_decoder::end_text() {
+  phase_ = has_checksum_ ? phase::checksum : phase::header;
+  return has_checksum_ ? std::nullopt : end_frame();
+}
+
+/// libzstd decodes the current block and the rest of the frame, as if it had decoded the frame so far.
+frame_decoder::step_result zstd_decoder::resume_libzstd() {
+  context_ = nullptr;
+  prepare_context(nullptr);
+  blocks_ = zstd_blocks(frame_);
+  const auto gathered = std::span<const std::byte>(own_->packed).subspan(block_at, gathered_);
+  bool is_fed = false;
+  if (own_->has_begin) {
+    is_fed = feed(own_->begin, own_->text.bytes());
+  } else if (const auto resumed = own_->text.resume()) {
+    is_resumed_ = true;
+    zstd_frame_header without_checksum = frame_;
+    without_checksum.has_checksum = false;
+    blocks_ = zstd_blocks(without_checksum);
+    const auto& dictionary = resumed->dictionary;
+    is_fed = ZSTD_isError(ZSTD_DCtx_loadDictionary(context_.get(), dictionary.data(), dictionary.size())) == 0 &&
+             feed(resumed->begin, resumed->text_bytes) && feed(gathered, 0);
+  }
+  if (!is_fed) return fail_damaged(ZSTD_getErrorString(ZSTD_error_corruption_detected));
+  blocks_.advance(gathered.first(std::min(gathered.size(), zstd_block_header::bytes)));
+  if (gathered.size() > zstd_block_header::bytes) blocks_.advance(gathered.subspan(zstd_block_header::bytes));
+  held_ = held::nothing;
+  phase_ = phase::blocks;
+  return std::nullopt;
+}
+
+/// libzstd knows neither the checksum nor the size of the whole text.
+frame_decoder::step_result zstd_decoder::decode_rest(cursor& at, std::size_t part) {
+  const std::span<const std::byte> bytes = at.in.first(part);
+  own_->rest.resize(zstd_block_header::max_size);  // a block is written as a whole
+  ZSTD_inBuffer in{.src = bytes.data(), .size = bytes.size(), .pos = 0};
+  ZSTD_outBuffer out{.dst = own_->rest.data(), .size = own_->rest.size(), .pos = 0};
+  const std::size_t code = ZSTD_decompressStream(context_.get(), &out, &in);
+  if (ZSTD_isError(code) != 0) return refuse_frame(code);
+  blocks_.advance(bytes.first(in.pos));
+  if (blocks_.remaining() == 0 && !own_->text.fits(out.pos, true)) {
+    return fail_damaged(ZSTD_getErrorString(ZSTD_error_corruption_detected));
+  }
+  take(at, in.pos);
+  text_to_write_ = std::span<const std::byte>(own_->rest).first(out.pos);
+  own_->text.add_foreign(text_to_write_);
+  phase_ = phase::own_text;
+  return std::nullopt;
+}
+
+/// Gives libzstd bytes of which the text is already written.
+bool zstd_decoder::feed(std::span<const std::byte> bytes, std::uint64_t text_bytes) {
+  std::array<std::byte, 4096> dropped{};
+  ZSTD_inBuffer in{.src = bytes.data(), .size = bytes.size(), .pos = 0};
+  while (in.pos < in.size || text_bytes != 0) {
+    const std::size_t before = in.pos;
+    ZSTD_outBuffer out{.dst = dropped.data(),
+                       .size = static_cast<std::size_t>(std::min<std::uint64_t>(text_bytes, dropped.size())),
+                       .pos = 0};
+    if (ZSTD_isError(ZSTD_decompressStream(context_.get(), &out, &in)) != 0) return false;
+    if (in.pos == before && out.pos == 0) return false;
+    text_bytes -= out.pos;
+  }
+  return true;
+}
+
+frame_decoder::step_result zstd_decoder::read_checksum(cursor& at) {
+  constexpr std::size_t checksum_bytes = 4;
+  const std::size_t before = collected().size();
+  if (!collect(at, checksum_bytes)) return fill_status::needs_input;
+  if (own_->text.checksum() != little_endian(collected())) {
+    return fail_damaged(ZSTD_getErrorString(ZSTD_error_checksum_wrong), checksum_bytes - before);
+  }
   phase_ = phase::header;
   return end_frame();
 }
@@ -290,6 +559,8 @@ std::unique_ptr<decoder> make_zstd_decoder(const decoder_limits& limits) {
 
 namespace {
 
+/// Frames of `least_text` bytes of text have parts.
+template <std::uint64_t least_text>
 struct zstd_frames {
   using blocks = zstd_blocks;
   using head = zstd_head_reader;
@@ -298,11 +569,26 @@ struct zstd_frames {
   static constexpr auto parse = parse_zstd_header;
 
   static bool is_skippable(const zstd_frame_header& header) { return header.skippable; }
-  static blocks begin(const zstd_frame_header& header) { return blocks(header.has_checksum); }
+  static blocks begin(const zstd_frame_header& header) { return blocks(header); }
+
+  static constexpr bool first_block_begins_part = true;
+
+  static std::shared_ptr<const frame_context> part_context(const zstd_blocks& blocks) {
+    const zstd_frame_header& frame = blocks.frame();
+    if (!blocks.is_at_block() || !may_have_zstd_parts(frame) || frame.content_bytes.value_or(0) < least_text)
+      return nullptr;
+    return std::make_shared<zstd_context>(frame, blocks.is_at_first_block());
+  }
 };
 
 }  // namespace
 
-std::unique_ptr<splitter> make_zstd_splitter() { return std::make_unique<block_splitter<zstd_frames>>(); }
+std::unique_ptr<splitter> make_zstd_splitter() {
+  return std::make_unique<block_splitter<zstd_frames<zstd_least_text>>>(zstd_part_bytes);
+}
+
+std::unique_ptr<splitter> make_zstd_splitter_with_parts(std::size_t part_bytes) {
+  return std::make_unique<block_splitter<zstd_frames<0>>>(part_bytes);
+}
 
 }  // namespace gpuhist::io

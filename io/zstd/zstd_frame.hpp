@@ -20,6 +20,8 @@ struct zstd_frame_header {
   std::optional<std::uint64_t> content_bytes;
   std::uint32_t dictionary_id = 0;  ///< 0: none
   bool has_checksum = false;
+
+  bool operator==(const zstd_frame_header&) const = default;
 };
 
 enum class header_status { complete, needs_more, not_zstd, reserved_bit };

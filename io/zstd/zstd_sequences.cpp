@@ -1,0 +1,427 @@
+#include "io/zstd/zstd_sequences.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace gpuhist::io {
+namespace {
+
+constexpr std::uint32_t max_block_text = 128U << 10U;
+
+std::uint64_t word_at(const std::byte* at) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, at, sizeof(word));
+  if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
+  return word;
+}
+
+unsigned number_at(std::span<const std::byte> bytes, std::size_t at) { return std::to_integer<unsigned>(bytes[at]); }
+
+// --- literals: streams of a Huffman code, from back to front ---
+
+/// The next bits are the highest ones of `bits`. Below them is a one, and then zeros: their number is that of the bits
+/// that were taken since the last refill.
+struct literal_stream {
+  std::uint64_t bits = 0;
+  const std::byte* at = nullptr;  // of the word in `bits`
+  const std::byte* begin = nullptr;
+
+  /// False: there is no end mark.
+  bool open(std::span<const std::byte> bytes) {
+    if (bytes.empty() || bytes.back() == std::byte{0}) return false;
+    begin = bytes.data();
+    at = bytes.data() + bytes.size() - sizeof(bits);
+    bits = (word_at(at) | 1U) << (std::countl_zero(std::to_integer<std::uint8_t>(bytes.back())) + 1);
+    return true;
+  }
+
+  [[gnu::always_inline]] void refill() {
+    const auto taken = static_cast<unsigned>(std::countr_zero(bits));
+    at -= taken / 8;
+    bits = (word_at(at) | 1U) << (taken % 8);
+  }
+
+  /// More bits were taken than there are.
+  [[nodiscard]] bool is_in_front() const { return at + sizeof(bits) < begin; }
+  [[nodiscard]] bool is_at_end() const { return 8 * (at + sizeof(bits) - begin) == std::countr_zero(bits); }
+};
+
+constexpr unsigned symbols_of_word = 5;  // 5 codes of 11 bits, and less than 8 bits before them, fit
+constexpr unsigned bytes_of_word = 7;    // most that they take
+
+[[gnu::always_inline]] inline void decode_symbol(literal_stream& from, const std::uint16_t* table, std::byte* to) {
+  const std::uint32_t entry = table[from.bits >> (64 - zstd_literal_table::log)];
+  from.bits <<= entry & 63U;
+  *to = static_cast<std::byte>(entry >> 8U);
+}
+
+bool decode_rest(literal_stream& from, const std::uint16_t* table, std::byte* to, const std::byte* end) {
+  while (to < end) {
+    from.refill();
+    if (from.is_in_front()) return false;
+    decode_symbol(from, table, to++);
+  }
+  return from.is_at_end();
+}
+
+/// Streams of `each` symbols; the last one has the rest of `count`.
+[[gnu::always_inline]] inline bool decode_four(std::array<literal_stream, 4>& streams, const std::uint16_t* table,
+                                               std::byte* to, std::size_t each, std::size_t count) {
+  auto [a, b, c, d] = streams;
+  std::byte* next = to;
+  const std::size_t last = count - 3 * each;
+  for (;;) {
+    std::size_t rounds = std::min(each, last) - static_cast<std::size_t>(next - to);
+    rounds /= symbols_of_word;
+    for (const literal_stream* const stream : {&a, &b, &c, &d}) {
+      rounds = std::min(
+          rounds, static_cast<std::size_t>(std::max<std::ptrdiff_t>(stream->at - stream->begin, 0)) / bytes_of_word);
+    }
+    if (rounds == 0) break;
+    for (const std::byte* const stop = next + symbols_of_word * rounds; next != stop; next += symbols_of_word) {
+      a.refill();
+      b.refill();
+      c.refill();
+      d.refill();
+#pragma GCC unroll 5
+      for (unsigned i = 0; i < symbols_of_word; ++i) {
+        decode_symbol(a, table, next + i);
+        decode_symbol(b, table, next + each + i);
+        decode_symbol(c, table, next + 2 * each + i);
+        decode_symbol(d, table, next + 3 * each + i);
+      }
+    }
+  }
+  const auto done = next - to;
+  return decode_rest(a, table, to + done, to + each) && decode_rest(b, table, to + each + done, to + 2 * each) &&
+         decode_rest(c, table, to + 2 * each + done, to + 3 * each) &&
+         decode_rest(d, table, to + 3 * each + done, to + count);
+}
+
+[[gnu::always_inline]] inline bool decode_one(literal_stream& from, const std::uint16_t* table, std::byte* to,
+                                              std::size_t count) {
+  std::byte* const end = to + count;
+  while (static_cast<std::size_t>(end - to) >= symbols_of_word && from.at - from.begin >= bytes_of_word) {
+    from.refill();
+    for (unsigned i = 0; i < symbols_of_word; ++i) decode_symbol(from, table, to++);
+  }
+  return decode_rest(from, table, to, end);
+}
+
+// --- sequences ---
+
+/// A stream of bits, from back to front: those below `left` are not read yet.
+struct sequence_bits {
+  const std::byte* begin = nullptr;
+  std::ptrdiff_t left = 0;
+
+  static constexpr unsigned of_word = 56;  // at least
+
+  /// A word whose lowest of_word() bits or more are the next ones.
+  struct word {
+    std::uint64_t bits = 0;
+    unsigned count = 0;
+
+    [[gnu::always_inline]] std::uint32_t take(unsigned number) {
+      count -= number;
+      return static_cast<std::uint32_t>((bits >> count) & ((std::uint64_t{1} << number) - 1));
+    }
+  };
+
+  [[nodiscard, gnu::always_inline]] word next() const {
+    return {.bits = word_at(begin + (left >> 3) - 7), .count = 56 + static_cast<unsigned>(left & 7)};
+  }
+};
+
+/// Adds a sequence whose lengths may be any ones of a block.
+zstd_sequence* add_divided(zstd_sequence* to, std::uint32_t literals, std::uint32_t match, std::uint32_t offset) {
+  constexpr std::uint32_t most = 0xFFFF;
+  for (; literals > most; literals -= most) *to++ = {.offset = 1, .literals = most, .match = 0};
+  for (; match > most; match -= most) {
+    *to++ = {.offset = offset, .literals = static_cast<std::uint16_t>(literals), .match = most};
+    literals = 0;
+  }
+  *to++ = {
+      .offset = offset, .literals = static_cast<std::uint16_t>(literals), .match = static_cast<std::uint16_t>(match)};
+  return to;
+}
+
+struct sequence_sums {
+  std::uint64_t literals = 0;
+  std::uint64_t matches = 0;
+  std::int32_t max_offset = 0;
+  zstd_sequence* end = nullptr;
+};
+
+[[gnu::always_inline]] inline bool read_sequences(sequence_bits bits, std::size_t count,
+                                                  const std::array<zstd_sequence_table, zstd_codes>& tables,
+                                                  zstd_offsets& offsets, zstd_sequence* to, sequence_sums& sums) {
+  const zstd_state* const literal_states = tables[0].states.data();
+  const zstd_state* const offset_states = tables[1].states.data();
+  const zstd_state* const match_states = tables[2].states.data();
+  std::uint32_t literal_state = 0;
+  std::uint32_t offset_state = 0;
+  std::uint32_t match_state = 0;
+  {
+    sequence_bits::word first = bits.next();
+    literal_state = first.take(tables[0].log);
+    offset_state = first.take(tables[1].log);
+    match_state = first.take(tables[2].log);
+    bits.left -= tables[0].log + tables[1].log + tables[2].log;
+  }
+  auto [latest, second, third] = offsets;
+  std::uint64_t literal_sum = 0;
+  std::uint64_t match_sum = 0;
+  std::int32_t max_offset = 0;
+  for (;;) {
+    if (bits.left < 0) return false;
+    const zstd_state literal = literal_states[literal_state];
+    const zstd_state offset = offset_states[offset_state];
+    const zstd_state match = match_states[match_state];
+    sequence_bits::word word = bits.next();
+    const unsigned extra = unsigned{literal.extra_bits} + offset.extra_bits + match.extra_bits;
+    constexpr unsigned most_next_bits = 9 + 9 + 8;
+    const bool is_long = extra > sequence_bits::of_word - most_next_bits;
+    const std::uint32_t value = offset.base + word.take(offset.extra_bits);
+    if (is_long) [[unlikely]] {
+      bits.left -= offset.extra_bits;
+      if (bits.left < 0) return false;
+      word = bits.next();
+    }
+    const std::uint32_t matched = match.base + word.take(match.extra_bits);
+    const std::uint32_t literals = literal.base + word.take(literal.extra_bits);
+    if (is_long) [[unlikely]] {
+      bits.left -= match.extra_bits + literal.extra_bits;
+      if (bits.left < 0) return false;
+      word = bits.next();
+    } else {
+      bits.left -= extra;
+    }
+    // values of 1 to 3 are one of the last offsets, or, after no literals, of the next ones
+    const std::uint32_t other = value > 3 ? value - 3 : latest - 1;
+    const std::uint32_t which = value - 1 + (literals == 0 ? 1 : 0);
+    std::uint32_t chosen = other;
+    chosen = which == 2 ? third : chosen;
+    chosen = which == 1 ? second : chosen;
+    chosen = which == 0 ? latest : chosen;
+    third = which <= 1 ? third : second;
+    second = which == 0 ? second : latest;
+    latest = chosen;
+    max_offset = std::max(max_offset, static_cast<std::int32_t>(chosen));
+    literal_sum += literals;
+    match_sum += matched;
+    if ((literals | matched) > 0xFFFF) [[unlikely]] {
+      to = add_divided(to, literals, matched, chosen);
+    } else {
+      *to++ = {.offset = chosen,
+               .literals = static_cast<std::uint16_t>(literals),
+               .match = static_cast<std::uint16_t>(matched)};
+    }
+    if (--count == 0) break;
+    literal_state = literal.next + word.take(literal.next_bits);
+    match_state = match.next + word.take(match.next_bits);
+    offset_state = offset.next + word.take(offset.next_bits);
+    bits.left -= unsigned{literal.next_bits} + match.next_bits + offset.next_bits;
+  }
+  offsets = {latest, second, third};
+  sums = {.literals = literal_sum, .matches = match_sum, .max_offset = max_offset, .end = to};
+  return bits.left == 0;
+}
+
+// --- the same, with the instructions of a newer processor, if there is one ---
+
+using four_streams = std::array<literal_stream, 4>;
+using sequence_tables = std::array<zstd_sequence_table, zstd_codes>;
+
+#if defined(__x86_64__)
+#define GPUHIST_WITH_BMI2 [[gnu::target("bmi,bmi2,lzcnt")]]
+const bool has_bmi2 =
+    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("lzcnt");
+
+GPUHIST_WITH_BMI2 bool decode_four_bmi2(four_streams& streams, const std::uint16_t* table, std::byte* to,
+                                        std::size_t each, std::size_t count) {
+  return decode_four(streams, table, to, each, count);
+}
+GPUHIST_WITH_BMI2 bool read_sequences_bmi2(sequence_bits bits, std::size_t count, const sequence_tables& tables,
+                                           zstd_offsets& offsets, zstd_sequence* to, sequence_sums& sums) {
+  return read_sequences(bits, count, tables, offsets, to, sums);
+}
+#endif
+
+bool decode_four_here(four_streams& streams, const std::uint16_t* table, std::byte* to, std::size_t each,
+                      std::size_t count) {
+#if defined(__x86_64__)
+  if (has_bmi2) return decode_four_bmi2(streams, table, to, each, count);
+#endif
+  return decode_four(streams, table, to, each, count);
+}
+
+bool read_sequences_here(sequence_bits bits, std::size_t count, const sequence_tables& tables, zstd_offsets& offsets,
+                         zstd_sequence* to, sequence_sums& sums) {
+#if defined(__x86_64__)
+  if (has_bmi2) return read_sequences_bmi2(bits, count, tables, offsets, to, sums);
+#endif
+  return read_sequences(bits, count, tables, offsets, to, sums);
+}
+
+bool decode_streams(std::span<const std::byte> bytes, bool is_single, const zstd_literal_table& table, std::byte* to,
+                    std::size_t count) {
+  constexpr std::size_t sizes_bytes = 6;
+  if (is_single) {
+    literal_stream stream;
+    return stream.open(bytes) && decode_one(stream, table.entries.data(), to, count);
+  }
+  const std::size_t each = (count + 3) / 4;
+  if (bytes.size() < sizes_bytes || 3 * each > count) return false;
+  four_streams streams;
+  std::span<const std::byte> rest = bytes.subspan(sizes_bytes);
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    const std::size_t size =
+        i == 3 ? rest.size() : number_at(bytes, 2 * i) | std::size_t{number_at(bytes, 2 * i + 1)} << 8U;
+    if (size > rest.size() || !streams[i].open(rest.first(size))) return false;
+    rest = rest.subspan(size);
+  }
+  return decode_four_here(streams, table.entries.data(), to, each, count);
+}
+
+}  // namespace
+
+void zstd_block_decoder::forget(const zstd_descriptions& of_block) {
+  for (std::size_t i = 0; i < of_block.size(); ++i) {
+    if (of_block[i].is != zstd_description::kind::repeated) is_built_[i] = false;
+  }
+}
+
+zstd_block_decoder::verdict zstd_block_decoder::decode(std::span<const std::byte> content,
+                                                       const zstd_known_tables& known, std::byte* room,
+                                                       zstd_block_plan& to) {
+  constexpr std::size_t least_bytes = 3;
+  to = {.offsets = zstd_unknown_offsets};
+  if (content.size() < least_bytes || content.size() >= max_block_text) return verdict::damaged;
+  const verdict of_literals = decode_literals(content, known, room, to);
+  if (of_literals == verdict::damaged || content.empty()) return verdict::damaged;
+  std::size_t count = number_at(content, 0);
+  std::size_t count_bytes = 1;
+  if (count >= 128) {
+    count_bytes = count == 255 ? 3 : 2;
+    if (content.size() < count_bytes) return verdict::damaged;
+    count = count == 255 ? number_at(content, 1) + (number_at(content, 2) << 8U) + 0x7F00
+                         : ((count - 128) << 8U) + number_at(content, 1);
+  }
+  content = content.subspan(count_bytes);
+  if (count == 0) return content.empty() ? of_literals : verdict::damaged;
+  if (count > most_sequences) return verdict::damaged;
+  const verdict of_tables = read_tables(content, known, to);
+  if (of_tables == verdict::damaged) return of_tables;
+  if (of_literals != verdict::decoded) return of_literals;
+  if (of_tables != verdict::decoded) return of_tables;
+  constexpr std::size_t alignment = alignof(std::uint64_t);
+  const std::size_t at = (to.literals.size() + after_literals + alignment - 1) / alignment * alignment;
+  return decode_sequences(content, count, reinterpret_cast<zstd_sequence*>(room + at), to);
+}
+
+// Literals section: type (2 bits), format of the sizes (2), size of the literals, and of what they are coded in.
+zstd_block_decoder::verdict zstd_block_decoder::decode_literals(std::span<const std::byte>& content,
+                                                                const zstd_known_tables& known, std::byte* to,
+                                                                zstd_block_plan& plan) {
+  enum class kind { raw, single, coded, repeated };
+  std::uint64_t header = 0;
+  for (std::size_t i = 0; i < std::min<std::size_t>(content.size(), 5); ++i) {
+    header |= std::uint64_t{number_at(content, i)} << (8 * i);
+  }
+  const auto is = static_cast<kind>(header & 3U);
+  const unsigned format = header >> 2U & 3U;
+  const bool is_stored = is == kind::raw || is == kind::single;
+  const std::size_t header_bytes = is_stored ? (format == 3 ? 3 : format == 1 ? 2 : 1) : (format < 2 ? 3 : format + 2);
+  const unsigned size_bits = is_stored ? (header_bytes == 1   ? 5
+                                          : header_bytes == 2 ? 12
+                                                              : 20)
+                                       : (format < 2    ? 10
+                                          : format == 2 ? 14
+                                                        : 18);
+  const std::uint64_t mask = (std::uint64_t{1} << size_bits) - 1;
+  const std::size_t count = header >> (is_stored && header_bytes == 1 ? 3U : 4U) & mask;
+  const std::size_t size = is == kind::raw ? count : is == kind::single ? 1 : header >> (4U + size_bits) & mask;
+  if (is == kind::repeated && !is_built_[0] && known.get()[0].is == zstd_description::kind::repeated) {
+    // libzstd checks this first
+    if (header_bytes + size > content.size()) return verdict::lacks_literal_table;
+    content = content.subspan(header_bytes + size);
+    return verdict::lacks_literal_table;
+  }
+  if (header_bytes + size > content.size() || count > max_block_text) return verdict::damaged;
+  std::span<const std::byte> coded = content.subspan(header_bytes, size);
+  content = content.subspan(header_bytes + size);
+  plan.literals = {to, count};
+  plan.text_bytes = static_cast<std::uint32_t>(count);
+  if (is == kind::raw) {
+    std::memcpy(to, coded.data(), count);
+    return verdict::decoded;
+  }
+  if (is == kind::single) {
+    std::memset(to, static_cast<int>(number_at(coded, 0)), count);
+    return verdict::decoded;
+  }
+  if (count == 0) return verdict::damaged;
+  if (is == kind::coded) {
+    is_built_[0] = false;
+    const auto described = build_literal_table(coded, literal_table_);
+    if (!described) return verdict::damaged;
+    plan.tables[0] = {.is = zstd_description::kind::listed, .bytes = coded.first(*described)};
+    coded = coded.subspan(*described);
+  } else if (!is_built_[0] && !build_literal_table(known.get()[0].bytes, literal_table_)) {
+    return verdict::damaged;
+  }
+  is_built_[0] = true;
+  return decode_streams(coded, format == 0, literal_table_, to, count) ? verdict::decoded : verdict::damaged;
+}
+
+// A byte with the modes of the three tables, and then those that are described.
+zstd_block_decoder::verdict zstd_block_decoder::read_tables(std::span<const std::byte>& content,
+                                                            const zstd_known_tables& known, zstd_block_plan& plan) {
+  using kind = zstd_description::kind;
+  constexpr std::array<kind, 4> kinds{kind::predefined, kind::single, kind::listed, kind::repeated};
+  if (content.empty()) return verdict::damaged;
+  const unsigned modes = number_at(content, 0);
+  if ((modes & 3U) != 0) return verdict::damaged;
+  content = content.subspan(1);
+  verdict is = verdict::decoded;
+  for (std::size_t i = 0; i < zstd_codes; ++i) {
+    const auto code = static_cast<zstd_code>(i);
+    const kind how = kinds[modes >> (6 - 2 * i) & 3U];
+    if (how != kind::repeated) {
+      is_built_[1 + i] = false;
+      const auto described = build_sequence_table(code, how, content, sequence_tables_[i]);
+      if (!described) return verdict::damaged;
+      plan.tables[1 + i] = {.is = how, .bytes = content.first(*described)};
+      content = content.subspan(*described);
+    } else if (!is_built_[1 + i]) {
+      const zstd_description last = known.get()[1 + i];
+      if (last.is == kind::repeated) {
+        is = verdict::lacks_sequence_table;
+        continue;
+      }
+      if (!build_sequence_table(code, last.is, last.bytes, sequence_tables_[i])) return verdict::damaged;
+    }
+    is_built_[1 + i] = true;
+  }
+  return is;
+}
+
+zstd_block_decoder::verdict zstd_block_decoder::decode_sequences(std::span<const std::byte> content, std::size_t count,
+                                                                 zstd_sequence* to, zstd_block_plan& plan) {
+  if (content.empty() || content.back() == std::byte{0}) return verdict::damaged;
+  const sequence_bits bits{.begin = content.data(),
+                           .left = 8 * static_cast<std::ptrdiff_t>(content.size()) - 1 -
+                                   std::countl_zero(std::to_integer<std::uint8_t>(content.back()))};
+  sequence_sums sums;
+  if (!read_sequences_here(bits, count, sequence_tables_, plan.offsets, to, sums)) return verdict::damaged;
+  const std::size_t literals = plan.literals.size();
+  if (sums.literals > literals || literals + sums.matches > max_block_text) return verdict::damaged;
+  plan.sequences = {to, sums.end};
+  plan.text_bytes = static_cast<std::uint32_t>(literals + sums.matches);
+  plan.max_offset = static_cast<std::uint32_t>(sums.max_offset);
+  return verdict::decoded;
+}
+
+}  // namespace gpuhist::io

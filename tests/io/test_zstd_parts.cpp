@@ -1,0 +1,281 @@
+// The contract of decoding ahead for zstd: frames whose blocks are decoded without libzstd have the text, the frame
+// ends, the errors and their offsets that libzstd alone gives, intact, cut and damaged ones.
+#include "io/format.hpp"
+#include "io/zstd/zstd_decoder.hpp"
+#include "io/zstd/zstd_layout.hpp"
+#include "io/zstd/zstd_parts.hpp"
+
+#include "tests/contract/part_contract.hpp"
+#include "tests/contract/splitter_contract.hpp"
+#include "tests/io/zstd_samples.hpp"
+#include "tests/support/byte_vectors.hpp"
+#include "tests/support/campaign.hpp"
+
+#include <doctest/doctest.h>
+
+#include <zstd.h>
+
+#include <algorithm>
+#include <memory>
+
+using namespace gpuhist::test;
+using gpuhist::io::zstd_part;
+
+namespace {
+
+const decoder_maker make = [] { return gpuhist::io::make_zstd_decoder({}); };
+const part_decoder_maker make_parts = [] { return gpuhist::io::make_zstd_part_decoder(); };
+
+/// Parts of `bytes` or more: 1 is a part for each block.
+part_divider parts_of(std::size_t bytes) {
+  return [bytes](std::span<const std::byte> packed) {
+    return reported_parts([bytes] { return gpuhist::io::make_zstd_splitter_with_parts(bytes); }, packed,
+                          always(everything));
+  };
+}
+
+struct frame_settings {
+  int level = 3;
+  bool checksum = true;
+  bool content_size = false;
+  int window_log = 17;  ///< frames with smaller ones have no parts
+  std::size_t flush_bytes = 0;
+};
+
+/// A frame whose blocks have `flush_bytes` bytes of text, or as zstd divides it.
+byte_vector frame_of(std::span<const std::byte> text, const frame_settings& settings) {
+  const std::unique_ptr<ZSTD_CCtx, std::size_t (*)(ZSTD_CCtx*)> context(ZSTD_createCCtx(), ZSTD_freeCCtx);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, settings.level);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, settings.checksum ? 1 : 0);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_windowLog, settings.window_log);
+  if (settings.content_size) ZSTD_CCtx_setPledgedSrcSize(context.get(), text.size());
+  constexpr std::size_t more_of_block = 16;
+  const std::size_t blocks = settings.flush_bytes == 0 ? 1 : text.size() / settings.flush_bytes + 1;
+  byte_vector packed(ZSTD_compressBound(text.size()) + more_of_block * blocks);
+  ZSTD_outBuffer out{.dst = packed.data(), .size = packed.size(), .pos = 0};
+  for (std::size_t at = 0; at < text.size() || at == 0;) {
+    const std::size_t size = settings.flush_bytes == 0 ? text.size() : std::min(settings.flush_bytes, text.size() - at);
+    ZSTD_inBuffer in{.src = text.data() + at, .size = size, .pos = 0};
+    at += std::max<std::size_t>(size, 1);
+    REQUIRE(ZSTD_compressStream2(context.get(), &out, &in, at >= text.size() ? ZSTD_e_end : ZSTD_e_flush) == 0);
+  }
+  packed.resize(out.pos);
+  return packed;
+}
+
+decoder_sample sample_of(std::string name, const byte_vector& text, const frame_settings& settings) {
+  decoder_sample sample;
+  sample.name = std::move(name);
+  sample.add_frame(text, frame_of(text, settings));
+  return sample;
+}
+
+byte_vector mixed(std::size_t bytes, std::uint32_t seed = 1) {
+  return joined(sample_text(bytes, seed), joined(noise(bytes / 2, seed), sample_text(2 * bytes, seed + 7)));
+}
+
+std::ptrdiff_t ready_blocks(const part_list& parts) {
+  std::ptrdiff_t ready = 0;
+  for (const auto& each : parts) {
+    const auto* const part = dynamic_cast<const zstd_part*>(each.get());
+    if (part != nullptr)
+      ready +=
+          static_cast<std::size_t>(std::ranges::count_if(part->blocks(), &gpuhist::io::zstd_ready_block::is_ready));
+  }
+  return ready;
+}
+
+/// A random number below `end`.
+std::uint32_t below(std::mt19937& random, std::uint32_t end) { return static_cast<std::uint32_t>(random() % end); }
+
+byte_vector random_text(std::mt19937& random, std::size_t bytes) {
+  const std::uint32_t seed = below(random, 1U << 30U);
+  switch (below(random, 5)) {
+    case 0:
+      return noise(bytes, seed);
+    case 1:
+      return byte_vector(bytes, static_cast<std::byte>(seed & 0xFFU));
+    case 2: {
+      byte_vector text = noise(below(random, 40) + 1, seed);
+      while (text.size() < bytes) text = joined(text, text);
+      text.resize(bytes);
+      return text;
+    }
+    default:
+      return sample_text(bytes, seed);
+  }
+}
+
+byte_vector random_frame(std::mt19937& random) {
+  const bool is_large = below(random, 8) == 0;
+  byte_vector text;
+  for (std::uint32_t i = below(random, 5) + 1; i > 0; --i) {
+    text = joined(text, random_text(random, below(random, is_large ? 100'000 : 900)));
+  }
+  const std::size_t flush = below(random, 3) == 0 ? 0 : below(random, is_large ? 50'000 : 400) + 1;
+  return frame_of(text, {.level = std::array<int, 6>{-5, 1, 3, 5, 9, 19}.at(below(random, 6)),
+                         .checksum = below(random, 2) == 0,
+                         .content_size = below(random, 2) == 0,
+                         .window_log = 17 + static_cast<int>(below(random, 3)),
+                         .flush_bytes = flush});
+}
+
+}  // namespace
+
+TEST_CASE("zstd parts: inputs have the same text, ends and verdict with parts as without") {
+  for (const int level : {-5, 1, 3, 9, 19}) {
+    for (const std::size_t flush : {0, 60, 3'000}) {
+      const byte_vector text = mixed(flush == 60 ? 3'000 : 90'000);
+      const auto sample = sample_of("level " + std::to_string(level), text, {.level = level, .flush_bytes = flush});
+      for (const std::size_t bytes : {std::size_t{1}, std::size_t{1'000}, std::size_t{1} << 20U}) {
+        check_parts(make, make_parts, sample, parts_of(bytes));
+      }
+    }
+  }
+  const byte_vector text = joined(mixed(200'000), joined(byte_vector(300'000), mixed(100'000)));
+  check_parts(make, make_parts, sample_of("all sizes", text, {.content_size = true, .window_log = 18}), parts_of(1));
+}
+
+TEST_CASE("zstd parts: all compressed blocks are decoded ahead, also those that repeat tables of earlier parts") {
+  for (const int level : {1, 3, 9, 19}) {
+    const byte_vector text = sample_text(3'000'000);
+    const byte_vector packed = frame_of(text, {.level = level, .window_log = 20, .flush_bytes = 20'000});
+    const auto layout = gpuhist::io::lay_out_zstd_frame(gpuhist::io::access_to(packed), 0);
+    REQUIRE(layout.has_value());
+    const auto compressed = std::ranges::count(layout->blocks, gpuhist::io::zstd_block_type::compressed,
+                                               [](const auto& each) { return each.header.type; });
+    CHECK(compressed >= 100);
+    for (const std::size_t bytes : {1, 30'000}) {
+      const auto places = parts_of(bytes)(packed);
+      CHECK(ready_blocks(decode_parts(make_parts, packed, places, {.threads = 2})) == compressed);
+    }
+  }
+}
+
+TEST_CASE("zstd parts: the text of blocks that were decoded ahead is taken over, and their bytes are not read") {
+  const byte_vector text = sample_text(300'000);
+  for (const int level : {1, 3, 19}) {
+    const byte_vector packed = frame_of(text, {.level = level, .flush_bytes = 10'000});
+    for (const std::size_t bytes : {1, 5'000}) {
+      const std::vector<part_place> places = parts_of(bytes)(packed);
+      part_list parts = decode_parts(make_parts, packed, places, {});
+      byte_vector erased = packed;
+      for (const auto& each : parts) {
+        const auto* const part = dynamic_cast<const zstd_part*>(each.get());
+        if (part == nullptr) continue;
+        for (const auto& block : part->blocks()) {
+          std::ranges::fill(std::span(erased).subspan(block.begin + 3, block.content_bytes), std::byte{0xFF});
+        }
+      }
+      check_taken_over(make, std::move(parts), places, packed, erased, text.size());
+    }
+  }
+}
+
+TEST_CASE("zstd parts: any parts may be missing, and have any limit of memory") {
+  std::mt19937 random(fuzz_seed(48));
+  for (const int level : {1, 3, 9, 19}) {
+    const byte_vector text = joined(sample_text(700'000), mixed(100'000));
+    const byte_vector packed = frame_of(text, {.level = level, .window_log = 18, .flush_bytes = 9'000});
+    const std::vector<part_place> places = parts_of(5'000)(packed);
+    for (unsigned run = 0; run < 10; ++run) {
+      part_list parts = decode_parts(make_parts, packed, places, {.max_bytes = std::size_t{1} << below(random, 26)});
+      for (auto& each : parts) {
+        if (below(random, 3) == 0) each = nullptr;  // each part refers to none before it
+      }
+      const decoding ahead = decode_with_parts(make, std::move(parts), places, packed, always(everything), text.size());
+      CHECK_FALSE(ahead.failed);
+      CHECK(ahead.missing.empty());
+      CHECK((ahead.plain == text));
+    }
+  }
+  for (const std::size_t max_bytes : {std::size_t{0}, std::size_t{4'000'000}, gpuhist::io::zstd_part_memory}) {
+    const byte_vector zeros(8'000'000);
+    check_same_with_parts(make, make_parts, frame_of(zeros, {}), {.max_bytes = max_bytes, .divide = parts_of(1'000)},
+                          zeros.size());
+  }
+}
+
+TEST_CASE("zstd parts: every cut and every flipped bit of small inputs gives the same with parts as without") {
+  for (const int level : {1, 3, 19}) {
+    for (const bool checksum : {true, false}) {
+      const auto sample = sample_of("small", mixed(300), {.level = level, .checksum = checksum, .flush_bytes = 250});
+      check_parts_of_damaged(make, make_parts, sample, 2000, parts_of(1));
+      check_parts_of_damaged(make, make_parts, sample, 2000, parts_of(150));
+    }
+  }
+}
+
+TEST_CASE("zstd parts: cuts and flipped bits of larger inputs give the same with parts as without") {
+  for (const bool content_size : {true, false}) {
+    check_parts_of_damaged(make, make_parts, sample_of("larger", mixed(120'000), {.content_size = content_size}), 60,
+                           parts_of(1));
+  }
+}
+
+TEST_CASE("zstd parts: damage late in a long frame, of which libzstd decodes only the rest, gives the same result") {
+  std::mt19937 random(fuzz_seed(47));
+  constexpr std::size_t kept_begin = std::size_t{256} << 10U;
+  for (std::size_t run = 0; run < fuzz_runs(40); ++run) {
+    CAPTURE(run);
+    byte_vector text = noise(300'000, below(random, 1'000));
+    while (text.size() < 900'000) text = joined(text, random_text(random, below(random, 60'000)));
+    const std::size_t flush = below(random, 3) == 0 ? 0 : below(random, 20'000) + 200;
+    const byte_vector frame = frame_of(text, {.level = std::array<int, 4>{1, 3, 6, 12}.at(below(random, 4)),
+                                              .checksum = below(random, 2) == 0,
+                                              .content_size = below(random, 2) == 0,
+                                              .window_log = 17 + static_cast<int>(below(random, 4)),
+                                              .flush_bytes = flush});
+    REQUIRE(frame.size() > kept_begin + 1'000);
+    for (unsigned i = 0; i < 10; ++i) {
+      byte_vector rest(frame.begin() + kept_begin, frame.end());
+      damage(rest, random, 8);
+      const byte_vector packed = joined(byte_vector(frame.begin(), frame.begin() + kept_begin), rest);
+      check_same_with_parts(make, make_parts, packed, {.divide = parts_of(20'000)}, std::size_t{1} << 21U);
+    }
+  }
+}
+
+TEST_CASE("zstd parts: random frames, also damaged ones, have the same result with parts as without") {
+  std::mt19937 random(fuzz_seed(46));
+  const std::size_t runs = fuzz_runs(3'000);
+  std::size_t failed = 0;
+  std::ptrdiff_t taken_over = 0;
+  const part_decoder_maker make_idle = [] { return std::make_unique<idle_part_decoder>(); };
+  byte_vector frame;
+  for (std::size_t run = 0; run < runs; ++run) {
+    CAPTURE(run);
+    if (run % 16 == 0) frame = random_frame(random);
+    byte_vector packed = frame;
+    for (std::uint32_t damages = below(random, 3); damages > 0 && !packed.empty(); --damages) damage(packed, random, 8);
+    const part_shape shape{.divide = parts_of(below(random, 2) == 0 ? 1 : below(random, 2'000) + 1)};
+    const auto places = shape.divide(packed);
+    const std::size_t room = below(random, 3) == 0 ? below(random, 5'000) + 1 : everything;
+    const std::size_t bound = std::size_t{1} << 20U;
+    part_list parts = decode_parts(make_parts, packed, places, shape);
+    taken_over += ready_blocks(parts);
+    const decoding alone = decode_with_parts(make, part_list(parts.size()), places, packed, always(room), bound);
+    const decoding ahead = decode_with_parts(make, std::move(parts), places, packed, always(room), bound);
+    failed += alone.failed ? 1 : 0;
+    CHECK(ahead.failed == alone.failed);
+    CHECK(ahead.error == alone.error);
+    CHECK(ahead.missing == alone.missing);
+    CHECK(ahead.ends == alone.ends);
+    CHECK((ahead.plain == alone.plain));
+  }
+  MESSAGE(runs << " runs, " << failed << " damaged, " << taken_over << " blocks decoded ahead");
+  CHECK(taken_over > static_cast<std::ptrdiff_t>(runs / 4));
+}
+
+TEST_CASE("zstd parts: the table of formats divides zstd where its splitter reports parts, in long frames only") {
+  const gpuhist::io::format* const zstd = gpuhist::io::format_named("zstd");
+  REQUIRE(zstd != nullptr);
+  CHECK(zstd->parts.splitter_divides);
+  const byte_vector text = sample_text(gpuhist::io::zstd_least_text);
+  const auto begins = [](const byte_vector& packed) {
+    const auto places = reported_parts(gpuhist::io::make_zstd_splitter, packed, always(everything));
+    return std::ranges::count_if(places, &part_place::begins_frame);
+  };
+  CHECK(begins(frame_of(text, {.content_size = true})) > 2);
+  CHECK(begins(frame_of(std::span(text).first(text.size() - 1), {.content_size = true})) == 0);
+}
