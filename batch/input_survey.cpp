@@ -115,18 +115,22 @@ surveyed_format format_of(const library::counting_plan& planned, const manifest_
   }
 }
 
-// Whether a frame ends before the last bytes of the input.
-bool has_many_frames(const io::format& format, std::span<const std::byte> front, std::uint64_t size) {
+// Whether a frame ends before the last bytes of the input; otherwise, whether the splitter finds parts of it.
+reading_manner manner_of_frames(const io::format& format, std::span<const std::byte> front, std::uint64_t size) {
   const std::unique_ptr<io::splitter> splitter = format.make_splitter();
   std::uint64_t taken = 0;
+  bool has_parts = false;
   while (!front.empty()) {
     const io::split_step step = splitter->advance(front);
     front = front.subspan(step.taken);
     taken += step.taken;
-    if (step.frame_ends && splitter->counts_frame() && taken - step.beyond < size) return true;
+    if (step.frame_ends && splitter->counts_frame() && taken - step.beyond < size) {
+      return reading_manner::many_frames;
+    }
+    has_parts |= step.part_ends;
     if (step.taken == 0 && !step.frame_ends) break;
   }
-  return false;
+  return has_parts ? reading_manner::frame_parts : reading_manner::one_frame;
 }
 
 reading_manner manner_of(const library::counting_plan& planned, const manifest_entry& entry,
@@ -139,10 +143,12 @@ reading_manner manner_of(const library::counting_plan& planned, const manifest_e
   surveyed_file file(entry);
   if (!file.is_open()) return reading_manner::not_read;
   const auto front = front_of(file, static_cast<std::size_t>(std::min<std::uint64_t>(examined_bytes, entry.size)));
-  if (has_many_frames(*format.outer, front, entry.size)) return reading_manner::many_frames;
+  const reading_manner found = manner_of_frames(*format.outer, front, entry.size);
+  if (found == reading_manner::many_frames) return found;
   const io::part_format parts =
       format.outer->read_parts != nullptr ? format.outer->read_parts(file) : format.outer->parts;
-  return parts.make && planned.threads >= parts.min_threads ? reading_manner::frame_parts : reading_manner::one_frame;
+  if (!parts.make || planned.threads < parts.min_threads) return reading_manner::one_frame;
+  return parts.splitter_divides ? found : reading_manner::frame_parts;
 }
 
 // Evenly spread.

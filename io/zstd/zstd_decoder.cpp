@@ -559,7 +559,8 @@ std::unique_ptr<decoder> make_zstd_decoder(const decoder_limits& limits) {
 
 namespace {
 
-/// Frames of `least_text` bytes of text have parts.
+/// Frames that state `least_text` bytes of text have parts; also the first one, if it states no size: then it may be
+/// all of the input.
 template <std::uint64_t least_text>
 struct zstd_frames {
   using blocks = zstd_blocks;
@@ -573,10 +574,10 @@ struct zstd_frames {
 
   static constexpr bool first_block_begins_part = true;
 
-  static std::shared_ptr<const frame_context> part_context(const zstd_blocks& blocks) {
+  static std::shared_ptr<const frame_context> part_context(const zstd_blocks& blocks, bool is_first_frame) {
     const zstd_frame_header& frame = blocks.frame();
-    if (!blocks.is_at_block() || !may_have_zstd_parts(frame) || frame.content_bytes.value_or(0) < least_text)
-      return nullptr;
+    const bool is_long = frame.content_bytes ? *frame.content_bytes >= least_text : is_first_frame;
+    if (!blocks.is_at_block() || !is_long || !may_have_zstd_parts(frame)) return nullptr;
     return std::make_shared<zstd_context>(frame, blocks.is_at_first_block());
   }
 };

@@ -23,7 +23,7 @@ using gpuhist::io::zstd_part;
 
 namespace {
 
-const decoder_maker make = [] { return gpuhist::io::make_zstd_decoder({}); };
+const decoder_maker make_one = [] { return gpuhist::io::make_zstd_decoder({}); };
 const part_decoder_maker make_parts = [] { return gpuhist::io::make_zstd_part_decoder(); };
 
 /// Parts of `bytes` or more: 1 is a part for each block.
@@ -128,12 +128,13 @@ TEST_CASE("zstd parts: inputs have the same text, ends and verdict with parts as
       const byte_vector text = mixed(flush == 60 ? 3'000 : 90'000);
       const auto sample = sample_of("level " + std::to_string(level), text, {.level = level, .flush_bytes = flush});
       for (const std::size_t bytes : {std::size_t{1}, std::size_t{1'000}, std::size_t{1} << 20U}) {
-        check_parts(make, make_parts, sample, parts_of(bytes));
+        check_parts(make_one, make_parts, sample, parts_of(bytes));
       }
     }
   }
   const byte_vector text = joined(mixed(200'000), joined(byte_vector(300'000), mixed(100'000)));
-  check_parts(make, make_parts, sample_of("all sizes", text, {.content_size = true, .window_log = 18}), parts_of(1));
+  check_parts(make_one, make_parts, sample_of("all sizes", text, {.content_size = true, .window_log = 18}),
+              parts_of(1));
 }
 
 TEST_CASE("zstd parts: all compressed blocks are decoded ahead, also those that repeat tables of earlier parts") {
@@ -167,7 +168,7 @@ TEST_CASE("zstd parts: the text of blocks that were decoded ahead is taken over,
           std::ranges::fill(std::span(erased).subspan(block.begin + 3, block.content_bytes), std::byte{0xFF});
         }
       }
-      check_taken_over(make, std::move(parts), places, packed, erased, text.size());
+      check_taken_over(make_one, std::move(parts), places, packed, erased, text.size());
     }
   }
 }
@@ -183,7 +184,8 @@ TEST_CASE("zstd parts: any parts may be missing, and have any limit of memory") 
       for (auto& each : parts) {
         if (below(random, 3) == 0) each = nullptr;  // each part refers to none before it
       }
-      const decoding ahead = decode_with_parts(make, std::move(parts), places, packed, always(everything), text.size());
+      const decoding ahead =
+          decode_with_parts(make_one, std::move(parts), places, packed, always(everything), text.size());
       CHECK_FALSE(ahead.failed);
       CHECK(ahead.missing.empty());
       CHECK((ahead.plain == text));
@@ -191,8 +193,8 @@ TEST_CASE("zstd parts: any parts may be missing, and have any limit of memory") 
   }
   for (const std::size_t max_bytes : {std::size_t{0}, std::size_t{4'000'000}, gpuhist::io::zstd_part_memory}) {
     const byte_vector zeros(8'000'000);
-    check_same_with_parts(make, make_parts, frame_of(zeros, {}), {.max_bytes = max_bytes, .divide = parts_of(1'000)},
-                          zeros.size());
+    check_same_with_parts(make_one, make_parts, frame_of(zeros, {}),
+                          {.max_bytes = max_bytes, .divide = parts_of(1'000)}, zeros.size());
   }
 }
 
@@ -200,16 +202,16 @@ TEST_CASE("zstd parts: every cut and every flipped bit of small inputs gives the
   for (const int level : {1, 3, 19}) {
     for (const bool checksum : {true, false}) {
       const auto sample = sample_of("small", mixed(300), {.level = level, .checksum = checksum, .flush_bytes = 250});
-      check_parts_of_damaged(make, make_parts, sample, 2000, parts_of(1));
-      check_parts_of_damaged(make, make_parts, sample, 2000, parts_of(150));
+      check_parts_of_damaged(make_one, make_parts, sample, 2000, parts_of(1));
+      check_parts_of_damaged(make_one, make_parts, sample, 2000, parts_of(150));
     }
   }
 }
 
 TEST_CASE("zstd parts: cuts and flipped bits of larger inputs give the same with parts as without") {
   for (const bool content_size : {true, false}) {
-    check_parts_of_damaged(make, make_parts, sample_of("larger", mixed(120'000), {.content_size = content_size}), 60,
-                           parts_of(1));
+    check_parts_of_damaged(make_one, make_parts, sample_of("larger", mixed(120'000), {.content_size = content_size}),
+                           60, parts_of(1));
   }
 }
 
@@ -231,7 +233,7 @@ TEST_CASE("zstd parts: damage late in a long frame, of which libzstd decodes onl
       byte_vector rest(frame.begin() + kept_begin, frame.end());
       damage(rest, random, 8);
       const byte_vector packed = joined(byte_vector(frame.begin(), frame.begin() + kept_begin), rest);
-      check_same_with_parts(make, make_parts, packed, {.divide = parts_of(20'000)}, std::size_t{1} << 21U);
+      check_same_with_parts(make_one, make_parts, packed, {.divide = parts_of(20'000)}, std::size_t{1} << 21U);
     }
   }
 }
@@ -254,8 +256,8 @@ TEST_CASE("zstd parts: random frames, also damaged ones, have the same result wi
     const std::size_t bound = std::size_t{1} << 20U;
     part_list parts = decode_parts(make_parts, packed, places, shape);
     taken_over += ready_blocks(parts);
-    const decoding alone = decode_with_parts(make, part_list(parts.size()), places, packed, always(room), bound);
-    const decoding ahead = decode_with_parts(make, std::move(parts), places, packed, always(room), bound);
+    const decoding alone = decode_with_parts(make_one, part_list(parts.size()), places, packed, always(room), bound);
+    const decoding ahead = decode_with_parts(make_one, std::move(parts), places, packed, always(room), bound);
     failed += alone.failed ? 1 : 0;
     CHECK(ahead.failed == alone.failed);
     CHECK(ahead.error == alone.error);

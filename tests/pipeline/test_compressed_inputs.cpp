@@ -294,7 +294,7 @@ TEST_CASE("blocks of xz and members of lzip are decoded by any number of decoder
   }
 }
 
-TEST_CASE("one frame of bzip2, gzip or lz4, and xz without sizes, is decoded in parts by several threads") {
+TEST_CASE("one frame of bzip2, gzip, lz4 or zstd, and xz without sizes, is decoded in parts by several threads") {
   const test::byte_vector text = test::noise(3'000'000);
   const auto bzip2 = test::packed_sample_builder("bzip2").bzip2(text, 1).build();
   const auto gzip = test::gzip_sample_builder("gzip").member(text).build();
@@ -307,9 +307,10 @@ TEST_CASE("one frame of bzip2, gzip or lz4, and xz without sizes, is decoded in 
                        .frame(mixed, {.block_checksums = true, .flush_bytes = 2000})
                        .frame(text, {.linked_blocks = true})
                        .build();
+  const auto zstd = test::zstd_sample_builder("zstd").frame(mixed, {.content_size = false}).build();
   test::watchdog watchdog;
   const test::temporary_folder folder;
-  for (const test::decoder_sample* sample : {&bzip2, &gzip, &lz4, &xz}) {
+  for (const test::decoder_sample* sample : {&bzip2, &gzip, &lz4, &xz, &zstd}) {
     const std::string name = folder.file(sample->name, test::characters(sample->packed));
     for (const std::uint32_t threads : {1U, 2U, 4U}) {
       CAPTURE(sample->name);
