@@ -76,6 +76,9 @@ class decoder {
   /// the part until its position is after the last unit of the part, or until restart().
   virtual void offer(const std::shared_ptr<const decoded_part>& /*part*/) {}
 
+  /// Whether parts of the frame that is open would be taken over; between two frames, true.
+  [[nodiscard]] virtual bool may_take_parts() const { return true; }
+
   /// Starts again at `start`, in this or another input. Allocated memory is reused.
   virtual void restart(const decode_start& start) = 0;
 

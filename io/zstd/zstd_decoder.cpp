@@ -27,6 +27,7 @@ namespace gpuhist::io {
 //
 // A frame whose first block was decoded ahead is decoded without libzstd (zstd_frame_text), up to the first block that
 // is not valid. libzstd decodes this one and those after it, or reports the error. So both ways have the same result.
+// libzstd also decodes the rest of a frame of which no more blocks are decoded ahead, because it is faster.
 
 namespace {
 
@@ -44,10 +45,15 @@ std::uint64_t largest_window() {
 
 class zstd_decoder final : public frame_decoder {
  public:
-  explicit zstd_decoder(const decoder_limits& limits)
-      : frame_decoder(limits, {.format = "zstd", .frame = "frame"}), given_(limits.dictionary) {}
+  zstd_decoder(const decoder_limits& limits, std::size_t most_alone)
+      : frame_decoder(limits, {.format = "zstd", .frame = "frame"}),
+        given_(limits.dictionary),
+        most_alone_(most_alone) {}
 
   void offer(const std::shared_ptr<const decoded_part>& part) override { parts_.offer(part, consumed_total()); }
+  [[nodiscard]] bool may_take_parts() const override {
+    return phase_ != phase::blocks && !(phase_ == phase::own_text && is_resumed_);
+  }
 
   [[nodiscard]] std::shared_ptr<const frame_context> head() const override { return head_; }
   [[nodiscard]] bool verifies_whole(std::uint64_t frames) const override { return frames == 1 && has_checksum_; }
@@ -88,6 +94,7 @@ class zstd_decoder final : public frame_decoder {
   step_result write_text(cursor& at);
   step_result end_block();
   step_result end_text();
+  [[nodiscard]] bool hands_over() const;
   step_result resume_libzstd();
   step_result decode_rest(cursor& at, std::size_t part);
   bool feed(std::span<const std::byte> bytes, std::uint64_t text_bytes);
@@ -124,6 +131,8 @@ class zstd_decoder final : public frame_decoder {
   void take_block_bytes(cursor& at, std::size_t bytes);
 
   offered_parts<zstd_part> parts_;
+  const std::size_t most_alone_;
+  std::size_t alone_ = 0;           // bytes of compressed blocks, after the last one that was decoded ahead
   std::unique_ptr<own_frame> own_;  // null: no frame was decoded without libzstd since its memory was freed
   std::size_t gathered_ = 0;        // bytes of the block that were taken
   std::uint64_t block_begin_ = 0;   // compressed offset
@@ -243,6 +252,7 @@ frame_decoder::step_result zstd_decoder::begin_blocks(cursor& at) {
   own_->text.begin(frame_);
   own_->begin.assign(collected().begin(), collected().end());
   own_->has_begin = true;
+  alone_ = 0;
   drop_collected();
   gathered_ = 0;
   if (std::exchange(is_resumed_, false)) context_ = nullptr;
@@ -407,8 +417,10 @@ frame_decoder::step_result zstd_decoder::decode_content(std::span<const std::byt
     const zstd_ready_block* ready = nullptr;
     const auto fits = [&](const zstd_part& part) { return (ready = part.find(block_begin_, frame_)) != nullptr; };
     parts_.take(block_begin_, fits);
+    if (ready == nullptr && hands_over()) return resume_libzstd();
     is = own_->text.decode(content, block_.is_last, ready);
     parts_.leave();
+    alone_ = ready != nullptr ? 0 : alone_ + content.size();
   }
   switch (is) {
     case verdict::decoded:
@@ -460,6 +472,13 @@ frame_decoder::step_result zstd_decoder::end_text() {
   return has_checksum_ ? std::nullopt : end_frame();
 }
 
+/// Of two missing parts, none is a reason: they may have lacked memory. Not with a large window: for a while, there are
+/// several copies of it.
+bool zstd_decoder::hands_over() const {
+  constexpr std::uint64_t largest_window = std::uint64_t{8} << 20U;
+  return frame_.window_bytes <= largest_window && alone_ >= most_alone_ && own_->text.may_resume();
+}
+
 /// libzstd decodes the current block and the rest of the frame, as if it had decoded the frame so far.
 frame_decoder::step_result zstd_decoder::resume_libzstd() {
   context_ = nullptr;
@@ -475,6 +494,7 @@ frame_decoder::step_result zstd_decoder::resume_libzstd() {
     without_checksum.has_checksum = false;
     blocks_ = zstd_blocks(without_checksum);
     const auto& dictionary = resumed->dictionary;
+    own_->text.free_memory();
     is_fed = ZSTD_isError(ZSTD_DCtx_loadDictionary(context_.get(), dictionary.data(), dictionary.size())) == 0 &&
              feed(resumed->begin, resumed->text_bytes) && feed(gathered, 0);
   }
@@ -554,7 +574,11 @@ frame_decoder::step_result zstd_decoder::refuse_frame(std::size_t code) {
 }  // namespace
 
 std::unique_ptr<decoder> make_zstd_decoder(const decoder_limits& limits) {
-  return std::make_unique<zstd_decoder>(limits);
+  return make_zstd_decoder_that_hands_over(limits, zstd_most_alone);
+}
+
+std::unique_ptr<decoder> make_zstd_decoder_that_hands_over(const decoder_limits& limits, std::size_t most_alone) {
+  return std::make_unique<zstd_decoder>(limits, most_alone);
 }
 
 namespace {

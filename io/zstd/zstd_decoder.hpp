@@ -14,6 +14,9 @@ namespace gpuhist::io {
 /// std::bad_alloc.
 std::unique_ptr<decoder> make_zstd_decoder(const decoder_limits& limits);
 
+/// For tests: libzstd gets the rest of a frame after `most_alone` bytes of blocks of which none was decoded ahead.
+std::unique_ptr<decoder> make_zstd_decoder_that_hands_over(const decoder_limits& limits, std::size_t most_alone);
+
 // Finds zstd frames by walking the headers of frames and blocks.
 
 /// A splitter of concatenated zstd frames, including skippable ones. It needs neither a seek table nor the sizes that

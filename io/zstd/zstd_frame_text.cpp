@@ -157,6 +157,17 @@ void zstd_frame_text::put_text(std::vector<std::byte>& to, std::size_t from, std
   }
 }
 
+// Without a turn, a match may refer to the tables, before the first byte of the text. Without a tree, blocks may use
+// any_tree. A table of one symbol has other states if a block repeats it.
+bool zstd_frame_text::may_resume() const {
+  using kind = zstd_description::kind;
+  const auto is_exact = [](const zstd_description& each) {
+    return each.is == kind::listed || each.is == kind::predefined;
+  };
+  return has_turned() && std::ranges::all_of(known_.get(), is_exact) &&
+         std::ranges::all_of(offsets_, [this](std::uint32_t each) { return each != 0 && each <= frame_.window_bytes; });
+}
+
 // The dictionary is the text before the turn, with the tables in the place of the first bytes: so the text that libzstd
 // takes for reachable, and the room in its buffer, are the same as without. After a compressed block, here an empty
 // one, libzstd decodes the next ones as without a dictionary.

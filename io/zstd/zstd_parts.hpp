@@ -82,6 +82,7 @@ std::unique_ptr<part_decoder> make_zstd_part_decoder();
 inline constexpr std::size_t zstd_part_bytes = std::size_t{256} << 10U;    ///< at least: 1.5 MiB of the text of a log
 inline constexpr std::size_t zstd_plan_bytes = std::size_t{2} << 20U;      ///< memory for plans is taken in this size
 inline constexpr std::size_t zstd_part_memory = 3 * zstd_plan_bytes;       ///< plans, and blocks for finish()
+inline constexpr std::size_t zstd_most_alone = 3 * zstd_part_bytes;        ///< then libzstd decodes the rest of a frame
 inline constexpr std::uint64_t zstd_least_text = std::uint64_t{8} << 20U;  ///< of a frame with parts
 
 }  // namespace gpuhist::io

@@ -68,8 +68,9 @@ struct decoding {
   byte_vector plain;
   std::vector<frame_end> ends;
   bool failed = false;
-  std::string error;    // with failed
-  std::string missing;  // at the end
+  std::string error;           // with failed
+  std::string missing;         // at the end
+  bool took_no_parts = false;  // decoder::may_take_parts() was false after a call
   [[nodiscard]] bool accepted() const { return !failed && missing.empty(); }
 };
 

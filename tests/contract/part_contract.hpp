@@ -120,6 +120,7 @@ inline decoding decode_with_parts(const decoder_maker& make, part_list parts, co
     const io::fill_result filled = decoder->fill(in, out);
     check_call(filled, in.size(), out.size());
     consumed += filled.consumed;
+    result.took_no_parts |= !decoder->may_take_parts();
     result.plain.insert(result.plain.end(), out.begin(), out.begin() + static_cast<std::ptrdiff_t>(filled.produced));
     if (decoder->consumed_total() != consumed || decoder->produced_total() != result.plain.size()) FAIL("wrong totals");
     if (filled.status == io::fill_status::failed) {

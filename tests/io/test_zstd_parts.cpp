@@ -16,6 +16,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 
 using namespace gpuhist::test;
@@ -90,7 +91,7 @@ std::uint32_t below(std::mt19937& random, std::uint32_t end) { return static_cas
 
 byte_vector random_text(std::mt19937& random, std::size_t bytes) {
   const std::uint32_t seed = below(random, 1U << 30U);
-  switch (below(random, 5)) {
+  switch (below(random, 6)) {
     case 0:
       return noise(bytes, seed);
     case 1:
@@ -99,6 +100,11 @@ byte_vector random_text(std::mt19937& random, std::size_t bytes) {
       byte_vector text = noise(below(random, 40) + 1, seed);
       while (text.size() < bytes) text = joined(text, text);
       text.resize(bytes);
+      return text;
+    }
+    case 3: {  // literals with a tree
+      byte_vector text = noise(bytes, seed);
+      for (std::byte& each : text) each = static_cast<std::byte>('a' + std::popcount(std::to_integer<unsigned>(each)));
       return text;
     }
     default:
@@ -236,6 +242,52 @@ TEST_CASE("zstd parts: damage late in a long frame, of which libzstd decodes onl
       check_same_with_parts(make_one, make_parts, packed, {.divide = parts_of(20'000)}, std::size_t{1} << 21U);
     }
   }
+}
+
+TEST_CASE("zstd parts: a frame that is handed over to libzstd at any block has the same result, also a damaged one") {
+  std::mt19937 random(fuzz_seed(49));
+  std::size_t failed = 0;
+  std::size_t handed_over = 0;
+  for (std::size_t run = 0; run < fuzz_runs(60); ++run) {
+    CAPTURE(run);
+    byte_vector text;
+    while (text.size() < 900'000) text = joined(text, random_text(random, below(random, 60'000)));
+    const std::size_t flush = below(random, 3) == 0 ? 0 : below(random, 20'000) + 200;
+    const byte_vector frame = frame_of(text, {.level = std::array<int, 4>{1, 3, 6, 12}.at(below(random, 4)),
+                                              .checksum = below(random, 2) == 0,
+                                              .content_size = below(random, 2) == 0,
+                                              .window_log = 17 + static_cast<int>(below(random, 3)),
+                                              .flush_bytes = flush});
+    for (unsigned i = 0; i < 8; ++i) {
+      const bool is_damaged = i % 2 != 0;
+      byte_vector packed = frame;
+      if (is_damaged) damage(packed, random, 8);
+      const std::size_t most_alone = below(random, 3) == 0 ? 0 : below(random, 200'000);
+      const decoder_maker make_other = [most_alone] {
+        return gpuhist::io::make_zstd_decoder_that_hands_over({}, most_alone);
+      };
+      const auto places = parts_of(below(random, 20'000) + 1)(packed);
+      part_list parts = decode_parts(make_parts, packed, places, {});
+      const std::uint32_t kept = below(random, 4);
+      for (std::size_t at = 2; at < parts.size(); ++at) {  // the part at 1 has the first block
+        if (below(random, 4) >= kept) parts[at] = nullptr;
+      }
+      const std::size_t room = below(random, 3) == 0 ? below(random, 5'000) + 1 : everything;
+      const std::size_t bound = std::size_t{1} << 21U;
+      const decoding alone = decode_with_parts(make_one, part_list(parts.size()), places, packed, always(room), bound);
+      const decoding ahead = decode_with_parts(make_other, std::move(parts), places, packed, always(room), bound);
+      failed += alone.failed ? 1 : 0;
+      handed_over += ahead.took_no_parts && !is_damaged ? 1 : 0;
+      CHECK(ahead.failed == alone.failed);
+      CHECK(ahead.error == alone.error);
+      CHECK(ahead.missing == alone.missing);
+      CHECK(ahead.ends == alone.ends);
+      CHECK((ahead.plain == alone.plain));
+      if (!is_damaged) CHECK((ahead.plain == text));
+    }
+  }
+  MESSAGE(failed << " damaged, " << handed_over << " valid ones handed over");
+  CHECK(handed_over > 0);
 }
 
 TEST_CASE("zstd parts: random frames, also damaged ones, have the same result with parts as without") {
