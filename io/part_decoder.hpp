@@ -69,6 +69,7 @@ struct part_format {
   unsigned min_threads = 2;          ///< with fewer, the decoder alone is faster
   std::size_t part_bytes = 0;        ///< compressed bytes of a part
   bool splitter_divides = false;     ///< parts begin where the splitter reports it; part_bytes is then the usual size
+  bool needs_idle_threads = false;   ///< a frame that is begun in parts costs more time if the threads are busy
   std::size_t look_ahead_bytes = 0;  ///< wanted after a part: the size of most units
   std::size_t memory_bytes = 0;      ///< of a part in progress, in general: result and work memory, without its pieces
 };

@@ -157,8 +157,6 @@ void zstd_frame_text::put_text(std::vector<std::byte>& to, std::size_t from, std
   }
 }
 
-// Without a turn, a match may refer to the tables, before the first byte of the text. Without a tree, blocks may use
-// any_tree. A table of one symbol has other states if a block repeats it.
 bool zstd_frame_text::may_resume() const {
   using kind = zstd_description::kind;
   const auto is_exact = [](const zstd_description& each) {
@@ -171,6 +169,14 @@ bool zstd_frame_text::may_resume() const {
 // The dictionary is the text before the turn, with the tables in the place of the first bytes: so the text that libzstd
 // takes for reachable, and the room in its buffer, are the same as without. After a compressed block, here an empty
 // one, libzstd decodes the next ones as without a dictionary.
+//
+// Known differences, of which may_resume() excludes the first four:
+//  - Without a turn, damaged matches may refer to the tables, up to some 100 bytes before the text that is reachable.
+//  - Without a tree, damaged blocks may repeat any_tree.
+//  - Without sequences so far, damaged blocks may repeat the predefined tables.
+//  - If a block repeats the table of one symbol, its states have 5 bits, and the block is damaged. libzstd writes none.
+//  - Damaged matches may refer to text that is longer ago than the window, while it is in the buffer of libzstd. Here,
+//    they get zeros, or a piece of the tables.
 std::optional<zstd_frame_text::resumption> zstd_frame_text::resume() const {
   constexpr std::uint64_t size_in_8_bytes = 3U << 6U;
   constexpr std::array<std::byte, 6> empty_block{

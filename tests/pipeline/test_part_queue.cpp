@@ -328,15 +328,17 @@ TEST_CASE("parts that begin with frames end where they are ended, whatever the n
   CHECK_FALSE(rest->part);
 }
 
-TEST_CASE("without memory for parts, or while the threads decode other inputs, blocks come out without parts") {
+TEST_CASE("without memory for parts, while threads decode other inputs, or paused, blocks come out without parts") {
   std::mt19937 random(2);
-  for (const bool busy : {false, true}) {
+  enum class reason { no_memory, busy, paused };
+  for (const reason why : {reason::no_memory, reason::busy, reason::paused}) {
     logging scope;
     async::worker_pool pool(2);
-    async::semaphore memory(busy ? all_memory : 9);
+    async::semaphore memory(why == reason::no_memory ? 9 : all_memory);
     stage_clock clock;
-    if (busy) clock.now_in_flight = 2;
+    if (why == reason::busy) clock.now_in_flight = 2;
     part_queue queue(settings_of(100, 10, 2), pool, memory, clock);
+    queue.pause(why == reason::paused);
     const taken all = run(queue, 5000, random, true);
     CHECK(all.bytes == 5000);
     CHECK(all.parts == 0);

@@ -65,6 +65,7 @@ async::task<> compressed_inputs::host_decoding::run() {
 async::task<block> compressed_inputs::host_decoding::next_block() {
   for (;;) {
     if (parts_) {
+      parts_->pause(!decoder_->may_take_parts());
       while (parts_->wants_more()) {
         std::optional<block> arrived = task_.blocks.try_take();
         if (!arrived) break;
@@ -95,7 +96,7 @@ async::task<block> compressed_inputs::host_decoding::next_block() {
 void compressed_inputs::host_decoding::begin_parts(const block& first) {
   if (lost_ || options_.threads < 2) return;
   const bool has_parts = task_.input.format.parts.splitter_divides
-                             ? first.part != nullptr
+                             ? first.part != nullptr && may_divide()
                              : first.lost && !std::exchange(has_asked_for_parts_, true);
   if (!has_parts) return;
   const auto* const file = std::get_if<io::file_source>(task_.input.source.get());
@@ -119,6 +120,15 @@ void compressed_inputs::host_decoding::begin_parts(const block& first) {
                                       .offset = decoder_->consumed_total(),
                                       .begins_frame = !decoder_->in_frame()},
                  inputs_.executors_.pool, task_.context->shared_memory(), notes_.decompress);
+}
+
+// A zstd frame is decoded in parts from its begin on, or by libzstd, which is faster than one thread with parts. So
+// idle threads must be as many as decoders. lz4 takes over each block for itself: its parts wait until a thread is
+// idle.
+bool compressed_inputs::host_decoding::may_divide() const {
+  if (!decoder_->may_take_parts()) return false;
+  if (!task_.input.format.parts.needs_idle_threads) return true;
+  return 2 * notes_.decompress.now_in_flight <= options_.threads && is_only_group();
 }
 
 async::task<> compressed_inputs::host_decoding::take_block(const block& next) {
@@ -212,7 +222,10 @@ async::task<> compressed_inputs::host_decoding::take_text(held_reservation targe
 // Only the text of an input whose groups before this one have ended: text that must wait for its turn would keep a
 // slot, while the group needs another one.
 bool compressed_inputs::host_decoding::may_pass_ahead() const {
-  if (notes_.decompress.now_in_flight >= options_.threads) return false;
+  return notes_.decompress.now_in_flight < options_.threads && is_only_group();
+}
+
+bool compressed_inputs::host_decoding::is_only_group() const {
   const std::scoped_lock lock(task_.input.mutex);
   return task_.input.running_groups == 1;
 }

@@ -42,12 +42,14 @@ class compressed_inputs::host_decoding {
 
   async::task<block> next_block();
   void begin_parts(const block& first);
+  [[nodiscard]] bool may_divide() const;
   async::task<> take_block(const block& next);
   async::task<bool> decode_some(std::span<const std::byte>& in);
   [[nodiscard]] std::uint64_t room_for_text() const;
   void refuse();
   async::task<> take_text(held_reservation target, const io::fill_result& result);
   [[nodiscard]] bool may_pass_ahead() const;
+  [[nodiscard]] bool is_only_group() const;
   async::task<> grant_window();
   io::fill_result fill(std::span<const std::byte> in, std::span<std::byte> out);
   async::task<> end_frame();

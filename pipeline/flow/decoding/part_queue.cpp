@@ -76,6 +76,7 @@ class part_queue::state final : public shared_work {
   void end_part(const io::decode_start& next);
   [[nodiscard]] bool wants_more();
   std::optional<piece> take(bool may_wait);
+  void pause(bool is_paused);
   void discard_parts();
   void end() noexcept;
 
@@ -113,6 +114,7 @@ class part_queue::state final : public shared_work {
   io::decode_start next_start_{};  // with next_begins_frame_
   std::size_t blocks_ = 0;         // in the entries
   std::size_t begun_ = 0;          // parts that have memory
+  bool is_paused_ = false;
 };
 
 void part_queue::state::end() noexcept {
@@ -175,7 +177,7 @@ bool part_queue::state::has_look_ahead(const part_entry& of) const {
 }
 
 void part_queue::state::start_parts() {
-  if (clock_.now_in_flight >= options_.threads) return;  // the threads decode other inputs
+  if (is_paused_ || clock_.now_in_flight >= options_.threads) return;  // or the threads decode other inputs
   for (const entry_pointer& each : entries_) {
     if (each->now != part_phase::complete || each->is_taken) continue;
     if (!has_look_ahead(*each) || begun_ == options_.max_parts) return;
@@ -288,6 +290,18 @@ void part_queue::state::return_memory(part_entry& of) {
   of.memory.release();
 }
 
+// Parts that wait for a thread become complete again.
+void part_queue::state::pause(bool is_paused) {
+  const std::scoped_lock lock(mutex_);
+  if (std::exchange(is_paused_, is_paused) || !is_paused) return;
+  for (const entry_pointer& each : entries_) {
+    if (each->now != part_phase::queued) continue;
+    return_memory(*each);
+    each->after.clear();
+    each->now = part_phase::complete;
+  }
+}
+
 // Parts that no thread works on become complete again, as if they had not begun.
 void part_queue::state::discard_parts() {
   locked lock(mutex_);
@@ -370,6 +384,8 @@ void part_queue::end_part(const io::decode_start& next) { state_->end_part(next)
 bool part_queue::wants_more() const { return state_->wants_more(); }
 
 std::optional<part_queue::piece> part_queue::take(bool may_wait) { return state_->take(may_wait); }
+
+void part_queue::pause(bool is_paused) { state_->pause(is_paused); }
 
 void part_queue::discard_parts() { state_->discard_parts(); }
 

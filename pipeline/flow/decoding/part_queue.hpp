@@ -79,6 +79,9 @@ class part_queue {
   /// so an incomplete part waits for them; otherwise the decoder gets its blocks at once. Decodes parts meanwhile.
   std::optional<piece> take(bool may_wait);
 
+  /// While paused, no part begins to be decoded, because the decoder would not take it over.
+  void pause(bool is_paused);
+
   /// Returns the memory of all parts, and discards those that were not taken. To be called before the caller waits for
   /// memory of the same semaphore. Waits for threads that decode a part.
   void discard_parts();
