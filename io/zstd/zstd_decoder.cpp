@@ -94,7 +94,7 @@ class zstd_decoder final : public frame_decoder {
   step_result write_text(cursor& at);
   step_result end_block();
   step_result end_text();
-  [[nodiscard]] bool hands_over() const;
+  [[nodiscard]] bool hands_over(std::span<const std::byte> content) const;
   step_result resume_libzstd();
   step_result decode_rest(cursor& at, std::size_t part);
   bool feed(std::span<const std::byte> bytes, std::uint64_t text_bytes);
@@ -417,7 +417,7 @@ frame_decoder::step_result zstd_decoder::decode_content(std::span<const std::byt
     const zstd_ready_block* ready = nullptr;
     const auto fits = [&](const zstd_part& part) { return (ready = part.find(block_begin_, frame_)) != nullptr; };
     parts_.take(block_begin_, fits);
-    if (ready == nullptr && hands_over()) return resume_libzstd();
+    if (ready == nullptr && hands_over(content)) return resume_libzstd();
     is = own_->text.decode(content, block_.is_last, ready);
     parts_.leave();
     alone_ = ready != nullptr ? 0 : alone_ + content.size();
@@ -474,9 +474,9 @@ frame_decoder::step_result zstd_decoder::end_text() {
 
 /// Of two missing parts, none is a reason: they may have lacked memory. Not with a large window: for a while, there are
 /// several copies of it.
-bool zstd_decoder::hands_over() const {
+bool zstd_decoder::hands_over(std::span<const std::byte> content) const {
   constexpr std::uint64_t largest_window = std::uint64_t{8} << 20U;
-  return frame_.window_bytes <= largest_window && alone_ >= most_alone_ && own_->text.may_resume();
+  return frame_.window_bytes <= largest_window && alone_ >= most_alone_ && own_->text.may_resume(content);
 }
 
 /// libzstd decodes the current block and the rest of the frame, as if it had decoded the frame so far.

@@ -157,12 +157,16 @@ void zstd_frame_text::put_text(std::vector<std::byte>& to, std::size_t from, std
   }
 }
 
-bool zstd_frame_text::may_resume() const {
+bool zstd_frame_text::may_resume(std::span<const std::byte> content) const {
   using kind = zstd_description::kind;
   const auto is_exact = [](const zstd_description& each) {
     return each.is == kind::listed || each.is == kind::predefined;
   };
-  return has_turned() && std::ranges::all_of(known_.get(), is_exact) &&
+  constexpr std::byte type{3};
+  constexpr std::byte with_tree{2};
+  const zstd_descriptions known = known_.get();
+  return has_turned() && (content.front() & type) == with_tree &&
+         std::ranges::all_of(std::span(known).subspan(1), is_exact) &&
          std::ranges::all_of(offsets_, [this](std::uint32_t each) { return each != 0 && each <= frame_.window_bytes; });
 }
 
@@ -172,7 +176,8 @@ bool zstd_frame_text::may_resume() const {
 //
 // Known differences, of which may_resume() excludes the first four:
 //  - Without a turn, damaged matches may refer to the tables, up to some 100 bytes before the text that is reachable.
-//  - Without a tree, damaged blocks may repeat any_tree.
+//  - Without a tree, damaged blocks may repeat any_tree. With one, libzstd decodes literals of blocks that repeat it by
+//    two symbols at once, and finds some damage in their last bits not, which it would find by single symbols.
 //  - Without sequences so far, damaged blocks may repeat the predefined tables.
 //  - If a block repeats the table of one symbol, its states have 5 bits, and the block is damaged. libzstd writes none.
 //  - Damaged matches may refer to text that is longer ago than the window, while it is in the buffer of libzstd. Here,

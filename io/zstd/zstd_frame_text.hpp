@@ -43,8 +43,8 @@ class zstd_frame_text {
   /// Of the last block: valid until the next one.
   [[nodiscard]] std::span<const std::byte> text() const { return text_; }
 
-  /// Whether resume() is exact in any case, except for text that is longer ago than the window.
-  [[nodiscard]] bool may_resume() const;
+  /// Whether resume() before this compressed block is exact, except for matches that are longer ago than the window.
+  [[nodiscard]] bool may_resume(std::span<const std::byte> content) const;
 
   /// Whether the buffer of libzstd would have been full, so that its begin was used again.
   [[nodiscard]] bool has_turned() const { return turn_ != 0; }
