@@ -509,9 +509,12 @@ frame_decoder::step_result zstd_decoder::resume_libzstd() {
 /// libzstd knows neither the checksum nor the size of the whole text.
 frame_decoder::step_result zstd_decoder::decode_rest(cursor& at, std::size_t part) {
   const std::span<const std::byte> bytes = at.in.first(part);
-  own_->rest.resize(zstd_block_header::max_size);  // a block is written as a whole
+  constexpr std::size_t room = zstd_block_header::max_size;  // a block is written as a whole
+  const bool is_direct = at.out.size() >= room;
+  if (!is_direct) own_->rest.resize(room);
+  const std::span<std::byte> to = is_direct ? at.out.first(room) : own_->rest;
   ZSTD_inBuffer in{.src = bytes.data(), .size = bytes.size(), .pos = 0};
-  ZSTD_outBuffer out{.dst = own_->rest.data(), .size = own_->rest.size(), .pos = 0};
+  ZSTD_outBuffer out{.dst = to.data(), .size = to.size(), .pos = 0};
   const std::size_t code = ZSTD_decompressStream(context_.get(), &out, &in);
   if (ZSTD_isError(code) != 0) return refuse_frame(code);
   blocks_.advance(bytes.first(in.pos));
@@ -519,8 +522,12 @@ frame_decoder::step_result zstd_decoder::decode_rest(cursor& at, std::size_t par
     return fail_damaged(ZSTD_getErrorString(ZSTD_error_corruption_detected));
   }
   take(at, in.pos);
-  text_to_write_ = std::span<const std::byte>(own_->rest).first(out.pos);
-  own_->text.add_foreign(text_to_write_);
+  own_->text.add_foreign(to.first(out.pos));
+  if (is_direct) {
+    write(at, out.pos);
+    return blocks_.remaining() == 0 ? end_text() : std::nullopt;
+  }
+  text_to_write_ = to.first(out.pos);
   phase_ = phase::own_text;
   return std::nullopt;
 }
