@@ -2,6 +2,7 @@
 
 #include "pipeline/counts/input_report.hpp"
 #include "pipeline/flow/decoding/ahead_blocks.hpp"
+#include "pipeline/flow/decoding/archive_bytes.hpp"
 #include "pipeline/flow/decoding/stream_cancel.hpp"
 #include "report/formats/report.hpp"
 

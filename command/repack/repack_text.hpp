@@ -6,7 +6,6 @@
 #include "async/semaphore.hpp"
 #include "command/repack/repack.hpp"
 #include "io/source.hpp"
-#include "pipeline/flow/decoding/archive_bytes.hpp"
 #include "pipeline/flow/decoding/block_reader.hpp"
 #include "pipeline/flow/statistics/feed_notes.hpp"
 

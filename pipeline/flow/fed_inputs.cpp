@@ -239,10 +239,8 @@ void fed_inputs::end_input(input_id input, open_input& ending, const std::option
 void fed_inputs::end_counts(open_input& ending, const std::optional<input_failure>& failure) {
   if (ending.decoder) {
     failure ? ending.decoder->fail(*failure) : ending.decoder->finish();
-  } else if (failure) {
-    ending.text.fail(*failure);
   } else {
-    ending.text.finish();
+    ending.text.end(failure);
   }
 }
 

@@ -48,4 +48,10 @@ async::task<> text_track::lose_frame(const std::string& cause) {
   ++owner_.lost_before;
 }
 
+input_failure failure_of_input(const std::exception_ptr& error, std::uint64_t reached, async::first_failure& failures) {
+  if (is_of_input(error)) return failure_from(error);
+  failures.note(error);
+  return left_at(reached);
+}
+
 }  // namespace gpuhist::pipeline

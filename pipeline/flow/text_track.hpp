@@ -9,12 +9,16 @@
 #pragma once
 
 #include "async/task.hpp"
+#include "async/task_group.hpp"
+#include "pipeline/counts/input_report.hpp"
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/flow/cutter.hpp"
 #include "pipeline/flow/text_taps.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -99,6 +103,7 @@ class text_track {
   /// The input ends in the counts. Not for groups.
   void finish() { to_.counts.finish(owner_.input, bytes_); }
   void fail(const input_failure& failure) { to_.counts.fail(owner_.input, bytes_, failure); }
+  void end(const std::optional<input_failure>& failure) { failure ? fail(*failure) : finish(); }
 
  private:
   void begin_frame() {
@@ -111,5 +116,9 @@ class text_track {
   std::uint64_t bytes_;
   std::uint64_t frame_bytes_ = 0;
 };
+
+/// The failure of an input whose reading an error ends at offset `reached`. An error that the input did not cause is
+/// noted in `failures`, which ends the run; the input is then stopped.
+input_failure failure_of_input(const std::exception_ptr& error, std::uint64_t reached, async::first_failure& failures);
 
 }  // namespace gpuhist::pipeline

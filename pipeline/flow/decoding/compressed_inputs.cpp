@@ -439,11 +439,8 @@ failure_maker compressed_inputs::note(const std::exception_ptr& error, std::uint
     std::rethrow_exception(error);
   } catch (const std::bad_alloc&) {
     return no_memory();
-  } catch (const io::input_error&) {
-    return always(failure_from(error));
   } catch (...) {
-    failures_.note(error);
-    return always(left_at(reached));
+    return always(failure_of_input(error, reached, failures_));
   }
 }
 

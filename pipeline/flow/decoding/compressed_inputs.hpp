@@ -22,7 +22,6 @@
 #include "pipeline/flow/decoding/decode_contexts.hpp"
 #include "pipeline/flow/decoding/device_frames.hpp"
 #include "pipeline/flow/decoding/frame_divider.hpp"
-#include "pipeline/flow/decoding/part_queue.hpp"
 #include "pipeline/flow/statistics/feed_notes.hpp"
 #include "pipeline/flow/text_divider.hpp"
 #include "pipeline/flow/text_taps.hpp"

@@ -175,10 +175,8 @@ void fed_decoder::end(std::optional<input_failure> failure) {
     if (failure) ending.failure = [kept = *failure](std::uint64_t) { return kept; };
     text_.close_group(std::move(ending));
     if (!failure) text_.finish();
-  } else if (failure) {
-    text_.fail(*failure);
   } else {
-    text_.finish();
+    text_.end(failure);
   }
   decoder_.reset();
   buffer_.reset();

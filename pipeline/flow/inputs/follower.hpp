@@ -63,7 +63,7 @@ class follower {
   std::size_t read_into(followed& file, std::span<std::byte> room);
   async::task<> wait_for_change();
   void note(followed& file, io::name_change change);
-  void fail(followed& file);
+  static void fail(followed& file);
   void watch_folder(followed& file);
   void watch(followed& file);
   int watch_path(const std::string& path, std::uint32_t events);

@@ -164,7 +164,9 @@ async::task<> observed_files::read_text(stretch& task) {
 void observed_files::end_stretch(stretch& task, const std::exception_ptr& error) noexcept {
   if (error) {
     try {
-      task.result.failure = [failure = note(error, task.begin)](std::uint64_t) { return failure; };
+      task.result.failure = [failure = failure_of_input(error, task.begin, failures_)](std::uint64_t) {
+        return failure;
+      };
     } catch (...) {
       failures_.note(std::current_exception());
     }
@@ -185,13 +187,6 @@ async::task<> observed_files::retire_oldest(open_file& file) {
   file.running.pop_front();
 }
 
-// The failure of an input that cannot be read to its end. If the input did not cause it, the run fails.
-input_failure observed_files::note(const std::exception_ptr& error, std::uint64_t reached) const {
-  if (is_of_input(error)) return failure_from(error);
-  failures_.note(error);
-  return left_at(reached);
-}
-
 // After the failure of a stretch, which is that of the input, only the offset is left to be set.
 void observed_files::end(const open_file& file, const std::exception_ptr& error) {
   file.source->leave_offset_at(file.text_bytes);
@@ -199,7 +194,7 @@ void observed_files::end(const open_file& file, const std::exception_ptr& error)
     if (error && !is_of_input(error)) failures_.note(error);
     return;
   }
-  if (error) return counts_.fail(file.input, file.text_bytes, note(error, file.text_bytes));
+  if (error) return counts_.fail(file.input, file.text_bytes, failure_of_input(error, file.text_bytes, failures_));
   if (!file.has_ended) return counts_.fail(file.input, file.text_bytes, left_at(file.text_bytes));
   counts_.finish(file.input, file.text_bytes);
 }

@@ -59,7 +59,6 @@ class observed_files {
   async::task<> read_text(stretch& task);
   void end_stretch(stretch& task, const std::exception_ptr& error) noexcept;
   static async::task<> retire_oldest(open_file& file);
-  [[nodiscard]] input_failure note(const std::exception_ptr& error, std::uint64_t reached) const;
   void end(const open_file& file, const std::exception_ptr& error);
 
   const settings options_;

@@ -116,8 +116,8 @@ class plain_files {
   async::task<> read_growing_files();
   async::task<> read_rest(open_file& file);
   bool has_ended(const open_file& file);
-  void finish(open_file& file);
-  void fail(open_file& file, const std::exception_ptr& error);
+  static void finish(open_file& file);
+  static void fail(open_file& file, const std::exception_ptr& error);
 
   const settings options_;
   cutter& cutter_;
