@@ -29,7 +29,8 @@ struct no_head {
 /// clause for a frame whose end cannot be found, else empty, the splitter is lost there. With `part_context`, which
 /// makes the context of the block that begins, or null if no part_decoder can begin with it (it also gets whether the
 /// frame is the first one), parts of frames are
-/// reported; with `first_block_begins_part`, one begins with the first block of a frame, too.
+/// reported; with `first_block_begins_part`, one begins with the first block of a frame, too, and with `most_part_blocks`,
+/// one has at most so many blocks.
 template <typename Format>
 class block_splitter final : public splitter {
  public:
@@ -118,11 +119,16 @@ class block_splitter final : public splitter {
 
   bool end_part() {
     if constexpr (requires { Format::part_context(blocks_, is_first_); }) {
-      if (phase_ != phase::blocks || bytes_of_part_ < part_bytes_) return false;
+      if (phase_ != phase::blocks) return false;
+      if constexpr (requires { Format::most_part_blocks; }) {
+        if (blocks_.is_at_block() && ++blocks_of_part_ >= Format::most_part_blocks) bytes_of_part_ = part_bytes_;
+      }
+      if (bytes_of_part_ < part_bytes_) return false;
       auto found = Format::part_context(blocks_, is_first_);
       if (!found) return false;
       context_ = std::move(found);
       bytes_of_part_ = 0;
+      blocks_of_part_ = 0;
       return true;
     }
     return false;
@@ -140,6 +146,7 @@ class block_splitter final : public splitter {
   typename Format::blocks blocks_{};
   std::size_t part_bytes_ = 0;
   std::size_t bytes_of_part_ = 0;  // since the last end, in blocks
+  std::size_t blocks_of_part_ = 0;
   std::shared_ptr<const frame_context> context_{};
   typename Format::head head_reader_{};
   std::shared_ptr<const frame_context> head_{};  // of all frames after the first one; null: nothing is stated

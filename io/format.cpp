@@ -150,6 +150,7 @@ std::vector<format_row> compressed_formats() {
               .parts = {.make = make_zstd_part_decoder,
                         .part_bytes = zstd_part_bytes,
                         .splitter_divides = true,
+                        .joins = true,
                         .needs_idle_threads = true,
                         .memory_bytes = zstd_part_memory},
               .read_head = read_zstd_head,

@@ -34,6 +34,9 @@ class offered_parts {
     return taken_ != nullptr;
   }
 
+  /// The part of take(). Precondition: it was not left.
+  [[nodiscard]] const Part* taken() const { return taken_.get(); }
+
   /// The part of take() is not needed any more.
   void leave() { taken_ = nullptr; }
 

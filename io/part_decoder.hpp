@@ -7,6 +7,7 @@
 //     any thread     decode()        decode()        decode()          units that begin in the part, ahead of time
 //     in order       link()       -> link()       -> link()            what is known only after the part before
 //     any thread     finish()        finish()        finish()          work that needed link()
+//     in order       join()       -> join()       -> join()            text that refers to text of the part before
 //     in order       offer(), fill() of the decoder                    verdicts, errors, text
 #pragma once
 
@@ -45,8 +46,12 @@ class decoded_part {
   /// that is not parallel.
   virtual void link(const decoded_part* /*before*/) {}
 
-  /// The rest of the work, on any thread. `before` of link() may have been destroyed.
+  /// More work, on any thread. `before` of link() may have been destroyed.
   virtual void finish() {}
+
+  /// Only with part_format::joins: makes what needs the results of the part before. `before`: as that of link(), after
+  /// its join(). Called in the order of the input, on any thread.
+  virtual void join(const decoded_part* /*before*/) {}
 };
 
 /// Decodes parts of one format. Used by one thread at a time; keeps its memory from part to part.
@@ -69,6 +74,7 @@ struct part_format {
   unsigned min_threads = 2;          ///< with fewer, the decoder alone is faster
   std::size_t part_bytes = 0;        ///< compressed bytes of a part
   bool splitter_divides = false;     ///< parts begin where the splitter reports it; part_bytes is then the usual size
+  bool joins = false;                ///< decoded_part::join() is called
   bool needs_idle_threads = false;   ///< a frame that is begun in parts costs more time if the threads are busy
   std::size_t look_ahead_bytes = 0;  ///< wanted after a part: the size of most units
   std::size_t memory_bytes = 0;      ///< of a part in progress, in general: result and work memory, without its pieces

@@ -8,10 +8,12 @@
 #include "io/zstd/zstd_blocks.hpp"
 #include "io/zstd/zstd_dictionary.hpp"
 #include "io/zstd/zstd_frame.hpp"
-#include "io/zstd/zstd_frame_text.hpp"
+#include "io/zstd/zstd_frame_state.hpp"
 #include "io/zstd/zstd_head.hpp"
 #include "io/zstd/zstd_parts.hpp"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 #include <algorithm>
@@ -25,7 +27,7 @@ namespace gpuhist::io {
 // Decodes zstd frames with ZSTD_decompressStream. libzstd gets the bytes part by part (zstd_blocks.hpp), because a
 // failed call does not report the bytes that it wrote before the error. A part that fails has written nothing.
 //
-// A frame whose first block was decoded ahead is decoded without libzstd (zstd_frame_text), up to the first block that
+// A frame whose first block was decoded ahead is decoded without libzstd (zstd_frame_state), up to the first block that
 // is not valid. libzstd decodes this one and those after it, or reports the error. So both ways have the same result.
 // libzstd also decodes the rest of a frame of which no more blocks are decoded ahead, because it is faster.
 
@@ -60,7 +62,18 @@ class zstd_decoder final : public frame_decoder {
   [[nodiscard]] bool in_frame() const override { return phase_ != phase::header || !collected().empty(); }
 
  private:
-  enum class phase { header, skipping, first_block, blocks, own_header, own_content, own_stored, own_text, checksum };
+  enum class phase {
+    header,
+    skipping,
+    first_block,
+    blocks,
+    ready_block,  // it has text
+    own_header,
+    own_content,
+    own_stored,
+    own_text,
+    checksum
+  };
 
   /// Whether libzstd must write output before it takes input. It shows this only by making no progress.
   enum class held { nothing, maybe, surely };
@@ -87,6 +100,8 @@ class zstd_decoder final : public frame_decoder {
   step_result decode(cursor& at);
   step_result decode_next(cursor& at);
   step_result decode_part(cursor& at, std::size_t part);
+  step_result begin_block(cursor& at);
+  step_result take_ready_block(cursor& at);
   step_result read_block_header(cursor& at);
   step_result read_content(cursor& at);
   step_result decode_content(std::span<const std::byte> content);
@@ -94,7 +109,7 @@ class zstd_decoder final : public frame_decoder {
   step_result write_text(cursor& at);
   step_result end_block();
   step_result end_text();
-  [[nodiscard]] bool hands_over(std::span<const std::byte> content) const;
+  [[nodiscard]] bool hands_over() const;
   step_result resume_libzstd();
   step_result decode_rest(cursor& at, std::size_t part);
   bool feed(std::span<const std::byte> bytes, std::uint64_t text_bytes);
@@ -119,16 +134,21 @@ class zstd_decoder final : public frame_decoder {
   std::optional<ZSTD_outBuffer> in_place_;  // the frame is decoded into `out` directly: the room for its content
 
   struct own_frame {
-    zstd_frame_text text;
+    zstd_frame_state state;
+    XXH64_state_t checksum{};
     std::vector<std::byte> begin{};  // of the frame, up to here; while it is short
     bool has_begin = true;
     std::vector<std::byte> rest{};  // text of a block that libzstd decoded, in a frame that it did not begin
-    std::vector<std::byte> packed =
-        std::vector<std::byte>(block_at + zstd_block_header::bytes + zstd_block_header::max_size);
+    std::vector<std::byte> packed{};  // a block that no part has
+    std::unique_ptr<zstd_block_decoder> decoder{};
+    std::unique_ptr<std::byte[]> plan{};
   };
   static constexpr std::size_t block_at = zstd_block_decoder::front_bytes;  // in `packed`: the header of the block
 
   void take_block_bytes(cursor& at, std::size_t bytes);
+  zstd_block_decoder::verdict decode_block(std::span<const std::byte> content);
+  bool add_text(const zstd_block_plan& plan, const zstd_kept_descriptions& tables, bool is_last);
+  void add_to_checksum(std::span<const std::byte> text);
 
   offered_parts<zstd_part> parts_;
   const std::size_t most_alone_;
@@ -137,8 +157,10 @@ class zstd_decoder final : public frame_decoder {
   std::size_t gathered_ = 0;        // bytes of the block that were taken
   std::uint64_t block_begin_ = 0;   // compressed offset
   zstd_block_header block_{0};
+  const zstd_ready_block* ready_ = nullptr;  // of the part that was taken; null: the block was not decoded ahead
   std::span<const std::byte> text_to_write_;  // of own_
   bool is_resumed_ = false;                   // the context decodes the rest of a frame
+  std::uint64_t text_bytes_ = 0;              // of the frame, with is_resumed_
 };
 
 frame_decoder::step_result zstd_decoder::step(cursor& at) {
@@ -151,6 +173,8 @@ frame_decoder::step_result zstd_decoder::step(cursor& at) {
       return begin_blocks(at);
     case phase::blocks:
       return decode(at);
+    case phase::ready_block:
+      return take_ready_block(at);
     case phase::own_header:
       return read_block_header(at);
     case phase::own_content:
@@ -246,18 +270,16 @@ frame_decoder::step_result zstd_decoder::begin_blocks(cursor& at) {
   if (at.in.empty()) return fill_status::needs_input;
   const auto fits = [this](const zstd_part& part) { return part.begins(consumed_total(), frame_); };
   if (!parts_.take(consumed_total(), fits)) return begin_libzstd(at);
-  parts_.leave();
   in_place_.reset();
   if (!own_) own_ = std::make_unique<own_frame>();
-  own_->text.begin(frame_);
+  own_->state = zstd_frame_state(frame_);
+  XXH64_reset(&own_->checksum, 0);
   own_->begin.assign(collected().begin(), collected().end());
   own_->has_begin = true;
   alone_ = 0;
   drop_collected();
-  gathered_ = 0;
   if (std::exchange(is_resumed_, false)) context_ = nullptr;
-  phase_ = phase::own_header;
-  return std::nullopt;
+  return begin_block(at);
 }
 
 frame_decoder::step_result zstd_decoder::begin_libzstd(cursor& at) {
@@ -364,7 +386,7 @@ frame_decoder::step_result zstd_decoder::decode_part(cursor& at, std::size_t par
 /// Keeps the begin of the frame, which libzstd can decode again, until a dictionary gives the same results.
 void zstd_decoder::take_block_bytes(cursor& at, std::size_t bytes) {
   constexpr std::size_t longest_begin = std::size_t{2} << 20U;
-  if (own_->has_begin && (own_->text.has_turned() || own_->begin.size() + bytes > longest_begin)) {
+  if (own_->has_begin && (own_->state.has_turned() || own_->begin.size() + bytes > longest_begin)) {
     own_->begin = {};
     own_->has_begin = false;
   }
@@ -374,8 +396,44 @@ void zstd_decoder::take_block_bytes(cursor& at, std::size_t bytes) {
   take(at, bytes);
 }
 
+frame_decoder::step_result zstd_decoder::begin_block(cursor& at) {
+  gathered_ = 0;
+  block_begin_ = consumed_total();
+  phase_ = phase::own_header;
+  if (at.in.empty()) return fill_status::needs_input;
+  ready_ = nullptr;
+  parts_.take(block_begin_, [this](const zstd_part& part) {
+    ready_ = part.find(block_begin_, frame_);
+    return ready_ != nullptr;
+  });
+  if (ready_ == nullptr) return std::nullopt;
+  if (ready_->text) phase_ = phase::ready_block;
+  if (own_->decoder) own_->decoder->forget_all();
+  alone_ = 0;
+  return std::nullopt;
+}
+
+frame_decoder::step_result zstd_decoder::take_ready_block(cursor& at) {
+  const std::size_t end = zstd_block_header::bytes + ready_->content_bytes;
+  const std::size_t next = std::min(end - gathered_, at.in.size());
+  if (next == 0) return fill_status::needs_input;
+  take_block_bytes(at, next);
+  if (gathered_ < end) return std::nullopt;
+  if (parts_.taken()->ends_with(*ready_)) {
+    own_->state = parts_.taken()->state();
+    own_->state.fork();
+  }
+  text_to_write_ = *ready_->text;
+  add_to_checksum(text_to_write_);
+  phase_ = phase::own_text;
+  return std::nullopt;
+}
+
 frame_decoder::step_result zstd_decoder::read_block_header(cursor& at) {
-  if (gathered_ == 0) block_begin_ = consumed_total();
+  if (gathered_ == 0) {
+    if (const step_result ended = begin_block(at); ended || phase_ == phase::ready_block) return ended;
+    own_->packed.resize(block_at + zstd_block_header::bytes + zstd_block_header::max_size);
+  }
   const std::size_t next = std::min(zstd_block_header::bytes - gathered_, at.in.size());
   const std::span<std::byte> header = std::span(own_->packed).subspan(block_at, zstd_block_header::bytes);
   std::ranges::copy(at.in.first(next), header.subspan(gathered_).begin());
@@ -385,7 +443,7 @@ frame_decoder::step_result zstd_decoder::read_block_header(cursor& at) {
   }
   block_ = zstd_block_header(static_cast<std::uint32_t>(little_endian(header)));
   const bool is_stored = block_.type != zstd_block_type::compressed;
-  if (block_.is_damaged() || (is_stored ? !own_->text.fits(block_.size, block_.is_last) : block_.size == 0)) {
+  if (block_.is_damaged() || (is_stored ? !own_->state.fits(block_.size, block_.is_last) : block_.size == 0)) {
     return resume_libzstd();
   }
   take_block_bytes(at, next);
@@ -409,20 +467,9 @@ frame_decoder::step_result zstd_decoder::read_content(cursor& at) {
 }
 
 frame_decoder::step_result zstd_decoder::decode_content(std::span<const std::byte> content) {
-  using verdict = zstd_frame_text::verdict;
-  verdict is = verdict::decoded;
-  if (block_.type == zstd_block_type::run_length) {
-    own_->text.repeat(content.front(), block_.size);
-  } else {
-    const zstd_ready_block* ready = nullptr;
-    const auto fits = [&](const zstd_part& part) { return (ready = part.find(block_begin_, frame_)) != nullptr; };
-    parts_.take(block_begin_, fits);
-    if (ready == nullptr && hands_over(content)) return resume_libzstd();
-    is = own_->text.decode(content, block_.is_last, ready);
-    parts_.leave();
-    alone_ = ready != nullptr ? 0 : alone_ + content.size();
-  }
-  switch (is) {
+  using verdict = zstd_block_decoder::verdict;
+  if (ready_ == nullptr && block_.type == zstd_block_type::compressed && hands_over()) return resume_libzstd();
+  switch (decode_block(content)) {
     case verdict::decoded:
       break;
     case verdict::lacks_literal_table:
@@ -432,9 +479,41 @@ frame_decoder::step_result zstd_decoder::decode_content(std::span<const std::byt
     case verdict::damaged:
       return resume_libzstd();
   }
-  text_to_write_ = own_->text.text();
   phase_ = phase::own_text;
   return std::nullopt;
+}
+
+/// A block that was decoded ahead, but has no text, or was not decoded ahead.
+zstd_block_decoder::verdict zstd_decoder::decode_block(std::span<const std::byte> content) {
+  using verdict = zstd_block_decoder::verdict;
+  if (!own_->decoder) {
+    own_->plan = std::make_unique_for_overwrite<std::byte[]>(zstd_block_decoder::room_bytes);
+    own_->decoder = std::make_unique<zstd_block_decoder>();
+  }
+  if (ready_ != nullptr && ready_->is_ready) {
+    return add_text(ready_->plan, ready_->tables, ready_->is_last) ? verdict::decoded : verdict::damaged;
+  }
+  if (block_.type == zstd_block_type::run_length) {
+    const zstd_block_plan plan = plan_of_stored(block_, content, own_->plan.get());
+    return add_text(plan, {}, block_.is_last) ? verdict::decoded : verdict::damaged;
+  }
+  alone_ += content.size();
+  zstd_block_plan plan;
+  const verdict is = own_->decoder->decode(content, own_->state.tables(), own_->plan.get(), plan);
+  if (is != verdict::decoded) return is;
+  return add_text(plan, zstd_kept_descriptions(plan.tables), block_.is_last) ? verdict::decoded : verdict::damaged;
+}
+
+bool zstd_decoder::add_text(const zstd_block_plan& plan, const zstd_kept_descriptions& tables, bool is_last) {
+  const auto text = own_->state.add(plan, tables, is_last);
+  if (!text) return false;
+  text_to_write_ = *text;
+  add_to_checksum(*text);
+  return true;
+}
+
+void zstd_decoder::add_to_checksum(std::span<const std::byte> text) {
+  if (has_checksum_) XXH64_update(&own_->checksum, text.data(), text.size());
 }
 
 frame_decoder::step_result zstd_decoder::copy_stored(cursor& at) {
@@ -442,8 +521,7 @@ frame_decoder::step_result zstd_decoder::copy_stored(cursor& at) {
   if (left == 0) return end_block();
   if (at.in.empty()) return fill_status::needs_input;
   const auto stored = at.in.first(std::min(left, at.in.size()));
-  own_->text.copy(stored);
-  text_to_write_ = own_->text.text();
+  add_text({.literals = stored, .text_bytes = static_cast<std::uint32_t>(stored.size()), .offsets = zstd_unknown_offsets}, {}, block_.is_last && stored.size() == left);
   take_block_bytes(at, stored.size());
   phase_ = phase::own_text;
   return std::nullopt;
@@ -456,27 +534,29 @@ frame_decoder::step_result zstd_decoder::write_text(cursor& at) {
     return std::nullopt;
   }
   if (is_resumed_) return end_text();
+  const bool has_text = ready_ != nullptr && ready_->text;
   phase_ = phase::own_stored;
-  return gathered_ == zstd_block_header::bytes + block_.content_bytes() ? end_block() : std::nullopt;
+  return has_text || gathered_ == zstd_block_header::bytes + block_.content_bytes() ? end_block() : std::nullopt;
 }
 
 frame_decoder::step_result zstd_decoder::end_block() {
   gathered_ = 0;
-  if (block_.is_last) return end_text();
   phase_ = phase::own_header;
-  return std::nullopt;
+  return (ready_ != nullptr ? ready_->is_last : block_.is_last) ? end_text() : std::nullopt;
 }
 
 frame_decoder::step_result zstd_decoder::end_text() {
+  parts_.leave();
+  ready_ = nullptr;
   phase_ = has_checksum_ ? phase::checksum : phase::header;
   return has_checksum_ ? std::nullopt : end_frame();
 }
 
 /// Of two missing parts, none is a reason: they may have lacked memory. Not with a large window: for a while, there are
 /// several copies of it.
-bool zstd_decoder::hands_over(std::span<const std::byte> content) const {
+bool zstd_decoder::hands_over() const {
   constexpr std::uint64_t largest_window = std::uint64_t{8} << 20U;
-  return frame_.window_bytes <= largest_window && alone_ >= most_alone_ && own_->text.may_resume(content);
+  return frame_.window_bytes <= largest_window && alone_ >= most_alone_ && own_->state.may_resume();
 }
 
 /// libzstd decodes the current block and the rest of the frame, as if it had decoded the frame so far.
@@ -487,14 +567,15 @@ frame_decoder::step_result zstd_decoder::resume_libzstd() {
   const auto gathered = std::span<const std::byte>(own_->packed).subspan(block_at, gathered_);
   bool is_fed = false;
   if (own_->has_begin) {
-    is_fed = feed(own_->begin, own_->text.bytes());
-  } else if (const auto resumed = own_->text.resume()) {
+    is_fed = feed(own_->begin, own_->state.text_bytes());
+  } else if (const auto resumed = own_->state.resume()) {
     is_resumed_ = true;
+    text_bytes_ = own_->state.text_bytes();
     zstd_frame_header without_checksum = frame_;
     without_checksum.has_checksum = false;
     blocks_ = zstd_blocks(without_checksum);
     const auto& dictionary = resumed->dictionary;
-    own_->text.free_memory();
+    own_->state = {};
     is_fed = ZSTD_isError(ZSTD_DCtx_loadDictionary(context_.get(), dictionary.data(), dictionary.size())) == 0 &&
              feed(resumed->begin, resumed->text_bytes) && feed(gathered, 0);
   }
@@ -518,11 +599,12 @@ frame_decoder::step_result zstd_decoder::decode_rest(cursor& at, std::size_t par
   const std::size_t code = ZSTD_decompressStream(context_.get(), &out, &in);
   if (ZSTD_isError(code) != 0) return refuse_frame(code);
   blocks_.advance(bytes.first(in.pos));
-  if (blocks_.remaining() == 0 && !own_->text.fits(out.pos, true)) {
+  if (blocks_.remaining() == 0 && (frame_.content_bytes && text_bytes_ + out.pos != *frame_.content_bytes)) {
     return fail_damaged(ZSTD_getErrorString(ZSTD_error_corruption_detected));
   }
   take(at, in.pos);
-  own_->text.add_foreign(to.first(out.pos));
+  text_bytes_ += out.pos;
+  add_to_checksum(to.first(out.pos));
   if (is_direct) {
     write(at, out.pos);
     return blocks_.remaining() == 0 ? end_text() : std::nullopt;
@@ -552,7 +634,7 @@ frame_decoder::step_result zstd_decoder::read_checksum(cursor& at) {
   constexpr std::size_t checksum_bytes = 4;
   const std::size_t before = collected().size();
   if (!collect(at, checksum_bytes)) return fill_status::needs_input;
-  if (own_->text.checksum() != little_endian(collected())) {
+  if (static_cast<std::uint32_t>(XXH64_digest(&own_->checksum)) != little_endian(collected())) {
     return fail_damaged(ZSTD_getErrorString(ZSTD_error_checksum_wrong), checksum_bytes - before);
   }
   phase_ = phase::header;
@@ -604,6 +686,7 @@ struct zstd_frames {
   static blocks begin(const zstd_frame_header& header) { return blocks(header); }
 
   static constexpr bool first_block_begins_part = true;
+  static constexpr std::size_t most_part_blocks = zstd_part_blocks;
 
   static std::shared_ptr<const frame_context> part_context(const zstd_blocks& blocks, bool is_first_frame) {
     const zstd_frame_header& frame = blocks.frame();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <mutex>
 
 namespace gpuhist::io {
 namespace {
@@ -35,43 +36,49 @@ void copy_near(std::byte* to, std::size_t offset, std::size_t bytes) {
   for (; i < bytes; i += half) std::memcpy(to + i, from + i, half);
 }
 
+/// Shared by all decoders.
+std::shared_ptr<part_memory> shared_text_memory() {
+  constexpr std::size_t kept_blocks = 4;
+  static std::mutex mutex;
+  static std::weak_ptr<part_memory> shared;
+  const std::scoped_lock lock(mutex);
+  auto memory = shared.lock();
+  if (!memory) {
+    memory = std::make_shared<part_memory>(zstd_text::chunk_bytes, kept_blocks);
+    shared = memory;
+  }
+  return memory;
+}
+
 }  // namespace
 
-std::size_t zstd_window::memory_for(std::uint64_t window_bytes) {
-  return static_cast<std::size_t>(window_bytes) + 2 * block_text + beyond;
-}
-
-void zstd_window::begin(std::uint64_t window_bytes) {
-  const std::size_t wanted = memory_for(window_bytes);
-  if (!memory_ || size_ != wanted) {
-    memory_ = nullptr;
-    memory_ = std::make_unique_for_overwrite<std::byte[]>(wanted);
-    size_ = wanted;
-  }
+void zstd_text::begin(std::uint64_t window_bytes, std::uint64_t kept_bytes) {
+  chunks_.clear();
   window_bytes_ = window_bytes;
-  at_ = turn_ = 0;
-  text_bytes_ = 0;
+  kept_bytes_ = kept_bytes;
+  bytes_ = 0;
+  is_full_ = true;
 }
 
-std::byte* zstd_window::next_place() {
-  if (size_ - beyond - at_ < block_text) {
-    turn_ = at_;
-    at_ = 0;
+/// Room for a block.
+std::byte* zstd_text::next_place() {
+  if (is_full_ || chunk_bytes - chunks_.back().used < block_text + beyond) {
+    chunks_.push_back({.memory = shared_text_memory()->get(chunk_bytes)});
+    std::uint64_t later = 0;
+    for (const chunk& each : chunks_) later += each.used;
+    while (later - chunks_.front().used >= kept_bytes_) {
+      later -= chunks_.front().used;
+      chunks_.pop_front();
+    }
+    is_full_ = false;
   }
-  return memory_.get() + at_;
+  return chunks_.back().memory.get() + chunks_.back().used;
 }
 
-std::span<std::byte> zstd_window::room() { return {next_place(), block_text}; }
-
-void zstd_window::add(std::size_t bytes) {
-  at_ += bytes;
-  text_bytes_ += bytes;
-}
-
-std::optional<std::span<const std::byte>> zstd_window::execute(const zstd_block_plan& block, zstd_offsets& offsets) {
+std::optional<std::span<const std::byte>> zstd_text::execute(const zstd_block_plan& block, zstd_offsets& offsets) {
   if (block.max_offset > window_bytes_) return std::nullopt;
   std::byte* const begin = next_place();
-  const std::byte* const base = memory_.get();
+  const std::byte* const base = chunks_.back().memory.get();
   std::byte* to = begin;
   const std::byte* literals = block.literals.data();
   for (const zstd_sequence& each : block.sequences) {
@@ -93,32 +100,47 @@ std::optional<std::span<const std::byte>> zstd_window::execute(const zstd_block_
   std::memcpy(to, literals, static_cast<std::size_t>(block.literals.data() + block.literals.size() - literals));
   const zstd_offsets before = offsets;
   for (std::size_t i = 0; i < offsets.size(); ++i) offsets[i] = resolve(block.offsets[i], before);
-  add(block.text_bytes);
+  chunks_.back().used += block.text_bytes;
+  bytes_ += block.text_bytes;
   return std::span<const std::byte>(begin, block.text_bytes);
 }
 
-std::array<std::span<const std::byte>, 2> zstd_window::text() const {
-  const auto kept = static_cast<std::size_t>(std::min(text_bytes_, window_bytes_));
-  const std::size_t here = std::min(kept, at_);
-  return {{{memory_.get() + turn_ - (kept - here), kept - here}, {memory_.get() + at_ - here, here}}};
-}
-
-/// A match that begins before the turn, or whose offset is unknown. Null: it is invalid.
-std::byte* zstd_window::copy_far(std::byte* to, const zstd_sequence& sequence, const zstd_offsets& offsets) const {
+/// A match that begins before the chunk, or whose offset is unknown. Null: it is invalid.
+std::byte* zstd_text::copy_far(std::byte* to, const zstd_sequence& sequence, const zstd_offsets& offsets) const {
   const std::uint32_t offset = resolve(sequence.offset, offsets);
-  const auto here = static_cast<std::size_t>(to - memory_.get());
-  const std::uint64_t text = text_bytes_ + here - at_;
+  const auto here = static_cast<std::size_t>(to - chunks_.back().memory.get());
+  const std::uint64_t text = bytes_ + here - chunks_.back().used;
   if (offset == 0 || offset > window_bytes_ || offset > text) return nullptr;
   std::size_t left = sequence.match;
-  if (offset > here) {
-    const std::size_t before_turn = offset - here;
-    const std::size_t first = std::min(left, before_turn);
-    std::memmove(to, memory_.get() + turn_ - before_turn, first);
-    to += first;
-    left -= first;
+  const std::size_t before = offset > here ? offset - here : 0;  // the begin of the chunk
+  if (before != 0) {
+    std::size_t at = chunks_.size() - 1;
+    std::size_t to_end = before;  // of the chunk with the next byte
+    for (--at; to_end > chunks_[at].used; --at) to_end -= chunks_[at].used;
+    for (;; to_end = chunks_[++at].used) {
+      const std::size_t next = std::min(left, to_end);
+      std::memcpy(to, chunks_[at].memory.get() + chunks_[at].used - to_end, next);
+      to += next;
+      left -= next;
+      if (left == 0 || at + 2 == chunks_.size()) break;
+    }
   }
   for (; left != 0; --left, ++to) *to = *(to - offset);
   return to;
+}
+
+void zstd_text::put(std::vector<std::byte>& to, std::size_t count, std::size_t left_out) const {
+  std::uint64_t kept = 0;
+  for (const chunk& each : chunks_) kept += each.used;
+  for (; count != 0 && count + left_out > kept; --count) to.push_back(std::byte{0});
+  std::uint64_t skipped = kept - count - left_out;
+  for (const chunk& each : chunks_) {
+    const auto here = static_cast<std::size_t>(std::min<std::uint64_t>(skipped, each.used));
+    const std::span<const std::byte> taken(each.memory.get() + here, std::min(count, each.used - here));
+    to.insert(to.end(), taken.begin(), taken.end());
+    skipped -= here;
+    count -= taken.size();
+  }
 }
 
 }  // namespace gpuhist::io

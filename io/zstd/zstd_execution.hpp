@@ -1,52 +1,59 @@
-// Makes text of the plans of zstd blocks, in order, and keeps as much of it as matches can refer to.
+// Makes text of the plans of zstd blocks, in order, and keeps as much of it as later blocks can refer to.
 #pragma once
 
+#include "io/part_memory.hpp"
 #include "io/zstd/zstd_sequences.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace gpuhist::io {
 
-/// The last text of a frame: a ring with room for its window and two more blocks: the one before the turn may leave
-/// room for almost one, and a block that fails must not damage the text in the window.
+/// The last text of a frame, in chunks of memory:
 ///
-///     | text since the last turn |  room for a block  | text before it |
-///     0                          at_                                   turn_
-class zstd_window {
+///     | text of blocks ... |   | text of blocks ... |   | text of blocks, room for more |
+///
+/// A copy has the same text in the same memory, and text is added to one copy only; to another one, after fork().
+/// Another thread may read the text of any copy meanwhile.
+class zstd_text {
  public:
-  /// The memory in bytes.
-  static std::size_t memory_for(std::uint64_t window_bytes);
+  static constexpr std::size_t chunk_bytes = std::size_t{4} << 20U;
 
-  /// Begins a frame. Allocates memory if the last one does not suffice. Throws std::bad_alloc.
-  void begin(std::uint64_t window_bytes);
+  /// Begins a frame. `kept_bytes`: the last text to keep, at least as much as the window.
+  void begin(std::uint64_t window_bytes, std::uint64_t kept_bytes);
 
-  void free_memory() noexcept { memory_ = nullptr; }
-
-  /// The text of a block, valid until the next call. `offsets`: before the block; then those after it. Nothing: a match
-  /// is longer ago than the window or the text; then the window is as before.
+  /// The text of a block, valid as long as a copy keeps it. `offsets`: before the block; then those after it. Nothing:
+  /// a match is longer ago than the window or the text; then nothing changes. Throws std::bad_alloc.
   std::optional<std::span<const std::byte>> execute(const zstd_block_plan& block, zstd_offsets& offsets);
 
-  /// Room for the text of a block that is no compressed one, at most 128 KiB, to be added as it is filled.
-  [[nodiscard]] std::span<std::byte> room();
-  void add(std::size_t bytes);
+  /// Text that is added has memory of its own.
+  void fork() { is_full_ = true; }
 
-  /// The text that matches can refer to, in two pieces.
-  [[nodiscard]] std::array<std::span<const std::byte>, 2> text() const;
+  /// Of the frame.
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
+  /// The last `count` bytes before the last `left_out`; zeros for text that is not kept.
+  void put(std::vector<std::byte>& to, std::size_t count, std::size_t left_out) const;
 
  private:
+  struct chunk {
+    std::shared_ptr<std::byte[]> memory;
+    std::size_t used = 0;
+  };
+
   std::byte* next_place();
   std::byte* copy_far(std::byte* to, const zstd_sequence& sequence, const zstd_offsets& offsets) const;
 
-  std::unique_ptr<std::byte[]> memory_;
-  std::size_t size_ = 0;
+  std::deque<chunk> chunks_;  // the latest last
   std::uint64_t window_bytes_ = 0;
-  std::size_t at_ = 0;
-  std::size_t turn_ = 0;          // 0: no turn yet
-  std::uint64_t text_bytes_ = 0;  // of the frame
+  std::uint64_t kept_bytes_ = 0;
+  std::uint64_t bytes_ = 0;
+  bool is_full_ = true;  // the last chunk
 };
 
 }  // namespace gpuhist::io

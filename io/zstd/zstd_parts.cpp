@@ -11,7 +11,6 @@
 namespace gpuhist::io {
 namespace {
 
-constexpr std::size_t most_blocks = 512;
 /// Memory for plans, shared by all decoders, as that of lz4 texts.
 std::shared_ptr<part_memory> shared_plan_memory() {
   constexpr std::size_t kept_blocks = 4;
@@ -103,24 +102,13 @@ class padded_reader {
   std::vector<std::byte> copy_;
 };
 
-/// The plan refers to its own copy of the descriptions.
-void keep_descriptions(zstd_ready_block& block) {
-  std::size_t bytes = 0;
-  for (const auto& each : block.plan.tables) bytes += each.bytes.size();
-  block.tables.reserve(bytes);
-  for (auto& each : block.plan.tables) {
-    const std::size_t at = block.tables.size();
-    block.tables.insert(block.tables.end(), each.bytes.begin(), each.bytes.end());
-    each.bytes = std::span<const std::byte>(block.tables).subspan(at, each.bytes.size());
-  }
-}
-
 class zstd_part_decoder final : public part_decoder {
  public:
   std::unique_ptr<decoded_part> decode(const part_input& input) override;
 
  private:
-  bool add(std::uint64_t begin, std::span<const std::byte> content, plan_memory& memory, std::size_t& left);
+  bool add(std::uint64_t begin, const zstd_block_header& header, std::span<const std::byte> content,
+           plan_memory& memory, std::size_t& left);
 
   zstd_block_decoder decoder_;
   zstd_known_tables none_;
@@ -142,12 +130,12 @@ std::unique_ptr<decoded_part> zstd_part_decoder::decode(const part_input& input)
   const std::uint64_t all = reader.left();
   std::uint64_t end = 0;  // of the last whole block
   bool is_last = false;
-  while (end < input.size && !is_last && blocks_.size() < most_blocks) {
+  while (end < input.size && !is_last && blocks_.size() < zstd_part_blocks) {
     if (reader.left() < zstd_block_header::bytes) break;
     const zstd_block_header header(static_cast<std::uint32_t>(little_endian(reader.take(zstd_block_header::bytes))));
     if (header.is_damaged() || header.content_bytes() > reader.left()) break;
     const auto content = reader.take(header.content_bytes());
-    if (header.type == zstd_block_type::compressed && !add(input.offset + end, content, memory, for_content)) break;
+    if (!add(input.offset + end, header, content, memory, for_content)) break;
     is_last = header.is_last;
     end = all - reader.left();
   }
@@ -161,26 +149,31 @@ std::unique_ptr<decoded_part> zstd_part_decoder::decode(const part_input& input)
 }
 
 /// False: the part ends before the block.
-bool zstd_part_decoder::add(std::uint64_t begin, std::span<const std::byte> content, plan_memory& memory,
-                            std::size_t& left) {
+bool zstd_part_decoder::add(std::uint64_t begin, const zstd_block_header& header, std::span<const std::byte> content,
+                            plan_memory& memory, std::size_t& left) {
   using verdict = zstd_block_decoder::verdict;
-  const std::size_t least = sizeof(zstd_ready_block) + zstd_descriptions().size() * 128;
-  if (left < least || !memory.make_room()) return false;
-  left -= least;
-  zstd_ready_block block{.begin = begin, .content_bytes = static_cast<std::uint32_t>(content.size())};
-  const verdict is = decoder_.decode(content, none_, memory.room(), block.plan);
+  if (left < sizeof(zstd_ready_block) + content.size() || !memory.make_room()) return false;
+  left -= sizeof(zstd_ready_block);
+  zstd_ready_block block{
+      .begin = begin, .content_bytes = static_cast<std::uint32_t>(content.size()), .is_last = header.is_last};
+  verdict is = verdict::decoded;
+  if (header.type == zstd_block_type::compressed) {
+    is = decoder_.decode(content, none_, memory.room(), block.plan);
+  } else {
+    block.plan = plan_of_stored(header, content, memory.room());
+  }
   if (is == verdict::damaged) return false;
-  if (is == verdict::decoded) {
+  block.is_ready = is == verdict::decoded;
+  if (block.is_ready) {
     memory.keep(block.plan);
-    block.is_ready = true;
   } else {
     constexpr std::size_t front = zstd_block_decoder::front_bytes;
-    if (left < front + content.size()) return false;
-    left -= front + content.size();
     block.content.resize(front + content.size());
     std::ranges::copy(content, block.content.begin() + front);
+    left -= content.size();
   }
-  keep_descriptions(block);
+  block.tables = zstd_kept_descriptions(std::exchange(block.plan.tables, {}));
+  left -= std::min(left, block.tables.bytes->size());
   blocks_.push_back(std::move(block));
   return true;
 }
@@ -205,7 +198,7 @@ void zstd_part::link(const decoded_part* before) {
   }
   is_linked_ = true;
   after_ = before_;
-  for (const zstd_ready_block& each : blocks_) after_.add(each.plan.tables);
+  for (const zstd_ready_block& each : blocks_) after_.add(each.tables);
 }
 
 /// A block that cannot be decoded stays as it is: the decoder of the input judges it.
@@ -220,22 +213,44 @@ void zstd_part::finish() {
                      options_.memory_bytes - std::min(options_.memory_bytes, memory_.size() * zstd_plan_bytes));
   for (zstd_ready_block& each : blocks_) {
     if (each.is_ready) {
-      decoder->forget(each.plan.tables);
+      decoder->forget(each.tables.each);
     } else if (memory.make_room()) {
       zstd_block_plan plan;
       const auto content = std::span<const std::byte>(each.content).subspan(zstd_block_decoder::front_bytes);
       const auto is = decoder->decode(content, known, memory.room(), plan);
       if (is != zstd_block_decoder::verdict::decoded) break;
       memory.keep(plan);
-      plan.tables = each.plan.tables;
+      plan.tables = {};
       each.plan = plan;
       each.is_ready = true;
     } else {
       break;
     }
-    known.add(each.plan.tables);
+    known.add(each.tables);
   }
   std::ranges::move(texts, std::back_inserter(memory_));
+}
+
+/// Blocks without text are left to the decoder of the input.
+void zstd_part::join(const decoded_part* before) {
+  const auto* const joined = dynamic_cast<const zstd_part*>(before);
+  if (options_.is_first) {
+    state_ = zstd_frame_state(options_.frame);
+  } else if (joined != nullptr && joined->options_.end == options_.begin && joined->ends_with(joined->blocks_.back())) {
+    state_ = joined->state_;
+  } else {
+    return;
+  }
+  try {
+    for (zstd_ready_block& each : blocks_) {
+      if (!each.is_ready) return;
+      each.text = state_.add(each.plan, each.tables, each.is_last);
+      if (!each.text) return;
+      last_joined_ = &each;
+    }
+    memory_.clear();
+  } catch (const std::bad_alloc&) {  // as a block that is not ready
+  }
 }
 
 const zstd_ready_block* zstd_part::find(std::uint64_t begin, const zstd_frame_header& frame) const {
@@ -246,6 +261,15 @@ const zstd_ready_block* zstd_part::find(std::uint64_t begin, const zstd_frame_he
 
 bool zstd_part::begins(std::uint64_t first_block, const zstd_frame_header& frame) const {
   return options_.is_first && options_.begin == first_block && frame == options_.frame;
+}
+
+zstd_block_plan plan_of_stored(const zstd_block_header& header, std::span<const std::byte> content, std::byte* room) {
+  if (header.type == zstd_block_type::raw) {
+    std::ranges::copy(content, room);
+  } else {
+    std::fill_n(room, header.size, content.front());
+  }
+  return {.literals = {room, header.size}, .text_bytes = header.size, .offsets = zstd_unknown_offsets};
 }
 
 std::unique_ptr<part_decoder> make_zstd_part_decoder() { return std::make_unique<zstd_part_decoder>(); }

@@ -1,18 +1,21 @@
-// Decodes compressed blocks of a long zstd frame ahead of its decoder (io/part_decoder.hpp), to plans of which the
-// decoder makes text: matches refer to the text of any block before. The splitter finds where blocks begin, by their
-// sizes, so nothing is guessed. Blocks that repeat a table of the part before are decoded by finish().
+// Decodes blocks of a long zstd frame ahead of its decoder (io/part_decoder.hpp). The splitter finds where blocks begin,
+// by their sizes, so nothing is guessed. Literals and sequences do not depend on the blocks before, except for tables
+// that are repeated: such blocks are decoded by finish(). join() makes the text, because matches refer to the text of
+// any block before.
 #pragma once
 
 #include "io/part_decoder.hpp"
 #include "io/part_memory.hpp"
 #include "io/zstd/zstd_blocks.hpp"
 #include "io/zstd/zstd_frame.hpp"
+#include "io/zstd/zstd_frame_state.hpp"
 #include "io/zstd/zstd_sequences.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 namespace gpuhist::io {
@@ -28,17 +31,19 @@ struct zstd_context final : frame_context {
 /// block, and all offsets in it are known ones.
 [[nodiscard]] bool may_have_zstd_parts(const zstd_frame_header& frame);
 
-/// A compressed block that was decoded ahead.
+/// A block that was decoded ahead.
 struct zstd_ready_block {
   std::uint64_t begin = 0;  ///< compressed offset of its header
   std::uint32_t content_bytes = 0;
-  bool is_ready = false;             ///< it was decoded
-  std::vector<std::byte> content{};  ///< to be decoded by finish()
-  std::vector<std::byte> tables{};   ///< the descriptions in the plan
-  zstd_block_plan plan{};
+  bool is_last = false;
+  bool is_ready = false;                          ///< `plan` is complete
+  std::vector<std::byte> content{};               ///< to be decoded by finish()
+  zstd_kept_descriptions tables{};
+  zstd_block_plan plan{};                         ///< without `tables`
+  std::optional<std::span<const std::byte>> text{};  ///< made by join(); valid as long as the part lives
 };
 
-/// The compressed blocks of a part, in the order of their positions.
+/// The blocks of a part, in the order of their positions.
 class zstd_part final : public decoded_part {
  public:
   struct settings {
@@ -54,6 +59,7 @@ class zstd_part final : public decoded_part {
 
   void link(const decoded_part* before) override;
   void finish() override;
+  void join(const decoded_part* before) override;
 
   /// The block of such a frame that begins at this offset, or null.
   [[nodiscard]] const zstd_ready_block* find(std::uint64_t begin, const zstd_frame_header& frame) const;
@@ -66,6 +72,10 @@ class zstd_part final : public decoded_part {
   /// Whether no block begins at this offset or later.
   [[nodiscard]] bool is_before(std::uint64_t offset) const { return options_.end <= offset; }
 
+  /// Whether state() is that after this block: it is the last one that has text.
+  [[nodiscard]] bool ends_with(const zstd_ready_block& block) const { return &block == last_joined_; }
+  [[nodiscard]] const zstd_frame_state& state() const { return state_; }
+
  private:
   const settings options_;
   std::vector<zstd_ready_block> blocks_;
@@ -74,12 +84,18 @@ class zstd_part final : public decoded_part {
   bool is_linked_ = false;  // the tables before the part are known
   zstd_known_tables before_;
   zstd_known_tables after_;  // with is_linked_
+  zstd_frame_state state_;
+  const zstd_ready_block* last_joined_ = nullptr;
 };
+
+/// Of a block that is not compressed. `room`: for its text.
+zstd_block_plan plan_of_stored(const zstd_block_header& header, std::span<const std::byte> content, std::byte* room);
 
 /// Decodes parts that have a zstd_context.
 std::unique_ptr<part_decoder> make_zstd_part_decoder();
 
 inline constexpr std::size_t zstd_part_bytes = std::size_t{256} << 10U;    ///< at least: 1.5 MiB of the text of a log
+inline constexpr std::size_t zstd_part_blocks = 16;                        ///< at most: 2 MiB of text
 inline constexpr std::size_t zstd_plan_bytes = std::size_t{2} << 20U;      ///< memory for plans is taken in this size
 inline constexpr std::size_t zstd_part_memory = 3 * zstd_plan_bytes;       ///< plans, and blocks for finish()
 inline constexpr std::size_t zstd_most_alone = 3 * zstd_part_bytes;        ///< then libzstd decodes the rest of a frame

@@ -350,7 +350,8 @@ zstd_block_decoder::verdict zstd_block_decoder::decode_literals(std::span<const 
     return verdict::lacks_literal_table;
   }
   if (header_bytes + size > content.size() || count > max_block_text) return verdict::damaged;
-  std::span<const std::byte> coded = content.subspan(header_bytes, size);
+  const std::span<const std::byte> section = content.first(header_bytes + size);
+  std::span<const std::byte> coded = section.subspan(header_bytes);
   content = content.subspan(header_bytes + size);
   plan.literals = {to, count};
   plan.text_bytes = static_cast<std::uint32_t>(count);
@@ -367,9 +368,9 @@ zstd_block_decoder::verdict zstd_block_decoder::decode_literals(std::span<const 
     is_built_[0] = false;
     const auto described = build_literal_table(coded, literal_table_);
     if (!described) return verdict::damaged;
-    plan.tables[0] = {.is = zstd_description::kind::listed, .bytes = coded.first(*described)};
+    plan.tables[0] = {.is = zstd_description::kind::listed, .bytes = section};
     coded = coded.subspan(*described);
-  } else if (!is_built_[0] && !build_literal_table(known.get()[0].bytes, literal_table_)) {
+  } else if (!is_built_[0] && !build_literal_table(tree_of(known.get()[0].bytes), literal_table_)) {
     return verdict::damaged;
   }
   is_built_[0] = true;

@@ -287,20 +287,30 @@ std::optional<weight_list> read_weights(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-void zstd_known_tables::clear() { kinds_ = {}; }
+zstd_kept_descriptions::zstd_kept_descriptions(const zstd_descriptions& of_block) : each(of_block) {
+  std::vector<std::byte> kept;
+  std::size_t size = 0;
+  for (const zstd_description& description : each) size += description.bytes.size();
+  kept.reserve(size);
+  for (zstd_description& description : each) {
+    const std::size_t at = kept.size();
+    kept.insert(kept.end(), description.bytes.begin(), description.bytes.end());
+    description.bytes = std::span<const std::byte>(kept).subspan(at);
+  }
+  bytes = std::make_shared<const std::vector<std::byte>>(std::move(kept));
+}
 
-void zstd_known_tables::add(const zstd_descriptions& of_block) {
-  for (std::size_t i = 0; i < of_block.size(); ++i) {
-    if (of_block[i].is == zstd_description::kind::repeated) continue;
-    kinds_[i] = of_block[i].is;
-    bytes_[i].assign(of_block[i].bytes.begin(), of_block[i].bytes.end());
+void zstd_known_tables::add(const zstd_kept_descriptions& of_block) {
+  for (std::size_t i = 0; i < last_.size(); ++i) {
+    if (of_block.each[i].is == zstd_description::kind::repeated) continue;
+    last_[i] = of_block.each[i];
+    bytes_[i] = of_block.bytes;
   }
 }
 
-zstd_descriptions zstd_known_tables::get() const {
-  zstd_descriptions known;
-  for (std::size_t i = 0; i < known.size(); ++i) known[i] = {.is = kinds_[i], .bytes = bytes_[i]};
-  return known;
+std::span<const std::byte> tree_of(std::span<const std::byte> section) {
+  const unsigned format = std::to_integer<unsigned>(section[0]) >> 2U & 3U;
+  return section.subspan(std::max(format, 1U) + 2);
 }
 
 std::optional<std::size_t> build_literal_table(std::span<const std::byte> bytes, zstd_literal_table& table) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -44,27 +45,41 @@ struct zstd_description {
   enum class kind { repeated, predefined, single, listed };
 
   kind is = kind::repeated;
-  std::span<const std::byte> bytes{};  ///< with single: the symbol; with listed: the distribution, or the tree
+
+  /// With single: the symbol. With listed: the distribution; of literals, the literals section with the tree.
+  std::span<const std::byte> bytes{};
 };
 
 /// Of the literals, and then of each zstd_code.
 using zstd_descriptions = std::array<zstd_description, 1 + zstd_codes>;
 
+/// The descriptions of a block, with their bytes.
+struct zstd_kept_descriptions {
+  zstd_kept_descriptions() = default;
+
+  /// Copies the bytes. Throws std::bad_alloc.
+  explicit zstd_kept_descriptions(const zstd_descriptions& of_block);
+
+  zstd_descriptions each{};
+  std::shared_ptr<const std::vector<std::byte>> bytes{};
+};
+
 /// The last description of each table that is not `repeated`.
 class zstd_known_tables {
  public:
-  void clear();
-
-  /// Those of the next block. Throws std::bad_alloc.
-  void add(const zstd_descriptions& of_block);
+  /// Those of the next block, which are shared.
+  void add(const zstd_kept_descriptions& of_block);
 
   /// With kind repeated: it is not known. Borrows from *this.
-  [[nodiscard]] zstd_descriptions get() const;
+  [[nodiscard]] const zstd_descriptions& get() const { return last_; }
 
  private:
-  std::array<zstd_description::kind, 1 + zstd_codes> kinds_{};
-  std::array<std::vector<std::byte>, 1 + zstd_codes> bytes_{};
+  zstd_descriptions last_{};
+  std::array<std::shared_ptr<const std::vector<std::byte>>, 1 + zstd_codes> bytes_{};
 };
+
+/// The bytes after the header of a literals section with a tree: the tree, and then the streams.
+std::span<const std::byte> tree_of(std::span<const std::byte> section);
 
 /// Builds the Huffman code that `bytes` begins with. Returns the size of the description; nothing if it is invalid.
 std::optional<std::size_t> build_literal_table(std::span<const std::byte> bytes, zstd_literal_table& table);

@@ -38,6 +38,7 @@ struct part_shape {
   std::size_t look_ahead = 0;
   std::size_t max_bytes = std::size_t{1} << 26U;
   unsigned threads = 1;
+  bool joins = true;      ///< false: the decoder gets parts that are not joined
   part_divider divide{};  ///< instead of part_bytes
 };
 
@@ -51,7 +52,8 @@ inline std::vector<part_place> part_places(std::span<const std::byte> packed, co
   return places;
 }
 
-/// The parts of `packed` at `places`, decoded on `shape.threads` threads, linked in order, and finished on the threads.
+/// The parts of `packed` at `places`, decoded on `shape.threads` threads, linked in order, finished on the threads, and
+/// joined in order.
 inline part_list decode_parts(const part_decoder_maker& make, std::span<const std::byte> packed,
                               const std::vector<part_place>& places, const part_shape& shape) {
   const std::size_t number = places.size();
@@ -90,6 +92,9 @@ inline part_list decode_parts(const part_decoder_maker& make, std::span<const st
   on_threads([&](io::part_decoder&, std::size_t i) {
     if (parts[i]) parts[i]->finish();
   });
+  for (std::size_t i = 0; i < number && shape.joins; ++i) {
+    if (parts[i]) parts[i]->join(i == 0 ? nullptr : parts[i - 1].get());
+  }
   return parts;
 }
 

@@ -267,7 +267,7 @@ TEST_CASE("zstd parts: a frame that is handed over to libzstd at any block has t
         return gpuhist::io::make_zstd_decoder_that_hands_over({}, most_alone);
       };
       const auto places = parts_of(below(random, 20'000) + 1)(packed);
-      part_list parts = decode_parts(make_parts, packed, places, {});
+      part_list parts = decode_parts(make_parts, packed, places, {.joins = below(random, 3) == 0});
       const std::uint32_t kept = below(random, 4);
       for (std::size_t at = 2; at < parts.size(); ++at) {  // the part at 1 has the first block
         if (below(random, 4) >= kept) parts[at] = nullptr;
@@ -306,7 +306,7 @@ TEST_CASE("zstd parts: random frames, also damaged ones, have the same result wi
     const auto places = shape.divide(packed);
     const std::size_t room = below(random, 3) == 0 ? below(random, 5'000) + 1 : everything;
     const std::size_t bound = std::size_t{1} << 20U;
-    part_list parts = decode_parts(make_parts, packed, places, shape);
+    part_list parts = decode_parts(make_parts, packed, places, {.joins = below(random, 4) != 0});
     taken_over += ready_blocks(parts);
     const decoding alone = decode_with_parts(make_one, part_list(parts.size()), places, packed, always(room), bound);
     const decoding ahead = decode_with_parts(make_one, std::move(parts), places, packed, always(room), bound);

@@ -24,6 +24,8 @@ struct part_entry {
     linking,
     linked,  // may be finished
     finishing,
+    finished,  // may be joined, once all parts before it are
+    joining,
     ready,  // for the decoder
   };
 
@@ -39,7 +41,12 @@ struct part_entry {
   bool ends_input = false;     // `after` goes to the end of the input
   std::shared_ptr<io::decoded_part> part{};
 
-  [[nodiscard]] bool is_ready_piece() const { return now == phase::queued || now == phase::linked; }
+  /// Whether a thread can go on with it. `before`: the part before, null: none.
+  [[nodiscard]] bool is_ready_piece(const part_entry* before) const {
+    if (now == phase::decoded) return before == nullptr || before->now > phase::linking;
+    if (now == phase::finished) return before == nullptr || before->now == phase::ready;
+    return now == phase::queued || now == phase::linked;
+  }
 };
 
 using part_phase = part_entry::phase;
@@ -93,9 +100,9 @@ class part_queue::state final : public shared_work {
   [[nodiscard]] bool has_look_ahead(const part_entry& of) const;
   void start_parts();
   bool start(part_entry& next);
+  [[nodiscard]] std::size_t find_ready_piece(std::size_t from) const noexcept;
   void decode(const entry_pointer& of, locked& lock);
-  void finish(const entry_pointer& of, locked& lock);
-  void link_parts(locked& lock);
+  void go_on(const entry_pointer& of, std::shared_ptr<io::decoded_part> before, locked& lock);
   void return_memory(part_entry& of);
   void leave_served_part();
   piece serve(part_entry& front);
@@ -207,17 +214,27 @@ bool part_queue::state::start(part_entry& next) {
   return true;
 }
 
+/// The number of entries: there is none.
+std::size_t part_queue::state::find_ready_piece(std::size_t from) const noexcept {
+  for (; from < entries_.size(); ++from) {
+    if (entries_[from]->is_ready_piece(from == 0 ? nullptr : entries_[from - 1].get())) break;
+  }
+  return from;
+}
+
 std::size_t part_queue::state::ready_pieces() const noexcept {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(entries_, [](const entry_pointer& each) { return each->is_ready_piece(); }));
+  std::size_t ready = 0;
+  for (std::size_t at = find_ready_piece(0); at < entries_.size(); at = find_ready_piece(at + 1)) ++ready;
+  return ready;
 }
 
 void part_queue::state::do_oldest_piece(locked& lock) noexcept {
-  const auto oldest = std::ranges::find_if(entries_, [](const entry_pointer& each) { return each->is_ready_piece(); });
-  const auto kept = entry_pointer(*oldest);  // the lock is released meanwhile
+  const std::size_t oldest = find_ready_piece(0);
+  const auto kept = entry_pointer(entries_[oldest]);  // the lock is released meanwhile
   // the reader of the text decodes, too
   clock_.note_in_flight(std::min<std::uint64_t>(running() + 1, options_.threads));
-  kept->now == part_phase::queued ? decode(kept, lock) : finish(kept, lock);
+  if (kept->now == part_phase::queued) return decode(kept, lock);
+  go_on(kept, oldest == 0 ? before_ : entries_[oldest - 1]->part, lock);
 }
 
 void part_queue::state::decode(const entry_pointer& of, locked& lock) {
@@ -244,45 +261,31 @@ void part_queue::state::decode(const entry_pointer& of, locked& lock) {
   of->after.clear();
   lock.lock();
   decoders_.keep(std::move(decoder));
+  of->now = part ? part_phase::decoded : part_phase::ready;
   of->part = std::move(part);
-  of->now = part_phase::decoded;
-  link_parts(lock);
+  post_jobs();
 }
 
-// Only one thread links at a time: the part after one in this phase cannot be linked.
-void part_queue::state::link_parts(locked& lock) {
-  for (;;) {
-    std::shared_ptr<io::decoded_part> before = before_;
-    entry_pointer next;
-    for (const entry_pointer& each : entries_) {
-      if (each->now == part_phase::decoded) next = each;
-      if (each->now <= part_phase::linking) break;
-      before = each->part;
-    }
-    if (!next) return;
-    if (!next->part) {
-      next->now = part_phase::ready;
-      continue;
-    }
-    next->now = part_phase::linking;
-    lock.unlock();
-    next->part->link(before.get());
-    before.reset();
-    lock.lock();
-    next->now = part_phase::linked;
-    post_jobs();
-  }
-}
-
-void part_queue::state::finish(const entry_pointer& of, locked& lock) {
-  of->now = part_phase::finishing;
+// The next phase of a part that was decoded. Parts are linked one after the other, and joined, because the part after
+// one in this phase waits.
+void part_queue::state::go_on(const entry_pointer& of, std::shared_ptr<io::decoded_part> before, locked& lock) {
+  const part_phase was = of->now;
+  of->now = was == part_phase::decoded ? part_phase::linking
+            : was == part_phase::linked ? part_phase::finishing
+                                        : part_phase::joining;
   lock.unlock();
   {
     const busy_time busy(clock_);
-    of->part->finish();
+    if (was == part_phase::decoded) of->part->link(before.get());
+    if (was == part_phase::linked) of->part->finish();
+    if (was == part_phase::finished) of->part->join(before.get());
   }
+  before.reset();
   lock.lock();
-  of->now = part_phase::ready;
+  of->now = was == part_phase::decoded                              ? part_phase::linked
+            : was == part_phase::linked && options_.format.joins ? part_phase::finished
+                                                                    : part_phase::ready;
+  post_jobs();
 }
 
 void part_queue::state::return_memory(part_entry& of) {
@@ -309,7 +312,8 @@ void part_queue::state::discard_parts() {
   for (;;) {
     for (const entry_pointer& each : entries_) {
       const bool is_idle = each->now == part_phase::queued || each->now == part_phase::decoded ||
-                           each->now == part_phase::linked || each->now == part_phase::ready;
+                           each->now == part_phase::linked || each->now == part_phase::finished ||
+                           each->now == part_phase::ready;
       if (each->is_taken || (is_idle && each->memory)) return_memory(*each);
       if (each->is_taken || !is_idle) continue;
       each->part.reset();
@@ -329,7 +333,6 @@ std::optional<part_queue::piece> part_queue::state::take(bool may_wait) {
   leave_served_part();
   for (;;) {
     start_parts();
-    link_parts(lock);
     if (entries_.empty()) {
       if (!last_) return std::nullopt;
       return piece{.bytes = *last_};
@@ -341,7 +344,7 @@ std::optional<part_queue::piece> part_queue::state::take(bool may_wait) {
       if (waits && !may_starve(may_wait)) return std::nullopt;
       return serve(front);
     }
-    if (options_.is_in_pool || front.is_ready_piece()) {
+    if (options_.is_in_pool || front.is_ready_piece(nullptr)) {
       help_or_wait(lock);
     } else {
       wait(lock);
