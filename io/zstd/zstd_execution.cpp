@@ -114,9 +114,13 @@ std::byte* zstd_text::copy_far(std::byte* to, const zstd_sequence& sequence, con
   std::size_t left = sequence.match;
   const std::size_t before = offset > here ? offset - here : 0;  // the begin of the chunk
   if (before != 0) {
-    std::size_t at = chunks_.size() - 1;
+    std::size_t at = chunks_.size() - 2;
     std::size_t to_end = before;  // of the chunk with the next byte
-    for (--at; to_end > chunks_[at].used; --at) to_end -= chunks_[at].used;
+    for (; to_end > chunks_[at].used; --at) to_end -= chunks_[at].used;
+    if (left <= to_end) [[likely]] {
+      copy_words<2 * word_bytes>(to, chunks_[at].memory.get() + chunks_[at].used - to_end, left);
+      return to + left;
+    }
     for (;; to_end = chunks_[++at].used) {
       const std::size_t next = std::min(left, to_end);
       std::memcpy(to, chunks_[at].memory.get() + chunks_[at].used - to_end, next);
@@ -125,8 +129,12 @@ std::byte* zstd_text::copy_far(std::byte* to, const zstd_sequence& sequence, con
       if (left == 0 || at + 2 == chunks_.size()) break;
     }
   }
-  for (; left != 0; --left, ++to) *to = *(to - offset);
-  return to;
+  if (offset < word_bytes) {
+    copy_near(to, offset, left);
+  } else {
+    copy_words<0>(to, to - offset, left);
+  }
+  return to + left;
 }
 
 void zstd_text::put(std::vector<std::byte>& to, std::size_t count, std::size_t left_out) const {

@@ -22,7 +22,7 @@ namespace gpuhist::io {
 /// Another thread may read the text of any copy meanwhile.
 class zstd_text {
  public:
-  static constexpr std::size_t chunk_bytes = std::size_t{4} << 20U;
+  static constexpr std::size_t chunk_bytes = std::size_t{8} << 20U;
 
   /// Begins a frame. `kept_bytes`: the last text to keep, at least as much as the window.
   void begin(std::uint64_t window_bytes, std::uint64_t kept_bytes);

@@ -125,7 +125,7 @@ struct sequence_bits {
 
     [[gnu::always_inline]] std::uint32_t take(unsigned number) {
       count -= number;
-      return static_cast<std::uint32_t>((bits >> count) & ((std::uint64_t{1} << number) - 1));
+      return static_cast<std::uint32_t>(bits >> count) & ((std::uint32_t{1} << number) - 1);
     }
   };
 
@@ -154,60 +154,61 @@ struct sequence_sums {
   zstd_sequence* end = nullptr;
 };
 
+using four_numbers = std::uint32_t __attribute__((vector_size(16)));
+using sixteen_bytes = std::uint8_t __attribute__((vector_size(16)));
+
+/// The number at `which`, and then the others. One instruction, because a branch would often be mispredicted.
+[[gnu::always_inline]] inline four_numbers moved_to_front(four_numbers from, std::uint32_t which) {
+  static constexpr std::array<sixteen_bytes, 4> orders{
+      sixteen_bytes{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+      sixteen_bytes{4, 5, 6, 7, 0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15},
+      sixteen_bytes{8, 9, 10, 11, 0, 1, 2, 3, 4, 5, 6, 7, 12, 13, 14, 15},
+      sixteen_bytes{12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}};
+  return four_numbers(__builtin_shuffle(sixteen_bytes(from), orders[which]));
+}
+
 [[gnu::always_inline]] inline bool read_sequences(sequence_bits bits, std::size_t count,
                                                   const std::array<zstd_sequence_table, zstd_codes>& tables,
                                                   zstd_offsets& offsets, zstd_sequence* to, sequence_sums& sums) {
-  const zstd_state* const literal_states = tables[0].states.data();
-  const zstd_state* const offset_states = tables[1].states.data();
-  const zstd_state* const match_states = tables[2].states.data();
-  std::uint32_t literal_state = 0;
-  std::uint32_t offset_state = 0;
-  std::uint32_t match_state = 0;
-  {
-    sequence_bits::word first = bits.next();
-    literal_state = first.take(tables[0].log);
-    offset_state = first.take(tables[1].log);
-    match_state = first.take(tables[2].log);
-    bits.left -= tables[0].log + tables[1].log + tables[2].log;
-  }
-  auto [latest, second, third] = offsets;
+  sequence_bits::word first = bits.next();
+  std::uint32_t literal_state = first.take(tables[0].log);
+  std::uint32_t offset_state = first.take(tables[1].log);
+  std::uint32_t match_state = first.take(tables[2].log);
+  bits.left -= tables[0].log + tables[1].log + tables[2].log;
+  four_numbers last{offsets[0], offsets[1], offsets[2], 0};  // and a new one
   std::uint64_t literal_sum = 0;
   std::uint64_t match_sum = 0;
   std::int32_t max_offset = 0;
   for (;;) {
     if (bits.left < 0) return false;
-    const zstd_state literal = literal_states[literal_state];
-    const zstd_state offset = offset_states[offset_state];
-    const zstd_state match = match_states[match_state];
+    const zstd_state literal = tables[0].states[literal_state];
+    const zstd_state offset = tables[1].states[offset_state];
+    const zstd_state match = tables[2].states[match_state];
     sequence_bits::word word = bits.next();
-    const unsigned extra = unsigned{literal.extra_bits} + offset.extra_bits + match.extra_bits;
+    const unsigned all_bits = literal.both_bits() + offset.both_bits() + match.both_bits();
     constexpr unsigned most_next_bits = 9 + 9 + 8;
-    const bool is_long = extra > sequence_bits::of_word - most_next_bits;
-    const std::uint32_t value = offset.base + word.take(offset.extra_bits);
+    const bool is_long = all_bits >= (sequence_bits::of_word - most_next_bits + 1) << 8U;
+    const std::uint32_t value = offset.base() + word.take(offset.extra_bits());
     if (is_long) [[unlikely]] {
-      bits.left -= offset.extra_bits;
+      bits.left -= offset.extra_bits();
       if (bits.left < 0) return false;
       word = bits.next();
+      bits.left += offset.extra_bits();
     }
-    const std::uint32_t matched = match.base + word.take(match.extra_bits);
-    const std::uint32_t literals = literal.base + word.take(literal.extra_bits);
+    const std::uint32_t matched = match.base() + word.take(match.extra_bits());
+    const std::uint32_t literals = literal.base() + word.take(literal.extra_bits());
+    bits.left -= all_bits >> 8U;
     if (is_long) [[unlikely]] {
-      bits.left -= match.extra_bits + literal.extra_bits;
       if (bits.left < 0) return false;
       word = bits.next();
-    } else {
-      bits.left -= extra;
     }
     // values of 1 to 3 are one of the last offsets, or, after no literals, of the next ones
-    const std::uint32_t other = value > 3 ? value - 3 : latest - 1;
-    const std::uint32_t which = value - 1 + (literals == 0 ? 1 : 0);
-    std::uint32_t chosen = other;
-    chosen = which == 2 ? third : chosen;
-    chosen = which == 1 ? second : chosen;
-    chosen = which == 0 ? latest : chosen;
-    third = which <= 1 ? third : second;
-    second = which == 0 ? second : latest;
-    latest = chosen;
+    const std::uint32_t which = std::min(value - 1 + (literals == 0 ? 1 : 0), 3U);
+    last[3] = value - 3;
+    if (value == 3 && which == 3) [[unlikely]]
+      last[3] = last[0] - 1;
+    last = moved_to_front(last, which);
+    const std::uint32_t chosen = last[0];
     max_offset = std::max(max_offset, static_cast<std::int32_t>(chosen));
     literal_sum += literals;
     match_sum += matched;
@@ -219,12 +220,12 @@ struct sequence_sums {
                .match = static_cast<std::uint16_t>(matched)};
     }
     if (--count == 0) break;
-    literal_state = literal.next + word.take(literal.next_bits);
-    match_state = match.next + word.take(match.next_bits);
-    offset_state = offset.next + word.take(offset.next_bits);
-    bits.left -= unsigned{literal.next_bits} + match.next_bits + offset.next_bits;
+    literal_state = literal.next() + word.take(literal.next_bits());
+    match_state = match.next() + word.take(match.next_bits());
+    offset_state = offset.next() + word.take(offset.next_bits());
+    bits.left -= all_bits & 0xFFU;
   }
-  offsets = {latest, second, third};
+  offsets = {last[0], last[1], last[2]};
   sums = {.literals = literal_sum, .matches = match_sum, .max_offset = max_offset, .end = to};
   return bits.left == 0;
 }
@@ -235,9 +236,9 @@ using four_streams = std::array<literal_stream, 4>;
 using sequence_tables = std::array<zstd_sequence_table, zstd_codes>;
 
 #if defined(__x86_64__)
-#define GPUHIST_WITH_BMI2 [[gnu::target("bmi,bmi2,lzcnt")]]
+#define GPUHIST_WITH_BMI2 [[gnu::target("bmi,bmi2,lzcnt,sse4.1")]]
 const bool has_bmi2 =
-    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("lzcnt");
+    __builtin_cpu_supports("sse4.1") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("lzcnt");
 
 GPUHIST_WITH_BMI2 bool decode_four_bmi2(four_streams& streams, const std::uint16_t* table, std::byte* to,
                                         std::size_t each, std::size_t count) {

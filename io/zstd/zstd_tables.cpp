@@ -357,7 +357,7 @@ std::optional<std::size_t> build_sequence_table(zstd_code code, zstd_description
     const auto symbol = std::to_integer<unsigned>(bytes[0]);
     if (symbol >= meaning.symbols) return std::nullopt;
     table.log = 0;
-    table.states[0] = {.base = meaning.base[symbol], .extra_bits = meaning.extra_bits[symbol]};
+    table.states[0] = {meaning.base[symbol], meaning.extra_bits[symbol]};
     return 1;
   }
   std::optional<distribution> read;
@@ -368,10 +368,7 @@ std::optional<std::size_t> build_sequence_table(zstd_code code, zstd_description
   const distribution& chosen = read ? *read : meaning.predefined;
   table.log = chosen.log;
   spread(chosen, [&](std::uint32_t state, std::uint8_t symbol, std::uint32_t next, unsigned bits) {
-    table.states[state] = {.base = meaning.base[symbol],
-                           .next = static_cast<std::uint16_t>(next),
-                           .next_bits = static_cast<std::uint8_t>(bits),
-                           .extra_bits = meaning.extra_bits[symbol]};
+    table.states[state] = {meaning.base[symbol], meaning.extra_bits[symbol], next, bits};
   });
   return chosen.bytes;
 }

@@ -24,13 +24,24 @@ struct zstd_literal_table {
   std::array<std::uint16_t, std::size_t{1} << log> entries{};
 };
 
-/// A state of an FSE code, and the number that it stands for: `base` plus the value of `extra_bits` bits. The next
-/// state is `next` plus the value of `next_bits` bits.
-struct zstd_state {
-  std::uint32_t base = 0;
-  std::uint16_t next = 0;
-  std::uint8_t next_bits = 0;
-  std::uint8_t extra_bits = 0;
+/// A state of an FSE code, and the number that it stands for: base() plus the value of extra_bits() bits. The next state
+/// is next() plus the value of next_bits() bits.
+class zstd_state {
+ public:
+  zstd_state() = default;
+  constexpr zstd_state(std::uint32_t base, unsigned extra_bits, std::uint32_t next = 0, unsigned next_bits = 0)
+      : bits_(base | std::uint64_t{next} << 32U | std::uint64_t{next_bits} << 48U | std::uint64_t{extra_bits} << 56U) {}
+
+  [[nodiscard]] std::uint32_t base() const { return static_cast<std::uint32_t>(bits_); }
+  [[nodiscard]] std::uint32_t next() const { return static_cast<std::uint16_t>(bits_ >> 32U); }
+  [[nodiscard]] unsigned next_bits() const { return static_cast<std::uint8_t>(bits_ >> 48U); }
+  [[nodiscard]] unsigned extra_bits() const { return static_cast<unsigned>(bits_ >> 56U); }
+
+  /// next_bits() + extra_bits() * 256.
+  [[nodiscard]] unsigned both_bits() const { return static_cast<unsigned>(bits_ >> 48U); }
+
+ private:
+  std::uint64_t bits_ = 0;  // one word, which is read by one instruction
 };
 
 struct zstd_sequence_table {
