@@ -175,12 +175,19 @@ class logged_part final : public io::decoded_part {
     if (!linked || finished) log_of_test->misused = true;
     finished = true;
   }
+  void join(const io::decoded_part* before) override {
+    if (!finished || joined) log_of_test->misused = true;
+    if (before != nullptr && !dynamic_cast<const logged_part&>(*before).joined) log_of_test->misused = true;
+    if ((before != nullptr) != has_before) log_of_test->misused = true;
+    joined = true;
+  }
 
   std::uint64_t offset;
   std::uint64_t size;
   bool has_before = false;
   bool linked = false;
   bool finished = false;
+  bool joined = false;
 };
 
 class logged_decoder final : public io::part_decoder {
@@ -227,7 +234,7 @@ struct taken {
 };
 
 // Pushes blocks of random sizes while the queue wants them and takes everything. The test fails on wrong order.
-taken run(part_queue& queue, std::uint64_t total, std::mt19937& random, bool may_wait) {
+taken run(part_queue& queue, std::uint64_t total, std::mt19937& random, bool may_wait, bool joins = false) {
   taken result;
   std::uint64_t pushed = 0;
   const auto push = [&] {
@@ -248,6 +255,7 @@ taken run(part_queue& queue, std::uint64_t total, std::mt19937& random, bool may
     if (next->part) {
       const auto& part = dynamic_cast<const logged_part&>(*next->part);
       REQUIRE(part.finished);
+      REQUIRE(part.joined == joins);
       REQUIRE(part.offset == result.bytes);
       ++result.parts;
     }
@@ -273,7 +281,7 @@ void check_nothing_is_left(const part_log& log, async::worker_pool& pool, async:
   CHECK_FALSE(log.misused);
 }
 
-TEST_CASE("all blocks come out in order, and each part once, linked and finished, with 1 to 4 threads") {
+TEST_CASE("all blocks come out in order, and each part once, linked, finished and joined, with 1 to 4 threads") {
   std::mt19937 random(1);
   for (const unsigned threads : {1U, 2U, 4U}) {
     for (int round = 0; round < 60; ++round) {
@@ -286,8 +294,10 @@ TEST_CASE("all blocks come out in order, and each part once, linked and finished
       const std::size_t part = 1 + random() % 2000;
       const std::uint64_t total = random() % 40000;
       {
-        part_queue queue(settings_of(part, random() % 700, threads), pool, memory, clock);
-        const taken all = run(queue, total, random, true);
+        part_queue::settings options = settings_of(part, random() % 700, threads);
+        options.format.joins = round % 2 == 0;
+        part_queue queue(options, pool, memory, clock);
+        const taken all = run(queue, total, random, true, options.format.joins);
         CHECK(all.bytes == total);
         CHECK(all.parts == static_cast<std::size_t>(scope.log.decoded));
         if (total > 0) CHECK(all.parts > 0);
