@@ -40,7 +40,7 @@ ahead_blocks::ahead_blocks(io::byte_reader& source, const io::format& format, ah
 part_queue::piece ahead_blocks::next() {
   for (;;) {
     if (queue_) {
-      const bool is_lost = has_frames_ && divider_.splitter().is_lost();
+      const bool is_lost = is_divided() && divider_.splitter().is_lost();
       const bool reads = !is_lost && queue_->wants_more();
       const bool has_paused = reads && pauses();
       if (!reads || has_paused) {
@@ -76,7 +76,7 @@ void ahead_blocks::read_more() {
   }
   if (!queue_) begin(next);
   if (!next.bytes.empty()) return push(next);
-  if (const auto held = has_frames_ ? divider_.rest() : std::nullopt) push_piece(*held);
+  if (const auto held = is_divided() ? divider_.rest() : std::nullopt) push_piece(*held);
   queue_->push(std::move(last));
 }
 
@@ -98,33 +98,43 @@ block ahead_blocks::read_block() {
   return {.memory = memory, .bytes = std::span(bytes, size)};
 }
 
-// Frames of more than one block of compressed bytes are found from the first bytes on, or not at all.
+// Frames of more than one block of compressed bytes are found from the first bytes on, or not at all. A frame that is
+// longer than the first block is decoded in parts, if the splitter finds some.
 void ahead_blocks::begin(const block& first) {
   auto probe = format_.make_splitter();
-  for (std::span<const std::byte> rest = first.bytes; !rest.empty();) rest = rest.subspan(probe->advance(rest).taken);
-  has_frames_ = !probe->is_lost();
+  bool ends_frame = false;
+  for (std::span<const std::byte> rest = first.bytes; !rest.empty();) {
+    const io::split_step step = probe->advance(rest);
+    rest = rest.subspan(step.taken);
+    has_parts_ |= step.part_ends;
+    ends_frame |= step.frame_ends && probe->counts_frame();
+  }
+  has_parts_ &= !ends_frame && !probe->is_lost();
+  has_frames_ = !has_parts_ && !probe->is_lost();
   io::part_format format = has_frames_ ? make_frame_parts(format_, resources_.limits) : resources_.parts();
-  if (format.splitter_divides) format = {};  // a splitter that finds no frames finds no parts
+  if (format.splitter_divides && !has_parts_) format = {};
+  if (format.splitter_divides) format.part_bytes = part_queue::any_size;
   const part_shares shares = shares_of(format, resources_.threads, resources_.limits.window_bytes);
   queue_.emplace(part_queue::settings{.format = format,
                                       .threads = shares.parts == 0 ? 0 : resources_.threads,
                                       .is_in_pool = false,
                                       .max_parts = shares.parts,
                                       .max_part_bytes = shares.bytes,
-                                      .max_blocks = has_frames_ ? most_blocks : part_queue::any_size,
+                                      .max_blocks = is_divided() ? most_blocks : part_queue::any_size,
                                       .offset = 0,
                                       .begins_frame = true},
                  resources_.pool, resources_.memory, clock_);
 }
 
 void ahead_blocks::push(const block& next) {
-  if (!has_frames_) return queue_->push(next);
+  if (!is_divided()) return queue_->push(next);
   while (const auto piece = divider_.next(next)) push_piece(*piece);
 }
 
 void ahead_blocks::push_piece(const frame_divider::piece& next) {
+  if (has_parts_ && next.bytes.part) queue_->end_part({.context = next.bytes.part});
   if (!next.bytes.bytes.empty()) queue_->push(next.bytes);
-  if (next.ends_group) queue_->end_part(divider_.start());
+  if (has_frames_ && next.ends_group) queue_->end_part(divider_.start());
 }
 
 }  // namespace gpuhist::pipeline

@@ -26,7 +26,7 @@ struct ahead_resources {
   unsigned threads = 1;
   async::semaphore& memory;                  ///< limits.window_bytes bytes in all
   io::decoder_limits limits{};               ///< of decoders of frames
-  std::function<io::part_format()> parts{};  ///< how one frame is decoded in parts, if the input is not split
+  std::function<io::part_format()> parts{};  ///< how one frame is decoded in parts, unless frames are
 };
 
 /// How one frame of an input is decoded in parts. `file`: the input, whose end may describe it; null: a stream. Throws
@@ -50,6 +50,7 @@ class ahead_blocks {
   [[nodiscard]] bool has_frames() const { return has_frames_; }
 
  private:
+  [[nodiscard]] bool is_divided() const { return has_frames_ || has_parts_; }
   bool pauses();
   void read_more();
   block read_block();
@@ -65,6 +66,7 @@ class ahead_blocks {
   frame_divider divider_;
   std::optional<part_queue> queue_{};
   bool has_frames_ = false;  // they are found from the first bytes on
+  bool has_parts_ = false;   // the first frame has parts that the splitter finds
 };
 
 }  // namespace gpuhist::pipeline
