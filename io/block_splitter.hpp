@@ -29,8 +29,8 @@ struct no_head {
 /// clause for a frame whose end cannot be found, else empty, the splitter is lost there. With `part_context`, which
 /// makes the context of the block that begins, or null if no part_decoder can begin with it (it also gets whether the
 /// frame is the first one), parts of frames are
-/// reported; with `first_block_begins_part`, one begins with the first block of a frame, too, and with `most_part_blocks`,
-/// one has at most so many blocks.
+/// reported; with `first_block_begins_part`, one begins with the first block of a frame, too, and with
+/// `most_part_blocks`, one has at most so many blocks.
 template <typename Format>
 class block_splitter final : public splitter {
  public:

@@ -2,7 +2,10 @@
 // fault every 4 KiB, a tenth of the time of decoding deflate data.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -35,6 +38,7 @@ class part_memory : public std::enable_shared_from_this<part_memory> {
   [[nodiscard]] std::size_t block_bytes() const { return block_bytes_; }
 
  private:
+  static std::unique_ptr<std::byte[]> make(std::size_t bytes);
   void put(std::unique_ptr<std::byte[]> used) noexcept;
 
   const std::size_t block_bytes_;
@@ -48,8 +52,18 @@ inline void part_memory::release::operator()(std::byte* block) const {
   if (pool_) pool_->put(std::move(used));
 }
 
+inline std::unique_ptr<std::byte[]> part_memory::make(std::size_t bytes) {
+  constexpr std::uintptr_t page = std::uintptr_t{2} << 20U;
+  auto made = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  const auto begin = (reinterpret_cast<std::uintptr_t>(made.get()) + page - 1) / page * page;
+  const auto end = (reinterpret_cast<std::uintptr_t>(made.get()) + bytes) / page * page;
+  // optional
+  if (end > begin) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  return made;
+}
+
 inline part_memory::block part_memory::get(std::size_t bytes) {
-  if (bytes != block_bytes_) return block(std::make_unique_for_overwrite<std::byte[]>(bytes).release());
+  if (bytes != block_bytes_) return block(make(bytes).release());
   std::unique_ptr<std::byte[]> found;
   {
     const std::lock_guard lock(mutex_);
@@ -59,7 +73,7 @@ inline part_memory::block part_memory::get(std::size_t bytes) {
       free_.pop_back();
     }
   }
-  if (!found) found = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  if (!found) found = make(bytes);
   return {found.release(), release(shared_from_this())};
 }
 

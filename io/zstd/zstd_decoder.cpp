@@ -138,7 +138,7 @@ class zstd_decoder final : public frame_decoder {
     XXH64_state_t checksum{};
     std::vector<std::byte> begin{};  // of the frame, up to here; while it is short
     bool has_begin = true;
-    std::vector<std::byte> rest{};  // text of a block that libzstd decoded, in a frame that it did not begin
+    std::vector<std::byte> rest{};    // text of a block that libzstd decoded, in a frame that it did not begin
     std::vector<std::byte> packed{};  // a block that no part has
     std::unique_ptr<zstd_block_decoder> decoder{};
     std::unique_ptr<std::byte[]> plan{};
@@ -157,7 +157,7 @@ class zstd_decoder final : public frame_decoder {
   std::size_t gathered_ = 0;        // bytes of the block that were taken
   std::uint64_t block_begin_ = 0;   // compressed offset
   zstd_block_header block_{0};
-  const zstd_ready_block* ready_ = nullptr;  // of the part that was taken; null: the block was not decoded ahead
+  const zstd_ready_block* ready_ = nullptr;   // of the part that was taken; null: the block was not decoded ahead
   std::span<const std::byte> text_to_write_;  // of own_
   bool is_resumed_ = false;                   // the context decodes the rest of a frame
   std::uint64_t text_bytes_ = 0;              // of the frame, with is_resumed_
@@ -521,7 +521,9 @@ frame_decoder::step_result zstd_decoder::copy_stored(cursor& at) {
   if (left == 0) return end_block();
   if (at.in.empty()) return fill_status::needs_input;
   const auto stored = at.in.first(std::min(left, at.in.size()));
-  add_text({.literals = stored, .text_bytes = static_cast<std::uint32_t>(stored.size()), .offsets = zstd_unknown_offsets}, {}, block_.is_last && stored.size() == left);
+  add_text(
+      {.literals = stored, .text_bytes = static_cast<std::uint32_t>(stored.size()), .offsets = zstd_unknown_offsets},
+      {}, block_.is_last && stored.size() == left);
   take_block_bytes(at, stored.size());
   phase_ = phase::own_text;
   return std::nullopt;

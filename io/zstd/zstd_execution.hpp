@@ -14,16 +14,17 @@
 
 namespace gpuhist::io {
 
-/// The last text of a frame, in chunks of memory:
+/// The last text of a frame, in chunks of memory. A chunk begins with a copy of the text before it, so that most
+/// matches lie within their chunk.
 ///
-///     | text of blocks ... |   | text of blocks ... |   | text of blocks, room for more |
+///     | text of blocks ......... |
+///                     | copied   | text of blocks ... |
+///                                             | copied | text of blocks, room for more |
 ///
 /// A copy has the same text in the same memory, and text is added to one copy only; to another one, after fork().
 /// Another thread may read the text of any copy meanwhile.
 class zstd_text {
  public:
-  static constexpr std::size_t chunk_bytes = std::size_t{8} << 20U;
-
   /// Begins a frame. `kept_bytes`: the last text to keep, at least as much as the window.
   void begin(std::uint64_t window_bytes, std::uint64_t kept_bytes);
 
@@ -43,15 +44,18 @@ class zstd_text {
  private:
   struct chunk {
     std::shared_ptr<std::byte[]> memory;
-    std::size_t used = 0;
+    std::size_t copied = 0;
+    std::size_t used = 0;  // `copied` included
   };
 
   std::byte* next_place();
+  void add_chunk();
   std::byte* copy_far(std::byte* to, const zstd_sequence& sequence, const zstd_offsets& offsets) const;
 
   std::deque<chunk> chunks_;  // the latest last
   std::uint64_t window_bytes_ = 0;
   std::uint64_t kept_bytes_ = 0;
+  std::size_t chunk_bytes_ = 0;
   std::uint64_t bytes_ = 0;
   bool is_full_ = true;  // the last chunk
 };

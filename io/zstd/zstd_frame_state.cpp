@@ -93,7 +93,7 @@ bool zstd_frame_state::fits(std::uint64_t bytes, bool is_last) const {
 }
 
 std::optional<std::span<const std::byte>> zstd_frame_state::add(const zstd_block_plan& block,
- const zstd_kept_descriptions& tables, bool is_last) {
+                                                                const zstd_kept_descriptions& tables, bool is_last) {
   if (!fits(block.text_bytes, is_last)) return std::nullopt;
   const auto text = text_.execute(block, offsets_);
   if (!text) return std::nullopt;
@@ -113,8 +113,7 @@ std::vector<std::byte> zstd_frame_state::dictionary_tables() const {
   std::vector<std::byte> made;
   put(made, ZSTD_MAGIC_DICTIONARY, 4);
   put(made, 1, 4);
-  const auto tree =
-      known[0].is == kind::listed ? tree_alone(known[0].bytes) : std::span<const std::byte>(any_tree);
+  const auto tree = known[0].is == kind::listed ? tree_alone(known[0].bytes) : std::span<const std::byte>(any_tree);
   made.insert(made.end(), tree.begin(), tree.end());
   for (const zstd_code code : {zstd_code::offset, zstd_code::match_length, zstd_code::literal_length}) {
     const auto listed = listed_distribution(code, known[1 + static_cast<std::size_t>(code)]);
@@ -130,8 +129,7 @@ bool zstd_frame_state::may_resume() const {
     return each.is == kind::listed || each.is == kind::predefined;
   };
   const zstd_descriptions known = tables_.get();
-  return has_turned() && known[0].is == kind::listed &&
-         std::ranges::all_of(std::span(known).subspan(1), is_exact) &&
+  return has_turned() && known[0].is == kind::listed && std::ranges::all_of(std::span(known).subspan(1), is_exact) &&
          std::ranges::all_of(offsets_, [this](std::uint32_t each) { return each != 0 && each <= frame_.window_bytes; });
 }
 

@@ -1,7 +1,7 @@
-// Decodes blocks of a long zstd frame ahead of its decoder (io/part_decoder.hpp). The splitter finds where blocks begin,
-// by their sizes, so nothing is guessed. Literals and sequences do not depend on the blocks before, except for tables
-// that are repeated: such blocks are decoded by finish(). join() makes the text, because matches refer to the text of
-// any block before.
+// Decodes blocks of a long zstd frame ahead of its decoder (io/part_decoder.hpp). The splitter finds where blocks
+// begin, by their sizes, so nothing is guessed. Literals and sequences do not depend on the blocks before, except for
+// tables that are repeated: such blocks are decoded by finish(). join() makes the text, because matches refer to the
+// text of any block before.
 #pragma once
 
 #include "io/part_decoder.hpp"
@@ -36,10 +36,10 @@ struct zstd_ready_block {
   std::uint64_t begin = 0;  ///< compressed offset of its header
   std::uint32_t content_bytes = 0;
   bool is_last = false;
-  bool is_ready = false;                          ///< `plan` is complete
-  std::vector<std::byte> content{};               ///< to be decoded by finish()
+  bool is_ready = false;             ///< `plan` is complete
+  std::vector<std::byte> content{};  ///< to be decoded by finish()
   zstd_kept_descriptions tables{};
-  zstd_block_plan plan{};                         ///< without `tables`
+  zstd_block_plan plan{};                            ///< without `tables`
   std::optional<std::span<const std::byte>> text{};  ///< made by join(); valid as long as the part lives
 };
 

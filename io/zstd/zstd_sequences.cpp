@@ -237,8 +237,8 @@ using sequence_tables = std::array<zstd_sequence_table, zstd_codes>;
 
 #if defined(__x86_64__)
 #define GPUHIST_WITH_BMI2 [[gnu::target("bmi,bmi2,lzcnt,sse4.1")]]
-const bool has_bmi2 =
-    __builtin_cpu_supports("sse4.1") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("lzcnt");
+const bool has_bmi2 = __builtin_cpu_supports("sse4.1") && __builtin_cpu_supports("bmi") &&
+                      __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("lzcnt");
 
 GPUHIST_WITH_BMI2 bool decode_four_bmi2(four_streams& streams, const std::uint16_t* table, std::byte* to,
                                         std::size_t each, std::size_t count) {

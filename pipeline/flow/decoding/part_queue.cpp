@@ -270,7 +270,7 @@ void part_queue::state::decode(const entry_pointer& of, locked& lock) {
 // one in this phase waits.
 void part_queue::state::go_on(const entry_pointer& of, std::shared_ptr<io::decoded_part> before, locked& lock) {
   const part_phase was = of->now;
-  of->now = was == part_phase::decoded ? part_phase::linking
+  of->now = was == part_phase::decoded  ? part_phase::linking
             : was == part_phase::linked ? part_phase::finishing
                                         : part_phase::joining;
   lock.unlock();
@@ -282,9 +282,9 @@ void part_queue::state::go_on(const entry_pointer& of, std::shared_ptr<io::decod
   }
   before.reset();
   lock.lock();
-  of->now = was == part_phase::decoded                              ? part_phase::linked
+  of->now = was == part_phase::decoded                           ? part_phase::linked
             : was == part_phase::linked && options_.format.joins ? part_phase::finished
-                                                                    : part_phase::ready;
+                                                                 : part_phase::ready;
   post_jobs();
 }
 
