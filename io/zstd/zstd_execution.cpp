@@ -83,7 +83,7 @@ constexpr std::size_t chunks_of_copy = 4;  // a quarter of a chunk is a copy, wh
 
 /// Memory for chunks, shared by all decoders.
 std::shared_ptr<part_memory> shared_text_memory(std::size_t chunk_bytes) {
-  constexpr std::size_t kept_blocks = 2;
+  constexpr std::size_t kept_blocks = 8;
   static std::mutex mutex;
   static std::array<std::weak_ptr<part_memory>, std::bit_width(largest_chunk / least_chunk)> shared;
   const std::scoped_lock lock(mutex);

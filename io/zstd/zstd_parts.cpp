@@ -13,7 +13,7 @@ namespace {
 
 /// Memory for plans, shared by all decoders, as that of lz4 texts.
 std::shared_ptr<part_memory> shared_plan_memory() {
-  constexpr std::size_t kept_blocks = 4;
+  constexpr std::size_t kept_blocks = 32;
   static std::mutex mutex;
   static std::weak_ptr<part_memory> shared;
   const std::scoped_lock lock(mutex);

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <new>
 #include <span>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -102,6 +103,7 @@ class part_queue::state final : public shared_work {
   bool start(part_entry& next);
   [[nodiscard]] std::size_t find_ready_piece(std::size_t from) const noexcept;
   void decode(const entry_pointer& of, locked& lock);
+  void join(entry_pointer next, std::shared_ptr<io::decoded_part> before, locked& lock);
   void go_on(const entry_pointer& of, std::shared_ptr<io::decoded_part> before, locked& lock);
   void return_memory(part_entry& of);
   void leave_served_part();
@@ -122,6 +124,7 @@ class part_queue::state final : public shared_work {
   std::size_t blocks_ = 0;         // in the entries
   std::size_t begun_ = 0;          // parts that have memory
   bool is_paused_ = false;
+  std::thread::id reader_{};  // that called take() last
 };
 
 void part_queue::state::end() noexcept {
@@ -234,7 +237,8 @@ void part_queue::state::do_oldest_piece(locked& lock) noexcept {
   // the reader of the text decodes, too
   clock_.note_in_flight(std::min<std::uint64_t>(running() + 1, options_.threads));
   if (kept->now == part_phase::queued) return decode(kept, lock);
-  go_on(kept, oldest == 0 ? before_ : entries_[oldest - 1]->part, lock);
+  auto before = oldest == 0 ? before_ : entries_[oldest - 1]->part;
+  kept->now == part_phase::finished ? join(kept, std::move(before), lock) : go_on(kept, std::move(before), lock);
 }
 
 void part_queue::state::decode(const entry_pointer& of, locked& lock) {
@@ -286,6 +290,20 @@ void part_queue::state::go_on(const entry_pointer& of, std::shared_ptr<io::decod
             : was == part_phase::linked && options_.format.joins ? part_phase::finished
                                                                  : part_phase::ready;
   post_jobs();
+}
+
+// Also joins the parts after it that are finished, because the text before them is in the cache of this core. Other
+// items of the pool take their turn after a while, and the reader goes on with its text.
+void part_queue::state::join(entry_pointer next, std::shared_ptr<io::decoded_part> before, locked& lock) {
+  const int most = std::this_thread::get_id() == reader_ ? 1 : 64;
+  for (int joined = 1;; ++joined) {
+    go_on(next, std::move(before), lock);
+    const auto after = std::ranges::find(entries_, next) + 1;
+    if (joined == most || is_closed() || after == entries_.end() || (*after)->now != part_phase::finished) return;
+    wake_waiting();
+    before = next->part;
+    next = *after;
+  }
 }
 
 void part_queue::state::return_memory(part_entry& of) {
@@ -344,6 +362,7 @@ std::optional<part_queue::piece> part_queue::state::take(bool may_wait) {
       if (waits && !may_starve(may_wait)) return std::nullopt;
       return serve(front);
     }
+    reader_ = std::this_thread::get_id();
     if (options_.is_in_pool || front.is_ready_piece(nullptr)) {
       help_or_wait(lock);
     } else {

@@ -79,6 +79,12 @@ class shared_work : public std::enable_shared_from_this<shared_work> {
   /// Waits until another thread has done a piece. Precondition: running() > 0. Under the lock.
   void wait(locked& lock) { changed_.wait(lock); }
 
+  /// Wakes the threads that wait, as the end of a piece does. Under the lock.
+  void wake_waiting() noexcept { changed_.notify_all(); }
+
+  /// Whether no piece may be begun. Under the lock.
+  [[nodiscard]] bool is_closed() const noexcept { return closed_; }
+
   /// Threads that do a piece. Under the lock.
   [[nodiscard]] unsigned running() const noexcept { return running_; }
 
