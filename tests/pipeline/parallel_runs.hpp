@@ -112,6 +112,7 @@ inline command::plan byte_plan(std::vector<std::string> inputs, std::uint32_t ch
 inline void decode_on_device(dice& random, command::plan& planned) {
   pipeline::buffer_plan& buffers = planned.buffers;
   planned.decodes_on_device = true;
+  planned.forecast.shared = random(0, 1) == 0;  // the host decodes groups that find no free slot
   buffers.device_slot_bytes = random.one_of({16U, 64U, 1024U, 1U << 15U});
   buffers.device_slots = random.one_of({1U, 2U, 5U, 64U, 1000U});
   buffers.more_device_slots = random(1, 9);
