@@ -149,6 +149,7 @@ std::vector<format_row> compressed_formats() {
               .make_splitter = make_zstd_splitter,
               .parts = {.make = make_zstd_part_decoder,
                         .part_bytes = zstd_part_bytes,
+                        .least_bytes = 4 * zstd_part_bytes,
                         .splitter_divides = true,
                         .joins = true,
                         .needs_idle_threads = true,

@@ -73,6 +73,7 @@ struct part_format {
   std::function<std::unique_ptr<part_decoder>()> make{};
   unsigned min_threads = 2;          ///< with fewer, the decoder alone is faster
   std::size_t part_bytes = 0;        ///< compressed bytes of a part
+  std::uint64_t least_bytes = 0;     ///< fewer compressed bytes are not worth waking threads
   bool splitter_divides = false;     ///< parts begin where the splitter reports it; part_bytes is then the usual size
   bool joins = false;                ///< decoded_part::join() is called
   bool needs_idle_threads = false;   ///< a frame that is begun in parts costs more time if the threads are busy

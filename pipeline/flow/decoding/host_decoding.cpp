@@ -101,11 +101,7 @@ void compressed_inputs::host_decoding::begin_parts(const block& first) {
   if (!has_parts) return;
   const auto* const file = std::get_if<io::file_source>(task_.input.source.get());
   io::part_format format = parts_of(task_.input.format, file, notes_, stop_);
-  // less than a part is not worth waking a thread
-  if (format.splitter_divides && file != nullptr &&
-      file->size_hint() < decoder_->consumed_total() + format.part_bytes) {
-    return;
-  }
+  if (file != nullptr && file->size_hint() < decoder_->consumed_total() + format.least_bytes) return;
   const part_shares shares = shares_of(format, options_.threads, task_.context->limits().window_bytes);
   if (shares.parts == 0) return;
   const std::size_t blocks_of_part = 1 + (format.part_bytes + format.look_ahead_bytes) / options_.block_bytes;
