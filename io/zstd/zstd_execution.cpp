@@ -77,7 +77,7 @@ place execute_near_here(place at, const zstd_sequence* end, const std::byte* bas
   return execute_near<word_bytes>(at, end, base);
 }
 
-constexpr std::size_t least_chunk = std::size_t{8} << 20U;
+constexpr std::size_t least_chunk = std::size_t{1} << 20U;
 constexpr std::size_t largest_chunk = std::size_t{32} << 20U;
 constexpr std::size_t chunks_of_copy = 4;  // a quarter of a chunk is a copy, which costs 1 % of the time of decoding
 
