@@ -25,7 +25,8 @@ namespace gpuhist::io {
 struct part_input {
   std::uint64_t offset = 0;                            ///< of the first byte of the part, in the compressed input
   std::uint64_t size = 0;                              ///< bytes of the part
-  std::span<const std::span<const std::byte>> pieces;  ///< the part and then what follows it, without gaps
+  std::span<const std::span<const std::byte>> pieces;  ///< the part and then what follows it, without gaps;
+                                                       ///< with part_format::joins, the part is valid until join()
   bool ends_input = false;                             ///< the pieces go to the end of the input
   bool begins_frame = false;                           ///< a frame begins here, or a part that a splitter has found
   decode_start start{};                                ///< with `begins_frame`

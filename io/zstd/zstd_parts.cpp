@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -72,13 +73,18 @@ class padded_reader {
     left_ -= bytes;
     leave_empty_pieces();
     if (bytes <= pieces_[index_].size() - at_ && at_ >= front) return next(bytes);
-    copy_.resize(front + bytes);
+    if (copy_.size() < front + bytes) copy_.resize(front + bytes);
     for (std::size_t copied = 0; copied < bytes;) {
       const auto taken = next(bytes - copied);
-      std::ranges::copy(taken, copy_.begin() + static_cast<std::ptrdiff_t>(front + copied));
+      std::memcpy(copy_.data() + front + copied, taken.data(), taken.size());
       copied += taken.size();
     }
-    return std::span(copy_).subspan(front);
+    return std::span(copy_).subspan(front, bytes);
+  }
+
+  /// Whether these bytes of take() are in the pieces.
+  [[nodiscard]] bool is_in_piece(std::span<const std::byte> bytes) const {
+    return bytes.data() != copy_.data() + zstd_block_decoder::front_bytes;
   }
 
  private:
@@ -107,7 +113,7 @@ class zstd_part_decoder final : public part_decoder {
   std::unique_ptr<decoded_part> decode(const part_input& input) override;
 
  private:
-  bool add(std::uint64_t begin, const zstd_block_header& header, std::span<const std::byte> content,
+  bool add(std::uint64_t begin, const zstd_block_header& header, std::span<const std::byte> content, bool is_kept,
            plan_memory& memory, std::size_t& left);
 
   zstd_block_decoder decoder_;
@@ -135,11 +141,13 @@ std::unique_ptr<decoded_part> zstd_part_decoder::decode(const part_input& input)
     const zstd_block_header header(static_cast<std::uint32_t>(little_endian(reader.take(zstd_block_header::bytes))));
     if (header.is_damaged() || header.content_bytes() > reader.left()) break;
     const auto content = reader.take(header.content_bytes());
-    if (!add(input.offset + end, header, content, memory, for_content)) break;
+    if (!add(input.offset + end, header, content, reader.is_in_piece(content), memory, for_content)) break;
     is_last = header.is_last;
     end = all - reader.left();
   }
-  if (end == 0) return nullptr;
+  // libzstd copies stored blocks in less time
+  const bool is_stored = std::ranges::all_of(blocks_, &zstd_ready_block::is_stored);
+  if (end == 0 || (context->is_first && is_stored)) return nullptr;
   return std::make_unique<zstd_part>(zstd_part::settings{.frame = context->frame,
                                                          .is_first = context->is_first,
                                                          .begin = input.offset,
@@ -148,28 +156,32 @@ std::unique_ptr<decoded_part> zstd_part_decoder::decode(const part_input& input)
                                      std::exchange(blocks_, {}), std::move(texts), pool_);
 }
 
-/// False: the part ends before the block.
+/// False: the part ends before the block. `is_kept`: `content` is valid until join().
 bool zstd_part_decoder::add(std::uint64_t begin, const zstd_block_header& header, std::span<const std::byte> content,
-                            plan_memory& memory, std::size_t& left) {
+                            bool is_kept, plan_memory& memory, std::size_t& left) {
   using verdict = zstd_block_decoder::verdict;
   if (left < sizeof(zstd_ready_block) + content.size() || !memory.make_room()) return false;
   left -= sizeof(zstd_ready_block);
-  zstd_ready_block block{
-      .begin = begin, .content_bytes = static_cast<std::uint32_t>(content.size()), .is_last = header.is_last};
+  zstd_ready_block block{.begin = begin,
+                         .content_bytes = static_cast<std::uint32_t>(content.size()),
+                         .is_last = header.is_last,
+                         .is_stored = header.type != zstd_block_type::compressed};
   verdict is = verdict::decoded;
   if (header.type == zstd_block_type::compressed) {
     is = decoder_.decode(content, none_, memory.room(), block.plan);
+  } else if (is_kept && header.type == zstd_block_type::raw) {
+    block.plan = {.literals = content, .text_bytes = header.size, .offsets = zstd_unknown_offsets};
   } else {
     block.plan = plan_of_stored(header, content, memory.room());
   }
   if (is == verdict::damaged) return false;
   block.is_ready = is == verdict::decoded;
   if (block.is_ready) {
-    memory.keep(block.plan);
+    if (block.plan.literals.data() != content.data()) memory.keep(block.plan);
   } else {
     constexpr std::size_t front = zstd_block_decoder::front_bytes;
-    block.content.resize(front + content.size());
-    std::ranges::copy(content, block.content.begin() + front);
+    block.content = std::make_unique_for_overwrite<std::byte[]>(front + content.size());
+    std::memcpy(block.content.get() + front, content.data(), content.size());
     left -= content.size();
   }
   block.tables = zstd_kept_descriptions(std::exchange(block.plan.tables, {}));
@@ -216,7 +228,8 @@ void zstd_part::finish() {
       decoder->forget(each.tables.each);
     } else if (memory.make_room()) {
       zstd_block_plan plan;
-      const auto content = std::span<const std::byte>(each.content).subspan(zstd_block_decoder::front_bytes);
+      const std::span<const std::byte> content(each.content.get() + zstd_block_decoder::front_bytes,
+                                               each.content_bytes);
       const auto is = decoder->decode(content, known, memory.room(), plan);
       if (is != zstd_block_decoder::verdict::decoded) break;
       memory.keep(plan);
@@ -265,7 +278,7 @@ bool zstd_part::begins(std::uint64_t first_block, const zstd_frame_header& frame
 
 zstd_block_plan plan_of_stored(const zstd_block_header& header, std::span<const std::byte> content, std::byte* room) {
   if (header.type == zstd_block_type::raw) {
-    std::ranges::copy(content, room);
+    std::memcpy(room, content.data(), content.size());
   } else {
     std::fill_n(room, header.size, content.front());
   }

@@ -36,8 +36,9 @@ struct zstd_ready_block {
   std::uint64_t begin = 0;  ///< compressed offset of its header
   std::uint32_t content_bytes = 0;
   bool is_last = false;
-  bool is_ready = false;             ///< `plan` is complete
-  std::vector<std::byte> content{};  ///< to be decoded by finish()
+  bool is_stored = false;                  ///< or a run
+  bool is_ready = false;                   ///< `plan` is complete
+  std::unique_ptr<std::byte[]> content{};  ///< to be decoded by finish()
   zstd_kept_descriptions tables{};
   zstd_block_plan plan{};                            ///< without `tables`
   std::optional<std::span<const std::byte>> text{};  ///< made by join(); valid as long as the part lives

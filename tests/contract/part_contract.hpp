@@ -58,6 +58,7 @@ inline part_list decode_parts(const part_decoder_maker& make, std::span<const st
                               const std::vector<part_place>& places, const part_shape& shape) {
   const std::size_t number = places.size();
   part_list parts(number);
+  std::vector<byte_vector> pieces_of(number);  // they are valid until join()
   const auto on_threads = [&](const std::function<void(io::part_decoder&, std::size_t)>& work) {
     std::atomic<std::size_t> next{0};
     const auto run = [&] {
@@ -73,8 +74,8 @@ inline part_list decode_parts(const part_decoder_maker& make, std::span<const st
     const std::size_t size = places[i].size;
     const auto after = packed.subspan(begin + size, std::min(shape.look_ahead, packed.size() - begin - size));
     // copies of exactly these sizes, so that the address sanitizer detects a read beyond a piece
-    const byte_vector own(packed.begin() + static_cast<std::ptrdiff_t>(begin),
-                          packed.begin() + static_cast<std::ptrdiff_t>(begin + size));
+    const byte_vector& own = pieces_of[i] = byte_vector(packed.begin() + static_cast<std::ptrdiff_t>(begin),
+                                                        packed.begin() + static_cast<std::ptrdiff_t>(begin + size));
     const byte_vector first(after.begin(), after.begin() + static_cast<std::ptrdiff_t>(after.size() / 2));
     const byte_vector second(after.begin() + static_cast<std::ptrdiff_t>(after.size() / 2), after.end());
     const std::vector<std::span<const std::byte>> pieces{own, first, second};

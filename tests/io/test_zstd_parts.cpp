@@ -226,8 +226,9 @@ TEST_CASE("zstd parts: damage late in a long frame, of which libzstd decodes onl
   constexpr std::size_t kept_begin = std::size_t{256} << 10U;
   for (std::size_t run = 0; run < fuzz_runs(40); ++run) {
     CAPTURE(run);
-    byte_vector text = noise(300'000, below(random, 1'000));
-    while (text.size() < 900'000) text = joined(text, random_text(random, below(random, 60'000)));
+    byte_vector text = noise(400'000, below(random, 1'000));
+    for (std::byte& each : text) each = (each & std::byte{63}) | std::byte{64};  // no block is stored as it is
+    while (text.size() < 1'000'000) text = joined(text, random_text(random, below(random, 60'000)));
     const std::size_t flush = below(random, 3) == 0 ? 0 : below(random, 20'000) + 200;
     const byte_vector frame = frame_of(text, {.level = std::array<int, 4>{1, 3, 6, 12}.at(below(random, 4)),
                                               .checksum = below(random, 2) == 0,
@@ -235,6 +236,7 @@ TEST_CASE("zstd parts: damage late in a long frame, of which libzstd decodes onl
                                               .window_log = 17 + static_cast<int>(below(random, 4)),
                                               .flush_bytes = flush});
     REQUIRE(frame.size() > kept_begin + 1'000);
+    CHECK(ready_blocks(decode_parts(make_parts, frame, parts_of(20'000)(frame), {})) > 1);
     for (unsigned i = 0; i < 10; ++i) {
       byte_vector rest(frame.begin() + kept_begin, frame.end());
       damage(rest, random, 8);
@@ -319,6 +321,16 @@ TEST_CASE("zstd parts: random frames, also damaged ones, have the same result wi
   }
   MESSAGE(runs << " runs, " << failed << " damaged, " << taken_over << " blocks decoded ahead");
   CHECK(taken_over > static_cast<std::ptrdiff_t>(runs / 4));
+}
+
+TEST_CASE("zstd parts: libzstd decodes a frame that begins with stored blocks") {
+  const byte_vector stored = noise(300'000, 1);
+  const byte_vector packed = frame_of(joined(stored, sample_text(300'000)), {.window_log = 20});
+  const auto places = parts_of(1)(packed);  // the part at 1 has the first block
+  part_list parts = decode_parts(make_parts, packed, places, {});
+  CHECK(parts.at(1) == nullptr);
+  CHECK(decode_with_parts(make_one, std::move(parts), places, packed, always(everything), 700'000).took_no_parts);
+  check_same_with_parts(make_one, make_parts, packed, {.divide = parts_of(1)}, 600'000);
 }
 
 TEST_CASE("zstd parts: the table of formats divides zstd where its splitter reports parts, in long frames only") {
