@@ -40,6 +40,9 @@ class zstd_blocks {
   /// Whether the header of the current block is invalid: a reserved type, or a size above the maximum.
   [[nodiscard]] bool is_damaged() const { return damaged_; }
 
+  /// The header of the current block; at the end of the frame, of the last one.
+  [[nodiscard]] zstd_block_header block() const { return zstd_block_header(header_); }
+
   [[nodiscard]] const zstd_frame_header& frame() const { return frame_; }
 
   /// Whether a block begins here, and whether it is the first one.

@@ -81,12 +81,6 @@ struct corpus_features {
   }
 };
 
-byte_vector text_of_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  return vector_of(text);
-}
-
 }  // namespace
 
 TEST_CASE("every frame of libzstd is decoded to its text") {

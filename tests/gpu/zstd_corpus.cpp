@@ -7,6 +7,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 
 namespace gpuhist::test {
 namespace {
@@ -118,6 +120,12 @@ byte_vector encoded_frame_of(std::span<const std::byte> plain, const frame_setti
   REQUIRE(ZSTD_compressStream2(context, &out, &in, ZSTD_e_end) == 0);
   packed.resize(out.pos);
   return packed;
+}
+
+byte_vector text_of_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return vector_of(text);
 }
 
 frame_oracle::frame_oracle() : context_(ZSTD_createDCtx(), &ZSTD_freeDCtx) {}

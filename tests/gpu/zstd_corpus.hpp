@@ -1,4 +1,4 @@
-// Frames of libzstd for the tests of the zstd decoder of devices, and what libzstd decodes from any bytes.
+// Frames of libzstd for the tests of our zstd decoders, and what libzstd decodes from any bytes.
 #pragma once
 
 #include "tests/support/byte_vectors.hpp"
@@ -6,6 +6,7 @@
 #include <zstd.h>
 
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <random>
@@ -28,6 +29,9 @@ std::string describe(const frame_settings& settings);
 
 /// One frame that holds `plain`.
 byte_vector encoded_frame_of(std::span<const std::byte> plain, const frame_settings& settings);
+
+/// The content of a file.
+byte_vector text_of_file(const std::filesystem::path& path);
 
 /// What ZSTD_decompress() does. Keeps its context and its text.
 class frame_oracle {

@@ -7,16 +7,16 @@
 
 #include "tests/contract/part_contract.hpp"
 #include "tests/contract/splitter_contract.hpp"
+#include "tests/gpu/zstd_corpus.hpp"
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/byte_vectors.hpp"
 #include "tests/support/campaign.hpp"
 
 #include <doctest/doctest.h>
 
-#include <zstd.h>
-
 #include <algorithm>
 #include <bit>
+#include <filesystem>
 #include <memory>
 
 using namespace gpuhist::test;
@@ -35,7 +35,7 @@ part_divider parts_of(std::size_t bytes) {
   };
 }
 
-struct frame_settings {
+struct part_settings {
   int level = 3;
   bool checksum = true;
   bool content_size = false;
@@ -43,28 +43,15 @@ struct frame_settings {
   std::size_t flush_bytes = 0;
 };
 
-/// A frame whose blocks have `flush_bytes` bytes of text, or as zstd divides it.
-byte_vector frame_of(std::span<const std::byte> text, const frame_settings& settings) {
-  const std::unique_ptr<ZSTD_CCtx, std::size_t (*)(ZSTD_CCtx*)> context(ZSTD_createCCtx(), ZSTD_freeCCtx);
-  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, settings.level);
-  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, settings.checksum ? 1 : 0);
-  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_windowLog, settings.window_log);
-  if (settings.content_size) ZSTD_CCtx_setPledgedSrcSize(context.get(), text.size());
-  constexpr std::size_t more_of_block = 16;
-  const std::size_t blocks = settings.flush_bytes == 0 ? 1 : text.size() / settings.flush_bytes + 1;
-  byte_vector packed(ZSTD_compressBound(text.size()) + more_of_block * blocks);
-  ZSTD_outBuffer out{.dst = packed.data(), .size = packed.size(), .pos = 0};
-  for (std::size_t at = 0; at < text.size() || at == 0;) {
-    const std::size_t size = settings.flush_bytes == 0 ? text.size() : std::min(settings.flush_bytes, text.size() - at);
-    ZSTD_inBuffer in{.src = text.data() + at, .size = size, .pos = 0};
-    at += std::max<std::size_t>(size, 1);
-    REQUIRE(ZSTD_compressStream2(context.get(), &out, &in, at >= text.size() ? ZSTD_e_end : ZSTD_e_flush) == 0);
-  }
-  packed.resize(out.pos);
-  return packed;
+byte_vector frame_of(std::span<const std::byte> text, const part_settings& settings) {
+  return encoded_frame_of(text, {.level = settings.level,
+                                 .window_log = settings.window_log,
+                                 .checksum = settings.checksum,
+                                 .content_size = settings.content_size,
+                                 .flush_bytes = settings.flush_bytes});
 }
 
-decoder_sample sample_of(std::string name, const byte_vector& text, const frame_settings& settings) {
+decoder_sample sample_of(std::string name, const byte_vector& text, const part_settings& settings) {
   decoder_sample sample;
   sample.name = std::move(name);
   sample.add_frame(text, frame_of(text, settings));
@@ -80,8 +67,8 @@ std::ptrdiff_t ready_blocks(const part_list& parts) {
   for (const auto& each : parts) {
     const auto* const part = dynamic_cast<const zstd_part*>(each.get());
     if (part != nullptr)
-      ready +=
-          static_cast<std::size_t>(std::ranges::count_if(part->blocks(), &gpuhist::io::zstd_ready_block::is_ready));
+      ready += static_cast<std::size_t>(
+          std::ranges::count_if(part->blocks(), [](const auto& each) { return each.is_ready && !each.is_stored; }));
   }
   return ready;
 }
@@ -141,6 +128,39 @@ TEST_CASE("zstd parts: inputs have the same text, ends and verdict with parts as
   const byte_vector text = joined(mixed(200'000), joined(byte_vector(300'000), mixed(100'000)));
   check_parts(make_one, make_parts, sample_of("all sizes", text, {.content_size = true, .window_log = 18}),
               parts_of(1));
+}
+
+TEST_CASE("zstd parts: every level, strategy and kind of text gives the same with parts as without") {
+  std::ptrdiff_t taken_over = 0;
+  for (const named_text& text : corpus_texts()) {
+    CAPTURE(text.name);
+    for (frame_settings settings : corpus_settings(text.bytes.size(), false)) {
+      settings.content_size &= text.bytes.size() > (std::size_t{1} << 17U);
+      settings.window_log = std::max(settings.window_log, 17);
+      CAPTURE(describe(settings));
+      const byte_vector packed = encoded_frame_of(text.bytes, settings);
+      taken_over += ready_blocks(decode_parts(make_parts, packed, parts_of(3'000)(packed), {}));
+      check_same_with_parts(make_one, make_parts, packed, {.divide = parts_of(3'000)}, text.bytes.size());
+    }
+  }
+  CHECK(taken_over > 1'000);
+}
+
+TEST_CASE("zstd parts: files of other projects give the same with parts as without") {
+  const std::filesystem::path folder(environment("GPUHIST_TEST_DATA"));
+  if (folder.empty()) {
+    MESSAGE("skipped: no GPUHIST_TEST_DATA, the folder of the test files of other projects");
+    return;
+  }
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() != ".zst") continue;
+    CAPTURE(entry.path().string());
+    ++files;
+    check_same_with_parts(make_one, make_parts, text_of_file(entry.path()), {.divide = parts_of(1)},
+                          std::size_t{1} << 24U);
+  }
+  CHECK(files > 3);
 }
 
 TEST_CASE("zstd parts: all compressed blocks are decoded ahead, also those that repeat tables of earlier parts") {
