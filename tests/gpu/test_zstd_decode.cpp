@@ -104,12 +104,16 @@ TEST_CASE("every frame of libzstd is decoded to its text") {
         const auto added = batch.add(encoded_frame_of(text.bytes, settings[i]));
         REQUIRE(added.is_listed);
       }
-      batch.decode(on_host);
-      CHECK(batch.kept_bounds());
-      for (std::uint32_t i = 0; i < batch.size(); ++i) {
-        CAPTURE(describe(settings[begin + i]));
-        REQUIRE(std::string(name_of(batch.verdict_of(i))) == "decoded");
-        CHECK(std::ranges::equal(batch.text_of(i), text.bytes));
+      for (const bool in_parts : {false, true}) {
+        CAPTURE(in_parts);
+        if (in_parts) batch.divide_all();
+        batch.decode(on_host);
+        CHECK(batch.kept_bounds());
+        for (std::uint32_t i = 0; i < batch.size(); ++i) {
+          CAPTURE(describe(settings[begin + i]));
+          REQUIRE(std::string(name_of(batch.verdict_of(i))) == "decoded");
+          CHECK(std::ranges::equal(batch.text_of(i), text.bytes));
+        }
       }
       found.add(batch);
       frames += batch.size();

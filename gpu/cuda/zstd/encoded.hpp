@@ -66,6 +66,7 @@ struct encoded_frame {
   std::uint32_t block_limit = max_block_bytes;  ///< maximum text of a block: the window, at most 128 KiB
   std::uint32_t has_checksum = 0;
   std::uint32_t checksum = 0;
+  std::uint32_t is_in_parts = 0;  ///< phase 6 divides it into parts, see parts.hpp
 };
 
 /// The result for one frame.
@@ -174,6 +175,12 @@ struct encoded_offset {
   }
 };
 
+/// What the thread blocks share that write the text of the parts of a frame.
+struct part_progress {
+  std::uint32_t begun = 0;  ///< pieces of parts, in order
+  std::uint32_t ended = 0;
+};
+
 /// The buffers of a batch, on the device or (in tests) on the host. No phase reads or writes outside them.
 struct batch_buffers {
   const std::uint32_t* compressed = nullptr;
@@ -190,6 +197,10 @@ struct batch_buffers {
   std::uint8_t* text = nullptr;
   decoded_frame* results = nullptr;  ///< one for each frame
   std::uint64_t* used = nullptr;     ///< two counters, zero at first: bytes of literals, entries of sequences
+  /// For frames in parts; without symbols there are none.
+  std::int32_t* symbols = nullptr;
+  std::uint32_t symbol_room = 0;
+  part_progress* progress = nullptr;
 };
 
 }  // namespace gpuhist::gpu::cuda::zstd
