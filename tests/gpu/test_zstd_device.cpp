@@ -2,7 +2,7 @@
 // bytes between the texts.
 #include "gpu/cuda/kernels_on_host.hpp"
 #include "gpu/cuda/zstd/decode.hpp"
-#include "gpu/cuda/zstd/parts.hpp"
+#include "gpu/cuda/zstd/part_segment.hpp"
 #include "tests/gpu/zstd_corpus.hpp"
 #include "tests/gpu/zstd_mutator.hpp"
 #include "tests/support/campaign.hpp"
@@ -58,10 +58,7 @@ void on_device(const zstd::batch_buffers& host, const batch_bytes& bytes) {
   device.progress = progress.data();
   std::vector<zstd::part_segment> in_parts;
   for (std::uint32_t i = 0; i < host.frame_count; ++i) {
-    const zstd::encoded_frame& frame = host.frames[i];
-    if (frame.is_in_parts == 0) continue;
-    in_parts.push_back(
-        {.frame = i, .first_block = frame.first_block, .end_block = frame.first_block + frame.block_count});
+    if (host.frames[i].is_in_parts != 0) in_parts.push_back(zstd::part_segment::of(host.frames[i], i));
   }
   require(zstd::launch_decode(device, in_parts, nullptr));
   require(cudaDeviceSynchronize());

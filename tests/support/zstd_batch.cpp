@@ -2,7 +2,7 @@
 #include "tests/support/zstd_batch.hpp"
 
 #include "gpu/cuda/zstd/descriptions.hpp"
-#include "gpu/cuda/zstd/parts.hpp"
+#include "gpu/cuda/zstd/part_segment.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gpu/cuda/zstd/encoded.hpp"
-#include "gpu/cuda/zstd/parts.hpp"
+#include "gpu/cuda/zstd/part_segment.hpp"
 
 #include <cuda_runtime_api.h>
 

@@ -20,6 +20,10 @@ inline constexpr std::uint32_t max_block_bytes = std::uint32_t{128} << 10U;
 inline constexpr std::uint64_t max_window_bytes = std::uint64_t{1} << 27U;
 inline constexpr std::uint64_t unknown_size = ~std::uint64_t{0};
 
+/// One thread goes through the blocks of a frame. It loads what it needs of so many before it uses the first, because
+/// each wait for memory takes longer than the work for a block.
+inline constexpr std::uint32_t blocks_at_once = 16;
+
 /// Why the device did not decode a frame. The host decodes the frame again and has the final say: the device rejects
 /// everything that libzstd rejects, and in addition what it does not support.
 enum class verdict : std::uint32_t {

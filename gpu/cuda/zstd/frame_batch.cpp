@@ -1,6 +1,7 @@
 #include "gpu/cuda/zstd/frame_batch.hpp"
 
 #include "gpu/cuda/error.hpp"
+#include "gpu/cuda/zstd/checksum.hpp"
 #include "gpu/value_runs.hpp"
 
 #include <algorithm>
@@ -23,6 +24,15 @@ std::uint64_t literal_room(const frame_decoder::limits& limits) {
   return std::min<std::uint64_t>(limits.text_bytes + quad_bytes * limits.blocks, ~std::uint32_t{0});
 }
 
+// A segment of a long text; more parts than a device executes at once save no time.
+std::uint32_t symbol_room(const frame_decoder::limits& limits) {
+  constexpr std::uint64_t most = std::uint64_t{512} * part_segment::symbols_of_part;
+  return static_cast<std::uint32_t>(std::min(most, limits.text_bytes / 32));
+}
+
+// Copying one takes less time than hashing it. A multiple of the stripes of the hash.
+constexpr std::uint64_t piece_bytes = std::uint64_t{2} << 20U;
+
 }  // namespace
 
 frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
@@ -38,6 +48,8 @@ frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
       class_table_(api, sizeof(units::class_table)),
       extent_pieces_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)),
       extent_rows_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)),
+      texts_{{api, std::min(piece_bytes, limits.text_bytes)}, {api, std::min(piece_bytes, limits.text_bytes)}},
+      copied_{event(api), event(api)},
       compressed_(api, limits.compressed_bytes + limits.slices * quad_bytes),
       device_frames_(api, limits.frames * sizeof(encoded_frame)),
       device_blocks_(api, limits.blocks * sizeof(encoded_block)),
@@ -54,6 +66,8 @@ frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
       text_(api, limits.text_bytes),
       device_results_(api, limits.frames * sizeof(decoded_frame)),
       used_(api, 2 * sizeof(std::uint64_t)),
+      symbols_(api, std::size_t{symbol_room(limits)} * sizeof(std::int32_t)),
+      progress_(api, sizeof(part_progress)),
       extents_(api, limits.frames * sizeof(extent)),
       rows_(api, limits.frames * row_bytes),
       device_totals_(api, limits.slices * row_bytes),
@@ -64,6 +78,8 @@ frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
       device_extent_rows_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)) {
   jobs_.reserve(limits.slices);
   places_.reserve(limits.slices);
+  in_parts_.reserve(max_frames_in_parts);
+  unchecked_.reserve(max_frames_in_parts);
 }
 
 void frame_batch::prepare(const stream& on) {
@@ -91,6 +107,7 @@ void frame_batch::add(frame_job& job) noexcept {
     to = each;
     to.text_at += at.text;
     to.first_block += at.block;
+    longest_text_ = std::max(longest_text_, to.text_room);
   }
   for (const encoded_block& each : job.blocks) {
     encoded_block& to = blocks_.as<encoded_block>()[blocks_used_++];
@@ -138,7 +155,11 @@ frame_launch frame_batch::launch(int multiprocessors) const {
                                  .sequences = sequences_.as<sequence_entry>(),
                                  .text = text_.as<std::uint8_t>(),
                                  .results = device_results_.as<decoded_frame>(),
-                                 .used = used_.as<std::uint64_t>()},
+                                 .used = used_.as<std::uint64_t>(),
+                                 .symbols = symbols_.as<std::int32_t>(),
+                                 .symbol_room = symbol_room(limits_),
+                                 .progress = progress_.as<part_progress>()},
+                       .in_parts = in_parts_,
                        .extents = extents_.as<extent>(),
                        .rows = rows_.as<std::uint32_t>(),
                        .totals = device_totals_.as<std::uint32_t>(),
@@ -189,7 +210,51 @@ void frame_batch::set_division(frame_launch& to) const {
                  .last_bytes = device_last_bytes_.as<std::uint32_t>()};
 }
 
+// Before the frames are copied to the device.
+void frame_batch::divide_long_frames() noexcept {
+  if (longest_text_ * max_frames_in_parts < text_used_) return;
+  for (std::uint32_t i = 0; i < frames_used_; ++i) {
+    encoded_frame& frame = frames_.as<encoded_frame>()[i];
+    if (!is_faster_in_parts(frame, text_used_, symbol_room(limits_))) continue;
+    frame.is_in_parts = 1;
+    in_parts_.push_back(part_segment::of(frame, i));
+    if (frame.has_checksum == 0) continue;
+    unchecked_.push_back({.index = i, .checksum = frame.checksum});
+    frame.has_checksum = 0;
+  }
+}
+
+void frame_batch::check_texts(const stream& on) {
+  for (const unchecked_frame& each : unchecked_) {
+    decoded_frame& result = results_.as<decoded_frame>()[each.index];
+    if (result.is != verdict::decoded) continue;
+    if (static_cast<std::uint32_t>(hash_of(each.index, on)) != each.checksum) result.is = verdict::checksum;
+  }
+}
+
+// One piece is copied while the piece before it is hashed.
+std::uint64_t frame_batch::hash_of(std::uint32_t frame, const stream& on) {
+  const std::uint8_t* const text = text_.as<std::uint8_t>() + frames_.as<encoded_frame>()[frame].text_at;
+  const std::uint64_t bytes = results_.as<decoded_frame>()[frame].text_bytes;
+  const auto size_at = [&](std::uint64_t at) { return static_cast<std::size_t>(std::min(piece_bytes, bytes - at)); };
+  const auto copy = [&](std::uint64_t at) {
+    const std::size_t which = at / piece_bytes % std::size(texts_);
+    copy_to_host(texts_[which].as<void>(), text + at, size_at(at), on);
+    copied_[which].record(on);
+  };
+  piecewise_xxh64 hash;
+  if (bytes > 0) copy(0);
+  for (std::uint64_t at = 0; at < bytes; at += piece_bytes) {
+    if (bytes - at > piece_bytes) copy(at + piece_bytes);
+    const std::size_t which = at / piece_bytes % std::size(texts_);
+    copied_[which].wait();
+    hash.add(texts_[which].as<std::uint8_t>(), size_at(at));
+  }
+  return hash.finish();
+}
+
 void frame_batch::enqueue(const stream& on, int multiprocessors) {
+  divide_long_frames();
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     std::byte* to = compressed_.as<std::byte>() + places_[i].compressed;
     for (const std::span<const std::byte> piece : jobs_[i]->pieces) {
@@ -281,6 +346,9 @@ void frame_batch::clear() noexcept {
   places_.clear();
   compressed_used_ = 0;
   text_used_ = 0;
+  longest_text_ = 0;
+  in_parts_.clear();
+  unchecked_.clear();
   frames_used_ = 0;
   blocks_used_ = 0;
   slices_used_ = 0;
@@ -297,7 +365,7 @@ void frame_batch::copy_to_device(void* to, const void* from, std::size_t bytes, 
 void frame_batch::copy_to_host(void* to, const void* from, std::size_t bytes, const stream& on) {
   if (bytes == 0) return;
   check(api_, api_.copy_to_host(to, from, bytes, on.get()),
-        "copying the counts of frames to the host (cudaMemcpyAsync)");
+        "copying the counts or the text of frames to the host (cudaMemcpyAsync)");
 }
 
 void frame_batch::clear_memory(void* memory, std::size_t bytes, const stream& on) {

@@ -37,7 +37,11 @@ class frame_batch {
   /// Queues copies, kernels, and the copies of the results. Throws engine_error.
   void enqueue(const stream& on, int multiprocessors);
 
-  /// After the work on the stream has ended: writes the results of the jobs.
+  /// After the work on the stream has ended: compares the checksums of frames in parts, for which it copies their text
+  /// to the host. Throws engine_error.
+  void check_texts(const stream& on);
+
+  /// After that: writes the results of the jobs.
   void write_results(const partition& counted) const noexcept;
 
   /// After that: whether there are rows of pieces to copy.
@@ -61,6 +65,14 @@ class frame_batch {
     std::uint32_t slice = 0;
   };
 
+  /// A frame whose checksum the device does not compare.
+  struct unchecked_frame {
+    std::uint32_t index = 0;
+    std::uint32_t checksum = 0;
+  };
+
+  void divide_long_frames() noexcept;
+  [[nodiscard]] std::uint64_t hash_of(std::uint32_t frame, const stream& on);
   void copy_to_device(void* to, const void* from, std::size_t bytes, const stream& on);
   void copy_to_host(void* to, const void* from, std::size_t bytes, const stream& on);
   void clear_memory(void* memory, std::size_t bytes, const stream& on);
@@ -88,6 +100,8 @@ class frame_batch {
   pinned_memory class_table_;
   pinned_memory extent_pieces_;
   pinned_memory extent_rows_;
+  pinned_memory texts_[2];  // of pieces of text
+  event copied_[2];
   // of the device
   device_memory compressed_;
   device_memory device_frames_;
@@ -105,6 +119,8 @@ class frame_batch {
   device_memory text_;
   device_memory device_results_;
   device_memory used_;
+  device_memory symbols_;
+  device_memory progress_;
   device_memory extents_;
   device_memory rows_;
   device_memory device_totals_;
@@ -118,6 +134,9 @@ class frame_batch {
   std::vector<place> places_;
   std::uint64_t compressed_used_ = 0;
   std::uint64_t text_used_ = 0;
+  std::uint64_t longest_text_ = 0;  // of a frame
+  std::vector<part_segment> in_parts_;
+  std::vector<unchecked_frame> unchecked_;
   std::uint32_t frames_used_ = 0;
   std::uint32_t blocks_used_ = 0;
   std::uint32_t slices_used_ = 0;

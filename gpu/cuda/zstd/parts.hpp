@@ -13,6 +13,7 @@
 
 #include "gpu/cuda/zstd/encoded.hpp"
 #include "gpu/cuda/zstd/execute.hpp"
+#include "gpu/cuda/zstd/part_segment.hpp"
 
 #include <cstdint>
 
@@ -27,13 +28,11 @@ namespace gpuhist::gpu::cuda::zstd {
 struct symbol_group {
   using element = std::int32_t;
 
-  static constexpr unsigned size = 4;
+  static constexpr unsigned size = part_segment::group_bytes;
 
   element at[size] = {};
 
-  GPUHIST_HOST_DEVICE static symbol_group sequence(element first) {
-    return {{first, first + 1, first + 2, first + 3}};
-  }
+  GPUHIST_HOST_DEVICE static symbol_group sequence(element first) { return {{first, first + 1, first + 2, first + 3}}; }
   GPUHIST_HOST_DEVICE static symbol_group references(std::uint32_t first) {
     return sequence(first_reference + static_cast<element>(first));
   }
@@ -112,28 +111,12 @@ struct symbol_output {
   GPUHIST_HOST_DEVICE void store_byte(std::uint32_t at, std::uint8_t byte) const { to[at] = byte; }
 };
 
-/// Some parts of a frame, which follow each other, and whose symbols fit into the memory.
-struct part_segment {
-  static constexpr std::uint32_t blocks_of_part = 2;
-  static constexpr std::uint32_t symbols_of_part = blocks_of_part * max_block_bytes + symbol_group::size;
-  /// Teams that write a part together. Each has every pieces_of_part-th row of groups.
-  static constexpr unsigned pieces_of_part = 64;
-
-  std::uint32_t frame = 0;
-  std::uint32_t first_block = 0;
-  std::uint32_t end_block = 0;
-
-  GPUHIST_HOST_DEVICE std::uint32_t parts() const {
-    return (end_block - first_block + blocks_of_part - 1) / blocks_of_part;
-  }
-};
-
 /// One part. A byte and its symbol have the same place in a group, so that groups are aligned in both.
 struct frame_part {
   std::uint32_t first_block;
   std::uint32_t end_block;
-  std::uint64_t begin;    ///< of its text in the frame
-  std::uint8_t* text;     ///< its first byte
+  std::uint64_t begin;  ///< of its text in the frame
+  std::uint8_t* text;   ///< its first byte
   std::uint32_t bytes;
   std::int32_t* symbols;  ///< of its first byte
 
@@ -194,7 +177,9 @@ class part_piece {
  public:
   /// Loads its symbols.
   GPUHIST_HOST_DEVICE part_piece(const Team& team, const frame_part& part, unsigned piece)
-      : part_(part), end_(part.skipped() + part.bytes), first_((piece * Team::size + team.rank()) * symbol_group::size) {
+      : part_(part),
+        end_(part.skipped() + part.bytes),
+        first_((piece * Team::size + team.rank()) * symbol_group::size) {
     for (unsigned i = 0; i < max_groups; ++i) {
       if (begin_of(i) < end_) groups_[i] = symbol_group::load(part.symbols - part.skipped() + begin_of(i));
     }
