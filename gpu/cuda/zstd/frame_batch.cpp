@@ -27,7 +27,8 @@ std::uint64_t literal_room(const frame_decoder::limits& limits) {
 // A segment of a long text; more parts than a device executes at once save no time.
 std::uint32_t symbol_room(const frame_decoder::limits& limits) {
   constexpr std::uint64_t most = std::uint64_t{512} * part_segment::symbols_of_part;
-  return static_cast<std::uint32_t>(std::min(most, limits.text_bytes / 32));
+  const std::uint64_t room = std::min(most, limits.text_bytes / 32);
+  return room < part_segment::min_symbols ? 0 : static_cast<std::uint32_t>(room);
 }
 
 // Copying one takes less time than hashing it. A multiple of the stripes of the hash.

@@ -13,6 +13,8 @@ struct part_segment {
   static constexpr std::uint32_t blocks_of_part = 2;
   static constexpr std::uint32_t group_bytes = 4;  ///< bytes whose symbols are loaded at once
   static constexpr std::uint32_t symbols_of_part = blocks_of_part * max_block_bytes + group_bytes;
+  /// With less memory, frames are not divided.
+  static constexpr std::uint32_t min_symbols = 4 * symbols_of_part;
   /// Teams that write a part together. Each has every pieces_of_part-th row of groups.
   static constexpr unsigned pieces_of_part = 64;
 
@@ -35,10 +37,9 @@ struct part_segment {
 /// times as many bytes of one text after the other as the device adds of each at the same time (docs/tuning.md).
 inline bool is_faster_in_parts(const encoded_frame& frame, std::uint64_t text_of_batch, std::uint32_t symbol_room) {
   constexpr std::uint64_t min_text = std::uint64_t{2} << 20U;
-  constexpr std::uint32_t min_parts = 4;  // at the same time
   const std::uint64_t times = frame.has_checksum != 0 ? 6 : 48;
   return frame.text_room >= min_text && text_of_batch <= times * frame.text_room &&
-         symbol_room >= min_parts * part_segment::symbols_of_part;
+         symbol_room >= part_segment::min_symbols;
 }
 
 /// How many frames of a batch are.
