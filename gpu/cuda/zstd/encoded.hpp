@@ -76,9 +76,10 @@ struct encoded_frame {
 /// The result for one frame.
 struct decoded_frame {
   verdict is = verdict::decoded;
-  std::uint32_t block = 0;       ///< where it was rejected: index in the frame
-  std::uint64_t text_bytes = 0;  ///< if it was decoded
-  std::uint32_t written = 0;     ///< of them by phase 6 so far; phase 7 may run at the same time
+  std::uint32_t block = 0;        ///< where it was rejected: index in the frame
+  std::uint64_t text_bytes = 0;   ///< if it was decoded
+  std::uint32_t written = 0;      ///< of them by phase 6 so far; phase 7 may run at the same time
+  std::uint32_t is_executed = 0;  ///< of a frame in parts: phase 6 has ended, or had nothing to do
 };
 
 enum class literals_type : std::uint8_t { raw, run, huffman };

@@ -173,8 +173,10 @@ struct byte_output {
 
   /// At most how many bytes from `at` on, which is negative, load() returns at once.
   GPUHIST_HOST_DEVICE std::uint32_t run_from(std::int32_t at) const { return static_cast<std::uint32_t>(-at); }
-  GPUHIST_HOST_DEVICE byte_group load(std::int32_t at, std::uint32_t count) const {
-    return byte_group::known(load_bytes(to + at, count));
+  /// Bytes from `at` on, of the literals or of the text before.
+  GPUHIST_HOST_DEVICE byte_group load(bool is_literal, const std::uint8_t* literals, std::int32_t at,
+                                      std::uint32_t count) const {
+    return byte_group::known(load_bytes((is_literal ? literals : to) + at, count));
   }
 
   GPUHIST_HOST_DEVICE bool is_aligned() const { return reinterpret_cast<std::uintptr_t>(to) % byte_group::size == 0; }
@@ -312,8 +314,8 @@ class tile_executor {
     if (!is_literal && from < 0) stop = lesser(stop, at + places.tile.run_from(from));
     const std::uint32_t count = stop - at;
     at = stop;
-    if (is_literal) return group::known(load_bytes(places.literals + from, count));
-    return from >= 0 ? group::references(static_cast<std::uint32_t>(from)) : places.tile.load(from, count);
+    if (!is_literal && from >= 0) return group::references(static_cast<std::uint32_t>(from));
+    return places.tile.load(is_literal, places.literals, from, count);
   }
 
   // Makes all bytes known.
@@ -372,23 +374,24 @@ GPUHIST_HOST_DEVICE bool execute_block(const Team& team, const batch_buffers& ba
 }
 
 /// Phase 6 for frame `index`, if the phases before have not rejected it. Publishes how much text is written after each
-/// block, and all of it at the end, also if the frame is rejected. A frame in parts is written already.
+/// block, and all of it at the end, also if the frame is rejected. The text of a frame in parts is written already.
 template <class Team, class Memory>
 GPUHIST_HOST_DEVICE void execute_frame(const Team& team, const batch_buffers& batch, std::uint32_t index,
                                        Memory& memory) {
   decoded_frame& result = batch.results[index];
-  if (result.is != verdict::decoded) return;
   const encoded_frame& frame = batch.frames[index];
+  const bool is_in_parts = frame.is_in_parts != 0;
+  if (is_in_parts && team.rank() == 0) result.is_executed = 1;
+  if (result.is != verdict::decoded) return;
   tile_executor<Team, Memory> executor(team, memory);
   bool is_valid = true;
-  const std::uint32_t blocks = frame.is_in_parts != 0 ? 0 : frame.block_count;
-  for (std::uint32_t i = frame.first_block; is_valid && i < frame.first_block + blocks; ++i) {
+  const std::uint32_t end = frame.first_block + (is_in_parts ? 0 : frame.block_count);
+  for (std::uint32_t i = frame.first_block; is_valid && i < end; ++i) {
     const decoded_block& block = batch.decoded[i];
-    const byte_output to{batch.text + frame.text_at + block.frame_offset};
-    is_valid = execute_block(team, batch, i, executor, to);
+    is_valid = execute_block(team, batch, i, executor, byte_output{batch.text + frame.text_at + block.frame_offset});
     if (is_valid) team.publish(result.written, static_cast<std::uint32_t>(block.frame_offset + block.text_bytes));
   }
-  if (is_valid && frame.is_in_parts == 0) return;
+  if (is_valid && !is_in_parts) return;
   if (!is_valid && team.rank() == 0) result.is = verdict::match_offset;
   team.publish(result.written, static_cast<std::uint32_t>(result.text_bytes));
 }

@@ -49,8 +49,12 @@ frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
       class_table_(api, sizeof(units::class_table)),
       extent_pieces_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)),
       extent_rows_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)),
+      progress_of_frame_(api, sizeof(decoded_frame)),
       texts_{{api, std::min(piece_bytes, limits.text_bytes)}, {api, std::min(piece_bytes, limits.text_bytes)}},
+      copies_(api),
       copied_{event(api), event(api)},
+      begun_(api),
+      polled_(api),
       compressed_(api, limits.compressed_bytes + limits.slices * quad_bytes),
       device_frames_(api, limits.frames * sizeof(encoded_frame)),
       device_blocks_(api, limits.blocks * sizeof(encoded_block)),
@@ -80,7 +84,7 @@ frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
   jobs_.reserve(limits.slices);
   places_.reserve(limits.slices);
   in_parts_.reserve(max_frames_in_parts);
-  unchecked_.reserve(max_frames_in_parts);
+  hashed_.reserve(max_frames_in_parts);
 }
 
 void frame_batch::prepare(const stream& on) {
@@ -220,38 +224,48 @@ void frame_batch::divide_long_frames() noexcept {
     frame.is_in_parts = 1;
     in_parts_.push_back(part_segment::of(frame, i));
     if (frame.has_checksum == 0) continue;
-    unchecked_.push_back({.index = i, .checksum = frame.checksum});
+    hashed_.push_back({.index = i, .checksum = frame.checksum});
     frame.has_checksum = 0;
   }
 }
 
-void frame_batch::check_texts(const stream& on) {
-  for (const unchecked_frame& each : unchecked_) {
-    decoded_frame& result = results_.as<decoded_frame>()[each.index];
-    if (result.is != verdict::decoded) continue;
-    if (static_cast<std::uint32_t>(hash_of(each.index, on)) != each.checksum) result.is = verdict::checksum;
-  }
+void frame_batch::hash_texts() {
+  if (hashed_.empty()) return;
+  begun_.wait();
+  for (hashed_frame& each : hashed_) each.hash = static_cast<std::uint32_t>(hash_of(each.index));
 }
 
-// One piece is copied while the piece before it is hashed.
-std::uint64_t frame_batch::hash_of(std::uint32_t frame, const stream& on) {
+// The kernels may change it at the same time.
+decoded_frame frame_batch::progress_of(std::uint32_t frame) {
+  copy_to_host(progress_of_frame_.as<void>(), device_results_.as<decoded_frame>() + frame, sizeof(decoded_frame),
+               copies_);
+  polled_.record(copies_);
+  polled_.wait();
+  return *progress_of_frame_.as<decoded_frame>();
+}
+
+// One piece is copied while the piece before it is hashed. Unspecified if the frame is rejected.
+std::uint64_t frame_batch::hash_of(std::uint32_t frame) {
   const std::uint8_t* const text = text_.as<std::uint8_t>() + frames_.as<encoded_frame>()[frame].text_at;
-  const std::uint64_t bytes = results_.as<decoded_frame>()[frame].text_bytes;
-  const auto size_at = [&](std::uint64_t at) { return static_cast<std::size_t>(std::min(piece_bytes, bytes - at)); };
-  const auto copy = [&](std::uint64_t at) {
-    const std::size_t which = at / piece_bytes % std::size(texts_);
-    copy_to_host(texts_[which].as<void>(), text + at, size_at(at), on);
-    copied_[which].record(on);
-  };
   piecewise_xxh64 hash;
-  if (bytes > 0) copy(0);
-  for (std::uint64_t at = 0; at < bytes; at += piece_bytes) {
-    if (bytes - at > piece_bytes) copy(at + piece_bytes);
-    const std::size_t which = at / piece_bytes % std::size(texts_);
-    copied_[which].wait();
-    hash.add(texts_[which].as<std::uint8_t>(), size_at(at));
+  decoded_frame now = progress_of(frame);
+  std::uint64_t copied = 0;
+  std::size_t before = 0;  // bytes of the piece that was copied last
+  for (unsigned which = 0;; which = 1 - which) {
+    while (now.is_executed == 0 && now.written < copied + piece_bytes) now = progress_of(frame);
+    const std::size_t next = std::min<std::uint64_t>(piece_bytes, now.written - copied);
+    if (next > 0) {
+      copy_to_host(texts_[which].as<void>(), text + copied, next, copies_);
+      copied_[which].record(copies_);
+    }
+    if (before > 0) {
+      copied_[1 - which].wait();
+      hash.add(texts_[1 - which].as<std::uint8_t>(), before);
+    }
+    if (next == 0) return hash.finish();
+    copied += next;
+    before = next;
   }
-  return hash.finish();
 }
 
 void frame_batch::enqueue(const stream& on, int multiprocessors) {
@@ -272,6 +286,10 @@ void frame_batch::enqueue(const stream& on, int multiprocessors) {
   if (classes() != nullptr) {
     *class_table_.as<units::class_table>() = classes()->table();
     copy_to_device(device_class_table_.as<void>(), class_table_.as<void>(), sizeof(units::class_table), on);
+  }
+  if (!hashed_.empty()) {
+    clear_memory(device_results_.as<void>(), frames_used_ * sizeof(decoded_frame), on);
+    begun_.record(on);
   }
   check(api_, api_.decode_frames(launch(multiprocessors), on.get()),
         "starting the kernels of the zstd decoder (cudaLaunchKernelExC)");
@@ -306,7 +324,11 @@ void frame_batch::enqueue_rows(std::size_t job, const stream& on) {
   }
 }
 
-void frame_batch::write_results(const partition& counted) const noexcept {
+void frame_batch::write_results(const partition& counted) noexcept {
+  for (const hashed_frame& each : hashed_) {
+    decoded_frame& result = results_.as<decoded_frame>()[each.index];
+    if (result.is == verdict::decoded && each.hash != each.checksum) result.is = verdict::checksum;
+  }
   for (std::size_t i = 0; i < jobs_.size(); ++i) write_result(i, counted);
 }
 
@@ -349,7 +371,7 @@ void frame_batch::clear() noexcept {
   text_used_ = 0;
   longest_text_ = 0;
   in_parts_.clear();
-  unchecked_.clear();
+  hashed_.clear();
   frames_used_ = 0;
   blocks_used_ = 0;
   slices_used_ = 0;

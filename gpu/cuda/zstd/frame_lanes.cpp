@@ -116,8 +116,8 @@ std::exception_ptr frame_lane::await_device() noexcept {
 
 std::exception_ptr frame_lane::decode() noexcept {
   std::exception_ptr failure = attempt([this] { batch_.enqueue(stream_, device_.multiprocessors); });
+  if (!failure) failure = attempt([this] { batch_.hash_texts(); });
   if (!failure) failure = await_device();
-  if (!failure) failure = attempt([this] { batch_.check_texts(stream_); });
   if (!failure) batch_.write_results(counted_);
   return failure;
 }

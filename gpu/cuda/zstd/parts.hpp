@@ -94,7 +94,9 @@ struct symbol_output {
   GPUHIST_HOST_DEVICE std::uint32_t run_from(std::int32_t at) const {
     return static_cast<std::uint32_t>(place + at < 0 ? -(place + at) : -at);
   }
-  GPUHIST_HOST_DEVICE symbol_group load(std::int32_t at, std::uint32_t count) const {
+  GPUHIST_HOST_DEVICE symbol_group load(bool is_literal, const std::uint8_t* literals, std::int32_t at,
+                                        std::uint32_t count) const {
+    if (is_literal) return symbol_group::known(load_bytes(literals + at, count));
     if (place + at < 0) return symbol_group::sequence(place + at);
     symbol_group symbols;
     for (unsigned i = 0; i < symbol_group::size; ++i) symbols.at[i] = i < count ? to[at + static_cast<int>(i)] : 0;
@@ -218,7 +220,8 @@ class part_piece {
   symbol_group groups_[max_groups];
 };
 
-/// Writes the next piece of the text of a segment, whose parts are executed. Pieces are taken in order, and each waits
+/// Writes the next piece of the text of a segment, whose parts are executed, and publishes how much text is written
+/// after each part. Pieces are taken in order, and each waits
 /// for the parts before its own, so the first piece that is not ended never waits. All threads of the team call it.
 template <class Team>
 GPUHIST_HOST_DEVICE void write_piece(const Team& team, const batch_buffers& batch, const part_segment& segment) {
@@ -229,7 +232,8 @@ GPUHIST_HOST_DEVICE void write_piece(const Team& team, const batch_buffers& batc
   const part_piece<Team> piece(team, part, ticket % part_segment::pieces_of_part);
   team.wait_for(batch.progress->ended, index * part_segment::pieces_of_part);
   piece.write();
-  team.add_one(batch.progress->ended);
+  const bool is_last = team.add_one(batch.progress->ended) == part_segment::pieces_of_part * (index + 1);
+  if (is_last) team.publish(batch.results[segment.frame].written, static_cast<std::uint32_t>(part.begin + part.bytes));
 }
 
 }  // namespace gpuhist::gpu::cuda::zstd

@@ -29,10 +29,10 @@ struct lone_thread {
   /// After sync(): a kernel that reads this value also sees what the team wrote before.
   GPUHIST_HOST_DEVICE void publish(std::uint32_t& to, std::uint32_t value) const { to = value; }
   /// Counters of several teams: a number for each call; until a counter has reached a value; and after what the team
-  /// has written, which teams that wait for it then can read.
+  /// has written, which teams that wait for it then can read. Returns the new value to thread 0.
   GPUHIST_HOST_DEVICE std::uint32_t next(std::uint32_t& counter) const { return counter++; }
   GPUHIST_HOST_DEVICE void wait_for(const std::uint32_t&, std::uint32_t) const {}
-  GPUHIST_HOST_DEVICE void add_one(std::uint32_t& counter) const { ++counter; }
+  GPUHIST_HOST_DEVICE std::uint32_t add_one(std::uint32_t& counter) const { return ++counter; }
 };
 // NOLINTEND(readability-convert-member-functions-to-static)
 
@@ -64,7 +64,7 @@ struct block_team {
 
 /// All threads of a block, and counters of several blocks.
 template <unsigned Threads>
-struct counting_team : block_team<Threads> {
+struct counting_team : block_team<Threads, true> {
   using counter_reference = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>;
 
   __device__ std::uint32_t next(std::uint32_t& counter) const {
@@ -80,9 +80,9 @@ struct counting_team : block_team<Threads> {
     }
     this->sync();
   }
-  __device__ void add_one(std::uint32_t& counter) const {
+  __device__ std::uint32_t add_one(std::uint32_t& counter) const {
     this->sync();
-    if (this->rank() == 0) counter_reference(counter).fetch_add(1, ::cuda::memory_order_release);
+    return this->rank() == 0 ? counter_reference(counter).fetch_add(1, ::cuda::memory_order_acq_rel) + 1 : 0;
   }
 };
 #endif
