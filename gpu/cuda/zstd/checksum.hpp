@@ -99,15 +99,22 @@ class piecewise_xxh64 {
  public:
   /// All pieces but the last are whole stripes.
   void add(const std::uint8_t* piece, std::uint64_t bytes) {
-    std::uint64_t sums[xxh64::accumulators];  // in registers
-    std::memcpy(sums, sums_, sizeof(sums));
-    rest_ = piece + bytes / xxh64::stripe_bytes * xxh64::stripe_bytes;
-    for (const std::uint8_t* at = piece; at < rest_; at += xxh64::stripe_bytes) {
-      for (unsigned i = 0; i < xxh64::accumulators; ++i) {
-        sums[i] = xxh64::round(sums[i], xxh64::load<std::uint64_t>(at + i * sizeof(std::uint64_t)));
-      }
+    const std::uint8_t* const end = piece + bytes / xxh64::stripe_bytes * xxh64::stripe_bytes;
+    std::uint64_t first = sums_[0];  // in registers: three times as fast as an array
+    std::uint64_t second = sums_[1];
+    std::uint64_t third = sums_[2];
+    std::uint64_t fourth = sums_[3];
+    for (const std::uint8_t* at = piece; at < end; at += xxh64::stripe_bytes) {
+      first = xxh64::round(first, xxh64::load<std::uint64_t>(at));
+      second = xxh64::round(second, xxh64::load<std::uint64_t>(at + 8));
+      third = xxh64::round(third, xxh64::load<std::uint64_t>(at + 16));
+      fourth = xxh64::round(fourth, xxh64::load<std::uint64_t>(at + 24));
     }
-    std::memcpy(sums_, sums, sizeof(sums));
+    sums_[0] = first;
+    sums_[1] = second;
+    sums_[2] = third;
+    sums_[3] = fourth;
+    rest_ = end;
     bytes_ += bytes;
   }
 
