@@ -220,13 +220,32 @@ TEST_CASE("a frame that would hardly fit into the slots of a group is not collec
 TEST_CASE("one frame is collected at a time that would hardly fit into the slots of a usual group") {
   const test::byte_vector usual = test::zstd_frame_of(test::byte_vector(6 * 2 * slot_bytes));
   const test::byte_vector longer = test::zstd_frame_of(test::byte_vector(6 * 2 * slot_bytes + 1));
-  staging fixture(slots_for(2));
-  std::optional<staged_group> first = test::run(fixture.pool, fixture.frames.begin_group(longer, false));
-  REQUIRE(first);
-  CHECK_FALSE(test::run(fixture.pool, fixture.frames.begin_group(longer, false)));
-  CHECK(test::run(fixture.pool, fixture.frames.begin_group(usual, false)));
-  first->complete();
-  CHECK(test::run(fixture.pool, fixture.frames.begin_group(longer, false)));
+  for (const bool host_shares : {false, true}) {
+    CAPTURE(host_shares);
+    staging fixture(host_shares ? shared_with_host(slots_for(2)) : with_slots(slots_for(2)));
+    const auto begin = [&](const test::byte_vector& frame) {
+      return test::run(fixture.pool, fixture.frames.begin_group(frame, false));
+    };
+    std::optional<staged_group> first = begin(longer);
+    REQUIRE(first);
+    CHECK(begin(usual));
+    if (host_shares) {
+      CHECK_FALSE(begin(longer));
+      first->complete();
+      CHECK(begin(longer));
+      continue;
+    }
+    std::atomic<bool> is_begun = false;
+    std::jthread waiting([&] {
+      CHECK(begin(longer));
+      is_begun = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    CHECK_FALSE(is_begun);
+    first->complete();
+    waiting.join();
+    CHECK(is_begun);
+  }
 }
 
 TEST_CASE("a decoder is made once a group needs one, not for frames that are too long") {

@@ -162,6 +162,7 @@ async::task<std::optional<staged_group>> device_frames::begin_group(std::span<co
   staged_group::permits permits;
   if (may_exceed(max_slots_of_group(), begin)) {
     permits.is_long = long_.try_acquire();
+    if (!permits.is_long && !settings_.host_shares) permits.is_long = co_await long_.acquire();
     if (!permits.is_long) co_return std::nullopt;
   }
   is_needed_ = true;
