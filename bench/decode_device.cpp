@@ -6,7 +6,6 @@
 #include "gpu/cuda/zstd/decode.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <stdexcept>
 
@@ -49,7 +48,7 @@ class device_batch {
         symbols_(symbol_room * sizeof(std::int32_t)),
         progress_(sizeof(zstd::part_progress)) {
     std::vector<zstd::encoded_frame> frames = listed.frames;
-    for (std::uint32_t i = 0; i < frames.size() && std::getenv("NO_PARTS") == nullptr; ++i) {
+    for (std::uint32_t i = 0; i < frames.size(); ++i) {
       if (!zstd::is_faster_in_parts(frames[i], plan.text_bytes, symbol_room)) continue;
       frames[i].is_in_parts = 1;
       in_parts_.push_back(zstd::part_segment::of(frames[i], i));
