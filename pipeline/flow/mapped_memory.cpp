@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 
 #include <array>
-#include <system_error>
 #include <thread>
 
 namespace gpuhist::pipeline {
@@ -28,7 +27,7 @@ void mapped_memory::make_resident() noexcept {
   for (std::size_t i = 0; i < others.size(); ++i) {
     try {
       others[i] = std::jthread(touch, i + 1);
-    } catch (const std::system_error&) {
+    } catch (...) {  // no further thread, or no memory for one
       touch(i + 1);
     }
   }
