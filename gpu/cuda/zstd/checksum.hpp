@@ -100,7 +100,7 @@ class piecewise_xxh64 {
   /// All pieces but the last are whole stripes.
   void add(const std::uint8_t* piece, std::uint64_t bytes) {
     const std::uint8_t* const end = piece + bytes / xxh64::stripe_bytes * xxh64::stripe_bytes;
-    std::uint64_t first = sums_[0];  // in registers: three times as fast as an array
+    std::uint64_t first = sums_[0];  // in registers: twice as fast as an array
     std::uint64_t second = sums_[1];
     std::uint64_t third = sums_[2];
     std::uint64_t fourth = sums_[3];
