@@ -71,7 +71,8 @@ void execute_in_parts(const lone_thread& team, const batch_buffers& batch, std::
   for (std::uint32_t at = first; at < end; at += blocks) {
     const part_segment segment{.frame = frame, .first_block = at, .end_block = lesser(end, at + blocks)};
     for (std::uint32_t i = 0; i < segment.parts(); ++i) execute_part(team, batch, segment, i, memory);
-    for (std::uint32_t i = 0; i < segment.parts() * part_segment::pieces_of_part; ++i) write_piece(team, batch, segment);
+    for (std::uint32_t i = 0; i < segment.parts() * part_segment::pieces_of_part; ++i)
+      write_piece(team, batch, segment);
   }
 }
 
