@@ -44,7 +44,15 @@ class device_batch {
         sequences_(plan.sequence_room() * sizeof(zstd::sequence_entry)),
         text_(plan.text_room),
         results_(plan.frames * sizeof(zstd::decoded_frame)),
-        used_(used_bytes) {
+        used_(used_bytes),
+        symbols_(symbol_room * sizeof(std::int32_t)),
+        progress_(sizeof(zstd::part_progress)) {
+    std::vector<zstd::encoded_frame> frames = listed.frames;
+    for (std::uint32_t i = 0; i < frames.size(); ++i) {
+      if (!zstd::is_faster_in_parts(frames[i], plan.text_bytes, symbol_room)) continue;
+      frames[i].is_in_parts = 1;
+      in_parts_.push_back(zstd::part_segment::of(frames[i], i));
+    }
     check(cudaMemset(compressed_.as(), 0, plan.compressed_bytes + batch_plan::readable_beyond));
     check(cudaMemset(codes_.as(), 0, plan.blocks * sizeof(zstd::block_codes)));
     check(cudaMemset(decoded_.as(), 0, plan.blocks * sizeof(zstd::decoded_block)));
@@ -52,8 +60,7 @@ class device_batch {
     check(cudaMemset(sequences_.as(), 0, plan.sequence_room() * sizeof(zstd::sequence_entry)));
     check(cudaMemset(text_.as(), 0, plan.text_room));
     check(cudaMemset(results_.as(), 0xff, plan.frames * sizeof(zstd::decoded_frame)));  // no verdict
-    check(cudaMemcpy(frames_.as(), listed.frames.data(), plan.frames * sizeof(zstd::encoded_frame),
-                     cudaMemcpyHostToDevice));
+    check(cudaMemcpy(frames_.as(), frames.data(), plan.frames * sizeof(zstd::encoded_frame), cudaMemcpyHostToDevice));
     check(cudaMemcpy(blocks_.as(), listed.blocks.data(), plan.blocks * sizeof(zstd::encoded_block),
                      cudaMemcpyHostToDevice));
     check(cudaDeviceSynchronize());
@@ -73,8 +80,12 @@ class device_batch {
             .sequences = sequences_.as<zstd::sequence_entry>(),
             .text = text_.as<std::uint8_t>(),
             .results = results_.as<zstd::decoded_frame>(),
-            .used = used_.as<std::uint64_t>()};
+            .used = used_.as<std::uint64_t>(),
+            .symbols = symbols_.as<std::int32_t>(),
+            .symbol_room = symbol_room,
+            .progress = progress_.as<zstd::part_progress>()};
   }
+  [[nodiscard]] std::span<const zstd::part_segment> in_parts() const { return in_parts_; }
 
   /// Queues copies of the frames, repeated until the batch is full.
   void copy_compressed(std::span<const std::byte> frames, const stream& on) const {
@@ -88,9 +99,12 @@ class device_batch {
 
  private:
   static constexpr std::size_t used_bytes = 2 * sizeof(std::uint64_t);
+  static constexpr std::uint32_t symbol_room = 512 * zstd::part_segment::symbols_of_part;
 
   batch_plan plan_;
-  device_bytes compressed_, frames_, blocks_, codes_, decoded_, literals_, sequences_, text_, results_, used_;
+  device_bytes compressed_, frames_, blocks_, codes_, decoded_, literals_, sequences_, text_, results_, used_, symbols_,
+      progress_;
+  std::vector<zstd::part_segment> in_parts_;
 };
 
 template <class T>
@@ -110,11 +124,11 @@ void time_phases(const device_batch& batch, unsigned rounds, const stream& on, d
     batch.clear_used(on);
     for (unsigned i = 0; i < zstd::phase_count; ++i) {
       marks[i].record(on);
-      check(zstd::launch_phase(static_cast<zstd::phase>(i), batch.buffers(), on.get()));
+      check(zstd::launch_phase(static_cast<zstd::phase>(i), batch.buffers(), batch.in_parts(), on.get()));
     }
     marks.back().record(on);
     batch.clear_used(on);
-    check(zstd::launch_decode(batch.buffers(), on.get()));
+    check(zstd::launch_decode(batch.buffers(), batch.in_parts(), on.get()));
     end.record(on);
     on.wait();
     if (round == 0) continue;

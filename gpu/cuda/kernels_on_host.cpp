@@ -9,6 +9,7 @@
 #include "gpu/cuda/zstd/execute.hpp"
 #include "gpu/cuda/zstd/frames.hpp"
 #include "gpu/cuda/zstd/huffman.hpp"
+#include "gpu/cuda/zstd/parts.hpp"
 #include "gpu/cuda/zstd/sequences.hpp"
 #include "gpu/cuda/zstd/team.hpp"
 
@@ -60,7 +61,20 @@ void measure_on_host(const unit_launch& launch) {
 namespace gpuhist::gpu::cuda::zstd {
 namespace {
 
-using tile_memory = execute_memory<256, 64>;
+using tile_memory = execute_memory<256, 64, byte_output>;
+using part_memory = execute_memory<256, 64, symbol_output>;
+
+void execute_in_parts(const lone_thread& team, const batch_buffers& batch, std::uint32_t frame, part_memory& memory) {
+  const std::uint32_t first = batch.frames[frame].first_block;
+  const std::uint32_t end = first + batch.frames[frame].block_count;
+  const std::uint32_t blocks = batch.symbol_room / part_segment::symbols_of_part * part_segment::blocks_of_part;
+  for (std::uint32_t at = first; at < end; at += blocks) {
+    const part_segment segment{.frame = frame, .first_block = at, .end_block = lesser(end, at + blocks)};
+    for (std::uint32_t i = 0; i < segment.parts(); ++i) execute_part(team, batch, segment, i, memory);
+    for (std::uint32_t i = 0; i < segment.parts() * part_segment::pieces_of_part; ++i)
+      write_piece(team, batch, segment);
+  }
+}
 
 void check_checksum(const lone_thread& team, const batch_buffers& batch, std::uint32_t index, hash_memory& memory) {
   if (!has_checksum(batch, index)) return;
@@ -81,6 +95,7 @@ void decode_on_host(const batch_buffers& batch) {
   const auto literals = std::make_unique<huffman_table>();
   const auto sequences = std::make_unique<sequence_memory>();
   const auto tile = std::make_unique<tile_memory>();
+  const auto part = std::make_unique<part_memory>();
   const auto products = std::make_unique<hash_memory>();
   for (std::uint32_t i = 0; i < batch.block_count; ++i) describe_block(batch, i);
   for (std::uint32_t i = 0; i < batch.frame_count; ++i) resolve_references(batch, i);
@@ -89,6 +104,9 @@ void decode_on_host(const batch_buffers& batch) {
     decode_sequences<direct_bits>(lone_decoder{}, batch, i, meanings, *sequences);
   }
   for (std::uint32_t i = 0; i < batch.frame_count; ++i) link_frame(batch, i);
+  for (std::uint32_t i = 0; i < batch.frame_count; ++i) {
+    if (batch.frames[i].is_in_parts != 0) execute_in_parts(team, batch, i, *part);
+  }
   for (std::uint32_t i = 0; i < batch.frame_count; ++i) execute_frame(team, batch, i, *tile);
   for (std::uint32_t i = 0; i < batch.frame_count; ++i) check_checksum(team, batch, i, *products);
 }

@@ -4,6 +4,7 @@
 
 #include "gpu/cuda/units/unit_tiles.hpp"
 #include "gpu/cuda/zstd/encoded.hpp"
+#include "gpu/cuda/zstd/part_segment.hpp"
 #include "gpu/cuda/zstd/text_division.hpp"
 #include "gpu/engine.hpp"
 
@@ -59,7 +60,8 @@ struct pair_launch {
 /// Decodes groups of zstd frames in device memory, counts their text, and measures its units. All pointers are of
 /// device memory.
 struct frame_launch {
-  zstd::batch_buffers batch;        ///< `used` is zero
+  zstd::batch_buffers batch;                       ///< `used` is zero
+  std::span<const zstd::part_segment> in_parts{};  ///< the frames in parts, in host memory; for the call only
   extent* extents = nullptr;        ///< one for each frame; the launch fills it with the text of decoded frames
   std::uint32_t* rows = nullptr;    ///< one for each frame and cut, zero; scratch memory
   std::uint32_t* totals = nullptr;  ///< one row for each slice of a group: the sums of its rows

@@ -17,7 +17,7 @@ class mapped_memory {
 
   [[nodiscard]] std::span<std::byte> memory() const { return memory_; }
 
-  /// Makes the system provide all pages now, on the calling thread. Page-locking provides them too, but several threads
+  /// Makes the system provide all pages now, with several threads. Page-locking provides them too, but several threads
   /// at the same time do not do that faster than one.
   void make_resident() noexcept;
 

@@ -113,6 +113,35 @@ TEST_CASE("a group in pieces of any size has the counts of its text") {
   CHECK(fake.seen->misuses() == std::vector<std::string>{});
 }
 
+TEST_CASE("a long frame is decoded in parts, and its checksum compared") {
+  constexpr std::uint64_t memory_for_parts = 600 * mib;
+  const machine fake;
+  {
+    const auto decoder = fake.decoder(memory_for_parts);
+    for (const std::size_t bytes : {2 * mib, 5 * mib + 77}) {
+      for (const bool has_checksum : {false, true}) {
+        CAPTURE(bytes);
+        CAPTURE(has_checksum);
+        test::decoder_sample sample = test::zstd_sample_builder("long")
+                                          .frame(test::sample_text(300))
+                                          .frame(test::sample_text(bytes), {.checksum = has_checksum})
+                                          .build();
+        const auto intact = fake.group(sample);
+        decoder->submit(intact->prepare());
+        intact->wait();
+        intact->check_decoded();
+        if (!has_checksum) continue;
+        sample.packed.back() ^= std::byte{1};
+        const auto damaged = fake.group(sample);
+        decoder->submit(damaged->prepare());
+        damaged->wait();
+        damaged->check_rejected();
+      }
+    }
+  }
+  CHECK(fake.seen->misuses() == std::vector<std::string>{});
+}
+
 TEST_CASE("rows have the classes of the partition") {
   const machine fake;
   for (const auto& each : contract::sample_partitions()) {

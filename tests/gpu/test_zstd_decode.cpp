@@ -98,12 +98,16 @@ TEST_CASE("every frame of libzstd is decoded to its text") {
         const auto added = batch.add(encoded_frame_of(text.bytes, settings[i]));
         REQUIRE(added.is_listed);
       }
-      batch.decode(on_host);
-      CHECK(batch.kept_bounds());
-      for (std::uint32_t i = 0; i < batch.size(); ++i) {
-        CAPTURE(describe(settings[begin + i]));
-        REQUIRE(std::string(name_of(batch.verdict_of(i))) == "decoded");
-        CHECK(std::ranges::equal(batch.text_of(i), text.bytes));
+      for (const bool in_parts : {false, true}) {
+        CAPTURE(in_parts);
+        if (in_parts) batch.divide_all();
+        batch.decode(on_host);
+        CHECK(batch.kept_bounds());
+        for (std::uint32_t i = 0; i < batch.size(); ++i) {
+          CAPTURE(describe(settings[begin + i]));
+          REQUIRE(std::string(name_of(batch.verdict_of(i))) == "decoded");
+          CHECK(std::ranges::equal(batch.text_of(i), text.bytes));
+        }
       }
       found.add(batch);
       frames += batch.size();
@@ -284,7 +288,7 @@ std::uint64_t hash_of_few(const bytes& text) {
   all.add_stripes();
   std::uint64_t sums[xxh64::accumulators];
   for (unsigned i = 0; i < xxh64::accumulators; ++i) sums[all.accumulator(i)] = all.sum(i);
-  return xxh64::finish(sums, text.data(), text.size());
+  return xxh64::finish(sums, text.data() + text.size() / xxh64::stripe_bytes * xxh64::stripe_bytes, text.size());
 }
 
 template <class Copies>
@@ -297,7 +301,14 @@ std::uint64_t hash_of_many(const bytes& text) {
     words own(*memory, i, Copies{}, text.data(), stripes, i);
     sums[i] = zstd::accumulate(own, stripes, i);
   }
-  return xxh64::finish(sums, text.data(), text.size());
+  return xxh64::finish(sums, text.data() + text.size() / xxh64::stripe_bytes * xxh64::stripe_bytes, text.size());
+}
+
+std::uint64_t hash_of_pieces(const bytes& text) {
+  constexpr std::size_t piece = 3 * xxh64::stripe_bytes;
+  zstd::piecewise_xxh64 hash;
+  for (std::size_t at = 0; at < text.size(); at += piece) hash.add(&text[at], std::min(piece, text.size() - at));
+  return hash.finish();
 }
 
 bytes noise_of(std::size_t size) {
@@ -315,6 +326,7 @@ TEST_CASE("the checksum is that of libxxhash for every length, however late the 
     const bytes text = noise_of(size);
     const std::uint64_t expected = XXH64(text.data(), text.size(), 0);
     CHECK(hash_of_few(text) == expected);
+    CHECK(hash_of_pieces(text) == expected);
     CHECK(hash_of_many<late_copies>(text) == expected);
     CHECK(hash_of_many<early_copies>(text) == expected);
   }

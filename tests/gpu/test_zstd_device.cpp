@@ -2,6 +2,7 @@
 // bytes between the texts.
 #include "gpu/cuda/kernels_on_host.hpp"
 #include "gpu/cuda/zstd/decode.hpp"
+#include "gpu/cuda/zstd/part_segment.hpp"
 #include "tests/gpu/zstd_corpus.hpp"
 #include "tests/gpu/zstd_mutator.hpp"
 #include "tests/support/campaign.hpp"
@@ -35,6 +36,8 @@ void on_device(const zstd::batch_buffers& host, const batch_bytes& bytes) {
   device_array<std::uint8_t> literals(host.literal_room);
   device_array<std::uint8_t> text((bytes.text + text_unit - 1) / text_unit * text_unit);
   device_array<std::uint64_t> used(2);
+  const device_array<std::int32_t> symbols(host.symbol_room);
+  const device_array<zstd::part_progress> progress(1);
   literals.clear();
   text.clear();
   text.copy_from(host.text, bytes.text);
@@ -51,7 +54,13 @@ void on_device(const zstd::batch_buffers& host, const batch_bytes& bytes) {
   device.text = text.data();
   device.results = results.data();
   device.used = used.data();
-  require(zstd::launch_decode(device, nullptr));
+  device.symbols = symbols.data();
+  device.progress = progress.data();
+  std::vector<zstd::part_segment> in_parts;
+  for (std::uint32_t i = 0; i < host.frame_count; ++i) {
+    if (host.frames[i].is_in_parts != 0) in_parts.push_back(zstd::part_segment::of(host.frames[i], i));
+  }
+  require(zstd::launch_decode(device, in_parts, nullptr));
   require(cudaDeviceSynchronize());
   text.copy_to(host.text, bytes.text);
   results.copy_to(host.results, host.frame_count * sizeof(zstd::decoded_frame));
@@ -73,7 +82,7 @@ struct compared {
   std::size_t different = 0;
 };
 
-// Decodes on the host, then on the device.
+// Decodes on the host, then on the device, where every second frame is divided into parts.
 void compare(zstd_batch& batch, compared& counted) {
   const batch_rooms rooms = batch.describe();
   batch.decode([](const zstd::batch_buffers& buffers, const batch_bytes&) { zstd::decode_on_host(buffers); }, rooms);
@@ -84,6 +93,7 @@ void compare(zstd_batch& batch, compared& counted) {
     const auto text = batch.text_of(i);
     texts.emplace_back(text.begin(), text.end());
   }
+  for (std::uint32_t i = 1; i < batch.size(); i += 2) batch.divide(i);
   batch.decode(on_device, rooms);
   CHECK(batch.kept_bounds());
   for (std::uint32_t i = 0; i < batch.size(); ++i) {

@@ -131,15 +131,22 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a group has at most its share of the slots") {
+TEST_CASE("a group has at most its share of the slots, and one of those that are collected has more") {
   staging fixture(slots_for(2) + 5);
-  staged_group group = fixture.group();
-  const test::byte_vector bytes = test::noise(3 * slot_bytes);
-  CHECK(fixture.frames.max_slots_of_group() == 2);
-  CHECK(fixture.append(group, std::span(bytes).first(slot_bytes + 1)) == slot_bytes + 1);
-  CHECK(fixture.append(group, std::span(bytes).subspan(slot_bytes + 1)) == slot_bytes - 1);
-  CHECK(fixture.append(group, bytes) == 0);
-  CHECK(joined(group.pieces()) == test::byte_vector(bytes.begin(), bytes.begin() + 2 * slot_bytes));
+  const std::size_t share = fixture.frames.max_slots_of_group();
+  const std::size_t long_share = fixture.frames.max_slots_of_long_group();
+  CHECK(share == 2);
+  CHECK(long_share == 17);
+  const test::byte_vector bytes = test::noise((long_share + 1) * slot_bytes);
+  std::optional<staged_group> first = fixture.group();
+  CHECK(fixture.append(*first, std::span(bytes).first(slot_bytes + 1)) == slot_bytes + 1);
+  CHECK(fixture.append(*first, std::span(bytes).subspan(slot_bytes + 1)) == (long_share - 1) * slot_bytes - 1);
+  CHECK(fixture.append(*first, bytes) == 0);
+  CHECK(joined(first->pieces()) == test::byte_vector(bytes.begin(), bytes.end() - slot_bytes));
+  staged_group second = fixture.group();
+  CHECK(fixture.append(second, bytes) == share * slot_bytes);
+  first->complete();
+  CHECK(fixture.append(second, bytes) == (long_share - share) * slot_bytes);
   CHECK(staging(5).frames.max_slots_of_group() == 1);
 }
 
@@ -199,21 +206,52 @@ TEST_CASE("where the host shares the work a group that must not wait has the slo
 }
 
 TEST_CASE("a frame that would hardly fit into the slots of a group is not collected, unless all frames are") {
-  const test::byte_vector fitting = test::zstd_frame_of(test::byte_vector(12 * slot_bytes));
-  const test::byte_vector longer = test::zstd_frame_of(test::byte_vector(12 * slot_bytes + 1));
+  const test::byte_vector longest = test::zstd_frame_of(test::byte_vector(6 * 16 * slot_bytes));
+  const test::byte_vector longer = test::zstd_frame_of(test::byte_vector(6 * 16 * slot_bytes + 1));
   device_frames::settings all = with_slots(slots_for(2));
   staging usual(all);
-  CHECK(test::run(usual.pool, usual.frames.begin_group(fitting, false)));
+  CHECK(test::run(usual.pool, usual.frames.begin_group(longest, false)));
   CHECK_FALSE(test::run(usual.pool, usual.frames.begin_group(longer, false)));
   all.takes_all = true;
   staging eager(all);
   CHECK(test::run(eager.pool, eager.frames.begin_group(longer, false)));
 }
 
+TEST_CASE("one frame is collected at a time that would hardly fit into the slots of a usual group") {
+  const test::byte_vector usual = test::zstd_frame_of(test::byte_vector(6 * 2 * slot_bytes));
+  const test::byte_vector longer = test::zstd_frame_of(test::byte_vector(6 * 2 * slot_bytes + 1));
+  for (const bool host_shares : {false, true}) {
+    CAPTURE(host_shares);
+    staging fixture(host_shares ? shared_with_host(slots_for(2)) : with_slots(slots_for(2)));
+    const auto begin = [&](const test::byte_vector& frame) {
+      return test::run(fixture.pool, fixture.frames.begin_group(frame, false));
+    };
+    std::optional<staged_group> first = begin(longer);
+    REQUIRE(first);
+    CHECK(begin(usual));
+    if (host_shares) {
+      CHECK_FALSE(begin(longer));
+      first->complete();
+      CHECK(begin(longer));
+      continue;
+    }
+    std::atomic<bool> is_begun = false;
+    std::jthread waiting([&] {
+      CHECK(begin(longer));
+      is_begun = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    CHECK_FALSE(is_begun);
+    first->complete();
+    waiting.join();
+    CHECK(is_begun);
+  }
+}
+
 TEST_CASE("a decoder is made once a group needs one, not for frames that are too long") {
   staging fixture(slots_for(2));
   CHECK_FALSE(fixture.frames.is_ready());
-  const test::byte_vector too_long = test::zstd_frame_of(test::byte_vector(12 * slot_bytes + 1));
+  const test::byte_vector too_long = test::zstd_frame_of(test::byte_vector(6 * 16 * slot_bytes + 1));
   CHECK_FALSE(test::run(fixture.pool, fixture.frames.begin_group(too_long, false)));
   CHECK_FALSE(fixture.frames.is_ready());
   CHECK(fixture.try_group(false));

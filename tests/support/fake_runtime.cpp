@@ -400,6 +400,8 @@ class fake_runtime final : public runtime {
            on_device(device, batch.sequences, batch.sequence_room * sizeof(*batch.sequences)) &&
            on_device(device, batch.text, launch.text_room) &&
            on_device(device, batch.results, batch.frame_count * sizeof(*batch.results)) &&
+           on_device(device, batch.symbols, batch.symbol_room * sizeof(*batch.symbols)) &&
+           on_device(device, batch.progress, sizeof(*batch.progress)) &&
            on_device(device, launch.rows, (batch.frame_count + launch.division.cut_count()) * row_bytes) &&
            on_device(device, launch.totals, launch.division.slice_count * row_bytes) &&
            on_device(device, launch.extents, batch.frame_count * sizeof(extent)) &&

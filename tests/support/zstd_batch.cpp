@@ -2,6 +2,7 @@
 #include "tests/support/zstd_batch.hpp"
 
 #include "gpu/cuda/zstd/descriptions.hpp"
+#include "gpu/cuda/zstd/part_segment.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -14,6 +15,7 @@ namespace zstd = gpu::cuda::zstd;
 constexpr std::size_t padding = 16;         // readable bytes after the compressed ones
 constexpr std::size_t text_alignment = 32;  // of each frame; also the maximum of untouched bytes between texts
 constexpr std::uint8_t untouched = 0xA5;
+constexpr std::uint32_t parts_at_once = 3;
 
 std::size_t after_text(const zstd::encoded_frame& frame) { return frame.text_at + frame.text_room; }
 
@@ -81,7 +83,14 @@ void zstd_batch::decode(const batch_decoder& decoder, const batch_rooms& rooms) 
   text_ = std::make_unique_for_overwrite<std::uint8_t[]>(text_bytes);
   std::memset(text_.get(), untouched, text_bytes);
   results_ = std::make_unique_for_overwrite<zstd::decoded_frame[]>(frames_.size());
+  const bool has_parts = std::ranges::any_of(frames_, [](const auto& each) { return each.is_in_parts != 0; });
+  const std::uint32_t symbol_room = has_parts ? parts_at_once * zstd::part_segment::symbols_of_part : 0;
+  const auto symbols = std::make_unique_for_overwrite<std::int32_t[]>(symbol_room);
+  zstd::part_progress progress{};
   std::uint64_t used[2] = {};
+  batch.symbols = symbols.get();
+  batch.symbol_room = symbol_room;
+  batch.progress = &progress;
   batch.literal_room = rooms.literal_bytes;
   batch.sequence_room = rooms.sequence_entries;
   batch.literals = literals.get();

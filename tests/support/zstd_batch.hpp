@@ -47,6 +47,12 @@ class zstd_batch {
   /// Gives a frame less room for its text.
   void limit_text(std::uint32_t frame, std::uint64_t room) { frames_[frame].text_room = room; }
 
+  /// The frame is divided into parts in phase 6.
+  void divide(std::uint32_t frame) { frames_[frame].is_in_parts = 1; }
+  void divide_all() {
+    for (std::uint32_t i = 0; i < size(); ++i) divide(i);
+  }
+
   /// What the blocks of the batch describe, and the room that it needs.
   batch_rooms describe();
 

@@ -71,8 +71,8 @@ struct xxh64 {
     return found;
   }
 
-  /// The hash from the four accumulators and the bytes after the last whole stripe.
-  GPUHIST_HOST_DEVICE static std::uint64_t finish(const std::uint64_t (&sums)[accumulators], const std::uint8_t* text,
+  /// The hash of a text from its four accumulators, and its bytes after the last whole stripe.
+  GPUHIST_HOST_DEVICE static std::uint64_t finish(const std::uint64_t (&sums)[accumulators], const std::uint8_t* rest,
                                                   std::uint64_t bytes) {
     std::uint64_t hash = prime5;
     if (bytes >= stripe_bytes) {
@@ -80,8 +80,8 @@ struct xxh64 {
       for (const std::uint64_t sum : sums) hash = (hash ^ round(0, sum)) * prime1 + prime4;
     }
     hash += bytes;
-    const std::uint8_t* at = text + bytes / stripe_bytes * stripe_bytes;
-    const std::uint8_t* const end = text + bytes;
+    const std::uint8_t* at = rest;
+    const std::uint8_t* const end = rest + bytes % stripe_bytes;
     for (; end - at >= 8; at += 8) hash = rotate(hash ^ round(0, load<std::uint64_t>(at)), 27) * prime1 + prime4;
     if (end - at >= 4) {
       hash = rotate(hash ^ load<std::uint32_t>(at) * prime1, 23) * prime2 + prime3;
@@ -94,6 +94,39 @@ struct xxh64 {
   }
 };
 
+/// The hash of a text that arrives in pieces, on the host.
+class piecewise_xxh64 {
+ public:
+  /// All pieces but the last are whole stripes.
+  void add(const std::uint8_t* piece, std::uint64_t bytes) {
+    const std::uint8_t* const end = piece + bytes / xxh64::stripe_bytes * xxh64::stripe_bytes;
+    std::uint64_t first = sums_[0];  // in registers: twice as fast as an array
+    std::uint64_t second = sums_[1];
+    std::uint64_t third = sums_[2];
+    std::uint64_t fourth = sums_[3];
+    for (const std::uint8_t* at = piece; at < end; at += xxh64::stripe_bytes) {
+      first = xxh64::round(first, xxh64::load<std::uint64_t>(at));
+      second = xxh64::round(second, xxh64::load<std::uint64_t>(at + 8));
+      third = xxh64::round(third, xxh64::load<std::uint64_t>(at + 16));
+      fourth = xxh64::round(fourth, xxh64::load<std::uint64_t>(at + 24));
+    }
+    sums_[0] = first;
+    sums_[1] = second;
+    sums_[2] = third;
+    sums_[3] = fourth;
+    rest_ = end;
+    bytes_ += bytes;
+  }
+
+  /// The last piece is still there.
+  [[nodiscard]] std::uint64_t finish() const { return xxh64::finish(sums_, rest_, bytes_); }
+
+ private:
+  std::uint64_t sums_[xxh64::accumulators] = {xxh64::prime1 + xxh64::prime2, xxh64::prime2, 0, 0 - xxh64::prime1};
+  const std::uint8_t* rest_ = nullptr;
+  std::uint64_t bytes_ = 0;
+};
+
 GPUHIST_HOST_DEVICE inline bool has_checksum(const batch_buffers& batch, std::uint32_t index) {
   return batch.results[index].is == verdict::decoded && batch.frames[index].has_checksum != 0;
 }
@@ -103,7 +136,8 @@ GPUHIST_HOST_DEVICE inline void compare_checksum(const batch_buffers& batch, std
                                                  const std::uint64_t (&sums)[xxh64::accumulators]) {
   const encoded_frame& frame = batch.frames[index];
   decoded_frame& result = batch.results[index];
-  const std::uint64_t hash = xxh64::finish(sums, batch.text + frame.text_at, result.text_bytes);
+  const std::uint64_t stripes = result.text_bytes / xxh64::stripe_bytes * xxh64::stripe_bytes;
+  const std::uint64_t hash = xxh64::finish(sums, batch.text + frame.text_at + stripes, result.text_bytes);
   if (static_cast<std::uint32_t>(hash) != frame.checksum) result.is = verdict::checksum;
 }
 

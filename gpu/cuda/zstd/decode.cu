@@ -7,10 +7,14 @@
 #include "gpu/cuda/zstd/execute.hpp"
 #include "gpu/cuda/zstd/frames.hpp"
 #include "gpu/cuda/zstd/huffman.hpp"
+#include "gpu/cuda/zstd/parts.hpp"
 #include "gpu/cuda/zstd/sequences.hpp"
 #include "gpu/cuda/zstd/team.hpp"
 
 #include <cuda_runtime.h>
+
+#include <cstdint>
+#include <span>
 
 namespace gpuhist::gpu::cuda::zstd {
 namespace {
@@ -23,10 +27,15 @@ constexpr unsigned sequence_blocks = 8;  // of one warp; their memory is 22 KiB
 // frames get large teams, and phase 7 follows them through the text. (A small team that publishes would need a third
 // more registers.)
 template <unsigned Threads>
-using tile_memory = execute_memory<16 * Threads, Threads>;
+using tile_memory = execute_memory<16 * Threads, Threads, byte_output>;
 constexpr unsigned small_team = 256;
 constexpr unsigned large_team = 1024;
 constexpr std::uint32_t few_frames = 384;
+
+// Phase 6 of frames in parts: threads for each part, and threads that write a piece of its text.
+constexpr unsigned part_team = 256;
+constexpr unsigned piece_team = 512;
+using part_memory = execute_memory<16 * part_team, part_team, symbol_output>;
 
 // Phase 7: few frames get a warp each, which is a block of its own if it follows phase 6. Two of them keep a
 // multiprocessor busy, so more memory is reserved than they use.
@@ -75,6 +84,15 @@ __global__ void __launch_bounds__(Threads) execute(const batch_buffers batch) {
   extern __shared__ uint4 memory[];
   const block_team<Threads, Followed> team;
   execute_frame(team, batch, blockIdx.x, *reinterpret_cast<tile_memory<Threads>*>(memory));
+}
+
+__global__ void __launch_bounds__(part_team) execute_parts(const batch_buffers batch, const part_segment segment) {
+  __shared__ part_memory memory;
+  execute_part(block_team<part_team>{}, batch, segment, blockIdx.x, memory);
+}
+
+__global__ void __launch_bounds__(piece_team) write_parts(const batch_buffers batch, const part_segment segment) {
+  write_piece(counting_team<piece_team>{}, batch, segment);
 }
 
 __global__ void __launch_bounds__(checksum_threads) checksum_of_many(const batch_buffers batch) {
@@ -136,7 +154,27 @@ cudaError_t launch_execute(const batch_buffers& batch, cudaStream_t stream) {
                         batch);
 }
 
-cudaError_t launch_execute(const batch_buffers& batch, cudaStream_t stream) {
+cudaError_t launch_parts(const batch_buffers& batch, const part_segment& frame, cudaStream_t stream) {
+  const std::uint32_t blocks =
+      batch.symbol_room / part_segment::symbols_of_part * part_segment::blocks_of_part;  // of a segment
+  if (blocks == 0) return cudaErrorInvalidValue;
+  for (part_segment segment = frame; segment.first_block < frame.end_block; segment.first_block += blocks) {
+    segment.end_block = lesser(frame.end_block, segment.first_block + blocks);
+    cudaError_t code =
+        kernels::queue(execute_parts, {.blocks = segment.parts(), .threads = part_team}, stream, batch, segment);
+    if (code != cudaSuccess) return code;
+    const std::uint64_t pieces = std::uint64_t{segment.parts()} * part_segment::pieces_of_part;
+    code = kernels::queue(write_parts, {.blocks = pieces, .threads = piece_team}, stream, batch, segment);
+    if (code != cudaSuccess) return code;
+  }
+  return cudaSuccess;
+}
+
+// Frames in parts first: the checksum follows the last kernel.
+cudaError_t launch_execute(const batch_buffers& batch, std::span<const part_segment> in_parts, cudaStream_t stream) {
+  for (const part_segment& each : in_parts) {
+    if (const cudaError_t code = launch_parts(batch, each, stream); code != cudaSuccess) return code;
+  }
   return batch.frame_count <= few_frames ? launch_execute<large_team, true>(batch, stream)
                                          : launch_execute<small_team, false>(batch, stream);
 }
@@ -167,7 +205,8 @@ cudaError_t launch_checksum(const batch_buffers& batch, cudaStream_t stream, boo
 
 }  // namespace
 
-cudaError_t launch_phase(phase which, const batch_buffers& batch, cudaStream_t stream) {
+cudaError_t launch_phase(phase which, const batch_buffers& batch, std::span<const part_segment> in_parts,
+                         cudaStream_t stream) {
   if (batch.frame_count == 0 || batch.block_count == 0) return cudaSuccess;
   const auto queue = [&](auto kernel, std::uint64_t items, unsigned in_one, unsigned threads) {
     return kernels::queue(kernel, {.blocks = blocks_for(items, in_one), .threads = threads}, stream, batch);
@@ -184,17 +223,18 @@ cudaError_t launch_phase(phase which, const batch_buffers& batch, cudaStream_t s
     case phase::link:
       return queue(link, batch.frame_count, serial_threads, serial_threads);
     case phase::execute:
-      return launch_execute(batch, stream);
+      return launch_execute(batch, in_parts, stream);
     case phase::checksum:
       return launch_checksum(batch, stream, false);
   }
   return cudaErrorInvalidValue;
 }
 
-cudaError_t launch_decode(const batch_buffers& batch, cudaStream_t stream) {
+cudaError_t launch_decode(const batch_buffers& batch, std::span<const part_segment> in_parts, cudaStream_t stream) {
   if (batch.frame_count == 0 || batch.block_count == 0) return cudaSuccess;
   for (unsigned i = 0; i + 1 < phase_count; ++i) {
-    if (const cudaError_t code = launch_phase(static_cast<phase>(i), batch, stream); code != cudaSuccess) return code;
+    const cudaError_t code = launch_phase(static_cast<phase>(i), batch, in_parts, stream);
+    if (code != cudaSuccess) return code;
   }
   return launch_checksum(batch, stream, true);
 }

@@ -2,8 +2,11 @@
 #pragma once
 
 #include "gpu/cuda/zstd/encoded.hpp"
+#include "gpu/cuda/zstd/part_segment.hpp"
 
 #include <cuda_runtime_api.h>
+
+#include <span>
 
 namespace gpuhist::gpu::cuda::zstd {
 
@@ -11,10 +14,12 @@ namespace gpuhist::gpu::cuda::zstd {
 enum class phase { describe, resolve, literals, sequences, link, execute, checksum };
 inline constexpr unsigned phase_count = 7;
 
-/// Queues one phase for a batch in device memory; it begins after all work before it. Returns the error of the launch.
-cudaError_t launch_phase(phase which, const batch_buffers& batch, cudaStream_t stream);
+/// Queues one phase for a batch in device memory; it begins after all work before it. `in_parts`: the frames with
+/// encoded_frame::is_in_parts, in host memory. Returns the error of the launch.
+cudaError_t launch_phase(phase which, const batch_buffers& batch, std::span<const part_segment> in_parts,
+                         cudaStream_t stream);
 
 /// Queues all phases. The checksum follows the execution through the text, where the device permits it.
-cudaError_t launch_decode(const batch_buffers& batch, cudaStream_t stream);
+cudaError_t launch_decode(const batch_buffers& batch, std::span<const part_segment> in_parts, cudaStream_t stream);
 
 }  // namespace gpuhist::gpu::cuda::zstd

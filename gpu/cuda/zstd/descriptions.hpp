@@ -246,25 +246,64 @@ GPUHIST_HOST_DEVICE inline void describe_block(const batch_buffers& batch, std::
   batch.decoded[index] = to;
 }
 
-/// Phase 2, one thread for each frame: finds for each block the earlier blocks whose tree and codes it uses.
-GPUHIST_HOST_DEVICE inline void resolve_references(const batch_buffers& batch, std::uint32_t index) {
-  const encoded_frame& frame = batch.frames[index];
-  constexpr std::uint32_t none = ~std::uint32_t{0};
+/// What a block uses and describes.
+struct block_uses {
+  bool is_compressed;  ///< and not rejected
+  bool has_tree;
+  bool describes_tree;
+  bool has_sequences;
+  code_mode modes[code_kinds];
+
+  GPUHIST_HOST_DEVICE static block_uses of(const batch_buffers& batch, std::uint32_t index) {
+    const decoded_block& block = batch.decoded[index];
+    const auto& codes = batch.codes[index].codes;
+    const bool has_tree = block.literals == literals_type::huffman;
+    return {.is_compressed = batch.blocks[index].type == block_type::compressed && block.is == verdict::decoded,
+            .has_tree = has_tree,
+            .describes_tree = has_tree && block.reuses_tree == 0,
+            .has_sequences = block.sequence_count != 0,
+            .modes = {codes[0].mode, codes[1].mode, codes[2].mode}};
+  }
+};
+
+/// The last blocks of a frame, up to a block, that describe a tree and the codes.
+struct last_descriptions {
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+
   std::uint32_t tree = none;
-  std::uint32_t code_block[code_kinds] = {none, none, none};
-  for (std::uint32_t i = frame.first_block; i < frame.first_block + frame.block_count; ++i) {
-    decoded_block& block = batch.decoded[i];
-    if (batch.blocks[i].type != block_type::compressed || block.is != verdict::decoded) continue;
-    if (block.literals == literals_type::huffman) {
-      if (block.reuses_tree == 0) tree = i;
+  std::uint32_t codes[code_kinds] = {none, none, none};
+
+  /// Sets those that block `index` uses.
+  GPUHIST_HOST_DEVICE void resolve(decoded_block& block, std::uint32_t index, const block_uses& uses) {
+    if (!uses.is_compressed) return;
+    if (uses.has_tree) {
+      if (uses.describes_tree) tree = index;
       if (tree == none) block.is = verdict::huffman_tree;
       block.tree_block = tree;
     }
-    if (block.sequence_count == 0) continue;
+    if (!uses.has_sequences) return;
     for (unsigned kind = 0; kind < code_kinds; ++kind) {
-      if (batch.codes[i].codes[kind].mode != code_mode::repeated) code_block[kind] = i;
-      if (code_block[kind] == none) block.is = verdict::distribution;
-      block.code_block[kind] = code_block[kind];
+      if (uses.modes[kind] != code_mode::repeated) codes[kind] = index;
+      if (codes[kind] == none) block.is = verdict::distribution;
+      block.code_block[kind] = codes[kind];
+    }
+  }
+};
+
+/// Phase 2, one thread for each frame: finds for each block the earlier blocks whose tree and codes it uses.
+GPUHIST_HOST_DEVICE inline void resolve_references(const batch_buffers& batch, std::uint32_t index) {
+  const encoded_frame& frame = batch.frames[index];
+  const std::uint32_t end = frame.first_block + frame.block_count;
+  last_descriptions last;
+  for (std::uint32_t first = frame.first_block; first < end; first += blocks_at_once) {
+    block_uses uses[blocks_at_once];
+    GPUHIST_UNROLL
+    for (std::uint32_t i = 0; i < blocks_at_once; ++i) {
+      if (first + i < end) uses[i] = block_uses::of(batch, first + i);
+    }
+    GPUHIST_UNROLL
+    for (std::uint32_t i = 0; i < blocks_at_once; ++i) {
+      if (first + i < end) last.resolve(batch.decoded[first + i], first + i, uses[i]);
     }
   }
 }

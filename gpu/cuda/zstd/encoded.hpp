@@ -20,6 +20,10 @@ inline constexpr std::uint32_t max_block_bytes = std::uint32_t{128} << 10U;
 inline constexpr std::uint64_t max_window_bytes = std::uint64_t{1} << 27U;
 inline constexpr std::uint64_t unknown_size = ~std::uint64_t{0};
 
+/// One thread goes through the blocks of a frame. It loads what it needs of so many before it uses the first, because
+/// each wait for memory takes longer than the work for a block.
+inline constexpr std::uint32_t blocks_at_once = 16;
+
 /// Why the device did not decode a frame. The host decodes the frame again and has the final say: the device rejects
 /// everything that libzstd rejects, and in addition what it does not support.
 enum class verdict : std::uint32_t {
@@ -66,14 +70,16 @@ struct encoded_frame {
   std::uint32_t block_limit = max_block_bytes;  ///< maximum text of a block: the window, at most 128 KiB
   std::uint32_t has_checksum = 0;
   std::uint32_t checksum = 0;
+  std::uint32_t is_in_parts = 0;  ///< phase 6 divides it into parts, see parts.hpp
 };
 
 /// The result for one frame.
 struct decoded_frame {
   verdict is = verdict::decoded;
-  std::uint32_t block = 0;       ///< where it was rejected: index in the frame
-  std::uint64_t text_bytes = 0;  ///< if it was decoded
-  std::uint32_t written = 0;     ///< of them by phase 6 so far; phase 7 may run at the same time
+  std::uint32_t block = 0;        ///< where it was rejected: index in the frame
+  std::uint64_t text_bytes = 0;   ///< if it was decoded
+  std::uint32_t written = 0;      ///< of them by phase 6 so far; phase 7 may run at the same time
+  std::uint32_t is_executed = 0;  ///< of a frame in parts: phase 6 has ended, or had nothing to do
 };
 
 enum class literals_type : std::uint8_t { raw, run, huffman };
@@ -174,6 +180,12 @@ struct encoded_offset {
   }
 };
 
+/// What the thread blocks share that write the text of the parts of a frame.
+struct part_progress {
+  std::uint32_t begun = 0;  ///< pieces of parts, in order
+  std::uint32_t ended = 0;
+};
+
 /// The buffers of a batch, on the device or (in tests) on the host. No phase reads or writes outside them.
 struct batch_buffers {
   const std::uint32_t* compressed = nullptr;
@@ -190,6 +202,10 @@ struct batch_buffers {
   std::uint8_t* text = nullptr;
   decoded_frame* results = nullptr;  ///< one for each frame
   std::uint64_t* used = nullptr;     ///< two counters, zero at first: bytes of literals, entries of sequences
+  /// For frames in parts; without symbols there are none.
+  std::int32_t* symbols = nullptr;
+  std::uint32_t symbol_room = 0;
+  part_progress* progress = nullptr;
 };
 
 }  // namespace gpuhist::gpu::cuda::zstd

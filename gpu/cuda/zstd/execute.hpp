@@ -35,14 +35,15 @@ struct tile_word {
 };
 
 /// Memory that a team shares.
-template <unsigned TileBytes, unsigned TileSequences>
+template <unsigned TileBytes, unsigned TileSequences, class Output>
 struct execute_memory {
+  using output = Output;
   static constexpr unsigned tile_bytes = TileBytes;
   static constexpr unsigned tile_sequences = TileSequences;
   static constexpr unsigned words = TileBytes / 32;
   static_assert(TileBytes % 32 == 0 && TileBytes <= 0x8000);
 
-  alignas(16) std::uint16_t bytes[TileBytes];  ///< known_byte | value, or the index of an earlier byte
+  alignas(16) typename Output::group::element bytes[TileBytes];
   sequence_source sources[TileSequences];
   tile_word word[words];
   std::uint32_t last;  ///< the last sequence of the tile: index in `sources`
@@ -65,7 +66,6 @@ struct block_text {
   const sequence_entry* entries;
   std::uint32_t entry_count;  ///< sequences and the last literals; one more entry follows
   const std::uint8_t* literals;
-  std::uint8_t* text;  ///< of the block; the text of the frame begins frame_offset earlier
   std::uint32_t bytes;
   std::uint64_t max_offset;  ///< at the begin of the block: the text of the frame so far
   std::uint64_t window_bytes;
@@ -79,7 +79,6 @@ struct block_text {
     return {.entries = batch.sequences + block.sequences_at,
             .entry_count = block.sequence_count + 1,
             .literals = (is_raw ? compressed : batch.literals) + block.literals_at,
-            .text = batch.text + frame.text_at + block.frame_offset,
             .bytes = block.text_bytes,
             .max_offset = block.frame_offset,
             .window_bytes = frame.window_bytes,
@@ -90,8 +89,10 @@ struct block_text {
 /// For loads and stores of four neighbours of execute_memory::bytes.
 using group_word [[gnu::may_alias]] = std::uint64_t;
 
-/// Four bytes of a tile, as execute_memory::bytes has them.
+/// Four bytes of a tile, as execute_memory::bytes has them: known_byte | value, or the index of an earlier byte.
 struct byte_group {
+  using element = std::uint16_t;
+
   std::uint64_t bytes = 0;
 
   static constexpr unsigned size = 4;
@@ -102,7 +103,17 @@ struct byte_group {
     bytes = (bytes & kept) | from.bytes << (16 * at);
   }
 
-  GPUHIST_HOST_DEVICE std::uint16_t at(std::uint32_t i) const { return static_cast<std::uint16_t>(bytes >> (16 * i)); }
+  GPUHIST_HOST_DEVICE void store(element* to) const { *reinterpret_cast<group_word*>(to) = bytes; }
+
+  /// Each reference replaced by its target.
+  GPUHIST_HOST_DEVICE byte_group followed(const element* tile) const {
+    std::uint64_t next = 0;
+    for (unsigned i = 0; i < size; ++i) {
+      const auto byte = static_cast<element>(bytes >> (16 * i));
+      next |= std::uint64_t{(byte & known_byte) != 0 ? byte : tile[byte]} << (16 * i);
+    }
+    return {next};
+  }
 
   GPUHIST_HOST_DEVICE bool all_known() const { return (~bytes & known_flags) == 0; }
 
@@ -152,26 +163,53 @@ GPUHIST_HOST_DEVICE inline std::uint32_t load_bytes(const std::uint8_t* from, st
 #endif
 }
 
+/// Writes the bytes of the text.
+struct byte_output {
+  using group = byte_group;
+
+  std::uint8_t* to;
+
+  GPUHIST_HOST_DEVICE byte_output after(std::uint32_t bytes) const { return {to + bytes}; }
+
+  /// At most how many bytes from `at` on, which is negative, load() returns at once.
+  GPUHIST_HOST_DEVICE std::uint32_t run_from(std::int32_t at) const { return static_cast<std::uint32_t>(-at); }
+  /// Bytes from `at` on, of the literals or of the text before.
+  GPUHIST_HOST_DEVICE byte_group load(bool is_literal, const std::uint8_t* literals, std::int32_t at,
+                                      std::uint32_t count) const {
+    return byte_group::known(load_bytes((is_literal ? literals : to) + at, count));
+  }
+
+  GPUHIST_HOST_DEVICE bool is_aligned() const { return reinterpret_cast<std::uintptr_t>(to) % byte_group::size == 0; }
+  GPUHIST_HOST_DEVICE void store(std::uint32_t at, const byte_group& all) const { store_word(to + at, all.values()); }
+  GPUHIST_HOST_DEVICE void store_first(std::uint32_t at, const byte_group& some, std::uint32_t count) const {
+    for (unsigned i = 0; i < count; ++i) to[at + i] = static_cast<std::uint8_t>(some.values() >> (8 * i));
+  }
+  GPUHIST_HOST_DEVICE void store_byte(std::uint32_t at, std::uint8_t byte) const { to[at] = byte; }
+};
+
 /// One team and the tile that it works on.
 template <class Team, class Memory>
 class tile_executor {
  public:
+  using output = typename Memory::output;
+  using group = typename output::group;
+
   GPUHIST_HOST_DEVICE tile_executor(const Team& team, Memory& memory) : team_(team), memory_(memory) {
     clear_begins();
     team_.sync();
   }
 
-  /// False: an offset is invalid. All threads of the team call it with the same block.
-  GPUHIST_HOST_DEVICE bool execute(const block_text& block) {
+  /// `to`: of the block. False: an offset is invalid. All threads of the team call it with the same block.
+  GPUHIST_HOST_DEVICE bool execute(const block_text& block, const output& to) {
     std::uint32_t entry = 0;  // the one that the first byte of the tile belongs to
     for (tile_range tile{0, 0}; tile.end < block.bytes;) {
       tile = next_tile(block, tile.end, entry);
       if (!mark_entries(block, tile, entry)) return false;
       entry += memory_.last;
-      byte_group groups[group_count];
-      find_sources(block, tile, groups);
+      group groups[group_count];
+      find_sources({block.literals, to.after(tile.begin)}, tile, groups);
       resolve(groups);
-      write(block, tile, groups);
+      write(to.after(tile.begin), tile, groups);
     }
     return true;
   }
@@ -185,17 +223,17 @@ class tile_executor {
     GPUHIST_HOST_DEVICE std::uint32_t size() const { return end - begin; }
   };
 
-  /// Where bytes are that are known already: the first literal of the block, the first byte of the tile.
+  /// Where bytes are that are known already: the first literal of the block, the text before the tile.
   struct text_places {
     const std::uint8_t* literals;
-    const std::uint8_t* tile;
+    output tile;
   };
 
-  static constexpr unsigned group_count = Memory::tile_bytes / (byte_group::size * Team::size);  // of a thread
-  static_assert(Memory::tile_bytes == group_count * byte_group::size * Team::size);
+  static constexpr unsigned group_count = Memory::tile_bytes / (group::size * Team::size);  // of a thread
+  static_assert(Memory::tile_bytes == group_count * group::size * Team::size);
 
   GPUHIST_HOST_DEVICE std::uint32_t begin_of(unsigned group) const {
-    return byte_group::size * (group * Team::size + team_.rank());
+    return group::size * (group * Team::size + team_.rank());
   }
 
   GPUHIST_HOST_DEVICE void clear_begins() {
@@ -207,7 +245,7 @@ class tile_executor {
   GPUHIST_HOST_DEVICE static tile_range next_tile(const block_text& block, std::uint32_t begin, std::uint32_t entry) {
     const std::uint32_t after = lesser(entry + Memory::tile_sequences, block.entry_count);
     const std::uint32_t end = lesser(block.entries[after].text(), begin + Memory::tile_bytes);
-    const std::uint32_t aligned = end / byte_group::size * byte_group::size;
+    const std::uint32_t aligned = end / group::size * group::size;
     return {begin, end < block.bytes && aligned > begin ? aligned : end};
   }
 
@@ -242,30 +280,25 @@ class tile_executor {
   }
 
   // Bytes after the end of the tile are known.
-  GPUHIST_HOST_DEVICE void find_sources(const block_text& block, tile_range tile, byte_group (&groups)[group_count]) {
-    const text_places places{block.literals, block.text + tile.begin};
+  GPUHIST_HOST_DEVICE void find_sources(const text_places& places, tile_range tile, group (&groups)[group_count]) {
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
     for (unsigned i = 0; i < group_count; ++i) {
       const std::uint32_t begin = begin_of(i);
-      const std::uint32_t end = lesser(begin + byte_group::size, tile.size());
-      groups[i] = byte_group::known(0);
+      const std::uint32_t end = lesser(begin + group::size, tile.size());
+      groups[i] = group::known(0);
       for (std::uint32_t next = begin; next < end;) {
         const std::uint32_t at = next - begin;
         groups[i].put(source_of(places, next, end), at);
       }
-      store(i, groups[i]);
+      groups[i].store(&memory_.bytes[begin]);
     }
-  }
-
-  GPUHIST_HOST_DEVICE void store(unsigned i, byte_group group) {
-    *reinterpret_cast<group_word*>(&memory_.bytes[begin_of(i)]) = group.bytes;
   }
 
   // The bytes from `at` to at most `end` that have one source. Moves `at` after them. The values
   // after these bytes have no meaning.
-  GPUHIST_HOST_DEVICE byte_group source_of(const text_places& places, std::uint32_t& at, std::uint32_t end) const {
+  GPUHIST_HOST_DEVICE group source_of(const text_places& places, std::uint32_t& at, std::uint32_t end) const {
     const tile_word word = memory_.word[at / 32];
     const std::uint32_t until = (2U << at % 32) - 1;
     const sequence_source source = memory_.sources[word.source + count_bits(word.begins & until)];
@@ -278,57 +311,45 @@ class tile_executor {
       from = source.match_at - source.offset + into;
       stop = lesser(stop, at + static_cast<std::uint32_t>(source.offset - into));
     }
-    if (!is_literal && from < 0) stop = lesser(stop, at + static_cast<std::uint32_t>(-from));
+    if (!is_literal && from < 0) stop = lesser(stop, at + places.tile.run_from(from));
     const std::uint32_t count = stop - at;
     at = stop;
-    if (!is_literal && from >= 0) return byte_group::references(static_cast<std::uint32_t>(from));
-    return byte_group::known(load_bytes((is_literal ? places.literals : places.tile) + from, count));
+    if (!is_literal && from >= 0) return group::references(static_cast<std::uint32_t>(from));
+    return places.tile.load(is_literal, places.literals, from, count);
   }
 
   // Makes all bytes known.
-  GPUHIST_HOST_DEVICE void resolve(byte_group (&groups)[group_count]) {
+  GPUHIST_HOST_DEVICE void resolve(group (&groups)[group_count]) {
     while (team_.any(has_reference(groups))) {
-      byte_group next[group_count];
-      for (unsigned i = 0; i < group_count; ++i) next[i] = groups[i].all_known() ? groups[i] : followed(groups[i]);
+      group next[group_count];
+      for (unsigned i = 0; i < group_count; ++i) {
+        next[i] = groups[i].all_known() ? groups[i] : groups[i].followed(memory_.bytes);
+      }
       if (!team_.any(has_reference(next))) {
         for (unsigned i = 0; i < group_count; ++i) groups[i] = next[i];
         return;
       }
       for (unsigned i = 0; i < group_count; ++i) {
-        if (!groups[i].all_known()) store(i, next[i]);
+        if (!groups[i].all_known()) next[i].store(&memory_.bytes[begin_of(i)]);
         groups[i] = next[i];
       }
     }
   }
 
-  GPUHIST_HOST_DEVICE static bool has_reference(const byte_group (&groups)[group_count]) {
+  GPUHIST_HOST_DEVICE static bool has_reference(const group (&groups)[group_count]) {
     bool has = false;
-    for (const byte_group& each : groups) has = has || !each.all_known();
+    for (const group& each : groups) has = has || !each.all_known();
     return has;
   }
 
-  // Each reference replaced by its target.
-  GPUHIST_HOST_DEVICE byte_group followed(byte_group group) const {
-    std::uint64_t bytes = 0;
-    for (unsigned i = 0; i < byte_group::size; ++i) {
-      const std::uint16_t byte = group.at(i);
-      bytes |= std::uint64_t{(byte & known_byte) != 0 ? byte : memory_.bytes[byte]} << (16 * i);
-    }
-    return {bytes};
-  }
-
-  GPUHIST_HOST_DEVICE void write(const block_text& block, tile_range tile, const byte_group (&groups)[group_count]) {
-    std::uint8_t* const to = block.text + tile.begin;
-    const bool aligned = reinterpret_cast<std::uintptr_t>(to) % byte_group::size == 0;
+  GPUHIST_HOST_DEVICE void write(const output& to, tile_range tile, const group (&groups)[group_count]) {
+    const bool aligned = to.is_aligned();
     for (unsigned i = 0; i < group_count; ++i) {
       const std::uint32_t begin = begin_of(i);
-      const std::uint32_t values = groups[i].values();
-      if (aligned && begin + byte_group::size <= tile.size()) {
-        store_word(to + begin, values);
-      } else {
-        for (std::uint32_t at = begin; at < lesser(begin + byte_group::size, tile.size()); ++at) {
-          to[at] = static_cast<std::uint8_t>(values >> (8 * (at - begin)));
-        }
+      if (aligned && begin + group::size <= tile.size()) {
+        to.store(begin, groups[i]);
+      } else if (begin < tile.size()) {
+        to.store_first(begin, groups[i], lesser(group::size, tile.size() - begin));
       }
     }
     clear_begins();
@@ -339,44 +360,39 @@ class tile_executor {
   Memory& memory_;
 };
 
-template <class Team>
-GPUHIST_HOST_DEVICE void copy_text(const Team& team, std::uint8_t* to, const std::uint8_t* from, std::uint32_t bytes) {
-  for (std::uint32_t i = team.rank(); i < bytes; i += Team::size) to[i] = from[i];
+/// The text of block `index` of the batch; false: an offset is invalid. All threads of the team call it.
+template <class Executor, class Team>
+GPUHIST_HOST_DEVICE bool execute_block(const Team& team, const batch_buffers& batch, std::uint32_t index,
+                                       Executor& executor, const typename Executor::output& to) {
+  const encoded_block place = batch.blocks[index];
+  if (place.type == block_type::compressed) return executor.execute(block_text::of(batch, index), to);
+  const auto* const from = reinterpret_cast<const std::uint8_t*>(batch.compressed) + place.at;
+  const std::uint32_t step = place.type == block_type::raw ? 1 : 0;  // a run has one byte
+  for (std::uint32_t i = team.rank(); i < place.bytes; i += Team::size) to.store_byte(i, from[step * i]);
   team.sync();
-}
-
-template <class Team>
-GPUHIST_HOST_DEVICE void fill_text(const Team& team, std::uint8_t* to, std::uint8_t byte, std::uint32_t bytes) {
-  for (std::uint32_t i = team.rank(); i < bytes; i += Team::size) to[i] = byte;
-  team.sync();
+  return true;
 }
 
 /// Phase 6 for frame `index`, if the phases before have not rejected it. Publishes how much text is written after each
-/// block, and all of it at the end, also if the frame is rejected.
+/// block, and all of it at the end, also if the frame is rejected. The text of a frame in parts is written already.
 template <class Team, class Memory>
 GPUHIST_HOST_DEVICE void execute_frame(const Team& team, const batch_buffers& batch, std::uint32_t index,
                                        Memory& memory) {
   decoded_frame& result = batch.results[index];
-  if (result.is != verdict::decoded) return;
   const encoded_frame& frame = batch.frames[index];
+  const bool is_in_parts = frame.is_in_parts != 0;
+  if (is_in_parts && team.rank() == 0) result.is_executed = 1;
+  if (result.is != verdict::decoded) return;
   tile_executor<Team, Memory> executor(team, memory);
   bool is_valid = true;
-  for (std::uint32_t i = frame.first_block; is_valid && i < frame.first_block + frame.block_count; ++i) {
-    const encoded_block place = batch.blocks[i];
-    std::uint8_t* const to = batch.text + frame.text_at + batch.decoded[i].frame_offset;
-    const auto* const from = reinterpret_cast<const std::uint8_t*>(batch.compressed) + place.at;
-    if (place.type == block_type::raw) {
-      copy_text(team, to, from, place.bytes);
-    } else if (place.type == block_type::run) {
-      fill_text(team, to, *from, place.bytes);
-    } else {
-      is_valid = executor.execute(block_text::of(batch, i));
-    }
-    const decoded_block& done = batch.decoded[i];
-    if (is_valid) team.publish(result.written, static_cast<std::uint32_t>(done.frame_offset + done.text_bytes));
+  const std::uint32_t end = frame.first_block + (is_in_parts ? 0 : frame.block_count);
+  for (std::uint32_t i = frame.first_block; is_valid && i < end; ++i) {
+    const decoded_block& block = batch.decoded[i];
+    is_valid = execute_block(team, batch, i, executor, byte_output{batch.text + frame.text_at + block.frame_offset});
+    if (is_valid) team.publish(result.written, static_cast<std::uint32_t>(block.frame_offset + block.text_bytes));
   }
-  if (is_valid) return;
-  if (team.rank() == 0) result.is = verdict::match_offset;
+  if (is_valid && !is_in_parts) return;
+  if (!is_valid && team.rank() == 0) result.is = verdict::match_offset;
   team.publish(result.written, static_cast<std::uint32_t>(result.text_bytes));
 }
 

@@ -1,6 +1,7 @@
 #include "gpu/cuda/zstd/frame_batch.hpp"
 
 #include "gpu/cuda/error.hpp"
+#include "gpu/cuda/zstd/checksum.hpp"
 #include "gpu/value_runs.hpp"
 
 #include <algorithm>
@@ -23,6 +24,16 @@ std::uint64_t literal_room(const frame_decoder::limits& limits) {
   return std::min<std::uint64_t>(limits.text_bytes + quad_bytes * limits.blocks, ~std::uint32_t{0});
 }
 
+// A segment of a long text; more parts than a device executes at once save no time.
+std::uint32_t symbol_room(const frame_decoder::limits& limits) {
+  constexpr std::uint64_t most = std::uint64_t{512} * part_segment::symbols_of_part;
+  const std::uint64_t room = std::min(most, limits.text_bytes / 32);
+  return room < part_segment::min_symbols ? 0 : static_cast<std::uint32_t>(room);
+}
+
+// Copying one takes less time than hashing it. A multiple of the stripes of the hash.
+constexpr std::uint64_t piece_bytes = std::uint64_t{2} << 20U;
+
 }  // namespace
 
 frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
@@ -38,6 +49,12 @@ frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
       class_table_(api, sizeof(units::class_table)),
       extent_pieces_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)),
       extent_rows_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)),
+      progress_of_frame_(api, sizeof(decoded_frame)),
+      texts_{{api, std::min(piece_bytes, limits.text_bytes)}, {api, std::min(piece_bytes, limits.text_bytes)}},
+      copies_(api),
+      copied_{event(api), event(api)},
+      begun_(api),
+      polled_(api),
       compressed_(api, limits.compressed_bytes + limits.slices * quad_bytes),
       device_frames_(api, limits.frames * sizeof(encoded_frame)),
       device_blocks_(api, limits.blocks * sizeof(encoded_block)),
@@ -54,6 +71,8 @@ frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
       text_(api, limits.text_bytes),
       device_results_(api, limits.frames * sizeof(decoded_frame)),
       used_(api, 2 * sizeof(std::uint64_t)),
+      symbols_(api, std::size_t{symbol_room(limits)} * sizeof(std::int32_t)),
+      progress_(api, sizeof(part_progress)),
       extents_(api, limits.frames * sizeof(extent)),
       rows_(api, limits.frames * row_bytes),
       device_totals_(api, limits.slices * row_bytes),
@@ -64,6 +83,8 @@ frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
       device_extent_rows_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)) {
   jobs_.reserve(limits.slices);
   places_.reserve(limits.slices);
+  in_parts_.reserve(max_frames_in_parts);
+  hashed_.reserve(max_frames_in_parts);
 }
 
 void frame_batch::prepare(const stream& on) {
@@ -91,6 +112,7 @@ void frame_batch::add(frame_job& job) noexcept {
     to = each;
     to.text_at += at.text;
     to.first_block += at.block;
+    longest_text_ = std::max(longest_text_, to.text_room);
   }
   for (const encoded_block& each : job.blocks) {
     encoded_block& to = blocks_.as<encoded_block>()[blocks_used_++];
@@ -138,7 +160,11 @@ frame_launch frame_batch::launch(int multiprocessors) const {
                                  .sequences = sequences_.as<sequence_entry>(),
                                  .text = text_.as<std::uint8_t>(),
                                  .results = device_results_.as<decoded_frame>(),
-                                 .used = used_.as<std::uint64_t>()},
+                                 .used = used_.as<std::uint64_t>(),
+                                 .symbols = symbols_.as<std::int32_t>(),
+                                 .symbol_room = symbol_room(limits_),
+                                 .progress = progress_.as<part_progress>()},
+                       .in_parts = in_parts_,
                        .extents = extents_.as<extent>(),
                        .rows = rows_.as<std::uint32_t>(),
                        .totals = device_totals_.as<std::uint32_t>(),
@@ -189,7 +215,61 @@ void frame_batch::set_division(frame_launch& to) const {
                  .last_bytes = device_last_bytes_.as<std::uint32_t>()};
 }
 
+// Before the frames are copied to the device.
+void frame_batch::divide_long_frames() noexcept {
+  if (longest_text_ * max_frames_in_parts < text_used_) return;
+  for (std::uint32_t i = 0; i < frames_used_; ++i) {
+    encoded_frame& frame = frames_.as<encoded_frame>()[i];
+    if (!is_faster_in_parts(frame, text_used_, symbol_room(limits_))) continue;
+    frame.is_in_parts = 1;
+    in_parts_.push_back(part_segment::of(frame, i));
+    if (frame.has_checksum == 0) continue;
+    hashed_.push_back({.index = i, .checksum = frame.checksum});
+    frame.has_checksum = 0;
+  }
+}
+
+void frame_batch::hash_texts() {
+  if (hashed_.empty()) return;
+  begun_.wait();
+  for (hashed_frame& each : hashed_) each.hash = static_cast<std::uint32_t>(hash_of(each.index));
+}
+
+// The kernels may change it at the same time.
+decoded_frame frame_batch::progress_of(std::uint32_t frame) {
+  copy_to_host(progress_of_frame_.as<void>(), device_results_.as<decoded_frame>() + frame, sizeof(decoded_frame),
+               copies_);
+  polled_.record(copies_);
+  polled_.wait();
+  return *progress_of_frame_.as<decoded_frame>();
+}
+
+// One piece is copied while the piece before it is hashed. Unspecified if the frame is rejected.
+std::uint64_t frame_batch::hash_of(std::uint32_t frame) {
+  const std::uint8_t* const text = text_.as<std::uint8_t>() + frames_.as<encoded_frame>()[frame].text_at;
+  piecewise_xxh64 hash;
+  decoded_frame now = progress_of(frame);
+  std::uint64_t copied = 0;
+  std::size_t before = 0;  // bytes of the piece that was copied last
+  for (unsigned which = 0;; which = 1 - which) {
+    while (now.is_executed == 0 && now.written < copied + piece_bytes) now = progress_of(frame);
+    const std::size_t next = std::min<std::uint64_t>(piece_bytes, now.written - copied);
+    if (next > 0) {
+      copy_to_host(texts_[which].as<void>(), text + copied, next, copies_);
+      copied_[which].record(copies_);
+    }
+    if (before > 0) {
+      copied_[1 - which].wait();
+      hash.add(texts_[1 - which].as<std::uint8_t>(), before);
+    }
+    if (next == 0) return hash.finish();
+    copied += next;
+    before = next;
+  }
+}
+
 void frame_batch::enqueue(const stream& on, int multiprocessors) {
+  divide_long_frames();
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     std::byte* to = compressed_.as<std::byte>() + places_[i].compressed;
     for (const std::span<const std::byte> piece : jobs_[i]->pieces) {
@@ -206,6 +286,10 @@ void frame_batch::enqueue(const stream& on, int multiprocessors) {
   if (classes() != nullptr) {
     *class_table_.as<units::class_table>() = classes()->table();
     copy_to_device(device_class_table_.as<void>(), class_table_.as<void>(), sizeof(units::class_table), on);
+  }
+  if (!hashed_.empty()) {
+    clear_memory(device_results_.as<void>(), frames_used_ * sizeof(decoded_frame), on);
+    begun_.record(on);
   }
   check(api_, api_.decode_frames(launch(multiprocessors), on.get()),
         "starting the kernels of the zstd decoder (cudaLaunchKernelExC)");
@@ -240,7 +324,11 @@ void frame_batch::enqueue_rows(std::size_t job, const stream& on) {
   }
 }
 
-void frame_batch::write_results(const partition& counted) const noexcept {
+void frame_batch::write_results(const partition& counted) noexcept {
+  for (const hashed_frame& each : hashed_) {
+    decoded_frame& result = results_.as<decoded_frame>()[each.index];
+    if (result.is == verdict::decoded && each.hash != each.checksum) result.is = verdict::checksum;
+  }
   for (std::size_t i = 0; i < jobs_.size(); ++i) write_result(i, counted);
 }
 
@@ -281,6 +369,9 @@ void frame_batch::clear() noexcept {
   places_.clear();
   compressed_used_ = 0;
   text_used_ = 0;
+  longest_text_ = 0;
+  in_parts_.clear();
+  hashed_.clear();
   frames_used_ = 0;
   blocks_used_ = 0;
   slices_used_ = 0;
@@ -297,7 +388,7 @@ void frame_batch::copy_to_device(void* to, const void* from, std::size_t bytes, 
 void frame_batch::copy_to_host(void* to, const void* from, std::size_t bytes, const stream& on) {
   if (bytes == 0) return;
   check(api_, api_.copy_to_host(to, from, bytes, on.get()),
-        "copying the counts of frames to the host (cudaMemcpyAsync)");
+        "copying the counts or the text of frames to the host (cudaMemcpyAsync)");
 }
 
 void frame_batch::clear_memory(void* memory, std::size_t bytes, const stream& on) {

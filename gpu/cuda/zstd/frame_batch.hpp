@@ -37,8 +37,11 @@ class frame_batch {
   /// Queues copies, kernels, and the copies of the results. Throws engine_error.
   void enqueue(const stream& on, int multiprocessors);
 
+  /// After enqueue(): hashes the text of frames in parts as it is decoded, if they have checksums. Throws engine_error.
+  void hash_texts();
+
   /// After the work on the stream has ended: writes the results of the jobs.
-  void write_results(const partition& counted) const noexcept;
+  void write_results(const partition& counted) noexcept;
 
   /// After that: whether there are rows of pieces to copy.
   [[nodiscard]] bool has_rows(std::size_t job) const { return jobs_[job]->decoded && jobs_[job]->unit_pieces > 0; }
@@ -61,6 +64,16 @@ class frame_batch {
     std::uint32_t slice = 0;
   };
 
+  /// A frame whose checksum the device does not compare.
+  struct hashed_frame {
+    std::uint32_t index = 0;
+    std::uint32_t checksum = 0;  ///< stated
+    std::uint32_t hash = 0;
+  };
+
+  void divide_long_frames() noexcept;
+  [[nodiscard]] decoded_frame progress_of(std::uint32_t frame);
+  [[nodiscard]] std::uint64_t hash_of(std::uint32_t frame);
   void copy_to_device(void* to, const void* from, std::size_t bytes, const stream& on);
   void copy_to_host(void* to, const void* from, std::size_t bytes, const stream& on);
   void clear_memory(void* memory, std::size_t bytes, const stream& on);
@@ -88,6 +101,13 @@ class frame_batch {
   pinned_memory class_table_;
   pinned_memory extent_pieces_;
   pinned_memory extent_rows_;
+  // for hashes
+  pinned_memory progress_of_frame_;
+  pinned_memory texts_[2];
+  stream copies_;
+  event copied_[2];
+  event begun_;
+  event polled_;
   // of the device
   device_memory compressed_;
   device_memory device_frames_;
@@ -105,6 +125,8 @@ class frame_batch {
   device_memory text_;
   device_memory device_results_;
   device_memory used_;
+  device_memory symbols_;
+  device_memory progress_;
   device_memory extents_;
   device_memory rows_;
   device_memory device_totals_;
@@ -118,6 +140,9 @@ class frame_batch {
   std::vector<place> places_;
   std::uint64_t compressed_used_ = 0;
   std::uint64_t text_used_ = 0;
+  std::uint64_t longest_text_ = 0;  // of a frame
+  std::vector<part_segment> in_parts_;
+  std::vector<hashed_frame> hashed_;
   std::uint32_t frames_used_ = 0;
   std::uint32_t blocks_used_ = 0;
   std::uint32_t slices_used_ = 0;

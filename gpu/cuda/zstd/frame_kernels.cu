@@ -104,7 +104,7 @@ cudaError_t launch_slices(const frame_launch& launch, cudaStream_t stream) {
 cudaError_t launch_frames(const frame_launch& launch, cudaStream_t stream) {
   const std::uint32_t frames = launch.batch.frame_count;
   if (frames == 0) return cudaSuccess;
-  cudaError_t code = launch_decode(launch.batch, stream);
+  cudaError_t code = launch_decode(launch.batch, launch.in_parts, stream);
   if (code != cudaSuccess) return code;
   code = kernels::queue(write_extents,
                         {.blocks = (frames + extent_threads - 1) / extent_threads, .threads = extent_threads}, stream,

@@ -29,8 +29,8 @@ std::uint64_t default_memory(std::span<const frame_device> devices) {
   return memory;
 }
 
-// A lane has three times its text: the text, literals, and sequences; a quarter for compressed bytes; and rows of
-// counts. 32 bits suffice for the counters and offsets of a batch.
+// A lane has three times its text: the text, literals, and sequences; a quarter for compressed bytes; an eighth for
+// symbols; and rows of counts. 32 bits suffice for the counters and offsets of a batch.
 frame_decoder::limits limits_for(std::uint64_t lane_bytes) {
   constexpr std::uint64_t max_text = (std::uint64_t{4} << 30U) - (std::uint64_t{64} << 20U);
   constexpr std::uint64_t text_of_frame = std::uint64_t{64} << 10U;  // smaller ones fill a batch before their text does
@@ -116,6 +116,7 @@ std::exception_ptr frame_lane::await_device() noexcept {
 
 std::exception_ptr frame_lane::decode() noexcept {
   std::exception_ptr failure = attempt([this] { batch_.enqueue(stream_, device_.multiprocessors); });
+  if (!failure) failure = attempt([this] { batch_.hash_texts(); });
   if (!failure) failure = await_device();
   if (!failure) batch_.write_results(counted_);
   return failure;

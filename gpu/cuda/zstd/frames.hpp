@@ -8,25 +8,57 @@
 
 namespace gpuhist::gpu::cuda::zstd {
 
-GPUHIST_HOST_DEVICE inline verdict link_blocks(const batch_buffers& batch, const encoded_frame& frame,
-                                               decoded_frame& to) {
+/// How a block ends, as the phases before have found.
+struct block_end {
+  verdict is;
+  block_type type;
+  std::uint32_t text_bytes;
+  repeated_offsets after;
+};
+
+/// A frame up to a block.
+struct frame_link {
+  const batch_buffers& batch;
+  const encoded_frame& frame;
+  decoded_frame& to;
   repeated_offsets offsets{{1, 4, 8}};  // RFC 8878, 3.1.1.5
-  for (std::uint32_t i = 0; i < frame.block_count; ++i) {
-    const std::uint32_t index = frame.first_block + i;
-    decoded_block& block = batch.decoded[index];
+
+  /// Adds block `i` of the frame.
+  GPUHIST_HOST_DEVICE verdict add(std::uint32_t i, const block_end& end) {
+    decoded_block& block = batch.decoded[frame.first_block + i];
     to.block = i;
-    if (block.is != verdict::decoded) return block.is;
+    if (end.is != verdict::decoded) return end.is;
+    const repeated_offsets before = offsets;
     block.frame_offset = to.text_bytes;
-    block.before = offsets;
-    if (block.text_bytes > frame.text_room - to.text_bytes) {
+    block.before = before;
+    if (end.text_bytes > frame.text_room - to.text_bytes) {
       return frame.content_bytes == unknown_size ? verdict::no_room : verdict::content_size;
     }
-    to.text_bytes += block.text_bytes;
-    if (batch.blocks[index].type != block_type::compressed) continue;
-    const repeated_offsets after = block.after;
+    to.text_bytes += end.text_bytes;
+    if (end.type != block_type::compressed) return verdict::decoded;
     for (unsigned k = 0; k < 3; ++k) {
-      offsets.at[k] = encoded_offset::value(after.at[k], block.before);
+      offsets.at[k] = encoded_offset::value(end.after.at[k], before);
       if (offsets.at[k] == 0) return verdict::match_offset;
+    }
+    return verdict::decoded;
+  }
+};
+
+GPUHIST_HOST_DEVICE inline verdict link_blocks(const batch_buffers& batch, const encoded_frame& frame,
+                                               decoded_frame& to) {
+  frame_link link{batch, frame, to};
+  for (std::uint32_t first = 0; first < frame.block_count; first += blocks_at_once) {
+    block_end ends[blocks_at_once];
+    GPUHIST_UNROLL
+    for (std::uint32_t i = 0; i < blocks_at_once; ++i) {
+      if (first + i >= frame.block_count) continue;
+      const decoded_block& block = batch.decoded[frame.first_block + first + i];
+      ends[i] = {block.is, batch.blocks[frame.first_block + first + i].type, block.text_bytes, block.after};
+    }
+    GPUHIST_UNROLL
+    for (std::uint32_t i = 0; i < blocks_at_once; ++i) {
+      if (first + i >= frame.block_count) continue;
+      if (const verdict is = link.add(first + i, ends[i]); is != verdict::decoded) return is;
     }
   }
   const bool fits = frame.content_bytes == unknown_size || frame.content_bytes == to.text_bytes;

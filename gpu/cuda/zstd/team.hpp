@@ -28,6 +28,11 @@ struct lone_thread {
   GPUHIST_HOST_DEVICE void set_bits(std::uint32_t& word, std::uint32_t bits) const { word |= bits; }
   /// After sync(): a kernel that reads this value also sees what the team wrote before.
   GPUHIST_HOST_DEVICE void publish(std::uint32_t& to, std::uint32_t value) const { to = value; }
+  /// Counters of several teams: a number for each call; until a counter has reached a value; and after what the team
+  /// has written, which teams that wait for it then can read. Returns the new value to thread 0.
+  GPUHIST_HOST_DEVICE std::uint32_t next(std::uint32_t& counter) const { return counter++; }
+  GPUHIST_HOST_DEVICE void wait_for(const std::uint32_t&, std::uint32_t) const {}
+  GPUHIST_HOST_DEVICE std::uint32_t add_one(std::uint32_t& counter) const { return ++counter; }
 };
 // NOLINTEND(readability-convert-member-functions-to-static)
 
@@ -54,6 +59,30 @@ struct block_team {
   __device__ void publish(std::uint32_t& to, std::uint32_t value) const {
     if (!Followed || rank() != 0) return;
     ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>(to).store(value, ::cuda::memory_order_release);
+  }
+};
+
+/// All threads of a block, and counters of several blocks.
+template <unsigned Threads>
+struct counting_team : block_team<Threads, true> {
+  using counter_reference = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>;
+
+  __device__ std::uint32_t next(std::uint32_t& counter) const {
+    __shared__ std::uint32_t taken;
+    if (this->rank() == 0) taken = counter_reference(counter).fetch_add(1, ::cuda::memory_order_relaxed);
+    this->sync();
+    return taken;
+  }
+  __device__ void wait_for(std::uint32_t& counter, std::uint32_t value) const {
+    if (this->rank() == 0) {
+      while (counter_reference(counter).load(::cuda::memory_order_acquire) < value) {
+      }
+    }
+    this->sync();
+  }
+  __device__ std::uint32_t add_one(std::uint32_t& counter) const {
+    this->sync();
+    return this->rank() == 0 ? counter_reference(counter).fetch_add(1, ::cuda::memory_order_acq_rel) + 1 : 0;
   }
 };
 #endif

@@ -43,9 +43,8 @@ std::vector<std::span<const std::uint32_t>> rows_in(const gpu::frame_job& job) {
 
 }  // namespace
 
-staged_group::staged_group(device_frames& owner, std::shared_ptr<staging_slot> first,
-                           async::semaphore::permit incomplete, bool waits)
-    : owner_(owner), incomplete_(std::move(incomplete)), waits_(waits) {
+staged_group::staged_group(device_frames& owner, std::shared_ptr<staging_slot> first, permits with, bool waits)
+    : owner_(owner), permits_(std::move(with)), waits_(waits) {
   slots_.push_back(std::move(first));
 }
 
@@ -79,7 +78,11 @@ std::vector<std::span<const std::byte>> staged_group::pieces() const {
   return all;
 }
 
-bool staged_group::may_have_more_slots() const { return slots_.size() < owner_.max_slots_of_group(); }
+bool staged_group::may_have_more_slots() {
+  if (slots_.size() < owner_.max_slots_of_group()) return true;
+  if (!permits_.is_long) permits_.is_long = owner_.long_.try_acquire();
+  return permits_.is_long && slots_.size() < owner_.max_slots_of_long_group();
+}
 
 // Null: none is free, and the group does not wait for one.
 async::task<std::shared_ptr<staging_slot>> staged_group::next_slot() {
@@ -155,18 +158,24 @@ std::string device_frames::note() const {
 }
 
 async::task<std::optional<staged_group>> device_frames::begin_group(std::span<const std::byte> begin, bool waits) {
-  if (is_too_long(begin) || are_units_too_short()) co_return std::nullopt;
+  if (may_exceed(max_slots_of_long_group(), begin) || are_units_too_short()) co_return std::nullopt;
+  staged_group::permits permits;
+  if (may_exceed(max_slots_of_group(), begin)) {
+    permits.is_long = long_.try_acquire();
+    if (!permits.is_long && !settings_.host_shares) permits.is_long = co_await long_.acquire();
+    if (!permits.is_long) co_return std::nullopt;
+  }
   is_needed_ = true;
   if (!start()) co_return std::nullopt;
   if ((measures_units() || settings_.in_order) && has_failed_)
     co_return std::nullopt;  // all contexts decode, not only the one in reserve
-  async::semaphore::permit incomplete = incomplete_.try_acquire();
-  if (!incomplete && waits) incomplete = co_await incomplete_.acquire();
-  if (!incomplete) co_return std::nullopt;
+  permits.incomplete = incomplete_.try_acquire();
+  if (!permits.incomplete && waits) permits.incomplete = co_await incomplete_.acquire();
+  if (!permits.incomplete) co_return std::nullopt;
   std::shared_ptr<staging_slot> slot = slots_.try_acquire();
   if (!slot && (waits || !settings_.host_shares)) slot = co_await slots_.acquire();
   if (!slot) co_return std::nullopt;
-  co_return staged_group(*this, std::move(slot), std::move(incomplete), waits);
+  co_return staged_group(*this, std::move(slot), std::move(permits), waits);
 }
 
 // A group would have so many rows that a device saves no time.
@@ -174,12 +183,12 @@ bool device_frames::are_units_too_short() const {
   return measures_units() && expected_row_bytes(usual_ratio * group_bytes()) > rows_.share_of_group();
 }
 
-// Collecting the bytes of such a frame would be wasted work: they hardly fit into the slots of a group.
-bool device_frames::is_too_long(std::span<const std::byte> begin) const {
+// Collecting the bytes of a frame that hardly fits into the slots of its group would be wasted work.
+bool device_frames::may_exceed(std::size_t slots, std::span<const std::byte> begin) const {
   if (settings_.takes_all) return false;
   const io::zstd_header_result parsed = io::parse_zstd_header(begin);
   return parsed.status == io::header_status::complete &&
-         parsed.header.content_bytes.value_or(0) > usual_ratio * max_slots_of_group() * slot_bytes();
+         parsed.header.content_bytes.value_or(0) > usual_ratio * slots * slot_bytes();
 }
 
 bool device_frames::fits(const staged_group& group, std::size_t cuts) const {

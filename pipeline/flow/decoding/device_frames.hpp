@@ -30,16 +30,21 @@ class device_frames;
 /// The compressed bytes of a group, in slots that are full except the last. Used by one coroutine.
 class staged_group {
  public:
-  /// `first`: its first slot. `incomplete`: a permit of the device_frames, if it has one. `waits`: for further slots.
-  staged_group(device_frames& owner, std::shared_ptr<staging_slot> first, async::semaphore::permit incomplete,
-               bool waits);
+  /// Permits of the device_frames.
+  struct permits {
+    async::semaphore::permit incomplete{};
+    async::semaphore::permit is_long{};  ///< nothing: the group takes it if it has its share of the slots
+  };
+
+  /// `first`: its first slot. `waits`: for further slots.
+  staged_group(device_frames& owner, std::shared_ptr<staging_slot> first, permits with, bool waits);
 
   /// Appends bytes. Returns the number of bytes that were appended: fewer if the group has its share of the slots, or
   /// does not wait and no slot is free. Throws std::bad_alloc.
   async::task<std::size_t> append(std::span<const std::byte> bytes);
 
   /// No more bytes follow.
-  void complete() noexcept { incomplete_.release(); }
+  void complete() noexcept { permits_ = {}; }
 
   /// Null: they are not listed yet, or devices do not decode them.
   [[nodiscard]] const encoded_frames* frames() const { return frames_ ? &*frames_ : nullptr; }
@@ -52,9 +57,9 @@ class staged_group {
 
  private:
   device_frames& owner_;
-  async::semaphore::permit incomplete_;
+  permits permits_;
   bool waits_;
-  [[nodiscard]] bool may_have_more_slots() const;
+  [[nodiscard]] bool may_have_more_slots();
   async::task<std::shared_ptr<staging_slot>> next_slot();
 
   friend class device_frames;
@@ -88,13 +93,16 @@ class device_frames {
     const gpu::cuda::units::piece_classes* units = nullptr;  ///< null: units are not measured. Borrowed
   };
 
-  /// A larger group is decoded on the host: few groups at once do not keep a device busy.
+  /// A group has at most this share of the slots, so that many are collected at the same time.
   static constexpr std::uint32_t max_share_of_group = 32;
 
+  /// One incomplete group, with a long frame, may have this share. A larger group is decoded on the host.
+  static constexpr std::uint32_t max_share_of_long_group = 4;
+
   /// Groups that are collected at the same time, so that the first ones are soon complete. They have at most three
-  /// quarters of the slots. All other slots are free, or used by groups that the device or the host decodes, and such a
-  /// group returns its slots when it ends. So a group that waits for a slot gets one. With settings::in_order a single
-  /// group is collected: all other groups with slots are before it.
+  /// quarters of the slots, and a long one less than a quarter more. All other slots are free, or used by groups that
+  /// the device or the host decodes, and such a group returns its slots when it ends. So a group that waits for a slot
+  /// gets one. With settings::in_order a single group is collected: all other groups with slots are before it.
   static constexpr std::uint32_t max_incomplete = 24;
 
   /// `engine` outlives it. Nothing is allocated before start().
@@ -117,6 +125,9 @@ class device_frames {
   [[nodiscard]] std::size_t group_bytes() const { return settings_.group_bytes; }
   [[nodiscard]] std::size_t max_slots_of_group() const {
     return std::max<std::size_t>(1, max_slots() / max_share_of_group);
+  }
+  [[nodiscard]] std::size_t max_slots_of_long_group() const {
+    return std::max<std::size_t>(1, max_slots() / max_share_of_long_group);
   }
 
   [[nodiscard]] bool host_shares() const { return settings_.host_shares; }
@@ -149,7 +160,7 @@ class device_frames {
  private:
   friend class staged_group;
 
-  [[nodiscard]] bool is_too_long(std::span<const std::byte> begin) const;
+  [[nodiscard]] bool may_exceed(std::size_t slots, std::span<const std::byte> begin) const;
   [[nodiscard]] bool are_units_too_short() const;
   bool try_start();
   void note_failure(const std::exception_ptr& why) noexcept;
@@ -170,6 +181,7 @@ class device_frames {
   std::atomic<bool> is_needed_ = false;       // by a group
   std::atomic<std::uint64_t> submitted_ = 0;  // groups with units that are not completed
   async::semaphore incomplete_;
+  async::semaphore long_{1};
   std::atomic<std::uint64_t> bytes_of_piece_{64};               // of text, as expected
   std::atomic<std::uint64_t> text_bytes_ = 0;                   // that were decoded
   std::atomic<std::chrono::steady_clock::time_point> began_{};  // with the first job; zero: there was none
