@@ -27,8 +27,7 @@ struct no_head {
 /// of what collects a skippable frame at the start; `max_header_bytes`; `parse`, as parse_zstd_header; `is_skippable`
 /// and `begin`, which makes the blocks, of a header; and `nothing_after`, the clause for damage. With `hides_end`, a
 /// clause for a frame whose end cannot be found, else empty, the splitter is lost there. With `part_context`, which
-/// makes the context of the block that begins, or null if no part_decoder can begin with it (it also gets whether the
-/// frame is the first one), parts of frames are
+/// makes the context of the block that begins, or null if no part_decoder can begin with it, parts of frames are
 /// reported; with `first_block_begins_part`, one begins with the first block of a frame, too, and with
 /// `most_part_blocks`, one has at most so many blocks.
 template <typename Format>
@@ -118,13 +117,13 @@ class block_splitter final : public splitter {
   }
 
   bool end_part() {
-    if constexpr (requires { Format::part_context(blocks_, is_first_); }) {
+    if constexpr (requires { Format::part_context(blocks_); }) {
       if (phase_ != phase::blocks) return false;
       if constexpr (requires { Format::most_part_blocks; }) {
         if (blocks_.is_at_block() && ++blocks_of_part_ >= Format::most_part_blocks) bytes_of_part_ = part_bytes_;
       }
       if (bytes_of_part_ < part_bytes_) return false;
-      auto found = Format::part_context(blocks_, is_first_);
+      auto found = Format::part_context(blocks_);
       if (!found) return false;
       context_ = std::move(found);
       bytes_of_part_ = 0;

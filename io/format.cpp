@@ -153,6 +153,7 @@ std::vector<format_row> compressed_formats() {
                         .splitter_divides = true,
                         .joins = true,
                         .needs_idle_threads = true,
+                        .shared_bytes = 2 * zstd_largest_chunk,
                         .memory_bytes = zstd_part_memory},
               .read_head = read_zstd_head,
               .frame_magic = "\x28\xB5\x2F\xFD"},

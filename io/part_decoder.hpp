@@ -34,7 +34,8 @@ struct part_input {
 };
 
 /// What a part decodes to: units (blocks of the format) that begin in the part, with their compressed positions and
-/// their text. Each member is called once, in this order; calls for one part never overlap.
+/// their text. Each member is called once, in this order; calls for one part never overlap. None throws: without
+/// memory, less is ready.
 class decoded_part {
  public:
   decoded_part() = default;
@@ -79,6 +80,7 @@ struct part_format {
   bool joins = false;                ///< decoded_part::join() is called
   bool needs_idle_threads = false;   ///< a frame that is begun in parts costs more time if the threads are busy
   std::size_t look_ahead_bytes = 0;  ///< wanted after a part: the size of most units
+  std::size_t shared_bytes = 0;      ///< memory for all parts of an input together
   std::size_t memory_bytes = 0;      ///< of a part in progress, in general: result and work memory, without its pieces
 };
 

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -27,6 +28,10 @@ class part_memory : public std::enable_shared_from_this<part_memory> {
     std::shared_ptr<part_memory> pool_;
   };
   using block = std::unique_ptr<std::byte[], release>;
+
+  /// The memory of this size of the process, as long as somebody uses it: how many parts each decoder has varies, but
+  /// the number of parts does not. `kept_blocks`: of the first one who asks. Throws std::bad_alloc.
+  static std::shared_ptr<part_memory> shared(std::size_t block_bytes, std::size_t kept_blocks);
 
   /// Keeps at most `kept_blocks` blocks that are not in use.
   part_memory(std::size_t block_bytes, std::size_t kept_blocks)
@@ -50,6 +55,16 @@ class part_memory : public std::enable_shared_from_this<part_memory> {
 inline void part_memory::release::operator()(std::byte* block) const {
   std::unique_ptr<std::byte[]> used(block);
   if (pool_) pool_->put(std::move(used));
+}
+
+inline std::shared_ptr<part_memory> part_memory::shared(std::size_t block_bytes, std::size_t kept_blocks) {
+  static std::mutex mutex;
+  static std::map<std::size_t, std::weak_ptr<part_memory>> of_size;
+  const std::scoped_lock lock(mutex);
+  std::weak_ptr<part_memory>& known = of_size[block_bytes];
+  auto memory = known.lock();
+  if (!memory) known = memory = std::make_shared<part_memory>(block_bytes, kept_blocks);
+  return memory;
 }
 
 inline std::unique_ptr<std::byte[]> part_memory::make(std::size_t bytes) {

@@ -408,7 +408,7 @@ struct lz4_frames {
     return header.kind == lz4_kind::legacy ? "the end of a legacy frame cannot be found without decoding it" : "";
   }
 
-  static std::shared_ptr<const frame_context> part_context(const lz4_blocks& blocks, bool /*is_first_frame*/) {
+  static std::shared_ptr<const frame_context> part_context(const lz4_blocks& blocks) {
     if (!blocks.is_at_block() || blocks.header().linked_blocks) return nullptr;
     return std::make_shared<lz4_context>(blocks.header());
   }

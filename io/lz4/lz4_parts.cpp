@@ -78,20 +78,7 @@ class lz4_pieces {
   std::uint64_t left_ = 0;
 };
 
-/// Memory for texts, shared by all decoders: how many parts each decodes varies, but the number of parts does not. It
-/// belongs to no part, so it keeps little.
-std::shared_ptr<part_memory> shared_memory() {
-  constexpr std::size_t kept_texts = 2;
-  static std::mutex mutex;
-  static std::weak_ptr<part_memory> shared;
-  const std::scoped_lock lock(mutex);
-  auto memory = shared.lock();
-  if (!memory) {
-    memory = std::make_shared<part_memory>(lz4_text_bytes, kept_texts);
-    shared = memory;
-  }
-  return memory;
-}
+constexpr std::size_t kept_texts = 2;
 
 class lz4_part_decoder final : public part_decoder {
  public:
@@ -112,7 +99,7 @@ class lz4_part_decoder final : public part_decoder {
   std::size_t used_ = 0;  // bytes of the last text
   std::vector<std::byte> packed_;
   std::vector<std::byte> number_;
-  const std::shared_ptr<part_memory> memory_ = shared_memory();
+  const std::shared_ptr<part_memory> memory_ = part_memory::shared(lz4_text_bytes, kept_texts);
 };
 
 std::unique_ptr<decoded_part> lz4_part_decoder::decode(const part_input& input) {

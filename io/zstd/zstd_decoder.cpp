@@ -84,6 +84,7 @@ class zstd_decoder final : public frame_decoder {
   void free_memory() noexcept override {
     context_ = nullptr;
     own_ = nullptr;
+    parts_.clear();
   }
   [[nodiscard]] std::string frame_name() const override;
 
@@ -276,13 +277,16 @@ frame_decoder::step_result zstd_decoder::begin_blocks(cursor& at) {
   XXH64_reset(&own_->checksum, 0);
   own_->begin.assign(collected().begin(), collected().end());
   own_->has_begin = true;
+  if (own_->decoder) own_->decoder->forget_all();
   alone_ = 0;
   drop_collected();
-  if (std::exchange(is_resumed_, false)) context_ = nullptr;
+  context_ = nullptr;  // frames with parts are long
+  is_resumed_ = false;
   return begin_block(at);
 }
 
 frame_decoder::step_result zstd_decoder::begin_libzstd(cursor& at) {
+  parts_.clear();
   prepare_context(dictionary_for(frame_.dictionary_id));
   blocks_ = zstd_blocks(frame_);
   held_ = held::nothing;
@@ -548,8 +552,9 @@ frame_decoder::step_result zstd_decoder::end_block() {
 }
 
 frame_decoder::step_result zstd_decoder::end_text() {
-  parts_.leave();
+  parts_.clear();
   ready_ = nullptr;
+  own_->state = {};
   phase_ = has_checksum_ ? phase::checksum : phase::header;
   return has_checksum_ ? std::nullopt : end_frame();
 }
@@ -557,8 +562,8 @@ frame_decoder::step_result zstd_decoder::end_text() {
 /// Of two missing parts, none is a reason: they may have lacked memory. Not with a large window: for a while, there are
 /// several copies of it.
 bool zstd_decoder::hands_over() const {
-  constexpr std::uint64_t largest_window = std::uint64_t{8} << 20U;
-  return frame_.window_bytes <= largest_window && alone_ >= most_alone_ && own_->state.may_resume();
+  constexpr std::uint64_t most_copied = std::uint64_t{8} << 20U;
+  return frame_.window_bytes <= most_copied && alone_ >= most_alone_ && own_->state.may_resume();
 }
 
 /// libzstd decodes the current block and the rest of the frame, as if it had decoded the frame so far.
@@ -578,6 +583,7 @@ frame_decoder::step_result zstd_decoder::resume_libzstd() {
     blocks_ = zstd_blocks(without_checksum);
     const auto& dictionary = resumed->dictionary;
     own_->state = {};
+    parts_.clear();
     is_fed = ZSTD_isError(ZSTD_DCtx_loadDictionary(context_.get(), dictionary.data(), dictionary.size())) == 0 &&
              feed(resumed->begin, resumed->text_bytes) && feed(gathered, 0);
   }
@@ -676,8 +682,7 @@ std::unique_ptr<decoder> make_zstd_decoder_that_hands_over(const decoder_limits&
 
 namespace {
 
-/// Frames that state `least_text` bytes of text have parts; also the first one, if it states no size: then it may be
-/// all of the input.
+/// Frames that state less than `least_text` bytes of text have no parts.
 template <std::uint64_t least_text>
 struct zstd_frames {
   using blocks = zstd_blocks;
@@ -692,9 +697,9 @@ struct zstd_frames {
   static constexpr bool first_block_begins_part = true;
   static constexpr std::size_t most_part_blocks = zstd_part_blocks;
 
-  static std::shared_ptr<const frame_context> part_context(const zstd_blocks& blocks, bool is_first_frame) {
+  static std::shared_ptr<const frame_context> part_context(const zstd_blocks& blocks) {
     const zstd_frame_header& frame = blocks.frame();
-    const bool is_long = frame.content_bytes ? *frame.content_bytes >= least_text : is_first_frame;
+    const bool is_long = frame.content_bytes.value_or(least_text) >= least_text;
     if (!blocks.is_at_block() || !is_long || !may_have_zstd_parts(frame)) return nullptr;
     return std::make_shared<zstd_context>(frame, blocks.is_at_first_block());
   }

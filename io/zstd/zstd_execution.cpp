@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <mutex>
 
 namespace gpuhist::io {
 namespace {
@@ -78,20 +77,10 @@ place execute_near_here(place at, const zstd_sequence* end, const std::byte* bas
 }
 
 constexpr std::size_t least_chunk = std::size_t{1} << 20U;
-constexpr std::size_t largest_chunk = std::size_t{32} << 20U;
+
 constexpr std::size_t chunks_of_copy = 4;  // a quarter of a chunk is a copy, which costs 1 % of the time of decoding
 
-/// Memory for chunks, shared by all decoders.
-std::shared_ptr<part_memory> shared_text_memory(std::size_t chunk_bytes) {
-  constexpr std::size_t kept_blocks = 8;
-  static std::mutex mutex;
-  static std::array<std::weak_ptr<part_memory>, std::bit_width(largest_chunk / least_chunk)> shared;
-  const std::scoped_lock lock(mutex);
-  auto& of_size = shared.at(static_cast<std::size_t>(std::bit_width(chunk_bytes / least_chunk)) - 1);
-  auto memory = of_size.lock();
-  if (!memory) of_size = memory = std::make_shared<part_memory>(chunk_bytes, kept_blocks);
-  return memory;
-}
+constexpr std::size_t kept_chunks = 4;
 
 }  // namespace
 
@@ -99,8 +88,8 @@ void zstd_text::begin(std::uint64_t window_bytes, std::uint64_t kept_bytes) {
   chunks_.clear();
   window_bytes_ = window_bytes;
   kept_bytes_ = kept_bytes;
-  chunk_bytes_ = std::bit_ceil(
-      static_cast<std::size_t>(std::clamp<std::uint64_t>(chunks_of_copy * window_bytes, least_chunk, largest_chunk)));
+  chunk_bytes_ = std::bit_ceil(static_cast<std::size_t>(
+      std::clamp<std::uint64_t>(chunks_of_copy * window_bytes, least_chunk, zstd_largest_chunk)));
   bytes_ = 0;
   is_full_ = true;
 }
@@ -112,7 +101,7 @@ std::byte* zstd_text::next_place() {
 }
 
 void zstd_text::add_chunk() {
-  chunk added{.memory = shared_text_memory(chunk_bytes_)->get(chunk_bytes_)};
+  chunk added{.memory = part_memory::shared(chunk_bytes_, kept_chunks)->get(chunk_bytes_)};
   if (!chunks_.empty()) {
     const chunk& last = chunks_.back();
     added.copied = added.used =

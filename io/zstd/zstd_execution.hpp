@@ -14,6 +14,8 @@
 
 namespace gpuhist::io {
 
+inline constexpr std::size_t zstd_largest_chunk = std::size_t{16} << 20U;
+
 /// The last text of a frame, in chunks of memory. A chunk begins with a copy of the text before it, so that most
 /// matches lie within their chunk.
 ///

@@ -84,7 +84,8 @@ zstd_frame_state::zstd_frame_state(const zstd_frame_header& frame) : frame_(fram
   constexpr std::size_t beyond = 64;
   constexpr std::size_t two_blocks = 2 * std::size_t{zstd_block_header::max_size};
   ring_bytes_ = static_cast<std::size_t>(frame.window_bytes) + two_blocks + beyond;
-  text_.begin(frame.window_bytes, ring_bytes_);
+  // a part refers to all of its text, however small the window is
+  text_.begin(frame.window_bytes, ring_bytes_ + zstd_part_blocks * zstd_block_header::max_size);
 }
 
 bool zstd_frame_state::fits(std::uint64_t bytes, bool is_last) const {
@@ -145,6 +146,7 @@ bool zstd_frame_state::may_resume() const {
 //  - If a block repeats the table of one symbol, its states have 5 bits, and the block is damaged. libzstd writes none.
 //  - Damaged matches may refer to text that is longer ago than the window, while it is in the buffer of libzstd. Here,
 //    they may get a piece of the tables, or text that libzstd would have replaced.
+//  - Before 8 bytes of text, but after 2 MiB of empty blocks, blocks that only libzstd accepts are damaged.
 std::optional<zstd_frame_state::resumption> zstd_frame_state::resume() const {
   constexpr std::uint64_t size_in_8_bytes = 3U << 6U;
   constexpr std::array<std::byte, 1> no_literals{};

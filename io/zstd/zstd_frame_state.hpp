@@ -16,6 +16,8 @@
 
 namespace gpuhist::io {
 
+inline constexpr std::size_t zstd_part_blocks = 16;  ///< of a part, at most: 2 MiB of text
+
 /// The state of a frame after some of its blocks. Copies share text (zstd_text).
 class zstd_frame_state {
  public:
@@ -61,7 +63,8 @@ class zstd_frame_state {
   zstd_text text_;
   zstd_offsets offsets_ = zstd_first_offsets;
   zstd_known_tables tables_;
-  std::size_t ring_bytes_ = 0;  // the buffer in which libzstd would decode; how much of a block fits is an error or not
+  // the buffer in which libzstd would decode: where it turns decides how much text damaged blocks can refer to
+  std::size_t ring_bytes_ = 0;
   std::size_t ring_at_ = 0;
   std::size_t turn_ = 0;
 };

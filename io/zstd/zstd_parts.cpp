@@ -5,26 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <mutex>
 #include <new>
 #include <utility>
 
 namespace gpuhist::io {
 namespace {
 
-/// Memory for plans, shared by all decoders, as that of lz4 texts.
-std::shared_ptr<part_memory> shared_plan_memory() {
-  constexpr std::size_t kept_blocks = 32;
-  static std::mutex mutex;
-  static std::weak_ptr<part_memory> shared;
-  const std::scoped_lock lock(mutex);
-  auto memory = shared.lock();
-  if (!memory) {
-    memory = std::make_shared<part_memory>(zstd_plan_bytes, kept_blocks);
-    shared = memory;
-  }
-  return memory;
-}
+constexpr std::size_t kept_plans = 32;  // blocks of memory
 
 /// Places plans one after the other into memory of zstd_plan_bytes.
 class plan_memory {
@@ -119,7 +106,7 @@ class zstd_part_decoder final : public part_decoder {
   zstd_block_decoder decoder_;
   zstd_known_tables none_;
   std::vector<zstd_ready_block> blocks_;
-  const std::shared_ptr<part_memory> pool_ = shared_plan_memory();
+  const std::shared_ptr<part_memory> pool_ = part_memory::shared(zstd_plan_bytes, kept_plans);
 };
 
 std::unique_ptr<decoded_part> zstd_part_decoder::decode(const part_input& input) {
@@ -217,44 +204,39 @@ void zstd_part::link(const decoded_part* before) {
 void zstd_part::finish() {
   const auto waits = [](const zstd_ready_block& each) { return !each.is_ready; };
   if (!is_linked_ || std::ranges::none_of(blocks_, waits)) return;
-  // link() of the part after may read after_, but not blocks_
-  zstd_known_tables known = before_;
-  const auto decoder = std::make_unique<zstd_block_decoder>();
-  std::vector<part_memory::block> texts;
-  plan_memory memory(*pool_, texts,
-                     options_.memory_bytes - std::min(options_.memory_bytes, memory_.size() * zstd_plan_bytes));
-  for (zstd_ready_block& each : blocks_) {
-    if (each.is_ready) {
-      decoder->forget(each.tables.each);
-    } else if (memory.make_room()) {
-      zstd_block_plan plan;
-      const std::span<const std::byte> content(each.content.get() + zstd_block_decoder::front_bytes,
-                                               each.content_bytes);
-      const auto is = decoder->decode(content, known, memory.room(), plan);
-      if (is != zstd_block_decoder::verdict::decoded) break;
-      memory.keep(plan);
-      plan.tables = {};
-      each.plan = plan;
-      each.is_ready = true;
-    } else {
-      break;
+  try {
+    // link() of the part after may read after_, but not blocks_
+    zstd_known_tables known = before_;
+    const auto decoder = std::make_unique<zstd_block_decoder>();
+    plan_memory memory(*pool_, memory_, options_.memory_bytes);
+    for (zstd_ready_block& each : blocks_) {
+      if (each.is_ready) {
+        decoder->forget(each.tables.each);
+      } else {
+        if (!memory.make_room()) return;
+        const std::span<const std::byte> content(each.content.get() + zstd_block_decoder::front_bytes,
+                                                 each.content_bytes);
+        zstd_block_plan plan;
+        if (decoder->decode(content, known, memory.room(), plan) != zstd_block_decoder::verdict::decoded) return;
+        memory.keep(plan);
+        plan.tables = {};
+        each.plan = plan;
+        each.is_ready = true;
+      }
+      known.add(each.tables);
     }
-    known.add(each.tables);
+  } catch (const std::bad_alloc&) {  // the other blocks stay as they are
   }
-  std::ranges::move(texts, std::back_inserter(memory_));
 }
 
-/// Blocks without text are left to the decoder of the input.
+/// Blocks without text are left to the decoder of the input, and those of all parts after them.
 void zstd_part::join(const decoded_part* before) {
   const auto* const joined = dynamic_cast<const zstd_part*>(before);
-  if (options_.is_first) {
-    state_ = zstd_frame_state(options_.frame);
-  } else if (joined != nullptr && joined->options_.end == options_.begin && joined->ends_with(joined->blocks_.back())) {
-    state_ = joined->state_;
-  } else {
-    return;
-  }
+  const bool follows =
+      joined != nullptr && joined->options_.end == options_.begin && joined->ends_with(joined->blocks_.back());
+  if (!options_.is_first && !follows) return;
   try {
+    state_ = options_.is_first ? zstd_frame_state(options_.frame) : joined->state_;
     for (zstd_ready_block& each : blocks_) {
       if (!each.is_ready) return;
       each.text = state_.add(each.plan, each.tables, each.is_last);

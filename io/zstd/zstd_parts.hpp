@@ -52,7 +52,7 @@ class zstd_part final : public decoded_part {
     bool is_first = false;
     std::uint64_t begin = 0;       ///< compressed offset
     std::uint64_t end = 0;         ///< no block was left out before
-    std::size_t memory_bytes = 0;  ///< that finish() may take
+    std::size_t memory_bytes = 0;  ///< of all plans, at most
   };
 
   zstd_part(const settings& options, std::vector<zstd_ready_block> blocks, std::vector<part_memory::block> memory,
@@ -96,7 +96,6 @@ zstd_block_plan plan_of_stored(const zstd_block_header& header, std::span<const 
 std::unique_ptr<part_decoder> make_zstd_part_decoder();
 
 inline constexpr std::size_t zstd_part_bytes = std::size_t{256} << 10U;    ///< at least: 1.5 MiB of the text of a log
-inline constexpr std::size_t zstd_part_blocks = 16;                        ///< at most: 2 MiB of text
 inline constexpr std::size_t zstd_plan_bytes = std::size_t{2} << 20U;      ///< memory for plans is taken in this size
 inline constexpr std::size_t zstd_part_memory = 3 * zstd_plan_bytes;       ///< plans, and blocks for finish()
 inline constexpr std::size_t zstd_most_alone = 3 * zstd_part_bytes;        ///< then libzstd decodes the rest of a frame

@@ -213,6 +213,8 @@ using sixteen_bytes = std::uint8_t __attribute__((vector_size(16)));
     literal_sum += literals;
     match_sum += matched;
     if ((literals | matched) > 0xFFFF) [[unlikely]] {
+      // the room for more sequences is that of one block
+      if (literal_sum + match_sum > max_block_text) return false;
       to = add_divided(to, literals, matched, chosen);
     } else {
       *to++ = {.offset = chosen,
@@ -269,12 +271,13 @@ bool read_sequences_here(sequence_bits bits, std::size_t count, const sequence_t
 bool decode_streams(std::span<const std::byte> bytes, bool is_single, const zstd_literal_table& table, std::byte* to,
                     std::size_t count) {
   constexpr std::size_t sizes_bytes = 6;
+  constexpr std::size_t least_of_four = 6;  // literals, for libzstd
   if (is_single) {
     literal_stream stream;
     return stream.open(bytes) && decode_one(stream, table.entries.data(), to, count);
   }
   const std::size_t each = (count + 3) / 4;
-  if (bytes.size() < sizes_bytes || 3 * each > count) return false;
+  if (count < least_of_four || bytes.size() < sizes_bytes || 3 * each > count) return false;
   four_streams streams;
   std::span<const std::byte> rest = bytes.subspan(sizes_bytes);
   for (std::size_t i = 0; i < streams.size(); ++i) {
@@ -311,7 +314,7 @@ zstd_block_decoder::verdict zstd_block_decoder::decode(std::span<const std::byte
                          : ((count - 128) << 8U) + number_at(content, 1);
   }
   content = content.subspan(count_bytes);
-  if (count == 0) return content.empty() ? of_literals : verdict::damaged;
+  if (count == 0) return count_bytes == 1 && content.empty() ? of_literals : verdict::damaged;
   if (count > most_sequences) return verdict::damaged;
   const verdict of_tables = read_tables(content, known, to);
   if (of_tables == verdict::damaged) return of_tables;

@@ -238,7 +238,7 @@ struct weight_state {
 std::optional<weight_list> read_coded_weights(std::span<const std::byte> bytes) {
   constexpr unsigned max_log = 6;
   constexpr unsigned most_weights = max_symbols - 1;
-  const auto read = read_distribution(bytes, max_symbols, max_log);
+  const auto read = read_distribution(bytes, zstd_literal_table::log + 1, max_log);  // weights of 0 to 11
   if (!read || read->bytes >= bytes.size() || bytes.back() == std::byte{0}) return std::nullopt;
   std::array<weight_state, std::size_t{1} << max_log> table{};
   spread(*read, [&table](std::uint32_t state, std::uint8_t symbol, std::uint32_t next, unsigned bits) {

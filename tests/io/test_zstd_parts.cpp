@@ -73,6 +73,15 @@ std::ptrdiff_t ready_blocks(const part_list& parts) {
   return ready;
 }
 
+/// Of the last block, a compressed one.
+byte_vector block_header_of(std::size_t content_bytes) {
+  byte_vector header;
+  for (const unsigned shift : {0U, 8U, 16U}) {
+    header.push_back(static_cast<std::byte>((content_bytes << 3U | 5U) >> shift & 0xFFU));
+  }
+  return header;
+}
+
 /// A random number below `end`.
 std::uint32_t below(std::mt19937& random, std::uint32_t end) { return static_cast<std::uint32_t>(random() % end); }
 
@@ -317,7 +326,6 @@ TEST_CASE("zstd parts: random frames, also damaged ones, have the same result wi
   const std::size_t runs = fuzz_runs(3'000);
   std::size_t failed = 0;
   std::ptrdiff_t taken_over = 0;
-  const part_decoder_maker make_idle = [] { return std::make_unique<idle_part_decoder>(); };
   byte_vector frame;
   for (std::size_t run = 0; run < runs; ++run) {
     CAPTURE(run);
@@ -341,6 +349,66 @@ TEST_CASE("zstd parts: random frames, also damaged ones, have the same result wi
   }
   MESSAGE(runs << " runs, " << failed << " damaged, " << taken_over << " blocks decoded ahead");
   CHECK(taken_over > static_cast<std::ptrdiff_t>(runs / 4));
+}
+
+TEST_CASE("zstd parts: text that was made ahead stays as it is, with windows of any size") {
+  std::mt19937 random(fuzz_seed(50));
+  byte_vector text = sample_text(40'000'000);
+  for (unsigned i = 0; i < 4'000; ++i) {  // matches that are long ago
+    const std::size_t to = 1'000'000 + below(random, 38'000'000);
+    const std::size_t offset =
+        1'000 + below(random, static_cast<std::uint32_t>(std::min<std::size_t>(to - 1'000, 16'000'000)));
+    std::copy_n(text.begin() + static_cast<std::ptrdiff_t>(to - offset), 500,
+                text.begin() + static_cast<std::ptrdiff_t>(to));
+  }
+  for (const int window : {17, 18, 19, 20, 22, 24}) {
+    CAPTURE(window);
+    const byte_vector packed = frame_of(text, {.level = 1, .window_log = window});
+    check_same_with_parts(make_one, make_parts, packed, {.divide = parts_of(gpuhist::io::zstd_part_bytes)},
+                          text.size());
+  }
+}
+
+TEST_CASE("zstd parts: a frame does not repeat tables of the frame before") {
+  const byte_vector text = sample_text(400'000);
+  const byte_vector first = frame_of(text, {.flush_bytes = 20'000});
+  const auto layout = gpuhist::io::lay_out_zstd_frame(gpuhist::io::access_to(first), 0);
+  REQUIRE(layout.has_value());
+  byte_vector second = first;  // without its first block
+  second.erase(second.begin() + static_cast<std::ptrdiff_t>(layout->blocks[0].at - 3),
+               second.begin() + static_cast<std::ptrdiff_t>(layout->blocks[1].at - 3));
+  const byte_vector packed = joined(first, second);
+  const auto places = parts_of(1)(packed);
+  part_list parts = decode_parts(make_parts, packed, places, {});
+  for (std::size_t i = 3; i < 8; ++i) parts[i] = nullptr;
+  const decoding ahead =
+      decode_with_parts(make_one, std::move(parts), places, packed, always(everything), 2 * text.size());
+  const decoding alone =
+      decode_with_parts(make_one, part_list(places.size()), places, packed, always(everything), 2 * text.size());
+  CHECK(alone.failed);
+  CHECK(ahead.error == alone.error);
+  CHECK((ahead.plain == alone.plain));
+}
+
+TEST_CASE("zstd parts: blocks that no encoder writes are judged as by libzstd") {
+  const byte_vector ones(std::size_t{2} * 43'691, std::byte{0xFF});
+  const byte_vector cases[] = {
+      // sequences of the greatest length, as many as a block can have
+      joined(vector_of(std::string("\x00\xFF\xAB\x2B\x54\x23\x00\x00", 8)), joined(ones, vector_of("\x01"))),
+      vector_of(std::string("\x18"
+                            "abc\x80\x00",
+                            6)),  // no sequences, in two bytes
+      vector_of(std::string("\x46\x00\x03\x80\x10\x01\x00\x01\x00\x01\x00\x02\x02\x02\x02\x00",
+                            16)),  // four streams of one literal
+  };
+  for (const byte_vector& content : cases) {
+    for (const bool comes_first : {true, false}) {
+      byte_vector packed = vector_of(std::string("\x28\xB5\x2F\xFD\x00\x38", 6));
+      if (!comes_first) packed = joined(packed, vector_of(std::string("\x2C\x00\x00\x18xyz\x00", 8)));
+      packed = joined(packed, joined(block_header_of(content.size()), content));
+      check_same_with_parts(make_one, make_parts, packed, {.divide = parts_of(1)}, std::size_t{1} << 18U);
+    }
+  }
 }
 
 TEST_CASE("zstd parts: libzstd decodes a frame that begins with stored blocks") {

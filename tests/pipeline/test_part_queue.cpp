@@ -296,6 +296,7 @@ TEST_CASE("all blocks come out in order, and each part once, linked, finished an
       {
         part_queue::settings options = settings_of(part, random() % 700, threads);
         options.format.joins = round % 2 == 0;
+        options.format.shared_bytes = round % 3 == 0 ? 20 : 0;
         part_queue queue(options, pool, memory, clock);
         const taken all = run(queue, total, random, true, options.format.joins);
         CHECK(all.bytes == total);
@@ -340,14 +341,16 @@ TEST_CASE("parts that begin with frames end where they are ended, whatever the n
 
 TEST_CASE("without memory for parts, while threads decode other inputs, or paused, blocks come out without parts") {
   std::mt19937 random(2);
-  enum class reason { no_memory, busy, paused };
-  for (const reason why : {reason::no_memory, reason::busy, reason::paused}) {
+  enum class reason { no_memory, no_shared_memory, busy, paused };
+  for (const reason why : {reason::no_memory, reason::no_shared_memory, reason::busy, reason::paused}) {
     logging scope;
     async::worker_pool pool(2);
     async::semaphore memory(why == reason::no_memory ? 9 : all_memory);
     stage_clock clock;
     if (why == reason::busy) clock.now_in_flight = 2;
-    part_queue queue(settings_of(100, 10, 2), pool, memory, clock);
+    part_queue::settings options = settings_of(100, 10, 2);
+    if (why == reason::no_shared_memory) options.format.shared_bytes = all_memory + 1;
+    part_queue queue(options, pool, memory, clock);
     queue.pause(why == reason::paused);
     const taken all = run(queue, 5000, random, true);
     CHECK(all.bytes == 5000);

@@ -51,6 +51,10 @@ part_queue::piece ahead_blocks::next() {
   }
 }
 
+void ahead_blocks::pause(bool is_paused) {
+  if (queue_) queue_->pause(is_paused);
+}
+
 void ahead_blocks::discard_parts() {
   if (queue_) queue_->discard_parts();
 }

@@ -44,7 +44,8 @@ class ahead_blocks {
   /// the block: a frame_part if `has_frames`, else one for decoder::offer().
   part_queue::piece next();
 
-  /// As part_queue::discard_parts().
+  /// As part_queue::pause() and part_queue::discard_parts().
+  void pause(bool is_paused);
   void discard_parts();
 
   [[nodiscard]] bool has_frames() const { return has_frames_; }

@@ -256,6 +256,7 @@ bool decoded_bytes::read_ahead() {
   part_queue::piece next;
   do {
     try {
+      if (!options_.ahead->has_frames()) options_.ahead->pause(!decoder_->may_take_parts());
       next = options_.ahead->next();
     } catch (...) {
       error_ = std::current_exception();

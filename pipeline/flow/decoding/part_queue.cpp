@@ -60,6 +60,7 @@ part_shares shares_of(const io::part_format& format, unsigned threads, std::uint
   if (!format.make || threads < format.min_threads) return {};
   const std::uint64_t wanted = pieces_ahead(threads);
   // a part that is complete waits with its look-ahead, and one is being collected
+  memory_bytes -= std::min<std::uint64_t>(memory_bytes, format.shared_bytes);
   const std::uint64_t waiting =
       format.part_bytes == part_queue::any_size ? 0 : 2 * (std::uint64_t{format.part_bytes} + format.look_ahead_bytes);
   memory_bytes -= std::min(memory_bytes, waiting);
@@ -120,9 +121,10 @@ class part_queue::state final : public shared_work {
   std::optional<block> last_{};                 // the block with `end`
   std::uint64_t next_offset_;                   // of the next block
   bool next_begins_frame_;
-  io::decode_start next_start_{};  // with next_begins_frame_
-  std::size_t blocks_ = 0;         // in the entries
-  std::size_t begun_ = 0;          // parts that have memory
+  io::decode_start next_start_{};      // with next_begins_frame_
+  std::size_t blocks_ = 0;             // in the entries
+  std::size_t begun_ = 0;              // parts that have memory
+  async::semaphore::permit shared_{};  // for all parts
   bool is_paused_ = false;
   std::thread::id reader_{};  // that called take() last
 };
@@ -132,6 +134,7 @@ void part_queue::state::end() noexcept {
   const std::scoped_lock lock(mutex_);
   entries_.clear();
   leave_served_part();
+  shared_.release();
 }
 
 void part_queue::state::push(block next) {
@@ -208,6 +211,10 @@ bool part_queue::state::start(part_entry& next) {
       seen += later.bytes.size();
     }
   }
+  if (!shared_ && options_.format.shared_bytes != 0) {
+    shared_ = memory_.try_acquire(options_.format.shared_bytes);
+    if (!shared_) return false;
+  }
   next.memory = memory_.try_acquire(options_.max_part_bytes);
   if (!next.memory) return false;
   ++begun_;
@@ -217,7 +224,7 @@ bool part_queue::state::start(part_entry& next) {
   return true;
 }
 
-/// The number of entries: there is none.
+/// The next one from this entry on, or the number of entries.
 std::size_t part_queue::state::find_ready_piece(std::size_t from) const noexcept {
   for (; from < entries_.size(); ++from) {
     if (entries_[from]->is_ready_piece(from == 0 ? nullptr : entries_[from - 1].get())) break;
@@ -338,7 +345,7 @@ void part_queue::state::discard_parts() {
       each->after.clear();
       each->now = part_phase::complete;
     }
-    if (running() == 0) return;
+    if (running() == 0) return shared_.release();
     wait(lock);
   }
 }
@@ -390,6 +397,7 @@ part_queue::piece part_queue::state::serve(part_entry& front) {
     before_ = front.part;
     served_ = entries_.front();
     entries_.pop_front();
+    post_jobs();
   }
   return next;
 }
