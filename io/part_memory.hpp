@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -29,7 +28,7 @@ class part_memory : public std::enable_shared_from_this<part_memory> {
   };
   using block = std::unique_ptr<std::byte[], release>;
 
-  /// The memory of this size of the process, as long as somebody uses it: how many parts each decoder has varies, but
+  /// The memory of this size of the process, as long as it is used: how many parts each decoder has varies, but
   /// the number of parts does not. `kept_blocks`: of the first one who asks. Throws std::bad_alloc.
   static std::shared_ptr<part_memory> shared(std::size_t block_bytes, std::size_t kept_blocks);
 
@@ -68,12 +67,12 @@ inline std::shared_ptr<part_memory> part_memory::shared(std::size_t block_bytes,
 }
 
 inline std::unique_ptr<std::byte[]> part_memory::make(std::size_t bytes) {
-  constexpr std::uintptr_t page = std::uintptr_t{2} << 20U;
+  constexpr std::size_t page = std::size_t{2} << 20U;
   auto made = std::make_unique_for_overwrite<std::byte[]>(bytes);
-  const auto begin = (reinterpret_cast<std::uintptr_t>(made.get()) + page - 1) / page * page;
-  const auto end = (reinterpret_cast<std::uintptr_t>(made.get()) + bytes) / page * page;
+  void* begin = made.get();
+  std::size_t left = bytes;
   // optional
-  if (end > begin) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  if (std::align(page, page, begin, left) != nullptr) ::madvise(begin, left / page * page, MADV_HUGEPAGE);
   return made;
 }
 

@@ -54,7 +54,7 @@ class zstd_decoder final : public frame_decoder {
 
   void offer(const std::shared_ptr<const decoded_part>& part) override { parts_.offer(part, consumed_total()); }
   [[nodiscard]] bool may_take_parts() const override {
-    return phase_ != phase::blocks && !(phase_ == phase::own_text && is_resumed_);
+    return phase_ != phase::blocks && (phase_ != phase::own_text || !is_resumed_);
   }
 
   [[nodiscard]] std::shared_ptr<const frame_context> head() const override { return head_; }

@@ -225,7 +225,8 @@ void zstd_part::finish() {
       }
       known.add(each.tables);
     }
-  } catch (const std::bad_alloc&) {  // the other blocks stay as they are
+  } catch (const std::bad_alloc&) {
+    return;  // the other blocks stay as they are
   }
 }
 
@@ -244,7 +245,8 @@ void zstd_part::join(const decoded_part* before) {
       last_joined_ = &each;
     }
     memory_.clear();
-  } catch (const std::bad_alloc&) {  // as a block that is not ready
+  } catch (const std::bad_alloc&) {
+    return;  // as before a block that is not ready
   }
 }
 
@@ -268,5 +270,16 @@ zstd_block_plan plan_of_stored(const zstd_block_header& header, std::span<const 
 }
 
 std::unique_ptr<part_decoder> make_zstd_part_decoder() { return std::make_unique<zstd_part_decoder>(); }
+
+part_format zstd_part_format() {
+  return {.make = make_zstd_part_decoder,
+          .part_bytes = zstd_part_bytes,
+          .least_bytes = 4 * zstd_part_bytes,
+          .splitter_divides = true,
+          .joins = true,
+          .needs_idle_threads = true,
+          .shared_bytes = 2 * zstd_largest_chunk,
+          .memory_bytes = zstd_part_memory};
+}
 
 }  // namespace gpuhist::io

@@ -94,6 +94,7 @@ zstd_block_plan plan_of_stored(const zstd_block_header& header, std::span<const 
 
 /// Decodes parts that have a zstd_context.
 std::unique_ptr<part_decoder> make_zstd_part_decoder();
+part_format zstd_part_format();
 
 inline constexpr std::size_t zstd_part_bytes = std::size_t{256} << 10U;    ///< at least: 1.5 MiB of the text of a log
 inline constexpr std::size_t zstd_plan_bytes = std::size_t{2} << 20U;      ///< memory for plans is taken in this size

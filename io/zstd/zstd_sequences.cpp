@@ -155,16 +155,32 @@ struct sequence_sums {
 };
 
 using four_numbers = std::uint32_t __attribute__((vector_size(16)));
-using sixteen_bytes = std::uint8_t __attribute__((vector_size(16)));
 
 /// The number at `which`, and then the others. One instruction, because a branch would often be mispredicted.
 [[gnu::always_inline]] inline four_numbers moved_to_front(four_numbers from, std::uint32_t which) {
+#if defined(__clang__)  // shuffles by constants only
+  constexpr std::array<std::array<std::uint8_t, 4>, 4> orders{{{0, 1, 2, 3}, {1, 0, 2, 3}, {2, 0, 1, 3}, {3, 0, 1, 2}}};
+  const auto& order = orders[which];
+  return four_numbers{from[order[0]], from[order[1]], from[order[2]], from[order[3]]};
+#else
+  using sixteen_bytes = std::uint8_t __attribute__((vector_size(16)));
   static constexpr std::array<sixteen_bytes, 4> orders{
       sixteen_bytes{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
       sixteen_bytes{4, 5, 6, 7, 0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15},
       sixteen_bytes{8, 9, 10, 11, 0, 1, 2, 3, 4, 5, 6, 7, 12, 13, 14, 15},
       sixteen_bytes{12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}};
   return four_numbers(__builtin_shuffle(sixteen_bytes(from), orders[which]));
+#endif
+}
+
+/// The offsets after a sequence, the latest first. Values of 1 to 3 are one of the last three, or, after no literals,
+/// of the next ones; the fourth number is not used.
+[[gnu::always_inline]] inline four_numbers with_latest(four_numbers last, std::uint32_t value, std::uint32_t literals) {
+  const std::uint32_t which = std::min(value - 1 + (literals == 0 ? 1 : 0), 3U);
+  last[3] = value - 3;
+  if (value == 3 && which == 3) [[unlikely]]
+    last[3] = last[0] - 1;
+  return moved_to_front(last, which);
 }
 
 [[gnu::always_inline]] inline bool read_sequences(sequence_bits bits, std::size_t count,
@@ -202,22 +218,16 @@ using sixteen_bytes = std::uint8_t __attribute__((vector_size(16)));
       if (bits.left < 0) return false;
       word = bits.next();
     }
-    // values of 1 to 3 are one of the last offsets, or, after no literals, of the next ones
-    const std::uint32_t which = std::min(value - 1 + (literals == 0 ? 1 : 0), 3U);
-    last[3] = value - 3;
-    if (value == 3 && which == 3) [[unlikely]]
-      last[3] = last[0] - 1;
-    last = moved_to_front(last, which);
-    const std::uint32_t chosen = last[0];
-    max_offset = std::max(max_offset, static_cast<std::int32_t>(chosen));
+    last = with_latest(last, value, literals);
+    max_offset = std::max(max_offset, static_cast<std::int32_t>(last[0]));
     literal_sum += literals;
     match_sum += matched;
     if ((literals | matched) > 0xFFFF) [[unlikely]] {
       // the room for more sequences is that of one block
       if (literal_sum + match_sum > max_block_text) return false;
-      to = add_divided(to, literals, matched, chosen);
+      to = add_divided(to, literals, matched, last[0]);
     } else {
-      *to++ = {.offset = chosen,
+      *to++ = {.offset = last[0],
                .literals = static_cast<std::uint16_t>(literals),
                .match = static_cast<std::uint16_t>(matched)};
     }

@@ -172,7 +172,7 @@ struct byte_output {
   GPUHIST_HOST_DEVICE byte_output after(std::uint32_t bytes) const { return {to + bytes}; }
 
   /// At most how many bytes from `at` on, which is negative, load() returns at once.
-  GPUHIST_HOST_DEVICE std::uint32_t run_from(std::int32_t at) const { return static_cast<std::uint32_t>(-at); }
+  GPUHIST_HOST_DEVICE static std::uint32_t run_from(std::int32_t at) { return static_cast<std::uint32_t>(-at); }
   /// Bytes from `at` on, of the literals or of the text before.
   GPUHIST_HOST_DEVICE byte_group load(bool is_literal, const std::uint8_t* literals, std::int32_t at,
                                       std::uint32_t count) const {
@@ -368,7 +368,7 @@ GPUHIST_HOST_DEVICE bool execute_block(const Team& team, const batch_buffers& ba
   if (place.type == block_type::compressed) return executor.execute(block_text::of(batch, index), to);
   const auto* const from = reinterpret_cast<const std::uint8_t*>(batch.compressed) + place.at;
   const std::uint32_t step = place.type == block_type::raw ? 1 : 0;  // a run has one byte
-  for (std::uint32_t i = team.rank(); i < place.bytes; i += Team::size) to.store_byte(i, from[step * i]);
+  for (std::uint32_t i = team.rank(); i < place.bytes; i += Team::size) to.store_byte(i, from[std::size_t{step} * i]);
   team.sync();
   return true;
 }

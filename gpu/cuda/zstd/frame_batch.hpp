@@ -7,6 +7,7 @@
 #include "gpu/cuda/units/piece_classes.hpp"
 #include "gpu/frame_decoder.hpp"
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -103,9 +104,9 @@ class frame_batch {
   pinned_memory extent_rows_;
   // for hashes
   pinned_memory progress_of_frame_;
-  pinned_memory texts_[2];
+  std::array<pinned_memory, 2> texts_;
   stream copies_;
-  event copied_[2];
+  std::array<event, 2> copied_;
   event begun_;
   event polled_;
   // of the device
