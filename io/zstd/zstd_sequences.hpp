@@ -26,7 +26,7 @@ using zstd_offsets = std::array<std::uint32_t, 3>;
 
 inline constexpr zstd_offsets zstd_first_offsets{1, 4, 8};
 
-/// Offsets that are not known: those before a part. An unknown offset less n stands for the known one less n.
+/// Offsets that are not known: those before a part. An unknown offset less n represents the known one less n.
 inline constexpr zstd_offsets zstd_unknown_offsets{0x88000000U, 0x90000000U, 0x98000000U};
 
 /// What an unknown offset is, if zstd_unknown_offsets are `known`; others are returned as they are.

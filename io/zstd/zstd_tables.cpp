@@ -166,7 +166,7 @@ void spread(const distribution& of, const Place& place) {
   }
 }
 
-/// The number that each symbol of a code stands for, and the predefined distribution (RFC 8878, 3.1.1.3.2).
+/// The number that each symbol of a code represents, and the predefined distribution (RFC 8878, 3.1.1.3.2).
 struct code_meaning {
   std::array<std::uint32_t, 53> base{};
   std::array<std::uint8_t, 53> extra_bits{};

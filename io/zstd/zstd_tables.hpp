@@ -24,7 +24,7 @@ struct zstd_literal_table {
   std::array<std::uint16_t, std::size_t{1} << log> entries{};
 };
 
-/// A state of an FSE code, and the number that it stands for: base() plus the value of extra_bits() bits. The next
+/// A state of an FSE code, and the number that it represents: base() plus the value of extra_bits() bits. The next
 /// state is next() plus the value of next_bits() bits.
 class zstd_state {
  public:
