@@ -109,7 +109,8 @@ gpu_advice advise(const std::vector<format_group>& groups, const job_estimate& e
     const io::format* const format = io::format_named(groups[i].format);
     if (format == nullptr || !format->on_device) continue;
     of_many_frames += estimated.formats[i].text_bytes * groups[i].share_of(reading_manner::many_frames);
-    const double share = groups[i].share_of(reading_manner::one_frame) + groups[i].share_of(reading_manner::frame_parts);
+    const double share =
+        groups[i].share_of(reading_manner::one_frame) + groups[i].share_of(reading_manner::frame_parts);
     of_one_frame += estimated.formats[i].text_bytes * share;
     one_frame_inputs += static_cast<std::size_t>(share * static_cast<double>(groups[i].inputs));
   }
