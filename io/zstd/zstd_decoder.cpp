@@ -411,6 +411,7 @@ frame_decoder::step_result zstd_decoder::begin_block(cursor& at) {
     return ready_ != nullptr;
   });
   if (ready_ == nullptr) return std::nullopt;
+  block_ = ready_->header;
   if (ready_->text) phase_ = phase::ready_block;
   if (own_->decoder) own_->decoder->forget_all();
   alone_ = 0;
@@ -418,7 +419,7 @@ frame_decoder::step_result zstd_decoder::begin_block(cursor& at) {
 }
 
 frame_decoder::step_result zstd_decoder::take_ready_block(cursor& at) {
-  const std::size_t end = zstd_block_header::bytes + ready_->content_bytes;
+  const std::size_t end = zstd_block_header::bytes + block_.content_bytes();
   const std::size_t next = std::min(end - gathered_, at.in.size());
   if (next == 0) return fill_status::needs_input;
   take_block_bytes(at, next);
@@ -490,12 +491,12 @@ frame_decoder::step_result zstd_decoder::decode_content(std::span<const std::byt
 /// A block that was decoded ahead, but has no text, or was not decoded ahead.
 zstd_block_decoder::verdict zstd_decoder::decode_block(std::span<const std::byte> content) {
   using verdict = zstd_block_decoder::verdict;
+  if (ready_ != nullptr) {
+    return add_text(ready_->plan, ready_->tables, block_.is_last) ? verdict::decoded : verdict::damaged;
+  }
   if (!own_->decoder) {
     own_->plan = std::make_unique_for_overwrite<std::byte[]>(zstd_block_decoder::room_bytes);
     own_->decoder = std::make_unique<zstd_block_decoder>();
-  }
-  if (ready_ != nullptr && ready_->is_ready) {
-    return add_text(ready_->plan, ready_->tables, ready_->is_last) ? verdict::decoded : verdict::damaged;
   }
   if (block_.type == zstd_block_type::run_length) {
     const zstd_block_plan plan = plan_of_stored(block_, content, own_->plan.get());
@@ -540,15 +541,14 @@ frame_decoder::step_result zstd_decoder::write_text(cursor& at) {
     return std::nullopt;
   }
   if (is_resumed_) return end_text();
-  const bool has_text = ready_ != nullptr && ready_->text;
   phase_ = phase::own_stored;
-  return has_text || gathered_ == zstd_block_header::bytes + block_.content_bytes() ? end_block() : std::nullopt;
+  return gathered_ == zstd_block_header::bytes + block_.content_bytes() ? end_block() : std::nullopt;
 }
 
 frame_decoder::step_result zstd_decoder::end_block() {
   gathered_ = 0;
   phase_ = phase::own_header;
-  return (ready_ != nullptr ? ready_->is_last : block_.is_last) ? end_text() : std::nullopt;
+  return block_.is_last ? end_text() : std::nullopt;
 }
 
 frame_decoder::step_result zstd_decoder::end_text() {

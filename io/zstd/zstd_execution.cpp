@@ -8,7 +8,7 @@
 namespace gpuhist::io {
 namespace {
 
-constexpr std::size_t block_text = std::size_t{128} << 10U;
+constexpr std::size_t block_text = zstd_block_header::max_size;
 constexpr std::size_t beyond = 64;  // of a block: copies of whole words may go so far, without effect
 constexpr std::size_t word_bytes = 16;
 
@@ -111,9 +111,9 @@ void zstd_text::add_chunk() {
   chunks_.push_back(std::move(added));
   is_full_ = false;
   std::uint64_t kept = 0;
-  for (const chunk& each : chunks_) kept += each.used - each.copied;
-  for (; kept - (chunks_.front().used - chunks_.front().copied) >= kept_bytes_; chunks_.pop_front()) {
-    kept -= chunks_.front().used - chunks_.front().copied;
+  for (const chunk& each : chunks_) kept += each.text_bytes();
+  for (; kept - chunks_.front().text_bytes() >= kept_bytes_; chunks_.pop_front()) {
+    kept -= chunks_.front().text_bytes();
   }
 }
 
@@ -147,7 +147,7 @@ std::byte* zstd_text::copy_far(std::byte* to, const zstd_sequence& sequence, con
   if (offset > here) {
     std::size_t to_end = offset - (here - last.copied);  // of the chunk with the next byte
     std::size_t at = chunks_.size() - 2;
-    for (; to_end > chunks_[at].used - chunks_[at].copied; --at) to_end -= chunks_[at].used - chunks_[at].copied;
+    for (; to_end > chunks_[at].text_bytes(); --at) to_end -= chunks_[at].text_bytes();
     const std::byte* const from = chunks_[at].memory.get() + chunks_[at].used - to_end;
     if (left <= to_end) [[likely]] {
       copy_words<word_bytes, 2 * word_bytes>(to, from, left);
@@ -155,7 +155,7 @@ std::byte* zstd_text::copy_far(std::byte* to, const zstd_sequence& sequence, con
     }
     std::copy_n(from, to_end, to);
     for (to += to_end, left -= to_end; left != 0 && ++at + 1 < chunks_.size();) {
-      const std::size_t next = std::min(left, chunks_[at].used - chunks_[at].copied);
+      const std::size_t next = std::min(left, chunks_[at].text_bytes());
       to = std::copy_n(chunks_[at].memory.get() + chunks_[at].copied, next, to);
       left -= next;
     }
@@ -172,11 +172,11 @@ std::byte* zstd_text::copy_far(std::byte* to, const zstd_sequence& sequence, con
 
 void zstd_text::put(std::vector<std::byte>& to, std::size_t count, std::size_t left_out) const {
   std::uint64_t kept = 0;
-  for (const chunk& each : chunks_) kept += each.used - each.copied;
+  for (const chunk& each : chunks_) kept += each.text_bytes();
   for (; count != 0 && count + left_out > kept; --count) to.push_back(std::byte{0});
   std::uint64_t skipped = kept - count - left_out;
   for (const chunk& each : chunks_) {
-    const std::span<const std::byte> all(each.memory.get() + each.copied, each.used - each.copied);
+    const std::span<const std::byte> all(each.memory.get() + each.copied, each.text_bytes());
     const auto here = static_cast<std::size_t>(std::min<std::uint64_t>(skipped, all.size()));
     const auto taken = all.subspan(here, std::min(count, all.size() - here));
     to.insert(to.end(), taken.begin(), taken.end());

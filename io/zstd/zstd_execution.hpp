@@ -48,6 +48,8 @@ class zstd_text {
     std::shared_ptr<std::byte[]> memory;
     std::size_t copied = 0;
     std::size_t used = 0;  // `copied` included
+
+    [[nodiscard]] std::size_t text_bytes() const { return used - copied; }
   };
 
   std::byte* next_place();

@@ -133,8 +133,8 @@ std::unique_ptr<decoded_part> zstd_part_decoder::decode(const part_input& input)
     end = all - reader.left();
   }
   // libzstd copies stored blocks in less time
-  const bool is_stored = std::ranges::all_of(blocks_, &zstd_ready_block::is_stored);
-  if (end == 0 || (context->is_first && is_stored)) return nullptr;
+  const auto is_stored = [](const zstd_ready_block& each) { return each.header.type != zstd_block_type::compressed; };
+  if (end == 0 || (context->is_first && std::ranges::all_of(blocks_, is_stored))) return nullptr;
   return std::make_unique<zstd_part>(zstd_part::settings{.frame = context->frame,
                                                          .is_first = context->is_first,
                                                          .begin = input.offset,
@@ -149,10 +149,7 @@ bool zstd_part_decoder::add(std::uint64_t begin, const zstd_block_header& header
   using verdict = zstd_block_decoder::verdict;
   if (left < sizeof(zstd_ready_block) + content.size() || !memory.make_room()) return false;
   left -= sizeof(zstd_ready_block);
-  zstd_ready_block block{.begin = begin,
-                         .content_bytes = static_cast<std::uint32_t>(content.size()),
-                         .is_last = header.is_last,
-                         .is_stored = header.type != zstd_block_type::compressed};
+  zstd_ready_block block{.begin = begin, .header = header};
   verdict is = verdict::decoded;
   if (header.type == zstd_block_type::compressed) {
     is = decoder_.decode(content, none_, memory.room(), block.plan);
@@ -215,7 +212,7 @@ void zstd_part::finish() {
       } else {
         if (!memory.make_room()) return;
         const std::span<const std::byte> content(each.content.get() + zstd_block_decoder::front_bytes,
-                                                 each.content_bytes);
+                                                 each.header.content_bytes());
         zstd_block_plan plan;
         if (decoder->decode(content, known, memory.room(), plan) != zstd_block_decoder::verdict::decoded) return;
         memory.keep(plan);
@@ -240,7 +237,7 @@ void zstd_part::join(const decoded_part* before) {
     state_ = options_.is_first ? zstd_frame_state(options_.frame) : joined->state_;
     for (zstd_ready_block& each : blocks_) {
       if (!each.is_ready) return;
-      each.text = state_.add(each.plan, each.tables, each.is_last);
+      each.text = state_.add(each.plan, each.tables, each.header.is_last);
       if (!each.text) return;
       last_joined_ = &each;
     }

@@ -34,9 +34,7 @@ struct zstd_context final : frame_context {
 /// A block that was decoded ahead.
 struct zstd_ready_block {
   std::uint64_t begin = 0;  ///< compressed offset of its header
-  std::uint32_t content_bytes = 0;
-  bool is_last = false;
-  bool is_stored = false;                  ///< or a run
+  zstd_block_header header{0};
   bool is_ready = false;                   ///< `plan` is complete
   std::unique_ptr<std::byte[]> content{};  ///< to be decoded by finish()
   zstd_kept_descriptions tables{};

@@ -7,7 +7,7 @@
 namespace gpuhist::io {
 namespace {
 
-constexpr std::uint32_t max_block_text = 128U << 10U;
+constexpr std::uint32_t max_block_text = zstd_block_header::max_size;
 
 std::uint64_t word_at(const std::byte* at) {
   std::uint64_t word = 0;

@@ -2,6 +2,7 @@
 // zstd_execution.hpp makes text. That needs no text before the block, so any thread can do it ahead of time.
 #pragma once
 
+#include "io/zstd/zstd_blocks.hpp"
 #include "io/zstd/zstd_tables.hpp"
 
 #include <array>
@@ -57,10 +58,10 @@ class zstd_block_decoder {
   };
 
   static constexpr std::size_t front_bytes = 16;  ///< before `content` must be readable
-  static constexpr std::size_t most_sequences = (std::size_t{128} << 10U) / 3 + 1;
+  static constexpr std::size_t most_sequences = zstd_block_header::max_size / 3 + 1;
   static constexpr std::size_t after_literals = 32;  ///< can be read
   static constexpr std::size_t room_bytes =
-      (std::size_t{128} << 10U) + after_literals + (most_sequences + 4) * sizeof(zstd_sequence);
+      zstd_block_header::max_size + after_literals + (most_sequences + 4) * sizeof(zstd_sequence);
 
   /// The tables that `of_block` describes are others than those that were decoded last.
   void forget(const zstd_descriptions& of_block);

@@ -20,6 +20,7 @@
 #include <memory>
 
 using namespace gpuhist::test;
+using gpuhist::io::zstd_block_type;
 using gpuhist::io::zstd_part;
 
 namespace {
@@ -67,8 +68,9 @@ std::ptrdiff_t ready_blocks(const part_list& parts) {
   for (const auto& each : parts) {
     const auto* const part = dynamic_cast<const zstd_part*>(each.get());
     if (part != nullptr)
-      ready += static_cast<std::size_t>(
-          std::ranges::count_if(part->blocks(), [](const auto& each) { return each.is_ready && !each.is_stored; }));
+      ready += static_cast<std::size_t>(std::ranges::count_if(part->blocks(), [](const auto& each) {
+        return each.is_ready && each.header.type == zstd_block_type::compressed;
+      }));
   }
   return ready;
 }
@@ -200,7 +202,7 @@ TEST_CASE("zstd parts: the text of blocks that were decoded ahead is taken over,
         const auto* const part = dynamic_cast<const zstd_part*>(each.get());
         if (part == nullptr) continue;
         for (const auto& block : part->blocks()) {
-          std::ranges::fill(std::span(erased).subspan(block.begin + 3, block.content_bytes), std::byte{0xFF});
+          std::ranges::fill(std::span(erased).subspan(block.begin + 3, block.header.content_bytes()), std::byte{0xFF});
         }
       }
       check_taken_over(make_one, std::move(parts), places, packed, erased, text.size());

@@ -51,6 +51,9 @@ struct part_entry {
 };
 
 using part_phase = part_entry::phase;
+
+part_phase after(part_phase of) { return static_cast<part_phase>(static_cast<int>(of) + 1); }
+
 using entry_pointer = std::shared_ptr<part_entry>;
 
 }  // namespace
@@ -281,9 +284,7 @@ void part_queue::state::decode(const entry_pointer& of, locked& lock) {
 // one in this phase waits.
 void part_queue::state::go_on(const entry_pointer& of, std::shared_ptr<io::decoded_part> before, locked& lock) {
   const part_phase was = of->now;
-  of->now = was == part_phase::decoded  ? part_phase::linking
-            : was == part_phase::linked ? part_phase::finishing
-                                        : part_phase::joining;
+  of->now = after(was);
   lock.unlock();
   {
     const busy_time busy(clock_);
@@ -293,9 +294,7 @@ void part_queue::state::go_on(const entry_pointer& of, std::shared_ptr<io::decod
   }
   before.reset();
   lock.lock();
-  of->now = was == part_phase::decoded                           ? part_phase::linked
-            : was == part_phase::linked && options_.format.joins ? part_phase::finished
-                                                                 : part_phase::ready;
+  of->now = was == part_phase::linked && !options_.format.joins ? part_phase::ready : after(of->now);
   post_jobs();
 }
 
@@ -305,11 +304,12 @@ void part_queue::state::join(entry_pointer next, std::shared_ptr<io::decoded_par
   const int most = std::this_thread::get_id() == reader_ ? 1 : 64;
   for (int joined = 1;; ++joined) {
     go_on(next, std::move(before), lock);
-    const auto after = std::ranges::find(entries_, next) + 1;
-    if (joined == most || is_closed() || after == entries_.end() || (*after)->now != part_phase::finished) return;
+    const auto following = std::ranges::find(entries_, next) + 1;
+    if (joined == most || is_closed() || following == entries_.end() || (*following)->now != part_phase::finished)
+      return;
     wake_waiting();
     before = next->part;
-    next = *after;
+    next = *following;
   }
 }
 
