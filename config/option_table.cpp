@@ -629,7 +629,7 @@ constexpr std::array rows = {
     option_row{tuning, "-T,--threads", "N", value_kind::number, "", reading_runs | batch_runs, common,
                "threads on the host (default: the cores)",
                "Sets the number of threads that read, decompress and, with the host engine, count: 1 to 1024. Default: "
-               "the number of cores, at most 64.",
+               "the cores that the process may use (its affinity, and the CPU limit of its control group), at most 64.",
                "gpuhist --threads 4 *.log.zst", field<&counting_options::threads>,
                rules(decision::nothing).between(1, 1024)},
     option_row{tuning, "--chunk-size", "SIZE", value_kind::size, "", text_runs | batch_runs, rare,

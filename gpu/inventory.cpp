@@ -5,6 +5,7 @@
 #include "gpu/cuda/error.hpp"
 #include "gpu/cuda/runtime.hpp"
 #include "gpu/host/kernel.hpp"
+#include "gpu/host/process_limits.hpp"
 
 #include <hwy/highway.h>
 
@@ -12,7 +13,6 @@
 #include <fstream>
 #include <set>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 namespace gpuhist::gpu {
@@ -88,10 +88,8 @@ std::optional<unsigned> count_cores(const fs::path& sysfs) {
 }
 
 listed_host list_host(const fs::path& sysfs) {
-  listed_host all{.threads = std::max(1U, std::thread::hardware_concurrency()),
-                  .cores = count_cores(sysfs),
-                  .simd_targets = simd_targets(),
-                  .kernels = {}};
+  listed_host all{
+      .threads = host::available_cores(), .cores = count_cores(sysfs), .simd_targets = simd_targets(), .kernels = {}};
   for (const host::kernel& each : host::kernels()) {
     all.kernels.push_back({.name = std::string(each.name),
                            .description = std::string(each.description),

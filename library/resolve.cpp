@@ -6,6 +6,7 @@
 #include "config/suggest.hpp"
 #include "config/text.hpp"
 #include "config/usage_error.hpp"
+#include "gpu/host/process_limits.hpp"
 #include "gpu/inventory.hpp"
 #include "gpu/row_layout.hpp"
 #include "library/results.hpp"
@@ -22,7 +23,6 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -97,7 +97,7 @@ std::string_view resolve_engine(engine chosen) {
 
 unsigned resolve_threads(unsigned given) {
   constexpr unsigned max_default = 64;
-  return given > 0 ? given : std::clamp(std::thread::hardware_concurrency(), 1U, max_default);
+  return given > 0 ? given : std::min(gpu::host::available_cores(), max_default);
 }
 
 std::string resolve_kernel(const counting_options& options, const gpu::partition& counted) {

@@ -6,6 +6,7 @@
 #include "async/task_group.hpp"
 #include "async/worker_pool.hpp"
 #include "gpu/engines.hpp"
+#include "gpu/host/process_limits.hpp"
 #include "pipeline/counts/input_report.hpp"
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/flow/collector.hpp"
@@ -21,7 +22,6 @@
 #include <exception>
 #include <memory>
 #include <stop_token>
-#include <thread>
 #include <utility>
 
 namespace gpuhist::pipeline {
@@ -476,7 +476,7 @@ run_stats driver::make_stats() const {
                   .stopped = stop_.stop_requested(),
                   .threads = plan_.threads,
                   .threads_planned = threads_planned_,
-                  .cores = std::max(1U, std::thread::hardware_concurrency()),
+                  .cores = gpu::host::available_cores(),
                   .slots = plan_.buffers.slots,
                   .slot_bytes = plan_.buffers.chunk_bytes,
                   .slot_waiting_seconds = ring_->waiting_seconds(),

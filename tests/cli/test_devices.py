@@ -79,7 +79,11 @@ class Devices(CommandTest):
         self.assert_usage_error(run("--verbose", engine=None), message)
 
     def test_the_listed_threads_are_those_that_this_process_may_use(self):
-        self.assertEqual(self.listed()["host"]["threads"], len(os.sched_getaffinity(0)))
+        given = os.sched_getaffinity(0)
+        self.assertEqual(self.listed()["host"]["threads"], len(given))
+        self.addCleanup(os.sched_setaffinity, 0, given)
+        os.sched_setaffinity(0, {min(given)})
+        self.assertEqual(self.listed()["host"]["threads"], 1)
 
     def test_the_table_lists_every_engine_and_every_scheme(self):
         ended = run("devices", engine=None)

@@ -1,6 +1,7 @@
 // The history of the slots, compared with an oracle that records every transition and integrates over all of them. What
-// limited a run and what would help, for made-up runs with a clear answer. The default of --memory-limit, within the
-// limits of the process's control groups.
+// limited a run and what would help, for made-up runs with a clear answer. What the system permits the
+// process to use, cores and memory, and the default of --memory-limit.
+#include "gpu/host/process_limits.hpp"
 #include "library/default_memory_limit.hpp"
 #include "pipeline/flow/ring.hpp"
 #include "pipeline/flow/statistics/limits.hpp"
@@ -10,6 +11,8 @@
 #include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
+
+#include <sched.h>
 
 #include <algorithm>
 #include <chrono>
@@ -22,6 +25,7 @@
 #include <vector>
 
 using namespace gpuhist;
+using namespace gpuhist::gpu::host;
 using namespace gpuhist::library;
 using namespace gpuhist::pipeline;
 using std::chrono::nanoseconds;
@@ -358,6 +362,7 @@ struct machine {
   }
 
   std::optional<std::uint64_t> limit() const { return cgroup_memory_limit(root / "."); }
+  unsigned cores() const { return available_cores(root / "."); }
 };
 
 }  // namespace
@@ -414,5 +419,67 @@ TEST_CASE_FIXTURE(machine, "the default is three quarters of the limit, within b
        {std::pair{4096 * mib, 1024 * mib}, {1200 * mib, 900 * mib}, {400 * mib, 300 * mib}, {20 * mib, 64 * mib}}) {
     write("sys/fs/cgroup/memory.max", std::to_string(group) + "\n");
     CHECK(default_memory_limit(root / ".") == expected);
+  }
+}
+
+namespace {
+
+/// The cores of this thread; restored at the end.
+class affinity {
+ public:
+  affinity() { REQUIRE(::sched_getaffinity(0, sizeof before_, &before_) == 0); }
+  ~affinity() { ::sched_setaffinity(0, sizeof before_, &before_); }
+  affinity(const affinity&) = delete;
+  affinity& operator=(const affinity&) = delete;
+
+  [[nodiscard]] unsigned all() const { return static_cast<unsigned>(CPU_COUNT(&before_)); }
+  void use_one() const {
+    std::size_t first = 0;
+    while (!CPU_ISSET(first, &before_)) ++first;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    REQUIRE(::sched_setaffinity(0, sizeof one, &one) == 0);
+  }
+
+ private:
+  cpu_set_t before_{};
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(machine, "without limits, the cores are those that the process may be scheduled on") {
+  const affinity given;
+  CHECK(cores() == given.all());
+  write("proc/self/cgroup", "0::/a\n");
+  write("sys/fs/cgroup/a/cpu.max", "max 100000\n");
+  CHECK(cores() == given.all());
+  given.use_one();
+  CHECK(cores() == 1);
+}
+
+TEST_CASE_FIXTURE(machine, "in version 2, the least processor time of the group and its ancestors limits the cores") {
+  const affinity given;
+  write("proc/self/cgroup", "0::/a/b\n");
+  write("sys/fs/cgroup/a/b/cpu.max", "100001 100000\n");  // more than one core
+  CHECK(cores() == std::min(2U, given.all()));
+  write("sys/fs/cgroup/a/cpu.max", "50000 100000\n");
+  CHECK(cores() == 1);
+  write("sys/fs/cgroup/a/cpu.max", "6400000000 100000\n");
+  CHECK(cores() == std::min(2U, given.all()));
+  write("sys/fs/cgroup/a/b/cpu.max", "100000 0\n");  // no limit that a system has
+  CHECK(cores() == given.all());
+}
+
+TEST_CASE_FIXTURE(machine, "in version 1, the quota of the cpu controller limits the cores, whatever its folder is") {
+  const affinity given;
+  for (const std::string folder : {"cpu", "cpu,cpuacct"}) {
+    const machine other;
+    other.write("proc/self/cgroup", "5:cpu,cpuacct:/x\n4:memory:/a\n");
+    other.write("sys/fs/cgroup/" + folder + "/x/cpu.cfs_period_us", "100000\n");
+    other.write("sys/fs/cgroup/" + folder + "/x/cpu.cfs_quota_us", "-1\n");
+    CHECK(other.cores() == given.all());
+    other.write("sys/fs/cgroup/" + folder + "/x/cpu.cfs_quota_us", "100000\n");
+    CHECK(other.cores() == 1);
   }
 }

@@ -62,7 +62,7 @@ struct run_stats {
   bool stopped = false;      ///< by a signal or failure before the end of the inputs
   unsigned threads = 0;
   unsigned threads_planned = 0;  ///< more than `threads` if the system refused some
-  unsigned cores = 0;            ///< of the machine
+  unsigned cores = 0;            ///< that the process may use
   unsigned slots = 0;
   std::uint64_t slot_bytes = 0;
   double slot_waiting_seconds = 0;      ///< time for which feeding waited for free slots
