@@ -41,6 +41,13 @@ struct context_deleter {
 /// decoded through a window.
 constexpr ZSTD_dParameter stable_output = ZSTD_d_experimentalParam2;
 
+/// Bytes of the buffer for text that libzstd allocates. It keeps a larger one of an earlier frame, and would then
+/// decode more of a damaged block.
+std::uint64_t buffer_of_libzstd(std::uint64_t window_bytes) {
+  constexpr std::uint64_t beyond = 64;
+  return window_bytes + 2 * std::min<std::uint64_t>(window_bytes, zstd_block_header::max_size) + beyond;
+}
+
 std::uint64_t largest_window() {
   return std::uint64_t{1} << static_cast<unsigned>(ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound);
 }
@@ -83,6 +90,7 @@ class zstd_decoder final : public frame_decoder {
   void begin_at(const decode_start& start) override;
   void free_memory() noexcept override {
     context_ = nullptr;
+    room_ = {};
     own_ = nullptr;
     parts_.clear();
   }
@@ -100,6 +108,8 @@ class zstd_decoder final : public frame_decoder {
   step_result skip(cursor& at);
   step_result decode(cursor& at);
   step_result decode_next(cursor& at);
+  step_result end_libzstd();
+  [[nodiscard]] bool uses_room() const { return in_place_ && in_place_->dst == room_.data(); }
   step_result decode_part(cursor& at, std::size_t part);
   step_result begin_block(cursor& at);
   step_result take_ready_block(cursor& at);
@@ -132,7 +142,9 @@ class zstd_decoder final : public frame_decoder {
   const zstd_dictionary* dictionary_ = nullptr;  // that the context uses
 
   bool output_is_stable_ = false;           // the current setting of the context
-  std::optional<ZSTD_outBuffer> in_place_;  // the frame is decoded into `out` directly: the room for its content
+  std::uint64_t buffer_bytes_ = 0;          // of the context, see buffer_of_libzstd()
+  std::optional<ZSTD_outBuffer> in_place_;  // the room for the content of the frame: in `out`, or `room_`
+  std::vector<std::byte> room_;             // as small as the buffer that libzstd would allocate
 
   struct own_frame {
     zstd_frame_state state;
@@ -287,6 +299,11 @@ frame_decoder::step_result zstd_decoder::begin_blocks(cursor& at) {
 
 frame_decoder::step_result zstd_decoder::begin_libzstd(cursor& at) {
   parts_.clear();
+  text_to_write_ = {};
+  if (!in_place_ && frame_.content_bytes && *frame_.content_bytes <= buffer_of_libzstd(frame_.window_bytes)) {
+    room_.resize(std::max<std::size_t>(1, static_cast<std::size_t>(*frame_.content_bytes)));
+    in_place_ = {.dst = room_.data(), .size = static_cast<std::size_t>(*frame_.content_bytes), .pos = 0};
+  }
   prepare_context(dictionary_for(frame_.dictionary_id));
   blocks_ = zstd_blocks(frame_);
   held_ = held::nothing;
@@ -300,7 +317,8 @@ frame_decoder::step_result zstd_decoder::begin_libzstd(cursor& at) {
 }
 
 void zstd_decoder::prepare_context(const zstd_dictionary* dictionary) {
-  if (std::exchange(is_resumed_, false)) context_ = nullptr;
+  const std::uint64_t wanted = in_place_ ? buffer_bytes_ : buffer_of_libzstd(frame_.window_bytes);
+  if (std::exchange(is_resumed_, false) || wanted < buffer_bytes_) context_ = nullptr;
   if (!context_) {
     context_.reset(ZSTD_createDCtx());
     if (!context_) throw std::bad_alloc();
@@ -309,6 +327,7 @@ void zstd_decoder::prepare_context(const zstd_dictionary* dictionary) {
     output_is_stable_ = false;
     dictionary_ = nullptr;
   }
+  buffer_bytes_ = wanted;
   use_dictionary(dictionary);
   if (in_place_.has_value() != output_is_stable_) {
     const std::size_t code = ZSTD_DCtx_setParameter(context_.get(), stable_output, in_place_ ? 1 : 0);
@@ -349,6 +368,10 @@ frame_decoder::step_result zstd_decoder::decode(cursor& at) {
 }
 
 frame_decoder::step_result zstd_decoder::decode_next(cursor& at) {
+  if (uses_room()) {
+    if (!write_front(at, text_to_write_)) return fill_status::output_full;
+    if (blocks_.remaining() == 0) return end_libzstd();
+  }
   const std::size_t part = std::min(blocks_.remaining(), at.in.size());
   if (held_ == held::nothing) {
     if (part == 0) return fill_status::needs_input;
@@ -373,14 +396,21 @@ frame_decoder::step_result zstd_decoder::decode_part(cursor& at, std::size_t par
 
   const std::size_t written = out.pos - before;
   take(at, in.pos);
-  write(at, written);
   blocks_.advance(bytes.first(in.pos));
+  if (uses_room()) {
+    text_to_write_ = std::span(room_).subspan(before, written);
+    return std::nullopt;
+  }
+  write(at, written);
   if (out.pos < out.size || in_place_) {
     held_ = held::nothing;
   } else {
     held_ = in.pos == 0 && written == 0 ? held::surely : held::maybe;
   }
-  if (code != 0) return std::nullopt;
+  return code != 0 ? std::nullopt : end_libzstd();
+}
+
+frame_decoder::step_result zstd_decoder::end_libzstd() {
   phase_ = phase::header;
   return end_frame();
 }

@@ -104,11 +104,12 @@ inline part_list decode_parts(const part_decoder_maker& make, std::span<const st
   return decode_parts(make, packed, part_places(packed, shape), shape);
 }
 
-/// Decodes `packed`, and offers `parts` at `places`. Only the decoder keeps a part that it was offered.
-inline decoding decode_with_parts(const decoder_maker& make, part_list parts, const std::vector<part_place>& places,
+/// Decodes `packed`, and offers `parts` at `places`. Only the decoder keeps a part that it was offered. `decoder`: new,
+/// or used before.
+inline decoding decode_with_parts(io::decoder& decoder, part_list parts, const std::vector<part_place>& places,
                                   std::span<const std::byte> packed, const size_chooser& out_size,
                                   std::size_t plain_bound) {
-  const std::unique_ptr<io::decoder> decoder = make();
+  decoder.restart({});
   decoding result;
   byte_vector out;
   std::size_t consumed = 0;
@@ -117,30 +118,36 @@ inline decoding decode_with_parts(const decoder_maker& make, part_list parts, co
     if (calls > 40 * (packed.size() + plain_bound) + 1000) FAIL("the decoder makes no progress");
     while (part < places.size() && places[part].begin + places[part].size <= consumed) ++part;
     const bool is_last = part == places.size();
-    if (!is_last && consumed == places[part].begin) decoder->offer(std::exchange(parts[part], nullptr));
+    if (!is_last && consumed == places[part].begin) decoder.offer(std::exchange(parts[part], nullptr));
     const std::size_t end = is_last ? packed.size() : places[part].begin + places[part].size;
     const std::span<const std::byte> in = packed.subspan(consumed, end - consumed);
     const std::size_t room = std::min(out_size(), plain_bound + 64);
     if (out.size() != room) out = byte_vector(room);
     const bool was_finished = consumed == packed.size();
-    const io::fill_result filled = decoder->fill(in, out);
+    const io::fill_result filled = decoder.fill(in, out);
     check_call(filled, in.size(), out.size());
     consumed += filled.consumed;
-    result.took_no_parts |= !decoder->may_take_parts();
+    result.took_no_parts |= !decoder.may_take_parts();
     result.plain.insert(result.plain.end(), out.begin(), out.begin() + static_cast<std::ptrdiff_t>(filled.produced));
-    if (decoder->consumed_total() != consumed || decoder->produced_total() != result.plain.size()) FAIL("wrong totals");
+    if (decoder.consumed_total() != consumed || decoder.produced_total() != result.plain.size()) FAIL("wrong totals");
     if (filled.status == io::fill_status::failed) {
       result.failed = true;
-      result.error = decoder->fault(0);
+      result.error = decoder.fault(0);
       return result;
     }
     if (filled.status == io::fill_status::frame_verified)
       result.ends.push_back({.packed = consumed, .plain = result.plain.size()});
     if (was_finished && filled.status == io::fill_status::needs_input) {
-      result.missing = decoder->missing_at_end(0);
+      result.missing = decoder.missing_at_end(0);
       return result;
     }
   }
+}
+
+inline decoding decode_with_parts(const decoder_maker& make, part_list parts, const std::vector<part_place>& places,
+                                  std::span<const std::byte> packed, const size_chooser& out_size,
+                                  std::size_t plain_bound) {
+  return decode_with_parts(*make(), std::move(parts), places, packed, out_size, plain_bound);
 }
 
 /// Decodes `packed` with all its parts offered.
