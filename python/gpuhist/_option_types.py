@@ -212,8 +212,8 @@ class CountingOptions(TypedDict, total=False):
     threads: int
     """threads on the host (default: the cores).
 
-    Sets the number of threads that read, decompress and, with the host engine, count: 1 to 1024. Default: the number of
-    cores, at most 64.
+    Sets the number of threads that read, decompress and, with the host engine, count: 1 to 1024. Default: the cores
+    that the process may use (its affinity, and the CPU limit of its control group), at most 64.
     """
     memory_limit: int | str
     """of the whole process (default: 1GiB, or less).

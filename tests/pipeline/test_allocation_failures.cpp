@@ -3,6 +3,7 @@
 #include "command/plan.hpp"
 #include "io/source.hpp"
 #include "io/stream_sink.hpp"
+#include "io/zstd/zstd_parts.hpp"
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/flow/decoding/archive_bytes.hpp"
 #include "pipeline/flow/driver.hpp"
@@ -183,6 +184,14 @@ TEST_CASE("whichever allocation of a run fails, the run ends and never reports i
   SUBCASE("plain") { fail_each(plan_of({folder.file("text", text)}), {}, text.size()); }
   SUBCASE("small files") { fail_each(plan_of(names), {}, 6000); }
   SUBCASE("one zstd frame") { fail_each(plan_of({folder.file("one", frame_of(text))}), {}, text.size()); }
+  SUBCASE("one zstd frame in parts") {
+    const std::string log = test::string_of(test::sample_text(io::zstd_least_text));
+    const std::string frame = frame_of(log);
+    REQUIRE(frame.size() > io::zstd_part_format().least_bytes);
+    config::options typed = options_of({folder.file("long", frame)});
+    typed.run.chunk_size = std::uint64_t{1} << 18U;
+    fail_each(make_plan(typed), {}, log.size());
+  }
   SUBCASE("many zstd frames") { fail_each(plan_of({folder.file("many", many_frames(text))}), {}, text.size()); }
   const std::vector<std::pair<std::string, std::string>> members{{"first", sample(50'000)}, {"second", sample(50'000)}};
   SUBCASE("tar") {
