@@ -50,6 +50,7 @@ struct corpus_features {
     for (std::uint32_t i = 0; i < batch.blocks().size(); ++i) {
       const zstd::decoded_block& block = batch.decoded(i);
       ++blocks[static_cast<unsigned>(batch.blocks()[i].type)];
+      for (const auto& code : batch.codes(i).codes) CHECK(code.mode <= zstd::code_mode::repeated);  // it is written
       if (batch.blocks()[i].type != zstd::block_type::compressed) continue;
       ++literals[static_cast<unsigned>(block.literals)];
       if (block.literals == zstd::literals_type::huffman) ++streams[block.streams];

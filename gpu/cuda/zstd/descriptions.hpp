@@ -234,6 +234,7 @@ GPUHIST_HOST_DEVICE inline void describe_block(const batch_buffers& batch, std::
   const std::uint32_t limit = batch.frames[block.frame].block_limit;
   block_codes& codes = batch.codes[index];
   codes.tree_log = 0;
+  for (code_description& each : codes.codes) each.mode = code_mode::repeated;  // phase 2 reads it of every block
   decoded_block to{};
   to.is = block.bytes > limit ? verdict::block_size : verdict::decoded;
   to.text_bytes = block.bytes;  // of a raw block and of a run
