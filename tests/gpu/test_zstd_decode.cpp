@@ -307,8 +307,14 @@ std::uint64_t hash_of_many(const bytes& text) {
 
 std::uint64_t hash_of_pieces(const bytes& text) {
   constexpr std::size_t piece = 3 * xxh64::stripe_bytes;
+  bytes products = text;
+  const std::size_t whole = text.size() / xxh64::stripe_bytes * xxh64::stripe_bytes;
+  for (std::size_t at = 0; at < whole; at += sizeof(std::uint64_t)) {
+    const std::uint64_t product = xxh64::load<std::uint64_t>(&text[at]) * xxh64::prime2;
+    std::memcpy(&products[at], &product, sizeof(product));
+  }
   zstd::piecewise_xxh64 hash;
-  for (std::size_t at = 0; at < text.size(); at += piece) hash.add(&text[at], std::min(piece, text.size() - at));
+  for (std::size_t at = 0; at < text.size(); at += piece) hash.add(&products[at], std::min(piece, text.size() - at));
   return hash.finish();
 }
 

@@ -75,6 +75,7 @@ class frame_batch {
   void divide_long_frames() noexcept;
   [[nodiscard]] decoded_frame progress_of(std::uint32_t frame);
   [[nodiscard]] std::uint64_t hash_of(std::uint32_t frame);
+  void take_piece(unsigned which, const std::uint8_t* text, std::size_t bytes);
   void copy_to_device(void* to, const void* from, std::size_t bytes, const stream& on);
   void copy_to_host(void* to, const void* from, std::size_t bytes, const stream& on);
   void clear_memory(void* memory, std::size_t bytes, const stream& on);
@@ -128,6 +129,7 @@ class frame_batch {
   device_memory used_;
   device_memory symbols_;
   device_memory progress_;
+  std::array<device_memory, 2> products_;
   device_memory extents_;
   device_memory rows_;
   device_memory device_totals_;
