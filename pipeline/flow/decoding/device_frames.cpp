@@ -3,7 +3,6 @@
 #include "gpu/engines.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <string>
 #include <system_error>
@@ -48,7 +47,7 @@ staged_group::staged_group(device_frames& owner, std::shared_ptr<staging_slot> f
   slots_.push_back(std::move(first));
 }
 
-async::task<std::size_t> staged_group::append(std::span<const std::byte> bytes) {
+async::task<std::size_t> staged_group::append(std::span<const std::byte> bytes, const copy_function& copy) {
   std::size_t appended = 0;
   while (appended < bytes.size()) {
     const std::uint64_t used = size_ - (slots_.size() - 1) * std::uint64_t{owner_.slot_bytes()};
@@ -60,7 +59,7 @@ async::task<std::size_t> staged_group::append(std::span<const std::byte> bytes) 
       continue;
     }
     const std::size_t fit = std::min<std::size_t>(owner_.slot_bytes() - used, bytes.size() - appended);
-    std::memcpy(slots_.back()->memory() + used, bytes.data() + appended, fit);
+    copy(slots_.back()->memory() + used, bytes.subspan(appended, fit));
     appended += fit;
     size_ += fit;
   }

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -39,9 +40,12 @@ class staged_group {
   /// `first`: its first slot. `waits`: for further slots.
   staged_group(device_frames& owner, std::shared_ptr<staging_slot> first, permits with, bool waits);
 
+  /// Copies bytes to a slot, now or before the group is used.
+  using copy_function = std::function<void(std::byte* to, std::span<const std::byte> from)>;
+
   /// Appends bytes. Returns the number of bytes that were appended: fewer if the group has its share of the slots, or
   /// does not wait and no slot is free. Throws std::bad_alloc.
-  async::task<std::size_t> append(std::span<const std::byte> bytes);
+  async::task<std::size_t> append(std::span<const std::byte> bytes, const copy_function& copy);
 
   /// No more bytes follow.
   void complete() noexcept { permits_ = {}; }
@@ -142,6 +146,10 @@ class device_frames {
   /// The next group, whose first bytes are these; nothing: the host is to decode it. `waits`: for memory, here and in
   /// append(); the bytes of such a group arrive without delay. Throws std::bad_alloc.
   async::task<std::optional<staged_group>> begin_group(std::span<const std::byte> begin, bool waits);
+
+  /// Whether it is time for grow_slots(): the next slots of a long group, allocated while its bytes are copied.
+  [[nodiscard]] bool wants_more_slots() { return slots_.wants_growth(); }
+  void grow_slots() { slots_.grow_ahead(); }
 
   /// Lists the frames of a group, to which no more bytes are appended. Throws std::bad_alloc.
   void list(staged_group& group) const;
