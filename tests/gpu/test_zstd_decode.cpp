@@ -389,15 +389,15 @@ std::uint64_t hash_of_many(const bytes& text) {
   return xxh64::finish(sums, text.data() + text.size() / xxh64::stripe_bytes * xxh64::stripe_bytes, text.size());
 }
 
-std::uint64_t hash_of_pieces(const bytes& text) {
+std::uint64_t hash_of_pieces(const bytes& text, bool of_products) {
   constexpr std::size_t piece = 3 * xxh64::stripe_bytes;
   bytes products = text;
-  const std::size_t whole = text.size() / xxh64::stripe_bytes * xxh64::stripe_bytes;
+  const std::size_t whole = of_products ? text.size() / xxh64::stripe_bytes * xxh64::stripe_bytes : 0;
   for (std::size_t at = 0; at < whole; at += sizeof(std::uint64_t)) {
     const std::uint64_t product = xxh64::load<std::uint64_t>(&text[at]) * xxh64::prime2;
     std::memcpy(&products[at], &product, sizeof(product));
   }
-  zstd::piecewise_xxh64 hash;
+  zstd::piecewise_xxh64 hash(of_products);
   for (std::size_t at = 0; at < text.size(); at += piece) hash.add(&products[at], std::min(piece, text.size() - at));
   return hash.finish();
 }
@@ -417,7 +417,8 @@ TEST_CASE("the checksum is that of libxxhash for every length, however late the 
     const bytes text = noise_of(size);
     const std::uint64_t expected = XXH64(text.data(), text.size(), 0);
     CHECK(hash_of_few(text) == expected);
-    CHECK(hash_of_pieces(text) == expected);
+    CHECK(hash_of_pieces(text, false) == expected);
+    CHECK(hash_of_pieces(text, true) == expected);
     CHECK(hash_of_many<late_copies>(text) == expected);
     CHECK(hash_of_many<early_copies>(text) == expected);
   }

@@ -1,7 +1,6 @@
 #include "gpu/cuda/zstd/frame_batch.hpp"
 
 #include "gpu/cuda/error.hpp"
-#include "gpu/cuda/zstd/checksum.hpp"
 #include "gpu/value_runs.hpp"
 
 #include <algorithm>
@@ -31,10 +30,6 @@ std::uint32_t symbol_room(const frame_decoder::limits& limits) {
   return room < part_segment::min_symbols ? 0 : static_cast<std::uint32_t>(room);
 }
 
-// Copying one takes less time than hashing it. A multiple of the stripes of the hash.
-constexpr std::uint64_t piece_bytes = std::uint64_t{2} << 20U;
-std::uint64_t product_room(const frame_decoder::limits& limits) { return symbol_room(limits) == 0 ? 0 : piece_bytes; }
-
 }  // namespace
 
 frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
@@ -50,13 +45,8 @@ frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
       class_table_(api, sizeof(units::class_table)),
       extent_pieces_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)),
       extent_rows_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)),
-      progress_of_frame_(api, sizeof(decoded_frame)),
-      texts_{pinned_memory(api, std::min(piece_bytes, limits.text_bytes)),
-             pinned_memory(api, std::min(piece_bytes, limits.text_bytes))},
-      copies_(api, stream_priority::urgent),
-      copied_{event(api), event(api)},
+      hasher_(api, limits.text_bytes),
       begun_(api),
-      polled_(api),
       compressed_(api, limits.compressed_bytes + limits.slices * quad_bytes),
       device_frames_(api, limits.frames * sizeof(encoded_frame)),
       device_blocks_(api, limits.blocks * sizeof(encoded_block)),
@@ -75,7 +65,6 @@ frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
       used_(api, 2 * sizeof(std::uint64_t)),
       symbols_(api, std::size_t{symbol_room(limits)} * sizeof(std::int32_t)),
       progress_(api, sizeof(part_progress)),
-      products_{device_memory(api, product_room(limits)), device_memory(api, product_room(limits))},
       extents_(api, limits.frames * sizeof(extent)),
       rows_(api, limits.frames * row_bytes),
       device_totals_(api, limits.slices * row_bytes),
@@ -235,48 +224,10 @@ void frame_batch::divide_long_frames() noexcept {
 void frame_batch::hash_texts() {
   if (hashed_.empty()) return;
   begun_.wait();
-  for (hashed_frame& each : hashed_) each.hash = static_cast<std::uint32_t>(hash_of(each.index));
-}
-
-// The kernels may change it at the same time.
-decoded_frame frame_batch::progress_of(std::uint32_t frame) {
-  copy_to_host(progress_of_frame_.as<void>(), device_results_.as<decoded_frame>() + frame, sizeof(decoded_frame),
-               copies_);
-  polled_.record(copies_);
-  polled_.wait();
-  return *progress_of_frame_.as<decoded_frame>();
-}
-
-// Queues the copy of a piece of text, as piecewise_xxh64 needs it.
-void frame_batch::take_piece(unsigned which, const std::uint8_t* text, std::size_t bytes) {
-  const std::size_t whole = bytes / xxh64::stripe_bytes * xxh64::stripe_bytes;
-  const product_launch products{.words = reinterpret_cast<const std::uint64_t*>(text),
-                                .products = products_[which].as<std::uint64_t>(),
-                                .count = whole / sizeof(std::uint64_t)};
-  if (whole > 0) check(api_, api_.multiply_words(products, copies_.get()), "multiplying text (cudaLaunchKernelExC)");
-  copy_to_host(texts_[which].as<void>(), products.products, whole, copies_);
-  copy_to_host(texts_[which].as<std::uint8_t>() + whole, text + whole, bytes - whole, copies_);
-  copied_[which].record(copies_);
-}
-
-// One piece is copied while the piece before it is hashed. Unspecified if the frame is rejected.
-std::uint64_t frame_batch::hash_of(std::uint32_t frame) {
-  const std::uint8_t* const text = text_.as<std::uint8_t>() + frames_.as<encoded_frame>()[frame].text_at;
-  piecewise_xxh64 hash;
-  decoded_frame now = progress_of(frame);
-  std::uint64_t copied = 0;
-  std::size_t before = 0;  // bytes of the piece that was copied last
-  for (unsigned which = 0;; which = 1 - which) {
-    while (now.is_executed == 0 && now.written < copied + piece_bytes) now = progress_of(frame);
-    const std::size_t next = std::min<std::uint64_t>(piece_bytes, now.written - copied);
-    if (next > 0) take_piece(which, text + copied, next);
-    if (before > 0) {
-      copied_[1 - which].wait();
-      hash.add(texts_[1 - which].as<std::uint8_t>(), before);
-    }
-    if (next == 0) return hash.finish();
-    copied += next;
-    before = next;
+  for (hashed_frame& each : hashed_) {
+    const encoded_frame& frame = frames_.as<encoded_frame>()[each.index];
+    each.hash = static_cast<std::uint32_t>(hasher_.hash(device_results_.as<decoded_frame>() + each.index,
+                                                        text_.as<std::uint8_t>() + frame.text_at, frame.text_room));
   }
 }
 
