@@ -135,6 +135,20 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("two groups with long frames are collected at the same time, each with half of the larger share") {
+  staging fixture(slots_for(8));
+  const std::size_t half = fixture.frames.max_slots_of_long_group() / 2;
+  REQUIRE(half == 32);
+  const test::byte_vector bytes = test::noise(2 * half * slot_bytes);
+  std::optional<staged_group> first = fixture.group();
+  staged_group second = fixture.group();
+  CHECK(fixture.append(*first, std::span(bytes).first(half * slot_bytes)) == half * slot_bytes);
+  CHECK(fixture.append(second, bytes) == half * slot_bytes);
+  CHECK(fixture.append(*first, bytes) == 0);
+  first->complete();
+  CHECK(fixture.append(second, bytes) == half * slot_bytes);
+}
+
 TEST_CASE("a group has at most its share of the slots, and one of those that are collected has more") {
   staging fixture(slots_for(2) + 5);
   const std::size_t share = fixture.frames.max_slots_of_group();

@@ -34,7 +34,9 @@ class staged_group {
   /// Permits of the device_frames.
   struct permits {
     async::semaphore::permit incomplete{};
-    async::semaphore::permit is_long{};  ///< nothing: the group takes it if it has its share of the slots
+    /// Nothing: the group takes the first if it has its share of the slots, then the second.
+    async::semaphore::permit is_long{};
+    async::semaphore::permit is_longest{};
   };
 
   /// `first`: its first slot. `waits`: for further slots.
@@ -63,6 +65,7 @@ class staged_group {
   device_frames& owner_;
   permits permits_;
   bool waits_;
+  [[nodiscard]] std::size_t allowed_slots() const;
   [[nodiscard]] bool may_have_more_slots();
   async::task<std::shared_ptr<staging_slot>> next_slot();
 
@@ -100,11 +103,12 @@ class device_frames {
   /// A group has at most this share of the slots, so that many are collected at the same time.
   static constexpr std::uint32_t max_share_of_group = 32;
 
-  /// One incomplete group, with a long frame, may have this share. A larger group is decoded on the host.
+  /// One incomplete group, with a long frame, may have this share, or two half of it each: while the bytes of one are
+  /// copied, the other begins. A larger group is decoded on the host.
   static constexpr std::uint32_t max_share_of_long_group = 4;
 
   /// Groups that are collected at the same time, so that the first ones are soon complete. They have at most three
-  /// quarters of the slots, and a long one less than a quarter more. All other slots are free, or used by groups that
+  /// quarters of the slots, and long ones less than a quarter more. All other slots are free, or used by groups that
   /// the device or the host decodes, and such a group returns its slots when it ends. So a group that waits for a slot
   /// gets one. With settings::in_order a single group is collected: all other groups with slots are before it.
   static constexpr std::uint32_t max_incomplete = 24;
@@ -189,7 +193,7 @@ class device_frames {
   std::atomic<bool> is_needed_ = false;       // by a group
   std::atomic<std::uint64_t> submitted_ = 0;  // groups with units that are not completed
   async::semaphore incomplete_;
-  async::semaphore long_{1};
+  async::semaphore long_{2};
   std::atomic<std::uint64_t> bytes_of_piece_{64};               // of text, as expected
   std::atomic<std::uint64_t> text_bytes_ = 0;                   // that were decoded
   std::atomic<std::chrono::steady_clock::time_point> began_{};  // with the first job; zero: there was none
