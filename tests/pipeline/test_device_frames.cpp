@@ -235,15 +235,23 @@ TEST_CASE("a frame that would hardly fit into the slots of a group is not collec
   CHECK(test::run(eager.pool, eager.frames.begin_group(longer, false)));
 }
 
-TEST_CASE("one frame is collected at a time that would hardly fit into the slots of a usual group") {
+TEST_CASE(
+    "one frame is collected at a time that would hardly fit into half of the share of a long group, or two shorter "
+    "ones") {
   const test::byte_vector usual = test::zstd_frame_of(test::byte_vector(6 * 2 * slot_bytes));
-  const test::byte_vector longer = test::zstd_frame_of(test::byte_vector(6 * 2 * slot_bytes + 1));
+  const test::byte_vector half = test::zstd_frame_of(test::byte_vector(6 * 8 * slot_bytes));
+  const test::byte_vector longer = test::zstd_frame_of(test::byte_vector(6 * 8 * slot_bytes + 1));
   for (const bool host_shares : {false, true}) {
     CAPTURE(host_shares);
     staging fixture(host_shares ? shared_with_host(slots_for(2)) : with_slots(slots_for(2)));
     const auto begin = [&](const test::byte_vector& frame) {
       return test::run(fixture.pool, fixture.frames.begin_group(frame, false));
     };
+    {
+      const std::optional<staged_group> one = begin(half);
+      CHECK(one);
+      CHECK(begin(half));
+    }
     std::optional<staged_group> first = begin(longer);
     REQUIRE(first);
     CHECK(begin(usual));

@@ -20,11 +20,9 @@ text_hasher::text_hasher(runtime& api, std::uint64_t max_text)
       result_(api, sizeof(decoded_frame)),
       pieces_{pinned_memory(api, std::min(piece_bytes, max_text)), pinned_memory(api, std::min(piece_bytes, max_text))},
       products_(api, max_text < min_multiplied ? 0 : chunks * chunk_bytes),
-      copies_(api),
-      kernels_(api, stream_priority::urgent),
+      stream_(api, stream_priority::urgent),
       polled_(api),
-      copied_{event(api), event(api)},
-      multiplied_{event(api), event(api), event(api), event(api)} {}
+      copied_{event(api), event(api)} {}
 
 std::uint64_t text_hasher::hash(const decoded_frame* result, const std::uint8_t* text, std::uint64_t text_room) {
   progress of{.result = result, .text = text, .multiplies = text_room >= min_multiplied};
@@ -48,7 +46,7 @@ std::uint64_t text_hasher::hash(const decoded_frame* result, const std::uint8_t*
 // The kernels may change it at the same time.
 void text_hasher::poll(progress& of) {
   copy_to_host(result_.as<void>(), of.result, sizeof(decoded_frame));
-  polled_.record(copies_);
+  polled_.record(stream_);
   polled_.wait();
   of.now = *result_.as<decoded_frame>();
 }
@@ -77,9 +75,8 @@ void text_hasher::multiply_ahead(progress& of, std::uint64_t copied) {
                                 .products = reinterpret_cast<std::uint64_t*>(products_at(of.multiplied)),
                                 .count = bytes / xxh64::stripe_bytes * xxh64::accumulators};
     if (launch.count > 0) {
-      check(api_, api_.multiply_words(launch, kernels_.get()), "multiplying text (cudaLaunchKernelExC)");
+      check(api_, api_.multiply_words(launch, stream_.get()), "multiplying text (cudaLaunchKernelExC)");
     }
-    multiplied_[of.multiplied / chunk_bytes % chunks].record(kernels_);
     of.multiplied += bytes;
   }
 }
@@ -91,16 +88,15 @@ std::uint8_t* text_hasher::products_at(std::uint64_t text_at) const {
 // As piecewise_xxh64 needs it.
 void text_hasher::take_piece(const progress& of, std::uint64_t copied, std::size_t bytes, unsigned which) {
   const std::size_t whole = of.multiplies ? bytes / xxh64::stripe_bytes * xxh64::stripe_bytes : 0;
-  if (of.multiplies && copied % chunk_bytes == 0) multiplied_[copied / chunk_bytes % chunks].wait();
   auto* const to = pieces_[which].as<std::uint8_t>();
   copy_to_host(to, products_at(copied), whole);
   copy_to_host(to + whole, of.text + copied + whole, bytes - whole);
-  copied_[which].record(copies_);
+  copied_[which].record(stream_);
 }
 
 void text_hasher::copy_to_host(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
-  check(api_, api_.copy_to_host(to, from, bytes, copies_.get()), "copying text to the host (cudaMemcpyAsync)");
+  check(api_, api_.copy_to_host(to, from, bytes, stream_.get()), "copying text to the host (cudaMemcpyAsync)");
 }
 
 }  // namespace gpuhist::gpu::cuda::zstd

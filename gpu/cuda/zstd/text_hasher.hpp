@@ -1,6 +1,6 @@
 // Hashes the text of a frame on the host while a device decodes it. The text arrives in pieces: one is copied while the
 // piece before it is hashed. The device multiplies the words of a long text first, in chunks of several pieces and
-// ahead of the copies, because its kernel may have to wait for those of other lanes:
+// ahead of their copies, because its kernel may have to wait for those of other lanes:
 //
 //     text       | written by phase 6 ........................................ | not yet
 //     products   | hashed ..... | chunk      | chunk      | chunk (kernel waits) |
@@ -48,11 +48,9 @@ class text_hasher {
   pinned_memory result_;
   std::array<pinned_memory, 2> pieces_;
   device_memory products_;
-  stream copies_;
-  stream kernels_;
+  stream stream_;
   event polled_;
   std::array<event, 2> copied_;
-  std::array<event, chunks> multiplied_;
 };
 
 }  // namespace gpuhist::gpu::cuda::zstd
