@@ -7,10 +7,3 @@
 #else
 #define GPUHIST_HOST_DEVICE
 #endif
-
-// Before a loop that uses all elements of an array, so that they are in registers of the device.
-#if defined(__CUDA_ARCH__)
-#define GPUHIST_UNROLL _Pragma("unroll")
-#else
-#define GPUHIST_UNROLL
-#endif

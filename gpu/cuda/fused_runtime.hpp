@@ -48,8 +48,8 @@ class fused_runtime final : public runtime {
   result device_free(void* memory) override {
     return guarded([&] { return inner_.device_free(memory); });
   }
-  result stream_create(stream_handle& stream) override {
-    return guarded([&] { return inner_.stream_create(stream); });
+  result stream_create(stream_handle& stream, stream_priority priority) override {
+    return guarded([&] { return inner_.stream_create(stream, priority); });
   }
   result stream_destroy(stream_handle stream) override {
     return guarded([&] { return inner_.stream_destroy(stream); });
@@ -86,6 +86,9 @@ class fused_runtime final : public runtime {
   }
   result decode_frames(const frame_launch& launch, stream_handle stream) override {
     return guarded([&] { return inner_.decode_frames(launch, stream); });
+  }
+  result multiply_words(const product_launch& launch, stream_handle stream) override {
+    return guarded([&] { return inner_.multiply_words(launch, stream); });
   }
   [[nodiscard]] std::string error_text(result code) const override { return inner_.error_text(code); }
 

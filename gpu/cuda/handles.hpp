@@ -18,8 +18,8 @@ namespace gpuhist::gpu::cuda {
 /// A non-blocking stream of the current device.
 class stream {
  public:
-  explicit stream(runtime& api) : api_(api) {
-    check(api_, api_.stream_create(handle_), "making a stream (cudaStreamCreateWithFlags)");
+  explicit stream(runtime& api, stream_priority priority = stream_priority::usual) : api_(api) {
+    check(api_, api_.stream_create(handle_, priority), "making a stream (cudaStreamCreateWithPriority)");
   }
   stream(const stream&) = delete;
   stream& operator=(const stream&) = delete;

@@ -98,12 +98,12 @@ void decode_on_host(const batch_buffers& batch) {
   const auto part = std::make_unique<part_memory>();
   const auto products = std::make_unique<hash_memory>();
   for (std::uint32_t i = 0; i < batch.block_count; ++i) describe_block(batch, i);
-  for (std::uint32_t i = 0; i < batch.frame_count; ++i) resolve_references(batch, i);
+  for (std::uint32_t i = 0; i < batch.frame_count; ++i) resolve_references(team, batch, i);
   for (std::uint32_t i = 0; i < batch.block_count; ++i) decode_literals(team, batch, i, *literals);
   for (std::uint32_t i = 0; i < batch.block_count; ++i) {
     decode_sequences<direct_bits>(lone_decoder{}, batch, i, meanings, *sequences);
   }
-  for (std::uint32_t i = 0; i < batch.frame_count; ++i) link_frame(batch, i);
+  for (std::uint32_t i = 0; i < batch.frame_count; ++i) link_frame(team, batch, i);
   for (std::uint32_t i = 0; i < batch.frame_count; ++i) {
     if (batch.frames[i].is_in_parts != 0) execute_in_parts(team, batch, i, *part);
   }

@@ -71,6 +71,16 @@ struct frame_launch {
   units::unit_launch units{};  ///< of the text and the extents above; without text: units are not measured
 };
 
+/// products[i] = words[i] * zstd::xxh64::prime2, in device memory aligned to 16.
+struct product_launch {
+  const std::uint64_t* words = nullptr;
+  std::uint64_t* products = nullptr;
+  std::size_t count = 0;  ///< a multiple of 4
+};
+
+/// Whose kernels begin first when a device has free room.
+enum class stream_priority : std::uint8_t { usual, urgent };
+
 /// A copy from host memory to device memory.
 struct device_copy {
   void* to = nullptr;
@@ -103,7 +113,7 @@ class runtime {
   virtual result device_allocate(void*& memory, std::size_t bytes) = 0;
   virtual result device_free(void* memory) = 0;
 
-  virtual result stream_create(stream_handle& stream) = 0;  ///< non-blocking: never the default stream
+  virtual result stream_create(stream_handle& stream, stream_priority priority) = 0;  ///< never the default stream
   virtual result stream_destroy(stream_handle stream) = 0;
   virtual result event_create(event_handle& event) = 0;  ///< with timing; waiting on it blocks, it does not spin
   virtual result event_destroy(event_handle event) = 0;
@@ -118,6 +128,7 @@ class runtime {
   virtual result count_lane_private(const kernel_launch& launch, stream_handle stream) = 0;
   virtual result count_pair_private(const pair_launch& launch, stream_handle stream) = 0;
   virtual result decode_frames(const frame_launch& launch, stream_handle stream) = 0;
+  virtual result multiply_words(const product_launch& launch, stream_handle stream) = 0;
 
   /// The name and text of CUDA for a code: "cudaErrorMemoryAllocation: out of memory".
   [[nodiscard]] virtual std::string error_text(result code) const = 0;

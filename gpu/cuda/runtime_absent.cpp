@@ -21,7 +21,7 @@ class absent_runtime final : public runtime {
   result host_unregister(void*) override { return no_device; }
   result device_allocate(void*&, std::size_t) override { return no_device; }
   result device_free(void*) override { return no_device; }
-  result stream_create(stream_handle&) override { return no_device; }
+  result stream_create(stream_handle&, stream_priority) override { return no_device; }
   result stream_destroy(stream_handle) override { return no_device; }
   result event_create(event_handle&) override { return no_device; }
   result event_destroy(event_handle) override { return no_device; }
@@ -34,6 +34,7 @@ class absent_runtime final : public runtime {
   result count_lane_private(const kernel_launch&, stream_handle) override { return no_device; }
   result count_pair_private(const pair_launch&, stream_handle) override { return no_device; }
   result decode_frames(const frame_launch&, stream_handle) override { return no_device; }
+  result multiply_words(const product_launch&, stream_handle) override { return no_device; }
 
   [[nodiscard]] std::string error_text(result) const override { return "this gpuhist was built without CUDA"; }
 };

@@ -111,9 +111,11 @@ class device_runtime final : public runtime {
   result device_allocate(void*& memory, std::size_t bytes) override { return cudaMalloc(&memory, bytes); }
   result device_free(void* memory) override { return cudaFree(memory); }
 
-  result stream_create(stream_handle& stream) override {
+  result stream_create(stream_handle& stream, stream_priority priority) override {
+    constexpr int greatest = -5;  // CUDA takes the greatest that the device has
+    const int value = priority == stream_priority::urgent ? greatest : 0;
     cudaStream_t made = nullptr;
-    const cudaError_t code = cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking);
+    const cudaError_t code = cudaStreamCreateWithPriority(&made, cudaStreamNonBlocking, value);
     stream = made;
     return code;
   }
@@ -151,6 +153,9 @@ class device_runtime final : public runtime {
   }
   result decode_frames(const frame_launch& launch, stream_handle stream) override {
     return zstd::launch_frames(launch, as_stream(stream));
+  }
+  result multiply_words(const product_launch& launch, stream_handle stream) override {
+    return zstd::launch_products(launch, as_stream(stream));
   }
 
   [[nodiscard]] std::string error_text(result code) const override {

@@ -3,6 +3,8 @@
 #include "gpu/cuda/kernels_on_host.hpp"
 #include "gpu/cuda/zstd/checksum_of_few.hpp"
 #include "gpu/cuda/zstd/checksum_of_many.hpp"
+#include "gpu/cuda/zstd/descriptions.hpp"
+#include "gpu/cuda/zstd/frames.hpp"
 #include "gpu/cuda/zstd/team.hpp"
 
 #include "tests/gpu/zstd_corpus.hpp"
@@ -13,6 +15,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
+#include <barrier>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -22,6 +26,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #define XXH_INLINE_ALL
@@ -50,6 +55,7 @@ struct corpus_features {
     for (std::uint32_t i = 0; i < batch.blocks().size(); ++i) {
       const zstd::decoded_block& block = batch.decoded(i);
       ++blocks[static_cast<unsigned>(batch.blocks()[i].type)];
+      for (const auto& code : batch.codes(i).codes) CHECK(code.mode <= zstd::code_mode::repeated);  // it is written
       if (batch.blocks()[i].type != zstd::block_type::compressed) continue;
       ++literals[static_cast<unsigned>(block.literals)];
       if (block.literals == zstd::literals_type::huffman) ++streams[block.streams];
@@ -115,6 +121,85 @@ TEST_CASE("every frame of libzstd is decoded to its text") {
   }
   std::printf("%zu frames, %zu compressed blocks\n", frames, found.blocks[2]);
   found.check_all_occur();
+}
+
+namespace {
+
+// Threads that exchange values as those of a warp do.
+struct exchanging_team {
+  static constexpr unsigned size = 4;
+  struct shared {
+    std::barrier<> all{size};
+    std::array<std::uint32_t, size> values{};
+  };
+
+  shared& with;
+  unsigned own;
+
+  [[nodiscard]] unsigned rank() const { return own; }
+  [[nodiscard]] std::uint32_t value_of(std::uint32_t value, unsigned rank) const {
+    with.values[own] = value;
+    with.all.arrive_and_wait();
+    const std::uint32_t found = with.values[rank % size];
+    with.all.arrive_and_wait();
+    return found;
+  }
+  [[nodiscard]] std::uint32_t from_lower(std::uint32_t value, unsigned distance) const {
+    return value_of(value, own + size - distance);
+  }
+  [[nodiscard]] unsigned first(bool is) const {
+    unsigned found = size;
+    for (unsigned i = size; i-- > 0;) found = value_of(is ? 1 : 0, i) != 0 ? i : found;
+    return found;
+  }
+};
+
+void link_again(const zstd::batch_buffers& batch) {
+  exchanging_team::shared with;
+  std::vector<std::jthread> threads;
+  for (unsigned own = 0; own < exchanging_team::size; ++own) {
+    threads.emplace_back([&, own] {
+      const exchanging_team team{with, own};
+      for (std::uint32_t i = 0; i < batch.frame_count; ++i) zstd::resolve_references(team, batch, i);
+      for (std::uint32_t i = 0; i < batch.frame_count; ++i) zstd::link_frame(team, batch, i);
+    });
+  }
+}
+
+}  // namespace
+
+TEST_CASE("threads that have a block each find the same trees, codes, places and offsets as one thread") {
+  std::size_t linked = 0;
+  for (const named_text& text : corpus_texts()) {
+    zstd_batch batch;
+    for (const frame_settings& each : corpus_settings(text.bytes.size(), false)) {
+      batch.add(encoded_frame_of(text.bytes, each));
+    }
+    batch.decode([&](const zstd::batch_buffers& buffers, const batch_bytes&) {
+      zstd::decode_on_host(buffers);
+      const std::vector<zstd::decoded_block> expected(buffers.decoded, buffers.decoded + buffers.block_count);
+      for (std::uint32_t i = 0; i < buffers.block_count; ++i) {
+        zstd::decoded_block& block = buffers.decoded[i];
+        block.tree_block = block.code_block[0] = block.code_block[1] = block.code_block[2] = 0;
+        block.frame_offset = 0;
+        block.before = {};
+      }
+      link_again(buffers);
+      for (std::uint32_t i = 0; i < buffers.block_count; ++i) {
+        const zstd::decoded_block& found = buffers.decoded[i];
+        CHECK(found.tree_block == expected[i].tree_block);
+        CHECK(std::ranges::equal(found.code_block, expected[i].code_block));
+        CHECK(found.frame_offset == expected[i].frame_offset);
+        CHECK(std::ranges::equal(found.before.at, expected[i].before.at));
+        ++linked;
+      }
+    });
+    for (std::uint32_t i = 0; i < batch.size(); ++i) {
+      CHECK(batch.verdict_of(i) == verdict::decoded);
+      CHECK(batch.text_of(i).size() == text.bytes.size());
+    }
+  }
+  CHECK(linked > 1000);
 }
 
 TEST_CASE("many small frames of one batch, with skippable ones between, are decoded to their texts") {
@@ -304,10 +389,16 @@ std::uint64_t hash_of_many(const bytes& text) {
   return xxh64::finish(sums, text.data() + text.size() / xxh64::stripe_bytes * xxh64::stripe_bytes, text.size());
 }
 
-std::uint64_t hash_of_pieces(const bytes& text) {
+std::uint64_t hash_of_pieces(const bytes& text, bool of_products) {
   constexpr std::size_t piece = 3 * xxh64::stripe_bytes;
-  zstd::piecewise_xxh64 hash;
-  for (std::size_t at = 0; at < text.size(); at += piece) hash.add(&text[at], std::min(piece, text.size() - at));
+  bytes products = text;
+  const std::size_t whole = of_products ? text.size() / xxh64::stripe_bytes * xxh64::stripe_bytes : 0;
+  for (std::size_t at = 0; at < whole; at += sizeof(std::uint64_t)) {
+    const std::uint64_t product = xxh64::load<std::uint64_t>(&text[at]) * xxh64::prime2;
+    std::memcpy(&products[at], &product, sizeof(product));
+  }
+  zstd::piecewise_xxh64 hash(of_products);
+  for (std::size_t at = 0; at < text.size(); at += piece) hash.add(&products[at], std::min(piece, text.size() - at));
   return hash.finish();
 }
 
@@ -326,7 +417,8 @@ TEST_CASE("the checksum is that of libxxhash for every length, however late the 
     const bytes text = noise_of(size);
     const std::uint64_t expected = XXH64(text.data(), text.size(), 0);
     CHECK(hash_of_few(text) == expected);
-    CHECK(hash_of_pieces(text) == expected);
+    CHECK(hash_of_pieces(text, false) == expected);
+    CHECK(hash_of_pieces(text, true) == expected);
     CHECK(hash_of_many<late_copies>(text) == expected);
     CHECK(hash_of_many<early_copies>(text) == expected);
   }

@@ -470,6 +470,34 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("several threads copy a long frame to page-locked memory; what exceeds the share of a group is the host's") {
+  constexpr std::size_t mib = std::size_t{1} << 20U;
+  const test::temporary_folder folder;
+  for (const std::size_t bytes : {6 * mib, 12 * mib}) {
+    CAPTURE(bytes);
+    const test::decoder_sample frame = test::zstd_sample_builder("long").frame(test::noise(bytes)).build();
+    plan planned = test::byte_plan({folder.file("long.zst", test::characters(frame.packed))}, mib, 3, 2);
+    test::dice random(1);
+    test::decode_on_device(random, planned);
+    planned.stats = true;
+    buffer_plan& buffers = planned.buffers;
+    buffers.block_bytes = mib / 4;
+    buffers.blocks = 4;
+    buffers.extra_blocks = 8;
+    buffers.device_slot_bytes = mib / 2;
+    buffers.device_slots = 16 * device_frames::max_share_of_long_group;
+    buffers.more_device_slots = 4;
+    const outcome finished = run(
+        planned,
+        test::shuffled(
+            {.most = {
+                 .compressed_bytes = 16 * mib, .text_bytes = 16 * mib, .frames = 10, .blocks = 1000, .slices = 10}}));
+    CHECK(finished.result.complete);
+    CHECK(finished.result.verified.counts == test::counts_of(frame.plain));
+    CHECK(finished.stats.value().counting.decoded.groups == (bytes == 6 * mib ? 1 : 0));
+  }
+}
+
 TEST_CASE("while a device is made ready an eighth of the decoders is left unused, and the counts are the same") {
   constexpr std::uint32_t decoders = 16;
   const test::temporary_folder folder;

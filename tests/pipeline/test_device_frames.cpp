@@ -56,6 +56,8 @@ test::byte_vector joined(const std::vector<std::span<const std::byte>>& pieces) 
   return all;
 }
 
+const staged_group::copy_function copy_now = [](std::byte* to, auto from) { std::ranges::copy(from, to); };
+
 struct staging {
   async::worker_pool pool{2};
   staging_engine engine;
@@ -74,7 +76,9 @@ struct staging {
     return std::move(*begun);
   }
 
-  std::size_t append(staged_group& to, std::span<const std::byte> bytes) { return test::run(pool, to.append(bytes)); }
+  std::size_t append(staged_group& to, std::span<const std::byte> bytes) {
+    return test::run(pool, to.append(bytes, copy_now));
+  }
 
   // A group with all of these bytes.
   staged_group group_of(const test::byte_vector& bytes) {
@@ -129,6 +133,20 @@ TEST_CASE(
       CHECK(fixture.engine.is_registered(pieces[i]));
     }
   }
+}
+
+TEST_CASE("two groups with long frames are collected at the same time, each with half of the larger share") {
+  staging fixture(slots_for(8));
+  const std::size_t half = fixture.frames.max_slots_of_long_group() / 2;
+  REQUIRE(half == 32);
+  const test::byte_vector bytes = test::noise(2 * half * slot_bytes);
+  std::optional<staged_group> first = fixture.group();
+  staged_group second = fixture.group();
+  CHECK(fixture.append(*first, std::span(bytes).first(half * slot_bytes)) == half * slot_bytes);
+  CHECK(fixture.append(second, bytes) == half * slot_bytes);
+  CHECK(fixture.append(*first, bytes) == 0);
+  first->complete();
+  CHECK(fixture.append(second, bytes) == half * slot_bytes);
 }
 
 TEST_CASE("a group has at most its share of the slots, and one of those that are collected has more") {
@@ -217,15 +235,23 @@ TEST_CASE("a frame that would hardly fit into the slots of a group is not collec
   CHECK(test::run(eager.pool, eager.frames.begin_group(longer, false)));
 }
 
-TEST_CASE("one frame is collected at a time that would hardly fit into the slots of a usual group") {
+TEST_CASE(
+    "one frame is collected at a time that would hardly fit into half of the share of a long group, or two shorter "
+    "ones") {
   const test::byte_vector usual = test::zstd_frame_of(test::byte_vector(6 * 2 * slot_bytes));
-  const test::byte_vector longer = test::zstd_frame_of(test::byte_vector(6 * 2 * slot_bytes + 1));
+  const test::byte_vector half = test::zstd_frame_of(test::byte_vector(6 * 8 * slot_bytes));
+  const test::byte_vector longer = test::zstd_frame_of(test::byte_vector(6 * 8 * slot_bytes + 1));
   for (const bool host_shares : {false, true}) {
     CAPTURE(host_shares);
     staging fixture(host_shares ? shared_with_host(slots_for(2)) : with_slots(slots_for(2)));
     const auto begin = [&](const test::byte_vector& frame) {
       return test::run(fixture.pool, fixture.frames.begin_group(frame, false));
     };
+    {
+      const std::optional<staged_group> one = begin(half);
+      CHECK(one);
+      CHECK(begin(half));
+    }
     std::optional<staged_group> first = begin(longer);
     REQUIRE(first);
     CHECK(begin(usual));
@@ -319,7 +345,7 @@ TEST_CASE("if no more memory can be page-locked there are fewer slots, and a gro
   const test::byte_vector frame = test::zstd_frame_of(test::noise(2 * slot_bytes));
   std::optional<staged_group> group = test::run(pool, frames.begin_group({}, false));
   REQUIRE(group);
-  REQUIRE(test::run(pool, group->append(frame)) == frame.size());
+  REQUIRE(test::run(pool, group->append(frame, copy_now)) == frame.size());
   std::vector<staged_group> others;
   while (auto more = test::run(pool, frames.begin_group({}, false))) {
     more->complete();

@@ -36,8 +36,8 @@ class failing_runtime final : public runtime {
     return unless_planned("cudaMalloc", [&] { return inner_->device_allocate(memory, bytes); });
   }
   result device_free(void* memory) override { return after("cudaFree", inner_->device_free(memory)); }
-  result stream_create(stream_handle& stream) override {
-    return unless_planned("cudaStreamCreateWithFlags", [&] { return inner_->stream_create(stream); });
+  result stream_create(stream_handle& stream, stream_priority priority) override {
+    return unless_planned("cudaStreamCreateWithPriority", [&] { return inner_->stream_create(stream, priority); });
   }
   result stream_destroy(stream_handle stream) override {
     return after("cudaStreamDestroy", inner_->stream_destroy(stream));
@@ -73,6 +73,9 @@ class failing_runtime final : public runtime {
   }
   result decode_frames(const frame_launch& launch, stream_handle stream) override {
     return unless_planned("cudaLaunchKernelExC", [&] { return inner_->decode_frames(launch, stream); });
+  }
+  result multiply_words(const product_launch& launch, stream_handle stream) override {
+    return unless_planned("cudaLaunchKernelExC", [&] { return inner_->multiply_words(launch, stream); });
   }
   [[nodiscard]] std::string error_text(result code) const override { return inner_->error_text(code); }
 

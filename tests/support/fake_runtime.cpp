@@ -2,6 +2,7 @@
 
 #include "gpu/cuda/kernels_on_host.hpp"
 #include "gpu/cuda/units/piece_classes.hpp"
+#include "gpu/cuda/zstd/checksum.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -213,7 +214,7 @@ class fake_runtime final : public runtime {
     return ok;
   }
 
-  result stream_create(stream_handle& stream) override {
+  result stream_create(stream_handle& stream, stream_priority) override {
     const std::lock_guard lock(mutex_);
     auto created = std::make_unique<fake_stream>(context());
     stream = created.get();
@@ -312,6 +313,15 @@ class fake_runtime final : public runtime {
       write_extents(launch);
       launch.division.cuts == nullptr ? sum_groups(launch) : sum_slices(launch);
       if (launch.units.text != nullptr) measure_units(device, launch);
+    });
+  }
+  // As for copies, another stream may write the words that follow.
+  result multiply_words(const product_launch& launch, stream_handle stream) override {
+    return enqueue(stream, [=, this, device = device_of(stream)] {
+      const std::size_t bytes = launch.count * sizeof(std::uint64_t);
+      if (!on_device(device, launch.words, bytes) || !on_device(device, launch.products, bytes)) return;
+      copy_unseen(launch.products, launch.words, bytes);
+      for (std::size_t i = 0; i < launch.count; ++i) launch.products[i] *= zstd::xxh64::prime2;
     });
   }
 

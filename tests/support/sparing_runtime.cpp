@@ -40,8 +40,8 @@ class sparing_runtime final : public cuda::runtime {
   result device_free(void* memory) override {
     return call([&] { return inner_->device_free(memory); });
   }
-  result stream_create(cuda::stream_handle& stream) override {
-    return call([&] { return inner_->stream_create(stream); });
+  result stream_create(cuda::stream_handle& stream, cuda::stream_priority priority) override {
+    return call([&] { return inner_->stream_create(stream, priority); });
   }
   result stream_destroy(cuda::stream_handle stream) override {
     return call([&] { return inner_->stream_destroy(stream); });
@@ -78,6 +78,9 @@ class sparing_runtime final : public cuda::runtime {
   }
   result decode_frames(const cuda::frame_launch& launch, cuda::stream_handle stream) override {
     return call([&] { return inner_->decode_frames(launch, stream); });
+  }
+  result multiply_words(const cuda::product_launch& launch, cuda::stream_handle stream) override {
+    return call([&] { return inner_->multiply_words(launch, stream); });
   }
   [[nodiscard]] std::string error_text(result code) const override { return inner_->error_text(code); }
 

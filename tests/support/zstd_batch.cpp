@@ -53,6 +53,7 @@ zstd::batch_buffers zstd_batch::allocate_descriptions() {
   std::ranges::copy(compressed_, words_.get());
   std::memset(words_.get() + compressed_.size(), untouched, padding);
   codes_ = std::make_unique_for_overwrite<zstd::block_codes[]>(blocks_.size());
+  std::memset(codes_.get(), untouched, blocks_.size() * sizeof(zstd::block_codes));
   decoded_ = std::make_unique_for_overwrite<zstd::decoded_block[]>(blocks_.size());
   return {.compressed = reinterpret_cast<const std::uint32_t*>(words_.get()),
           .frames = frames_.data(),

@@ -49,8 +49,11 @@ struct xxh64 {
 #endif
   }
 
+  GPUHIST_HOST_DEVICE static std::uint64_t round_of_product(std::uint64_t sum, std::uint64_t product) {
+    return rotate(sum + product, 31) * prime1;
+  }
   GPUHIST_HOST_DEVICE static std::uint64_t round(std::uint64_t sum, std::uint64_t word) {
-    return rotate(sum + word * prime2, 31) * prime1;
+    return round_of_product(sum, word * prime2);
   }
 
   /// The chain of an accumulator before its first product, after a product, and at its end.
@@ -94,21 +97,40 @@ struct xxh64 {
   }
 };
 
-/// The hash of a text that arrives in pieces, on the host.
+/// The hash of a text that arrives in pieces, on the host. If a device has multiplied the words of whole stripes by
+/// xxh64::prime2, half of the multiplications are left: a core has one multiplier.
 class piecewise_xxh64 {
  public:
+  /// `has_products`: pieces have products instead of whole stripes.
+  explicit piecewise_xxh64(bool has_products) : has_products_(has_products) {}
+
   /// All pieces but the last are whole stripes.
   void add(const std::uint8_t* piece, std::uint64_t bytes) {
+    has_products_ ? add_stripes<true>(piece, bytes) : add_stripes<false>(piece, bytes);
+  }
+
+  /// The last piece is still there.
+  [[nodiscard]] std::uint64_t finish() const { return xxh64::finish(sums_, rest_, bytes_); }
+
+ private:
+  template <bool HasProducts>
+  void add_stripes(const std::uint8_t* piece, std::uint64_t bytes) {
+    const auto product = [](const std::uint8_t* from) {
+      const auto word = xxh64::load<std::uint64_t>(from);
+      return HasProducts ? word : word * xxh64::prime2;
+    };
+    constexpr std::uint64_t prefetched = 1024;  // bytes: a device has written the piece past the caches
     const std::uint8_t* const end = piece + bytes / xxh64::stripe_bytes * xxh64::stripe_bytes;
     std::uint64_t first = sums_[0];  // in registers: twice as fast as an array
     std::uint64_t second = sums_[1];
     std::uint64_t third = sums_[2];
     std::uint64_t fourth = sums_[3];
     for (const std::uint8_t* at = piece; at < end; at += xxh64::stripe_bytes) {
-      first = xxh64::round(first, xxh64::load<std::uint64_t>(at));
-      second = xxh64::round(second, xxh64::load<std::uint64_t>(at + 8));
-      third = xxh64::round(third, xxh64::load<std::uint64_t>(at + 16));
-      fourth = xxh64::round(fourth, xxh64::load<std::uint64_t>(at + 24));
+      __builtin_prefetch(at + prefetched);
+      first = xxh64::round_of_product(first, product(at));
+      second = xxh64::round_of_product(second, product(at + 8));
+      third = xxh64::round_of_product(third, product(at + 16));
+      fourth = xxh64::round_of_product(fourth, product(at + 24));
     }
     sums_[0] = first;
     sums_[1] = second;
@@ -118,10 +140,7 @@ class piecewise_xxh64 {
     bytes_ += bytes;
   }
 
-  /// The last piece is still there.
-  [[nodiscard]] std::uint64_t finish() const { return xxh64::finish(sums_, rest_, bytes_); }
-
- private:
+  const bool has_products_;
   std::uint64_t sums_[xxh64::accumulators] = {xxh64::prime1 + xxh64::prime2, xxh64::prime2, 0, 0 - xxh64::prime1};
   const std::uint8_t* rest_ = nullptr;
   std::uint64_t bytes_ = 0;

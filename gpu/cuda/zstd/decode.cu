@@ -19,7 +19,7 @@
 namespace gpuhist::gpu::cuda::zstd {
 namespace {
 
-constexpr unsigned serial_threads = 64;  // of the phases with one thread for each block or frame
+constexpr unsigned serial_threads = 64;  // of the phases with a thread for each block or a warp for each frame
 constexpr unsigned literal_warps = 4;    // blocks of one thread block, in the phase of literals
 constexpr unsigned sequence_blocks = 8;  // of one warp; their memory is 22 KiB
 
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(serial_threads) describe(const batch_buffers b
 }
 
 __global__ void __launch_bounds__(serial_threads) resolve(const batch_buffers batch) {
-  if (global_thread() < batch.frame_count) resolve_references(batch, global_thread());
+  if (global_thread() / 32 < batch.frame_count) resolve_references(warp_team{}, batch, global_thread() / 32);
 }
 
 __global__ void __launch_bounds__(literal_warps * 32) literals(const batch_buffers batch) {
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(32) sequences(const batch_buffers batch) {
 }
 
 __global__ void __launch_bounds__(serial_threads) link(const batch_buffers batch) {
-  if (global_thread() < batch.frame_count) link_frame(batch, global_thread());
+  if (global_thread() / 32 < batch.frame_count) link_frame(warp_team{}, batch, global_thread() / 32);
 }
 
 template <unsigned Threads, bool Followed>
@@ -215,13 +215,13 @@ cudaError_t launch_phase(phase which, const batch_buffers& batch, std::span<cons
     case phase::describe:
       return queue(describe, batch.block_count, serial_threads, serial_threads);
     case phase::resolve:
-      return queue(resolve, batch.frame_count, serial_threads, serial_threads);
+      return queue(resolve, batch.frame_count, serial_threads / 32, serial_threads);
     case phase::literals:
       return queue(literals, batch.block_count, literal_warps, literal_warps * 32);
     case phase::sequences:
       return queue(sequences, batch.block_count, sequence_blocks, 32);
     case phase::link:
-      return queue(link, batch.frame_count, serial_threads, serial_threads);
+      return queue(link, batch.frame_count, serial_threads / 32, serial_threads);
     case phase::execute:
       return launch_execute(batch, in_parts, stream);
     case phase::checksum:

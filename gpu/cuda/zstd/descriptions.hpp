@@ -234,6 +234,7 @@ GPUHIST_HOST_DEVICE inline void describe_block(const batch_buffers& batch, std::
   const std::uint32_t limit = batch.frames[block.frame].block_limit;
   block_codes& codes = batch.codes[index];
   codes.tree_log = 0;
+  for (code_description& each : codes.codes) each.mode = code_mode::repeated;  // phase 2 reads it of every block
   decoded_block to{};
   to.is = block.bytes > limit ? verdict::block_size : verdict::decoded;
   to.text_bytes = block.bytes;  // of a raw block and of a run
@@ -248,62 +249,68 @@ GPUHIST_HOST_DEVICE inline void describe_block(const batch_buffers& batch, std::
 
 /// What a block uses and describes.
 struct block_uses {
-  bool is_compressed;  ///< and not rejected
-  bool has_tree;
-  bool describes_tree;
-  bool has_sequences;
-  code_mode modes[code_kinds];
+  bool has_tree = false;
+  bool has_codes = false;
+  bool describes_tree = false;
+  bool describes_code[code_kinds] = {};
 
   GPUHIST_HOST_DEVICE static block_uses of(const batch_buffers& batch, std::uint32_t index) {
     const decoded_block& block = batch.decoded[index];
     const auto& codes = batch.codes[index].codes;
-    const bool has_tree = block.literals == literals_type::huffman;
-    return {.is_compressed = batch.blocks[index].type == block_type::compressed && block.is == verdict::decoded,
-            .has_tree = has_tree,
-            .describes_tree = has_tree && block.reuses_tree == 0,
-            .has_sequences = block.sequence_count != 0,
-            .modes = {codes[0].mode, codes[1].mode, codes[2].mode}};
-  }
-};
-
-/// The last blocks of a frame, up to a block, that describe a tree and the codes.
-struct last_descriptions {
-  static constexpr std::uint32_t none = ~std::uint32_t{0};
-
-  std::uint32_t tree = none;
-  std::uint32_t codes[code_kinds] = {none, none, none};
-
-  /// Sets those that block `index` uses.
-  GPUHIST_HOST_DEVICE void resolve(decoded_block& block, std::uint32_t index, const block_uses& uses) {
-    if (!uses.is_compressed) return;
-    if (uses.has_tree) {
-      if (uses.describes_tree) tree = index;
-      if (tree == none) block.is = verdict::huffman_tree;
-      block.tree_block = tree;
-    }
-    if (!uses.has_sequences) return;
+    const bool is_compressed =
+        batch.blocks[index].type == block_type::compressed && block.is == verdict::decoded;  // and not rejected
+    block_uses uses;
+    uses.has_tree = is_compressed && block.literals == literals_type::huffman;
+    uses.has_codes = is_compressed && block.sequence_count != 0;
+    uses.describes_tree = uses.has_tree && block.reuses_tree == 0;
     for (unsigned kind = 0; kind < code_kinds; ++kind) {
-      if (uses.modes[kind] != code_mode::repeated) codes[kind] = index;
-      if (codes[kind] == none) block.is = verdict::distribution;
-      block.code_block[kind] = codes[kind];
+      uses.describes_code[kind] = uses.has_codes && codes[kind].mode != code_mode::repeated;
     }
+    return uses;
   }
 };
 
-/// Phase 2, one thread for each frame: finds for each block the earlier blocks whose tree and codes it uses.
-GPUHIST_HOST_DEVICE inline void resolve_references(const batch_buffers& batch, std::uint32_t index) {
+/// The last block of a frame, up to the own block of each thread, that describes something. 0: none does; otherwise its
+/// index, plus 1.
+template <class Team>
+class last_description {
+ public:
+  /// The blocks of the team follow each other, and those of its call before. All threads call it.
+  GPUHIST_HOST_DEVICE std::uint32_t next(const Team& team, std::uint32_t own, bool describes) {
+    std::uint32_t last = describes ? own + 1 : before_;
+    for (unsigned distance = 1; distance < Team::size; distance *= 2) {
+      const std::uint32_t lower = team.from_lower(last, distance);
+      if (team.rank() >= distance && lower > last) last = lower;
+    }
+    before_ = team.value_of(last, Team::size - 1);
+    return last;
+  }
+
+ private:
+  std::uint32_t before_ = 0;
+};
+
+/// Phase 2, a team for each frame: finds for each block the earlier blocks whose tree and codes it uses. Each thread
+/// has one of several blocks that follow each other.
+template <class Team>
+GPUHIST_HOST_DEVICE void resolve_references(const Team& team, const batch_buffers& batch, std::uint32_t index) {
   const encoded_frame& frame = batch.frames[index];
   const std::uint32_t end = frame.first_block + frame.block_count;
-  last_descriptions last;
-  for (std::uint32_t first = frame.first_block; first < end; first += blocks_at_once) {
-    block_uses uses[blocks_at_once];
-    GPUHIST_UNROLL
-    for (std::uint32_t i = 0; i < blocks_at_once; ++i) {
-      if (first + i < end) uses[i] = block_uses::of(batch, first + i);
+  last_description<Team> tree;
+  last_description<Team> codes[code_kinds];
+  for (std::uint32_t first = frame.first_block; first < end; first += Team::size) {
+    const std::uint32_t own = first + team.rank();
+    const block_uses uses = own < end ? block_uses::of(batch, own) : block_uses();
+    const std::uint32_t tree_of = tree.next(team, own, uses.describes_tree);
+    if (uses.has_tree) {
+      batch.decoded[own].tree_block = tree_of - 1;
+      if (tree_of == 0) batch.decoded[own].is = verdict::huffman_tree;
     }
-    GPUHIST_UNROLL
-    for (std::uint32_t i = 0; i < blocks_at_once; ++i) {
-      if (first + i < end) last.resolve(batch.decoded[first + i], first + i, uses[i]);
+    for (unsigned kind = 0; kind < code_kinds; ++kind) {
+      const std::uint32_t code_of = codes[kind].next(team, own, uses.describes_code[kind]);
+      if (!uses.has_codes) continue;
+      batch.decoded[own].code_block[kind] = code_of - 1;
+      if (code_of == 0) batch.decoded[own].is = verdict::distribution;
     }
   }
 }

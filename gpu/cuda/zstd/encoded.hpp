@@ -20,10 +20,6 @@ inline constexpr std::uint32_t max_block_bytes = std::uint32_t{128} << 10U;
 inline constexpr std::uint64_t max_window_bytes = std::uint64_t{1} << 27U;
 inline constexpr std::uint64_t unknown_size = ~std::uint64_t{0};
 
-/// One thread goes through the blocks of a frame. It loads what it needs of so many before it uses the first, because
-/// each wait for memory takes longer than the work for a block.
-inline constexpr std::uint32_t blocks_at_once = 16;
-
 /// Why the device did not decode a frame. The host decodes the frame again and has the final say: the device rejects
 /// everything that libzstd rejects, and in addition what it does not support.
 enum class verdict : std::uint32_t {
@@ -170,13 +166,29 @@ struct encoded_offset {
     return inherited_flag | which << which_shift;
   }
 
+  /// The offset `later` of some blocks, after what earlier ones do. Unspecified if it is not positive.
+  GPUHIST_HOST_DEVICE static std::uint32_t combined(std::uint32_t later, const repeated_offsets& earlier) {
+    if ((later & inherited_flag) == 0) return later;
+    const std::uint32_t less = later & ((1U << which_shift) - 1);
+    const std::uint32_t from = of(earlier, later >> which_shift & 3U);
+    return (from & inherited_flag) != 0 ? from + less : from - less;
+  }
+
+  GPUHIST_HOST_DEVICE static repeated_offsets values(const repeated_offsets& encoded, const repeated_offsets& before) {
+    return {{value(encoded.at[0], before), value(encoded.at[1], before), value(encoded.at[2], before)}};
+  }
+
   /// Zero if the offset is not positive.
   GPUHIST_HOST_DEVICE static std::uint32_t value(std::uint32_t encoded, const repeated_offsets& before) {
     if ((encoded & inherited_flag) == 0) return encoded + 1;
-    const std::uint32_t which = encoded >> which_shift & 3U;
     const std::uint32_t less = encoded & ((1U << which_shift) - 1);
-    const std::uint32_t from = which == 0 ? before.at[0] : which == 1 ? before.at[1] : before.at[2];
+    const std::uint32_t from = of(before, encoded >> which_shift & 3U);
     return from > less ? from - less : 0;
+  }
+
+ private:
+  GPUHIST_HOST_DEVICE static std::uint32_t of(const repeated_offsets& all, std::uint32_t which) {
+    return which == 0 ? all.at[0] : which == 1 ? all.at[1] : all.at[2];
   }
 };
 

@@ -1,7 +1,6 @@
 #include "gpu/cuda/zstd/frame_batch.hpp"
 
 #include "gpu/cuda/error.hpp"
-#include "gpu/cuda/zstd/checksum.hpp"
 #include "gpu/value_runs.hpp"
 
 #include <algorithm>
@@ -31,9 +30,6 @@ std::uint32_t symbol_room(const frame_decoder::limits& limits) {
   return room < part_segment::min_symbols ? 0 : static_cast<std::uint32_t>(room);
 }
 
-// Copying one takes less time than hashing it. A multiple of the stripes of the hash.
-constexpr std::uint64_t piece_bytes = std::uint64_t{2} << 20U;
-
 }  // namespace
 
 frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
@@ -49,13 +45,8 @@ frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
       class_table_(api, sizeof(units::class_table)),
       extent_pieces_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)),
       extent_rows_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)),
-      progress_of_frame_(api, sizeof(decoded_frame)),
-      texts_{pinned_memory(api, std::min(piece_bytes, limits.text_bytes)),
-             pinned_memory(api, std::min(piece_bytes, limits.text_bytes))},
-      copies_(api),
-      copied_{event(api), event(api)},
+      hasher_(api, limits.text_bytes),
       begun_(api),
-      polled_(api),
       compressed_(api, limits.compressed_bytes + limits.slices * quad_bytes),
       device_frames_(api, limits.frames * sizeof(encoded_frame)),
       device_blocks_(api, limits.blocks * sizeof(encoded_block)),
@@ -233,39 +224,10 @@ void frame_batch::divide_long_frames() noexcept {
 void frame_batch::hash_texts() {
   if (hashed_.empty()) return;
   begun_.wait();
-  for (hashed_frame& each : hashed_) each.hash = static_cast<std::uint32_t>(hash_of(each.index));
-}
-
-// The kernels may change it at the same time.
-decoded_frame frame_batch::progress_of(std::uint32_t frame) {
-  copy_to_host(progress_of_frame_.as<void>(), device_results_.as<decoded_frame>() + frame, sizeof(decoded_frame),
-               copies_);
-  polled_.record(copies_);
-  polled_.wait();
-  return *progress_of_frame_.as<decoded_frame>();
-}
-
-// One piece is copied while the piece before it is hashed. Unspecified if the frame is rejected.
-std::uint64_t frame_batch::hash_of(std::uint32_t frame) {
-  const std::uint8_t* const text = text_.as<std::uint8_t>() + frames_.as<encoded_frame>()[frame].text_at;
-  piecewise_xxh64 hash;
-  decoded_frame now = progress_of(frame);
-  std::uint64_t copied = 0;
-  std::size_t before = 0;  // bytes of the piece that was copied last
-  for (unsigned which = 0;; which = 1 - which) {
-    while (now.is_executed == 0 && now.written < copied + piece_bytes) now = progress_of(frame);
-    const std::size_t next = std::min<std::uint64_t>(piece_bytes, now.written - copied);
-    if (next > 0) {
-      copy_to_host(texts_[which].as<void>(), text + copied, next, copies_);
-      copied_[which].record(copies_);
-    }
-    if (before > 0) {
-      copied_[1 - which].wait();
-      hash.add(texts_[1 - which].as<std::uint8_t>(), before);
-    }
-    if (next == 0) return hash.finish();
-    copied += next;
-    before = next;
+  for (hashed_frame& each : hashed_) {
+    const encoded_frame& frame = frames_.as<encoded_frame>()[each.index];
+    each.hash = static_cast<std::uint32_t>(hasher_.hash(device_results_.as<decoded_frame>() + each.index,
+                                                        text_.as<std::uint8_t>() + frame.text_at, frame.text_room));
   }
 }
 

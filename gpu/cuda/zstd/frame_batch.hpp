@@ -5,9 +5,9 @@
 #include "gpu/cuda/handles.hpp"
 #include "gpu/cuda/runtime.hpp"
 #include "gpu/cuda/units/piece_classes.hpp"
+#include "gpu/cuda/zstd/text_hasher.hpp"
 #include "gpu/frame_decoder.hpp"
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -73,8 +73,6 @@ class frame_batch {
   };
 
   void divide_long_frames() noexcept;
-  [[nodiscard]] decoded_frame progress_of(std::uint32_t frame);
-  [[nodiscard]] std::uint64_t hash_of(std::uint32_t frame);
   void copy_to_device(void* to, const void* from, std::size_t bytes, const stream& on);
   void copy_to_host(void* to, const void* from, std::size_t bytes, const stream& on);
   void clear_memory(void* memory, std::size_t bytes, const stream& on);
@@ -103,12 +101,8 @@ class frame_batch {
   pinned_memory extent_pieces_;
   pinned_memory extent_rows_;
   // for hashes
-  pinned_memory progress_of_frame_;
-  std::array<pinned_memory, 2> texts_;
-  stream copies_;
-  std::array<event, 2> copied_;
+  text_hasher hasher_;
   event begun_;
-  event polled_;
   // of the device
   device_memory compressed_;
   device_memory device_frames_;

@@ -5,6 +5,7 @@
 #include "gpu/cuda/units/delimiter_search.hpp"
 #include "gpu/cuda/units/lanes.hpp"
 #include "gpu/cuda/units/unit_kernels.hpp"
+#include "gpu/cuda/zstd/checksum.hpp"
 #include "gpu/cuda/zstd/decode.hpp"
 
 #include <cuda_runtime.h>
@@ -16,6 +17,7 @@ constexpr unsigned values = 256;
 constexpr unsigned extent_threads = 128;
 constexpr unsigned search_threads = 128;
 constexpr unsigned divide_threads = 32;  // there are few groups
+constexpr unsigned product_threads = 256;
 
 // A frame that was rejected has no text.
 __global__ void __launch_bounds__(extent_threads) write_extents(const frame_launch launch) {
@@ -61,6 +63,15 @@ __global__ void __launch_bounds__(search_threads) find_lines(const text_division
 __global__ void __launch_bounds__(divide_threads) divide_groups(const text_division division) {
   const unsigned group = blockIdx.x * divide_threads + threadIdx.x;
   if (group < division.group_count) divide_group(division, group);
+}
+
+__global__ void __launch_bounds__(product_threads) multiply_words(const product_launch launch) {
+  const std::size_t pair = std::size_t{blockIdx.x} * product_threads + threadIdx.x;
+  if (pair >= launch.count / 2) return;
+  ulonglong2 words = reinterpret_cast<const ulonglong2*>(launch.words)[pair];
+  words.x *= xxh64::prime2;
+  words.y *= xxh64::prime2;
+  reinterpret_cast<ulonglong2*>(launch.products)[pair] = words;
 }
 
 cudaError_t launch_count(const frame_launch& launch, const extent* extents, std::uint32_t count, cudaStream_t stream) {
@@ -113,6 +124,11 @@ cudaError_t launch_frames(const frame_launch& launch, cudaStream_t stream) {
   code = launch.division.cuts == nullptr ? launch_groups(launch, stream) : launch_slices(launch, stream);
   if (code != cudaSuccess || launch.units.text == nullptr) return code;
   return units::launch_units(launch.units, stream);
+}
+
+cudaError_t launch_products(const product_launch& launch, cudaStream_t stream) {
+  const std::size_t blocks = (launch.count / 2 + product_threads - 1) / product_threads;
+  return kernels::queue(multiply_words, {.blocks = blocks, .threads = product_threads}, stream, launch);
 }
 
 }  // namespace gpuhist::gpu::cuda::zstd

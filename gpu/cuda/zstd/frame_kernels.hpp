@@ -10,4 +10,7 @@ namespace gpuhist::gpu::cuda::zstd {
 /// Queues all kernels of a launch. Returns the first error of a launch.
 cudaError_t launch_frames(const frame_launch& launch, cudaStream_t stream);
 
+/// As runtime::multiply_words().
+cudaError_t launch_products(const product_launch& launch, cudaStream_t stream);
+
 }  // namespace gpuhist::gpu::cuda::zstd

@@ -183,7 +183,7 @@ class part_piece {
         end_(part.skipped() + part.bytes),
         first_((piece * Team::size + team.rank()) * symbol_group::size) {
     for (unsigned i = 0; i < max_groups; ++i) {
-      if (begin_of(i) < end_) groups_[i] = symbol_group::load(part.symbols - part.skipped() + begin_of(i));
+      if (begin_of(i) < end_) groups_[i] = symbols_at(begin_of(i));
     }
   }
 
@@ -200,18 +200,29 @@ class part_piece {
 
   GPUHIST_HOST_DEVICE std::uint32_t begin_of(unsigned group) const { return first_ + group * bytes_of_row; }
 
-  // Bytes before and after the text of the part have no meaning.
-  GPUHIST_HOST_DEVICE void write(std::uint32_t begin, symbol_group symbols) const {
-    const std::uint32_t skipped = part_.skipped();
-    const std::uint32_t from = begin < skipped ? skipped : begin;
-    const std::uint32_t to = lesser(end_, begin + symbol_group::size);
+  GPUHIST_HOST_DEVICE bool has(std::uint32_t place) const { return place >= part_.skipped() && place < end_; }
+  GPUHIST_HOST_DEVICE bool is_whole(std::uint32_t begin) const {
+    return has(begin) && has(begin + symbol_group::size - 1);
+  }
+
+  // Bytes before and after the text of the part have no symbols: zero.
+  GPUHIST_HOST_DEVICE symbol_group symbols_at(std::uint32_t begin) const {
+    const symbol_group::element* const from = part_.symbols - part_.skipped() + begin;
+    if (is_whole(begin)) return symbol_group::load(from);
+    symbol_group some;
     for (unsigned i = 0; i < symbol_group::size; ++i) {
-      if (begin + i < from || begin + i >= to) symbols.at[i] = 0;
+      if (has(begin + i)) some.at[i] = from[i];
     }
+    return some;
+  }
+
+  GPUHIST_HOST_DEVICE void write(std::uint32_t begin, const symbol_group& symbols) const {
     const std::uint32_t text = text_of(symbols, part_.text);
-    std::uint8_t* const group = part_.text - skipped + begin;
-    if (to - from == symbol_group::size) return store_word(group, text);
-    for (std::uint32_t i = from - begin; i < to - begin; ++i) group[i] = static_cast<std::uint8_t>(text >> (8 * i));
+    std::uint8_t* const group = part_.text - part_.skipped() + begin;
+    if (is_whole(begin)) return store_word(group, text);
+    for (unsigned i = 0; i < symbol_group::size; ++i) {
+      if (has(begin + i)) group[i] = static_cast<std::uint8_t>(text >> (8 * i));
+    }
   }
 
   const frame_part part_;

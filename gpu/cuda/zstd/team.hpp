@@ -23,6 +23,11 @@ struct lone_thread {
   /// The number of threads for which it is true; sync() is included. The same for any().
   GPUHIST_HOST_DEVICE unsigned count(bool is) const { return is ? 1 : 0; }
   GPUHIST_HOST_DEVICE bool any(bool is) const { return is; }
+  /// The value of the thread whose rank is lower by `distance`; unspecified if there is none. Of the thread `rank`.
+  GPUHIST_HOST_DEVICE std::uint32_t from_lower(std::uint32_t value, unsigned) const { return value; }
+  GPUHIST_HOST_DEVICE std::uint32_t value_of(std::uint32_t value, unsigned) const { return value; }
+  /// The lowest rank for which it is true; `size`: for none.
+  GPUHIST_HOST_DEVICE unsigned first(bool is) const { return is ? 0 : 1; }
   /// The bits that are set in a thread of the warp.
   GPUHIST_HOST_DEVICE std::uint32_t bits_of_warp(std::uint32_t bits) const { return bits; }
   GPUHIST_HOST_DEVICE void set_bits(std::uint32_t& word, std::uint32_t bits) const { word |= bits; }
@@ -43,6 +48,17 @@ struct warp_team {
 
   __device__ unsigned rank() const { return threadIdx.x % 32; }
   __device__ void sync() const { __syncwarp(); }
+  __device__ std::uint32_t from_lower(std::uint32_t value, unsigned distance) const {
+    return __shfl_up_sync(all, value, distance);
+  }
+  __device__ std::uint32_t value_of(std::uint32_t value, unsigned rank) const { return __shfl_sync(all, value, rank); }
+  __device__ unsigned first(bool is) const {
+    const std::uint32_t threads = __ballot_sync(all, is ? 1 : 0);
+    return threads == 0 ? size : static_cast<unsigned>(__ffs(static_cast<int>(threads))) - 1;
+  }
+
+ private:
+  static constexpr std::uint32_t all = 0xffffffffU;
 };
 
 /// All threads of a block. `Followed`: another kernel runs at the same time and reads what is published.

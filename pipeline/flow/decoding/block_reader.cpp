@@ -110,7 +110,8 @@ void block_reader::start(async::executor& on, std::shared_ptr<block_reader> read
 // that begins late finds none, and uses neither the file nor the reader.
 class block_reader::concurrent_reads {
  public:
-  static constexpr std::size_t most = 8;
+  static constexpr std::size_t most = 24;
+  static constexpr std::size_t most_threads = 8;
 
   concurrent_reads(const block_reader& of, const io::file_source& file) : reader_(of), file_(file) {}
 
@@ -249,7 +250,8 @@ async::task<> block_reader::fill_from(const io::file_source& file, async::execut
       target = adds ? free_memory() : nullptr;
     }
     if (reads->size() == 0) break;
-    for (std::size_t i = 1; i < reads->size(); ++i) concurrent_reads::start_helper(on, reads);
+    const std::size_t threads = std::min(reads->size(), concurrent_reads::most_threads);
+    for (std::size_t i = 1; i < threads; ++i) concurrent_reads::start_helper(on, reads);
     reads->help();
     const async::semaphore::permit all = co_await reads->ended();
     const std::size_t bytes = reads->push_to(filled_);

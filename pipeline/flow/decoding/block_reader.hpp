@@ -1,11 +1,11 @@
 // Reads compressed bytes ahead of their decoders, in blocks. One coroutine reads the blocks, one takes them, and any
 // number of decoders release them. Each reader has a few blocks of its own, and takes extra blocks while there are any.
 //
-// A file for a device is read by several threads, up to eight consecutive blocks at a time (docs/tuning.md, "Archives
+// A file for a device is read by up to eight threads, up to 24 consecutive blocks at a time (docs/tuning.md, "Archives
 // that a device decodes"):
 //
-//     fill()     memory for 8 | block 0 ...| block 2 ...| block 4 ... | pushes 0 to 7 | memory for 8 ...
-//     helper                   | block 1 ... | block 3 ...|  ... 7 |
+//     fill()    memory for 24 | block 0 ...| block 2 ...| block 4 ... | pushes 0 to 23 | memory for 24 ...
+//     helper                   | block 1 ... | block 3 ...|  ... 23 |
 //     helper, begins late                                               finds no block
 #pragma once
 

@@ -153,7 +153,8 @@ async::task<> compressed_inputs::split(compressed_input& input, std::vector<std:
       co_await push(input, *piece);
       if (input.damaged) co_return;
     }
-    if (input.groups > 1 || input.divider->splitter().knows_end()) input.blocks->read_farther_ahead();
+    const bool has_groups = input.groups > 1 || input.device_groups > 0;
+    if (has_groups || input.divider->splitter().knows_end()) input.blocks->read_farther_ahead();
   }
 }
 

@@ -1,6 +1,7 @@
 #include "pipeline/flow/decoding/device_decoding.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 #include <limits>
 #include <memory>
@@ -157,15 +158,56 @@ bool compressed_inputs::device_decoding::try_add(std::uint64_t bytes) const {
 
 // Collects the bytes of the group. False: the group is not whole, or there is no memory for all of it.
 async::task<bool> compressed_inputs::device_decoding::stage() {
+  async::first_failure failed;
+  async::task_group helpers(failed);
+  bool is_whole = false;
+  try {
+    is_whole = co_await collect(helpers);
+  } catch (...) {
+    failed.note(std::current_exception());
+  }
+  co_await helpers.ended();
+  failed.rethrow();
+  co_return is_whole;
+}
+
+async::task<bool> compressed_inputs::device_decoding::collect(async::task_group& helpers) {
   for (;;) {
     block next = co_await task_.blocks.take();
     if (next.end) co_return !next.error && !stop_.stop_requested() && task_.staged->size() > 0;
-    const std::size_t staged = next.lost ? 0 : co_await task_.staged->append(next.bytes);
+    const std::size_t staged = next.lost ? 0 : co_await append(next, helpers);
     if (staged == next.bytes.size()) continue;
     next.bytes = next.bytes.subspan(staged);
     task_.staged_blocks.push_back(std::move(next));
     co_return false;
   }
+}
+
+// Several threads copy the bytes of a long group, which others may wait for. One thread copies 5 GB/s (docs/tuning.md).
+async::task<std::size_t> compressed_inputs::device_decoding::append(const block& next, async::task_group& helpers) {
+  constexpr std::uint64_t long_group = std::uint64_t{2} << 20U;
+  constexpr std::size_t long_copy = std::size_t{64} << 10U;
+  async::executor& pool = inputs_.executors_.pool;
+  const bool is_long = task_.staged->size() >= long_group;
+  if (is_long && device_.wants_more_slots()) {
+    const auto grow = [](device_frames& device) -> async::task<> {
+      device.grow_slots();
+      co_return;
+    };
+    helpers.spawn(pool, grow(device_));
+  }
+  const auto copy = [&](std::byte* to, std::span<const std::byte> from) {
+    if (!is_long || from.size() < long_copy) {
+      std::memcpy(to, from.data(), from.size());  // std::ranges::copy() copies byte by byte (GCC 12)
+      return;
+    }
+    const auto copy_later = [](std::byte* there, std::span<const std::byte> bytes, block) -> async::task<> {
+      std::memcpy(there, bytes.data(), bytes.size());
+      co_return;
+    };
+    helpers.spawn(pool, copy_later(to, from, next));
+  };
+  co_return co_await task_.staged->append(next.bytes, copy);
 }
 
 void compressed_inputs::device_decoding::add_decoded(const decoded_group& text) {

@@ -1,6 +1,7 @@
 // Has a device decode a group of compressed_inputs, and merges the rows that it returns.
 #pragma once
 
+#include "async/task_group.hpp"
 #include "pipeline/flow/decoding/compressed_group.hpp"
 #include "pipeline/flow/decoding/device_frames.hpp"
 
@@ -34,6 +35,8 @@ class compressed_inputs::device_decoding {
   async::task<> add_panes(const decoded_group& text, const gpu::text_cuts& cuts);
   [[nodiscard]] bool try_add(std::uint64_t bytes) const;
   async::task<bool> stage();
+  async::task<bool> collect(async::task_group& helpers);
+  async::task<std::size_t> append(const block& next, async::task_group& helpers);
   void add_decoded(const decoded_group& text);
   void note_copied(std::uint64_t bytes);
   async::task<> observe_units(decoded_group& text);

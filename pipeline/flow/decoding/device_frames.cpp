@@ -3,7 +3,6 @@
 #include "gpu/engines.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <string>
 #include <system_error>
@@ -48,7 +47,7 @@ staged_group::staged_group(device_frames& owner, std::shared_ptr<staging_slot> f
   slots_.push_back(std::move(first));
 }
 
-async::task<std::size_t> staged_group::append(std::span<const std::byte> bytes) {
+async::task<std::size_t> staged_group::append(std::span<const std::byte> bytes, const copy_function& copy) {
   std::size_t appended = 0;
   while (appended < bytes.size()) {
     const std::uint64_t used = size_ - (slots_.size() - 1) * std::uint64_t{owner_.slot_bytes()};
@@ -60,7 +59,7 @@ async::task<std::size_t> staged_group::append(std::span<const std::byte> bytes) 
       continue;
     }
     const std::size_t fit = std::min<std::size_t>(owner_.slot_bytes() - used, bytes.size() - appended);
-    std::memcpy(slots_.back()->memory() + used, bytes.data() + appended, fit);
+    copy(slots_.back()->memory() + used, bytes.subspan(appended, fit));
     appended += fit;
     size_ += fit;
   }
@@ -78,10 +77,19 @@ std::vector<std::span<const std::byte>> staged_group::pieces() const {
   return all;
 }
 
+std::size_t staged_group::allowed_slots() const {
+  if (permits_.is_longest) return owner_.max_slots_of_long_group();
+  const std::size_t share = owner_.max_slots_of_group();
+  return permits_.is_long ? std::max(share, owner_.max_slots_of_long_group() / 2) : share;
+}
+
 bool staged_group::may_have_more_slots() {
-  if (slots_.size() < owner_.max_slots_of_group()) return true;
-  if (!permits_.is_long) permits_.is_long = owner_.long_.try_acquire();
-  return permits_.is_long && slots_.size() < owner_.max_slots_of_long_group();
+  while (slots_.size() >= allowed_slots() && !permits_.is_longest) {
+    async::semaphore::permit& next = permits_.is_long ? permits_.is_longest : permits_.is_long;
+    next = owner_.long_.try_acquire();
+    if (!next) return false;
+  }
+  return slots_.size() < allowed_slots();
 }
 
 // Null: none is free, and the group does not wait for one.
@@ -161,9 +169,12 @@ async::task<std::optional<staged_group>> device_frames::begin_group(std::span<co
   if (may_exceed(max_slots_of_long_group(), begin) || are_units_too_short()) co_return std::nullopt;
   staged_group::permits permits;
   if (may_exceed(max_slots_of_group(), begin)) {
-    permits.is_long = long_.try_acquire();
-    if (!permits.is_long && !settings_.host_shares) permits.is_long = co_await long_.acquire();
-    if (!permits.is_long) co_return std::nullopt;
+    const bool is_longest = may_exceed(max_slots_of_long_group() / 2, begin);
+    async::semaphore::permit& permit = is_longest ? permits.is_longest : permits.is_long;
+    const std::uint64_t units = is_longest ? 2 : 1;
+    permit = long_.try_acquire(units);
+    if (!permit && !settings_.host_shares) permit = co_await long_.acquire(units);
+    if (!permit) co_return std::nullopt;
   }
   is_needed_ = true;
   if (!start()) co_return std::nullopt;

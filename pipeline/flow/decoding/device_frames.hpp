@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -33,15 +34,20 @@ class staged_group {
   /// Permits of the device_frames.
   struct permits {
     async::semaphore::permit incomplete{};
-    async::semaphore::permit is_long{};  ///< nothing: the group takes it if it has its share of the slots
+    /// Nothing: the group takes the first if it has its share of the slots, then the second.
+    async::semaphore::permit is_long{};
+    async::semaphore::permit is_longest{};
   };
 
   /// `first`: its first slot. `waits`: for further slots.
   staged_group(device_frames& owner, std::shared_ptr<staging_slot> first, permits with, bool waits);
 
+  /// Copies bytes to a slot, now or before the group is used.
+  using copy_function = std::function<void(std::byte* to, std::span<const std::byte> from)>;
+
   /// Appends bytes. Returns the number of bytes that were appended: fewer if the group has its share of the slots, or
   /// does not wait and no slot is free. Throws std::bad_alloc.
-  async::task<std::size_t> append(std::span<const std::byte> bytes);
+  async::task<std::size_t> append(std::span<const std::byte> bytes, const copy_function& copy);
 
   /// No more bytes follow.
   void complete() noexcept { permits_ = {}; }
@@ -59,6 +65,7 @@ class staged_group {
   device_frames& owner_;
   permits permits_;
   bool waits_;
+  [[nodiscard]] std::size_t allowed_slots() const;
   [[nodiscard]] bool may_have_more_slots();
   async::task<std::shared_ptr<staging_slot>> next_slot();
 
@@ -96,11 +103,12 @@ class device_frames {
   /// A group has at most this share of the slots, so that many are collected at the same time.
   static constexpr std::uint32_t max_share_of_group = 32;
 
-  /// One incomplete group, with a long frame, may have this share. A larger group is decoded on the host.
+  /// One incomplete group, with a long frame, may have this share, or two half of it each: while the bytes of one are
+  /// copied, the other begins. A larger group is decoded on the host.
   static constexpr std::uint32_t max_share_of_long_group = 4;
 
   /// Groups that are collected at the same time, so that the first ones are soon complete. They have at most three
-  /// quarters of the slots, and a long one less than a quarter more. All other slots are free, or used by groups that
+  /// quarters of the slots, and long ones less than a quarter more. All other slots are free, or used by groups that
   /// the device or the host decodes, and such a group returns its slots when it ends. So a group that waits for a slot
   /// gets one. With settings::in_order a single group is collected: all other groups with slots are before it.
   static constexpr std::uint32_t max_incomplete = 24;
@@ -143,6 +151,10 @@ class device_frames {
   /// append(); the bytes of such a group arrive without delay. Throws std::bad_alloc.
   async::task<std::optional<staged_group>> begin_group(std::span<const std::byte> begin, bool waits);
 
+  /// Whether it is time for grow_slots(): the next slots of a long group, allocated while its bytes are copied.
+  [[nodiscard]] bool wants_more_slots() { return slots_.wants_growth(); }
+  void grow_slots() { slots_.grow_ahead(); }
+
   /// Lists the frames of a group, to which no more bytes are appended. Throws std::bad_alloc.
   void list(staged_group& group) const;
 
@@ -181,7 +193,7 @@ class device_frames {
   std::atomic<bool> is_needed_ = false;       // by a group
   std::atomic<std::uint64_t> submitted_ = 0;  // groups with units that are not completed
   async::semaphore incomplete_;
-  async::semaphore long_{1};
+  async::semaphore long_{2};
   std::atomic<std::uint64_t> bytes_of_piece_{64};               // of text, as expected
   std::atomic<std::uint64_t> text_bytes_ = 0;                   // that were decoded
   std::atomic<std::chrono::steady_clock::time_point> began_{};  // with the first job; zero: there was none

@@ -63,6 +63,11 @@ bool staging_slots::lacks_slots() {
   return waiting_ > free_.size();
 }
 
+bool staging_slots::wants_growth() {
+  const std::scoped_lock lock(mutex_);
+  return free_.size() * 2 < settings_.more_slots && made_ < settings_.max_slots && being_made_ == 0 && !is_refused_;
+}
+
 // The number of slots to allocate next; 0: none. Several threads allocate at the same time, because the system clears
 // pages, which takes longer than locking them. Together they at most double what there is.
 std::uint32_t staging_slots::reserve_growth() {

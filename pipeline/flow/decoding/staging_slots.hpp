@@ -58,6 +58,12 @@ class staging_slots {
   /// Null: none is free. Throws std::bad_alloc.
   std::shared_ptr<staging_slot> try_acquire();
 
+  /// Whether few slots are free, more can be allocated, and no thread allocates.
+  [[nodiscard]] bool wants_growth();
+
+  /// Allocates the next slots, unless other threads do.
+  void grow_ahead() { grow(); }
+
  private:
   friend class staging_slot;
   class waiting_scope;
