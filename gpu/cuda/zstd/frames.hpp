@@ -28,7 +28,7 @@ struct block_end {
   /// Adds the blocks before them, which the thread of a lower rank has.
   template <class Team>
   GPUHIST_HOST_DEVICE void add_lower(const Team& team, unsigned distance) {
-    block_end lower = of_lower(team, distance);
+    const block_end lower = of_lower(team, distance);
     if (team.rank() < distance) return;
     text_bytes += lower.text_bytes;
     for (std::uint32_t& each : after.at) each = encoded_offset::combined(each, lower.after);
