@@ -113,7 +113,7 @@ bool seven_zip_decoder::decode(const seven_zip_stream& stream, std::span<const s
   switch (stream.coder) {
     case stream_method::copy:
       is_complete = packed.size() == text.size();
-      if (is_complete) std::ranges::copy(packed, text.begin());
+      if (is_complete) std::copy_n(packed.data(), packed.size(), text.data());
       break;
     case stream_method::bzip2:
       if (!bzip2_) bzip2_ = make_bzip2_decoder({});

@@ -177,7 +177,7 @@ void append(deflate_text::chunk& chunk, std::span<const std::byte> bytes) {
     std::ranges::transform(bytes, chunk.symbols() + chunk.size,
                            [](std::byte byte) { return std::to_integer<std::uint16_t>(byte); });
   } else {
-    std::ranges::copy(bytes, chunk.bytes() + chunk.size);
+    std::copy_n(bytes.data(), bytes.size(), chunk.bytes() + chunk.size);
   }
   chunk.size += bytes.size();
 }

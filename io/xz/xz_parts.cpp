@@ -46,7 +46,7 @@ class piece_cursor {
     std::size_t filled = 0;
     while (filled < out.size() && !rest().empty()) {
       const std::size_t size = std::min(rest().size(), out.size() - filled);
-      std::ranges::copy(rest().first(size), out.begin() + static_cast<std::ptrdiff_t>(filled));
+      std::copy_n(rest().data(), size, out.data() + filled);
       filled += size;
       advance(size);
     }

@@ -491,7 +491,7 @@ frame_decoder::step_result zstd_decoder::read_content(cursor& at) {
   const std::size_t next = std::min(end - gathered_, at.in.size());
   if (next == 0) return fill_status::needs_input;
   const auto block = std::span(own_->packed).subspan(block_at, end);
-  std::ranges::copy(at.in.first(next), block.subspan(gathered_).begin());
+  std::copy_n(at.in.data(), next, block.subspan(gathered_).data());
   if (gathered_ + next == end) {
     if (const step_result ended = decode_content(block.subspan(zstd_block_header::bytes)); phase_ != phase::own_text) {
       return ended;

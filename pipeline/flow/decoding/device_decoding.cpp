@@ -15,7 +15,7 @@ namespace {
 void copy_memory_of(std::deque<block>& blocks) {
   for (block& each : blocks) {
     const std::shared_ptr<std::byte[]> copy(new std::byte[each.bytes.size()]);
-    std::ranges::copy(each.bytes, copy.get());
+    std::copy_n(each.bytes.data(), each.bytes.size(), copy.get());
     each.bytes = {copy.get(), each.bytes.size()};
     each.memory = {copy, copy.get()};
   }
@@ -198,7 +198,7 @@ async::task<std::size_t> compressed_inputs::device_decoding::append(const block&
   }
   const auto copy = [&](std::byte* to, std::span<const std::byte> from) {
     if (!is_long || from.size() < long_copy) {
-      std::memcpy(to, from.data(), from.size());  // std::ranges::copy() copies byte by byte (GCC 12)
+      std::memcpy(to, from.data(), from.size());  // std::ranges::copy() copies byte by byte (libstdc++ 12)
       return;
     }
     const auto copy_later = [](std::byte* there, std::span<const std::byte> bytes, block) -> async::task<> {
