@@ -33,8 +33,8 @@ std::string compressed_inputs::manner_of(const compressed_input& input) const {
     return "one frame after the other, because of " + std::string(options_.in_order_for);
   }
   if (input.device_groups > 0) return "on the device, in groups of frames";
-  if (input.in_parts) return "in parts that several threads decode";
   if (input.groups > 1 && (input.frames > 1 || splitter.is_lost())) return "split: " + manner;
+  if (input.in_parts) return "in parts that several threads decode";
   if (splitter.is_lost()) return "in one piece: " + manner;
   return input.frames > 1 ? "in one piece: its frames are too short to split it" : "in one piece: a single frame";
 }
