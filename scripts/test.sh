@@ -16,6 +16,7 @@ mode=${1:-}
 case $mode in --all | --long) shift ;; *) mode= ;; esac
 arguments=("$@") # of ctest, or steps of --long
 failed=()
+builds_with_failures=()
 
 # step TITLE COMMAND...: runs the command with a line before and after it. A failure is recorded and does not end the
 # script.
@@ -39,7 +40,23 @@ unset GPUHIST_TEST_DATA
 # more than there are cores.
 tests() {
   env ${test_data:+GPUHIST_TEST_DATA="$test_data"} ctest --test-dir "build/$1" --output-on-failure --no-tests=error \
-    -j $(($(nproc) + 1)) "${@:2}"
+    -j $(($(nproc) + 1)) "${@:2}" || { builds_with_failures+=("$1"); return 1; }
+}
+
+# failed_tests PRESET: the failed tests of a build, each with the last lines that it printed, from the logs of CTest: a
+# reader of CI's output may see nothing but its end.
+failed_tests() {
+  local logs=build/$1/Testing/Temporary
+  echo "tests that failed in build/$1:"
+  sed 's/^/  /' "$logs/LastTestsFailed.log"
+  awk '/^[0-9]+\/[0-9]+ Testing: / { title = $0; count = 0; printing = 0 }
+       /^<end of output>$/ { printing = 0 }
+       printing { line[count++] = $0 }
+       /^Output:$/ && !count { printing = 1 }
+       /^Test Failed\.$/ {
+         print "-- " title
+         for (i = count > 25 ? count - 25 : 0; i < count; ++i) print line[i]
+       }' "$logs/LastTest.log"
 }
 
 build_and_test() { build "$1" && tests "$@"; }
@@ -129,6 +146,7 @@ esac
 
 echo
 if ((${#failed[@]})); then
+  for build in ${builds_with_failures[@]+"${builds_with_failures[@]}"}; do failed_tests "$build"; done
   printf 'FAILED: %s\n' "${failed[@]}"
   exit 1
 fi
