@@ -15,10 +15,6 @@ using namespace gpu::samples;
 // A thread costs more than it saves below this number of frames.
 constexpr std::uint64_t frames_per_thread = std::uint64_t{1} << 16U;
 
-unsigned ranges_for(std::uint64_t frames, unsigned threads) {
-  return static_cast<unsigned>(std::clamp<std::uint64_t>(frames / frames_per_thread, 1, std::max(threads, 1U)));
-}
-
 // Counters of one thread. Equal slots often follow each other, and an addition waits for the one before to the same
 // counter. So small rows have four copies that take turns.
 class counter_table {
@@ -65,9 +61,9 @@ void count_range(Reader& reader, frame_range range, unsigned channels, std::size
 template <class MakeReader>
 std::vector<counter_table> count_ranges(std::uint64_t frames, unsigned channels, std::size_t row_size, unsigned threads,
                                         const MakeReader& make_reader) {
-  const unsigned ranges = ranges_for(frames, threads);
+  const unsigned ranges = threads_for(frames / frames_per_thread, threads);
   std::vector<counter_table> tables(ranges, counter_table(0));
-  run_ranges(ranges, threads, [&](unsigned index) {
+  run_ranges(ranges, ranges, [&](unsigned index) {
     counter_table table(channels * row_size);
     auto reader = make_reader();
     count_range(reader, range_of(frames, ranges, index), channels, row_size, table);

@@ -1,6 +1,8 @@
 // Ranges of the frames of a call, worked on by several threads.
 #pragma once
 
+#include "gpu/host/process_limits.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -23,6 +25,12 @@ inline frame_range range_of(std::uint64_t frames, unsigned ranges, unsigned inde
     return frames / ranges * range + std::min<std::uint64_t>(range, frames % ranges);
   };
   return {begin(index), begin(index + 1)};
+}
+
+/// Threads for work in `ranges` ranges: at least 1. `asked`: 0: as many as there are cores.
+inline unsigned threads_for(std::uint64_t ranges, unsigned asked) {
+  if (ranges > 1 && asked == 0) asked = gpu::host::available_cores();
+  return static_cast<unsigned>(std::clamp<std::uint64_t>(ranges, 1, std::max(asked, 1U)));
 }
 
 /// Calls `work(index)` for each range on up to `threads` threads, including this one: on fewer if the system refuses a

@@ -27,7 +27,7 @@ template <class AddRange>
 void sum_ranges(std::uint64_t frames, unsigned threads, std::span<double> rows, const AddRange& add_range) {
   const unsigned ranges = ranges_for(frames, rows.size());
   std::vector<std::vector<double>> sums(ranges);
-  run_ranges(ranges, threads, [&](unsigned index) {
+  run_ranges(ranges, threads_for(ranges, threads), [&](unsigned index) {
     std::vector<double> sum(rows.size());
     add_range(range_of(frames, ranges, index), sum);
     sums[index] = std::move(sum);

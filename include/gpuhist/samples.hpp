@@ -98,9 +98,9 @@ struct weight_view {
 };
 
 /// Adds the counts of `samples` to `rows`: channels x bins.row_size() counters, the row of channel 0 first. Uses
-/// `threads` threads, including the caller's; returns when they have ended. May be called from any thread. Throws
-/// gpuhist::error (invalid_argument: sizes, null pointers; system: no thread) and std::bad_alloc; rows are then
-/// unchanged.
+/// `threads` threads, including the caller's (0: one for each core that the process may use); returns when they have
+/// ended. May be called from any thread. Throws gpuhist::error (invalid_argument: sizes, null pointers; system: no
+/// thread) and std::bad_alloc; rows are then unchanged.
 GPUHIST_API void count_samples(const sample_bins& bins, const sample_view& samples, std::span<std::uint64_t> rows,
                                unsigned threads = 1);
 

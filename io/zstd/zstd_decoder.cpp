@@ -1,10 +1,10 @@
 #include "io/zstd/zstd_decoder.hpp"
 
-#include "io/block_splitter.hpp"
 #include "io/failure.hpp"
 #include "io/frame_decoder.hpp"
 #include "io/frame_magic.hpp"
 #include "io/offered_parts.hpp"
+#include "io/zstd/libzstd_context.hpp"
 #include "io/zstd/zstd_blocks.hpp"
 #include "io/zstd/zstd_dictionary.hpp"
 #include "io/zstd/zstd_frame.hpp"
@@ -17,7 +17,6 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 #include <algorithm>
-#include <array>
 #include <new>
 #include <optional>
 #include <utility>
@@ -32,25 +31,6 @@ namespace gpuhist::io {
 // libzstd also decodes the rest of a frame of which no more blocks are decoded ahead, because it is faster.
 
 namespace {
-
-struct context_deleter {
-  void operator()(ZSTD_DCtx* context) const noexcept { ZSTD_freeDCtx(context); }
-};
-
-/// ZSTD_d_stableOutBuffer, by the name that zstd.h always declares. If a library does not support it, frames are
-/// decoded through a window.
-constexpr ZSTD_dParameter stable_output = ZSTD_d_experimentalParam2;
-
-/// Bytes of the buffer for text that libzstd allocates. It keeps a larger one of an earlier frame, and would then
-/// decode more of a damaged block.
-std::uint64_t buffer_of_libzstd(std::uint64_t window_bytes) {
-  constexpr std::uint64_t beyond = 64;
-  return window_bytes + 2 * std::min<std::uint64_t>(window_bytes, zstd_block_header::max_size) + beyond;
-}
-
-std::uint64_t largest_window() {
-  return std::uint64_t{1} << static_cast<unsigned>(ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound);
-}
 
 class zstd_decoder final : public frame_decoder {
  public:
@@ -89,7 +69,7 @@ class zstd_decoder final : public frame_decoder {
   void reset_frame() override;
   void begin_at(const decode_start& start) override;
   void free_memory() noexcept override {
-    context_ = nullptr;
+    context_.release();
     room_ = {};
     own_ = nullptr;
     parts_.clear();
@@ -102,9 +82,7 @@ class zstd_decoder final : public frame_decoder {
   step_result begin_frame(cursor& at, const zstd_frame_header& header);
   step_result begin_blocks(cursor& at);
   step_result begin_libzstd(cursor& at);
-  void prepare_context(const zstd_dictionary* dictionary);
   [[nodiscard]] const zstd_dictionary* dictionary_for(std::uint32_t id) const;
-  void use_dictionary(const zstd_dictionary* chosen);
   step_result skip(cursor& at);
   step_result decode(cursor& at);
   step_result decode_next(cursor& at);
@@ -123,12 +101,11 @@ class zstd_decoder final : public frame_decoder {
   [[nodiscard]] bool hands_over() const;
   step_result resume_libzstd();
   step_result decode_rest(cursor& at, std::size_t part);
-  bool feed(std::span<const std::byte> bytes, std::uint64_t text_bytes);
   step_result read_checksum(cursor& at);
   step_result refuse_dictionary(std::uint32_t id);
   step_result refuse_frame(std::size_t code);
 
-  std::unique_ptr<ZSTD_DCtx, context_deleter> context_;  // null: no frame was decoded since its memory was freed
+  libzstd_context context_;
   phase phase_ = phase::header;
   zstd_frame_header frame_;
   bool has_checksum_ = false;
@@ -138,11 +115,8 @@ class zstd_decoder final : public frame_decoder {
 
   const std::shared_ptr<const zstd_dictionary> given_;  // null: none
   zstd_head_reader head_reader_;
-  std::shared_ptr<const zstd_head> head_;        // null: the first frame states nothing
-  const zstd_dictionary* dictionary_ = nullptr;  // that the context uses
+  std::shared_ptr<const zstd_head> head_;  // null: the first frame states nothing
 
-  bool output_is_stable_ = false;           // the current setting of the context
-  std::uint64_t buffer_bytes_ = 0;          // of the context, see buffer_of_libzstd()
   std::optional<ZSTD_outBuffer> in_place_;  // the room for the content of the frame: in `out`, or `room_`
   std::vector<std::byte> room_;             // as small as the buffer that libzstd would allocate
 
@@ -206,9 +180,7 @@ void zstd_decoder::reset_frame() {
   phase_ = phase::header;
   head_reader_ = {};
   parts_.clear();
-  if (!context_) return;
-  ZSTD_DCtx_reset(context_.get(), ZSTD_reset_session_only);
-  use_dictionary(nullptr);  // that of another input may be freed
+  context_.forget();  // a dictionary of this input
 }
 
 void zstd_decoder::begin_at(const decode_start& start) {
@@ -258,9 +230,9 @@ frame_decoder::step_result zstd_decoder::leave_header(cursor& at, const zstd_fra
 
 /// The header stays collected until the window is granted.
 frame_decoder::step_result zstd_decoder::begin_frame(cursor& at, const zstd_frame_header& header) {
-  if (header.window_bytes > largest_window()) {
+  if (header.window_bytes > largest_window_of_libzstd()) {
     return refuse(frame_name() + " needs a window of " + size_text(header.window_bytes) + ", more than the " +
-                  size_text(largest_window()) + " that zstd can decode,");
+                  size_text(largest_window_of_libzstd()) + " that zstd can decode,");
   }
   // the buffer of libzstd is at most as large as the content
   const step_result asked =
@@ -292,7 +264,7 @@ frame_decoder::step_result zstd_decoder::begin_blocks(cursor& at) {
   if (own_->decoder) own_->decoder->forget_all();
   alone_ = 0;
   drop_collected();
-  context_ = nullptr;  // frames with parts are long
+  context_.release();  // frames with parts are long
   is_resumed_ = false;
   return begin_block(at);
 }
@@ -304,36 +276,19 @@ frame_decoder::step_result zstd_decoder::begin_libzstd(cursor& at) {
     room_.resize(std::max<std::size_t>(1, static_cast<std::size_t>(*frame_.content_bytes)));
     in_place_ = {.dst = room_.data(), .size = static_cast<std::size_t>(*frame_.content_bytes), .pos = 0};
   }
-  prepare_context(dictionary_for(frame_.dictionary_id));
+  if (std::exchange(is_resumed_, false)) context_.release();
+  if (!context_.prepare(frame_.window_bytes, dictionary_for(frame_.dictionary_id), in_place_.has_value())) {
+    in_place_.reset();
+  }
   blocks_ = zstd_blocks(frame_);
   held_ = held::nothing;
 
   ZSTD_outBuffer out = in_place_.value_or(ZSTD_outBuffer{.dst = at.out.data(), .size = at.out.size(), .pos = 0});
   ZSTD_inBuffer in{.src = collected().data(), .size = collected().size(), .pos = 0};
-  const std::size_t code = ZSTD_decompressStream(context_.get(), &out, &in);
+  const std::size_t code = context_.decode(out, in);
   if (ZSTD_isError(code) != 0) return refuse_frame(code);
   phase_ = phase::blocks;
   return decode(at);
-}
-
-void zstd_decoder::prepare_context(const zstd_dictionary* dictionary) {
-  const std::uint64_t wanted = in_place_ ? buffer_bytes_ : buffer_of_libzstd(frame_.window_bytes);
-  if (std::exchange(is_resumed_, false) || wanted < buffer_bytes_) context_ = nullptr;
-  if (!context_) {
-    context_.reset(ZSTD_createDCtx());
-    if (!context_) throw std::bad_alloc();
-    // the limit is enforced above: it may be any number of bytes, the limit of libzstd is a power of two
-    ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound);
-    output_is_stable_ = false;
-    dictionary_ = nullptr;
-  }
-  buffer_bytes_ = wanted;
-  use_dictionary(dictionary);
-  if (in_place_.has_value() != output_is_stable_) {
-    const std::size_t code = ZSTD_DCtx_setParameter(context_.get(), stable_output, in_place_ ? 1 : 0);
-    if (ZSTD_isError(code) == 0) output_is_stable_ = in_place_.has_value();
-  }
-  if (!output_is_stable_) in_place_.reset();
 }
 
 // A frame that names no dictionary may have been compressed with one nevertheless.
@@ -342,12 +297,6 @@ const zstd_dictionary* zstd_decoder::dictionary_for(std::uint32_t id) const {
     if (each != nullptr && (id == 0 || each->id() == id)) return each;
   }
   return nullptr;
-}
-
-void zstd_decoder::use_dictionary(const zstd_dictionary* chosen) {
-  if (chosen == dictionary_) return;
-  ZSTD_DCtx_refDDict(context_.get(), chosen != nullptr ? chosen->get() : nullptr);
-  dictionary_ = chosen;
 }
 
 frame_decoder::step_result zstd_decoder::skip(cursor& at) {
@@ -391,7 +340,7 @@ frame_decoder::step_result zstd_decoder::decode_part(cursor& at, std::size_t par
   ZSTD_outBuffer all{.dst = at.out.data(), .size = at.out.size(), .pos = 0};
   ZSTD_outBuffer& out = in_place_ ? *in_place_ : all;
   const std::size_t before = out.pos;
-  const std::size_t code = ZSTD_decompressStream(context_.get(), &out, &in);
+  const std::size_t code = context_.decode(out, in);
   if (ZSTD_isError(code) != 0) return refuse_frame(code);
 
   const std::size_t written = out.pos - before;
@@ -598,24 +547,23 @@ bool zstd_decoder::hands_over() const {
 
 /// libzstd decodes the current block and the rest of the frame, as if it had decoded the frame so far.
 frame_decoder::step_result zstd_decoder::resume_libzstd() {
-  context_ = nullptr;
-  prepare_context(nullptr);
+  context_.release();
+  context_.prepare(frame_.window_bytes, nullptr, false);
   blocks_ = zstd_blocks(frame_);
   const auto gathered = std::span<const std::byte>(own_->packed).subspan(block_at, gathered_);
   bool is_fed = false;
   if (own_->has_begin) {
-    is_fed = feed(own_->begin, own_->state.text_bytes());
+    is_fed = context_.feed(own_->begin, own_->state.text_bytes());
   } else if (const auto resumed = own_->state.resume()) {
     is_resumed_ = true;
     text_bytes_ = own_->state.text_bytes();
     zstd_frame_header without_checksum = frame_;
     without_checksum.has_checksum = false;
     blocks_ = zstd_blocks(without_checksum);
-    const auto& dictionary = resumed->dictionary;
     own_->state = {};
     parts_.clear();
-    is_fed = ZSTD_isError(ZSTD_DCtx_loadDictionary(context_.get(), dictionary.data(), dictionary.size())) == 0 &&
-             feed(resumed->begin, resumed->text_bytes) && feed(gathered, 0);
+    is_fed = context_.load(resumed->dictionary) && context_.feed(resumed->begin, resumed->text_bytes) &&
+             context_.feed(gathered, 0);
   }
   if (!is_fed) return fail_damaged(ZSTD_getErrorString(ZSTD_error_corruption_detected));
   blocks_.advance(gathered.first(std::min(gathered.size(), zstd_block_header::bytes)));
@@ -634,7 +582,7 @@ frame_decoder::step_result zstd_decoder::decode_rest(cursor& at, std::size_t par
   const std::span<std::byte> to = is_direct ? at.out.first(room) : own_->rest;
   ZSTD_inBuffer in{.src = bytes.data(), .size = bytes.size(), .pos = 0};
   ZSTD_outBuffer out{.dst = to.data(), .size = to.size(), .pos = 0};
-  const std::size_t code = ZSTD_decompressStream(context_.get(), &out, &in);
+  const std::size_t code = context_.decode(out, in);
   if (ZSTD_isError(code) != 0) return refuse_frame(code);
   blocks_.advance(bytes.first(in.pos));
   // as libzstd, which does not compare the sizes after an empty block
@@ -652,22 +600,6 @@ frame_decoder::step_result zstd_decoder::decode_rest(cursor& at, std::size_t par
   text_to_write_ = to.first(out.pos);
   phase_ = phase::own_text;
   return std::nullopt;
-}
-
-/// Gives libzstd bytes of which the text is already written.
-bool zstd_decoder::feed(std::span<const std::byte> bytes, std::uint64_t text_bytes) {
-  std::array<std::byte, 4096> dropped{};
-  ZSTD_inBuffer in{.src = bytes.data(), .size = bytes.size(), .pos = 0};
-  while (in.pos < in.size || text_bytes != 0) {
-    const std::size_t before = in.pos;
-    ZSTD_outBuffer out{.dst = dropped.data(),
-                       .size = static_cast<std::size_t>(std::min<std::uint64_t>(text_bytes, dropped.size())),
-                       .pos = 0};
-    if (ZSTD_isError(ZSTD_decompressStream(context_.get(), &out, &in)) != 0) return false;
-    if (in.pos == before && out.pos == 0) return false;
-    text_bytes -= out.pos;
-  }
-  return true;
 }
 
 frame_decoder::step_result zstd_decoder::read_checksum(cursor& at) {
@@ -708,41 +640,6 @@ std::unique_ptr<decoder> make_zstd_decoder(const decoder_limits& limits) {
 
 std::unique_ptr<decoder> make_zstd_decoder_that_hands_over(const decoder_limits& limits, std::size_t most_alone) {
   return std::make_unique<zstd_decoder>(limits, most_alone);
-}
-
-namespace {
-
-/// Frames that state less than `least_text` bytes of text have no parts.
-template <std::uint64_t least_text>
-struct zstd_frames {
-  using blocks = zstd_blocks;
-  using head = zstd_head_reader;
-  static constexpr std::size_t max_header_bytes = zstd_max_header_bytes;
-  static constexpr std::string_view nothing_after = "no frame can be found after data that is not a zstd frame";
-  static constexpr auto parse = parse_zstd_header;
-
-  static bool is_skippable(const zstd_frame_header& header) { return header.skippable; }
-  static blocks begin(const zstd_frame_header& header) { return blocks(header); }
-
-  static constexpr bool first_block_begins_part = true;
-  static constexpr std::size_t most_part_blocks = zstd_part_blocks;
-
-  static std::shared_ptr<const frame_context> part_context(const zstd_blocks& blocks) {
-    const zstd_frame_header& frame = blocks.frame();
-    const bool is_long = frame.content_bytes.value_or(least_text) >= least_text;
-    if (!blocks.is_at_block() || !is_long || !may_have_zstd_parts(frame)) return nullptr;
-    return std::make_shared<zstd_context>(frame, blocks.is_at_first_block());
-  }
-};
-
-}  // namespace
-
-std::unique_ptr<splitter> make_zstd_splitter() {
-  return std::make_unique<block_splitter<zstd_frames<zstd_least_text>>>(zstd_part_bytes);
-}
-
-std::unique_ptr<splitter> make_zstd_splitter_with_parts(std::size_t part_bytes) {
-  return std::make_unique<block_splitter<zstd_frames<0>>>(part_bytes);
 }
 
 }  // namespace gpuhist::io

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ class HostArrays:
 
     def __init__(self, threads: int) -> None:
         self.module = numpy_module()
-        self._threads = threads or len(os.sched_getaffinity(0))
+        self._threads = threads
 
     def samples(self, given: Any, name: str) -> Memory:
         memory = _memory(self._array(given, name))

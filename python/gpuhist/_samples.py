@@ -72,10 +72,11 @@ def histogram(
     """Counts and edges, as numpy.histogram: each sample is in the bin to which NumPy assigns it, bit for bit.
 
     `x` is an array of any shape, or a tensor that supports DLPack. In host memory it is read where it lies, by `threads`
-    threads (0: one for each core), without the GIL, and the results are NumPy arrays; only an array whose elements have no
-    common stride is copied. Counts are int64. Sums of weights are float64, and the same bits in every run. Samples outside
-    the bins, and NaN, are not counted. With `channels` of 2 to 4, the last axis of `x` has the channels, the bins are the
-    same for all of them, and the counts have the shape (channels, bins); weights then have the shape of `x`.
+    threads (0: one for each core that the process may use), without the GIL, and the results are NumPy arrays; only an
+    array whose elements have no common stride is copied. Counts are int64. Sums of weights are float64, and the same bits
+    in every run. Samples outside the bins, and NaN, are not counted. With `channels` of 2 to 4, the last axis of `x` has
+    the channels, the bins are the same for all of them, and the counts have the shape (channels, bins); weights then have
+    the shape of `x`.
 
     A tensor of PyTorch, CuPy or JAX in CUDA device memory is counted there, and the results are tensors of the same
     library on the same device (JAX: int32 and float32, unless it uses 64 bits). `weights` must be there, too. The work is
