@@ -135,8 +135,7 @@ std::uint64_t memory_of_encoder_of(const config::options& typed) {
 // Each thread filters one input at a time. Encoders get up to half of the memory limit, the run gets the rest.
 config::options with_room_for_encoders(config::options typed) {
   const std::uint64_t of_thread = memory_of_encoder_of(typed);
-  const std::uint64_t limit =
-      typed.run.counting.memory_limit > 0 ? typed.run.counting.memory_limit : library::default_memory_limit();
+  const std::uint64_t limit = library::memory_limit_of(typed.run.counting);
   if (of_thread > limit / 2) {
     throw config::option_error("memory-limit", "compressing an output needs " + config::format_size(of_thread) +
                                                    ", more than half of the limit of " + config::format_size(limit) +

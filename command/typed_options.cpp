@@ -2,7 +2,6 @@
 
 #include "command/plan.hpp"
 #include "config/usage_error.hpp"
-#include "library/default_memory_limit.hpp"
 #include "library/resolve.hpp"
 
 #include <optional>
@@ -35,7 +34,6 @@ run_request request_of(const config::options& typed) {
   run_request made{.run = typed.run};
   file_options& run = made.run;
   run.counting.temporary_folder = folder_for_spills(typed).path;
-  if (run.counting.memory_limit == 0) run.counting.memory_limit = library::default_memory_limit();
   made.warning = library::load_baseline(run.counting);
   run.standard_input = true;
   run.inputs = typed.inputs;

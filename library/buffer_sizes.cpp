@@ -5,6 +5,7 @@
 #include "gpu/engines.hpp"
 #include "gpu/row_layout.hpp"
 #include "io/decoder.hpp"
+#include "library/default_memory_limit.hpp"
 #include "pipeline/counts/windows/rolling_windows.hpp"
 #include "pipeline/flow/ring.hpp"
 #include "report/units/unit_meter.hpp"
@@ -177,8 +178,10 @@ void fit_into(std::uint64_t limit, const file_options& options, counting_plan& p
   const std::uint64_t fixed = process_allowance + read_ahead_bytes(buffers) + bytes_of_window_pairs(planned) + held;
   const std::uint64_t of_cuda = planned.forecast.devices.size() * device_allowance;
   const auto needed = [&] {
-    const std::uint64_t of_device = std::uint64_t{buffers.device_slots} * buffers.device_slot_bytes;
-    return fixed + of_device + bytes_for_rows(buffers) + ring_bytes(planned) + bytes_of_inputs(options, planned);
+    const std::uint64_t of_device =
+        std::uint64_t{buffers.device_slots} * buffers.device_slot_bytes + bytes_for_rows(buffers);
+    const std::uint64_t within_limit = of_device - std::min(of_device, buffers.beyond_limit);
+    return fixed + within_limit + ring_bytes(planned) + bytes_of_inputs(options, planned);
   };
   const std::uint64_t of_windows = limit / share_for_windows;
   const std::uint32_t fewest = std::min(buffers.slots, buffers.decoders + 1);
@@ -253,25 +256,27 @@ bool cuts_windows_on_device(const counting_plan& planned) {
 void plan_device_decoding(const file_options& file, counting_plan& planned) {
   constexpr std::uint64_t max_bytes = 4096 * mib;
   constexpr std::uint64_t share_of_memory = 2;
-  constexpr std::uint64_t slot_bytes = 512 * kib;
   constexpr std::uint64_t row_slot_bytes = 256 * kib;
   constexpr std::uint32_t most_open = 96;
   const counting_options& options = file.counting;
   pipeline::buffer_plan& buffers = planned.buffers;
+  const std::uint32_t slot_bytes = buffers.block_bytes;  // so that blocks are exchanged for slots, not copied
   planned.decodes_on_device = options.device_decode != device_decoding::off &&
                               (planned.forecast.cuda || planned.forecast.shared) && cuts_windows_on_device(planned) &&
                               !planned.pairs && !planned.dictionary && !planned.passes_through && !planned.follow &&
                               !planned.validates_utf8 && measures_on_device(planned);
   if (!planned.decodes_on_device) return;
   buffers.min_device_bytes = options.device_decode == device_decoding::on ? 0 : mib;
-  buffers.device_slot_bytes = static_cast<std::uint32_t>(slot_bytes);
+  buffers.device_slot_bytes = slot_bytes;
   buffers.more_device_slots = static_cast<std::uint32_t>(64 * mib / slot_bytes);
   if (planned.units && planned.units->shape.divides_text()) {
     buffers.row_slot_bytes = static_cast<std::uint32_t>(row_slot_bytes);
     buffers.more_row_slots = static_cast<std::uint32_t>(8 * mib / row_slot_bytes);
   }
   buffers.device_group_bytes = file.skip_damage ? 1 : static_cast<std::uint32_t>(mib);  // as group_bytes
-  std::uint64_t of_device = std::min(max_bytes, buffers.memory_limit / share_of_memory);
+  const std::uint64_t within_limit = std::min(max_bytes, buffers.memory_limit / share_of_memory);
+  std::uint64_t of_device = options.memory_limit > 0 ? within_limit : std::max(within_limit, default_device_memory());
+  buffers.beyond_limit = of_device - within_limit;
   if (buffers.row_slot_bytes > 0) of_device = of_device * share_of_rows / (share_of_rows + 1);
   buffers.device_slots = static_cast<std::uint32_t>(of_device / slot_bytes);
   if (!planned.windows && buffers.memory_limit >= std::uint64_t{4} * most_open * buffers.blocks * buffers.block_bytes) {
@@ -307,7 +312,6 @@ io::memory_besides_windows besides_windows(const file_options& options, counting
 }  // namespace
 
 void size_buffers(const file_options& options, counting_plan& planned) {
-  constexpr std::uint64_t default_memory_limit = 1024 * mib;
   pipeline::buffer_plan& buffers = planned.buffers;
   buffers.chunk_bytes = options.chunk_size > 0 ? options.chunk_size : default_chunk_bytes(options, planned);
   buffers.busy_chunk_bytes = busy_chunk_bytes;
@@ -317,8 +321,7 @@ void size_buffers(const file_options& options, counting_plan& planned) {
   buffers.max_extents = max_extents(planned);
   buffers.pipe_bytes = mib;
   buffers.besides_windows = besides_windows(options, planned);
-  const std::uint64_t limit = options.counting.memory_limit;
-  divide_memory(limit > 0 ? limit : default_memory_limit, options, planned);
+  divide_memory(memory_limit_of(options.counting), options, planned);
 }
 
 }  // namespace gpuhist::library

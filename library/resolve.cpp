@@ -9,6 +9,7 @@
 #include "gpu/host/process_limits.hpp"
 #include "gpu/inventory.hpp"
 #include "gpu/row_layout.hpp"
+#include "library/default_memory_limit.hpp"
 #include "library/results.hpp"
 #include "pipeline/counts/partitioning.hpp"
 #include "report/formats/result_file.hpp"
@@ -322,11 +323,6 @@ void check_filter(const file_options& options) {
     throw config::option_error(
         "utf8", "cannot be combined with unit_options::filter and --skip-damage, which hold text until it is verified");
   }
-}
-
-std::uint64_t memory_limit_of(const counting_options& options) {
-  constexpr std::uint64_t default_limit = std::uint64_t{1} << 30U;
-  return options.memory_limit > 0 ? options.memory_limit : default_limit;
 }
 
 // Reading a line takes up to 16 times its bytes, at one time for one long line only. A line that is not complete is

@@ -85,8 +85,7 @@ repack_plan make_repack_plan(const config::options& typed) {
   planned.level = typed.level;
   planned.frame_bytes = static_cast<std::size_t>(typed.frame_size);
   planned.threads = library::resolve_threads(typed.run.counting.threads);
-  fit_into(typed.run.counting.memory_limit > 0 ? typed.run.counting.memory_limit : library::default_memory_limit(),
-           planned);
+  fit_into(library::memory_limit_of(typed.run.counting), planned);
   return planned;
 }
 

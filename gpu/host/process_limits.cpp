@@ -6,6 +6,7 @@
 #include <charconv>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -128,6 +129,18 @@ optional_number cgroup_memory_limit(const fs::path& root) {
       root, {.name = "memory",
              .version_2 = [](const std::string& group) { return memory_limit_in(group + "/memory.max"); },
              .version_1 = [](const std::string& group) { return memory_limit_in(group + "/memory.limit_in_bytes"); }});
+}
+
+// "MemTotal:       24684084 kB"
+optional_number available_memory(const fs::path& root) {
+  constexpr std::string_view key = "MemTotal:";
+  const std::string line = first_line(root.native() + "/proc/meminfo");
+  if (!line.starts_with(key)) return std::nullopt;
+  std::string_view text = line;
+  text.remove_prefix(std::min(text.find_first_not_of(' ', key.size()), text.size()));
+  const optional_number kib = take_number(text);
+  if (!kib || text != "kB") return std::nullopt;
+  return std::min(*kib << 10U, cgroup_memory_limit(root).value_or(std::numeric_limits<std::uint64_t>::max()));
 }
 
 }  // namespace gpuhist::gpu::host

@@ -17,4 +17,7 @@ unsigned available_cores(const std::filesystem::path& root = "/");
 /// memory.limit_in_bytes of version 1. Nothing if there is no limit or it cannot be read. `root`: as above.
 std::optional<std::uint64_t> cgroup_memory_limit(const std::filesystem::path& root = "/");
 
+/// The memory of the machine in bytes, or the limit above if that is less. Nothing if /proc/meminfo does not state it.
+std::optional<std::uint64_t> available_memory(const std::filesystem::path& root = "/");
+
 }  // namespace gpuhist::gpu::host

@@ -485,7 +485,7 @@ run_stats driver::make_stats() const {
                   .chunks = collector_->merged_chunks(),
                   .bytes = counts_->merged_bytes(),
                   .peak_memory = peak_resident_bytes(),
-                  .memory_limit = plan_.buffers.memory_limit};
+                  .memory_limit = plan_.buffers.memory_limit + plan_.buffers.beyond_limit};
   if (stats.engine_reason.empty()) stats.engine_reason = stats.counting.note;
   if (stats.slots < slots_planned_) {
     stats.engine_reason += (stats.engine_reason.empty() ? "" : "; ") + std::string("memory could be page-locked for ") +

@@ -47,6 +47,7 @@ struct buffer_plan {
   std::uint32_t device_group_bytes = 0;  ///< fewest compressed bytes that a device gets at once
   std::uint64_t min_device_bytes = 0;    ///< fewest bytes of a file that a device decodes
   std::uint64_t memory_limit = 0;        ///< bytes of the whole process
+  std::uint64_t beyond_limit = 0;        ///< in addition, for slots and rows of devices
   std::uint64_t window_limit = 0;        ///< bytes of the memory limit for the windows of decoders
   io::memory_besides_windows besides_windows{};
   std::size_t pipe_bytes = 0;  ///< capacity to which pipes are enlarged

@@ -8,6 +8,7 @@
 #include "config/usage_error.hpp"
 #include "gpu/engines.hpp"
 #include "io/format.hpp"
+#include "library/default_memory_limit.hpp"
 #include "library/resolve.hpp"
 #include "pipeline/counts/partitioning.hpp"
 #include "report/formats/report.hpp"
@@ -88,6 +89,24 @@ TEST_CASE("the plan keeps the forecast of the engine") {
   CHECK(!planned.forecast.why.empty());
   CHECK(planned.forecast.cuda == (planned.forecast.lanes > 0));
   if (planned.forecast.cuda) CHECK(planned.buffers.slots >= 2 * planned.forecast.lanes);
+}
+
+TEST_CASE("without a memory limit, compressed bytes on their way to a device have memory in addition to the default") {
+  config::options typed;
+  typed.run.counting.schemes = {"letters"};
+  typed.run.counting.counting_engine = gpuhist::engine::cuda;
+  const auto device_bytes = [](const buffer_plan& sizes) {
+    return std::uint64_t{sizes.device_slots} * sizes.device_slot_bytes;
+  };
+  const plan usual = make_plan(typed);
+  typed.run.counting.memory_limit = usual.buffers.memory_limit;
+  const plan limited = make_plan(typed);
+  CHECK(limited.buffers.beyond_limit == 0);
+  if (!usual.decodes_on_device) return;  // no device
+  CHECK(device_bytes(usual.buffers) >= device_bytes(limited.buffers));
+  CHECK(device_bytes(usual.buffers) <= usual.buffers.memory_limit / 2 + usual.buffers.beyond_limit);
+  const std::uint64_t most = library::default_device_memory();
+  CHECK(usual.buffers.memory_limit / 2 + usual.buffers.beyond_limit == std::max(most, usual.buffers.memory_limit / 2));
 }
 
 namespace {

@@ -114,6 +114,7 @@ inline void decode_on_device(dice& random, command::plan& planned) {
   planned.decodes_on_device = true;
   planned.forecast.shared = random(0, 1) == 0;  // the host decodes groups that find no free slot
   buffers.device_slot_bytes = random.one_of({16U, 64U, 1024U, 1U << 15U});
+  if (buffers.block_bytes % 16 == 0 && random(0, 1) == 0) buffers.device_slot_bytes = buffers.block_bytes;
   buffers.device_slots = random.one_of({1U, 2U, 5U, 64U, 1000U});
   buffers.more_device_slots = random(1, 9);
   buffers.row_slot_bytes = random.one_of({32U, 1024U, 1U << 15U});

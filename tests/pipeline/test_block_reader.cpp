@@ -8,7 +8,9 @@
 #include "pipeline/flow/decoding/frame_divider.hpp"
 
 #include "tests/io/gzip_samples.hpp"
+#include "tests/io/zstd_samples.hpp"
 #include "tests/pipeline/parallel_runs.hpp"
+#include "tests/support/staging_engine.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/support/texts.hpp"
 
@@ -179,6 +181,65 @@ TEST_CASE("the memory of blocks is reused") {
   }
   CHECK(consumer.taken.size() == 201);
   CHECK(places.size() <= 3);
+}
+
+TEST_CASE(
+    "memory that is page-locked holds all blocks that are lent from then on, and the blocks before when they return") {
+  workshop fixture;
+  test::staging_engine engine;
+  const auto pool = std::make_shared<block_pool>(std::size_t{1} << 17U, 30);
+  const std::string text = numbered(std::size_t{5} << 20U);
+  reading before(fixture.context, fixture.file(text), pool, 2);
+  before.settle();
+  const std::byte* const first = before.taken[0].memory.get();
+  CHECK_FALSE(before.taken[0].lent->is_locked);
+  pool->lock_pages(engine);
+  CHECK_FALSE(before.taken[0].lent->is_locked);
+  CHECK(engine.is_registered(before.taken[0].bytes));
+  before.reader->give_up();
+  before.settle();
+  before.taken[0] = {};
+  reading after(fixture.context, fixture.file(text), pool, 2);
+  after.reader->read_farther_ahead();
+  after.settle();
+  CHECK(after.on_loan() == 32);
+  CHECK(engine.registrations() > 1);  // slabs of 2 MiB
+  CHECK(std::ranges::any_of(after.taken, [&](const block& each) { return each.memory.get() == first; }));
+  for (const block& each : after.taken) {
+    if (!each.memory) continue;
+    CHECK(each.lent->is_locked);
+    CHECK(engine.is_registered(each.bytes));
+  }
+}
+
+TEST_CASE("memory that the system does not page-lock is lent as before, and is not said to be locked") {
+  workshop fixture;
+  test::staging_engine engine({}, 1);
+  const auto pool = std::make_shared<block_pool>(std::size_t{1} << 17U, 30);
+  pool->lock_pages(engine);
+  reading consumer(fixture.context, fixture.file(numbered(std::size_t{5} << 20U)), pool, 2);
+  consumer.reader->read_farther_ahead();
+  consumer.settle();
+  CHECK(engine.registrations() == 1);
+  CHECK(consumer.on_loan() == 32);
+  for (const block& each : consumer.taken) {
+    if (each.memory) CHECK(each.lent->is_locked == engine.is_registered(each.bytes));
+  }
+}
+
+TEST_CASE("a block whose memory is exchanged returns the other memory") {
+  workshop fixture;
+  const auto pool = std::make_shared<block_pool>(10, 0);
+  reading consumer(fixture.context, fixture.file(numbered(1000)), pool, 2);
+  consumer.settle();
+  std::array<std::byte, 10> other{};
+  std::byte* const taken = std::exchange(consumer.taken[0].lent->bytes, other.data());
+  CHECK(text_of(consumer.taken[0]) == numbered(1000).substr(0, 10));
+  CHECK(taken == consumer.taken[0].memory.get());
+  consumer.taken[0] = {};
+  consumer.settle();
+  CHECK(consumer.taken[2].bytes.data() == other.data());
+  CHECK(text_of(consumer.taken[2]) == numbered(1000).substr(20, 10));
 }
 
 TEST_CASE("a part of a block keeps the whole block alive, also after the reader and its pool were destroyed") {
@@ -367,8 +428,13 @@ division divide(std::string_view format, const test::byte_vector& packed, std::s
     // a copy, so that the address sanitizer detects a use of bytes after their block was released
     const auto copy = std::make_shared<const test::byte_vector>(
         packed.begin() + static_cast<std::ptrdiff_t>(at), packed.begin() + static_cast<std::ptrdiff_t>(at + next));
-    const block source{.memory = {copy, copy->data()}, .bytes = *copy};
-    while (const auto piece = divider.next(source)) take(*piece);
+    block_memory lent;
+    const block source{.memory = {copy, copy->data()}, .bytes = *copy, .lent = &lent};
+    while (const auto piece = divider.next(source)) {
+      const bool is_whole = piece->bytes.bytes.data() == copy->data() && piece->bytes.bytes.size() == copy->size();
+      CHECK(piece->bytes.lent == (is_whole ? &lent : nullptr));
+      take(*piece);
+    }
     at += next;
   }
   while (const auto piece = divider.rest()) take(*piece);
@@ -404,6 +470,24 @@ TEST_CASE("the pieces are all bytes in order, and groups begin at ends of frames
     for (std::uint32_t left = random(1, 9); left > 0; --left)
       members.block(test::sample_text(random(1, 3000), random()));
     check("gzip", members.build(), random);
+  }
+}
+
+TEST_CASE("pieces end where parts of a frame end, unless its group has no parts") {
+  const test::byte_vector packed =
+      test::zstd_sample_builder("long").frame(test::noise(6'000'000), {.content_size = false}).build().packed;
+  for (const bool has_parts : {true, false}) {
+    frame_divider divider(io::format_named("zstd")->make_splitter(), 1);
+    divider.set_group(1, has_parts);
+    std::size_t pieces = 0;
+    std::size_t parts = 0;
+    const auto memory = std::make_shared<const test::byte_vector>(packed);
+    while (const auto piece = divider.next({.memory = {memory, memory->data()}, .bytes = *memory})) {
+      ++pieces;
+      if (piece->bytes.part) ++parts;
+    }
+    CHECK((parts > 1) == has_parts);
+    CHECK((pieces > 1) == has_parts);
   }
 }
 

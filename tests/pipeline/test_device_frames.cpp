@@ -4,6 +4,7 @@
 #include "async/worker_pool.hpp"
 #include "gpu/engines.hpp"
 #include "tests/io/zstd_samples.hpp"
+#include "tests/pipeline/parallel_runs.hpp"
 #include "tests/support/run_coroutine.hpp"
 #include "tests/support/staging_engine.hpp"
 
@@ -76,9 +77,8 @@ struct staging {
     return std::move(*begun);
   }
 
-  std::size_t append(staged_group& to, std::span<const std::byte> bytes) {
-    return test::run(pool, to.append(bytes, copy_now));
-  }
+  std::size_t append(staged_group& to, std::span<const std::byte> bytes) { return append(to, {.bytes = bytes}); }
+  std::size_t append(staged_group& to, const block& next) { return test::run(pool, to.append(next, copy_now)); }
 
   // A group with all of these bytes.
   staged_group group_of(const test::byte_vector& bytes) {
@@ -132,6 +132,67 @@ TEST_CASE(
       CHECK(pieces[i].size() == (i < 5 ? slot_bytes : 7));
       CHECK(fixture.engine.is_registered(pieces[i]));
     }
+  }
+}
+
+TEST_CASE("a block that fills half a slot or more is exchanged for the memory of a slot if it is page-locked") {
+  const test::byte_vector bytes = test::noise(slot_bytes);
+  for (const std::size_t size : {slot_bytes, slot_bytes / 2, slot_bytes / 2 - 1}) {
+    for (const bool is_locked : {true, false}) {
+      CAPTURE(size);
+      CAPTURE(is_locked);
+      staging fixture(slots_for(6));
+      test::byte_vector memory = bytes;
+      block_memory lent{.bytes = memory.data(), .is_locked = is_locked};
+      staged_group group = fixture.group();
+      REQUIRE(fixture.append(group, std::span(bytes).first(3)) == 3);
+      REQUIRE(fixture.append(group, {.bytes = std::span(memory).first(size), .lent = &lent}) == size);
+      REQUIRE(fixture.append(group, std::span(bytes).first(5)) == 5);
+      const auto pieces = group.pieces();
+      test::byte_vector all(bytes.begin(), bytes.begin() + 3);
+      all.insert(all.end(), memory.begin(), memory.begin() + static_cast<std::ptrdiff_t>(size));
+      all.insert(all.end(), bytes.begin(), bytes.begin() + 5);
+      CHECK(joined(pieces) == all);
+      const bool is_exchanged = is_locked && size >= slot_bytes / 2;
+      CHECK((pieces[1].data() == memory.data()) == is_exchanged);
+      CHECK((lent.bytes == memory.data()) != is_exchanged);
+      if (is_exchanged) CHECK(fixture.engine.is_registered({lent.bytes, slot_bytes}));
+    }
+  }
+}
+
+TEST_CASE("frames in slots that are copied and exchanged, and partly full, are decoded; or their bytes are taken") {
+  test::dice random(8);
+  for (int round = 0; round < 60; ++round) {
+    CAPTURE(round);
+    test::zstd_sample_builder builder("frames");
+    for (std::uint32_t left = random(1, 9); left > 0; --left) builder.frame(test::noise(random(0, 300), left));
+    const test::decoder_sample sample = builder.build();
+    std::vector<std::unique_ptr<test::byte_vector>> memory;
+    std::vector<std::unique_ptr<block_memory>> lent;
+    staging fixture(slots_for(100));
+    staged_group group = fixture.group();
+    for (std::size_t at = 0; at < sample.packed.size();) {
+      const std::size_t next = std::min<std::size_t>(sample.packed.size() - at, random(1, slot_bytes));
+      memory.push_back(std::make_unique<test::byte_vector>(sample.packed.begin() + static_cast<std::ptrdiff_t>(at),
+                                                           sample.packed.end()));
+      memory.back()->resize(slot_bytes);
+      lent.push_back(std::make_unique<block_memory>(block_memory{memory.back()->data(), random(0, 1) == 0}));
+      const bool is_whole = random(0, 3) != 0;
+      const block given{.bytes = std::span(*memory.back()).first(next), .lent = is_whole ? lent.back().get() : nullptr};
+      REQUIRE(fixture.append(group, given) == next);
+      at += next;
+    }
+    CHECK(joined(group.pieces()) == sample.packed);
+    if (round % 2 == 0) {
+      const auto decoded = test::run(fixture.pool, fixture.frames.decode(group));
+      REQUIRE(decoded);
+      CHECK(decoded->text_bytes == sample.plain.size());
+      continue;
+    }
+    test::byte_vector taken;
+    for (const block& each : group.take_blocks()) taken.insert(taken.end(), each.bytes.begin(), each.bytes.end());
+    CHECK(taken == sample.packed);
   }
 }
 
@@ -345,7 +406,7 @@ TEST_CASE("if no more memory can be page-locked there are fewer slots, and a gro
   const test::byte_vector frame = test::zstd_frame_of(test::noise(2 * slot_bytes));
   std::optional<staged_group> group = test::run(pool, frames.begin_group({}, false));
   REQUIRE(group);
-  REQUIRE(test::run(pool, group->append(frame, copy_now)) == frame.size());
+  REQUIRE(test::run(pool, group->append({.bytes = frame}, copy_now)) == frame.size());
   std::vector<staged_group> others;
   while (auto more = test::run(pool, frames.begin_group({}, false))) {
     more->complete();

@@ -86,9 +86,10 @@ void ahead_blocks::read_more() {
 
 // A full block, or what a stream has at the moment.
 block ahead_blocks::read_block() {
-  std::byte* const bytes = blocks_->take_memory();
+  const block_memory taken = blocks_->take_memory();
+  std::byte* const bytes = taken.bytes;
   const std::shared_ptr<const std::byte> memory(
-      bytes, [pool = blocks_, bytes](const std::byte*) { pool->release_memory(bytes); });
+      bytes, [pool = blocks_, taken](const std::byte*) { pool->release_memory(taken); });
   std::size_t size = 0;
   try {
     do {

@@ -1,5 +1,7 @@
 #include "pipeline/flow/decoding/block_reader.hpp"
 
+#include "gpu/engines.hpp"
+
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -13,6 +15,7 @@ namespace gpuhist::pipeline {
 
 namespace {
 
+constexpr std::size_t page_bytes = 4096;
 constexpr std::size_t huge_page_bytes = std::size_t{2} << 20U;
 
 std::size_t blocks_of_slab(std::size_t block_bytes) {
@@ -37,32 +40,52 @@ void block_pool::release_extra() noexcept {
   ++extra_left_;
 }
 
-std::byte* block_pool::take_memory() {
+block_memory block_pool::take_memory() {
   const std::scoped_lock lock(mutex_);
   if (free_.empty()) allocate_slab();
-  std::byte* const memory = free_.back();
+  const block_memory memory = free_.back();
   free_.pop_back();
   return memory;
 }
 
-// A small input needs only some pages of the first slab.
+// A small input needs only some pages of the first slab. A slab that is page-locked shares no page with others.
 void block_pool::allocate_slab() {
   const std::size_t bytes = block_bytes_ * blocks_of_slab_;
   slabs_.reserve(slabs_.size() + 1);
   free_.reserve((slabs_.size() + 1) * blocks_of_slab_);
   const bool is_huge = !slabs_.empty() && bytes % huge_page_bytes == 0;
-  const std::align_val_t alignment{is_huge ? huge_page_bytes : alignof(std::max_align_t)};
-  slabs_.emplace_back(static_cast<std::byte*>(::operator new(bytes, alignment)), slab_deleter{alignment});
-  std::byte* const begin = slabs_.back().get();
+  const std::align_val_t alignment{is_huge ? huge_page_bytes : page_bytes};
+  auto* const begin = static_cast<std::byte*>(::operator new(bytes, alignment));
+  slabs_.emplace_back(begin, [alignment](std::byte* memory) noexcept { ::operator delete(memory, alignment); });
   if (is_huge) ::madvise(begin, bytes, MADV_HUGEPAGE);  // optional
-  for (std::size_t i = blocks_of_slab_; i-- > 0;) free_.push_back(begin + i * block_bytes_);
+  const bool is_locked = engine_ != nullptr && lock_slab(slabs_.back());
+  for (std::size_t i = blocks_of_slab_; i-- > 0;) free_.push_back({begin + i * block_bytes_, is_locked});
 }
 
-void block_pool::slab_deleter::operator()(std::byte* memory) const noexcept { ::operator delete(memory, alignment); }
+bool block_pool::lock_slab(const std::shared_ptr<std::byte[]>& slab) noexcept {
+  try {
+    engine_->register_memory({slab.get(), block_bytes_ * blocks_of_slab_}, slab);
+    return true;
+  } catch (const gpu::engine_error&) {
+    return all_locked_ = false;
+  } catch (const std::bad_alloc&) {
+    return all_locked_ = false;
+  }
+}
 
-void block_pool::release_memory(std::byte* memory) noexcept {
+// If all memory is locked, also that which was lent before.
+void block_pool::release_memory(block_memory memory) noexcept {
   const std::scoped_lock lock(mutex_);
+  memory.is_locked |= all_locked_;
   free_.push_back(memory);  // does not allocate
+}
+
+void block_pool::lock_pages(gpu::engine& engine) {
+  const std::scoped_lock lock(mutex_);
+  if (std::exchange(engine_, &engine) != nullptr) return;
+  all_locked_ = true;
+  for (const auto& each : slabs_) lock_slab(each);
+  for (block_memory& each : free_) each.is_locked = all_locked_;
 }
 
 // The permit to fill one block, and the memory of the block. The destructor returns both.
@@ -73,16 +96,19 @@ class block_reader::credit {
   credit(const credit&) = delete;
   credit& operator=(const credit&) = delete;
   ~credit() {
-    if (memory_ != nullptr) account_->pool->release_memory(memory_);
+    if (memory_.bytes != nullptr) account_->pool->release_memory(memory_);
     if (!own_) account_->pool->release_extra();
   }
 
-  std::byte* take_memory() { return memory_ = account_->pool->take_memory(); }
+  block_memory* take_memory() {
+    memory_ = account_->pool->take_memory();
+    return &memory_;
+  }
 
  private:
   std::shared_ptr<account> account_;  // destroyed last
   async::semaphore::permit own_;      // empty: this is an extra block
-  std::byte* memory_ = nullptr;
+  block_memory memory_;
 };
 
 block_reader::block_reader(std::shared_ptr<block_pool> pool, std::size_t own, io::source& source, stage_clock& clock,
@@ -115,9 +141,10 @@ class block_reader::concurrent_reads {
 
   concurrent_reads(const block_reader& of, const io::file_source& file) : reader_(of), file_(file) {}
 
-  /// `room`: not empty. Before help().
-  void add(std::shared_ptr<std::byte> memory, std::span<std::byte> room, std::uint64_t offset) {
-    reads_.push_back({.memory = std::move(memory), .room = room, .offset = offset});
+  /// Reads `bytes` bytes, at least 1. Before help().
+  void add(std::shared_ptr<block_memory> memory, std::size_t bytes, std::uint64_t offset) {
+    std::byte* const to = memory->bytes;
+    reads_.push_back({.memory = std::move(memory), .room = {to, bytes}, .offset = offset});
   }
 
   [[nodiscard]] std::size_t size() const { return reads_.size(); }
@@ -153,10 +180,10 @@ class block_reader::concurrent_reads {
     bool is_full = true;
     std::exception_ptr error;
     for (read& each : reads_) {
-      const std::shared_ptr<std::byte> memory = std::move(each.memory);  // a late helper keeps no block
+      const std::shared_ptr<block_memory> memory = std::move(each.memory);  // a late helper keeps no block
       if (!is_full) continue;
       error = each.error;
-      if (each.bytes > 0) filled.push(block{.memory = memory, .bytes = each.room.first(each.bytes)});
+      if (each.bytes > 0) filled.push(block_of(memory, each.bytes));
       bytes += each.bytes;
       is_full = each.bytes == each.room.size();
     }
@@ -166,7 +193,7 @@ class block_reader::concurrent_reads {
 
  private:
   struct read {
-    std::shared_ptr<std::byte> memory{};
+    std::shared_ptr<block_memory> memory{};
     std::span<std::byte> room{};
     std::uint64_t offset = 0;
     std::size_t bytes = 0;
@@ -192,7 +219,11 @@ class block_reader::concurrent_reads {
   async::semaphore done_{0};
 };
 
-std::shared_ptr<std::byte> block_reader::lend(async::semaphore::permit own) {
+block block_reader::block_of(const std::shared_ptr<block_memory>& memory, std::size_t bytes) {
+  return {.memory = {memory, memory->bytes}, .bytes = {memory->bytes, bytes}, .lent = memory.get()};
+}
+
+std::shared_ptr<block_memory> block_reader::lend(async::semaphore::permit own) {
   const bool extra = !own;
   std::shared_ptr<credit> permit;
   try {
@@ -201,20 +232,20 @@ std::shared_ptr<std::byte> block_reader::lend(async::semaphore::permit own) {
     if (extra) account_->pool->release_extra();
     throw;
   }
-  std::byte* const bytes = permit->take_memory();
-  return {std::move(permit), bytes};
+  block_memory* const taken = permit->take_memory();
+  return {std::move(permit), taken};
 }
 
 // Null: all blocks are in use.
-std::shared_ptr<std::byte> block_reader::free_memory() {
+std::shared_ptr<block_memory> block_reader::free_memory() {
   async::semaphore::permit own = account_->own.try_acquire();
   if (!own && !(may_take_extra_ && account_->pool->take_extra())) return nullptr;
   return lend(std::move(own));
 }
 
 // Waits for a block. Returns null after give_up().
-async::task<std::shared_ptr<std::byte>> block_reader::memory() {
-  std::shared_ptr<std::byte> free = free_memory();
+async::task<std::shared_ptr<block_memory>> block_reader::memory() {
+  std::shared_ptr<block_memory> free = free_memory();
   if (free) co_return free;
   async::semaphore::permit own = co_await account_->own.acquire();
   if (!own) co_return nullptr;
@@ -223,11 +254,11 @@ async::task<std::shared_ptr<std::byte>> block_reader::memory() {
 
 async::task<> block_reader::fill(async::executor& on, std::shared_ptr<io::source>, std::vector<std::byte> head) {
   for (std::span<const std::byte> rest = head; !rest.empty() && goes_on();) {
-    const std::shared_ptr<std::byte> target = co_await memory();
+    const std::shared_ptr<block_memory> target = co_await memory();
     if (!target) co_return;
     const std::size_t size = std::min(rest.size(), account_->pool->block_bytes());
-    std::ranges::copy(rest.first(size), target.get());
-    filled_.push(block{.memory = target, .bytes = {target.get(), size}});
+    std::copy_n(rest.data(), size, target->bytes);
+    filled_.push(block_of(target, size));
     rest = rest.subspan(size);
   }
   std::exchange(head, {});
@@ -241,11 +272,11 @@ async::task<> block_reader::fill_from(const io::file_source& file, async::execut
   const std::uint64_t expected_end = std::min(end_, file.size_hint());
   while (goes_on() && offset_ < end_) {
     const auto reads = std::make_shared<concurrent_reads>(*this, file);
-    std::shared_ptr<std::byte> target = co_await memory();
+    std::shared_ptr<block_memory> target = co_await memory();
     std::uint64_t to = offset_;
     while (target && goes_on()) {
-      const std::span room(target.get(), std::min<std::uint64_t>(account_->pool->block_bytes(), end_ - to));
-      reads->add(std::move(target), room, std::exchange(to, to + room.size()));
+      const std::size_t bytes = std::min<std::uint64_t>(account_->pool->block_bytes(), end_ - to);
+      reads->add(std::move(target), bytes, std::exchange(to, to + bytes));
       const bool adds = reads_concurrently_ && reads->size() < concurrent_reads::most && to < expected_end;
       target = adds ? free_memory() : nullptr;
     }
@@ -263,12 +294,11 @@ async::task<> block_reader::fill_from(const io::file_source& file, async::execut
 // Passes the bytes that are available, so that a slow stream is decoded without delay.
 async::task<> block_reader::fill_from(io::stream_source& stream) {
   while (goes_on()) {
-    const std::shared_ptr<std::byte> target = co_await memory();
+    const std::shared_ptr<block_memory> target = co_await memory();
     if (!target) break;
-    const std::span<std::byte> room(target.get(), account_->pool->block_bytes());
-    const std::size_t size = co_await read_into(room, stream);
+    const std::size_t size = co_await read_into({target->bytes, account_->pool->block_bytes()}, stream);
     if (size == 0) break;
-    filled_.push(block{.memory = target, .bytes = room.first(size)});
+    filled_.push(block_of(target, size));
   }
 }
 

@@ -12,6 +12,7 @@
 #include "async/channel.hpp"
 #include "async/semaphore.hpp"
 #include "async/task.hpp"
+#include "gpu/engine.hpp"
 #include "io/decoder.hpp"
 #include "io/source.hpp"
 #include "pipeline/flow/statistics/stage_clock.hpp"
@@ -31,6 +32,12 @@
 
 namespace gpuhist::pipeline {
 
+/// Memory of one block.
+struct block_memory {
+  std::byte* bytes = nullptr;
+  bool is_locked = false;  ///< page-locked, so that devices copy from it
+};
+
 /// Memory for the blocks of all readers: allocated on first use, reused, and bounded. Thread-safe. Large blocks are
 /// allocated several at a time, and all but the first of them in huge pages: with many decoders, page faults would take
 /// the reader longer than reading.
@@ -45,32 +52,35 @@ class block_pool {
   bool take_extra();
   void release_extra() noexcept;
 
-  std::byte* take_memory();  ///< of the pool; throws std::bad_alloc
-  void release_memory(std::byte* memory) noexcept;
+  block_memory take_memory();  ///< of the pool; throws std::bad_alloc
+  void release_memory(block_memory memory) noexcept;
+
+  /// Page-locks all memory, also that which is allocated later, and keeps it until the engine ends. `engine` outlives
+  /// the pool. Memory that the system does not lock is used as before.
+  void lock_pages(gpu::engine& engine);
 
  private:
-  struct slab_deleter {
-    void operator()(std::byte* memory) const noexcept;
-    std::align_val_t alignment{};
-  };
-
   void allocate_slab();
+  bool lock_slab(const std::shared_ptr<std::byte[]>& slab) noexcept;
 
   const std::size_t block_bytes_;
   const std::size_t blocks_of_slab_;
   std::mutex mutex_;
   std::size_t extra_left_;
-  std::vector<std::unique_ptr<std::byte[], slab_deleter>> slabs_;
-  std::vector<std::byte*> free_;  // has capacity for all blocks; last in, first out
+  gpu::engine* engine_ = nullptr;  // null: memory is not page-locked
+  bool all_locked_ = false;
+  std::vector<std::shared_ptr<std::byte[]>> slabs_;
+  std::vector<block_memory> free_;  // has capacity for all blocks; last in, first out
 };
 
 /// A block of compressed bytes. Its memory returns to the pool when the last copy of `memory` is destroyed.
 struct block {
   std::shared_ptr<const std::byte> memory{};
   std::span<const std::byte> bytes{};
-  bool lost = false;           ///< from some offset in this block on, the ends of frames are unknown
-  bool end = false;            ///< there are no more blocks
-  std::exception_ptr error{};  ///< with `end`: the cause, if reading failed
+  block_memory* lent = nullptr;  ///< what `memory` will return; may be exchanged. Null: other blocks use it, too
+  bool lost = false;             ///< from some offset in this block on, the ends of frames are unknown
+  bool end = false;              ///< there are no more blocks
+  std::exception_ptr error{};    ///< with `end`: the cause, if reading failed
   std::shared_ptr<const io::frame_context> part{};  ///< of a part that begins here (io::split_step); null: none does
 };
 
@@ -132,9 +142,10 @@ class block_reader {
   async::task<> fill_from(const io::file_source& file, async::executor& on);
   async::task<> fill_from(io::stream_source& stream);
   async::task<std::size_t> read_into(std::span<std::byte> out, io::stream_source& stream);
-  async::task<std::shared_ptr<std::byte>> memory();
-  std::shared_ptr<std::byte> free_memory();
-  std::shared_ptr<std::byte> lend(async::semaphore::permit own);
+  static block block_of(const std::shared_ptr<block_memory>& memory, std::size_t bytes);
+  async::task<std::shared_ptr<block_memory>> memory();
+  std::shared_ptr<block_memory> free_memory();
+  std::shared_ptr<block_memory> lend(async::semaphore::permit own);
   [[nodiscard]] bool goes_on() const { return !stop_.stop_requested() && !given_up_; }
 
   io::source& source_;

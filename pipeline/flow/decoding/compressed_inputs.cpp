@@ -240,7 +240,9 @@ async::task<std::optional<staged_group>> compressed_inputs::begin_staging(const 
   open_more_if_device_is_ready();
   const bool is_file = std::holds_alternative<io::file_source>(*input.source);
   const bool waits = is_file && !is_host_needed();
-  co_return co_await options_.device->begin_group(begin, waits);
+  auto begun = co_await options_.device->begin_group(begin, waits);
+  if (begun) options_.device->lock_pages_of(*blocks_);
+  co_return begun;
 }
 
 // Limits how far groups run ahead of the oldest one, because their counts wait for its end. After damage no group is
@@ -264,7 +266,8 @@ async::task<> compressed_inputs::begin_group(compressed_input& input, const io::
     }
   }
   if (!task->staged) co_await acquire_first_context(*task);
-  input.divider->set_group_bytes(task->staged ? options_.device->group_bytes() : options_.group_bytes);
+  const bool is_staged = task->staged.has_value();
+  input.divider->set_group(is_staged ? options_.device->group_bytes() : options_.group_bytes, !is_staged);
   while (!input.running.empty() && input.all_have_ended()) {
     co_await input.running.front()->ended.wait();
     retire_oldest(input);

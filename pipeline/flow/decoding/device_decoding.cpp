@@ -207,7 +207,7 @@ async::task<std::size_t> compressed_inputs::device_decoding::append(const block&
     };
     helpers.spawn(pool, copy_later(to, from, next));
   };
-  co_return co_await task_.staged->append(next.bytes, copy);
+  co_return co_await task_.staged->append(next, copy);
 }
 
 void compressed_inputs::device_decoding::add_decoded(const decoded_group& text) {

@@ -13,12 +13,12 @@ namespace {
 
 constexpr std::uint64_t usual_ratio = 6;  // of text to compressed bytes
 
-// Copies bytes that may lie in several slots.
-void copy_from(const std::vector<std::span<const std::byte>>& pieces, std::size_t piece_bytes, std::uint64_t at,
-               std::span<std::byte> to) {
-  while (!to.empty()) {
-    const std::span<const std::byte> piece =
-        pieces[static_cast<std::size_t>(at / piece_bytes)].subspan(at % piece_bytes);
+// Copies bytes that may lie in several pieces. `ends`: the offset of the end of each piece.
+void copy_from(const std::vector<std::span<const std::byte>>& pieces, const std::vector<std::uint64_t>& ends,
+               std::uint64_t at, std::span<std::byte> to) {
+  auto next = static_cast<std::size_t>(std::ranges::upper_bound(ends, at) - ends.begin());
+  for (; !to.empty(); ++next) {
+    const std::span<const std::byte> piece = pieces[next].last(static_cast<std::size_t>(ends[next] - at));
     const std::size_t bytes = std::min(piece.size(), to.size());
     std::copy_n(piece.begin(), bytes, to.begin());
     to = to.subspan(bytes);
@@ -44,35 +44,38 @@ std::vector<std::span<const std::uint32_t>> rows_in(const gpu::frame_job& job) {
 
 staged_group::staged_group(device_frames& owner, std::shared_ptr<staging_slot> first, permits with, bool waits)
     : owner_(owner), permits_(std::move(with)), waits_(waits) {
-  slots_.push_back(std::move(first));
+  slots_.push_back({.slot = std::move(first)});
 }
 
-async::task<std::size_t> staged_group::append(std::span<const std::byte> bytes, const copy_function& copy) {
-  std::size_t appended = 0;
-  while (appended < bytes.size()) {
-    const std::uint64_t used = size_ - (slots_.size() - 1) * std::uint64_t{owner_.slot_bytes()};
-    if (used == owner_.slot_bytes()) {
+async::task<std::size_t> staged_group::append(block next, const copy_function& copy) {
+  const std::uint64_t before = size_;
+  const bool takes_over = next.lent != nullptr && next.lent->is_locked && next.bytes.size() >= owner_.slot_bytes() / 2;
+  while (!next.bytes.empty()) {
+    const std::size_t used = slots_.back().bytes;
+    if (used == owner_.slot_bytes() || (takes_over && used > 0)) {
       if (!may_have_more_slots()) break;
       std::shared_ptr<staging_slot> more = co_await next_slot();
       if (!more) break;
-      slots_.push_back(std::move(more));
+      slots_.push_back({.slot = std::move(more)});
       continue;
     }
-    const std::size_t fit = std::min<std::size_t>(owner_.slot_bytes() - used, bytes.size() - appended);
-    copy(slots_.back()->memory() + used, bytes.subspan(appended, fit));
-    appended += fit;
+    const std::size_t fit = std::min(owner_.slot_bytes() - used, next.bytes.size());
+    if (takes_over) {
+      next.lent->bytes = slots_.back().slot->exchange(next.lent->bytes);
+    } else {
+      copy(slots_.back().slot->memory() + used, next.bytes.first(fit));
+    }
+    next.bytes = next.bytes.subspan(fit);
+    slots_.back().bytes += fit;
     size_ += fit;
   }
-  co_return appended;
+  co_return static_cast<std::size_t>(size_ - before);
 }
 
 std::vector<std::span<const std::byte>> staged_group::pieces() const {
   std::vector<std::span<const std::byte>> all;
-  std::uint64_t left = size_;
-  for (const auto& each : slots_) {
-    const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(left, owner_.slot_bytes()));
-    if (bytes > 0) all.emplace_back(each->memory(), bytes);
-    left -= bytes;
+  for (const filled_slot& each : slots_) {
+    if (each.bytes > 0) all.emplace_back(each.slot->memory(), each.bytes);
   }
   return all;
 }
@@ -100,9 +103,10 @@ async::task<std::shared_ptr<staging_slot>> staged_group::next_slot() {
 
 std::deque<block> staged_group::take_blocks() {
   std::deque<block> blocks;
-  const auto all = pieces();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    blocks.push_back({.memory = std::shared_ptr<const std::byte>(slots_[i], slots_[i]->memory()), .bytes = all[i]});
+  for (const filled_slot& each : slots_) {
+    if (each.bytes == 0) continue;
+    std::byte* const bytes = each.slot->memory();
+    blocks.push_back({.memory = {each.slot, bytes}, .bytes = {bytes, each.bytes}});
   }
   slots_.clear();
   size_ = 0;
@@ -142,6 +146,10 @@ bool device_frames::try_start() {
   slots_.start(engine_);
   decoder_ = made;
   return true;
+}
+
+void device_frames::lock_pages_of(block_pool& blocks) {
+  if (blocks.block_bytes() == slot_bytes()) blocks.lock_pages(engine_);
 }
 
 // The first failure is the cause of later ones.
@@ -211,8 +219,10 @@ bool device_frames::fits(const staged_group& group, std::size_t cuts) const {
 
 void device_frames::list(staged_group& group) const {
   const auto pieces = group.pieces();
+  std::vector<std::uint64_t> ends;
+  for (const auto& each : pieces) ends.push_back((ends.empty() ? 0 : ends.back()) + each.size());
   group.frames_ = list_frames({.size = group.size(), .copy = [&](std::uint64_t at, std::span<std::byte> to) {
-                                 copy_from(pieces, slot_bytes(), at, to);
+                                 copy_from(pieces, ends, at, to);
                                }});
   group.is_listed_ = true;
   group.complete();

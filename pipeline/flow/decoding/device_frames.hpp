@@ -28,7 +28,7 @@ namespace gpuhist::pipeline {
 
 class device_frames;
 
-/// The compressed bytes of a group, in slots that are full except the last. Used by one coroutine.
+/// The compressed bytes of a group, in slots. Used by one coroutine.
 class staged_group {
  public:
   /// Permits of the device_frames.
@@ -45,9 +45,10 @@ class staged_group {
   /// Copies bytes to a slot, now or before the group is used.
   using copy_function = std::function<void(std::byte* to, std::span<const std::byte> from)>;
 
-  /// Appends bytes. Returns the number of bytes that were appended: fewer if the group has its share of the slots, or
-  /// does not wait and no slot is free. Throws std::bad_alloc.
-  async::task<std::size_t> append(std::span<const std::byte> bytes, const copy_function& copy);
+  /// Appends bytes: copies them, or exchanges the memory of a slot for that of a block (block::lent) that fills at
+  /// least half a slot. Returns the number of bytes that were appended: fewer if the group has its share of the slots,
+  /// or does not wait and no slot is free. Throws std::bad_alloc.
+  async::task<std::size_t> append(block next, const copy_function& copy);
 
   /// No more bytes follow.
   void complete() noexcept { permits_ = {}; }
@@ -70,7 +71,11 @@ class staged_group {
   async::task<std::shared_ptr<staging_slot>> next_slot();
 
   friend class device_frames;
-  std::vector<std::shared_ptr<staging_slot>> slots_;
+  struct filled_slot {
+    std::shared_ptr<staging_slot> slot{};
+    std::size_t bytes = 0;
+  };
+  std::vector<filled_slot> slots_;
   std::uint64_t size_ = 0;
   bool is_listed_ = false;
   std::optional<encoded_frames> frames_{};
@@ -150,6 +155,10 @@ class device_frames {
   /// The next group, whose first bytes are these; nothing: the host is to decode it. `waits`: for memory, here and in
   /// append(); the bytes of such a group arrive without delay. Throws std::bad_alloc.
   async::task<std::optional<staged_group>> begin_group(std::span<const std::byte> begin, bool waits);
+
+  /// Page-locks the memory of blocks, if they have the size of a slot: then groups take over blocks and do not copy
+  /// them. The memory of both is mixed. After start(); `blocks` ends before this.
+  void lock_pages_of(block_pool& blocks);
 
   /// Whether it is time for grow_slots(): the next slots of a long group, allocated while its bytes are copied.
   [[nodiscard]] bool wants_more_slots() { return slots_.wants_growth(); }

@@ -43,7 +43,8 @@ std::optional<frame_divider::piece> frame_divider::walk(const block& source) {
   while (walked_ < source.bytes.size()) {
     const io::split_step step = splitter_->advance(source.bytes.subspan(walked_));
     walked_ += step.taken;
-    if (step.part_ends) return end_part(source);
+    if (step.part_ends && has_parts_) return end_part(source);
+    if (step.part_ends) continue;
     if (!step.frame_ends) break;
     if (splitter_->counts_frame()) ++frames_;
     frame_end_ = walked_ - std::min(walked_, step.beyond);  // 0: the frame ends where held-back bytes begin
@@ -92,8 +93,10 @@ frame_divider::piece frame_divider::end_part(const block& source) {
 frame_divider::piece frame_divider::part_of(const block& source, std::size_t end) {
   const std::size_t begin = std::exchange(begin_, end);
   in_group_ += end - begin;
+  const bool is_whole = end - begin == source.bytes.size();
   return {.bytes = {.memory = source.memory,
                     .bytes = source.bytes.subspan(begin, end - begin),
+                    .lent = is_whole ? source.lent : nullptr,
                     .lost = splitter_->is_lost(),
                     .part = std::exchange(part_, nullptr)},
           .start = start_};

@@ -47,8 +47,11 @@ class frame_divider {
   /// After the last block: the bytes that are still held back, if there are any. Throws std::bad_alloc.
   std::optional<piece> rest();
 
-  /// For the groups that end from now on.
-  void set_group_bytes(std::size_t group_bytes) { group_bytes_ = group_bytes; }
+  /// For the groups that end from now on: `group_bytes` as above. `has_parts`: pieces end where parts of frames end.
+  void set_group(std::size_t group_bytes, bool has_parts) {
+    group_bytes_ = group_bytes;
+    has_parts_ = has_parts;
+  }
 
   /// Where the group of the next piece begins.
   [[nodiscard]] const io::decode_start& start() const { return start_; }
@@ -71,6 +74,7 @@ class frame_divider {
 
   const std::unique_ptr<io::splitter> splitter_;
   std::size_t group_bytes_;
+  bool has_parts_ = true;
   io::decode_start start_;
   std::uint64_t frames_;
   std::size_t in_group_ = 0;                         // bytes of the group in pieces so far

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace gpuhist::pipeline {
@@ -26,6 +27,9 @@ class staging_slot {
   ~staging_slot();
 
   [[nodiscard]] std::byte* memory() const noexcept { return memory_; }
+
+  /// Returns its memory and has `other` instead: of the same size, and page-locked until the engine ends.
+  std::byte* exchange(std::byte* other) noexcept { return std::exchange(memory_, other); }
 
  private:
   staging_slots& owner_;
