@@ -644,15 +644,14 @@ constexpr std::array rows = {
                "derived from threads and streams, within --memory-limit.",
                "gpuhist --slots 32 access.log", field<&file_options::slots>,
                rules(decision::nothing).between(2, 65536)},
-    option_row{
-        tuning, "--memory-limit", "SIZE", value_kind::size, "", reading_runs | batch_runs, common,
-        "of the whole process (default: 1GiB, or less)",
-        "Limits the memory of the whole process, whatever the size of the inputs. none: no limit, for archives "
-        "with large windows (zstd --long=31). Default: 1GiB, or three quarters of the limit of the control "
-        "group (cgroup) if that is less, and for compressed bytes on their way to GPUs in addition a 16th of the "
-        "machine's memory, up to 4GiB; --no-memory-limit restores it, and lifts no limit.",
-        "gpuhist --memory-limit 256MiB *.log.zst",
-        on_counting([](counting_options& o, value v) { o.memory_limit = parse_memory_limit(v); })},
+    option_row{tuning, "--memory-limit", "SIZE", value_kind::size, "", reading_runs | batch_runs, common,
+               "of the whole process (default: 1GiB, or less)",
+               "Limits the memory of the whole process, whatever the size of the inputs. none: no limit, for archives "
+               "with large windows (zstd --long=31). Default: 1GiB, or three quarters of the limit of the control "
+               "group (cgroup) if that is less; for compressed bytes on their way to GPUs in addition a 16th of the "
+               "memory of the machine, up to 4GiB. --no-memory-limit restores it, and lifts no limit.",
+               "gpuhist --memory-limit 256MiB *.log.zst",
+               on_counting([](counting_options& o, value v) { o.memory_limit = parse_memory_limit(v); })},
 
     option_row{tuning, "--temporary-folder", "DIR", value_kind::file, "",
                with_buckets | filtering_runs | batch_runs | merging_runs, rare,

@@ -220,7 +220,7 @@ class CountingOptions(TypedDict, total=False):
 
     Limits the memory of the whole process, whatever the size of the inputs. none: no limit, for archives with large
     windows (zstd --long=31). Default: 1GiB, or three quarters of the limit of the control group (cgroup) if that is
-    less, and for compressed bytes on their way to GPUs in addition a 16th of the machine's memory, up to 4GiB;
+    less; for compressed bytes on their way to GPUs in addition a 16th of the memory of the machine, up to 4GiB.
     --no-memory-limit restores it, and lifts no limit.
     """
     temporary_folder: Path
