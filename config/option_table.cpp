@@ -634,8 +634,8 @@ constexpr std::array rows = {
                rules(decision::nothing).between(1, 1024)},
     option_row{tuning, "--chunk-size", "SIZE", value_kind::size, "", text_runs | batch_runs, rare,
                "bytes counted at a time",
-               "Sets how many bytes are counted at a time: 1 byte to 1GiB. Default: 8MiB for CUDA, 256KiB for the host "
-               "(2MiB from 8 threads on), so that a chunk fits the cache of a core.",
+               "Sets how many bytes are counted at a time: 1 byte to 1GiB. Default: 2MiB for CUDA and from 8 threads "
+               "on, otherwise half of the L2 cache of a core, 256KiB to 1MiB.",
                "gpuhist --chunk-size 16MiB access.log", field<&file_options::chunk_size>,
                rules(decision::nothing).between(1, gib)},
     option_row{tuning, "--slots", "N", value_kind::number, "", counting_runs | batch_runs, rare,

@@ -10,6 +10,7 @@
 #include "pipeline/flow/ring.hpp"
 #include "report/units/unit_meter.hpp"
 
+#include <unistd.h>
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -36,12 +37,21 @@ constexpr std::uint64_t share_for_windows = 4;
 constexpr std::uint64_t share_of_rows = 8;             // memory for rows of units, of that for compressed bytes
 constexpr std::uint64_t device_allowance = 144 * mib;  // memory of the host for the context of each device: measured
 
+// Half of a core's L2 cache, if the memory limit leaves room for many.
+std::uint64_t cached_chunk_bytes(const file_options& options) {
+  constexpr std::uint64_t chunks_of_limit = 1024;
+  const long cache = ::sysconf(_SC_LEVEL2_CACHE_SIZE);  // 0 or negative: unknown
+  const std::uint64_t half = static_cast<std::uint64_t>(std::max(cache, 0L)) / 2;
+  return std::clamp(std::min(half, memory_limit_of(options.counting) / chunks_of_limit), 256 * kib, mib);
+}
+
 // Host slots stay in a core's L2 cache between reading and counting. Chunks are committed in sequence, so many threads
 // need larger ones. Device slots stay in a core's L2 cache while they are read, too; several of them make one copy.
 // docs/tuning.md has the measurements.
 std::uint32_t default_chunk_bytes(const file_options& options, const counting_plan& so_far) {
   constexpr unsigned many_threads = 8;
-  std::uint64_t bytes = so_far.forecast.cuda || so_far.threads >= many_threads ? 2 * mib : 256 * kib;
+  const bool is_large = so_far.forecast.cuda || so_far.threads >= many_threads;
+  std::uint64_t bytes = is_large ? 2 * mib : cached_chunk_bytes(options);
   if (options.snapshot_every) {
     if (const auto* every = std::get_if<std::uint64_t>(&*options.snapshot_every)) {
       bytes = std::min(bytes, std::max(*every, 4 * kib));  // a snapshot is taken between two chunks
