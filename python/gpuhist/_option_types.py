@@ -377,8 +377,8 @@ class FileOptions(CountingOptions, total=False):
     chunk_size: int | str
     """bytes counted at a time.
 
-    Sets how many bytes are counted at a time: 1 byte to 1GiB. Default: 8MiB for CUDA, 256KiB for the host (2MiB from 8
-    threads on), so that a chunk fits the cache of a core.
+    Sets how many bytes are counted at a time: 1 byte to 1GiB. Default: 2MiB for CUDA and from 8 threads on, otherwise
+    half of the L2 cache of a core, 256KiB to 1MiB.
     """
     slots: int
     """chunks in flight at most, from 2.
