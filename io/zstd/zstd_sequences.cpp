@@ -1,5 +1,7 @@
 #include "io/zstd/zstd_sequences.hpp"
 
+#include "io/zstd/zstd_words.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -8,108 +10,6 @@ namespace gpuhist::io {
 namespace {
 
 constexpr std::uint32_t max_block_text = zstd_block_header::max_size;
-
-std::uint64_t word_at(const std::byte* at) {
-  std::uint64_t word = 0;
-  std::memcpy(&word, at, sizeof(word));
-  if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
-  return word;
-}
-
-unsigned number_at(std::span<const std::byte> bytes, std::size_t at) { return std::to_integer<unsigned>(bytes[at]); }
-
-// --- literals: streams of a Huffman code, from back to front ---
-
-/// The next bits are the highest ones of `bits`. Below them is a one, and then zeros: their number is that of the bits
-/// that were taken since the last refill.
-struct literal_stream {
-  std::uint64_t bits = 0;
-  const std::byte* at = nullptr;  // of the word in `bits`
-  const std::byte* begin = nullptr;
-
-  /// False: there is no end mark.
-  bool open(std::span<const std::byte> bytes) {
-    if (bytes.empty() || bytes.back() == std::byte{0}) return false;
-    begin = bytes.data();
-    at = bytes.data() + bytes.size() - sizeof(bits);
-    bits = (word_at(at) | 1U) << (std::countl_zero(std::to_integer<std::uint8_t>(bytes.back())) + 1);
-    return true;
-  }
-
-  [[gnu::always_inline]] void refill() {
-    const auto taken = static_cast<unsigned>(std::countr_zero(bits));
-    at -= taken / 8;
-    bits = (word_at(at) | 1U) << (taken % 8);
-  }
-
-  /// More bits were taken than there are.
-  [[nodiscard]] bool is_in_front() const { return at + sizeof(bits) < begin; }
-  [[nodiscard]] bool is_at_end() const { return 8 * (at + sizeof(bits) - begin) == std::countr_zero(bits); }
-};
-
-constexpr unsigned symbols_of_word = 5;  // 5 codes of 11 bits, and less than 8 bits before them, fit
-constexpr unsigned bytes_of_word = 7;    // most that they take
-
-[[gnu::always_inline]] inline void decode_symbol(literal_stream& from, const std::uint16_t* table, std::byte* to) {
-  const std::uint32_t entry = table[from.bits >> (64 - zstd_literal_table::log)];
-  from.bits <<= entry & 63U;
-  *to = static_cast<std::byte>(entry >> 8U);
-}
-
-bool decode_rest(literal_stream& from, const std::uint16_t* table, std::byte* to, const std::byte* end) {
-  while (to < end) {
-    from.refill();
-    if (from.is_in_front()) return false;
-    decode_symbol(from, table, to++);
-  }
-  return from.is_at_end();
-}
-
-/// Streams of `each` symbols; the last one has the rest of `count`.
-[[gnu::always_inline]] inline bool decode_four(std::array<literal_stream, 4>& streams, const std::uint16_t* table,
-                                               std::byte* to, std::size_t each, std::size_t count) {
-  auto [a, b, c, d] = streams;
-  std::byte* next = to;
-  const std::size_t last = count - 3 * each;
-  for (;;) {
-    std::size_t rounds = std::min(each, last) - static_cast<std::size_t>(next - to);
-    rounds /= symbols_of_word;
-    for (const literal_stream* const stream : {&a, &b, &c, &d}) {
-      rounds = std::min(
-          rounds, static_cast<std::size_t>(std::max<std::ptrdiff_t>(stream->at - stream->begin, 0)) / bytes_of_word);
-    }
-    if (rounds == 0) break;
-    for (const std::byte* const stop = next + symbols_of_word * rounds; next != stop; next += symbols_of_word) {
-      a.refill();
-      b.refill();
-      c.refill();
-      d.refill();
-#pragma GCC unroll 5
-      for (unsigned i = 0; i < symbols_of_word; ++i) {
-        decode_symbol(a, table, next + i);
-        decode_symbol(b, table, next + each + i);
-        decode_symbol(c, table, next + 2 * each + i);
-        decode_symbol(d, table, next + 3 * each + i);
-      }
-    }
-  }
-  const auto done = next - to;
-  return decode_rest(a, table, to + done, to + each) && decode_rest(b, table, to + each + done, to + 2 * each) &&
-         decode_rest(c, table, to + 2 * each + done, to + 3 * each) &&
-         decode_rest(d, table, to + 3 * each + done, to + count);
-}
-
-[[gnu::always_inline]] inline bool decode_one(literal_stream& from, const std::uint16_t* table, std::byte* to,
-                                              std::size_t count) {
-  std::byte* const end = to + count;
-  while (static_cast<std::size_t>(end - to) >= symbols_of_word && from.at - from.begin >= bytes_of_word) {
-    from.refill();
-    for (unsigned i = 0; i < symbols_of_word; ++i) decode_symbol(from, table, to++);
-  }
-  return decode_rest(from, table, to, end);
-}
-
-// --- sequences ---
 
 /// A stream of bits, from back to front: those below `left` are not read yet.
 struct sequence_bits {
@@ -244,31 +144,14 @@ using four_numbers = std::uint32_t __attribute__((vector_size(16)));
 
 // --- the same, with the instructions of a newer processor, if there is one ---
 
-using four_streams = std::array<literal_stream, 4>;
 using sequence_tables = std::array<zstd_sequence_table, zstd_codes>;
 
 #if defined(__x86_64__)
-#define GPUHIST_WITH_BMI2 [[gnu::target("bmi,bmi2,lzcnt,sse4.1")]]
-const bool has_bmi2 = __builtin_cpu_supports("sse4.1") && __builtin_cpu_supports("bmi") &&
-                      __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("lzcnt");
-
-GPUHIST_WITH_BMI2 bool decode_four_bmi2(four_streams& streams, const std::uint16_t* table, std::byte* to,
-                                        std::size_t each, std::size_t count) {
-  return decode_four(streams, table, to, each, count);
-}
 GPUHIST_WITH_BMI2 bool read_sequences_bmi2(sequence_bits bits, std::size_t count, const sequence_tables& tables,
                                            zstd_offsets& offsets, zstd_sequence* to, sequence_sums& sums) {
   return read_sequences(bits, count, tables, offsets, to, sums);
 }
 #endif
-
-bool decode_four_here(four_streams& streams, const std::uint16_t* table, std::byte* to, std::size_t each,
-                      std::size_t count) {
-#if defined(__x86_64__)
-  if (has_bmi2) return decode_four_bmi2(streams, table, to, each, count);
-#endif
-  return decode_four(streams, table, to, each, count);
-}
 
 bool read_sequences_here(sequence_bits bits, std::size_t count, const sequence_tables& tables, zstd_offsets& offsets,
                          zstd_sequence* to, sequence_sums& sums) {
@@ -276,27 +159,6 @@ bool read_sequences_here(sequence_bits bits, std::size_t count, const sequence_t
   if (has_bmi2) return read_sequences_bmi2(bits, count, tables, offsets, to, sums);
 #endif
   return read_sequences(bits, count, tables, offsets, to, sums);
-}
-
-bool decode_streams(std::span<const std::byte> bytes, bool is_single, const zstd_literal_table& table, std::byte* to,
-                    std::size_t count) {
-  constexpr std::size_t sizes_bytes = 6;
-  constexpr std::size_t least_of_four = 6;  // literals, for libzstd
-  if (is_single) {
-    literal_stream stream;
-    return stream.open(bytes) && decode_one(stream, table.entries.data(), to, count);
-  }
-  const std::size_t each = (count + 3) / 4;
-  if (count < least_of_four || bytes.size() < sizes_bytes || 3 * each > count) return false;
-  four_streams streams;
-  std::span<const std::byte> rest = bytes.subspan(sizes_bytes);
-  for (std::size_t i = 0; i < streams.size(); ++i) {
-    const std::size_t size =
-        i == 3 ? rest.size() : number_at(bytes, 2 * i) | std::size_t{number_at(bytes, 2 * i + 1)} << 8U;
-    if (size > rest.size() || !streams[i].open(rest.first(size))) return false;
-    rest = rest.subspan(size);
-  }
-  return decode_four_here(streams, table.entries.data(), to, each, count);
 }
 
 }  // namespace
@@ -380,15 +242,15 @@ zstd_block_decoder::verdict zstd_block_decoder::decode_literals(std::span<const 
   if (count == 0) return verdict::damaged;
   if (is == kind::coded) {
     is_built_[0] = false;
-    const auto described = build_literal_table(coded, literal_table_);
+    const auto described = literals_.build(coded);
     if (!described) return verdict::damaged;
     plan.tables[0] = {.is = zstd_description::kind::listed, .bytes = section};
     coded = coded.subspan(*described);
-  } else if (!is_built_[0] && !build_literal_table(tree_of(known.get()[0].bytes), literal_table_)) {
+  } else if (!is_built_[0] && !literals_.build(tree_of(known.get()[0].bytes))) {
     return verdict::damaged;
   }
   is_built_[0] = true;
-  return decode_streams(coded, format == 0, literal_table_, to, count) ? verdict::decoded : verdict::damaged;
+  return literals_.decode(coded, format == 0, to, count) ? verdict::decoded : verdict::damaged;
 }
 
 // A byte with the modes of the three tables, and then those that are described.

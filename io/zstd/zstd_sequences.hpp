@@ -3,6 +3,7 @@
 #pragma once
 
 #include "io/zstd/zstd_blocks.hpp"
+#include "io/zstd/zstd_literals.hpp"
 #include "io/zstd/zstd_tables.hpp"
 
 #include <array>
@@ -57,7 +58,7 @@ class zstd_block_decoder {
     damaged                ///< or to be judged by libzstd
   };
 
-  static constexpr std::size_t front_bytes = 16;  ///< before `content` must be readable
+  static constexpr std::size_t front_bytes = zstd_literal_decoder::front_bytes;  ///< before `content`, readable
   static constexpr std::size_t most_sequences = zstd_block_header::max_size / 3 + 1;
   static constexpr std::size_t after_literals = 32;  ///< can be read
   static constexpr std::size_t room_bytes =
@@ -80,7 +81,7 @@ class zstd_block_decoder {
                            zstd_block_plan& plan);
 
   std::array<bool, 1 + zstd_codes> is_built_{};
-  zstd_literal_table literal_table_;
+  zstd_literal_decoder literals_;
   std::array<zstd_sequence_table, zstd_codes> sequence_tables_;
 };
 

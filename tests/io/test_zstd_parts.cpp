@@ -90,7 +90,7 @@ std::uint32_t below(std::mt19937& random, std::uint32_t end) { return static_cas
 
 byte_vector random_text(std::mt19937& random, std::size_t bytes) {
   const std::uint32_t seed = below(random, 1U << 30U);
-  switch (below(random, 6)) {
+  switch (below(random, 7)) {
     case 0:
       return noise(bytes, seed);
     case 1:
@@ -104,6 +104,11 @@ byte_vector random_text(std::mt19937& random, std::size_t bytes) {
     case 3: {  // literals with a tree
       byte_vector text = noise(bytes, seed);
       for (std::byte& each : text) each = static_cast<std::byte>('a' + std::popcount(std::to_integer<unsigned>(each)));
+      return text;
+    }
+    case 4: {  // literals with codes that are decoded in pairs
+      byte_vector text = noise(bytes, seed);
+      for (std::byte& each : text) each = (each & std::byte{63}) | std::byte{64};
       return text;
     }
     default:
@@ -207,6 +212,24 @@ TEST_CASE("zstd parts: all compressed blocks are decoded ahead, also those that 
     for (const std::size_t bytes : {1, 30'000}) {
       const auto places = parts_of(bytes)(packed);
       CHECK(ready_blocks(decode_parts(make_parts, packed, places, {.threads = 2})) == compressed);
+    }
+  }
+}
+
+TEST_CASE(
+    "zstd parts: literals with short codes, of which two are decoded at a time, are the same, also damaged ones") {
+  std::mt19937 random(fuzz_seed(51));
+  for (unsigned bits = 1; bits <= 7; ++bits) {  // of a code
+    CAPTURE(bits);
+    byte_vector text = noise(500'000, bits);
+    for (std::byte& each : text) each &= static_cast<std::byte>((1U << bits) - 1);
+    const byte_vector packed = frame_of(text, {.level = 1, .checksum = false, .flush_bytes = 70'000});
+    CHECK(ready_blocks(decode_parts(make_parts, packed, parts_of(1)(packed), {})) >= 7);
+    check_same_with_parts(make_one, make_parts, packed, {.divide = parts_of(1)}, text.size());
+    for (std::size_t run = 0; run < fuzz_runs(30); ++run) {
+      byte_vector damaged = packed;
+      damage(damaged, random, 8);
+      check_same_with_parts(make_one, make_parts, damaged, {.divide = parts_of(1)}, 2 * text.size());
     }
   }
 }
