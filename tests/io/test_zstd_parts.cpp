@@ -143,8 +143,10 @@ class borrowed_part_decoder final : public gpuhist::io::part_decoder {
 
 /// For several runs, as in a pipeline. New memory takes most of the time of a short run.
 struct fuzzed_decoders {
-  std::shared_ptr<gpuhist::io::part_memory> plans = gpuhist::io::part_memory::shared(gpuhist::io::zstd_plan_bytes, 64);
+  std::shared_ptr<gpuhist::io::part_memory> plans =
+      gpuhist::io::part_memory::shared(gpuhist::io::zstd_plan_bytes, 1'000);
   std::shared_ptr<gpuhist::io::part_memory> texts = gpuhist::io::part_memory::shared(std::size_t{1} << 20U, 4);
+  std::shared_ptr<gpuhist::io::part_memory> long_texts = gpuhist::io::part_memory::shared(std::size_t{2} << 20U, 4);
   std::unique_ptr<gpuhist::io::decoder> alone = make_one();
   std::unique_ptr<gpuhist::io::decoder> ahead = make_one();
   std::unique_ptr<gpuhist::io::part_decoder> of_parts = make_parts();
