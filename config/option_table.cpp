@@ -635,7 +635,7 @@ constexpr std::array rows = {
     option_row{tuning, "--chunk-size", "SIZE", value_kind::size, "", text_runs | batch_runs, rare,
                "bytes counted at a time",
                "Sets how many bytes are counted at a time: 1 byte to 1GiB. Default: 2MiB for CUDA and from 8 threads "
-               "on, otherwise half of the L2 cache of a core, 256KiB to 1MiB.",
+               "on, otherwise half of the L2 cache of a core, 256KiB to 1MiB and at most 1/1024 of --memory-limit.",
                "gpuhist --chunk-size 16MiB access.log", field<&file_options::chunk_size>,
                rules(decision::nothing).between(1, gib)},
     option_row{tuning, "--slots", "N", value_kind::number, "", counting_runs | batch_runs, rare,
@@ -645,11 +645,11 @@ constexpr std::array rows = {
                "gpuhist --slots 32 access.log", field<&file_options::slots>,
                rules(decision::nothing).between(2, 65536)},
     option_row{tuning, "--memory-limit", "SIZE", value_kind::size, "", reading_runs | batch_runs, common,
-               "of the whole process (default: 1GiB, or less)",
+               "of the whole process (default: about 1GiB)",
                "Limits the memory of the whole process, whatever the size of the inputs. none: no limit, for archives "
                "with large windows (zstd --long=31). Default: 1GiB, or three quarters of the limit of the control "
                "group (cgroup) if that is less; for compressed bytes on their way to GPUs in addition a 16th of the "
-               "memory of the machine, up to 4GiB. --no-memory-limit restores it, and lifts no limit.",
+               "memory of the machine or group, up to 3584MiB. --no-memory-limit restores it, and lifts no limit.",
                "gpuhist --memory-limit 256MiB *.log.zst",
                on_counting([](counting_options& o, value v) { o.memory_limit = parse_memory_limit(v); })},
 

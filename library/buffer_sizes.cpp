@@ -12,6 +12,7 @@
 
 #include <unistd.h>
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -37,12 +38,14 @@ constexpr std::uint64_t share_for_windows = 4;
 constexpr std::uint64_t share_of_rows = 8;             // memory for rows of units, of that for compressed bytes
 constexpr std::uint64_t device_allowance = 144 * mib;  // memory of the host for the context of each device: measured
 
-// Half of a core's L2 cache, if the memory limit leaves room for many.
+// Half of a core's L2 cache, if the memory limit leaves room for many, or for those of --slots.
 std::uint64_t cached_chunk_bytes(const file_options& options) {
   constexpr std::uint64_t chunks_of_limit = 1024;
+  constexpr std::uint64_t share_of_slots = 4;
+  const std::uint64_t chunks = std::max(chunks_of_limit, share_of_slots * options.slots);
   const long cache = ::sysconf(_SC_LEVEL2_CACHE_SIZE);  // 0 or negative: unknown
   const std::uint64_t half = static_cast<std::uint64_t>(std::max(cache, 0L)) / 2;
-  return std::clamp(std::min(half, memory_limit_of(options.counting) / chunks_of_limit), 256 * kib, mib);
+  return std::clamp(std::bit_floor(std::min(half, memory_limit_of(options.counting) / chunks)), 256 * kib, mib);
 }
 
 // Host slots stay in a core's L2 cache between reading and counting. Chunks are committed in sequence, so many threads
@@ -187,12 +190,11 @@ void fit_into(std::uint64_t limit, const file_options& options, counting_plan& p
   const std::uint64_t held = 2 * std::uint64_t{buffers.held_bytes} * buffers.decoders;
   const std::uint64_t fixed = process_allowance + read_ahead_bytes(buffers) + bytes_of_window_pairs(planned) + held;
   const std::uint64_t of_cuda = planned.forecast.devices.size() * device_allowance;
-  const auto needed = [&] {
-    const std::uint64_t of_device =
-        std::uint64_t{buffers.device_slots} * buffers.device_slot_bytes + bytes_for_rows(buffers);
-    const std::uint64_t within_limit = of_device - std::min(of_device, buffers.beyond_limit);
-    return fixed + within_limit + ring_bytes(planned) + bytes_of_inputs(options, planned);
+  const auto of_device = [&] {
+    return std::uint64_t{buffers.device_slots} * buffers.device_slot_bytes + bytes_for_rows(buffers);
   };
+  const auto within_limit = [&] { return of_device() - std::min(of_device(), buffers.beyond_limit); };
+  const auto needed = [&] { return fixed + within_limit() + ring_bytes(planned) + bytes_of_inputs(options, planned); };
   const std::uint64_t of_windows = limit / share_for_windows;
   const std::uint32_t fewest = std::min(buffers.slots, buffers.decoders + 1);
   const std::uint64_t of_units = held_by_units(planned);
@@ -207,7 +209,8 @@ void fit_into(std::uint64_t limit, const file_options& options, counting_plan& p
   while (needed() + window_of_long_archives > limit && buffers.device_slots > 0 && buffers.slots > enough) {
     --buffers.slots;
   }
-  while (needed() + window_of_long_archives > limit && buffers.device_slots > 0) --buffers.device_slots;
+  while (needed() + window_of_long_archives > limit && within_limit() > 0) --buffers.device_slots;
+  buffers.beyond_limit = std::min(buffers.beyond_limit, of_device());
   if (buffers.row_slot_bytes > 0) {
     buffers.row_slots = static_cast<std::uint32_t>(bytes_for_rows(buffers) / buffers.row_slot_bytes);
   }
@@ -284,9 +287,9 @@ void plan_device_decoding(const file_options& file, counting_plan& planned) {
     buffers.more_row_slots = static_cast<std::uint32_t>(8 * mib / row_slot_bytes);
   }
   buffers.device_group_bytes = file.skip_damage ? 1 : static_cast<std::uint32_t>(mib);  // as group_bytes
-  const std::uint64_t within_limit = std::min(max_bytes, buffers.memory_limit / share_of_memory);
-  std::uint64_t of_device = options.memory_limit > 0 ? within_limit : std::max(within_limit, default_device_memory());
-  buffers.beyond_limit = of_device - within_limit;
+  std::uint64_t of_device = std::min(max_bytes, buffers.memory_limit / share_of_memory);
+  buffers.beyond_limit = options.memory_limit > 0 ? 0 : std::min(default_device_memory(), max_bytes - of_device);
+  of_device += buffers.beyond_limit;
   if (buffers.row_slot_bytes > 0) of_device = of_device * share_of_rows / (share_of_rows + 1);
   buffers.device_slots = static_cast<std::uint32_t>(of_device / slot_bytes);
   if (!planned.windows && buffers.memory_limit >= std::uint64_t{4} * most_open * buffers.blocks * buffers.block_bytes) {

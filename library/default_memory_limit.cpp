@@ -27,7 +27,7 @@ std::uint64_t memory_limit_of(const counting_options& options) {
 // docs/tuning.md, "Archives that a device decodes": with 1 GiB for the whole process, devices decode half as much.
 std::uint64_t default_device_memory(const std::filesystem::path& root) {
   constexpr std::uint64_t share = 16;
-  constexpr std::uint64_t most = 4096 * mib;
+  constexpr std::uint64_t most = 3584 * mib;
   return std::min(gpu::host::available_memory(root).value_or(0) / share, most);
 }
 

@@ -15,8 +15,8 @@ std::uint64_t default_memory_limit(const std::filesystem::path& root = "/");
 /// The limit of the options, or the default.
 std::uint64_t memory_limit_of(const counting_options& options);
 
-/// Memory for compressed bytes on their way to devices if no limit is given: a 16th of the memory of the machine or of
-/// the control group, at most 4 GiB. `root`: as above.
+/// In addition, for compressed bytes on their way to devices, if no limit is given: a 16th of the memory of the machine
+/// or of the control group, at most 3.5 GiB. `root`: as above.
 std::uint64_t default_device_memory(const std::filesystem::path& root = "/");
 
 }  // namespace gpuhist::library

@@ -16,7 +16,7 @@ mode=${1:-}
 case $mode in --all | --long) shift ;; *) mode= ;; esac
 arguments=("$@") # of ctest, or steps of --long
 failed=()
-builds_with_failures=()
+reports=() # on failed tests
 
 # step TITLE COMMAND...: runs the command with a line before and after it. A failure is recorded and does not end the
 # script.
@@ -39,14 +39,21 @@ unset GPUHIST_TEST_DATA
 # tests PRESET [CTEST ARGUMENTS]: runs the tests of a build. Some suites only wait for timers, so there is one process
 # more than there are cores.
 tests() {
+  touch "build/$1/tests_began"
   env ${test_data:+GPUHIST_TEST_DATA="$test_data"} ctest --test-dir "build/$1" --output-on-failure --no-tests=error \
-    -j $(($(nproc) + 1)) "${@:2}" || { builds_with_failures+=("$1"); return 1; }
+    -j $(($(nproc) + 1)) "${@:2}" && return
+  reports+=("$(failed_tests "$1")")
+  return 1
 }
 
 # failed_tests PRESET: the failed tests of a build, each with the last lines that it printed, from the logs of CTest: a
 # reader of CI's output may see nothing but its end.
 failed_tests() {
   local logs=build/$1/Testing/Temporary
+  if [[ ! $logs/LastTestsFailed.log -nt build/$1/tests_began ]]; then # CTest keeps the log of an earlier run
+    echo "build/$1: no test was run"
+    return
+  fi
   echo "tests that failed in build/$1:"
   sed 's/^/  /' "$logs/LastTestsFailed.log"
   awk '/^[0-9]+\/[0-9]+ Testing: / { title = $0; count = 0; printing = 0 }
@@ -146,7 +153,7 @@ esac
 
 echo
 if ((${#failed[@]})); then
-  for build in ${builds_with_failures[@]+"${builds_with_failures[@]}"}; do failed_tests "$build"; done
+  printf '%s\n' ${reports[@]+"${reports[@]}"}
   printf 'FAILED: %s\n' "${failed[@]}"
   exit 1
 fi

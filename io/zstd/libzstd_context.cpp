@@ -41,7 +41,7 @@ bool libzstd_context::prepare(std::uint64_t window_bytes, const zstd_dictionary*
     const std::size_t code = ZSTD_DCtx_setParameter(context_.get(), stable_output, in_place ? 1 : 0);
     if (ZSTD_isError(code) == 0) output_is_stable_ = in_place;
   }
-  if (!output_is_stable_) buffer_bytes_ = needed;
+  if (!output_is_stable_) buffer_bytes_ = std::max(buffer_bytes_, needed);
   return output_is_stable_ == in_place;
 }
 

@@ -30,7 +30,9 @@ class libzstd_context {
   bool load(std::span<const std::byte> dictionary);
 
   /// ZSTD_decompressStream().
-  std::size_t decode(ZSTD_outBuffer& out, ZSTD_inBuffer& in) { return ZSTD_decompressStream(context_.get(), &out, &in); }
+  std::size_t decode(ZSTD_outBuffer& out, ZSTD_inBuffer& in) {
+    return ZSTD_decompressStream(context_.get(), &out, &in);
+  }
 
   /// Decodes bytes whose text of this size is not needed. False: they are damaged.
   bool feed(std::span<const std::byte> bytes, std::uint64_t text_bytes);

@@ -216,12 +216,12 @@ class CountingOptions(TypedDict, total=False):
     that the process may use (its affinity, and the CPU limit of its control group), at most 64.
     """
     memory_limit: int | str
-    """of the whole process (default: 1GiB, or less).
+    """of the whole process (default: about 1GiB).
 
     Limits the memory of the whole process, whatever the size of the inputs. none: no limit, for archives with large
     windows (zstd --long=31). Default: 1GiB, or three quarters of the limit of the control group (cgroup) if that is
-    less; for compressed bytes on their way to GPUs in addition a 16th of the memory of the machine, up to 4GiB.
-    --no-memory-limit restores it, and lifts no limit.
+    less; for compressed bytes on their way to GPUs in addition a 16th of the memory of the machine or group, up to
+    3584MiB. --no-memory-limit restores it, and lifts no limit.
     """
     temporary_folder: Path
     """for what memory cannot hold (default: $TMPDIR).
@@ -378,7 +378,7 @@ class FileOptions(CountingOptions, total=False):
     """bytes counted at a time.
 
     Sets how many bytes are counted at a time: 1 byte to 1GiB. Default: 2MiB for CUDA and from 8 threads on, otherwise
-    half of the L2 cache of a core, 256KiB to 1MiB.
+    half of the L2 cache of a core, 256KiB to 1MiB and at most 1/1024 of --memory-limit.
     """
     slots: int
     """chunks in flight at most, from 2.

@@ -1,6 +1,8 @@
 // Histograms of samples on the host. test_samples_numpy.py compares random ones with NumPy.
+#include "gpu/host/process_limits.hpp"
 #include "gpuhist/errors.hpp"
 #include "gpuhist/samples.hpp"
+#include "samples/frame_ranges.hpp"
 #include "samples/slots.hpp"
 #include "samples/tables.hpp"
 
@@ -128,8 +130,19 @@ struct normal_samples {
 TEST_CASE("counts do not depend on the number of threads") {
   const normal_samples samples(500'000);
   const auto bins = sample_bins::even(sample_type::float32, 100, -2, 2);
-  for (const unsigned threads : {0U, 7U})
+  for (const unsigned threads : {0U, 7U}) {
     CHECK(counted(bins, samples.values, 1, threads) == counted(bins, samples.values));
+  }
+}
+
+TEST_CASE("without a number of threads there are as many as cores, and no more than ranges") {
+  using gpu::samples::threads_for;
+  const unsigned cores = gpu::host::available_cores();
+  CHECK(threads_for(1000, 0) == cores);
+  CHECK(threads_for(1, 0) == 1);
+  CHECK(threads_for(0, 5) == 1);
+  CHECK(threads_for(3, 5) == 3);
+  CHECK(threads_for(1000, 5) == 5);
 }
 
 TEST_CASE("sums of weights have the same bits for every number of threads") {

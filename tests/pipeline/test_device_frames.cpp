@@ -163,6 +163,36 @@ TEST_CASE("a block that fills half a slot or more is exchanged for the memory of
   }
 }
 
+TEST_CASE("a block that fits behind the bytes in the last slot that a group may have is copied there") {
+  const test::byte_vector bytes = test::noise(slot_bytes);
+  staging fixture(slots_for(1));
+  std::vector<staged_group> others;
+  for (unsigned i = 0; i < 2; ++i) {  // have the permits of long groups
+    others.push_back(fixture.group());
+    REQUIRE(fixture.append(others.back(), test::noise(2 * slot_bytes)) == 2 * slot_bytes);
+  }
+  staged_group group = fixture.group();
+  REQUIRE(fixture.append(group, std::span(bytes).first(slot_bytes / 4)) == slot_bytes / 4);
+  test::byte_vector memory = bytes;
+  block_memory lent{.bytes = memory.data(), .is_locked = true};
+  CHECK(fixture.append(group, {.bytes = std::span(memory).first(slot_bytes / 2), .lent = &lent}) == slot_bytes / 2);
+  CHECK(lent.bytes == memory.data());
+  CHECK(group.pieces().size() == 1);
+}
+
+TEST_CASE("the memory of blocks is page-locked for groups if blocks have the size of slots") {
+  for (const std::size_t block_bytes : {slot_bytes, 2 * slot_bytes}) {
+    staging fixture(slots_for(2));
+    REQUIRE(fixture.frames.start());
+    block_pool blocks(block_bytes, 3);
+    const block_memory lent = blocks.take_memory();
+    fixture.frames.lock_pages_of(blocks);
+    CHECK(fixture.engine.is_registered({lent.bytes, block_bytes}) == (block_bytes == slot_bytes));
+    blocks.release_memory(lent);
+    CHECK(blocks.take_memory().is_locked == (block_bytes == slot_bytes));
+  }
+}
+
 TEST_CASE("frames in slots that are copied and exchanged, and partly full, are decoded; or their bytes are taken") {
   test::dice random(8);
   for (int round = 0; round < 60; ++round) {

@@ -422,12 +422,13 @@ TEST_CASE_FIXTURE(machine, "the default is three quarters of the limit, within b
   }
 }
 
-TEST_CASE_FIXTURE(machine, "the memory for devices is a sixteenth of that of the machine or the group, at most 4 GiB") {
+TEST_CASE_FIXTURE(machine,
+                  "the memory for devices is a sixteenth of that of the machine or the group, at most 3.5 GiB") {
   CHECK(default_device_memory(root / ".") == 0);
   write("proc/self/cgroup", "0::/\n");
   for (const auto& [line, expected] : {std::pair{"MemTotal:       24684084 kB", 24684084 * (mib / 1024) / 16},
                                        {"MemTotal: 16 kB", std::uint64_t{1024}},
-                                       {"MemTotal:      131072000 kB", 4096 * mib},
+                                       {"MemTotal:      131072000 kB", 3584 * mib},
                                        {"MemTotal: 16 MB", std::uint64_t{0}},
                                        {"MemTotal:", std::uint64_t{0}},
                                        {"MemFree:  131072000 kB", std::uint64_t{0}}}) {

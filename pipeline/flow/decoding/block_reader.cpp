@@ -48,44 +48,51 @@ block_memory block_pool::take_memory() {
   return memory;
 }
 
-// A small input needs only some pages of the first slab. A slab that is page-locked shares no page with others.
+// A small input needs only some pages of the first slab. A slab shares no page with another one, which may be locked.
 void block_pool::allocate_slab() {
-  const std::size_t bytes = block_bytes_ * blocks_of_slab_;
   slabs_.reserve(slabs_.size() + 1);
   free_.reserve((slabs_.size() + 1) * blocks_of_slab_);
-  const bool is_huge = !slabs_.empty() && bytes % huge_page_bytes == 0;
+  const bool is_huge = !slabs_.empty() && slab_bytes() % huge_page_bytes == 0;
   const std::align_val_t alignment{is_huge ? huge_page_bytes : page_bytes};
-  auto* const begin = static_cast<std::byte*>(::operator new(bytes, alignment));
-  slabs_.emplace_back(begin, [alignment](std::byte* memory) noexcept { ::operator delete(memory, alignment); });
-  if (is_huge) ::madvise(begin, bytes, MADV_HUGEPAGE);  // optional
-  const bool is_locked = engine_ != nullptr && lock_slab(slabs_.back());
-  for (std::size_t i = blocks_of_slab_; i-- > 0;) free_.push_back({begin + i * block_bytes_, is_locked});
+  auto* const begin = static_cast<std::byte*>(::operator new(slab_bytes(), alignment));
+  const auto release = [alignment](std::byte* memory) noexcept { ::operator delete(memory, alignment); };
+  slabs_.push_back({.memory = std::shared_ptr<std::byte[]>(begin, release)});
+  if (is_huge) ::madvise(begin, slab_bytes(), MADV_HUGEPAGE);  // optional
+  for (std::size_t i = blocks_of_slab_; i-- > 0;) free_.push_back({.bytes = begin + i * block_bytes_});
 }
 
-bool block_pool::lock_slab(const std::shared_ptr<std::byte[]>& slab) noexcept {
-  try {
-    engine_->register_memory({slab.get(), block_bytes_ * blocks_of_slab_}, slab);
-    return true;
-  } catch (const gpu::engine_error&) {
-    return all_locked_ = false;
-  } catch (const std::bad_alloc&) {
-    return all_locked_ = false;
-  }
-}
-
-// If all memory is locked, also that which was lent before.
 void block_pool::release_memory(block_memory memory) noexcept {
   const std::scoped_lock lock(mutex_);
-  memory.is_locked |= all_locked_;
+  memory.is_locked = memory.is_locked || is_in_locked_slab(memory.bytes);
   free_.push_back(memory);  // does not allocate
 }
 
+bool block_pool::is_in_locked_slab(const std::byte* memory) const {
+  return std::ranges::any_of(slabs_, [&](const slab& each) {
+    return each.is_locked && memory >= each.memory.get() && memory < each.memory.get() + slab_bytes();
+  });
+}
+
+// The engine is called without the lock: readers need no device.
 void block_pool::lock_pages(gpu::engine& engine) {
-  const std::scoped_lock lock(mutex_);
-  if (std::exchange(engine_, &engine) != nullptr) return;
-  all_locked_ = true;
-  for (const auto& each : slabs_) lock_slab(each);
-  for (block_memory& each : free_) each.is_locked = all_locked_;
+  for (;;) {
+    std::shared_ptr<std::byte[]> next;
+    std::size_t index = 0;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (seen_slabs_ == slabs_.size()) return;
+      index = seen_slabs_++;
+      next = slabs_[index].memory;
+    }
+    try {
+      engine.register_memory({next.get(), slab_bytes()}, next);
+    } catch (const gpu::engine_error&) {
+      continue;
+    }
+    const std::scoped_lock lock(mutex_);
+    slabs_[index].is_locked = true;
+    for (block_memory& each : free_) each.is_locked = each.is_locked || is_in_locked_slab(each.bytes);
+  }
 }
 
 // The permit to fill one block, and the memory of the block. The destructor returns both.

@@ -55,21 +55,27 @@ class block_pool {
   block_memory take_memory();  ///< of the pool; throws std::bad_alloc
   void release_memory(block_memory memory) noexcept;
 
-  /// Page-locks all memory, also that which is allocated later, and keeps it until the engine ends. `engine` outlives
-  /// the pool. Memory that the system does not lock is used as before.
+  /// Page-locks the memory that was allocated since the last call, and keeps it until the engine ends. Blocks that are
+  /// lent at the time are locked when they return. Memory that the system does not lock is used as before. `engine`:
+  /// the same in each call; outlives the pool. May take as long as a driver needs. Throws std::bad_alloc.
   void lock_pages(gpu::engine& engine);
 
  private:
+  struct slab {
+    std::shared_ptr<std::byte[]> memory{};
+    bool is_locked = false;
+  };
+
   void allocate_slab();
-  bool lock_slab(const std::shared_ptr<std::byte[]>& slab) noexcept;
+  [[nodiscard]] std::size_t slab_bytes() const { return block_bytes_ * blocks_of_slab_; }
+  [[nodiscard]] bool is_in_locked_slab(const std::byte* memory) const;
 
   const std::size_t block_bytes_;
   const std::size_t blocks_of_slab_;
   std::mutex mutex_;
   std::size_t extra_left_;
-  gpu::engine* engine_ = nullptr;  // null: memory is not page-locked
-  bool all_locked_ = false;
-  std::vector<std::shared_ptr<std::byte[]>> slabs_;
+  std::vector<slab> slabs_;
+  std::size_t seen_slabs_ = 0;      // the first ones, by lock_pages()
   std::vector<block_memory> free_;  // has capacity for all blocks; last in, first out
 };
 

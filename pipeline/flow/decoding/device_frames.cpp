@@ -49,7 +49,7 @@ staged_group::staged_group(device_frames& owner, std::shared_ptr<staging_slot> f
 
 async::task<std::size_t> staged_group::append(block next, const copy_function& copy) {
   const std::uint64_t before = size_;
-  const bool takes_over = next.lent != nullptr && next.lent->is_locked && next.bytes.size() >= owner_.slot_bytes() / 2;
+  const bool takes_over = is_to_be_exchanged(next);
   while (!next.bytes.empty()) {
     const std::size_t used = slots_.back().bytes;
     if (used == owner_.slot_bytes() || (takes_over && used > 0)) {
@@ -70,6 +70,14 @@ async::task<std::size_t> staged_group::append(block next, const copy_function& c
     size_ += fit;
   }
   co_return static_cast<std::size_t>(size_ - before);
+}
+
+// A block that fits behind the bytes of the last slot that the group may have is copied.
+bool staged_group::is_to_be_exchanged(const block& next) const {
+  const std::size_t bytes = next.bytes.size();
+  if (next.lent == nullptr || !next.lent->is_locked || bytes < owner_.slot_bytes() / 2) return false;
+  const std::size_t used = slots_.back().bytes;
+  return used == 0 || used + bytes > owner_.slot_bytes() || slots_.size() < allowed_slots();
 }
 
 std::vector<std::span<const std::byte>> staged_group::pieces() const {

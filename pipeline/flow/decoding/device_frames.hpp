@@ -66,6 +66,7 @@ class staged_group {
   device_frames& owner_;
   permits permits_;
   bool waits_;
+  [[nodiscard]] bool is_to_be_exchanged(const block& next) const;
   [[nodiscard]] std::size_t allowed_slots() const;
   [[nodiscard]] bool may_have_more_slots();
   async::task<std::shared_ptr<staging_slot>> next_slot();
@@ -156,8 +157,8 @@ class device_frames {
   /// append(); the bytes of such a group arrive without delay. Throws std::bad_alloc.
   async::task<std::optional<staged_group>> begin_group(std::span<const std::byte> begin, bool waits);
 
-  /// Page-locks the memory of blocks, if they have the size of a slot: then groups take over blocks and do not copy
-  /// them. The memory of both is mixed. After start(); `blocks` ends before this.
+  /// Page-locks the memory of blocks if they have the size of a slot, so that groups can exchange it. The memory of
+  /// both is mixed then. After start(), again for each group; `blocks` ends before this. Throws std::bad_alloc.
   void lock_pages_of(block_pool& blocks);
 
   /// Whether it is time for grow_slots(): the next slots of a long group, allocated while its bytes are copied.

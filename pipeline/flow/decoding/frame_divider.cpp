@@ -43,7 +43,8 @@ std::optional<frame_divider::piece> frame_divider::walk(const block& source) {
   while (walked_ < source.bytes.size()) {
     const io::split_step step = splitter_->advance(source.bytes.subspan(walked_));
     walked_ += step.taken;
-    if (step.part_ends && has_parts_) return end_part(source);
+    // the part with the first block ends the first piece of a group, before which the group has no settings
+    if (step.part_ends && (has_parts_ || in_group_ == 0)) return end_part(source);
     if (step.part_ends) continue;
     if (!step.frame_ends) break;
     if (splitter_->counts_frame()) ++frames_;

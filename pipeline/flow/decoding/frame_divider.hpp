@@ -47,7 +47,7 @@ class frame_divider {
   /// After the last block: the bytes that are still held back, if there are any. Throws std::bad_alloc.
   std::optional<piece> rest();
 
-  /// For the groups that end from now on: `group_bytes` as above. `has_parts`: pieces end where parts of frames end.
+  /// After the first piece of a group: `group_bytes` as above. `has_parts`: pieces end where parts of frames end.
   void set_group(std::size_t group_bytes, bool has_parts) {
     group_bytes_ = group_bytes;
     has_parts_ = has_parts;
