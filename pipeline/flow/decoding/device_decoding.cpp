@@ -96,7 +96,7 @@ async::task<bool> compressed_inputs::device_decoding::divide_on_device() {
 // state are not verified, so they are not used if the input continues after a damaged frame.
 async::task<std::optional<std::uint32_t>> compressed_inputs::device_decoding::measure_text() const {
   const bool in_lines = windows_->shape().unit == pane_unit::lines;
-  device_.list(*task_.staged);
+  device_frames::list(*task_.staged);
   const encoded_frames* const frames = task_.staged->frames();
   if (frames == nullptr) co_return std::nullopt;
   if (!in_lines && !options_.skip_damage && frames->stated_text) {

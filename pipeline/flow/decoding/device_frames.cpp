@@ -225,7 +225,7 @@ bool device_frames::fits(const staged_group& group, std::size_t cuts) const {
          frames.frames.size() + cuts <= most.frames && frames.blocks.size() <= most.blocks && cuts < most.slices;
 }
 
-void device_frames::list(staged_group& group) const {
+void device_frames::list(staged_group& group) {
   const auto pieces = group.pieces();
   std::vector<std::uint64_t> ends;
   for (const auto& each : pieces) ends.push_back((ends.empty() ? 0 : ends.back()) + each.size());

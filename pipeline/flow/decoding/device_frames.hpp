@@ -166,7 +166,7 @@ class device_frames {
   void grow_slots() { slots_.grow_ahead(); }
 
   /// Lists the frames of a group, to which no more bytes are appended. Throws std::bad_alloc.
-  void list(staged_group& group) const;
+  static void list(staged_group& group);
 
   /// How the text of a group is counted.
   struct counting {
