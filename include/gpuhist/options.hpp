@@ -73,8 +73,8 @@ struct counting_options {
   std::uint64_t device_memory = 0;  ///< bytes on each device for decoding, from 64 MiB; 0: half, at most 56 GiB
   std::string kernel{};             ///< by a name that `gpuhist devices --verbose` lists; empty: the best one
   unsigned threads = 0;             ///< of the pool, at most 1024; 0: one for each core
-  /// Bytes of all buffers and decoders. 0: 256 MiB for a counter; for count_files the default of --memory-limit, 1 GiB on
-  /// most machines. For less than the threads need (2: about 27 MiB) the error states how much that is.
+  /// Bytes of all buffers and decoders. 0: 256 MiB for a counter; for count_files the default of --memory-limit, 1 GiB
+  /// on most machines. For less than the threads need (2: about 27 MiB) the error states how much that is.
   std::uint64_t memory_limit = 0;
   /// The folder of the temporary file that holds the counts of finished inputs, so that memory does not grow with their
   /// number. Empty: they are kept in memory.
