@@ -4,6 +4,7 @@
 #include "async/task_group.hpp"
 #include "async/worker_pool.hpp"
 #include "io/format.hpp"
+#include "pipeline/flow/decoding/block_pool.hpp"
 #include "pipeline/flow/decoding/block_reader.hpp"
 #include "pipeline/flow/decoding/frame_divider.hpp"
 

@@ -5,6 +5,7 @@
 #include "async/semaphore.hpp"
 #include "async/task.hpp"
 #include "gpu/engine.hpp"
+#include "pipeline/flow/decoding/block_pool.hpp"
 #include "pipeline/flow/decoding/block_reader.hpp"
 #include "pipeline/flow/decoding/encoded_frames.hpp"
 #include "pipeline/flow/decoding/row_memory.hpp"
