@@ -1,9 +1,9 @@
 """archives.py GPUHIST GPUHIST_BENCH MAKE_LOG FOLDER: compares the rate of gpuhist over compressed archives with that of
-the decoders alone, on all cores. Inputs: an archive of many frames, one of one frame, 64 zstd files of one frame, and 64 gzip
-files, each of 4 GiB of log text, named so often that the start of a process does not matter. Letters and bytes; every available
-engine. Rates are measured from the first byte read to the last count (and for the whole process); medians of
-alternating runs. `gpuhist-bench decompress` measures the decoders alone, from memory (the fastest of its repetitions).
-Target: 0.95."""
+the decoders alone, on all cores. Inputs: an archive of many frames, one of one frame, 64 zstd files of one frame, and
+64 gzip files, each of 4 GiB of log text, named so often that the start of a process does not matter. Letters and bytes;
+every available engine. Rates are measured from the first byte read to the last count (and for the whole process);
+medians of alternating runs. `gpuhist-bench decompress` measures the decoders alone, from memory (the fastest of its
+repetitions). Target: 0.95."""
 
 import argparse
 import concurrent.futures

@@ -39,13 +39,13 @@ constexpr std::uint64_t share_of_rows = 8;             // memory for rows of uni
 constexpr std::uint64_t device_allowance = 144 * mib;  // memory of the host for the context of each device: measured
 
 // Half of a core's L2 cache, if the memory limit leaves room for many, or for those of --slots.
-std::uint64_t cached_chunk_bytes(const file_options& options) {
+std::uint64_t cached_chunk_bytes(const file_options& options, std::uint64_t memory_limit) {
   constexpr std::uint64_t chunks_of_limit = 1024;
   constexpr std::uint64_t share_of_slots = 4;
   const std::uint64_t chunks = std::max(chunks_of_limit, share_of_slots * options.slots);
   const long cache = ::sysconf(_SC_LEVEL2_CACHE_SIZE);  // 0 or negative: unknown
   const std::uint64_t half = static_cast<std::uint64_t>(std::max(cache, 0L)) / 2;
-  return std::clamp(std::bit_floor(std::min(half, memory_limit_of(options.counting) / chunks)), 256 * kib, mib);
+  return std::clamp(std::bit_floor(std::min(half, memory_limit / chunks)), 256 * kib, mib);
 }
 
 // Host slots stay in a core's L2 cache between reading and counting. Chunks are committed in sequence, so many threads
@@ -54,7 +54,7 @@ std::uint64_t cached_chunk_bytes(const file_options& options) {
 std::uint32_t default_chunk_bytes(const file_options& options, const counting_plan& so_far) {
   constexpr unsigned many_threads = 8;
   const bool is_large = so_far.forecast.cuda || so_far.threads >= many_threads;
-  std::uint64_t bytes = is_large ? 2 * mib : cached_chunk_bytes(options);
+  std::uint64_t bytes = is_large ? 2 * mib : cached_chunk_bytes(options, so_far.buffers.memory_limit);
   if (options.snapshot_every) {
     if (const auto* every = std::get_if<std::uint64_t>(&*options.snapshot_every)) {
       bytes = std::min(bytes, std::max(*every, 4 * kib));  // a snapshot is taken between two chunks
@@ -326,6 +326,7 @@ io::memory_besides_windows besides_windows(const file_options& options, counting
 
 void size_buffers(const file_options& options, counting_plan& planned) {
   pipeline::buffer_plan& buffers = planned.buffers;
+  buffers.memory_limit = memory_limit_of(options.counting);
   buffers.chunk_bytes = options.chunk_size > 0 ? options.chunk_size : default_chunk_bytes(options, planned);
   buffers.busy_chunk_bytes = busy_chunk_bytes;
   buffers.copy_bytes = static_cast<std::uint32_t>(std::max<std::uint64_t>(copy_bytes(planned), buffers.chunk_bytes));
@@ -334,7 +335,7 @@ void size_buffers(const file_options& options, counting_plan& planned) {
   buffers.max_extents = max_extents(planned);
   buffers.pipe_bytes = mib;
   buffers.besides_windows = besides_windows(options, planned);
-  divide_memory(memory_limit_of(options.counting), options, planned);
+  divide_memory(buffers.memory_limit, options, planned);
 }
 
 }  // namespace gpuhist::library

@@ -180,7 +180,7 @@ void zstd_decoder::reset_frame() {
   phase_ = phase::header;
   head_reader_ = {};
   parts_.clear();
-  context_.forget();  // a dictionary of this input
+  context_.forget();  // a dictionary of another input may be freed
 }
 
 void zstd_decoder::begin_at(const decode_start& start) {

@@ -76,7 +76,7 @@ struct symbol_pairs {
   const std::uint32_t* table = nullptr;
 
   [[gnu::always_inline]] void take(literal_stream& from, std::byte*& to) const {
-    const std::uint32_t entry = table[from.bits >> (64 - 12)];
+    const std::uint32_t entry = table[from.bits >> (64 - zstd_pair_table::log)];
     from.bits <<= entry & 63U;
     to[0] = static_cast<std::byte>(entry >> 16U);
     to[1] = static_cast<std::byte>(entry >> 24U);
@@ -101,28 +101,24 @@ bool decode_rest(literal_stream& from, const single_symbols& symbols, literal_ro
 
 template <class Symbols>
 [[gnu::always_inline]] inline void decode_one(literal_stream& stream, const Symbols& symbols, literal_room& room) {
-  literal_stream from = stream;
-  std::byte* to = room.next;
-  while (safe_words<Symbols>(from, {to, room.end}) > 0) {
+  literal_stream from = stream;  // copies, which stay in registers
+  literal_room to = room;
+  while (safe_words<Symbols>(from, to) > 0) {
     from.refill();
-    for (unsigned i = 0; i < Symbols::of_word; ++i) symbols.take(from, to);
+    for (unsigned i = 0; i < Symbols::of_word; ++i) symbols.take(from, to.next);
   }
   stream = from;
-  room.next = to;
+  room = to;
 }
 
 /// Up to where one of the streams has no words left, or no room.
 template <class Symbols>
 [[gnu::always_inline]] inline void decode_four(four_streams& streams, const Symbols& symbols, four_rooms& rooms) {
-  auto [a, b, c, d] = streams;
-  std::byte* to_a = rooms[0].next;
-  std::byte* to_b = rooms[1].next;
-  std::byte* to_c = rooms[2].next;
-  std::byte* to_d = rooms[3].next;
+  auto [a, b, c, d] = streams;  // copies, which stay in registers
+  auto [to_a, to_b, to_c, to_d] = rooms;
   for (;;) {
-    const std::size_t words =
-        std::min({safe_words<Symbols>(a, {to_a, rooms[0].end}), safe_words<Symbols>(b, {to_b, rooms[1].end}),
-                  safe_words<Symbols>(c, {to_c, rooms[2].end}), safe_words<Symbols>(d, {to_d, rooms[3].end})});
+    const std::size_t words = std::min({safe_words<Symbols>(a, to_a), safe_words<Symbols>(b, to_b),
+                                        safe_words<Symbols>(c, to_c), safe_words<Symbols>(d, to_d)});
     if (words == 0) break;
     for (std::size_t left = words; left > 0; --left) {
       a.refill();
@@ -131,18 +127,15 @@ template <class Symbols>
       d.refill();
 #pragma GCC unroll 5
       for (unsigned i = 0; i < Symbols::of_word; ++i) {
-        symbols.take(a, to_a);
-        symbols.take(b, to_b);
-        symbols.take(c, to_c);
-        symbols.take(d, to_d);
+        symbols.take(a, to_a.next);
+        symbols.take(b, to_b.next);
+        symbols.take(c, to_c.next);
+        symbols.take(d, to_d.next);
       }
     }
   }
   streams = {a, b, c, d};
-  rooms[0].next = to_a;
-  rooms[1].next = to_b;
-  rooms[2].next = to_c;
-  rooms[3].next = to_d;
+  rooms = {to_a, to_b, to_c, to_d};
 }
 
 #if defined(__x86_64__)
@@ -201,14 +194,16 @@ bool zstd_literal_decoder::decode(std::span<const std::byte> streams, bool is_si
   }
   if (is_faster_in_pairs(streams.size(), count)) {
     if (!has_pairs_) build_pairs();
-    const symbol_pairs pairs{pairs_.data()};
+    const symbol_pairs pairs{pairs_.entries.data()};
     decode_here(four, pairs, rooms);
     for (std::size_t i = 0; i < four.size(); ++i) decode_one(four[i], pairs, rooms[i]);
   } else {
     decode_here(four, singles, rooms);
   }
-  return std::ranges::all_of(std::array{0U, 1U, 2U, 3U},
-                             [&](unsigned i) { return decode_rest(four[i], singles, rooms[i]); });
+  for (std::size_t i = 0; i < four.size(); ++i) {
+    if (!decode_rest(four[i], singles, rooms[i])) return false;
+  }
+  return true;
 }
 
 // A table of pairs takes as long as 10,000 literals.
@@ -219,15 +214,17 @@ bool zstd_literal_decoder::is_faster_in_pairs(std::size_t coded_bytes, std::size
 }
 
 void zstd_literal_decoder::build_pairs() {
-  constexpr unsigned beyond = pair_log - zstd_literal_table::log;
-  for (std::uint32_t i = 0; i < pairs_.size(); ++i) {
+  constexpr unsigned log = zstd_pair_table::log;
+  constexpr unsigned beyond = log - zstd_literal_table::log;
+  constexpr std::uint32_t mask = (1U << log) - 1;
+  for (std::uint32_t i = 0; i <= mask; ++i) {
     const std::uint32_t first = table_.entries[i >> beyond];
     const std::uint32_t first_bits = first & 0xFFU;
-    const std::uint32_t second = table_.entries[(i << first_bits & (pairs_.size() - 1)) >> beyond];
+    const std::uint32_t second = table_.entries[(i << first_bits & mask) >> beyond];
     const std::uint32_t both_bits = first_bits + (second & 0xFFU);
     const std::uint32_t one = (first & 0xFF00U) << 8U | 1U << 8U | first_bits;
     const std::uint32_t two = (second & 0xFF00U) << 16U | (first & 0xFF00U) << 8U | 2U << 8U | both_bits;
-    pairs_[i] = both_bits <= pair_log ? two : one;
+    pairs_.entries[i] = both_bits <= log ? two : one;
   }
   has_pairs_ = true;
 }

@@ -11,6 +11,14 @@
 
 namespace gpuhist::io {
 
+/// Decodes one or two symbols of literals: the index is the next 12 bits of a stream.
+struct zstd_pair_table {
+  static constexpr unsigned log = 12;
+
+  /// symbols << 16 | number of symbols << 8 | length of their codes
+  std::array<std::uint32_t, std::size_t{1} << log> entries{};
+};
+
 /// Keeps its code, which the next block may use again. Used by one thread.
 class zstd_literal_decoder {
  public:
@@ -24,16 +32,12 @@ class zstd_literal_decoder {
   bool decode(std::span<const std::byte> streams, bool is_single, std::byte* to, std::size_t count);
 
  private:
-  static constexpr unsigned pair_log = 12;
-  using pair_table = std::array<std::uint32_t, std::size_t{1} << pair_log>;
-
   [[nodiscard]] bool is_faster_in_pairs(std::size_t coded_bytes, std::size_t count) const;
   void build_pairs();
 
   zstd_literal_table table_;
   bool has_pairs_ = false;
-  pair_table
-      pairs_{};  // with the next 12 bits as index: symbols << 16 | number of symbols << 8 | length of their codes
+  zstd_pair_table pairs_;
 };
 
 }  // namespace gpuhist::io

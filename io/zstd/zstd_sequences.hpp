@@ -58,7 +58,7 @@ class zstd_block_decoder {
     damaged                ///< or to be judged by libzstd
   };
 
-  static constexpr std::size_t front_bytes = zstd_literal_decoder::front_bytes;  ///< before `content`, readable
+  static constexpr std::size_t front_bytes = zstd_literal_decoder::front_bytes;  ///< before `content` must be readable
   static constexpr std::size_t most_sequences = zstd_block_header::max_size / 3 + 1;
   static constexpr std::size_t after_literals = 32;  ///< can be read
   static constexpr std::size_t room_bytes =

@@ -65,7 +65,7 @@ void block_pool::release_memory(block_memory memory) noexcept {
 }
 
 bool block_pool::is_in_locked_slab(const std::byte* memory) const {
-  return std::ranges::any_of(slabs_, [&](const slab& each) {
+  return std::ranges::any_of(std::span(slabs_).first(seen_slabs_), [&](const slab& each) {
     return each.is_locked && memory >= each.memory.get() && memory < each.memory.get() + slab_bytes();
   });
 }
