@@ -23,6 +23,39 @@ struct text_cuts {
   std::vector<std::uint32_t> after{};
 };
 
+/// Some blocks of a long frame, which follow each other. The submitter owns all memory.
+struct frame_step {
+  /// As those of a job. The first block may begin, and the last one may end, anywhere in them.
+  std::vector<std::span<const std::byte>> pieces{};
+  std::vector<cuda::zstd::encoded_block> blocks{};  ///< one or more; their frame is 0
+  bool is_last = false;
+  std::uint32_t checksum = 0;        ///< of the frame, in the last step
+  std::vector<std::uint32_t> row{};  ///< result: as frame_job::rows, which has as many elements
+  std::uint64_t text_bytes = 0;      ///< result
+
+  [[nodiscard]] std::uint64_t compressed_bytes() const {
+    std::uint64_t sum = 0;
+    for (const auto& each : pieces) sum += each.size();
+    return sum;
+  }
+};
+
+/// The steps of a frame, which a decoder takes as its bytes arrive. A decoder calls the members on one of its threads.
+class frame_steps {
+ public:
+  frame_steps() = default;
+  frame_steps(const frame_steps&) = delete;
+  frame_steps& operator=(const frame_steps&) = delete;
+  virtual ~frame_steps() = default;
+
+  /// Waits for the next step. Null: no more will come, and the job ends without `decoded`. Two steps may be taken and
+  /// not ended. Must not throw.
+  virtual frame_step* next() = 0;
+
+  /// The oldest step is decoded, its results are written, and its pieces are not read any more. Must not throw.
+  virtual void end(frame_step& step) = 0;
+};
+
 /// A group of whole zstd frames. The submitter owns all memory and keeps it valid and unchanged from submit() until
 /// `on_complete` is called. The compressed bytes lie in memory that was passed to engine::register_memory.
 struct frame_job {
@@ -47,6 +80,10 @@ struct frame_job {
   /// all jobs of that thread that have memory are completed. If that returns false, too, the job ends without
   /// `decoded`. Must not throw, or make another device current, as engine::register_memory does.
   std::function<bool(frame_job&, std::uint64_t bytes, bool waits)> take_row_memory{};
+
+  /// Null: the frames are whole. Otherwise there is one frame, whose blocks come in steps; pieces, blocks, cuts and
+  /// units are not used. Steps that have not ended when the job is completed have no results.
+  frame_steps* steps = nullptr;
 
   bool measures_only = false;  ///< the same frames will be submitted again: frame_decoder_stats counts them then
 
@@ -89,7 +126,14 @@ class frame_decoder {
     std::uint32_t frames = 0;  ///< and cuts
     std::uint32_t blocks = 0;
     std::uint32_t slices = 0;
+    /// Of a step: the most text of its blocks, with the window of the frame and 32 bytes; 0: there are no steps. It has
+    /// half of the blocks at most.
+    std::uint64_t text_of_step = 0;
   };
+
+  /// The most jobs with steps at the same time: each has a thread of the decoder while it waits for steps, and there is
+  /// at least one more for other jobs.
+  static constexpr unsigned max_jobs_in_steps = 4;
 
   frame_decoder() = default;
   frame_decoder(const frame_decoder&) = delete;

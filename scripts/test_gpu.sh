@@ -84,6 +84,8 @@ sanitize() {
   for tool in ${TOOLS:-memcheck racecheck initcheck synccheck}; do
     check "compute-sanitizer $tool, zstd" timeout 250 compute-sanitizer --tool "$tool" --error-exitcode 9 \
       "$bundle/bin/test_zstd_device" --test-case='a sanitized sample*'
+    check "compute-sanitizer $tool, zstd in steps" timeout 250 compute-sanitizer --tool "$tool" --error-exitcode 9 \
+      "$bundle/bin/test_frame_lanes_device" --test-case='*a sanitized sample*'
     check "compute-sanitizer $tool, samples" timeout 250 compute-sanitizer --tool "$tool" --error-exitcode 9 \
       "$bundle/bin/test_samples_device" --test-case='a sanitized sample*'
     check "compute-sanitizer $tool, units" timeout 250 compute-sanitizer --tool "$tool" --error-exitcode 9 \

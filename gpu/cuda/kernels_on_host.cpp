@@ -11,6 +11,7 @@
 #include "gpu/cuda/zstd/huffman.hpp"
 #include "gpu/cuda/zstd/parts.hpp"
 #include "gpu/cuda/zstd/sequences.hpp"
+#include "gpu/cuda/zstd/steps.hpp"
 #include "gpu/cuda/zstd/team.hpp"
 
 #include <cstddef>
@@ -65,8 +66,9 @@ using tile_memory = execute_memory<256, 64, byte_output>;
 using part_memory = execute_memory<256, 64, symbol_output>;
 
 void execute_in_parts(const lone_thread& team, const batch_buffers& batch, std::uint32_t frame, part_memory& memory) {
-  const std::uint32_t first = batch.frames[frame].first_block;
+  std::uint32_t first = batch.frames[frame].first_block;
   const std::uint32_t end = first + batch.frames[frame].block_count;
+  if (batch.blocks[first].type == block_type::carried) ++first;
   const std::uint32_t blocks = batch.symbol_room / part_segment::symbols_of_part * part_segment::blocks_of_part;
   for (std::uint32_t at = first; at < end; at += blocks) {
     const part_segment segment{.frame = frame, .first_block = at, .end_block = lesser(end, at + blocks)};
@@ -110,6 +112,12 @@ void decode_on_host(const batch_buffers& batch) {
   for (std::uint32_t i = 0; i < batch.frame_count; ++i) execute_frame(team, batch, i, *tile);
   for (std::uint32_t i = 0; i < batch.frame_count; ++i) check_checksum(team, batch, i, *products);
 }
+
+void copy_carried_on_host(const batch_buffers& batch, const std::uint8_t* text_before) {
+  copy_carried(batch, text_before, 0, 1);
+}
+
+void carry_on_host(const batch_buffers& batch) { carry_blocks(lone_thread{}, batch); }
 
 void divide_on_host(const text_division& division) {
   const units::unit_launch& lines = division.lines;

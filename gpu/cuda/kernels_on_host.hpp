@@ -19,6 +19,10 @@ namespace gpuhist::gpu::cuda::zstd {
 /// batch_buffers::used is zero.
 void decode_on_host(const batch_buffers& batch);
 
+/// The work before and after the phases of a step (steps.hpp).
+void copy_carried_on_host(const batch_buffers& batch, const std::uint8_t* text_before);
+void carry_on_host(const batch_buffers& batch);
+
 /// Divides text in host memory, whose frames have their extents: writes what text_division says.
 void divide_on_host(const text_division& division);
 

@@ -69,6 +69,8 @@ struct frame_launch {
   std::uint32_t text_room = 0;      ///< of all frames
   int multiprocessors = 1;
   units::unit_launch units{};  ///< of the text and the extents above; without text: units are not measured
+  bool is_step = false;        ///< some blocks of the only frame (zstd/steps.hpp); another step follows
+  const std::uint8_t* text_before = nullptr;  ///< the text of the step before; null: there is none
 };
 
 /// products[i] = words[i] * zstd::xxh64::prime2, in device memory aligned to 16.

@@ -6,6 +6,7 @@
 #include "support/failing_runtime.hpp"
 #include "support/fake_runtime.hpp"
 #include "tests/gpu/frame_groups.hpp"
+#include "tests/gpu/stepped_groups.hpp"
 #include "tests/support/campaign.hpp"
 
 #include <doctest/doctest.h>
@@ -151,6 +152,19 @@ TEST_CASE("a long frame is decoded in parts, and its checksum compared") {
         damaged->check_rejected();
       }
     }
+  }
+  CHECK(fake.seen->misuses() == std::vector<std::string>{});
+}
+
+TEST_CASE(
+    "a frame in steps of any blocks has the counts of its text, and is not decoded if it is damaged or steps are "
+    "missing") {
+  constexpr std::uint64_t memory_for_steps = 800 * mib;
+  const machine fake;
+  {
+    const auto decoder = fake.decoder(memory_for_steps);
+    check_steps(*decoder, *fake.fake, test::unless_sampled(40U, 8U), 900'000);
+    CHECK(decoder->stats().rejected_groups > 0);
   }
   CHECK(fake.seen->misuses() == std::vector<std::string>{});
 }

@@ -2,6 +2,7 @@
 #include "gpu/cuda/fused_runtime.hpp"
 #include "gpu/cuda/zstd/frame_lanes.hpp"
 #include "tests/gpu/frame_groups.hpp"
+#include "tests/gpu/stepped_groups.hpp"
 #include "tests/support/device_arrays.hpp"
 
 #include <doctest/doctest.h>
@@ -73,4 +74,29 @@ TEST_CASE("on a device a text that is divided at numbers of bytes or lines has a
     for (const auto& each : groups) each->wait();
     for (const auto& each : groups) each->check_decoded();
   }
+}
+
+namespace {
+
+void check_steps_on_device(unsigned rounds, std::size_t most_bytes) {
+  if (gpuhist::test::no_device()) return;
+  const std::unique_ptr<runtime> owned = make_runtime();
+  fused_runtime api(*owned);
+  device_properties properties;
+  REQUIRE(api.properties(0, properties) == 0);
+  const std::vector<zstd::frame_device> devices{
+      {.api = api, .number = 0, .label = "device 0", .multiprocessors = properties.multiprocessors}};
+  zstd::frame_lanes decoder(devices, std::uint64_t{1} << 30U, partition::identity());
+  check_steps(decoder, api, rounds, most_bytes);
+}
+
+}  // namespace
+
+TEST_CASE("on a device a frame in steps of any blocks has the counts of its text") {
+  check_steps_on_device(40, 3'000'000);
+}
+
+// For compute-sanitizer: every kernel of a step, in steps of any length.
+TEST_CASE("on a device a sanitized sample of a frame in steps has the counts of its text") {
+  check_steps_on_device(3, 900'000);
 }

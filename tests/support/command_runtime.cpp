@@ -1,7 +1,7 @@
 // The CUDA runtime of a gpuhist that is built for tests: a fake device. FAKE_CUDA_CALL is the ordinal of the first call
 // that fails; the device is lost from then on. FAKE_CUDA_WAKE_SECONDS is the time that a device takes to wake on a
 // thread other than the main one. Both events are printed to standard error. So is a line at exit if CUDA's exit
-// handlers would use such a device.
+// handlers would use such a device. FAKE_CUDA_MEMORY_MIB is the memory of the device.
 #include "support/failing_runtime.hpp"
 #include "support/fake_runtime.hpp"
 
@@ -69,7 +69,9 @@ std::shared_ptr<planned_failure> plan_of_process() {
 
 std::unique_ptr<runtime> make_runtime() {
   wake_slowly();
-  return make_failing_runtime(make_fake_runtime(std::make_shared<ledger>()), plan_of_process());
+  device_properties device = fake_device();
+  if (const char* const mib = std::getenv("FAKE_CUDA_MEMORY_MIB")) device.memory_bytes = std::stoull(mib) << 20U;
+  return make_failing_runtime(make_fake_runtime(std::make_shared<ledger>(), {device}), plan_of_process());
 }
 
 }  // namespace gpuhist::gpu::cuda

@@ -309,10 +309,12 @@ class fake_runtime final : public runtime {
     return enqueue(stream, [=, this, device = device_of(stream)] {
       if (ledger_->before_kernel) ledger_->before_kernel(device);
       if (!are_on_device(device, launch)) return;
+      if (launch.text_before != nullptr) zstd::copy_carried_on_host(launch.batch, launch.text_before);
       zstd::decode_on_host(launch.batch);
       write_extents(launch);
       launch.division.cuts == nullptr ? sum_groups(launch) : sum_slices(launch);
       if (launch.units.text != nullptr) measure_units(device, launch);
+      if (launch.is_step) zstd::carry_on_host(launch.batch);
     });
   }
   // As for copies, another stream may write the words that follow.
@@ -433,10 +435,7 @@ class fake_runtime final : public runtime {
 
   static void write_extents(const frame_launch& launch) {
     for (std::uint32_t i = 0; i < launch.batch.frame_count; ++i) {
-      const zstd::decoded_frame& decoded = launch.batch.results[i];
-      const auto begin = static_cast<std::uint32_t>(launch.batch.frames[i].text_at);
-      const bool has_text = decoded.is == zstd::verdict::decoded;
-      launch.extents[i] = {begin, begin + static_cast<std::uint32_t>(has_text ? decoded.text_bytes : 0)};
+      launch.extents[i] = zstd::extent_of(launch.batch.frames[i], launch.batch.results[i]);
     }
   }
 

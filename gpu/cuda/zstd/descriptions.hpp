@@ -231,6 +231,7 @@ GPUHIST_HOST_DEVICE inline verdict reserve(const batch_buffers& batch, decoded_b
 /// Phase 1 for block `index`: writes batch.codes[index] and batch.decoded[index].
 GPUHIST_HOST_DEVICE inline void describe_block(const batch_buffers& batch, std::uint32_t index) {
   const encoded_block block = batch.blocks[index];
+  if (block.type == block_type::carried) return;
   const std::uint32_t limit = batch.frames[block.frame].block_limit;
   block_codes& codes = batch.codes[index];
   codes.tree_log = 0;
@@ -259,12 +260,13 @@ struct block_uses {
     const auto& codes = batch.codes[index].codes;
     const bool is_compressed =
         batch.blocks[index].type == block_type::compressed && block.is == verdict::decoded;  // and not rejected
+    const bool is_carried = batch.blocks[index].type == block_type::carried;
     block_uses uses;
     uses.has_tree = is_compressed && block.literals == literals_type::huffman;
     uses.has_codes = is_compressed && block.sequence_count != 0;
-    uses.describes_tree = uses.has_tree && block.reuses_tree == 0;
+    uses.describes_tree = is_carried ? batch.codes[index].tree_log != 0 : uses.has_tree && block.reuses_tree == 0;
     for (unsigned kind = 0; kind < code_kinds; ++kind) {
-      uses.describes_code[kind] = uses.has_codes && codes[kind].mode != code_mode::repeated;
+      uses.describes_code[kind] = (is_carried || uses.has_codes) && codes[kind].mode != code_mode::repeated;
     }
     return uses;
   }
@@ -285,6 +287,9 @@ class last_description {
     before_ = team.value_of(last, Team::size - 1);
     return last;
   }
+
+  /// Of all blocks so far.
+  GPUHIST_HOST_DEVICE std::uint32_t of_all() const { return before_; }
 
  private:
   std::uint32_t before_ = 0;

@@ -47,7 +47,8 @@ constexpr const char* name_of(verdict value) {
   return index < names.size() ? names[index] : "unknown verdict";
 }
 
-enum class block_type : std::uint32_t { raw, run, compressed };
+/// `carried`: no block of the archive, but what an earlier step leaves to a later one (steps.hpp).
+enum class block_type : std::uint32_t { raw, run, compressed, carried };
 
 struct encoded_block {
   std::uint32_t at = 0;     ///< offset of its content in `compressed`
@@ -76,6 +77,7 @@ struct decoded_frame {
   std::uint64_t text_bytes = 0;   ///< if it was decoded
   std::uint32_t written = 0;      ///< of them by phase 6 so far; phase 7 may run at the same time
   std::uint32_t is_executed = 0;  ///< of a frame in parts: phase 6 has ended, or had nothing to do
+  std::uint32_t carried = 0;      ///< of its text, bytes of earlier steps
 };
 
 enum class literals_type : std::uint8_t { raw, run, huffman };

@@ -1,36 +1,34 @@
 #include "gpu/cuda/zstd/frame_batch.hpp"
 
 #include "gpu/cuda/error.hpp"
-#include "gpu/value_runs.hpp"
 
 #include <algorithm>
 
 namespace gpuhist::gpu::cuda::zstd {
 namespace {
 
-constexpr std::size_t row_bytes = byte_values * sizeof(std::uint32_t);
-constexpr std::uint64_t quad_bytes = 16;  // compressed bytes are read in quads of words
 // There is room for one sequence for so much text; frames with more sequences are rejected.
 constexpr std::uint64_t text_bytes_of_entry = 8;
+constexpr std::uint64_t literal_alignment = 16;
 
 std::uint64_t rounded(std::uint64_t bytes, std::uint64_t to) { return (bytes + to - 1) / to * to; }
 
-// Two more entries for each block, and its literals begin at a multiple of 16.
+// Two more entries for each block.
 std::uint64_t sequence_room(const frame_decoder::limits& limits) {
   return limits.text_bytes / text_bytes_of_entry + 2 * std::uint64_t{limits.blocks};
 }
 std::uint64_t literal_room(const frame_decoder::limits& limits) {
-  return std::min<std::uint64_t>(limits.text_bytes + quad_bytes * limits.blocks, ~std::uint32_t{0});
+  return std::min<std::uint64_t>(limits.text_bytes + literal_alignment * limits.blocks, ~std::uint32_t{0});
 }
 
+}  // namespace
+
 // A segment of a long text; more parts than a device executes at once save no time.
-std::uint32_t symbol_room(const frame_decoder::limits& limits) {
+std::uint32_t frame_batch::symbol_room(const frame_decoder::limits& limits) {
   constexpr std::uint64_t most = std::uint64_t{512} * part_segment::symbols_of_part;
   const std::uint64_t room = std::min(most, limits.text_bytes / 32);
   return room < part_segment::min_symbols ? 0 : static_cast<std::uint32_t>(room);
 }
-
-}  // namespace
 
 frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
     : api_(api),
@@ -86,7 +84,7 @@ void frame_batch::prepare(const stream& on) {
 
 bool frame_batch::has_room_for(const frame_job& job) const {
   const std::size_t cuts = job.slices() - 1;
-  return job.slices() <= limits_.slices - slices_used_ &&
+  return job.steps == nullptr && job.slices() <= limits_.slices - slices_used_ &&
          job.compressed_bytes() <= limits_.compressed_bytes - compressed_used_ &&
          job.text_room <= limits_.text_bytes - text_used_ &&
          job.frames.size() + cuts <= limits_.frames - frames_used_ - cuts_used() &&
@@ -226,8 +224,9 @@ void frame_batch::hash_texts() {
   begun_.wait();
   for (hashed_frame& each : hashed_) {
     const encoded_frame& frame = frames_.as<encoded_frame>()[each.index];
-    each.hash = static_cast<std::uint32_t>(hasher_.hash(device_results_.as<decoded_frame>() + each.index,
-                                                        text_.as<std::uint8_t>() + frame.text_at, frame.text_room));
+    const text_hasher::hashed_text text{.result = device_results_.as<decoded_frame>() + each.index,
+                                        .text = text_.as<std::uint8_t>() + frame.text_at};
+    each.hash = static_cast<std::uint32_t>(hasher_.hash(text, frame.text_room));
   }
 }
 

@@ -7,6 +7,7 @@
 #include "gpu/cuda/units/piece_classes.hpp"
 #include "gpu/cuda/zstd/text_hasher.hpp"
 #include "gpu/frame_decoder.hpp"
+#include "gpu/value_runs.hpp"
 
 #include <cstdint>
 #include <span>
@@ -56,6 +57,8 @@ class frame_batch {
   void clear() noexcept;
 
  private:
+  friend class stepped_frame;  // in the memory of a batch
+
   /// Where the data of a job begins in the batch.
   struct place {
     std::uint64_t compressed = 0;
@@ -72,6 +75,10 @@ class frame_batch {
     std::uint32_t hash = 0;
   };
 
+  static constexpr std::uint64_t quad_bytes = 16;  // compressed bytes are read in quads of words
+  static constexpr std::size_t row_bytes = byte_values * sizeof(std::uint32_t);
+
+  [[nodiscard]] static std::uint32_t symbol_room(const frame_decoder::limits& limits);
   void divide_long_frames() noexcept;
   void copy_to_device(void* to, const void* from, std::size_t bytes, const stream& on);
   void copy_to_host(void* to, const void* from, std::size_t bytes, const stream& on);

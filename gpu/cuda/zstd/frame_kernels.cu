@@ -7,6 +7,8 @@
 #include "gpu/cuda/units/unit_kernels.hpp"
 #include "gpu/cuda/zstd/checksum.hpp"
 #include "gpu/cuda/zstd/decode.hpp"
+#include "gpu/cuda/zstd/steps.hpp"
+#include "gpu/cuda/zstd/team.hpp"
 
 #include <cuda_runtime.h>
 
@@ -18,15 +20,21 @@ constexpr unsigned extent_threads = 128;
 constexpr unsigned search_threads = 128;
 constexpr unsigned divide_threads = 32;  // there are few groups
 constexpr unsigned product_threads = 256;
+constexpr unsigned carry_threads = 256;
+constexpr unsigned carry_blocks_of_threads = 256;
 
-// A frame that was rejected has no text.
 __global__ void __launch_bounds__(extent_threads) write_extents(const frame_launch launch) {
   const unsigned index = blockIdx.x * extent_threads + threadIdx.x;
   if (index >= launch.batch.frame_count) return;
-  const decoded_frame& frame = launch.batch.results[index];
-  const auto begin = static_cast<std::uint32_t>(launch.batch.frames[index].text_at);
-  const auto bytes = frame.is == verdict::decoded ? static_cast<std::uint32_t>(frame.text_bytes) : 0U;
-  launch.extents[index] = {begin, begin + bytes};
+  launch.extents[index] = extent_of(launch.batch.frames[index], launch.batch.results[index]);
+}
+
+__global__ void __launch_bounds__(carry_threads) copy_text(const batch_buffers batch, const std::uint8_t* text_before) {
+  copy_carried(batch, text_before, blockIdx.x * carry_threads + threadIdx.x, gridDim.x * carry_threads);
+}
+
+__global__ void __launch_bounds__(warp_team::size) carry(const batch_buffers batch) {
+  carry_blocks(warp_team{}, batch);
 }
 
 // A block of threads for each row, a thread for each value. The sum of the rows from `first` on, before `end`.
@@ -115,15 +123,22 @@ cudaError_t launch_slices(const frame_launch& launch, cudaStream_t stream) {
 cudaError_t launch_frames(const frame_launch& launch, cudaStream_t stream) {
   const std::uint32_t frames = launch.batch.frame_count;
   if (frames == 0) return cudaSuccess;
-  cudaError_t code = launch_decode(launch.batch, launch.in_parts, stream);
+  cudaError_t code = cudaSuccess;
+  if (launch.text_before != nullptr) {
+    code = kernels::queue(copy_text, {.blocks = carry_blocks_of_threads, .threads = carry_threads}, stream,
+                          launch.batch, launch.text_before);
+    if (code != cudaSuccess) return code;
+  }
+  code = launch_decode(launch.batch, launch.in_parts, stream);
   if (code != cudaSuccess) return code;
   code = kernels::queue(write_extents,
                         {.blocks = (frames + extent_threads - 1) / extent_threads, .threads = extent_threads}, stream,
                         launch);
   if (code != cudaSuccess) return code;
   code = launch.division.cuts == nullptr ? launch_groups(launch, stream) : launch_slices(launch, stream);
-  if (code != cudaSuccess || launch.units.text == nullptr) return code;
-  return units::launch_units(launch.units, stream);
+  if (code != cudaSuccess) return code;
+  if (launch.is_step) return kernels::queue(carry, {.blocks = 1, .threads = warp_team::size}, stream, launch.batch);
+  return launch.units.text == nullptr ? cudaSuccess : units::launch_units(launch.units, stream);
 }
 
 cudaError_t launch_products(const product_launch& launch, cudaStream_t stream) {

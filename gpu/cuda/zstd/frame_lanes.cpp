@@ -14,6 +14,7 @@ namespace {
 // Of a device: one copies while others decode; docs/tuning.md has other numbers.
 constexpr unsigned min_lanes = 4;
 constexpr unsigned max_lanes = 5;
+static_assert(max_lanes > frame_decoder::max_jobs_in_steps);
 constexpr std::uint64_t min_lane_bytes = std::uint64_t{16} << 20U;  // for groups of 1 MiB that cannot be compressed
 constexpr std::uint64_t min_memory = min_lanes * min_lane_bytes;
 
@@ -29,6 +30,9 @@ std::uint64_t default_memory(std::span<const frame_device> devices) {
   return memory;
 }
 
+// So that there are max_lanes.
+constexpr std::uint64_t min_bytes_of_steps = 2 * min_lane_bytes;
+
 // A lane has three times its text: the text, literals, and sequences; a quarter for compressed bytes; an eighth for
 // symbols; and rows of counts. 32 bits suffice for the counters and offsets of a batch.
 frame_decoder::limits limits_for(std::uint64_t lane_bytes) {
@@ -39,11 +43,13 @@ frame_decoder::limits limits_for(std::uint64_t lane_bytes) {
   const auto frames = static_cast<std::uint32_t>(std::max<std::uint64_t>(text / text_of_frame, 256));
   // a row of each slice is part of the memory of a lane, so there are fewer where memory is little
   constexpr std::uint32_t max_slices = 4096;
-  return {.compressed_bytes = text / 4,
-          .text_bytes = text,
-          .frames = frames,
-          .blocks = frames + frames / 2,
-          .slices = std::min(max_slices, frames)};
+  frame_decoder::limits limits{.compressed_bytes = text / 4,
+                               .text_bytes = text,
+                               .frames = frames,
+                               .blocks = frames + frames / 2,
+                               .slices = std::min(max_slices, frames)};
+  if (lane_bytes >= min_bytes_of_steps) limits.text_of_step = stepped_frame::text_of_step(limits);
+  return limits;
 }
 
 }  // namespace
@@ -56,6 +62,7 @@ frame_lane::frame_lane(const frame_device& device, const frame_decoder::limits& 
       tallies_(tallies),
       fault_(fault),
       batch_(device.api, limits),
+      steps_(batch_),
       stream_(device.api),
       done_(device.api) {
   batch_.prepare(stream_);
@@ -86,6 +93,7 @@ void frame_lane::run(const std::stop_token& stop) noexcept {
 void frame_lane::fill(frame_job* first) noexcept {
   for (frame_job* job = first; job != nullptr;) {
     batch_.add(*job);
+    if (job->steps != nullptr) return;  // alone
     job = queue_.try_pop_if([&](const frame_job& next) { return batch_.has_room_for(next); });
   }
 }
@@ -115,6 +123,9 @@ std::exception_ptr frame_lane::await_device() noexcept {
 }
 
 std::exception_ptr frame_lane::decode() noexcept {
+  if (batch_.jobs().front()->steps != nullptr) {
+    return attempt([this] { steps_.decode(stream_, device_.multiprocessors, counted_); });
+  }
   std::exception_ptr failure = attempt([this] { batch_.enqueue(stream_, device_.multiprocessors); });
   if (!failure) failure = attempt([this] { batch_.hash_texts(); });
   if (!failure) failure = await_device();
@@ -166,7 +177,7 @@ void frame_lane::complete(std::size_t end, const std::exception_ptr& failure) no
 }
 
 void frame_lane::add_to_tallies(const frame_job& done) noexcept {
-  tallies_.compressed_bytes += done.compressed_bytes();
+  tallies_.compressed_bytes += done.steps == nullptr ? done.compressed_bytes() : steps_.compressed_bytes();
   if (!done.decoded) {
     ++tallies_.rejected_groups;
     return;

@@ -5,6 +5,7 @@
 #include "gpu/cuda/handles.hpp"
 #include "gpu/cuda/job_queue.hpp"
 #include "gpu/cuda/zstd/frame_batch.hpp"
+#include "gpu/cuda/zstd/stepped_frame.hpp"
 #include "gpu/frame_decoder.hpp"
 
 #include <atomic>
@@ -62,7 +63,8 @@ class frame_lane {
   frame_queue& queue_;
   frame_tallies& tallies_;
   device_fault& fault_;
-  frame_batch batch_;          // before the stream, whose work uses it
+  frame_batch batch_;  // before the stream, whose work uses it
+  stepped_frame steps_;
   std::size_t completed_ = 0;  // jobs of the batch, which must not be used any more
   stream stream_;
   event done_;

@@ -21,8 +21,9 @@ struct block_end {
   /// A block that is not rejected.
   GPUHIST_HOST_DEVICE static block_end of(const batch_buffers& batch, std::uint32_t index) {
     const decoded_block& block = batch.decoded[index];
-    const bool is_compressed = batch.blocks[index].type == block_type::compressed;
-    return {block.text_bytes, is_compressed ? block.after : unchanged()};
+    const block_type type = batch.blocks[index].type;
+    const bool has_offsets = type == block_type::compressed || type == block_type::carried;
+    return {block.text_bytes, has_offsets ? block.after : unchanged()};
   }
 
   /// Adds the blocks before them, which the thread of a lower rank has.
@@ -84,7 +85,11 @@ GPUHIST_HOST_DEVICE verdict link_blocks(const Team& team, const batch_buffers& b
 template <class Team>
 GPUHIST_HOST_DEVICE void link_frame(const Team& team, const batch_buffers& batch, std::uint32_t index) {
   decoded_frame result{};
-  result.is = link_blocks(team, batch, batch.frames[index], result);
+  const encoded_frame& frame = batch.frames[index];
+  if (frame.block_count > 0 && batch.blocks[frame.first_block].type == block_type::carried) {
+    result.carried = batch.decoded[frame.first_block].text_bytes;
+  }
+  result.is = link_blocks(team, batch, frame, result);
   if (team.rank() == 0) batch.results[index] = result;
 }
 

@@ -16,6 +16,13 @@
 
 namespace gpuhist::gpu::cuda::zstd {
 
+/// The text of a frame; of a step (steps.hpp), its own. A frame that was rejected has none.
+GPUHIST_HOST_DEVICE inline extent extent_of(const encoded_frame& frame, const decoded_frame& decoded) {
+  const auto begin = static_cast<std::uint32_t>(frame.text_at) + decoded.carried;
+  const bool has_text = decoded.is == verdict::decoded;
+  return {begin, begin + (has_text ? static_cast<std::uint32_t>(decoded.text_bytes) - decoded.carried : 0U)};
+}
+
 /// A group of frames of a batch. It begins where the group before it ends.
 struct group_range {
   std::uint32_t frame_end = 0;      ///< frames up to its end

@@ -9,6 +9,7 @@
 
 #include "gpu/cuda/handles.hpp"
 #include "gpu/cuda/runtime.hpp"
+#include "gpu/cuda/zstd/checksum.hpp"
 
 #include <array>
 #include <cstddef>
@@ -22,21 +23,38 @@ class text_hasher {
   /// `max_text`: of a frame. The device is current. Throws engine_error.
   text_hasher(runtime& api, std::uint64_t max_text);
 
-  /// XXH64 of the text of a frame that a device decodes in parts, in device memory. Unspecified if the frame is
-  /// rejected. Throws engine_error.
-  std::uint64_t hash(const decoded_frame* result, const std::uint8_t* text, std::uint64_t text_room);
+  /// The text of a frame that a device decodes in parts, or of a step; all pointers are of device memory.
+  struct hashed_text {
+    const decoded_frame* result = nullptr;
+    const std::uint8_t* text = nullptr;  ///< of the frame
+    std::uint64_t begin = 0;             ///< only bytes from there on are hashed; a multiple of 32
+    bool is_last = true;                 ///< false: bytes after the last whole stripe are not hashed yet
+  };
+
+  /// XXH64 of the text of a frame. Unspecified if the frame is rejected. Throws engine_error.
+  std::uint64_t hash(const hashed_text& text, std::uint64_t text_room);
+
+  /// Adds the text of a step to the hash of a frame, which was made with multiplies(). Returns the number of bytes.
+  /// Throws engine_error.
+  std::uint64_t add(const hashed_text& text, piecewise_xxh64& to);
+
+  /// Whether the device multiplies the words of steps.
+  [[nodiscard]] bool multiplies() const { return has_products_; }
 
  private:
   static constexpr std::size_t chunks = 4;
 
   struct progress {
-    const decoded_frame* result = nullptr;
-    const std::uint8_t* text = nullptr;
+    hashed_text of{};
     decoded_frame now{};
     bool multiplies = false;
     std::uint64_t multiplied = 0;  ///< bytes whose products are queued
+
+    [[nodiscard]] std::uint64_t written() const;
+    [[nodiscard]] const std::uint8_t* text_at(std::uint64_t hashed) const { return of.text + of.begin + hashed; }
   };
 
+  std::uint64_t add(progress& text, piecewise_xxh64& to);
   void poll(progress& of);
   std::size_t next_piece(progress& of, std::uint64_t copied);
   void multiply_ahead(progress& of, std::uint64_t copied);
@@ -45,6 +63,7 @@ class text_hasher {
   [[nodiscard]] std::uint8_t* products_at(std::uint64_t text_at) const;
 
   runtime& api_;
+  const bool has_products_;
   pinned_memory result_;
   std::array<pinned_memory, 2> pieces_;
   device_memory products_;
