@@ -32,11 +32,13 @@ struct group_end {
   /// The text of the input may have a maximum, and the groups before this one were still being decoded. If they have
   /// more text than this, the maximum lies within this group or before it.
   std::uint64_t max_text_before = std::numeric_limits<std::uint64_t>::max();
-  bool is_beyond_limit = false;  ///< so much text was decoded that the input has more than the maximum
+  /// So much text was decoded that the input has more than the maximum, or a device has decoded only the begin of a
+  /// frame.
+  bool is_to_be_repeated = false;
 
   /// The group is not counted: it will be discarded, and decoded again after the groups before it.
   [[nodiscard]] bool must_be_decoded_again(std::uint64_t text_before) const {
-    return is_beyond_limit || text_before > max_text_before;
+    return is_to_be_repeated || text_before > max_text_before;
   }
 
   /// Returns the failure that ended the group, given the bytes of the input's text before the group. Empty: none.

@@ -138,6 +138,7 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
                                                                  .max_slots = plan.buffers.row_slots,
                                                                  .more_slots = plan.buffers.more_row_slots},
                                                         .host_shares = plan.forecast.shared && !plan.windows,
+                                                        .stop = stop,
                                                         .takes_all = plan.buffers.min_device_bytes == 0,
                                                         .in_order = plan.windows.has_value(),
                                                         .group_bytes = plan.buffers.device_group_bytes,

@@ -9,6 +9,7 @@ import re
 import signal
 import struct
 import subprocess
+import time
 import unittest
 
 from support import (ALL_SCHEMES, CALL_FAILED, ENGINE, SAMPLE, SANITIZED, CommandTest, Running, calls_of_device, evenly, feed, main,
@@ -372,6 +373,97 @@ class Units(SameResults):
                     path = self.file("damaged.zst", flipped(encoded, place))
                     arguments = ("--format", "jsonl", *SAME_CUTS, "--each", "line", "--where", "digit > 0.2", *options, path)
                     self.assert_same_lines(*arguments)
+
+
+class Steps(SameResults):
+    """One long frame, which is decoded in steps of about 3 MB as it is read."""
+
+    ENOUGH = ("--device-decode", "on", "--device-memory", "800MiB", "--memory-limit", "512MiB")
+
+    @functools.cached_property
+    def data(self):
+        return noise(9_000_000) + text(9_000_000) + noise(4_000_000) + text(2_000_000)
+
+    def in_steps(self, *arguments, engine="cuda"):
+        options = self.ENOUGH if engine == "cuda" else ("--memory-limit", "512MiB")
+        return run(*JSON, *SAME_CUTS, *options, *arguments, engine=engine,
+                   env={**os.environ, "FAKE_CUDA_MEMORY_MIB": "2048"})
+
+    def assert_as_host(self, *arguments):
+        device, host = self.in_steps(*arguments), self.in_steps(*arguments, engine="host")
+        self.assertEqual((device.status, device.stderr), (host.status, host.stderr))
+        for each in (device, host):
+            each.result.pop("stats", None)
+        self.assertEqual(RUN.sub(b"", device.stdout), RUN.sub(b"", host.stdout))
+        return device
+
+    def test_a_frame_has_the_counts_of_its_text(self):
+        for name, data, options in (("stated", self.data, (f"--stream-size={len(self.data)}",)), ("unknown", self.data, ()),
+                                    ("long", self.data, ("--long=27",)), ("unchecked", self.data, ("--no-check",)),
+                                    ("small", self.data, ("--zstd=wlog=10", "-1"))):
+            with self.subTest(name=name):
+                path = self.file(f"{name}.zst", zstd(data, *options))
+                ended = self.in_steps("--stats", path)
+                self.assertEqual(ended.status, 0, ended)
+                self.assert_counts(ended.result, data)
+                self.assertEqual(decoded_in(ended)["frames"], 1)
+                self.assertEqual(decoded_in(ended)["text_bytes"], len(data))
+                self.assert_as_host(path)
+
+    def test_frames_before_and_after_a_long_one_are_counted(self):
+        long, short = zstd(self.data), zstd(text(50_000))
+        for number, parts in enumerate(([long, long], [short, long], [long, short, skippable(b"x" * 99), short], [skippable(b"x"), long])):
+            with self.subTest(number=number):
+                self.assert_as_host(self.file(f"{number}.zst", b"".join(parts)))
+
+    def test_a_damaged_or_cut_frame_is_reported_as_by_the_host(self):
+        encoded = zstd(self.data)
+        for place in (3, len(encoded) // 9, len(encoded) // 2, len(encoded) - 9, len(encoded) - 2)[:: 2 if SAMPLE else 1]:
+            for name, bad in (("damaged", flipped(encoded, place)), ("cut", encoded[:place])):
+                for options in ((), ("--skip-damage",)):
+                    with self.subTest(name=name, place=place, options=options):
+                        self.assert_as_host(*options, self.file(f"{name}.zst", bad + zstd(text(5000))))
+
+    def test_text_beyond_max_output_is_refused_as_by_the_host(self):
+        path = self.file("long.zst", zstd(self.data))
+        for limit in (1_000_000, 12_000_000, len(self.data) - 1, len(self.data)):
+            with self.subTest(limit=limit):
+                ended = self.assert_as_host("--max-output", str(limit), path)
+                self.assertEqual(ended.status, 0 if limit == len(self.data) else 1)
+
+    def test_a_signal_in_a_long_frame_gives_a_report_of_a_prefix(self):
+        data = self.data + text(1_000_000) * 60
+        path = self.file("long.zst", zstd(data))
+        for delay in (0.3, 0.8, 1.2):
+            with self.subTest(delay=delay), Running(*JSON, *self.ENOUGH, path, engine="cuda",
+                                                    env={**os.environ, "FAKE_CUDA_MEMORY_MIB": "2048"}) as running:
+                time.sleep(delay)
+                running.process.send_signal(signal.SIGINT)
+                ended = running.finish()
+                self.assertIn(ended.status, (0, -signal.SIGINT), ended)
+                if ended.result["complete"]:
+                    self.assertEqual(ended.result["bytes"], len(data))
+                self.assert_counts(ended.result, data[: ended.result["bytes"]])
+
+    @unittest.skipIf(ENGINE == "cuda", "only calls of the fake device can fail")
+    def test_whichever_call_fails_nothing_is_lost(self):
+        path = self.file("long.zst", zstd(self.data))
+
+        def failing_at(call):
+            return run("--format", "json", "--buckets", "bytes", "--streams", "1", *self.ENOUGH, path, engine="cuda",
+                       env={**os.environ, "FAKE_CUDA_MEMORY_MIB": "2048", "FAKE_CUDA_CALL": str(call)})
+
+        calls = calls_of_device(failing_at, MOST_CALLS)
+        self.assertGreater(calls, 150)
+        for call in evenly(range(1, calls + 1), 24 // min(FEWER, 4)):
+            with self.subTest(call=call):
+                ended = failing_at(call)
+                self.assertIn(ended.status, (0, 1, 2), ended)
+                if ended.stdout:
+                    self.assert_counts(ended.result, self.data[: ended.result["bytes"]])
+                    self.assertEqual(ended.result["complete"], ended.status == 0, ended)
+                if ended.status:
+                    self.assertIn("fake error 719", ended.stderr.replace(CALL_FAILED, ""))
 
 
 class Ends(SameResults):

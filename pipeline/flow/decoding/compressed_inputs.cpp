@@ -124,6 +124,13 @@ void compressed_inputs::end_input_with(compressed_input& input, const std::excep
   if (auto* file = std::get_if<io::file_source>(input.source.get())) file->leave_offset_at(input.compressed_bytes);
 }
 
+// The first bytes of a long frame are decoded, and not kept, before its last ones are read. So it must be in a file,
+// from which the host can decode it again, and its text is only counted.
+bool compressed_inputs::may_have_steps(const compressed_input& input) const {
+  return std::holds_alternative<io::file_source>(*input.source) && options_.windows == nullptr &&
+         options_.text_to == nullptr;
+}
+
 // A stream may stall, and its text is counted as it arrives unless all frames are to be decoded on the device.
 bool compressed_inputs::may_use_device(const compressed_input& input) const {
   if (options_.device == nullptr || !input.format.on_device) return false;
@@ -240,7 +247,7 @@ async::task<std::optional<staged_group>> compressed_inputs::begin_staging(const 
   open_more_if_device_is_ready();
   const bool is_file = std::holds_alternative<io::file_source>(*input.source);
   const bool waits = is_file && !is_host_needed();
-  auto begun = co_await options_.device->begin_group(begin, waits);
+  auto begun = co_await options_.device->begin_group(begin, waits, may_have_steps(input));
   if (begun) options_.device->lock_pages_of(*blocks_);
   co_return begun;
 }

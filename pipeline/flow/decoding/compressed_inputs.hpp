@@ -93,6 +93,7 @@ class compressed_inputs {
 
   [[nodiscard]] std::string manner_of(const compressed_input& input) const;
   [[nodiscard]] bool may_use_device(const compressed_input& input) const;
+  [[nodiscard]] bool may_have_steps(const compressed_input& input) const;
   async::task<> feed(std::shared_ptr<compressed_input> input, std::vector<std::byte> head, async::semaphore::permit);
   static bool end_current(compressed_input& input, const std::exception_ptr& error);
   bool begin_again(compressed_input& input, std::exception_ptr& error);

@@ -56,7 +56,12 @@ async::task<bool> compressed_inputs::device_decoding::try_decode() {
 }
 
 async::task<bool> compressed_inputs::device_decoding::count_on_device() {
-  if (!co_await stage()) co_return false;
+  const bool is_whole = co_await stage();
+  if (steps_) {
+    co_await count_in_steps();
+    co_return true;
+  }
+  if (!is_whole) co_return false;
   task_.input.end_collecting(task_);
   task_.input.end_holding(task_);
   std::optional<decoded_group> text = co_await device_.decode(*task_.staged);
@@ -65,6 +70,75 @@ async::task<bool> compressed_inputs::device_decoding::count_on_device() {
   if (!text->unit_rows.empty()) co_await observe_units(*text);
   add_decoded(*text);
   co_return true;
+}
+
+// Whatever the device does not decode, the host decodes again from the begin of the frame.
+async::task<> compressed_inputs::device_decoding::count_in_steps() {
+  task_.input.end_collecting(task_);
+  async::event ended;
+  gpu::frame_job job;
+  device_.decode_steps(job, *steps_, [&](const std::exception_ptr&) {
+    steps_->note_job_ended();
+    ended.set();
+  });
+  bool is_whole = false;
+  std::exception_ptr error;
+  try {
+    is_whole = co_await append_steps();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (!steps_->is_complete() || error) steps_->give_up();
+  co_await ended.wait();
+  if (error) std::rethrow_exception(error);
+  is_whole = merge_ended_steps() && is_whole;
+  const std::uint64_t reached = task_.start.compressed_bytes + steps_->reached();
+  inputs_.note_reached(task_, reached);
+  if (job.decoded && is_whole) {
+    ++notes_.frames;
+    co_return co_await task_.text.end_frame(nullptr);
+  }
+  task_.end.failure = always(left_at(reached));
+  task_.end.is_to_be_repeated = !stop_.stop_requested();
+}
+
+// False: the group is not one whole frame, or cannot be decoded here.
+async::task<bool> compressed_inputs::device_decoding::append_steps() {
+  for (;;) {
+    if (!steps_->advance()) co_return false;
+    block next = co_await task_.blocks.take();
+    if (next.end) co_return !next.error && steps_->is_complete();
+    if (next.lost || steps_->is_complete() || stop_.stop_requested()) co_return false;
+    while (!next.bytes.empty()) {
+      if (steps_->has_job_ended() || !merge_ended_steps()) co_return false;
+      const auto copy = [](std::byte* to, std::span<const std::byte> from) {
+        std::memcpy(to, from.data(), from.size());
+      };
+      const std::size_t appended = co_await task_.staged->append(next, copy);
+      next.bytes = next.bytes.subspan(appended);
+      if (next.bytes.empty()) break;
+      if (appended > 0) next.lent = nullptr;  // its memory has more than the rest
+      co_await steps_->wait();
+    }
+    inputs_.note_reached(task_, task_.start.compressed_bytes + steps_->reached());
+  }
+}
+
+// False: the input has too much text.
+bool compressed_inputs::device_decoding::merge_ended_steps() {
+  while (const auto step = steps_->take_ended()) {
+    if (!merge_step(*step)) return false;
+  }
+  return true;
+}
+
+// False: the input has too much text.
+bool compressed_inputs::device_decoding::merge_step(const gpu::frame_step& step) {
+  if (!try_add(step.text_bytes)) return false;
+  const auto bytes = static_cast<std::uint32_t>(step.text_bytes);  // a step has less than 4 GiB
+  if (bytes > 0) inputs_.counted_.merge_decoded({.owner = task_.text.owner(), .extent = {0, bytes}}, step.row);
+  task_.text.add(bytes);
+  return true;
 }
 
 // Where panes end depends on all text before, so the text is decoded twice: first only its size or its lines are
@@ -151,35 +225,48 @@ async::task<> compressed_inputs::device_decoding::add_panes(const decoded_group&
 // Adds text to that of the input if the input may have so much. Several groups may add at the same time.
 bool compressed_inputs::device_decoding::try_add(std::uint64_t bytes) const {
   const std::uint64_t of_all = task_.input.text_so_far += bytes;
-  if ((task_.text_before ? *task_.text_before + bytes : of_all) <= options_.max_text) return true;
+  const std::uint64_t after = task_.text_before ? *task_.text_before + task_.text.bytes() + bytes : of_all;
+  if (after <= options_.max_text) return true;
   task_.input.text_so_far -= bytes;
   return false;
 }
 
-// Collects the bytes of the group. False: the group is not whole, or there is no memory for all of it.
+// Collects the bytes of the group. False: the group is not whole, or there is no memory for all of it, or it is decoded
+// in steps.
 async::task<bool> compressed_inputs::device_decoding::stage() {
-  async::first_failure failed;
-  async::task_group helpers(failed);
-  bool is_whole = false;
-  try {
-    is_whole = co_await collect(helpers);
-  } catch (...) {
-    failed.note(std::current_exception());
+  collected reached = collected::step;
+  for (bool may_have_steps = inputs_.may_have_steps(task_.input); reached == collected::step; may_have_steps = false) {
+    async::first_failure failed;
+    async::task_group helpers(failed);
+    try {
+      reached = co_await collect(helpers, may_have_steps);
+    } catch (...) {
+      failed.note(std::current_exception());
+    }
+    co_await helpers.ended();
+    failed.rethrow();
+    if (reached == collected::step) steps_ = co_await device_.begin_steps(*task_.staged);
+    if (steps_) break;
   }
-  co_await helpers.ended();
-  failed.rethrow();
-  co_return is_whole;
+  co_return reached == collected::whole;
 }
 
-async::task<bool> compressed_inputs::device_decoding::collect(async::task_group& helpers) {
+async::task<compressed_inputs::device_decoding::collected> compressed_inputs::device_decoding::collect(
+    async::task_group& helpers, bool may_have_steps) {
   for (;;) {
     block next = co_await task_.blocks.take();
-    if (next.end) co_return !next.error && !stop_.stop_requested() && task_.staged->size() > 0;
+    if (next.end) {
+      const bool is_whole = !next.error && !stop_.stop_requested() && task_.staged->size() > 0;
+      co_return is_whole ? collected::whole : collected::some;
+    }
     const std::size_t staged = next.lost ? 0 : co_await append(next, helpers);
-    if (staged == next.bytes.size()) continue;
+    if (staged == next.bytes.size()) {
+      if (may_have_steps && device_.has_step(*task_.staged)) co_return collected::step;
+      continue;
+    }
     next.bytes = next.bytes.subspan(staged);
     task_.staged_blocks.push_back(std::move(next));
-    co_return false;
+    co_return collected::some;
   }
 }
 

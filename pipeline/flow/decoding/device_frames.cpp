@@ -88,16 +88,52 @@ std::vector<std::span<const std::byte>> staged_group::pieces() const {
   return all;
 }
 
+std::vector<std::span<const std::byte>> staged_group::pieces_of(std::uint64_t from, std::uint64_t to,
+                                                                std::uint64_t& begin) const {
+  std::vector<std::span<const std::byte>> found;
+  std::uint64_t at = released_;
+  for (const filled_slot& each : slots_) {
+    if (at >= to) break;
+    if (each.bytes > 0 && at + each.bytes > from) {
+      if (found.empty()) begin = at;
+      found.emplace_back(each.slot->memory(), each.bytes);
+    }
+    at += each.bytes;
+  }
+  return found;
+}
+
+void staged_group::copy(std::uint64_t at, std::span<std::byte> to) const {
+  std::uint64_t begin = 0;
+  for (const std::span<const std::byte> piece : pieces_of(at, at + to.size(), begin)) {
+    const auto from = piece.subspan(static_cast<std::size_t>(at - begin));
+    const std::size_t bytes = std::min(from.size(), to.size());
+    std::copy_n(from.begin(), bytes, to.begin());
+    to = to.subspan(bytes);
+    at += bytes;
+    begin += piece.size();
+  }
+}
+
+void staged_group::release_to(std::uint64_t offset) {
+  auto first = slots_.begin();
+  for (; first != slots_.end() && first + 1 != slots_.end() && released_ + first->bytes <= offset; ++first) {
+    released_ += first->bytes;
+  }
+  slots_.erase(slots_.begin(), first);
+}
+
 std::size_t staged_group::allowed_slots() const {
+  if (in_steps_) return owner_.max_slots_of_steps();
   if (permits_.is_longest) return owner_.max_slots_of_long_group();
   const std::size_t share = owner_.max_slots_of_group();
   return permits_.is_long ? std::max(share, owner_.max_slots_of_long_group() / 2) : share;
 }
 
 bool staged_group::may_have_more_slots() {
-  while (slots_.size() >= allowed_slots() && !permits_.is_longest) {
+  while (slots_.size() >= allowed_slots() && !permits_.is_longest && !in_steps_) {
     async::semaphore::permit& next = permits_.is_long ? permits_.is_longest : permits_.is_long;
-    next = owner_.long_.try_acquire();
+    next = owner_.long_.try_acquire(device_frames::units_of_long_group);
     if (!next) return false;
   }
   return slots_.size() < allowed_slots();
@@ -181,28 +217,46 @@ std::string device_frames::note() const {
   return note_;
 }
 
-async::task<std::optional<staged_group>> device_frames::begin_group(std::span<const std::byte> begin, bool waits) {
-  if (may_exceed(max_slots_of_long_group(), begin) || are_units_too_short()) co_return std::nullopt;
-  staged_group::permits permits;
-  if (may_exceed(max_slots_of_group(), begin)) {
-    const bool is_longest = may_exceed(max_slots_of_long_group() / 2, begin);
-    async::semaphore::permit& permit = is_longest ? permits.is_longest : permits.is_long;
-    const std::uint64_t units = is_longest ? 2 : 1;
-    permit = long_.try_acquire(units);
-    if (!permit && !settings_.host_shares) permit = co_await long_.acquire(units);
-    if (!permit) co_return std::nullopt;
-  }
+async::task<std::optional<staged_group>> device_frames::begin_group(std::span<const std::byte> begin, bool waits,
+                                                                    bool may_have_steps) {
+  const bool is_too_long = may_exceed(max_slots_of_long_group(), begin);
+  if ((is_too_long && !may_have_steps) || are_units_too_short()) co_return std::nullopt;
+  const bool is_for_device = !settings_.host_shares || (may_have_steps && co_await await_device(begin));
+  waits = waits || (is_for_device && settings_.host_shares);
   is_needed_ = true;
   if (!start()) co_return std::nullopt;
+  may_have_steps = may_have_steps && decoder_->max_job().text_of_step > 0;
+  if (is_too_long && !may_have_steps) co_return std::nullopt;
+  staged_group::permits permits;
+  if (may_exceed(max_slots_of_group(), begin)) {
+    const bool is_longest = !may_have_steps && may_exceed(max_slots_of_long_group() / 2, begin);
+    async::semaphore::permit& permit = is_longest ? permits.is_longest : permits.is_long;
+    const std::uint64_t units = is_longest ? 2 * units_of_long_group : may_have_steps ? 1 : units_of_long_group;
+    permit = long_.try_acquire(units);
+    if (!permit && is_for_device) permit = co_await long_.acquire(units);
+    if (!permit) co_return std::nullopt;
+  }
   if ((measures_units() || settings_.in_order) && has_failed_)
     co_return std::nullopt;  // all contexts decode, not only the one in reserve
   permits.incomplete = incomplete_.try_acquire();
   if (!permits.incomplete && waits) permits.incomplete = co_await incomplete_.acquire();
   if (!permits.incomplete) co_return std::nullopt;
   std::shared_ptr<staging_slot> slot = slots_.try_acquire();
-  if (!slot && (waits || !settings_.host_shares)) slot = co_await slots_.acquire();
+  if (!slot && (waits || is_for_device)) slot = co_await slots_.acquire();
   if (!slot) co_return std::nullopt;
   co_return staged_group(*this, std::move(slot), std::move(permits), waits);
+}
+
+// Where host and device share the work: whether a device decodes the frame much sooner than the host. It is awake then,
+// unless it cannot be woken, or the run stops.
+async::task<bool> device_frames::await_device(std::span<const std::byte> begin) {
+  const io::zstd_header_result parsed = io::parse_zstd_header(begin);
+  if (parsed.status != io::header_status::complete || !parsed.header.content_bytes) co_return false;
+  const auto awake = std::make_shared<async::event>();  // the run may end before the device is awake
+  if (!engine_.await_decoder(*parsed.header.content_bytes, [awake] { awake->set(); })) co_return false;
+  const std::stop_callback end(settings_.stop, [awake]() noexcept { awake->set(); });
+  co_await awake->wait();
+  co_return true;
 }
 
 // A group would have so many rows that a device saves no time.
@@ -280,6 +334,51 @@ async::task<std::optional<decoded_group>> device_frames::decode(staged_group& gr
   text_bytes_ += job.text_bytes;
   result.unit_rows = rows_in(job);
   co_return result;
+}
+
+// Four steps have their share of the slots: two on the device, one that is queued, and one that is being collected.
+std::uint64_t device_frames::step_bytes() const {
+  constexpr std::uint64_t most = std::uint64_t{64} << 20U;
+  return std::min<std::uint64_t>(most, max_slots_of_steps() * slot_bytes() / 4);
+}
+
+// The first steps of a frame that is known to be long have fewer bytes.
+bool device_frames::has_step(const staged_group& group) const {
+  if (group.size() >= step_bytes()) return true;
+  return group.size() >= step_bytes() / stepped_group::share_of_first && group.permits_.is_long;
+}
+
+async::task<std::unique_ptr<stepped_group>> device_frames::begin_steps(staged_group& group) {
+  constexpr std::uint64_t least = std::uint64_t{8} << 20U;  // with less a device is slower than the host
+  const gpu::frame_decoder::limits limits = decoder_->max_job();
+  if (limits.text_of_step == 0 || has_failed_ || (step_bytes() < least && !settings_.takes_all)) co_return nullptr;
+  async::semaphore::permit& permit = group.permits_.is_long;
+  if (!permit) {
+    permit = long_.try_acquire();
+    if (!permit && !settings_.host_shares) permit = co_await long_.acquire();
+    if (!permit) co_return nullptr;
+  }
+  auto begun = stepped_group::begin(group, {.step_bytes = std::min(step_bytes(), limits.compressed_bytes / 2),
+                                            .columns = engine_.layout().columns(),
+                                            .limits = limits});
+  group.waits_ = group.waits_ || begun;
+  group.in_steps_ = begun != nullptr;
+  co_return begun;
+}
+
+void device_frames::decode_steps(gpu::frame_job& job, stepped_group& group,
+                                 std::function<void(std::exception_ptr)> on_complete) {
+  job = {.frames = {&group.frame(), 1}, .steps = &group};
+  job.on_complete = [this, ended = std::move(on_complete)](gpu::frame_job& done, std::exception_ptr error) {
+    if (error) {
+      note_failure(error);
+      has_failed_ = true;
+    }
+    if (done.decoded) text_bytes_ += done.text_bytes;
+    ended(std::move(error));
+  };
+  note_begin();
+  decoder_->submit(job);
 }
 
 std::uint64_t device_frames::expected_row_bytes(std::uint64_t text_bytes) const {

@@ -10,6 +10,7 @@
 #include "pipeline/flow/decoding/encoded_frames.hpp"
 #include "pipeline/flow/decoding/row_memory.hpp"
 #include "pipeline/flow/decoding/staging_slots.hpp"
+#include "pipeline/flow/decoding/stepped_group.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -23,6 +24,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 namespace gpuhist::pipeline {
@@ -60,6 +62,15 @@ class staged_group {
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] std::vector<std::span<const std::byte>> pieces() const;
 
+  /// The slots with the bytes from `from` to `to`, and the offset of the first of their bytes.
+  std::vector<std::span<const std::byte>> pieces_of(std::uint64_t from, std::uint64_t to, std::uint64_t& begin) const;
+
+  /// Copies bytes that are in slots.
+  void copy(std::uint64_t at, std::span<std::byte> to) const;
+
+  /// Frees the slots whose bytes are all before `offset`.
+  void release_to(std::uint64_t offset);
+
   /// The bytes, for decoding on the host. Leaves the group empty. Throws std::bad_alloc.
   std::deque<block> take_blocks();
 
@@ -78,8 +89,10 @@ class staged_group {
     std::size_t bytes = 0;
   };
   std::vector<filled_slot> slots_;
+  std::uint64_t released_ = 0;  // bytes that were in slots
   std::uint64_t size_ = 0;
   bool is_listed_ = false;
+  bool in_steps_ = false;
   std::optional<encoded_frames> frames_{};
 };
 
@@ -101,6 +114,7 @@ class device_frames {
     staging_slots::settings slots{};  ///< memory for compressed bytes that are collected or on the device
     row_memory::settings rows{};      ///< memory for the rows of units, if they are measured
     bool host_shares = false;         ///< the host decodes what finds no free slot and does not wait for one
+    std::stop_token stop{};           ///< ends waits for a device that is waking
     bool takes_all = false;           ///< frames that will hardly fit are collected, too
     bool in_order = false;            ///< groups are collected one after the other, and may wait for those before them
     std::size_t group_bytes = 0;      ///< minimum compressed size of a group, except the last
@@ -113,6 +127,11 @@ class device_frames {
   /// One incomplete group, with a long frame, may have this share, or two half of it each: while the bytes of one are
   /// copied, the other begins. A larger group is decoded on the host.
   static constexpr std::uint32_t max_share_of_long_group = 4;
+
+  /// Or some groups, whose bytes are decoded in steps, have each its part of this share. They are the units of a
+  /// permit.
+  static constexpr std::uint32_t units_of_all = gpu::frame_decoder::max_jobs_in_steps;
+  static constexpr std::uint32_t units_of_long_group = units_of_all / 2;
 
   /// Groups that are collected at the same time, so that the first ones are soon complete. They have at most three
   /// quarters of the slots, and long ones less than a quarter more. All other slots are free, or used by groups that
@@ -145,6 +164,10 @@ class device_frames {
     return std::max<std::size_t>(1, max_slots() / max_share_of_long_group);
   }
 
+  [[nodiscard]] std::size_t max_slots_of_steps() const {
+    return std::max<std::size_t>(1, max_slots_of_long_group() / units_of_all);
+  }
+
   [[nodiscard]] bool host_shares() const { return settings_.host_shares; }
   [[nodiscard]] bool measures_units() const { return settings_.units != nullptr; }
 
@@ -156,7 +179,9 @@ class device_frames {
 
   /// The next group, whose first bytes are these; nothing: the host is to decode it. `waits`: for memory, here and in
   /// append(); the bytes of such a group arrive without delay. Throws std::bad_alloc.
-  async::task<std::optional<staged_group>> begin_group(std::span<const std::byte> begin, bool waits);
+  /// `may_have_steps`: the group may have any length.
+  async::task<std::optional<staged_group>> begin_group(std::span<const std::byte> begin, bool waits,
+                                                       bool may_have_steps = false);
 
   /// Page-locks the memory of blocks if they have the size of a slot, so that groups can exchange it. The memory of
   /// both is mixed then. After start(), again for each group; `blocks` ends before this. Throws std::bad_alloc.
@@ -175,6 +200,16 @@ class device_frames {
     bool measures_only = false;            ///< gpu::frame_job
   };
 
+  /// A group that is one long frame, of which many bytes have arrived. Null: it is none, the device does not decode it
+  /// in steps, or other long frames are being collected. Throws std::bad_alloc.
+  async::task<std::unique_ptr<stepped_group>> begin_steps(staged_group& group);
+
+  /// Whether the group has so many bytes.
+  [[nodiscard]] bool has_step(const staged_group& group) const;
+
+  /// Submits the job of a group in steps. `on_complete`: of the job, which is valid until then. Throws std::bad_alloc.
+  void decode_steps(gpu::frame_job& job, stepped_group& group, std::function<void(std::exception_ptr)> on_complete);
+
   /// Decodes whole frames, which are listed first unless they are listed already. Nothing: the device does not decode
   /// them, or failed; the host must. Throws std::bad_alloc.
   async::task<std::optional<decoded_group>> decode(staged_group& group, counting how);
@@ -183,6 +218,8 @@ class device_frames {
  private:
   friend class staged_group;
 
+  async::task<bool> await_device(std::span<const std::byte> begin);
+  [[nodiscard]] std::uint64_t step_bytes() const;
   [[nodiscard]] bool may_exceed(std::size_t slots, std::span<const std::byte> begin) const;
   [[nodiscard]] bool are_units_too_short() const;
   bool try_start();
@@ -204,7 +241,7 @@ class device_frames {
   std::atomic<bool> is_needed_ = false;       // by a group
   std::atomic<std::uint64_t> submitted_ = 0;  // groups with units that are not completed
   async::semaphore incomplete_;
-  async::semaphore long_{2};
+  async::semaphore long_{units_of_all};
   std::atomic<std::uint64_t> bytes_of_piece_{64};               // of text, as expected
   std::atomic<std::uint64_t> text_bytes_ = 0;                   // that were decoded
   std::atomic<std::chrono::steady_clock::time_point> began_{};  // with the first job; zero: there was none

@@ -23,27 +23,17 @@ zstd::block_type type_of(io::zstd_block_type type) {
   return zstd::block_type::raw;
 }
 
-bool is_supported(const io::zstd_layout& frame, std::uint64_t max_text) {
-  return frame.header.dictionary_id == 0 && frame.header.window_bytes <= zstd::max_window_bytes &&
-         frame.header.content_bytes.value_or(0) <= max_text;
-}
-
-void append(const io::zstd_layout& frame, std::uint64_t block_limit, std::uint64_t text_room, encoded_frames& to) {
+void append(const io::zstd_layout& frame, zstd::encoded_frame listed, encoded_frames& to) {
   const auto index = static_cast<std::uint32_t>(to.frames.size());
-  to.frames.push_back({.text_at = to.text_room,
-                       .text_room = text_room,
-                       .window_bytes = frame.header.window_bytes,
-                       .content_bytes = frame.header.content_bytes.value_or(zstd::unknown_size),
-                       .first_block = static_cast<std::uint32_t>(to.blocks.size()),
-                       .block_count = static_cast<std::uint32_t>(frame.blocks.size()),
-                       .block_limit = static_cast<std::uint32_t>(block_limit),
-                       .has_checksum = frame.checksum ? 1U : 0U,
-                       .checksum = frame.checksum.value_or(0)});
+  const std::uint64_t text_room = listed.text_room;
+  listed.text_at = to.text_room;
+  listed.first_block = static_cast<std::uint32_t>(to.blocks.size());
+  listed.block_count = static_cast<std::uint32_t>(frame.blocks.size());
+  listed.checksum = frame.checksum.value_or(0);
+  to.frames.push_back(listed);
   for (const io::zstd_block& each : frame.blocks) {
-    to.blocks.push_back({.at = static_cast<std::uint32_t>(each.at),
-                         .bytes = each.header.size,
-                         .type = type_of(each.header.type),
-                         .frame = index});
+    to.blocks.push_back(encoded_block_of(each.header, static_cast<std::uint32_t>(each.at)));
+    to.blocks.back().frame = index;
   }
   if (!frame.header.content_bytes) to.stated_text.reset();
   if (to.stated_text) *to.stated_text += *frame.header.content_bytes;
@@ -52,6 +42,22 @@ void append(const io::zstd_layout& frame, std::uint64_t block_limit, std::uint64
 
 }  // namespace
 
+bool is_supported(const io::zstd_frame_header& header) {
+  return !header.skippable && header.dictionary_id == 0 && header.window_bytes <= zstd::max_window_bytes;
+}
+
+zstd::encoded_frame encoded_header(const io::zstd_frame_header& header) {
+  return {
+      .window_bytes = header.window_bytes,
+      .content_bytes = header.content_bytes.value_or(zstd::unknown_size),
+      .block_limit = static_cast<std::uint32_t>(std::min<std::uint64_t>(zstd::max_block_bytes, header.window_bytes)),
+      .has_checksum = header.has_checksum ? 1U : 0U};
+}
+
+zstd::encoded_block encoded_block_of(const io::zstd_block_header& header, std::uint32_t at) {
+  return {.at = at, .bytes = header.size, .type = type_of(header.type)};
+}
+
 std::optional<encoded_frames> list_frames(const io::byte_access& bytes) {
   encoded_frames listed;
   for (std::uint64_t at = 0; at < bytes.size;) {
@@ -59,10 +65,11 @@ std::optional<encoded_frames> list_frames(const io::byte_access& bytes) {
     if (!frame) return std::nullopt;
     at = frame->end;
     if (frame->header.skippable) continue;
-    const std::uint64_t block_limit = std::min<std::uint64_t>(zstd::max_block_bytes, frame->header.window_bytes);
-    const std::uint64_t max_text = block_limit * frame->blocks.size();
-    if (!is_supported(*frame, max_text)) return std::nullopt;
-    append(*frame, block_limit, frame->header.content_bytes.value_or(max_text), listed);
+    zstd::encoded_frame header = encoded_header(frame->header);
+    const std::uint64_t max_text = std::uint64_t{header.block_limit} * frame->blocks.size();
+    if (!is_supported(frame->header) || frame->header.content_bytes.value_or(0) > max_text) return std::nullopt;
+    header.text_room = frame->header.content_bytes.value_or(max_text);
+    append(*frame, header, listed);
   }
   return listed;
 }

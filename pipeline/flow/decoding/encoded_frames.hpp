@@ -18,6 +18,13 @@ struct encoded_frames {
   std::optional<std::uint64_t> stated_text = 0;  ///< bytes, as the headers say; nothing: some do not
 };
 
+/// Whether devices decode such a frame: its window, and that it names no dictionary.
+[[nodiscard]] bool is_supported(const io::zstd_frame_header& header);
+
+/// A frame without its blocks, and a block of frame 0 whose content is at this offset.
+[[nodiscard]] gpu::cuda::zstd::encoded_frame encoded_header(const io::zstd_frame_header& header);
+[[nodiscard]] gpu::cuda::zstd::encoded_block encoded_block_of(const io::zstd_block_header& header, std::uint32_t at);
+
 /// Lists the frames of `bytes`, which are less than 4 GiB; skippable ones are left out. Nothing: the bytes are not
 /// whole frames, or a frame names a dictionary or has a window that devices do not decode, or says that its text is
 /// longer than its blocks can be. Throws std::bad_alloc.

@@ -174,7 +174,7 @@ async::task<bool> compressed_inputs::host_decoding::decode_some(std::span<const 
     }
     const std::uint64_t text_of_all = task_.input.text_so_far += result.produced;
     if (!task_.text_before && text_of_all > options_.max_text) {
-      task_.end.is_beyond_limit = true;
+      task_.end.is_to_be_repeated = true;
       refuse();
       break;
     }

@@ -1,0 +1,103 @@
+// A long frame whose bytes a device decodes while the rest of it is read (gpu::frame_steps):
+//
+//     slots      | freed  |        |        |        |        |        |
+//     blocks     | b | b | b | b | b | b | b | b | b | b | b | b | b |
+//     steps      | ended     | on the device | queued    | not whole yet
+//
+// A coroutine appends the bytes and merges the results of steps; a thread of the decoder takes the steps.
+#pragma once
+
+#include "async/semaphore.hpp"
+#include "async/task.hpp"
+#include "gpu/frame_decoder.hpp"
+#include "io/zstd/zstd_frame.hpp"
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+class staged_group;
+
+class stepped_group final : public gpu::frame_steps {
+ public:
+  /// The first step may have so much less, and the next ones twice as much as the one before: the device begins early.
+  static constexpr std::uint64_t share_of_first = 8;
+
+  struct settings {
+    std::uint64_t step_bytes = 0;  ///< of a step; it may have a block more
+    std::size_t columns = 0;       ///< of a row
+    gpu::frame_decoder::limits limits{};
+  };
+
+  /// Null: the bytes so far do not begin with a frame that is longer, or the device cannot decode it in steps. `bytes`:
+  /// outlives the group. Throws std::bad_alloc.
+  static std::unique_ptr<stepped_group> begin(staged_group& bytes, const settings& with);
+
+  /// The frame, without blocks.
+  [[nodiscard]] const gpu::cuda::zstd::encoded_frame& frame() const { return frame_; }
+
+  /// After bytes were appended: makes steps of blocks that are whole. False: a block is damaged. Throws std::bad_alloc.
+  bool advance();
+
+  /// All blocks are in steps.
+  [[nodiscard]] bool is_complete() const { return is_complete_; }
+  /// Compressed bytes that are in steps, and the header.
+  [[nodiscard]] std::uint64_t reached() const { return reached_; }
+
+  /// The next step that has ended; the slots of its bytes are freed. Nothing: none has.
+  std::optional<gpu::frame_step> take_ended();
+
+  /// Waits until a step has ended, or the job, since the last wait.
+  async::task<> wait() { co_await changed_.wait(); }
+
+  /// No more steps will come.
+  void give_up() noexcept;
+
+  /// The job has ended. Called in its `on_complete`.
+  void note_job_ended() noexcept;
+  [[nodiscard]] bool has_job_ended() const;
+
+  gpu::frame_step* next() override;
+  void end(gpu::frame_step& step) override;
+
+ private:
+  stepped_group(staged_group& bytes, const settings& with, const io::zstd_frame_header& header);
+  [[nodiscard]] bool is_full() const;
+  [[nodiscard]] std::uint32_t number_at(std::uint64_t offset, std::size_t bytes) const;
+  [[nodiscard]] bool walk();
+  void queue_step(std::optional<std::uint32_t> checksum);
+
+  struct queued_step {
+    gpu::frame_step step{};
+    std::uint64_t end = 0;  // offset of the compressed bytes
+  };
+
+  staged_group& bytes_;
+  const settings settings_;
+  gpu::cuda::zstd::encoded_frame frame_{};
+  std::size_t max_blocks_ = 0;
+  std::uint64_t step_bytes_;
+  std::uint64_t walked_ = 0;                            // where the next header of a block begins
+  std::uint64_t reached_ = 0;                           // where the next step begins
+  std::vector<gpu::cuda::zstd::encoded_block> blocks_;  // of the next step; offsets in the group less `reached_`
+  bool has_last_block_ = false;
+  bool is_complete_ = false;
+  async::wakeup changed_;  // a step has ended, or the job
+
+  mutable std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::deque<queued_step> steps_;  // not taken by take_ended()
+  std::size_t taken_ = 0;          // of them, by the decoder
+  std::size_t ended_ = 0;          // of them
+  bool has_given_up_ = false;
+  bool has_job_ended_ = false;
+};
+
+}  // namespace gpuhist::pipeline
