@@ -210,13 +210,51 @@ void automatic_engine::wake_if_cores_are_saturated() noexcept {
 }
 
 frame_decoder* automatic_engine::decoder() {
+  if (begins_waking_to_decode()) try_to_wake(device_state::decodes);
+  engine* const device = woken_device();
+  return device != nullptr ? device->decoder() : nullptr;
+}
+
+bool automatic_engine::await_decoder(std::uint64_t text_of_frame, std::function<void()> then) {
+  if (request_.pairs || !settings_.wake || !is_long_frame(text_of_frame)) return false;
+  bool begins = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (state_ == device_state::failed) return false;
+    begins = state_ == device_state::asleep;
+    if (begins || state_ == device_state::waking) {
+      awaited_.push_back(std::exchange(then, nullptr));
+      state_ = device_state::waking;
+    }
+  }
+  if (then) then();
+  if (begins) try_to_wake(device_state::decodes);
+  return true;
+}
+
+bool automatic_engine::is_long_frame(std::uint64_t text_bytes) const {
+  const double threads = std::min(request_.threads, settings_.threads_of_frame);
+  const double seconds = static_cast<double>(text_bytes) / (settings_.text_by_thread * threads);
+  return seconds > std::chrono::duration<double>(settings_.worthwhile_frame).count();
+}
+
+// The state is `waking`.
+void automatic_engine::try_to_wake(device_state as) noexcept {
   try {
-    if (begins_waking_to_decode()) start_waking(device_state::decodes);
+    start_waking(as);
   } catch (...) {
     could_not_wake(std::current_exception());
   }
-  engine* const device = woken_device();
-  return device != nullptr ? device->decoder() : nullptr;
+}
+
+// Without the lock.
+void automatic_engine::end_waits() noexcept {
+  std::vector<std::function<void()>> ended;
+  {
+    const std::scoped_lock lock(mutex_);
+    ended.swap(awaited_);
+  }
+  for (const auto& then : ended) then();
 }
 
 bool automatic_engine::begins_waking_to_decode() {
@@ -280,10 +318,16 @@ void automatic_engine::woken(std::unique_ptr<engine> device, device_state as) no
     device_ = std::move(device);
     state_ = as;
   }
+  end_waits();
   feed_device();
 }
 
 void automatic_engine::could_not_wake(const std::exception_ptr& why) noexcept {
+  note_why_not(why);
+  end_waits();
+}
+
+void automatic_engine::note_why_not(const std::exception_ptr& why) noexcept {
   const std::scoped_lock lock(mutex_);
   state_ = device_state::failed;
   try {

@@ -42,6 +42,11 @@ class automatic_engine final : public engine {
     /// left, at the rate of a thread. Waking and the memory for decoding take 0.4 s.
     std::chrono::milliseconds worthwhile_decoding{500};
     double decoded_by_thread = 150e6;  ///< compressed bytes a second: log text of zstd, level 3
+    /// A device is woken to decode one frame if the host would take longer than this, whose threads decode one frame as
+    /// fast as `threads_of_frame` of them at most.
+    std::chrono::milliseconds worthwhile_frame{1500};
+    double text_by_thread = 700e6;  ///< bytes of text a second
+    unsigned threads_of_frame = 4;
     /// If the extents of a chunk are shorter than this on average, the host counts it: a device would spend its time on
     /// the rows.
     std::uint32_t min_extent = 1024;
@@ -69,6 +74,8 @@ class automatic_engine final : public engine {
   /// device only decodes, and the host counts what it decodes itself.
   [[nodiscard]] frame_decoder* decoder() override;
 
+  [[nodiscard]] bool await_decoder(std::uint64_t text_of_frame, std::function<void()> then) override;
+
   [[nodiscard]] engine_stats stats() const override;
 
  private:
@@ -92,11 +99,15 @@ class automatic_engine final : public engine {
   [[nodiscard]] bool begins_waking();
   [[nodiscard]] bool begins_waking_to_decode();
   [[nodiscard]] bool pays_to_decode() const;  // with the lock
+  [[nodiscard]] bool is_long_frame(std::uint64_t text_bytes) const;
+  void try_to_wake(device_state as) noexcept;
+  void end_waits() noexcept;
   void start_waking(device_state as);
   [[nodiscard]] bool cores_are_saturated(std::chrono::duration<double> elapsed) const;  // with the lock
   [[nodiscard]] bool is_worthwhile(std::chrono::duration<double> elapsed) const;        // with the lock
   void woken(std::unique_ptr<engine> device, device_state as) noexcept;
   void could_not_wake(const std::exception_ptr& why) noexcept;
+  void note_why_not(const std::exception_ptr& why) noexcept;
   void feed_device() noexcept;
   void submit_to_device(device_job& sent) noexcept;
   void answered(device_job& answer, std::exception_ptr failure) noexcept;
@@ -126,6 +137,7 @@ class automatic_engine final : public engine {
   std::uint64_t waiting_bytes_ = 0;
   std::size_t host_tasks_ = 0;  // posted but not finished
   device_state state_ = device_state::asleep;
+  std::vector<std::function<void()>> awaited_;  // of await_decoder(), while a device is waking
   std::chrono::steady_clock::time_point first_submit_{};
   std::shared_ptr<awakening> awakening_;
   std::thread waker_;  // with engine_request::joins_waker

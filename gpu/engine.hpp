@@ -118,10 +118,17 @@ class engine {
   /// Thread-safe.
   [[nodiscard]] virtual frame_decoder* decoder() { return nullptr; }
 
+  /// Whether a device that must be woken first, or is awake, decodes one frame of so much text sooner than the host.
+  /// True: it is awake or being woken; `then` will be called once, when no device is waking, here or on another thread.
+  /// It must not throw. Thread-safe. Throws std::bad_alloc.
+  [[nodiscard]] virtual bool await_decoder(std::uint64_t text_of_frame, std::function<void()> then);
+
   [[nodiscard]] virtual engine_stats stats() const = 0;
 
   /// Whether the engine can still count: false once all of its devices have failed. Thread-safe.
   [[nodiscard]] virtual bool can_count() const { return true; }
 };
+
+inline bool engine::await_decoder(std::uint64_t, std::function<void()>) { return false; }
 
 }  // namespace gpuhist::gpu

@@ -85,7 +85,10 @@ struct machine {
                                                                          .patience = 0ms,
                                                                          .max_device_bytes = std::uint64_t{1} << 40U,
                                                                          .worthwhile_decoding = 1s,
-                                                                         .decoded_by_thread = 1e6});
+                                                                         .decoded_by_thread = 1e6,
+                                                                         .worthwhile_frame = 1s,
+                                                                         .text_by_thread = 1e6,
+                                                                         .threads_of_frame = 2});
   }
 };
 
@@ -121,6 +124,33 @@ TEST_CASE("an engine reports that a device is being made ready, until it is read
     for (int i = 0; i < 10'000 && under_test->is_waking(); ++i) std::this_thread::sleep_for(1ms);
     CHECK_FALSE(under_test->is_waking());
     CHECK((under_test->decoder() != nullptr) == !fails);
+  }
+}
+
+TEST_CASE("who has one long frame is called when the device is awake, or cannot be woken") {
+  constexpr std::uint64_t second_of_frame = 2'000'000;
+  for (const bool fails : {false, true}) {
+    machine here;
+    std::promise<void> goes_on;
+    here.before_waking = [&, waits = goes_on.get_future().share()] {
+      waits.wait();
+      if (fails) throw engine_error("no device");
+    };
+    const auto under_test = here.make(std::nullopt);
+    std::atomic<int> called = 0;
+    const auto call = [&] { ++called; };
+    CHECK_FALSE(under_test->await_decoder(second_of_frame / 2, call));  // it is short
+    CHECK(here.woken == 0);
+    CHECK(under_test->await_decoder(2 * second_of_frame, call));
+    CHECK(under_test->await_decoder(2 * second_of_frame, call));
+    CHECK(called == 0);
+    goes_on.set_value();
+    for (int i = 0; i < 10'000 && called < 2; ++i) std::this_thread::sleep_for(1ms);
+    CHECK(called == 2);
+    CHECK(here.woken == 1);
+    CHECK((under_test->decoder() != nullptr) == !fails);
+    CHECK(under_test->await_decoder(2 * second_of_frame, call) == !fails);
+    CHECK(called == (fails ? 2 : 3));
   }
 }
 
