@@ -215,19 +215,19 @@ frame_decoder* automatic_engine::decoder() {
   return device != nullptr ? device->decoder() : nullptr;
 }
 
-bool automatic_engine::await_decoder(std::uint64_t text_of_frame, std::function<void()> then) {
+bool automatic_engine::await_decoder(std::uint64_t text_of_frame, const std::function<void()>& then) {
   if (request_.pairs || !settings_.wake || !is_long_frame(text_of_frame)) return false;
   bool begins = false;
+  bool waits = false;
   {
     const std::scoped_lock lock(mutex_);
     if (state_ == device_state::failed) return false;
     begins = state_ == device_state::asleep;
-    if (begins || state_ == device_state::waking) {
-      awaited_.push_back(std::exchange(then, nullptr));
-      state_ = device_state::waking;
-    }
+    waits = begins || state_ == device_state::waking;
+    if (waits) awaited_.push_back(then);
+    if (begins) state_ = device_state::waking;
   }
-  if (then) then();
+  if (!waits) then();
   if (begins) try_to_wake(device_state::decodes);
   return true;
 }

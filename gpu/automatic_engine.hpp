@@ -74,7 +74,7 @@ class automatic_engine final : public engine {
   /// device only decodes, and the host counts what it decodes itself.
   [[nodiscard]] frame_decoder* decoder() override;
 
-  [[nodiscard]] bool await_decoder(std::uint64_t text_of_frame, std::function<void()> then) override;
+  [[nodiscard]] bool await_decoder(std::uint64_t text_of_frame, const std::function<void()>& then) override;
 
   [[nodiscard]] engine_stats stats() const override;
 

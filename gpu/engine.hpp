@@ -121,7 +121,7 @@ class engine {
   /// Whether a device that must be woken first, or is awake, decodes one frame of so much text sooner than the host.
   /// True: it is awake or being woken; `then` will be called once, when no device is waking, here or on another thread.
   /// It must not throw. Thread-safe. Throws std::bad_alloc.
-  [[nodiscard]] virtual bool await_decoder(std::uint64_t text_of_frame, std::function<void()> then);
+  [[nodiscard]] virtual bool await_decoder(std::uint64_t text_of_frame, const std::function<void()>& then);
 
   [[nodiscard]] virtual engine_stats stats() const = 0;
 
@@ -129,6 +129,6 @@ class engine {
   [[nodiscard]] virtual bool can_count() const { return true; }
 };
 
-inline bool engine::await_decoder(std::uint64_t, std::function<void()>) { return false; }
+inline bool engine::await_decoder(std::uint64_t, const std::function<void()>&) { return false; }
 
 }  // namespace gpuhist::gpu

@@ -25,7 +25,8 @@ struct text_cuts {
 
 /// Some blocks of a long frame, which follow each other. The submitter owns all memory.
 struct frame_step {
-  /// As those of a job. The first block may begin, and the last one may end, anywhere in them.
+  /// In order, in memory that was passed to engine::register_memory. The first block may begin, and the last one may
+  /// end, anywhere in them.
   std::vector<std::span<const std::byte>> pieces{};
   std::vector<cuda::zstd::encoded_block> blocks{};  ///< one or more; their frame is 0
   bool is_last = false;
@@ -59,8 +60,8 @@ class frame_steps {
 /// A group of whole zstd frames. The submitter owns all memory and keeps it valid and unchanged from submit() until
 /// `on_complete` is called. The compressed bytes lie in memory that was passed to engine::register_memory.
 struct frame_job {
-  /// The compressed bytes, in order. All pieces but the last are multiples of 16 bytes. Offsets of blocks count from
-  /// the begin of the first piece, offsets of text and indices of frames and blocks from zero.
+  /// The compressed bytes, in order. Offsets of blocks count from the begin of the first piece, offsets of text and
+  /// indices of frames and blocks from zero.
   std::vector<std::span<const std::byte>> pieces{};
   std::span<const cuda::zstd::encoded_frame> frames{};
   std::span<const cuda::zstd::encoded_block> blocks{};
@@ -126,8 +127,8 @@ class frame_decoder {
     std::uint32_t frames = 0;  ///< and cuts
     std::uint32_t blocks = 0;
     std::uint32_t slices = 0;
-    /// Of a step: the most text of its blocks, with the window of the frame and 32 bytes; 0: there are no steps. It has
-    /// half of the blocks at most.
+    /// Of a step: the most text of its blocks, with the window of the frame and carried_alignment; 0: there are no
+    /// steps. It has fewer than half of the blocks.
     std::uint64_t text_of_step = 0;
   };
 

@@ -385,7 +385,9 @@ class Steps(SameResults):
         return noise(9_000_000) + text(9_000_000) + noise(4_000_000) + text(2_000_000)
 
     def in_steps(self, *arguments, engine="cuda"):
-        options = self.ENOUGH if engine == "cuda" else ("--memory-limit", "512MiB")
+        options = [*self.ENOUGH[:4]] if engine == "cuda" else []
+        if "--memory-limit" not in arguments:
+            options += self.ENOUGH[4:]
         return run(*JSON, *SAME_CUTS, *options, *arguments, engine=engine,
                    env={**os.environ, "FAKE_CUDA_MEMORY_MIB": "2048"})
 
@@ -412,7 +414,10 @@ class Steps(SameResults):
 
     def test_frames_before_and_after_a_long_one_are_counted(self):
         long, short = zstd(self.data), zstd(text(50_000))
-        for number, parts in enumerate(([long, long], [short, long], [long, short, skippable(b"x" * 99), short], [skippable(b"x"), long])):
+        several = [[zstd(noise(600_000)), zstd(noise(2_750_000))], [zstd(b"="  * 70_000_000), zstd(noise(4_000_000)), short],
+                   [zstd(b""), long], [zstd(noise(3_000_000)), zstd(noise(3_100_000)), zstd(noise(12_000_000))]]
+        for number, parts in enumerate([[long, long], [short, long], [long, short, skippable(b"x" * 99), short],
+                                        [skippable(b"x"), long], *several]):
             with self.subTest(number=number):
                 self.assert_as_host(self.file(f"{number}.zst", b"".join(parts)))
 
@@ -423,6 +428,14 @@ class Steps(SameResults):
                 for options in ((), ("--skip-damage",)):
                     with self.subTest(name=name, place=place, options=options):
                         self.assert_as_host(*options, self.file(f"{name}.zst", bad + zstd(text(5000))))
+
+    def test_a_frame_is_counted_however_little_memory_there_is(self):
+        path = self.file("long.zst", zstd(self.data))
+        for limit in range(200, 260, 8 * min(FEWER, 4)):
+            with self.subTest(limit=limit):
+                ended = self.in_steps("--memory-limit", f"{limit}MiB", path)
+                self.assertEqual(ended.status, 0, ended)
+                self.assert_counts(ended.result, self.data)
 
     def test_text_beyond_max_output_is_refused_as_by_the_host(self):
         path = self.file("long.zst", zstd(self.data))

@@ -19,6 +19,8 @@ inline constexpr std::uint32_t max_block_bytes = std::uint32_t{128} << 10U;
 /// Offsets have 27 bits in a sequence. A frame with a larger window is decoded on the host.
 inline constexpr std::uint64_t max_window_bytes = std::uint64_t{1} << 27U;
 inline constexpr std::uint64_t unknown_size = ~std::uint64_t{0};
+/// Carried text begins at a multiple of this in the text of a frame, so that stripes of the checksum are aligned.
+inline constexpr std::uint64_t carried_alignment = 32;
 
 /// Why the device did not decode a frame. The host decodes the frame again and has the final say: the device rejects
 /// everything that libzstd rejects, and in addition what it does not support.

@@ -124,7 +124,9 @@ std::exception_ptr frame_lane::await_device() noexcept {
 
 std::exception_ptr frame_lane::decode() noexcept {
   if (batch_.jobs().front()->steps != nullptr) {
-    return attempt([this] { steps_.decode(stream_, device_.multiprocessors, counted_); });
+    auto failure = attempt([this] { steps_.decode(stream_, device_.multiprocessors, counted_); });
+    if (!failure) tallies_.busy_nanoseconds -= static_cast<std::uint64_t>(steps_.waited().count());
+    return failure;
   }
   std::exception_ptr failure = attempt([this] { batch_.enqueue(stream_, device_.multiprocessors); });
   if (!failure) failure = attempt([this] { batch_.hash_texts(); });
@@ -179,7 +181,7 @@ void frame_lane::complete(std::size_t end, const std::exception_ptr& failure) no
 void frame_lane::add_to_tallies(const frame_job& done) noexcept {
   tallies_.compressed_bytes += done.steps == nullptr ? done.compressed_bytes() : steps_.compressed_bytes();
   if (!done.decoded) {
-    ++tallies_.rejected_groups;
+    if (done.steps == nullptr || !steps_.is_given_up()) ++tallies_.rejected_groups;
     return;
   }
   if (done.measures_only) return;

@@ -27,12 +27,13 @@ std::uint8_t* stepped_frame::text_of(std::uint64_t number) const {
 void stepped_frame::decode(const stream& on, int multiprocessors, const partition& counted) {
   frame_job& job = *batch_.jobs_.front();
   text_bytes_ = text_begin_ = hashed_ = compressed_bytes_ = 0;
+  waited_ = {};
   piecewise_xxh64 hash(batch_.hasher_.multiplies());
   job.decoded = false;
-  frame_step* now = job.steps->next();
+  frame_step* now = next_of(*job.steps);
   if (now != nullptr) enqueue(*now, 0, on, multiprocessors);
   for (std::uint64_t number = 0; now != nullptr; ++number) {
-    frame_step* const next = now->is_last ? nullptr : job.steps->next();
+    frame_step* const next = now->is_last ? nullptr : next_of(*job.steps);
     if (next != nullptr) enqueue(*next, number + 1, on, multiprocessors);
     if (!end(*now, number, counted, hash)) {
       if (next != nullptr) places_[(number + 1) % 2].ended.wait();
@@ -43,6 +44,14 @@ void stepped_frame::decode(const stream& on, int multiprocessors, const partitio
     job.steps->end(*now);
     now = next;
   }
+}
+
+frame_step* stepped_frame::next_of(frame_steps& steps) {
+  const auto begun = std::chrono::steady_clock::now();
+  frame_step* const next = steps.next();
+  waited_ += std::chrono::steady_clock::now() - begun;
+  is_given_up_ = next == nullptr;
+  return next;
 }
 
 void stepped_frame::enqueue(const frame_step& step, std::uint64_t number, const stream& on, int multiprocessors) {
@@ -79,7 +88,7 @@ void stepped_frame::enqueue(const frame_step& step, std::uint64_t number, const 
 
 // The compressed bytes, what is known about the blocks, and their frame.
 void stepped_frame::copy_blocks(const frame_step& step, std::uint64_t number, const stream& on) {
-  std::byte* to = batch_.compressed_.as<std::byte>();
+  auto* to = batch_.compressed_.as<std::byte>();
   for (const std::span<const std::byte> piece : step.pieces) {
     batch_.copy_to_device(to, piece.data(), piece.size(), on);
     to += piece.size();
@@ -92,13 +101,13 @@ void stepped_frame::copy_blocks(const frame_step& step, std::uint64_t number, co
   std::uint32_t count = 0;
   if (number > 0) blocks[count++] = {.type = block_type::carried};
   for (const encoded_block& each : step.blocks) blocks[count++] = each;
-  encoded_frame& of = batch_.frames_.as<encoded_frame>()[which];
+  auto& of = batch_.frames_.as<encoded_frame>()[which];
   of = {.text_room = half_of(batch_.limits_.text_bytes),
         .window_bytes = frame().window_bytes,
         .block_count = count,
         .block_limit = frame().block_limit,
         .is_in_parts = 1};
-  group_range& group = batch_.groups_.as<group_range>()[0];
+  auto& group = batch_.groups_.as<group_range>()[which];
   group = {.frame_end = 1, .slice_end = 1};
   batch_.copy_to_device(batch_.device_blocks_.as<void>(), blocks, count * sizeof(*blocks), on);
   batch_.copy_to_device(batch_.device_frames_.as<encoded_frame>() + which, &of, sizeof(of), on);

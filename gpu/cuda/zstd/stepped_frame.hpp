@@ -8,6 +8,7 @@
 #include "gpu/frame_decoder.hpp"
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 
 namespace gpuhist::gpu::cuda::zstd {
@@ -28,6 +29,10 @@ class stepped_frame {
   /// Of the last frame, decoded or not.
   [[nodiscard]] std::uint64_t compressed_bytes() const { return compressed_bytes_; }
 
+  /// Of the last frame: time in which it waited for steps, and whether one did not come.
+  [[nodiscard]] std::chrono::nanoseconds waited() const { return waited_; }
+  [[nodiscard]] bool is_given_up() const { return is_given_up_; }
+
  private:
   // Two steps are on the device at the same time. Each has one of two places in all memory that the host shares.
   struct place {
@@ -35,6 +40,7 @@ class stepped_frame {
     event ended;
   };
 
+  [[nodiscard]] frame_step* next_of(frame_steps& steps);
   void enqueue(const frame_step& step, std::uint64_t number, const stream& on, int multiprocessors);
   void copy_blocks(const frame_step& step, std::uint64_t number, const stream& on);
   [[nodiscard]] bool end(frame_step& step, std::uint64_t number, const partition& counted, piecewise_xxh64& hash);
@@ -48,6 +54,8 @@ class stepped_frame {
   std::uint64_t text_begin_ = 0;  // of the memory of the next step, in the text of the frame
   std::uint64_t hashed_ = 0;      // bytes
   std::uint64_t compressed_bytes_ = 0;
+  std::chrono::nanoseconds waited_{0};
+  bool is_given_up_ = false;
 };
 
 }  // namespace gpuhist::gpu::cuda::zstd

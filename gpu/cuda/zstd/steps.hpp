@@ -16,9 +16,6 @@
 
 namespace gpuhist::gpu::cuda::zstd {
 
-/// Carried text begins at a multiple of this in the text of a frame, so that stripes of the checksum are aligned.
-inline constexpr std::uint64_t carried_alignment = 32;
-
 /// Where the text begins that a step carries, given all text of the step before it.
 GPUHIST_HOST_DEVICE inline std::uint64_t carried_from(std::uint64_t text_bytes, std::uint64_t window_bytes) {
   const std::uint64_t kept = text_bytes < window_bytes ? text_bytes : window_bytes;

@@ -54,7 +54,7 @@ class text_hasher {
     [[nodiscard]] const std::uint8_t* text_at(std::uint64_t hashed) const { return of.text + of.begin + hashed; }
   };
 
-  std::uint64_t add(progress& text, piecewise_xxh64& to);
+  std::uint64_t add(progress& of, piecewise_xxh64& to);
   void poll(progress& of);
   std::size_t next_piece(progress& of, std::uint64_t copied);
   void multiply_ahead(progress& of, std::uint64_t copied);

@@ -32,7 +32,7 @@ std::string compressed_inputs::manner_of(const compressed_input& input) const {
   if (input.groups > 1 && input.device_groups == 0 && !options_.in_order_for.empty()) {
     return "one frame after the other, because of " + std::string(options_.in_order_for);
   }
-  if (input.device_groups > 0) return "on the device, in groups of frames";
+  if (input.device_groups > 0 && !input.is_decoded_again) return "on the device, in groups of frames";
   if (input.groups > 1 && (input.frames > 1 || splitter.is_lost())) return "split: " + manner;
   if (input.in_parts) return "in parts that several threads decode";
   if (splitter.is_lost()) return "in one piece: " + manner;

@@ -12,6 +12,9 @@
 namespace gpuhist::pipeline {
 namespace {
 
+// std::ranges::copy() copies byte by byte (libstdc++ 12).
+void copy_bytes(std::byte* to, std::span<const std::byte> from) { std::memcpy(to, from.data(), from.size()); }
+
 void copy_memory_of(std::deque<block>& blocks) {
   for (block& each : blocks) {
     const std::shared_ptr<std::byte[]> copy(new std::byte[each.bytes.size()]);
@@ -56,12 +59,15 @@ async::task<bool> compressed_inputs::device_decoding::try_decode() {
 }
 
 async::task<bool> compressed_inputs::device_decoding::count_on_device() {
-  const bool is_whole = co_await stage();
-  if (steps_) {
-    co_await count_in_steps();
-    co_return true;
+  collected reached = co_await stage();
+  if (reached == collected::step) {
+    if (const auto steps = co_await device_.begin_steps(*task_.staged)) {
+      co_await count_in_steps(*steps);
+      co_return true;
+    }
+    reached = co_await stage();
   }
-  if (!is_whole) co_return false;
+  if (reached != collected::whole) co_return false;
   task_.input.end_collecting(task_);
   task_.input.end_holding(task_);
   std::optional<decoded_group> text = co_await device_.decode(*task_.staged);
@@ -73,26 +79,26 @@ async::task<bool> compressed_inputs::device_decoding::count_on_device() {
 }
 
 // Whatever the device does not decode, the host decodes again from the begin of the frame.
-async::task<> compressed_inputs::device_decoding::count_in_steps() {
+async::task<> compressed_inputs::device_decoding::count_in_steps(stepped_group& steps) {
   task_.input.end_collecting(task_);
   async::event ended;
   gpu::frame_job job;
-  device_.decode_steps(job, *steps_, [&](const std::exception_ptr&) {
-    steps_->note_job_ended();
+  device_.decode_steps(job, steps, [&](const std::exception_ptr&) {
+    steps.note_job_ended();
     ended.set();
   });
   bool is_whole = false;
   std::exception_ptr error;
   try {
-    is_whole = co_await append_steps();
+    is_whole = co_await append_to(steps);
   } catch (...) {
     error = std::current_exception();
   }
-  if (!steps_->is_complete() || error) steps_->give_up();
+  if (!steps.is_complete() || error) steps.give_up();
   co_await ended.wait();
   if (error) std::rethrow_exception(error);
-  is_whole = merge_ended_steps() && is_whole;
-  const std::uint64_t reached = task_.start.compressed_bytes + steps_->reached();
+  is_whole = merge_ended(steps) && is_whole;
+  const std::uint64_t reached = task_.start.compressed_bytes + steps.reached();
   inputs_.note_reached(task_, reached);
   if (job.decoded && is_whole) {
     ++notes_.frames;
@@ -103,30 +109,28 @@ async::task<> compressed_inputs::device_decoding::count_in_steps() {
 }
 
 // False: the group is not one whole frame, or cannot be decoded here.
-async::task<bool> compressed_inputs::device_decoding::append_steps() {
+async::task<bool> compressed_inputs::device_decoding::append_to(stepped_group& steps) {
   for (;;) {
-    if (!steps_->advance()) co_return false;
+    if (!steps.advance()) co_return false;
     block next = co_await task_.blocks.take();
-    if (next.end) co_return !next.error && steps_->is_complete();
-    if (next.lost || steps_->is_complete() || stop_.stop_requested()) co_return false;
+    if (next.end) co_return !next.error && steps.is_complete() && steps.reached() == task_.staged->size();
+    if (next.lost || steps.is_complete() || stop_.stop_requested()) co_return false;
     while (!next.bytes.empty()) {
-      if (steps_->has_job_ended() || !merge_ended_steps()) co_return false;
-      const auto copy = [](std::byte* to, std::span<const std::byte> from) {
-        std::memcpy(to, from.data(), from.size());
-      };
-      const std::size_t appended = co_await task_.staged->append(next, copy);
+      if (steps.has_job_ended() || !merge_ended(steps)) co_return false;
+      const std::size_t appended = co_await task_.staged->append(next, copy_bytes);
       next.bytes = next.bytes.subspan(appended);
       if (next.bytes.empty()) break;
-      if (appended > 0) next.lent = nullptr;  // its memory has more than the rest
-      co_await steps_->wait();
+      if (appended > 0) next.lent = nullptr;    // its memory has more than the rest
+      if (!steps.has_steps()) co_return false;  // no slot will be free
+      co_await steps.wait();
     }
-    inputs_.note_reached(task_, task_.start.compressed_bytes + steps_->reached());
+    inputs_.note_reached(task_, task_.start.compressed_bytes + steps.reached());
   }
 }
 
 // False: the input has too much text.
-bool compressed_inputs::device_decoding::merge_ended_steps() {
-  while (const auto step = steps_->take_ended()) {
+bool compressed_inputs::device_decoding::merge_ended(stepped_group& steps) {
+  while (const auto step = steps.take_ended()) {
     if (!merge_step(*step)) return false;
   }
   return true;
@@ -134,6 +138,7 @@ bool compressed_inputs::device_decoding::merge_ended_steps() {
 
 // False: the input has too much text.
 bool compressed_inputs::device_decoding::merge_step(const gpu::frame_step& step) {
+  device_.note_text(step.text_bytes);
   if (!try_add(step.text_bytes)) return false;
   const auto bytes = static_cast<std::uint32_t>(step.text_bytes);  // a step has less than 4 GiB
   if (bytes > 0) inputs_.counted_.merge_decoded({.owner = task_.text.owner(), .extent = {0, bytes}}, step.row);
@@ -145,7 +150,7 @@ bool compressed_inputs::device_decoding::merge_step(const gpu::frame_step& step)
 // measured; once those of all groups before it are known, the panes are planned and counted. Many groups do that at the
 // same time; their panes are merged in order. docs/tuning.md has the alternatives.
 async::task<bool> compressed_inputs::device_decoding::divide_on_device() {
-  if (!co_await stage()) co_return false;
+  if (co_await stage() != collected::whole) co_return false;
   task_.input.end_collecting(task_);
   task_.input.end_holding(task_);
   const std::optional<std::uint32_t> units = co_await measure_text();
@@ -231,28 +236,24 @@ bool compressed_inputs::device_decoding::try_add(std::uint64_t bytes) const {
   return false;
 }
 
-// Collects the bytes of the group. False: the group is not whole, or there is no memory for all of it, or it is decoded
-// in steps.
-async::task<bool> compressed_inputs::device_decoding::stage() {
-  collected reached = collected::step;
-  for (bool may_have_steps = inputs_.may_have_steps(task_.input); reached == collected::step; may_have_steps = false) {
-    async::first_failure failed;
-    async::task_group helpers(failed);
-    try {
-      reached = co_await collect(helpers, may_have_steps);
-    } catch (...) {
-      failed.note(std::current_exception());
-    }
-    co_await helpers.ended();
-    failed.rethrow();
-    if (reached == collected::step) steps_ = co_await device_.begin_steps(*task_.staged);
-    if (steps_) break;
+// Collects the bytes of the group: all, or some if the group is not whole or there is no memory for the rest, or until
+// a first step can be made of them.
+async::task<compressed_inputs::device_decoding::collected> compressed_inputs::device_decoding::stage() {
+  async::first_failure failed;
+  async::task_group helpers(failed);
+  collected reached = collected::some;
+  try {
+    reached = co_await collect(helpers);
+  } catch (...) {
+    failed.note(std::current_exception());
   }
-  co_return reached == collected::whole;
+  co_await helpers.ended();
+  failed.rethrow();
+  co_return reached;
 }
 
 async::task<compressed_inputs::device_decoding::collected> compressed_inputs::device_decoding::collect(
-    async::task_group& helpers, bool may_have_steps) {
+    async::task_group& helpers) {
   for (;;) {
     block next = co_await task_.blocks.take();
     if (next.end) {
@@ -261,7 +262,7 @@ async::task<compressed_inputs::device_decoding::collected> compressed_inputs::de
     }
     const std::size_t staged = next.lost ? 0 : co_await append(next, helpers);
     if (staged == next.bytes.size()) {
-      if (may_have_steps && device_.has_step(*task_.staged)) co_return collected::step;
+      if (device_.has_step(*task_.staged)) co_return collected::step;
       continue;
     }
     next.bytes = next.bytes.subspan(staged);
@@ -285,11 +286,11 @@ async::task<std::size_t> compressed_inputs::device_decoding::append(const block&
   }
   const auto copy = [&](std::byte* to, std::span<const std::byte> from) {
     if (!is_long || from.size() < long_copy) {
-      std::memcpy(to, from.data(), from.size());  // std::ranges::copy() copies byte by byte (libstdc++ 12)
+      copy_bytes(to, from);
       return;
     }
     const auto copy_later = [](std::byte* there, std::span<const std::byte> bytes, block) -> async::task<> {
-      std::memcpy(there, bytes.data(), bytes.size());
+      copy_bytes(there, bytes);
       co_return;
     };
     helpers.spawn(pool, copy_later(to, from, next));

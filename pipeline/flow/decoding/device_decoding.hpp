@@ -6,7 +6,6 @@
 #include "pipeline/flow/decoding/device_frames.hpp"
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 
 namespace gpuhist::pipeline {
@@ -30,18 +29,18 @@ class compressed_inputs::device_decoding {
  private:
   [[nodiscard]] bool keeps_order() const;
   async::task<bool> count_on_device();
-  async::task<> count_in_steps();
-  async::task<bool> append_steps();
-  bool merge_ended_steps();
+  async::task<> count_in_steps(stepped_group& steps);
+  async::task<bool> append_to(stepped_group& steps);
+  bool merge_ended(stepped_group& steps);
   bool merge_step(const gpu::frame_step& step);
   async::task<bool> divide_on_device();
   async::task<std::optional<std::uint32_t>> measure_text() const;
   gpu::text_cuts plan_panes(std::uint32_t units);
   async::task<> add_panes(const decoded_group& text, const gpu::text_cuts& cuts);
   [[nodiscard]] bool try_add(std::uint64_t bytes) const;
-  async::task<bool> stage();
   enum class collected { whole, some, step };
-  async::task<collected> collect(async::task_group& helpers, bool may_have_steps);
+  async::task<collected> stage();
+  async::task<collected> collect(async::task_group& helpers);
   async::task<std::size_t> append(const block& next, async::task_group& helpers);
   void add_decoded(const decoded_group& text);
   void note_copied(std::uint64_t bytes);
@@ -55,7 +54,6 @@ class compressed_inputs::device_decoding {
   feed_notes& notes_;
   const std::stop_token& stop_;
   group& task_;
-  std::unique_ptr<stepped_group> steps_{};  // null: the group is decoded as a whole
 };
 
 }  // namespace gpuhist::pipeline

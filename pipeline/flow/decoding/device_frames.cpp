@@ -26,6 +26,12 @@ void copy_from(const std::vector<std::span<const std::byte>>& pieces, const std:
   }
 }
 
+// Nothing: there is no whole header.
+std::optional<io::zstd_frame_header> header_at(std::span<const std::byte> begin) {
+  const io::zstd_header_result parsed = io::parse_zstd_header(begin);
+  return parsed.status == io::header_status::complete ? std::optional(parsed.header) : std::nullopt;
+}
+
 // The rows that a device has written.
 std::vector<std::span<const std::uint32_t>> rows_in(const gpu::frame_job& job) {
   std::vector<std::span<const std::uint32_t>> all;
@@ -124,14 +130,14 @@ void staged_group::release_to(std::uint64_t offset) {
 }
 
 std::size_t staged_group::allowed_slots() const {
-  if (in_steps_) return owner_.max_slots_of_steps();
+  if (permits_.has_steps) return std::max(owner_.max_slots_of_steps(), owner_.max_slots_of_group());
   if (permits_.is_longest) return owner_.max_slots_of_long_group();
   const std::size_t share = owner_.max_slots_of_group();
   return permits_.is_long ? std::max(share, owner_.max_slots_of_long_group() / 2) : share;
 }
 
 bool staged_group::may_have_more_slots() {
-  while (slots_.size() >= allowed_slots() && !permits_.is_longest && !in_steps_) {
+  while (slots_.size() >= allowed_slots() && !permits_.is_longest && !permits_.has_steps) {
     async::semaphore::permit& next = permits_.is_long ? permits_.is_longest : permits_.is_long;
     next = owner_.long_.try_acquire(device_frames::units_of_long_group);
     if (!next) return false;
@@ -220,18 +226,18 @@ std::string device_frames::note() const {
 async::task<std::optional<staged_group>> device_frames::begin_group(std::span<const std::byte> begin, bool waits,
                                                                     bool may_have_steps) {
   const bool is_too_long = may_exceed(max_slots_of_long_group(), begin);
-  if ((is_too_long && !may_have_steps) || are_units_too_short()) co_return std::nullopt;
-  const bool is_for_device = !settings_.host_shares || (may_have_steps && co_await await_device(begin));
-  waits = waits || (is_for_device && settings_.host_shares);
+  bool has_steps = may_have_steps && are_steps_possible(begin);
+  if ((is_too_long && !has_steps) || are_units_too_short()) co_return std::nullopt;
+  const bool is_for_device = !settings_.host_shares || (has_steps && co_await await_device(begin));
   is_needed_ = true;
   if (!start()) co_return std::nullopt;
-  may_have_steps = may_have_steps && decoder_->max_job().text_of_step > 0;
-  if (is_too_long && !may_have_steps) co_return std::nullopt;
+  has_steps = has_steps && stepped_group::can_decode(begin, decoder_->max_job());
+  if (is_too_long && !has_steps) co_return std::nullopt;
   staged_group::permits permits;
   if (may_exceed(max_slots_of_group(), begin)) {
-    const bool is_longest = !may_have_steps && may_exceed(max_slots_of_long_group() / 2, begin);
-    async::semaphore::permit& permit = is_longest ? permits.is_longest : permits.is_long;
-    const std::uint64_t units = is_longest ? 2 * units_of_long_group : may_have_steps ? 1 : units_of_long_group;
+    const bool is_longest = may_exceed(max_slots_of_long_group() / 2, begin);
+    auto& permit = has_steps ? permits.has_steps : is_longest ? permits.is_longest : permits.is_long;
+    const std::uint64_t units = has_steps ? 1 : is_longest ? units_of_longest_group : units_of_long_group;
     permit = long_.try_acquire(units);
     if (!permit && is_for_device) permit = co_await long_.acquire(units);
     if (!permit) co_return std::nullopt;
@@ -239,21 +245,33 @@ async::task<std::optional<staged_group>> device_frames::begin_group(std::span<co
   if ((measures_units() || settings_.in_order) && has_failed_)
     co_return std::nullopt;  // all contexts decode, not only the one in reserve
   permits.incomplete = incomplete_.try_acquire();
+  waits = waits || (is_for_device && settings_.host_shares);
   if (!permits.incomplete && waits) permits.incomplete = co_await incomplete_.acquire();
   if (!permits.incomplete) co_return std::nullopt;
   std::shared_ptr<staging_slot> slot = slots_.try_acquire();
   if (!slot && (waits || is_for_device)) slot = co_await slots_.acquire();
   if (!slot) co_return std::nullopt;
-  co_return staged_group(*this, std::move(slot), std::move(permits), waits);
+  staged_group begun(*this, std::move(slot), std::move(permits), waits);
+  begun.may_have_steps_ = has_steps;
+  co_return begun;
+}
+
+// As far as that is known before a device is awake.
+bool device_frames::are_steps_possible(std::span<const std::byte> begin) const {
+  constexpr std::uint64_t least_bytes = std::uint64_t{8} << 20U;  // with less a device is slower than the host
+  constexpr std::size_t least_slots = 16;                         // some of them may be used half only
+  const auto header = header_at(begin);
+  return header && is_supported(*header) && !has_failed_ && max_slots_of_steps() >= least_slots &&
+         (step_bytes() >= least_bytes || settings_.takes_all);
 }
 
 // Where host and device share the work: whether a device decodes the frame much sooner than the host. It is awake then,
 // unless it cannot be woken, or the run stops.
 async::task<bool> device_frames::await_device(std::span<const std::byte> begin) {
-  const io::zstd_header_result parsed = io::parse_zstd_header(begin);
-  if (parsed.status != io::header_status::complete || !parsed.header.content_bytes) co_return false;
+  const auto header = header_at(begin);
+  if (!header || !header->content_bytes) co_return false;
   const auto awake = std::make_shared<async::event>();  // the run may end before the device is awake
-  if (!engine_.await_decoder(*parsed.header.content_bytes, [awake] { awake->set(); })) co_return false;
+  if (!engine_.await_decoder(*header->content_bytes, [awake] { awake->set(); })) co_return false;
   const std::stop_callback end(settings_.stop, [awake]() noexcept { awake->set(); });
   co_await awake->wait();
   co_return true;
@@ -267,9 +285,8 @@ bool device_frames::are_units_too_short() const {
 // Collecting the bytes of a frame that hardly fits into the slots of its group would be wasted work.
 bool device_frames::may_exceed(std::size_t slots, std::span<const std::byte> begin) const {
   if (settings_.takes_all) return false;
-  const io::zstd_header_result parsed = io::parse_zstd_header(begin);
-  return parsed.status == io::header_status::complete &&
-         parsed.header.content_bytes.value_or(0) > usual_ratio * slots * slot_bytes();
+  const auto header = header_at(begin);
+  return header && header->content_bytes.value_or(0) > usual_ratio * slots * slot_bytes();
 }
 
 bool device_frames::fits(const staged_group& group, std::size_t cuts) const {
@@ -342,39 +359,38 @@ std::uint64_t device_frames::step_bytes() const {
   return std::min<std::uint64_t>(most, max_slots_of_steps() * slot_bytes() / 4);
 }
 
-// The first steps of a frame that is known to be long have fewer bytes.
+// The first steps of a frame that is known to be long have fewer bytes. The group ends with the frame.
 bool device_frames::has_step(const staged_group& group) const {
-  if (group.size() >= step_bytes()) return true;
-  return group.size() >= step_bytes() / stepped_group::share_of_first && group.permits_.is_long;
+  if (!group.may_have_steps_) return false;
+  const std::uint64_t first = step_bytes() / (group.permits_.has_steps ? stepped_group::share_of_first : 1);
+  return group.size() >= std::max<std::uint64_t>(first, group_bytes());
 }
 
 async::task<std::unique_ptr<stepped_group>> device_frames::begin_steps(staged_group& group) {
-  constexpr std::uint64_t least = std::uint64_t{8} << 20U;  // with less a device is slower than the host
+  group.may_have_steps_ = false;
+  async::semaphore::permit& permit = group.permits_.has_steps;
+  if (!permit) permit = long_.try_acquire();
+  if (!permit && !settings_.host_shares) permit = co_await long_.acquire();
+  if (!permit) co_return nullptr;
   const gpu::frame_decoder::limits limits = decoder_->max_job();
-  if (limits.text_of_step == 0 || has_failed_ || (step_bytes() < least && !settings_.takes_all)) co_return nullptr;
-  async::semaphore::permit& permit = group.permits_.is_long;
-  if (!permit) {
-    permit = long_.try_acquire();
-    if (!permit && !settings_.host_shares) permit = co_await long_.acquire();
-    if (!permit) co_return nullptr;
-  }
   auto begun = stepped_group::begin(group, {.step_bytes = std::min(step_bytes(), limits.compressed_bytes / 2),
                                             .columns = engine_.layout().columns(),
                                             .limits = limits});
+  if (!begun) permit.release();
+  group.permits_.is_long.release();
+  group.permits_.is_longest.release();
   group.waits_ = group.waits_ || begun;
-  group.in_steps_ = begun != nullptr;
   co_return begun;
 }
 
 void device_frames::decode_steps(gpu::frame_job& job, stepped_group& group,
                                  std::function<void(std::exception_ptr)> on_complete) {
   job = {.frames = {&group.frame(), 1}, .steps = &group};
-  job.on_complete = [this, ended = std::move(on_complete)](gpu::frame_job& done, std::exception_ptr error) {
+  job.on_complete = [this, ended = std::move(on_complete)](gpu::frame_job&, std::exception_ptr error) {
     if (error) {
       note_failure(error);
       has_failed_ = true;
     }
-    if (done.decoded) text_bytes_ += done.text_bytes;
     ended(std::move(error));
   };
   note_begin();

@@ -40,6 +40,7 @@ class staged_group {
     /// Nothing: the group takes the first if it has its share of the slots, then the second.
     async::semaphore::permit is_long{};
     async::semaphore::permit is_longest{};
+    async::semaphore::permit has_steps{};  ///< instead of these two
   };
 
   /// `first`: its first slot. `waits`: for further slots.
@@ -92,7 +93,7 @@ class staged_group {
   std::uint64_t released_ = 0;  // bytes that were in slots
   std::uint64_t size_ = 0;
   bool is_listed_ = false;
-  bool in_steps_ = false;
+  bool may_have_steps_ = false;
   std::optional<encoded_frames> frames_{};
 };
 
@@ -128,10 +129,9 @@ class device_frames {
   /// copied, the other begins. A larger group is decoded on the host.
   static constexpr std::uint32_t max_share_of_long_group = 4;
 
-  /// Or some groups, whose bytes are decoded in steps, have each its part of this share. They are the units of a
-  /// permit.
-  static constexpr std::uint32_t units_of_all = gpu::frame_decoder::max_jobs_in_steps;
-  static constexpr std::uint32_t units_of_long_group = units_of_all / 2;
+  /// Of this share: a group whose bytes are decoded in steps has one unit.
+  static constexpr std::uint32_t units_of_longest_group = gpu::frame_decoder::max_jobs_in_steps;
+  static constexpr std::uint32_t units_of_long_group = units_of_longest_group / 2;
 
   /// Groups that are collected at the same time, so that the first ones are soon complete. They have at most three
   /// quarters of the slots, and long ones less than a quarter more. All other slots are free, or used by groups that
@@ -165,7 +165,7 @@ class device_frames {
   }
 
   [[nodiscard]] std::size_t max_slots_of_steps() const {
-    return std::max<std::size_t>(1, max_slots_of_long_group() / units_of_all);
+    return std::max<std::size_t>(1, max_slots_of_long_group() / units_of_longest_group);
   }
 
   [[nodiscard]] bool host_shares() const { return settings_.host_shares; }
@@ -200,12 +200,15 @@ class device_frames {
     bool measures_only = false;            ///< gpu::frame_job
   };
 
-  /// A group that is one long frame, of which many bytes have arrived. Null: it is none, the device does not decode it
-  /// in steps, or other long frames are being collected. Throws std::bad_alloc.
+  /// Whether so many bytes have arrived.
+  [[nodiscard]] bool has_step(const staged_group& group) const;
+
+  /// After has_step(), once: nothing is appended meanwhile. Null: the group is not one long frame, or other long frames
+  /// are being collected. Throws std::bad_alloc.
   async::task<std::unique_ptr<stepped_group>> begin_steps(staged_group& group);
 
-  /// Whether the group has so many bytes.
-  [[nodiscard]] bool has_step(const staged_group& group) const;
+  /// The text of a step that has ended, for text_per_second().
+  void note_text(std::uint64_t bytes) { text_bytes_ += bytes; }
 
   /// Submits the job of a group in steps. `on_complete`: of the job, which is valid until then. Throws std::bad_alloc.
   void decode_steps(gpu::frame_job& job, stepped_group& group, std::function<void(std::exception_ptr)> on_complete);
@@ -219,6 +222,7 @@ class device_frames {
   friend class staged_group;
 
   async::task<bool> await_device(std::span<const std::byte> begin);
+  [[nodiscard]] bool are_steps_possible(std::span<const std::byte> begin) const;
   [[nodiscard]] std::uint64_t step_bytes() const;
   [[nodiscard]] bool may_exceed(std::size_t slots, std::span<const std::byte> begin) const;
   [[nodiscard]] bool are_units_too_short() const;
@@ -241,7 +245,7 @@ class device_frames {
   std::atomic<bool> is_needed_ = false;       // by a group
   std::atomic<std::uint64_t> submitted_ = 0;  // groups with units that are not completed
   async::semaphore incomplete_;
-  async::semaphore long_{units_of_all};
+  async::semaphore long_{units_of_longest_group};
   std::atomic<std::uint64_t> bytes_of_piece_{64};               // of text, as expected
   std::atomic<std::uint64_t> text_bytes_ = 0;                   // that were decoded
   std::atomic<std::chrono::steady_clock::time_point> began_{};  // with the first job; zero: there was none

@@ -18,9 +18,8 @@ constexpr std::uint64_t max_text = std::uint64_t{512} << 20U;  // more in a step
 
 // Of a step. 0: the device cannot decode the frame.
 std::size_t max_blocks_of(const gpu::frame_decoder::limits& limits, const zstd::encoded_frame& frame) {
-  constexpr std::uint64_t alignment = 32;
-  const std::uint64_t carried = frame.window_bytes + alignment;
-  if (limits.text_of_step <= carried) return 0;
+  const std::uint64_t carried = frame.window_bytes + zstd::carried_alignment;
+  if (limits.text_of_step <= carried || frame.block_limit == 0) return 0;
   const std::uint64_t text = std::min(max_text, limits.text_of_step - carried);
   const std::uint64_t blocks = limits.blocks / 2;
   return blocks == 0 ? 0 : static_cast<std::size_t>(std::min(text / frame.block_limit, blocks - 1));
@@ -28,15 +27,18 @@ std::size_t max_blocks_of(const gpu::frame_decoder::limits& limits, const zstd::
 
 }  // namespace
 
+bool stepped_group::can_decode(std::span<const std::byte> begin, const gpu::frame_decoder::limits& limits) {
+  const io::zstd_header_result parsed = io::parse_zstd_header(begin);
+  return parsed.status == io::header_status::complete && is_supported(parsed.header) &&
+         max_blocks_of(limits, encoded_header(parsed.header)) > 0;
+}
+
 std::unique_ptr<stepped_group> stepped_group::begin(staged_group& bytes, const settings& with) {
   std::array<std::byte, io::zstd_max_header_bytes> begin{};
   if (bytes.size() < begin.size()) return nullptr;
   bytes.copy(0, begin);
-  const io::zstd_header_result parsed = io::parse_zstd_header(begin);
-  if (parsed.status != io::header_status::complete || !is_supported(parsed.header)) return nullptr;
-  std::unique_ptr<stepped_group> made(new stepped_group(bytes, with, parsed.header));
-  const bool is_longer = made->max_blocks_ > 0 && made->walk() && !made->has_last_block_;
-  return is_longer ? std::move(made) : nullptr;
+  std::unique_ptr<stepped_group> made(new stepped_group(bytes, with, io::parse_zstd_header(begin).header));
+  return made->is_longer_than_bytes() ? std::move(made) : nullptr;
 }
 
 stepped_group::stepped_group(staged_group& bytes, const settings& with, const io::zstd_frame_header& header)
@@ -54,6 +56,16 @@ std::uint32_t stepped_group::number_at(std::uint64_t offset, std::size_t bytes) 
   std::uint32_t number = 0;
   for (std::size_t i = 0; i < bytes; ++i) number |= std::to_integer<std::uint32_t>(read[i]) << (8 * i);
   return number;
+}
+
+// Whether all bytes so far belong to the first frame, and its last block has not begun.
+bool stepped_group::is_longer_than_bytes() const {
+  for (std::uint64_t at = walked_; at + io::zstd_block_header::bytes <= bytes_.size();) {
+    const io::zstd_block_header header(number_at(at, io::zstd_block_header::bytes));
+    if (header.is_last || header.is_damaged()) return false;
+    at += io::zstd_block_header::bytes + header.content_bytes();
+  }
+  return true;
 }
 
 bool stepped_group::is_full() const { return blocks_.size() == max_blocks_ || walked_ - reached_ >= step_bytes_; }
@@ -142,6 +154,11 @@ void stepped_group::note_job_ended() noexcept {
 bool stepped_group::has_job_ended() const {
   const std::scoped_lock lock(mutex_);
   return has_job_ended_;
+}
+
+bool stepped_group::has_steps() const {
+  const std::scoped_lock lock(mutex_);
+  return !steps_.empty();
 }
 
 gpu::frame_step* stepped_group::next() {

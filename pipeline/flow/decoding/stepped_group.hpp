@@ -19,6 +19,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace gpuhist::pipeline {
@@ -36,8 +37,11 @@ class stepped_group final : public gpu::frame_steps {
     gpu::frame_decoder::limits limits{};
   };
 
-  /// Null: the bytes so far do not begin with a frame that is longer, or the device cannot decode it in steps. `bytes`:
-  /// outlives the group. Throws std::bad_alloc.
+  /// Whether the device can decode the frame that begins with these bytes in steps, if it is long.
+  static bool can_decode(std::span<const std::byte> begin, const gpu::frame_decoder::limits& limits);
+
+  /// Null: the bytes so far do not begin with a frame that is longer than them. `bytes`: outlives the group.
+  /// Precondition: can_decode(). Throws std::bad_alloc.
   static std::unique_ptr<stepped_group> begin(staged_group& bytes, const settings& with);
 
   /// The frame, without blocks.
@@ -64,6 +68,9 @@ class stepped_group final : public gpu::frame_steps {
   void note_job_ended() noexcept;
   [[nodiscard]] bool has_job_ended() const;
 
+  /// Steps that take_ended() has not returned: one of them will end, or the job.
+  [[nodiscard]] bool has_steps() const;
+
   gpu::frame_step* next() override;
   void end(gpu::frame_step& step) override;
 
@@ -71,6 +78,7 @@ class stepped_group final : public gpu::frame_steps {
   stepped_group(staged_group& bytes, const settings& with, const io::zstd_frame_header& header);
   [[nodiscard]] bool is_full() const;
   [[nodiscard]] std::uint32_t number_at(std::uint64_t offset, std::size_t bytes) const;
+  [[nodiscard]] bool is_longer_than_bytes() const;
   [[nodiscard]] bool walk();
   void queue_step(std::optional<std::uint32_t> checksum);
 
