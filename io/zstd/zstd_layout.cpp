@@ -14,24 +14,16 @@ bool has(const byte_access& bytes, std::uint64_t at, std::uint64_t count) {
   return at <= bytes.size && count <= bytes.size - at;
 }
 
-// Precondition: the bytes are there.
-template <std::size_t Bytes>
-std::uint32_t number_at(const byte_access& bytes, std::uint64_t at) {
-  std::array<std::byte, Bytes> read{};
-  bytes.copy(at, read);
-  return static_cast<std::uint32_t>(little_endian(read));
-}
-
 // Fills `blocks` and moves `end` past the last one. False: a block is incomplete or invalid.
 bool lay_out_blocks(const byte_access& bytes, zstd_layout& to) {
   for (;;) {
-    if (!has(bytes, to.end, zstd_block_header::bytes)) return false;
-    const zstd_block_header header(number_at<zstd_block_header::bytes>(bytes, to.end));
+    const std::optional<zstd_block_header> header = zstd_block_header_at(bytes, to.end);
+    if (!header) return false;
     to.end += zstd_block_header::bytes;
-    if (header.is_damaged() || !has(bytes, to.end, header.content_bytes())) return false;
-    to.blocks.push_back({.at = to.end, .header = header});
-    to.end += header.content_bytes();
-    if (header.is_last) return true;
+    if (header->is_damaged() || !has(bytes, to.end, header->content_bytes())) return false;
+    to.blocks.push_back({.at = to.end, .header = *header});
+    to.end += header->content_bytes();
+    if (header->is_last) return true;
   }
 }
 
@@ -41,6 +33,17 @@ byte_access access_to(std::span<const std::byte> bytes) {
   return {.size = bytes.size(), .copy = [bytes](std::uint64_t at, std::span<std::byte> to) {
             std::ranges::copy(bytes.subspan(static_cast<std::size_t>(at), to.size()), to.begin());
           }};
+}
+
+std::uint32_t number_at(const byte_access& bytes, std::uint64_t at, std::size_t count) {
+  std::array<std::byte, sizeof(std::uint32_t)> read{};
+  bytes.copy(at, std::span(read).first(count));
+  return static_cast<std::uint32_t>(little_endian(read));
+}
+
+std::optional<zstd_block_header> zstd_block_header_at(const byte_access& bytes, std::uint64_t at) {
+  if (!has(bytes, at, zstd_block_header::bytes)) return std::nullopt;
+  return zstd_block_header(number_at(bytes, at, zstd_block_header::bytes));
 }
 
 std::optional<zstd_layout> lay_out_zstd_frame(const byte_access& bytes, std::uint64_t at) {
@@ -60,7 +63,7 @@ std::optional<zstd_layout> lay_out_zstd_frame(const byte_access& bytes, std::uin
   if (!lay_out_blocks(bytes, layout)) return std::nullopt;
   if (parsed.header.has_checksum) {
     if (!has(bytes, layout.end, checksum_bytes)) return std::nullopt;
-    layout.checksum = number_at<checksum_bytes>(bytes, layout.end);
+    layout.checksum = number_at(bytes, layout.end, checksum_bytes);
     layout.end += checksum_bytes;
   }
   return layout;

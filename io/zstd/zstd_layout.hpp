@@ -24,6 +24,12 @@ struct byte_access {
 /// Borrows `bytes`.
 byte_access access_to(std::span<const std::byte> bytes);
 
+/// The number in `count` bytes, 4 or fewer, little endian. Precondition: they are there.
+std::uint32_t number_at(const byte_access& bytes, std::uint64_t at, std::size_t count);
+
+/// The header of a block at offset `at`. Nothing: it is not whole.
+std::optional<zstd_block_header> zstd_block_header_at(const byte_access& bytes, std::uint64_t at);
+
 struct zstd_block {
   std::uint64_t at = 0;  ///< offset of its content, where the frame's is counted from
   zstd_block_header header{0};

@@ -64,6 +64,14 @@ struct machine {
   decoding_device* device = nullptr;
   std::function<void()> before_waking = [] {};
 
+  // Until `goes_on` is set.
+  void wait_before_waking(std::promise<void>& goes_on, bool fails) {
+    before_waking = [fails, waits = goes_on.get_future().share()] {
+      waits.wait();
+      if (fails) throw engine_error("no device");
+    };
+  }
+
   // A thread decodes 1 MB a second; a device is woken for more than a second of work.
   std::unique_ptr<automatic_engine> make(std::optional<std::uint64_t> bytes_in_all) {
     engine_request request{.counted = contract::letters_partition(),
@@ -112,10 +120,7 @@ TEST_CASE("an engine reports that a device is being made ready, until it is read
   for (const bool fails : {false, true}) {
     machine here;
     std::promise<void> goes_on;
-    here.before_waking = [&, waits = goes_on.get_future().share()] {
-      waits.wait();
-      if (fails) throw engine_error("no device");
-    };
+    here.wait_before_waking(goes_on, fails);
     const auto under_test = here.make(2 * second_of_four_threads);
     CHECK_FALSE(under_test->is_waking());
     CHECK(under_test->decoder() == nullptr);
@@ -132,10 +137,7 @@ TEST_CASE("who has one long frame is called when the device is awake, or cannot 
   for (const bool fails : {false, true}) {
     machine here;
     std::promise<void> goes_on;
-    here.before_waking = [&, waits = goes_on.get_future().share()] {
-      waits.wait();
-      if (fails) throw engine_error("no device");
-    };
+    here.wait_before_waking(goes_on, fails);
     const auto under_test = here.make(std::nullopt);
     std::atomic<int> called = 0;
     const auto call = [&] { ++called; };

@@ -13,19 +13,6 @@ namespace {
 
 constexpr std::uint64_t usual_ratio = 6;  // of text to compressed bytes
 
-// Copies bytes that may lie in several pieces. `ends`: the offset of the end of each piece.
-void copy_from(const std::vector<std::span<const std::byte>>& pieces, const std::vector<std::uint64_t>& ends,
-               std::uint64_t at, std::span<std::byte> to) {
-  auto next = static_cast<std::size_t>(std::ranges::upper_bound(ends, at) - ends.begin());
-  for (; !to.empty(); ++next) {
-    const std::span<const std::byte> piece = pieces[next].last(static_cast<std::size_t>(ends[next] - at));
-    const std::size_t bytes = std::min(piece.size(), to.size());
-    std::copy_n(piece.begin(), bytes, to.begin());
-    to = to.subspan(bytes);
-    at += bytes;
-  }
-}
-
 // Nothing: there is no whole header.
 std::optional<io::zstd_frame_header> header_at(std::span<const std::byte> begin) {
   const io::zstd_header_result parsed = io::parse_zstd_header(begin);
@@ -62,7 +49,7 @@ async::task<std::size_t> staged_group::append(block next, const copy_function& c
       if (!may_have_more_slots()) break;
       std::shared_ptr<staging_slot> more = co_await next_slot();
       if (!more) break;
-      slots_.push_back({.slot = std::move(more)});
+      slots_.push_back({.slot = std::move(more), .begin = size_});
       continue;
     }
     const std::size_t fit = std::min(owner_.slot_bytes() - used, next.bytes.size());
@@ -86,48 +73,38 @@ bool staged_group::is_to_be_exchanged(const block& next) const {
   return used == 0 || used + bytes > owner_.slot_bytes() || slots_.size() < allowed_slots();
 }
 
-std::vector<std::span<const std::byte>> staged_group::pieces() const {
-  std::vector<std::span<const std::byte>> all;
-  for (const filled_slot& each : slots_) {
-    if (each.bytes > 0) all.emplace_back(each.slot->memory(), each.bytes);
-  }
-  return all;
+std::vector<std::span<const std::byte>> staged_group::pieces() const { return pieces_of(0, size_).pieces; }
+
+// The slot with the byte at `offset`, or the last one.
+std::vector<staged_group::filled_slot>::const_iterator staged_group::slot_of(std::uint64_t offset) const {
+  return std::ranges::upper_bound(slots_, offset, {}, &filled_slot::begin) - 1;
 }
 
-std::vector<std::span<const std::byte>> staged_group::pieces_of(std::uint64_t from, std::uint64_t to,
-                                                                std::uint64_t& begin) const {
-  std::vector<std::span<const std::byte>> found;
-  std::uint64_t at = released_;
-  for (const filled_slot& each : slots_) {
-    if (at >= to) break;
-    if (each.bytes > 0 && at + each.bytes > from) {
-      if (found.empty()) begin = at;
-      found.emplace_back(each.slot->memory(), each.bytes);
-    }
-    at += each.bytes;
+staged_group::located_pieces staged_group::pieces_of(std::uint64_t from, std::uint64_t to) const {
+  if (from >= to) return {};
+  auto slot = slot_of(from);
+  located_pieces found{.begin = slot->begin, .pieces = {}};
+  for (; slot != slots_.end() && slot->begin < to; ++slot) {
+    if (slot->bytes > 0) found.pieces.emplace_back(slot->slot->memory(), slot->bytes);
   }
   return found;
 }
 
+io::byte_access staged_group::access() const {
+  return {.size = size_, .copy = [this](std::uint64_t at, std::span<std::byte> to) { copy(at, to); }};
+}
+
 void staged_group::copy(std::uint64_t at, std::span<std::byte> to) const {
-  std::uint64_t begin = 0;
-  for (const std::span<const std::byte> piece : pieces_of(at, at + to.size(), begin)) {
-    const auto from = piece.subspan(static_cast<std::size_t>(at - begin));
-    const std::size_t bytes = std::min(from.size(), to.size());
-    std::copy_n(from.begin(), bytes, to.begin());
+  for (auto slot = slot_of(at); !to.empty(); ++slot) {
+    const auto skipped = static_cast<std::size_t>(at - slot->begin);
+    const std::size_t bytes = std::min(slot->bytes - skipped, to.size());
+    std::copy_n(slot->slot->memory() + skipped, bytes, to.begin());
     to = to.subspan(bytes);
     at += bytes;
-    begin += piece.size();
   }
 }
 
-void staged_group::release_to(std::uint64_t offset) {
-  auto first = slots_.begin();
-  for (; first != slots_.end() && first + 1 != slots_.end() && released_ + first->bytes <= offset; ++first) {
-    released_ += first->bytes;
-  }
-  slots_.erase(slots_.begin(), first);
-}
+void staged_group::release_to(std::uint64_t offset) { slots_.erase(slots_.begin(), slot_of(offset)); }
 
 std::size_t staged_group::allowed_slots() const {
   if (permits_.has_steps) return std::max(owner_.max_slots_of_steps(), owner_.max_slots_of_group());
@@ -204,6 +181,7 @@ void device_frames::lock_pages_of(block_pool& blocks) {
 
 // The first failure is the cause of later ones.
 void device_frames::note_failure(const std::exception_ptr& why) noexcept {
+  has_failed_ = true;
   try {
     std::rethrow_exception(why);
   } catch (const std::exception& error) {
@@ -225,17 +203,19 @@ std::string device_frames::note() const {
 
 async::task<std::optional<staged_group>> device_frames::begin_group(std::span<const std::byte> begin, bool waits,
                                                                     bool may_have_steps) {
-  const bool is_too_long = may_exceed(max_slots_of_long_group(), begin);
-  bool has_steps = may_have_steps && are_steps_possible(begin);
+  const std::optional<io::zstd_frame_header> header = header_at(begin);
+  const std::uint64_t stated = header ? header->content_bytes.value_or(0) : 0;
+  const bool is_too_long = may_exceed(max_slots_of_long_group(), stated);
+  bool has_steps = may_have_steps && header && are_steps_possible(*header);
   if ((is_too_long && !has_steps) || are_units_too_short()) co_return std::nullopt;
-  const bool is_for_device = !settings_.host_shares || (has_steps && co_await await_device(begin));
+  const bool is_for_device = !settings_.host_shares || (has_steps && co_await await_device(stated));
   is_needed_ = true;
   if (!start()) co_return std::nullopt;
-  has_steps = has_steps && stepped_group::can_decode(begin, decoder_->max_job());
+  has_steps = has_steps && stepped_group::can_decode(*header, decoder_->max_job());
   if (is_too_long && !has_steps) co_return std::nullopt;
   staged_group::permits permits;
-  if (may_exceed(max_slots_of_group(), begin)) {
-    const bool is_longest = may_exceed(max_slots_of_long_group() / 2, begin);
+  if (may_exceed(max_slots_of_group(), stated)) {
+    const bool is_longest = may_exceed(max_slots_of_long_group() / 2, stated);
     auto& permit = has_steps ? permits.has_steps : is_longest ? permits.is_longest : permits.is_long;
     const std::uint64_t units = has_steps ? 1 : is_longest ? units_of_longest_group : units_of_long_group;
     permit = long_.try_acquire(units);
@@ -257,21 +237,18 @@ async::task<std::optional<staged_group>> device_frames::begin_group(std::span<co
 }
 
 // As far as that is known before a device is awake.
-bool device_frames::are_steps_possible(std::span<const std::byte> begin) const {
+bool device_frames::are_steps_possible(const io::zstd_frame_header& header) const {
   constexpr std::uint64_t least_bytes = std::uint64_t{8} << 20U;  // with less a device is slower than the host
   constexpr std::size_t least_slots = 16;                         // some of them may be used half only
-  const auto header = header_at(begin);
-  return header && is_supported(*header) && !has_failed_ && max_slots_of_steps() >= least_slots &&
+  return is_supported(header) && !has_failed_ && max_slots_of_steps() >= least_slots &&
          (step_bytes() >= least_bytes || settings_.takes_all);
 }
 
 // Where host and device share the work: whether a device decodes the frame much sooner than the host. It is awake then,
 // unless it cannot be woken, or the run stops.
-async::task<bool> device_frames::await_device(std::span<const std::byte> begin) {
-  const auto header = header_at(begin);
-  if (!header || !header->content_bytes) co_return false;
+async::task<bool> device_frames::await_device(std::uint64_t text_bytes) {
   const auto awake = std::make_shared<async::event>();  // the run may end before the device is awake
-  if (!engine_.await_decoder(*header->content_bytes, [awake] { awake->set(); })) co_return false;
+  if (!engine_.await_decoder(text_bytes, [awake] { awake->set(); })) co_return false;
   const std::stop_callback end(settings_.stop, [awake]() noexcept { awake->set(); });
   co_await awake->wait();
   co_return true;
@@ -283,10 +260,8 @@ bool device_frames::are_units_too_short() const {
 }
 
 // Collecting the bytes of a frame that hardly fits into the slots of its group would be wasted work.
-bool device_frames::may_exceed(std::size_t slots, std::span<const std::byte> begin) const {
-  if (settings_.takes_all) return false;
-  const auto header = header_at(begin);
-  return header && header->content_bytes.value_or(0) > usual_ratio * slots * slot_bytes();
+bool device_frames::may_exceed(std::size_t slots, std::uint64_t text_bytes) const {
+  return !settings_.takes_all && text_bytes > usual_ratio * slots * slot_bytes();
 }
 
 bool device_frames::fits(const staged_group& group, std::size_t cuts) const {
@@ -297,12 +272,7 @@ bool device_frames::fits(const staged_group& group, std::size_t cuts) const {
 }
 
 void device_frames::list(staged_group& group) {
-  const auto pieces = group.pieces();
-  std::vector<std::uint64_t> ends;
-  for (const auto& each : pieces) ends.push_back((ends.empty() ? 0 : ends.back()) + each.size());
-  group.frames_ = list_frames({.size = group.size(), .copy = [&](std::uint64_t at, std::span<std::byte> to) {
-                                 copy_from(pieces, ends, at, to);
-                               }});
+  group.frames_ = list_frames(group.access());
   group.is_listed_ = true;
   group.complete();
 }
@@ -341,7 +311,6 @@ async::task<std::optional<decoded_group>> device_frames::decode(staged_group& gr
   if (job.units != nullptr) --submitted_;
   if (failure) {
     note_failure(failure);
-    has_failed_ = true;
     if (result.unit_memory) result.unit_memory->lose();
     co_return std::nullopt;
   }
@@ -387,10 +356,7 @@ void device_frames::decode_steps(gpu::frame_job& job, stepped_group& group,
                                  std::function<void(std::exception_ptr)> on_complete) {
   job = {.frames = {&group.frame(), 1}, .steps = &group};
   job.on_complete = [this, ended = std::move(on_complete)](gpu::frame_job&, std::exception_ptr error) {
-    if (error) {
-      note_failure(error);
-      has_failed_ = true;
-    }
+    if (error) note_failure(error);
     ended(std::move(error));
   };
   note_begin();

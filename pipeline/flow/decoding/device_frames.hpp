@@ -63,11 +63,17 @@ class staged_group {
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] std::vector<std::span<const std::byte>> pieces() const;
 
-  /// The slots with the bytes from `from` to `to`, and the offset of the first of their bytes.
-  std::vector<std::span<const std::byte>> pieces_of(std::uint64_t from, std::uint64_t to, std::uint64_t& begin) const;
+  /// Whole slots, and the offset of the first of their bytes.
+  struct located_pieces {
+    std::uint64_t begin = 0;
+    std::vector<std::span<const std::byte>> pieces{};
+  };
 
-  /// Copies bytes that are in slots.
-  void copy(std::uint64_t at, std::span<std::byte> to) const;
+  /// The slots with the bytes from `from` to `to`.
+  [[nodiscard]] located_pieces pieces_of(std::uint64_t from, std::uint64_t to) const;
+
+  /// Its bytes so far. Those whose slots were freed are not there. Borrows the group.
+  [[nodiscard]] io::byte_access access() const;
 
   /// Frees the slots whose bytes are all before `offset`.
   void release_to(std::uint64_t offset);
@@ -88,9 +94,12 @@ class staged_group {
   struct filled_slot {
     std::shared_ptr<staging_slot> slot{};
     std::size_t bytes = 0;
+    std::uint64_t begin = 0;  ///< offset of its first byte
   };
+  [[nodiscard]] std::vector<filled_slot>::const_iterator slot_of(std::uint64_t offset) const;
+  void copy(std::uint64_t at, std::span<std::byte> to) const;
+
   std::vector<filled_slot> slots_;
-  std::uint64_t released_ = 0;  // bytes that were in slots
   std::uint64_t size_ = 0;
   bool is_listed_ = false;
   bool may_have_steps_ = false;
@@ -221,10 +230,10 @@ class device_frames {
  private:
   friend class staged_group;
 
-  async::task<bool> await_device(std::span<const std::byte> begin);
-  [[nodiscard]] bool are_steps_possible(std::span<const std::byte> begin) const;
+  async::task<bool> await_device(std::uint64_t text_bytes);
+  [[nodiscard]] bool are_steps_possible(const io::zstd_frame_header& header) const;
   [[nodiscard]] std::uint64_t step_bytes() const;
-  [[nodiscard]] bool may_exceed(std::size_t slots, std::span<const std::byte> begin) const;
+  [[nodiscard]] bool may_exceed(std::size_t slots, std::uint64_t text_bytes) const;
   [[nodiscard]] bool are_units_too_short() const;
   bool try_start();
   void note_failure(const std::exception_ptr& why) noexcept;

@@ -1,6 +1,6 @@
 #include "pipeline/flow/decoding/stepped_group.hpp"
 
-#include "io/zstd/zstd_blocks.hpp"
+#include "io/zstd/zstd_layout.hpp"
 #include "pipeline/flow/decoding/device_frames.hpp"
 #include "pipeline/flow/decoding/encoded_frames.hpp"
 
@@ -27,16 +27,14 @@ std::size_t max_blocks_of(const gpu::frame_decoder::limits& limits, const zstd::
 
 }  // namespace
 
-bool stepped_group::can_decode(std::span<const std::byte> begin, const gpu::frame_decoder::limits& limits) {
-  const io::zstd_header_result parsed = io::parse_zstd_header(begin);
-  return parsed.status == io::header_status::complete && is_supported(parsed.header) &&
-         max_blocks_of(limits, encoded_header(parsed.header)) > 0;
+bool stepped_group::can_decode(const io::zstd_frame_header& header, const gpu::frame_decoder::limits& limits) {
+  return is_supported(header) && max_blocks_of(limits, encoded_header(header)) > 0;
 }
 
 std::unique_ptr<stepped_group> stepped_group::begin(staged_group& bytes, const settings& with) {
   std::array<std::byte, io::zstd_max_header_bytes> begin{};
   if (bytes.size() < begin.size()) return nullptr;
-  bytes.copy(0, begin);
+  bytes.access().copy(0, begin);
   std::unique_ptr<stepped_group> made(new stepped_group(bytes, with, io::parse_zstd_header(begin).header));
   return made->is_longer_than_bytes() ? std::move(made) : nullptr;
 }
@@ -50,20 +48,12 @@ stepped_group::stepped_group(staged_group& bytes, const settings& with, const io
       walked_(header.header_bytes),
       reached_(header.header_bytes) {}
 
-std::uint32_t stepped_group::number_at(std::uint64_t offset, std::size_t bytes) const {
-  std::array<std::byte, sizeof(std::uint32_t)> read{};
-  bytes_.copy(offset, std::span(read).first(bytes));
-  std::uint32_t number = 0;
-  for (std::size_t i = 0; i < bytes; ++i) number |= std::to_integer<std::uint32_t>(read[i]) << (8 * i);
-  return number;
-}
-
 // Whether all bytes so far belong to the first frame, and its last block has not begun.
 bool stepped_group::is_longer_than_bytes() const {
-  for (std::uint64_t at = walked_; at + io::zstd_block_header::bytes <= bytes_.size();) {
-    const io::zstd_block_header header(number_at(at, io::zstd_block_header::bytes));
-    if (header.is_last || header.is_damaged()) return false;
-    at += io::zstd_block_header::bytes + header.content_bytes();
+  const io::byte_access bytes = bytes_.access();
+  for (std::uint64_t at = walked_; const auto header = io::zstd_block_header_at(bytes, at);) {
+    if (header->is_last || header->is_damaged()) return false;
+    at += io::zstd_block_header::bytes + header->content_bytes();
   }
   return true;
 }
@@ -72,14 +62,16 @@ bool stepped_group::is_full() const { return blocks_.size() == max_blocks_ || wa
 
 // Finds blocks that are whole, up to the end of a step. False: one is damaged.
 bool stepped_group::walk() {
-  while (!has_last_block_ && !is_full() && walked_ + io::zstd_block_header::bytes <= bytes_.size()) {
-    const io::zstd_block_header header(number_at(walked_, io::zstd_block_header::bytes));
-    if (header.is_damaged()) return false;
+  const io::byte_access bytes = bytes_.access();
+  while (!has_last_block_ && !is_full()) {
+    const auto header = io::zstd_block_header_at(bytes, walked_);
+    if (!header) break;
+    if (header->is_damaged()) return false;
     const std::uint64_t content = walked_ + io::zstd_block_header::bytes;
-    if (content + header.content_bytes() > bytes_.size()) break;
-    blocks_.push_back(encoded_block_of(header, static_cast<std::uint32_t>(content - reached_)));
-    walked_ = content + header.content_bytes();
-    has_last_block_ = header.is_last;
+    if (content + header->content_bytes() > bytes.size) break;
+    blocks_.push_back(encoded_block_of(*header, static_cast<std::uint32_t>(content - reached_)));
+    walked_ = content + header->content_bytes();
+    has_last_block_ = header->is_last;
   }
   return true;
 }
@@ -90,7 +82,8 @@ bool stepped_group::advance() {
     if (has_last_block_) {
       const std::uint64_t end = walked_ + (frame_.has_checksum != 0 ? checksum_bytes : 0);
       if (end > bytes_.size()) return true;
-      const std::uint32_t checksum = frame_.has_checksum != 0 ? number_at(walked_, checksum_bytes) : 0;
+      const std::uint32_t checksum =
+          frame_.has_checksum != 0 ? io::number_at(bytes_.access(), walked_, checksum_bytes) : 0;
       walked_ = end;
       queue_step(checksum);
     } else if (is_full()) {
@@ -105,8 +98,8 @@ bool stepped_group::advance() {
 // `checksum`: of the frame, for the last step.
 void stepped_group::queue_step(std::optional<std::uint32_t> checksum) {
   queued_step next{.step = {.blocks = std::exchange(blocks_, {})}, .end = walked_};
-  std::uint64_t begin = 0;
-  next.step.pieces = bytes_.pieces_of(reached_, walked_, begin);
+  auto [begin, pieces] = bytes_.pieces_of(reached_, walked_);
+  next.step.pieces = std::move(pieces);
   for (zstd::encoded_block& each : next.step.blocks) each.at += static_cast<std::uint32_t>(reached_ - begin);
   next.step.is_last = checksum.has_value();
   next.step.checksum = checksum.value_or(0);

@@ -19,7 +19,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <vector>
 
 namespace gpuhist::pipeline {
@@ -37,8 +36,8 @@ class stepped_group final : public gpu::frame_steps {
     gpu::frame_decoder::limits limits{};
   };
 
-  /// Whether the device can decode the frame that begins with these bytes in steps, if it is long.
-  static bool can_decode(std::span<const std::byte> begin, const gpu::frame_decoder::limits& limits);
+  /// Whether the device can decode such a frame in steps, if it is long.
+  static bool can_decode(const io::zstd_frame_header& header, const gpu::frame_decoder::limits& limits);
 
   /// Null: the bytes so far do not begin with a frame that is longer than them. `bytes`: outlives the group.
   /// Precondition: can_decode(). Throws std::bad_alloc.
@@ -77,7 +76,6 @@ class stepped_group final : public gpu::frame_steps {
  private:
   stepped_group(staged_group& bytes, const settings& with, const io::zstd_frame_header& header);
   [[nodiscard]] bool is_full() const;
-  [[nodiscard]] std::uint32_t number_at(std::uint64_t offset, std::size_t bytes) const;
   [[nodiscard]] bool is_longer_than_bytes() const;
   [[nodiscard]] bool walk();
   void queue_step(std::optional<std::uint32_t> checksum);
