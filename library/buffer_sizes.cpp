@@ -297,26 +297,32 @@ void plan_device_decoding(const file_options& file, counting_plan& planned) {
   }
 }
 
-void divide_memory(std::uint64_t limit, const file_options& options, counting_plan& planned) {
-  planned.buffers.memory_limit = limit;
+// Everything is sized by the limit, in the order in which one size depends on another.
+void size_within(std::uint64_t limit, const file_options& options, counting_plan& planned) {
+  pipeline::buffer_plan& buffers = planned.buffers;
+  buffers.memory_limit = limit;
+  buffers.chunk_bytes = options.chunk_size > 0 ? options.chunk_size : default_chunk_bytes(options, planned);
+  buffers.busy_chunk_bytes = busy_chunk_bytes;
+  buffers.copy_bytes = static_cast<std::uint32_t>(std::max<std::uint64_t>(copy_bytes(planned), buffers.chunk_bytes));
+  planned.readers = default_readers(planned);
+  buffers.slots = options.slots > 0 ? options.slots : default_slots(planned);
+  buffers.max_extents = max_extents(planned);
+  buffers.pipe_bytes = mib;
   plan_decoders(options, planned);
   plan_held_text(planned);
   plan_units(planned);
   plan_device_decoding(options, planned);
   fit_into(limit, options, planned);
   // fit_into may have reduced the slots
-  planned.buffers.decoders = std::min(planned.buffers.decoders, planned.buffers.slots - 1);
+  buffers.decoders = std::min(buffers.decoders, buffers.slots - 1);
 }
 
-// For messages: with a higher limit the buffers grow to what they have without one.
-io::memory_besides_windows besides_windows(const file_options& options, counting_plan& planned) {
+// For messages: with a higher limit chunks and buffers grow to what they have without one.
+io::memory_besides_windows besides_windows(const file_options& options, counting_plan planned) {
   constexpr std::uint64_t plenty = std::uint64_t{1} << 50U;
   constexpr std::uint64_t own_window = 8 * mib;  // of a decoder, at most (decode_contexts)
-  const pipeline::buffer_plan before = planned.buffers;
-  const auto units = planned.units;
-  divide_memory(plenty, options, planned);
-  const pipeline::buffer_plan made = std::exchange(planned.buffers, before);
-  planned.units = units;
+  size_within(plenty, options, planned);
+  const pipeline::buffer_plan& made = planned.buffers;
   const std::uint64_t of_devices = std::uint64_t{made.device_slots} * made.device_slot_bytes + bytes_for_rows(made);
   const std::uint64_t of_windows = made.window_limit - (made.decoders + 1) * own_window;
   return {.bytes = plenty - of_windows - of_devices, .of_devices = of_devices};
@@ -325,17 +331,8 @@ io::memory_besides_windows besides_windows(const file_options& options, counting
 }  // namespace
 
 void size_buffers(const file_options& options, counting_plan& planned) {
-  pipeline::buffer_plan& buffers = planned.buffers;
-  buffers.memory_limit = memory_limit_of(options.counting);
-  buffers.chunk_bytes = options.chunk_size > 0 ? options.chunk_size : default_chunk_bytes(options, planned);
-  buffers.busy_chunk_bytes = busy_chunk_bytes;
-  buffers.copy_bytes = static_cast<std::uint32_t>(std::max<std::uint64_t>(copy_bytes(planned), buffers.chunk_bytes));
-  planned.readers = default_readers(planned);
-  buffers.slots = options.slots > 0 ? options.slots : default_slots(planned);
-  buffers.max_extents = max_extents(planned);
-  buffers.pipe_bytes = mib;
-  buffers.besides_windows = besides_windows(options, planned);
-  divide_memory(buffers.memory_limit, options, planned);
+  planned.buffers.besides_windows = besides_windows(options, planned);
+  size_within(memory_limit_of(options.counting), options, planned);
 }
 
 }  // namespace gpuhist::library
