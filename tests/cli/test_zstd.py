@@ -84,7 +84,7 @@ class Archives(CommandTest):
         out = self.folder / "out"
         for command in (
             ("-T", "1"), ("-T", "4"), ("-T", "64"), ("-T", "4", "--slots", "300"), ("-T", "3", "--pairs"), ("-T", "4", "--byte-counts", "--window", "64KiB"),
-            ("-T", "4", "--each", "line", "--where", "bytes > 9000"), ("-T", "2", "--memory-limit", "256MiB"), ("-T", "7", "--slots", "200", "--memory-limit", "256MiB"),
+            ("-T", "4", "--each", "line", "--where", "bytes > 9000"), ("-T", "2", "--memory-limit", "256MiB"), ("-T", "7", "--slots", "60", "--memory-limit", "256MiB"),
             ("filter", "--keep-if", "bytes > 0", "-T", "2"), ("filter", "--skip-damage", "--keep-if", "bytes > 0", "-T", "4"),
             ("filter", "--keep-if", "bytes > 0", "-T", "4", "--output-dir", out, "--compress", "zstd:19"),
             ("filter", "--keep-if", "bytes > 0", "-T", "16", "--output-dir", out, "--compress", "zstd:19"), ("repack", "-T", "4", "-o", self.folder / "repacked"),

@@ -62,8 +62,11 @@ part_shares shares_of(const io::part_format& format, unsigned threads, std::uint
   constexpr std::uint64_t most_part_bytes = std::uint64_t{64} << 20U;
   if (!format.make || threads < format.min_threads) return {};
   const std::uint64_t wanted = pieces_ahead(threads);
+  // up to half as many inputs as threads are decoded in parts at the same time
+  const std::uint64_t shared = std::uint64_t{format.shared_bytes} * std::max(threads / 2, 1U);
+  memory_bytes -=
+      std::min(memory_bytes, std::max<std::uint64_t>(format.shared_bytes, std::min(shared, memory_bytes / 4)));
   // a part that is complete waits with its look-ahead, and one is being collected
-  memory_bytes -= std::min<std::uint64_t>(memory_bytes, format.shared_bytes);
   const std::uint64_t waiting =
       format.part_bytes == part_queue::any_size ? 0 : 2 * (std::uint64_t{format.part_bytes} + format.look_ahead_bytes);
   memory_bytes -= std::min(memory_bytes, waiting);
@@ -193,10 +196,13 @@ bool part_queue::state::has_look_ahead(const part_entry& of) const {
 }
 
 void part_queue::state::start_parts() {
-  if (is_paused_ || clock_.now_in_flight >= options_.threads) return;  // or the threads decode other inputs
+  const std::uint64_t inputs = clock_.now_in_flight;
+  if (is_paused_ || inputs >= options_.threads) return;  // or the threads decode other inputs
+  // each input gets its share: a zstd frame whose first parts find no memory is decoded by one thread up to its end
+  const std::uint64_t most = std::max<std::uint64_t>(options_.max_parts / std::max<std::uint64_t>(inputs, 1), 2);
   for (const entry_pointer& each : entries_) {
     if (each->now != part_phase::complete || each->is_taken) continue;
-    if (!has_look_ahead(*each) || begun_ == options_.max_parts) return;
+    if (!has_look_ahead(*each) || begun_ >= std::min<std::uint64_t>(most, options_.max_parts)) return;
     if (!start(*each)) return;
   }
 }
