@@ -359,6 +359,31 @@ TEST_CASE("without memory for parts, while threads decode other inputs, or pause
   }
 }
 
+TEST_CASE("an input that is one of several has its share of the parts in progress, and at least two") {
+  struct row {
+    std::size_t inputs, allowed;
+  };
+  for (const row each : {row{0, 8}, row{1, 8}, row{2, 4}, row{3, 2}, row{7, 2}}) {
+    CAPTURE(each.inputs);
+    logging scope;
+    async::worker_pool pool(1);
+    async::semaphore memory(all_memory);
+    stage_clock clock;
+    clock.now_in_flight = each.inputs;
+    part_queue::settings options = settings_of(10, 0, 8);
+    options.max_parts = 8;
+    {
+      part_queue queue(options, pool, memory, clock);
+      std::size_t pushed = 0;
+      for (; queue.wants_more(); ++pushed) queue.push(block_of(10 * pushed, 10));
+      CHECK(pushed == each.allowed + 1);  // and one that waits
+      CHECK(memory.try_acquire(all_memory - each.allowed * options.max_part_bytes));
+      CHECK_FALSE(memory.try_acquire(1 + all_memory - each.allowed * options.max_part_bytes));
+    }
+    check_nothing_is_left(scope.log, pool, memory);
+  }
+}
+
 TEST_CASE("a part that finds no memory is decoded by the decoder alone") {
   std::mt19937 random(3);
   logging scope;
