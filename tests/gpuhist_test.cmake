@@ -16,7 +16,7 @@ endif()
 # The quick parts of the sanitizer checks (scripts/test.sh), by name: labels, and targets that build the programs. They
 # need io, gpu and async, but not the pipeline, whose coroutines take minutes to compile. Memory: decoders, also that of
 # devices, and readers of archives. Races: threads that interact.
-set(gpuhist_memory_tests "^test_(io|zstd)")
+set(gpuhist_memory_tests "^test_(io|zstd|deflate)")
 set(gpuhist_race_tests "^test_(async|automatic_|frame_lanes|host_engine)")
 add_custom_target(gpuhist_memory_tests)
 add_custom_target(gpuhist_race_tests)

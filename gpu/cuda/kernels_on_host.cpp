@@ -1,5 +1,6 @@
 #include "gpu/cuda/kernels_on_host.hpp"
 
+#include "gpu/cuda/deflate/symbols.hpp"
 #include "gpu/cuda/units/delimiter_search.hpp"
 #include "gpu/cuda/units/lanes.hpp"
 #include "gpu/cuda/units/measure.hpp"
@@ -140,3 +141,18 @@ void divide_on_host(const text_division& division) {
 }
 
 }  // namespace gpuhist::gpu::cuda::zstd
+
+namespace gpuhist::gpu::cuda::deflate {
+
+void decode_on_host(const zstd::batch_buffers& batch) {
+  using tile_memory = zstd::execute_memory<256, 64, zstd::byte_output>;
+  constexpr zstd::lone_thread team;
+  static constexpr symbol_meanings meanings = symbol_meanings::make();
+  const auto tables = std::make_unique<stream_memory>();
+  const auto tile = std::make_unique<tile_memory>();
+  for (std::uint32_t i = 0; i < batch.frame_count; ++i) member_decoder(batch, i, meanings, *tables).decode();
+  for (std::uint32_t i = 0; i < batch.frame_count; ++i) zstd::link_frame(team, batch, i);
+  for (std::uint32_t i = 0; i < batch.frame_count; ++i) zstd::execute_frame(team, batch, i, *tile);
+}
+
+}  // namespace gpuhist::gpu::cuda::deflate

@@ -27,3 +27,10 @@ void carry_on_host(const batch_buffers& batch);
 void divide_on_host(const text_division& division);
 
 }  // namespace gpuhist::gpu::cuda::zstd
+
+namespace gpuhist::gpu::cuda::deflate {
+
+/// Decodes the members of a batch whose buffers are in host memory.
+void decode_on_host(const zstd::batch_buffers& batch);
+
+}  // namespace gpuhist::gpu::cuda::deflate

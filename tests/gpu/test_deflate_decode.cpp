@@ -1,0 +1,255 @@
+// The deflate decoder of devices, on the host: what it accepts, zlib accepts, with the same text; no member changes its
+// neighbours, and no access is outside the buffers. FUZZ_RUNS and FUZZ_SEED: see tests/support/campaign.hpp.
+#include "gpu/cuda/deflate/symbols.hpp"
+#include "gpu/cuda/kernels_on_host.hpp"
+#include "tests/io/gzip_samples.hpp"
+#include "tests/support/byte_vectors.hpp"
+#include "tests/support/campaign.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <random>
+#include <vector>
+
+using namespace gpuhist::test;
+namespace deflate_phase = gpuhist::gpu::cuda::deflate;
+namespace zstd = gpuhist::gpu::cuda::zstd;
+
+namespace {
+
+/// A deflate stream, and the size of its text as a trailer states it.
+struct member {
+  byte_vector packed;
+  std::size_t text_bytes = 0;
+};
+
+/// Without header and trailer.
+member member_of(const byte_vector& text, gzip_settings settings = {}) {
+  constexpr std::ptrdiff_t header = 10;
+  constexpr std::ptrdiff_t trailer = 8;
+  const byte_vector whole = gzip_member_of(text, std::move(settings));
+  return {.packed = {whole.begin() + header, whole.end() - trailer}, .text_bytes = text.size()};
+}
+
+/// The oracle. Nothing: zlib rejects the stream, or it has another size.
+std::optional<byte_vector> text_by_zlib(const member& of) {
+  z_stream stream{};
+  REQUIRE(inflateInit2(&stream, -15) == Z_OK);
+  byte_vector text(of.text_bytes + 1);
+  stream.next_in = reinterpret_cast<const Bytef*>(of.packed.data());
+  stream.avail_in = static_cast<uInt>(of.packed.size());
+  stream.next_out = reinterpret_cast<Bytef*>(text.data());
+  stream.avail_out = static_cast<uInt>(text.size());
+  const bool is_whole = inflate(&stream, Z_FINISH) == Z_STREAM_END && stream.avail_in == 0;
+  text.resize(stream.total_out);
+  inflateEnd(&stream);
+  if (!is_whole || text.size() != of.text_bytes) return {};
+  return text;
+}
+
+/// The members of a batch, in buffers of exactly the sizes that the decoder may use.
+class member_batch {
+ public:
+  explicit member_batch(const std::vector<member>& members) {
+    for (const member& each : members) add(each);
+    const auto padded = (compressed_.size() + 15) / 16 * 16 + 16;
+    words_.reset(new (std::align_val_t{16}) std::byte[padded]);
+    std::memset(words_.get(), 0xFF, padded);
+    std::ranges::copy(compressed_, words_.get());
+    text_.assign(text_bytes_, untouched);
+    std::vector<zstd::decoded_block> decoded(blocks_.size());
+    std::vector<std::uint8_t> literals(text_bytes_ + 3);
+    std::vector<zstd::sequence_entry> sequences(text_bytes_ / deflate_phase::text_of_entry);
+    results_.resize(frames_.size());
+    deflate_phase::decode_on_host({.compressed = reinterpret_cast<const std::uint32_t*>(words_.get()),
+                                   .frames = frames_.data(),
+                                   .blocks = blocks_.data(),
+                                   .frame_count = static_cast<std::uint32_t>(frames_.size()),
+                                   .block_count = static_cast<std::uint32_t>(blocks_.size()),
+                                   .decoded = decoded.data(),
+                                   .literals = literals.data(),
+                                   .sequences = sequences.data(),
+                                   .text = text_.data(),
+                                   .results = results_.data()});
+  }
+
+  [[nodiscard]] zstd::verdict verdict_of(std::size_t index) const { return results_[index].is; }
+  [[nodiscard]] byte_vector text_of(std::size_t index) const {
+    const auto text = std::as_bytes(std::span(text_).subspan(frames_[index].text_at, results_[index].text_bytes));
+    return {text.begin(), text.end()};
+  }
+
+  /// Whether no byte between the texts of members was changed.
+  [[nodiscard]] bool kept_bounds() const {
+    std::size_t end = text_bytes_;
+    for (auto frame = frames_.rbegin(); frame != frames_.rend(); end = (frame++)->text_at) {
+      const auto between =
+          std::span(text_).subspan(frame->text_at + frame->text_room, end - frame->text_at - frame->text_room);
+      if (!std::ranges::all_of(between, [](std::uint8_t each) { return each == untouched; })) return false;
+    }
+    return true;
+  }
+
+ private:
+  struct aligned_delete {
+    void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t{16}); }
+  };
+
+  static constexpr std::uint8_t untouched = 0xA5;
+  static constexpr std::size_t alignment = 32;  // at least one byte is between two texts
+
+  void add(const member& each) {
+    const auto frame = static_cast<std::uint32_t>(frames_.size());
+    frames_.push_back({.text_at = text_bytes_,
+                       .text_room = each.text_bytes,
+                       .window_bytes = deflate_phase::window_bytes,
+                       .content_bytes = each.text_bytes,
+                       .first_block = static_cast<std::uint32_t>(blocks_.size()),
+                       .block_count = deflate_phase::blocks_for(each.text_bytes)});
+    const zstd::encoded_block stream{.at = static_cast<std::uint32_t>(compressed_.size()),
+                                     .bytes = static_cast<std::uint32_t>(each.packed.size()),
+                                     .type = zstd::block_type::compressed,
+                                     .frame = frame};
+    blocks_.insert(blocks_.end(), frames_.back().block_count, stream);
+    compressed_.insert(compressed_.end(), each.packed.begin(), each.packed.end());
+    text_bytes_ = (text_bytes_ + each.text_bytes) / alignment * alignment + alignment;
+  }
+
+  std::vector<zstd::encoded_frame> frames_;
+  std::vector<zstd::encoded_block> blocks_;
+  byte_vector compressed_;
+  std::unique_ptr<std::byte[], aligned_delete> words_;
+  std::uint64_t text_bytes_ = 0;
+  std::vector<std::uint8_t> text_;
+  std::vector<zstd::decoded_frame> results_;
+};
+
+/// Words, with copies of what came before at distances of up to 32 KiB, or bytes that do not compress.
+byte_vector random_text(std::mt19937& random, std::size_t size) {
+  byte_vector text;
+  const unsigned kind = random() % 4;
+  while (text.size() < size) {
+    if (kind == 0) text.push_back(static_cast<std::byte>(random()));
+    if (kind == 1) text.push_back(std::byte{'x'});
+    if (kind > 1 && (text.size() < 100 || random() % 3 == 0)) {
+      for (unsigned i = 0; i < 12; ++i) text.push_back(static_cast<std::byte>('a' + random() % (kind == 2 ? 26 : 4)));
+    } else if (kind > 1) {
+      const std::size_t distance = 1 + random() % std::min<std::size_t>(text.size(), 40'000);
+      for (std::size_t i = 0, end = 8 + random() % 300; i < end; ++i) text.push_back(text[text.size() - distance]);
+    }
+  }
+  text.resize(size);
+  return text;
+}
+
+gzip_settings random_settings(std::mt19937& random) {
+  return {.level = static_cast<int>(random() % 10),
+          .strategy = static_cast<int>(random() % (Z_FIXED + 1)),
+          .mem_level = 1 + static_cast<int>(random() % 9),
+          .flush_bytes = random() % 3 == 0 ? 1 + random() % 3000 : 0,
+          .flush = random() % 2 == 0 ? Z_FULL_FLUSH : Z_BLOCK};
+}
+
+struct tally {
+  std::size_t accepted = 0;
+  std::size_t rejected = 0;        // by both
+  std::size_t without_room = 0;    // not by zlib
+  std::size_t rejected_by_us = 0;  // for other reasons
+};
+
+void compare(const std::vector<member>& members, tally& to) {
+  const member_batch batch(members);
+  CHECK(batch.kept_bounds());
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const auto expected = text_by_zlib(members[i]);
+    const zstd::verdict is = batch.verdict_of(i);
+    if (is != zstd::verdict::decoded) {
+      ++(!expected ? to.rejected : is == zstd::verdict::no_room ? to.without_room : to.rejected_by_us);
+    } else {
+      REQUIRE(expected);
+      REQUIRE(batch.text_of(i) == *expected);
+      ++to.accepted;
+    }
+  }
+}
+
+TEST_CASE("members of every level, strategy and block size of zlib are decoded to their text") {
+  std::mt19937 random(fuzz_seed(71));
+  tally all;
+  for (std::size_t run = 0, runs = unless_sampled(300, 60); run < runs; ++run) {
+    std::vector<member> members;
+    for (unsigned i = 0; i < 5; ++i) {
+      members.push_back(member_of(random_text(random, random() % (i == 0 ? 500'000 : 6'000)), random_settings(random)));
+    }
+    compare(members, all);
+  }
+  CHECK(all.rejected == 0);
+  CHECK(all.rejected_by_us == 0);
+  CHECK(all.without_room < all.accepted / 4);  // matches are short if a member is, or of a code without lengths
+  CHECK(all.accepted > 0);
+}
+
+TEST_CASE("a member that is cut at any byte, or followed by another one, is rejected") {
+  std::mt19937 random(3);
+  for (const int strategy : {Z_DEFAULT_STRATEGY, Z_FIXED, Z_HUFFMAN_ONLY}) {
+    const member whole = member_of(random_text(random, 700), {.strategy = strategy});
+    std::vector<member> members{whole};
+    for (std::size_t size = 1; size < whole.packed.size(); ++size) {
+      members.push_back({.packed = {whole.packed.begin(), whole.packed.begin() + static_cast<std::ptrdiff_t>(size)},
+                         .text_bytes = whole.text_bytes});
+    }
+    members.push_back({.packed = joined(whole.packed, vector_of("x")), .text_bytes = whole.text_bytes});
+    members.push_back({.packed = whole.packed, .text_bytes = whole.text_bytes + 1});
+    members.push_back({.packed = whole.packed, .text_bytes = whole.text_bytes - 1});
+    tally all;
+    compare(members, all);
+    CHECK(all.accepted == 1);
+    CHECK(all.rejected == members.size() - 1);
+  }
+}
+
+TEST_CASE("text that is divided into blocks of the batch is the same at every boundary") {
+  std::mt19937 random(4);
+  constexpr std::size_t block = zstd::max_block_bytes;
+  std::vector<member> members;
+  for (const std::size_t size : {block - 259, block - 258, block - 1, block, block + 1, 2 * block, 2 * block + 1}) {
+    for (const int level : {0, 1, 6}) {
+      byte_vector text = random_text(random, size);
+      members.push_back(member_of(text, {.level = level}));
+      members.push_back(member_of(byte_vector(size, std::byte{'y'}), {.level = level}));
+    }
+  }
+  tally all;
+  compare(members, all);
+  CHECK(all.accepted + all.without_room == members.size());
+  CHECK(all.accepted >= members.size() / 2);
+}
+
+TEST_CASE("deflate fuzz: a damaged member is rejected or decoded as by zlib, and its neighbours are intact") {
+  const std::uint32_t seed = fuzz_seed(72);
+  std::mt19937 random(seed);
+  tally all;
+  for (std::size_t run = 0, runs = fuzz_runs(20'000); run < runs;) {
+    std::vector<member> members;
+    for (unsigned i = 0; i < 64; ++i, ++run) {
+      member next = member_of(random_text(random, random() % 3'000), random_settings(random));
+      if (i % 8 != 0) damage(next.packed, random, 8);
+      if (!next.packed.empty()) members.push_back(std::move(next));
+    }
+    CAPTURE(seed);
+    CAPTURE(run);
+    compare(members, all);
+  }
+  std::printf("deflate fuzz, seed %u: %zu accepted, %zu rejected, %zu without room\n", seed, all.accepted, all.rejected,
+              all.without_room);
+  CHECK(all.accepted > all.rejected / 10);
+  CHECK(all.rejected > 0);
+  CHECK(all.rejected_by_us < all.accepted / 20);
+}
+
+}  // namespace
