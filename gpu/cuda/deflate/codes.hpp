@@ -91,8 +91,8 @@ struct code_table {
     std::uint32_t index = 0;
     for (unsigned length = 1; length <= TableBits; ++length) {
       code <<= 1U;
-      for (std::uint32_t end = index + counts[length]; index < end; ++index, ++code) {
-        const auto entry = static_cast<std::uint16_t>(sorted[index] << 4U | length);
+      for (const std::uint32_t end = index + counts[length]; index < end; ++index, ++code) {
+        const auto entry = static_cast<std::uint16_t>(std::uint32_t{sorted[index]} << 4U | length);
         const std::uint32_t first = reversed_bits(code, length);
         for (std::uint32_t at = first; at < 1U << TableBits; at += 1U << length) entries[at] = entry;
       }

@@ -93,7 +93,7 @@ class member_decoder {
   }
 
   GPUHIST_HOST_DEVICE zstd::verdict take_coded(bool is_fixed) {
-    code_lengths lengths;
+    code_lengths lengths{};
     if (is_fixed) {
       set_fixed_lengths(lengths);
     } else if (!read_lengths(bits_, tables_, lengths)) {
