@@ -148,9 +148,12 @@ config::options with_room_for_encoders(config::options typed) {
 
 plan make_folder_plan(const config::options& typed) {
   plan made = make_plan(with_room_for_encoders(typed));
-  config::options unlimited = typed;  // for messages: with a higher limit there are as many threads as were requested
-  unlimited.run.counting.memory_limit = config::no_memory_limit;
-  made.buffers.besides_windows = make_plan(unlimited).buffers.besides_windows;
+  if (made.threads < threads_of(typed)) {
+    config::options unlimited = typed;  // for messages: with a higher limit there are as many threads as were requested
+    unlimited.run.counting.memory_limit = config::no_memory_limit;
+    unlimited.run.dictionary.clear();  // it may be a stream, which was read
+    made.buffers.besides_windows = make_plan(unlimited).buffers.besides_windows;
+  }
   made.buffers.besides_windows.bytes += threads_of(typed) * memory_of_encoder_of(typed);
   made.passes_through.reset();
   made.archives_refused = "is an archive, and its members have no outputs in " + typed.where("--output-dir") +

@@ -63,17 +63,19 @@ class member_batch {
     std::ranges::copy(compressed_, words_.get());
     text_.assign(text_bytes_, untouched);
     std::vector<zstd::decoded_block> decoded(blocks_.size());
-    std::vector<std::uint8_t> literals(text_bytes_ + 3);
-    std::vector<zstd::sequence_entry> sequences(text_bytes_ / deflate_phase::text_of_entry);
+    literals_.assign(text_bytes_ + 3, untouched);  // phase 6 reads whole words
+    sequences_.assign(text_bytes_ / deflate_phase::text_of_entry, untouched_entry);
     results_.resize(frames_.size());
     deflate_phase::decode_on_host({.compressed = reinterpret_cast<const std::uint32_t*>(words_.get()),
                                    .frames = frames_.data(),
                                    .blocks = blocks_.data(),
                                    .frame_count = static_cast<std::uint32_t>(frames_.size()),
                                    .block_count = static_cast<std::uint32_t>(blocks_.size()),
+                                   .literal_room = static_cast<std::uint32_t>(text_bytes_),
+                                   .sequence_room = static_cast<std::uint32_t>(sequences_.size()),
                                    .decoded = decoded.data(),
-                                   .literals = literals.data(),
-                                   .sequences = sequences.data(),
+                                   .literals = literals_.data(),
+                                   .sequences = sequences_.data(),
                                    .text = text_.data(),
                                    .results = results_.data()});
   }
@@ -84,13 +86,20 @@ class member_batch {
     return {text.begin(), text.end()};
   }
 
-  /// Whether no byte between the texts of members was changed.
+  /// Whether nothing between members was changed: text, literals, sequences.
   [[nodiscard]] bool kept_bounds() const {
-    std::size_t end = text_bytes_;
+    constexpr std::uint64_t entry = deflate_phase::text_of_entry;
+    std::uint64_t end = text_bytes_;
     for (auto frame = frames_.rbegin(); frame != frames_.rend(); end = (frame++)->text_at) {
-      const auto between =
-          std::span(text_).subspan(frame->text_at + frame->text_room, end - frame->text_at - frame->text_room);
-      if (!std::ranges::all_of(between, [](std::uint8_t each) { return each == untouched; })) return false;
+      const std::uint64_t begin = frame->text_at + frame->text_room;
+      const auto is_untouched = [](std::uint8_t each) { return each == untouched; };
+      const auto is_entry_untouched = [](const auto& each) { return each.bits == untouched_entry.bits; };
+      if (!std::ranges::all_of(std::span(text_).subspan(begin, end - begin), is_untouched) ||
+          !std::ranges::all_of(std::span(literals_).subspan(begin, end - begin), is_untouched) ||
+          !std::ranges::all_of(std::span(sequences_).subspan(begin / entry, (end - begin) / entry),
+                               is_entry_untouched)) {
+        return false;
+      }
     }
     return true;
   }
@@ -101,6 +110,7 @@ class member_batch {
   };
 
   static constexpr std::uint8_t untouched = 0xA5;
+  static constexpr zstd::sequence_entry untouched_entry{0xA5A5'A5A5'A5A5'A5A5};
   static constexpr std::size_t alignment = 32;  // at least one byte is between two texts
 
   void add(const member& each) {
@@ -125,6 +135,8 @@ class member_batch {
   byte_vector compressed_;
   std::unique_ptr<std::byte[], aligned_delete> words_;
   std::uint64_t text_bytes_ = 0;
+  std::vector<std::uint8_t> literals_;
+  std::vector<zstd::sequence_entry> sequences_;
   std::vector<std::uint8_t> text_;
   std::vector<zstd::decoded_frame> results_;
 };
@@ -226,8 +238,8 @@ TEST_CASE("text that is divided into blocks of the batch is the same at every bo
   }
   tally all;
   compare(members, all);
-  CHECK(all.accepted + all.without_room == members.size());
-  CHECK(all.accepted >= members.size() / 2);
+  CHECK(all.rejected_by_us + all.rejected == 0);
+  CHECK(all.accepted > members.size() * 2 / 3);  // all but random words of compressed members, at most
 }
 
 TEST_CASE("deflate fuzz: a damaged member is rejected or decoded as by zlib, and its neighbours are intact") {
@@ -237,7 +249,8 @@ TEST_CASE("deflate fuzz: a damaged member is rejected or decoded as by zlib, and
   for (std::size_t run = 0, runs = fuzz_runs(20'000); run < runs;) {
     std::vector<member> members;
     for (unsigned i = 0; i < 64; ++i, ++run) {
-      member next = member_of(random_text(random, random() % 3'000), random_settings(random));
+      const std::size_t most = run % 512 == 9 ? 300'000 : 3'000;  // some have several blocks of the batch
+      member next = member_of(random_text(random, random() % most), random_settings(random));
       if (i % 8 != 0) damage(next.packed, random, 8);
       if (!next.packed.empty()) members.push_back(std::move(next));
     }

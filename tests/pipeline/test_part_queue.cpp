@@ -361,9 +361,11 @@ TEST_CASE("without memory for parts, while threads decode other inputs, or pause
 
 TEST_CASE("an input that is one of several has its share of the parts in progress, and at least two") {
   struct row {
-    std::size_t inputs, allowed;
+    std::size_t inputs, shared_bytes, allowed;
+    bool needs_idle_threads = true;
   };
-  for (const row each : {row{0, 8}, row{1, 8}, row{2, 4}, row{3, 2}, row{7, 2}}) {
+  for (const row each :
+       {row{0, 0, 8}, row{1, 0, 8}, row{2, 0, 5}, row{2, 12, 3}, row{3, 0, 3}, row{7, 20, 2}, row{7, 0, 8, false}}) {
     CAPTURE(each.inputs);
     logging scope;
     async::worker_pool pool(1);
@@ -372,15 +374,34 @@ TEST_CASE("an input that is one of several has its share of the parts in progres
     clock.now_in_flight = each.inputs;
     part_queue::settings options = settings_of(10, 0, 8);
     options.max_parts = 8;
+    options.memory_bytes = all_memory;
+    options.format.shared_bytes = each.shared_bytes;
+    options.format.needs_idle_threads = each.needs_idle_threads;
+    const std::size_t used = each.allowed * options.max_part_bytes + each.shared_bytes;
     {
       part_queue queue(options, pool, memory, clock);
       std::size_t pushed = 0;
       for (; queue.wants_more(); ++pushed) queue.push(block_of(10 * pushed, 10));
       CHECK(pushed == each.allowed + 1);  // and one that waits
-      CHECK(memory.try_acquire(all_memory - each.allowed * options.max_part_bytes));
-      CHECK_FALSE(memory.try_acquire(1 + all_memory - each.allowed * options.max_part_bytes));
+      CHECK(memory.try_acquire(all_memory - used));
+      CHECK_FALSE(memory.try_acquire(all_memory - used + 1));
     }
     check_nothing_is_left(scope.log, pool, memory);
+  }
+}
+
+TEST_CASE("so many inputs as half of the threads have memory for two parts each, or there are no parts") {
+  io::part_format format{.make = make_logged, .shared_bytes = 32, .memory_bytes = 8};
+  CHECK(shares_of(format, 1, 1000).parts == 0);
+  CHECK(shares_of(format, 2, 31).parts == 0);
+  CHECK(shares_of(format, 2, 32 + 15).parts == 0);
+  CHECK(shares_of(format, 2, 32 + 16).parts == 2);
+  for (const unsigned threads : {2U, 4U, 16U, 64U}) {
+    CAPTURE(threads);
+    const std::uint64_t memory = 128 * threads;
+    const part_shares shares = shares_of(format, threads, memory);
+    CHECK(shares.parts == pieces_ahead(threads));
+    CHECK(threads / 2 * (format.shared_bytes + 2 * shares.bytes) <= memory);
   }
 }
 

@@ -46,8 +46,7 @@ class member_decoder {
 
   /// Fills batch.decoded for all blocks of the member. The first one has the verdict.
   GPUHIST_HOST_DEVICE void decode() {
-    const bool is_too_long = batch_.blocks[frame_.first_block].bytes > forward_bits::max_bytes;
-    zstd::verdict is = is_too_long ? zstd::verdict::no_room : zstd::verdict::decoded;
+    zstd::verdict is = fits() ? zstd::verdict::decoded : zstd::verdict::no_room;
     for (bool is_last = false; !is_last && is == zstd::verdict::decoded;) {
       is_last = bits_.read(1) != 0;
       const std::uint32_t type = bits_.read(2);
@@ -68,6 +67,11 @@ class member_decoder {
   }
   [[nodiscard]] GPUHIST_HOST_DEVICE std::uint32_t end_of_blocks() const {
     return frame_.first_block + frame_.block_count;
+  }
+
+  [[nodiscard]] GPUHIST_HOST_DEVICE bool fits() const {
+    return batch_.blocks[frame_.first_block].bytes <= forward_bits::max_bytes &&
+           frame_.text_at + frame_.text_room <= batch_.literal_room && end_entry_ <= batch_.sequence_room;
   }
 
   // It leaves the repeated offsets, which deflate does not have, as they are.
@@ -155,6 +159,7 @@ class member_decoder {
 
   /// Begins the next block, so that there is room for so many bytes of text.
   GPUHIST_HOST_DEVICE zstd::verdict make_room(std::uint32_t bytes) {
+    if (bits_.ran_past_end()) return zstd::verdict::huffman_stream;
     if (bytes > room_ - text_) return zstd::verdict::content_size;
     if (!end_block()) return zstd::verdict::no_room;
     room_ -= text_;

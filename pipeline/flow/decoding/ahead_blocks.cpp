@@ -125,6 +125,7 @@ void ahead_blocks::begin(const block& first) {
                                       .is_in_pool = false,
                                       .max_parts = shares.parts,
                                       .max_part_bytes = shares.bytes,
+                                      .memory_bytes = resources_.limits.window_bytes,
                                       .max_blocks = is_divided() ? most_blocks : part_queue::any_size,
                                       .offset = 0,
                                       .begins_frame = true},

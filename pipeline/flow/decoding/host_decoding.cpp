@@ -112,6 +112,7 @@ void compressed_inputs::host_decoding::begin_parts(const block& first) {
                                       .threads = options_.threads,
                                       .max_parts = shares.parts,
                                       .max_part_bytes = shares.bytes,
+                                      .memory_bytes = task_.context->limits().window_bytes,
                                       .max_blocks = blocks - 1,  // the reader fills the last one
                                       .offset = decoder_->consumed_total(),
                                       .begins_frame = !decoder_->in_frame()},

@@ -107,6 +107,7 @@ class part_queue::state final : public shared_work {
   void complete_part();
   [[nodiscard]] bool has_look_ahead(const part_entry& of) const;
   void start_parts();
+  [[nodiscard]] std::size_t most_parts(std::uint64_t inputs) const;
   bool start(part_entry& next);
   [[nodiscard]] std::size_t find_ready_piece(std::size_t from) const noexcept;
   void decode(const entry_pointer& of, locked& lock);
@@ -195,14 +196,22 @@ bool part_queue::state::has_look_ahead(const part_entry& of) const {
   return last_ || next_offset_ - (of.offset + of.size) >= options_.format.look_ahead_bytes;
 }
 
+// Of formats whose inputs take parts at any time, or that are the only one, all; otherwise the share of one input: a
+// frame whose first parts find no memory is decoded by one thread up to its end.
+std::size_t part_queue::state::most_parts(std::uint64_t inputs) const {
+  if (!options_.format.needs_idle_threads || inputs < 2) return options_.max_parts;
+  const std::uint64_t share = options_.memory_bytes / inputs;
+  const std::uint64_t for_parts = share - std::min<std::uint64_t>(share, options_.format.shared_bytes);
+  return std::min<std::uint64_t>(options_.max_parts, std::max<std::uint64_t>(for_parts / options_.max_part_bytes, 2));
+}
+
 void part_queue::state::start_parts() {
   const std::uint64_t inputs = clock_.now_in_flight;
   if (is_paused_ || inputs >= options_.threads) return;  // or the threads decode other inputs
-  // each input gets its share: a zstd frame whose first parts find no memory is decoded by one thread up to its end
-  const std::uint64_t most = std::max<std::uint64_t>(options_.max_parts / std::max<std::uint64_t>(inputs, 1), 2);
+  const std::size_t most = most_parts(inputs);
   for (const entry_pointer& each : entries_) {
     if (each->now != part_phase::complete || each->is_taken) continue;
-    if (!has_look_ahead(*each) || begun_ >= std::min<std::uint64_t>(most, options_.max_parts)) return;
+    if (!has_look_ahead(*each) || begun_ >= most) return;
     if (!start(*each)) return;
   }
 }

@@ -42,6 +42,7 @@ class part_queue {
                                      ///< false: only with the part that it needs, because it has other work
     std::size_t max_parts = 1;       ///< that are in progress or wait for the decoder
     std::size_t max_part_bytes = 0;  ///< memory for one part
+    std::uint64_t memory_bytes = 0;  ///< for the parts of all inputs: those that need idle threads get a share each
     std::size_t max_blocks = 1;      ///< blocks that the queue may hold without new ones, and that one part may have:
                                      ///< then it waits for no more
     std::uint64_t offset = 0;        ///< of the first byte, in the compressed input
