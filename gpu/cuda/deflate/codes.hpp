@@ -43,8 +43,8 @@ struct code_table {
   std::uint16_t index_long;       ///< of its symbol in `sorted`
   std::uint16_t sorted[Symbols];  ///< by length, then by symbol
 
-  /// Fills the table. Lengths are 0 to 15; 0: the symbol has no code. False: the code is over-subscribed, or it is
-  /// incomplete.
+  /// Fills the table. Lengths are 0 to 15; 0: the symbol is not used. Returns false if the code is invalid: too many
+  /// codes of some length, or an incomplete code that `incomplete` rejects.
   GPUHIST_HOST_DEVICE bool build(const std::uint8_t* lengths, unsigned symbols, incomplete_code incomplete) {
     for (std::uint16_t& each : counts) each = 0;
     for (unsigned i = 0; i < symbols; ++i) ++counts[lengths[i]];
@@ -180,10 +180,9 @@ GPUHIST_HOST_DEVICE inline bool read_lengths(forward_bits& bits, stream_memory& 
   const unsigned all = to.literals + to.distances;
   std::uint8_t before = 0;
   for (unsigned i = 0; i < all;) {
-    const coded_symbol found = code.find(bits.peek());
-    const std::uint32_t symbol = found.symbol;
-    if (found.symbol == no_symbol) return false;
-    bits.skip(found.bits);
+    const auto [symbol, code_bits] = code.find(bits.peek());
+    if (symbol == no_symbol) return false;
+    bits.skip(code_bits);
     if (symbol < 16) {
       before = to.at[i++] = static_cast<std::uint8_t>(symbol);
       continue;

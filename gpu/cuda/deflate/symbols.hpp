@@ -8,6 +8,7 @@
 #include "gpu/cuda/deflate/bits.hpp"
 #include "gpu/cuda/deflate/codes.hpp"
 #include "gpu/cuda/zstd/encoded.hpp"
+#include "gpu/cuda/zstd/execute.hpp"
 
 #include <cstdint>
 
@@ -37,7 +38,7 @@ class member_decoder {
         bits_(batch.compressed, batch.blocks[frame_.first_block].at,
               batch.blocks[frame_.first_block].at + batch.blocks[frame_.first_block].bytes),
         room_(static_cast<std::uint32_t>(frame_.text_room)),
-        limit_(lesser(room_, zstd::max_block_bytes)),
+        limit_(zstd::lesser(room_, zstd::max_block_bytes)),
         end_entry_(static_cast<std::uint32_t>((frame_.text_at + frame_.text_room) / text_of_entry)),
         block_(frame_.first_block),
         entry_(static_cast<std::uint32_t>(frame_.text_at / text_of_entry)),
@@ -62,9 +63,6 @@ class member_decoder {
   }
 
  private:
-  [[nodiscard]] GPUHIST_HOST_DEVICE static std::uint32_t lesser(std::uint32_t a, std::uint32_t b) {
-    return a < b ? a : b;
-  }
   [[nodiscard]] GPUHIST_HOST_DEVICE std::uint32_t end_of_blocks() const {
     return frame_.first_block + frame_.block_count;
   }
@@ -163,7 +161,7 @@ class member_decoder {
     if (bytes > room_ - text_) return zstd::verdict::content_size;
     if (!end_block()) return zstd::verdict::no_room;
     room_ -= text_;
-    limit_ = lesser(room_, zstd::max_block_bytes);
+    limit_ = zstd::lesser(room_, zstd::max_block_bytes);
     literals_ += literal_;
     first_entry_ = entry_;
     text_ = literal_ = begin_text_ = begin_literal_ = 0;
