@@ -400,11 +400,11 @@ async::task<> feeder::feed_stream(input_id input, shared_source source, bytes he
   text_track text({.counts = counts_, .taps = taps_.is_used() ? &taps_ : nullptr, .is_written = true},
                   {.input = input});
   try {
-    if (taps_.forwards_all()) {  // the head was read before the format was known
+    co_await text.put(cutter_, head);  // first: a consumer that sees bytes may ask for their counts
+    if (taps_.forwards_all()) {        // the head was read before the format was known
       co_await sink_->write(head);
       stream.pass_through_to(*sink_);
     }
-    co_await text.put(cutter_, head);
     co_await read_stream(text, stream);
   } catch (...) {
     note_failure(input, std::current_exception(), counts_, text.bytes());

@@ -1,6 +1,7 @@
 """--pass-through: gpuhist as a stage of another pipeline. Every byte comes out as it went in, in order and at once, also
 if it cannot be counted. The report is written elsewhere."""
 
+import contextlib
 import fcntl
 import gzip
 import hashlib
@@ -472,21 +473,47 @@ class Signals(PassThroughTest):
             self.assertEqual(ended.status, 0)
             self.assertRegex(ended.stderr, r"^gpuhist: .*1\.2 ?K|1,234")
 
+    @staticmethod
+    def last_counts(report, size):
+        lines = report.read_bytes().split(b"\n")[:-1] if report.exists() else []
+        return bool(lines) and json.loads(lines[-1])["bytes"] == size
+
+    def test_the_first_bytes_of_a_text_are_counted_before_they_are_forwarded(self):
+        report = self.folder / "snapshots.jsonl"
+        receiver, full = os.pipe()
+        fcntl.fcntl(full, fcntl.F_SETPIPE_SZ, 1 << 20)  # as large as the program would make it
+        os.set_blocking(full, False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(full, b"y" * 65_536)
+        os.set_blocking(full, True)
+        waiting = unread(receiver)
+        with Running("--pass-through=text", "--format", "jsonl", "--output", report,
+                     stdin=subprocess.PIPE, stdout=full) as running:  # fmt: skip
+            os.close(full)
+            feed(running, [b"x" * 1000])
+            wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
+
+            def has_counted():  # although nothing was forwarded
+                running.process.send_signal(signal.SIGUSR1)
+                return self.last_counts(report, 1000)
+
+            wait_until(has_counted)
+            self.assertEqual(unread(receiver), waiting)
+            running.process.stdin.close()
+            with open(receiver, "rb") as consumer:
+                self.assertEqual(consumer.read(), b"y" * waiting + b"x" * 1000)
+            self.assertEqual(running.finish().status, 0)
 
     def test_sigusr1_requests_a_snapshot_if_the_report_consists_of_lines(self):
         report = self.folder / "snapshots.jsonl"
-
-        def last_counts(size):
-            lines = report.read_bytes().split(b"\n")[:-1] if report.exists() else []
-            return bool(lines) and json.loads(lines[-1])["bytes"] == size
-
-        with Running("--pass-through", "--format", "jsonl", "--output", report,
+        with Running("--pass-through=text", "--format", "jsonl", "--output", report,
                      stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:  # fmt: skip
             for more, size in ((1000, 1000), (2000, 3000)):
                 feed(running, [b"x" * more])
                 wait_until(lambda: unread(running.process.stdout.fileno()) == size)
                 running.process.send_signal(signal.SIGUSR1)
-                wait_until(lambda: last_counts(size))
+                wait_until(lambda: self.last_counts(report, size))
             running.process.stdin.close()
             self.assertEqual(running.finish().status, 0)
         documents = [json.loads(line) for line in report.read_bytes().splitlines()]
