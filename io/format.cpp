@@ -9,6 +9,7 @@
 #include "io/failure.hpp"
 #include "io/frame_magic.hpp"
 #include "io/gzip/gzip_decoder.hpp"
+#include "io/gzip/gzip_splitter.hpp"
 #include "io/gzip/zlib_head.hpp"
 #include "io/lz4/lz4_decoder.hpp"
 #include "io/lz4/lz4_parts.hpp"

@@ -15,6 +15,7 @@ namespace gpuhist::io {
 struct split_step {
   std::size_t taken = 0;    ///< bytes taken from the front of the input
   bool frame_ends = false;  ///< a frame ends in or before the taken bytes
+  bool is_guess = false;    ///< `frame_ends`, if the bytes after it are what they look like (permit_guesses())
   bool part_ends = false;   ///< within the frame, a part_decoder may begin after the taken bytes, with context()
 
   /// With `frame_ends`: how many of the most recent bytes, taken by this and earlier calls, follow the end of the
@@ -32,6 +33,10 @@ class splitter {
   splitter(const splitter&) = delete;
   splitter& operator=(const splitter&) = delete;
   virtual ~splitter() = default;
+
+  /// Ends of frames may be reported that only a decoder can confirm: the caller can decode the input again, with a
+  /// splitter that makes no guesses. Before the first advance().
+  virtual void permit_guesses() {}
 
   /// Begins at `start`, not at the start of the input. Before the first advance().
   virtual void begin_at(const decode_start& /*start*/) {}

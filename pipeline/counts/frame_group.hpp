@@ -33,7 +33,7 @@ struct group_end {
   /// more text than this, the maximum lies within this group or before it.
   std::uint64_t max_text_before = std::numeric_limits<std::uint64_t>::max();
   /// So much text was decoded that the input has more than the maximum, or a device has decoded only the begin of a
-  /// frame.
+  /// frame, or a guess of the splitter was wrong.
   bool is_to_be_repeated = false;
 
   /// The group is not counted: it will be discarded, and decoded again after the groups before it.
@@ -72,7 +72,7 @@ class frame_group {
     return end_ && end_->must_be_decoded_again(text_before);
   }
 
-  /// It will be decoded again, as another group. What is merged into it later is not counted.
+  /// It will be decoded again, as another group. Its text is not counted.
   void discard() { is_discarded_ = true; }
   [[nodiscard]] bool is_discarded() const { return is_discarded_; }
 

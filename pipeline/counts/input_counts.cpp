@@ -102,8 +102,7 @@ group_id input_counts::open_group() {
 
 frame_group* input_counts::group(group_id group) {
   if (dropping_ || group < front_ || group - front_ >= groups_.size()) return nullptr;
-  frame_group& found = groups_[group - front_];
-  return found.is_discarded() ? nullptr : &found;
+  return &groups_[group - front_];
 }
 
 void input_counts::close_group(group_id group, group_end end) {
@@ -125,7 +124,7 @@ const frame_group* input_counts::front() const {
 
 void input_counts::commit_groups(gpu::tally& verified_of_run, gpu::tally& unverified_of_run) {
   for (;;) {
-    while (!groups_.empty() && groups_.front().is_discarded()) {
+    while (!groups_.empty() && groups_.front().is_discarded() && groups_.front().is_finished()) {
       groups_.pop_front();
       ++front_;
     }

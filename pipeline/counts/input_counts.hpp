@@ -76,8 +76,8 @@ class input_counts {
   /// Opens the next group and returns its number.
   group_id open_group();
 
-  /// Null if the group is not counted: it is committed or discarded, or an earlier group is damaged or was not counted
-  /// to its end.
+  /// Null if the group is not counted: it is committed, or an earlier group is damaged or was not counted to its end. A
+  /// discarded group is there until all of its text has arrived.
   [[nodiscard]] frame_group* group(group_id group);
 
   /// Bytes of text of all groups closed so far.

@@ -162,6 +162,96 @@ class DamagedGzip(CommandTest):
             self.assertIn(words, reported["error"])
 
 
+class GuessedMembers(CommandTest):
+    """Members of a file are found by their headers, and decoded at the same time. From a pipe they are decoded one after
+    the other: both give the same result."""
+
+    FOUND = "split: members found by their headers"
+
+    def members(self, count=160):
+        """Several groups of members, as different writers make them."""
+        chosen = random.Random(3)
+        texts = [(noise, noise, text)[i % 3](chosen.choice((0, 1, 700, 5000, 30_000)), i) for i in range(count)]
+        packed = [
+            (member(each, 8, b"record\0"), gzip.compress(each, 1), member(each), with_header_checksum(each))[i % 4]
+            for i, each in enumerate(texts)
+        ]
+        return texts, packed
+
+    def assert_same_from_a_pipe(self, encoded, *options):
+        path = self.file("members.gz", encoded)
+        by_name = run(*JSON, "--stats", *options, path)
+        from_pipe = run(*JSON, *options, stdin_bytes=encoded)
+        (reported,), (other,) = by_name.result["inputs"], from_pipe.result["inputs"]
+        self.assertEqual(reported.get("error"), other.get("error"))
+        self.assertEqual(by_name.status, from_pipe.status, by_name)
+        self.assertEqual(counts_of(reported), counts_of(other))
+        self.assertEqual(counts_of(by_name.result), counts_of(from_pipe.result))
+        return by_name
+
+    def test_the_text_of_all_members_is_counted(self):
+        texts, packed = self.members()
+        for options in ((), ("-T", "7", "--chunk-size", "5000"), ("-T", "1")):
+            ended = self.assert_same_from_a_pipe(b"".join(packed), *options)
+            self.assertIn(self.FOUND, ended.result["stats"]["decompression"])
+            self.assert_counts(ended.result, b"".join(texts))
+            self.assertEqual(ended.status, 0)
+
+    def test_a_damaged_member_is_reported_with_its_number_and_the_members_before_it_count(self):
+        texts, packed = self.members()
+        for number in sampled((0, 1, 77, 159), 2):
+            hurt = list(packed)
+            hurt[number] = hurt[number][:-8] + bytes([hurt[number][-8] ^ 1]) + hurt[number][-7:]
+            with self.subTest(number=number):
+                ended = self.assert_same_from_a_pipe(b"".join(hurt))
+                self.assertEqual(ended.status, 1)
+                self.assertIn(f"member {number + 1} is damaged", ended.result["inputs"][0]["error"])
+                self.assert_counts(ended.result, b"".join(texts[:number]))
+
+    def test_any_damage_is_reported_as_of_a_pipe(self):
+        texts, packed = self.members()
+        whole = b"".join(packed)
+        chosen = random.Random(8)
+        for _ in sampled(range(60), 12):
+            begin, size = chosen.randrange(len(whole)), chosen.choice((0, 1, 9, 40, 3000))
+            kind = chosen.choice(("cut out", "changed", "cut off"))
+            tail = b"" if kind == "cut off" else whole[begin + size :]
+            with self.subTest(begin=begin, size=size, kind=kind):
+                self.assert_same_from_a_pipe(whole[:begin] + (noise(size) if kind == "changed" else b"") + tail)
+
+    def test_an_unusual_member_is_decoded_with_the_one_before_it(self):
+        texts, packed = self.members()
+        for number in (20, 80):
+            packed[number] = packed[number][:9] + b"\x63" + packed[number][10:]  # no writer has this number
+        ended = self.assert_same_from_a_pipe(b"".join(packed))
+        self.assert_counts(ended.result, b"".join(texts))
+        self.assertEqual(ended.status, 0)
+
+    def test_text_that_looks_like_the_end_of_a_member_is_counted(self):
+        """Stored members of a tar file, for example, within a member that stores its text."""
+        texts, packed = self.members()
+        inner = b"".join(packed)
+        stored = [member(inner[at : at + 100_000], level=0) for at in range(0, len(inner), 100_000)]
+        ended = self.assert_same_from_a_pipe(packed[0] + b"".join(stored) + inner, "-T", "4")
+        self.assert_counts(ended.result, texts[0] + inner + b"".join(texts))
+        self.assertEqual(ended.status, 0)
+        self.assertNotIn(self.FOUND, ended.result["stats"]["decompression"])
+
+    def test_files_with_a_long_member_are_counted(self):
+        texts, packed = self.members()
+        data = text(6_000_000)
+        for encoded in (gzip.compress(data), gzip.compress(data, 0)):
+            ended = self.assert_same_from_a_pipe(b"".join(packed) + encoded + b"".join(packed), "-T", "4")
+            self.assert_counts(ended.result, b"".join(texts) + data + b"".join(texts))
+
+    def test_the_text_has_a_maximum(self):
+        texts, packed = self.members()
+        size = sum(map(len, texts))
+        for most in (size, size - 1, size // 2):
+            ended = self.assert_same_from_a_pipe(b"".join(packed), "--max-output", str(most))
+            self.assertEqual(ended.status, 0 if most == size else 1)
+
+
 class WrongBgzfSizes(CommandTest):
     """The size in a BGZF header is a hint. Where it is wrong, the counts are those of decoders that ignore it."""
 

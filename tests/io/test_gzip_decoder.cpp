@@ -1,6 +1,7 @@
 // The contracts of decoders and of splitters for gzip, and the properties of gzip alone: headers, padding, messages,
 // sizes of BGZF blocks.
 #include "io/gzip/gzip_decoder.hpp"
+#include "io/gzip/gzip_splitter.hpp"
 
 #include "tests/contract/splitter_contract.hpp"
 #include "tests/io/gzip_samples.hpp"
@@ -208,6 +209,13 @@ namespace {
 const std::string empty_field("ab\0\0", 4);
 
 constexpr std::size_t block_header_bytes = 18;  // the header confirms the end of the previous block
+constexpr std::size_t guessed_header_bytes = 10;
+
+std::unique_ptr<gpuhist::io::splitter> make_guessing_splitter() {
+  std::unique_ptr<gpuhist::io::splitter> made = make_gzip_splitter();
+  made->permit_guesses();
+  return made;
+}
 
 const decoder_maker make_decoder = [] { return make_gzip_decoder({}); };
 
@@ -272,6 +280,58 @@ TEST_CASE("gzip: members without a size are one frame without an end, and the ma
   const byte_vector both = joined(joined(block, block), two);
   CHECK(split(make_gzip_splitter, both, always(7)) == std::vector<std::size_t>{block.size()});
   CHECK(manner_of(make_gzip_splitter, both) == "BGZF blocks found by their sizes, up to a member without a size");
+}
+
+TEST_CASE("gzip: with guesses, a splitter finds members by their headers, for any cuts") {
+  decoder_sample members = gzip_sample_builder("members with and without text, names and sizes")
+                               .member(sample_text(500))
+                               .member({})
+                               .member(noise(3), {.level = 0})
+                               .member(sample_text(20'000), {.level = 9, .name = "a name", .header_checksum = true})
+                               .member(noise(5'000), {.level = 1})
+                               .member(sample_text(70), {.extra = "ab"})
+                               .block(sample_text(300))
+                               .block({})
+                               .member(sample_text(40))
+                               .member({}, {.comment = std::string(900, 'c')})
+                               .member(sample_text(40))
+                               .build();
+  check_splits(make_guessing_splitter, members, guessed_header_bytes);
+  CHECK(manner_of(make_guessing_splitter, members.packed) == "members found by their headers");
+  CHECK(split(make_gzip_splitter, members.packed, always(7)).empty());
+}
+
+TEST_CASE("gzip: with guesses, a splitter finds all members before any damaged byte") {
+  check_damaged_splits(
+      make_guessing_splitter,
+      gzip_sample_builder("members").member(noise(30)).member({}).member(sample_text(50)).member(noise(5)).build(),
+      guessed_header_bytes);
+}
+
+TEST_CASE("gzip: the search for headers ends with a member of more than 512 KiB") {
+  const byte_vector small = gzip_member_of(sample_text(500));
+  const byte_vector half = gzip_member_of(noise(500'000), {.level = 0});
+  const byte_vector large = gzip_member_of(noise(530'000), {.level = 0});
+  const byte_vector all = joined(joined(small, joined(half, small)), joined(large, small));
+  const std::size_t end = 2 * small.size() + half.size();
+  for (const std::size_t cut : {std::size_t{1'000}, everything}) {
+    CHECK(split(make_guessing_splitter, all, always(cut)) ==
+          std::vector{small.size(), small.size() + half.size(), end});
+  }
+  CHECK(manner_of(make_guessing_splitter, all) == "members found by their headers, up to a long member");
+}
+
+TEST_CASE("gzip: what follows a length that the text cannot have is not taken for a header") {
+  byte_vector hidden = noise(200);
+  const byte_vector inner = gzip_member_of(sample_text(100));
+  std::ranges::copy(inner, hidden.begin() + 100);
+  const auto set_length = [&](std::uint32_t length) {
+    for (std::size_t i = 0; i < 4; ++i) hidden[96 + i] = static_cast<std::byte>(length >> (8 * i));
+    return gzip_member_of(hidden, {.level = 0});
+  };
+  const std::size_t begin = gzip_member_of({}).size() - 2 - 8 + 5 + 100;  // header, header of a stored block
+  CHECK(split(make_guessing_splitter, set_length(1'000), always(7)) == std::vector{begin});
+  CHECK(split(make_guessing_splitter, set_length(1'000'000), always(7)).empty());
 }
 
 TEST_CASE("gzip: a block whose size is smaller than its header has no end") {

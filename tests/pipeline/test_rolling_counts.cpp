@@ -240,6 +240,31 @@ TEST_CASE("text that is merged after the end of its group is not counted") {
   CHECK(tested.snapshot().verified.counts == tally_counts{1, 2});
 }
 
+TEST_CASE("text of a group that is decoded again may arrive after the input has ended, and is not counted") {
+  for (const bool is_late : {false, true}) {
+    CAPTURE(is_late);
+    counted tested;
+    const text_owner first{.input = 0, .group = tested.counts.open_group(0)};
+    const text_owner guessed{.input = 0, .group = tested.counts.open_group(0)};
+    tested.merge(first, 1, 1);
+    if (!is_late) tested.merge(guessed, 10, 10);
+    tested.counts.close_group(0, first.group, {.text_bytes = 2});
+    tested.counts.close_group(0, guessed.group, {.text_bytes = 20, .is_to_be_repeated = true});
+    tested.counts.discard_groups(0, guessed.group);
+    const text_owner again{.input = 0, .group = tested.counts.open_group(0)};
+    tested.merge(again, 100, 0);
+    tested.counts.close_group(0, again.group, {.text_bytes = 100});
+    tested.counts.finish(0, 102);
+    tested.counts.finish(1, 0);
+    if (is_late) tested.merge(guessed, 10, 10);
+    const run_counts counted = tested.snapshot();
+    CHECK(counted.complete);
+    CHECK(counted.inputs[0].complete);
+    CHECK(counted.verified.counts == tally_counts{101, 1});
+    CHECK(counted.unverified.bytes() == 0);
+  }
+}
+
 TEST_CASE("an input that fails again after its end keeps its length, and text up to there is still merged") {
   counted tested;
   tested.counts.fail(0, 3, unreadable("reading failed"));

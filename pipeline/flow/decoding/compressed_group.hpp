@@ -50,15 +50,16 @@ struct compressed_inputs::compressed_input {
     text_so_far = text_bytes = counted.text_bytes();
   }
 
-  // All groups have ended. The oldest that must be decoded again, and all after it, are decoded one after the other.
+  // All groups have ended. The oldest that must be decoded again, and all after it, are decoded from its begin on.
   group_id begin_again() {
-    const auto [begin, first] = *std::exchange(decode_again, std::nullopt);
-    decode_from = compressed_bytes = begin;
+    group_begin oldest = *std::exchange(decode_again, std::nullopt);
+    start = std::move(oldest.start);
+    compressed_bytes = start.compressed_bytes;
     text_so_far = text_bytes;
     blocks_with_parts = 0;
     on_device = has_ended = damaged = false;
     is_decoded_again = true;
-    return first;
+    return oldest.group;
   }
 
   input_id id = 0;
@@ -81,12 +82,11 @@ struct compressed_inputs::compressed_input {
   bool on_device = false;           // a device may decode its groups
   std::uint64_t device_groups = 0;  // collected for a device
   struct group_begin {
-    std::uint64_t compressed_bytes = 0;
+    io::decode_start start{};
     group_id group = 0;
   };
   std::optional<group_begin> decode_again{};  // the oldest group that must be decoded again
   bool is_decoded_again = false;
-  std::uint64_t decode_from = 0;              // compressed offset; frames before it are not decoded again
   std::atomic<bool> in_parts{false};          // a frame is decoded by several threads
   std::atomic<bool> damaged{false};           // no more bytes are needed
   std::atomic<std::uint64_t> text_so_far{0};  // of all groups together
@@ -142,6 +142,7 @@ struct compressed_inputs::group {
   std::deque<block> staged_blocks{};     // which the host must decode; they precede `blocks`
   async::channel<block> blocks{};
   std::optional<std::uint64_t> frames_at_end{};  // group_end::frames; set before the end of `blocks`
+  bool has_guesses = false;                      // some ends of its frames are; set before the end of `blocks`
   async::event may_request_window{};             // a large one: it has all its bytes, or no other group holds blocks
   async::event may_request_context{};            // it holds no blocks, or no earlier group without a context does
   bool may_hold_blocks = false;                  // under the mutex of the input

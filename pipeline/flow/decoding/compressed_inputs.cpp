@@ -124,11 +124,15 @@ void compressed_inputs::end_input_with(compressed_input& input, const std::excep
   if (auto* file = std::get_if<io::file_source>(input.source.get())) file->leave_offset_at(input.compressed_bytes);
 }
 
-// The first bytes of a long frame are decoded, and not kept, before its last ones are read. So it must be in a file,
-// from which the host can decode it again, and its text is only counted.
-bool compressed_inputs::may_have_steps(const compressed_input& input) const {
+// Whether what was decoded may turn out to be wrong: the host can decode a file again, and its text is only counted.
+bool compressed_inputs::can_begin_again(const compressed_input& input) const {
   return std::holds_alternative<io::file_source>(*input.source) && options_.windows == nullptr &&
          options_.text_to == nullptr;
+}
+
+// After damage decoding continues within groups, whose frames must be known then.
+bool compressed_inputs::may_guess(const compressed_input& input) const {
+  return can_begin_again(input) && !input.is_decoded_again && !options_.skip_damage;
 }
 
 // A stream may stall, and its text is counted as it arrives unless all frames are to be decoded on the device.
@@ -145,9 +149,9 @@ async::task<> compressed_inputs::split(compressed_input& input, std::vector<std:
     input.start.context = input.format.read_head(file);
   }
   input.on_device = !input.is_decoded_again && may_use_device(input);
-  // in groups of one frame, one of which begins at decode_from
-  const std::size_t group_bytes = input.is_decoded_again ? 1 : options_.group_bytes;
-  input.divider.emplace(input.format.make_splitter(), group_bytes, input.start);
+  std::unique_ptr<io::splitter> splitter = input.format.make_splitter();
+  if (may_guess(input)) splitter->permit_guesses();
+  input.divider.emplace(std::move(splitter), options_.group_bytes, input.start);
   input.blocks = std::make_shared<block_reader>(blocks_, options_.own_blocks, *input.source, notes_.read, stop_,
                                                 io::file_range{input.start.compressed_bytes, input.end});
   if (input.on_device) input.blocks->read_concurrently();
@@ -183,13 +187,12 @@ async::task<> compressed_inputs::end_input(compressed_input& input, block last) 
 }
 
 async::task<> compressed_inputs::push(compressed_input& input, const frame_divider::piece& next) {
-  if (next.start.compressed_bytes < input.decode_from) co_return;
   if (!next.bytes.bytes.empty()) {
     if (!input.current) co_await begin_group(input, next.start, next.bytes.bytes);
     if (!input.current) co_return;
     input.current->blocks.push(next.bytes);
   }
-  if (next.ends_group && input.current) end_blocks(input);
+  if (next.ends_group && input.current) end_blocks(input, next.has_guesses);
 }
 
 // The text may have a maximum, and will not be decoded again: the bytes of a stream or observed text cannot be, and the
@@ -247,7 +250,7 @@ async::task<std::optional<staged_group>> compressed_inputs::begin_staging(const 
   open_more_if_device_is_ready();
   const bool is_file = std::holds_alternative<io::file_source>(*input.source);
   const bool waits = is_file && !is_host_needed();
-  auto begun = co_await options_.device->begin_group(begin, waits, may_have_steps(input));
+  auto begun = co_await options_.device->begin_group(begin, waits, can_begin_again(input));
   if (begun) options_.device->lock_pages_of(*blocks_);
   co_return begun;
 }
@@ -336,9 +339,10 @@ void compressed_inputs::spawn(const group_pointer& task) {
 }
 
 // The divider knows where the next group begins.
-void compressed_inputs::end_blocks(compressed_input& input) {
+void compressed_inputs::end_blocks(compressed_input& input, bool has_guesses) {
   const io::decode_start& next = input.divider->start();
   if (next.is_complete()) input.current->frames_at_end = next.frames;
+  input.current->has_guesses = has_guesses;
   input.current->blocks.end({.end = true});
   input.current->may_request_window.set();
   input.current.reset();
@@ -350,7 +354,7 @@ void compressed_inputs::retire_oldest(compressed_input& input) {
   input.running.pop_front();
   if (input.has_ended) return;
   if (oldest->end.must_be_decoded_again(input.text_bytes)) {
-    input.decode_again = {.compressed_bytes = oldest->start.compressed_bytes, .group = oldest->text.owner().group};
+    input.decode_again = {.start = oldest->start, .group = oldest->text.owner().group};
     input.has_ended = input.damaged = true;
     return;
   }

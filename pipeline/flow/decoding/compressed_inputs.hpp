@@ -93,7 +93,8 @@ class compressed_inputs {
 
   [[nodiscard]] std::string manner_of(const compressed_input& input) const;
   [[nodiscard]] bool may_use_device(const compressed_input& input) const;
-  [[nodiscard]] bool may_have_steps(const compressed_input& input) const;
+  [[nodiscard]] bool can_begin_again(const compressed_input& input) const;
+  [[nodiscard]] bool may_guess(const compressed_input& input) const;
   async::task<> feed(std::shared_ptr<compressed_input> input, std::vector<std::byte> head, async::semaphore::permit);
   static bool end_current(compressed_input& input, const std::exception_ptr& error);
   bool begin_again(compressed_input& input, std::exception_ptr& error);
@@ -109,7 +110,7 @@ class compressed_inputs {
   async::task<std::optional<staged_group>> begin_staging(const compressed_input& input,
                                                          std::span<const std::byte> begin);
   async::task<> begin_group(compressed_input& input, const io::decode_start& start, std::span<const std::byte> begin);
-  static void end_blocks(compressed_input& input);
+  static void end_blocks(compressed_input& input, bool has_guesses);
   void spawn(const group_pointer& task);
   static void retire_oldest(compressed_input& input);
   void end_input_with(compressed_input& input, const std::exception_ptr& error);

@@ -48,6 +48,7 @@ std::optional<frame_divider::piece> frame_divider::walk(const block& source) {
     if (step.part_ends) continue;
     if (!step.frame_ends) break;
     if (splitter_->counts_frame()) ++frames_;
+    has_guesses_ = has_guesses_ || step.is_guess;
     frame_end_ = walked_ - std::min(walked_, step.beyond);  // 0: the frame ends where held-back bytes begin
     if (frame_end_ > 0 && !held_.empty()) {
       stage_ = stage::held_before_end;
@@ -79,6 +80,7 @@ void frame_divider::measure_rest(const block& source) {
 frame_divider::piece frame_divider::end_group(const block& source) {
   piece last = part_of(source, frame_end_);
   last.ends_group = true;
+  last.has_guesses = std::exchange(has_guesses_, false);
   start_ = {.frames = frames_,
             .compressed_bytes = start_.compressed_bytes + std::exchange(in_group_, 0),
             .context = splitter_->context()};

@@ -38,6 +38,7 @@ class frame_divider {
     block bytes{};             ///< block::lost if the splitter is lost
     io::decode_start start{};  ///< of the group
     bool ends_group = false;   ///< the piece is the last one of the group; it may be empty
+    bool has_guesses = false;  ///< with it: some ends of frames in the group are guesses of the splitter
   };
 
   /// The next piece of `source`. Nothing if it has no further ones: then the next call gets the next block. Throws
@@ -78,6 +79,7 @@ class frame_divider {
   io::decode_start start_;
   std::uint64_t frames_;
   std::size_t in_group_ = 0;                         // bytes of the group in pieces so far
+  bool has_guesses_ = false;                         // of the group
   std::vector<std::byte> held_{};                    // bytes that the splitter has taken and that are in no piece
   std::shared_ptr<const io::frame_context> part_{};  // of a part that begins with the next piece; null: none does
   stage stage_ = stage::walking;

@@ -274,6 +274,11 @@ async::task<> compressed_inputs::host_decoding::end_of_blocks(const block& last)
     cause = missing_cause(*decoder_, task_.ends_input);
   }
   if (task_.end.failure) co_return;
+  if (task_.has_guesses && (!cause.empty() || task_.frames_ended != task_.frames_at_end)) {
+    task_.end.failure = always(left_at(decoder_->consumed_total()));
+    task_.end.is_to_be_repeated = true;
+    co_return;
+  }
   if (cause.empty()) {
     if (task_.text.frame_bytes() > 0) co_await end_frame();  // needed for formats without an end mark
     task_.end.notice = decoder_->notice_at_end();
