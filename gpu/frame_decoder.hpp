@@ -57,8 +57,9 @@ class frame_steps {
   virtual void end(frame_step& step) = 0;
 };
 
-/// A group of whole zstd frames. The submitter owns all memory and keeps it valid and unchanged from submit() until
-/// `on_complete` is called. The compressed bytes lie in memory that was passed to engine::register_memory.
+/// A group of whole zstd frames or gzip members. The submitter owns all memory and keeps it valid and unchanged from
+/// submit() until `on_complete` is called. The compressed bytes lie in memory that was passed to
+/// engine::register_memory.
 struct frame_job {
   /// The compressed bytes, in order. Offsets of blocks count from the begin of the first piece, offsets of text and
   /// indices of frames and blocks from zero.
@@ -66,6 +67,7 @@ struct frame_job {
   std::span<const cuda::zstd::encoded_frame> frames{};
   std::span<const cuda::zstd::encoded_block> blocks{};
   std::uint64_t text_room = 0;      ///< of all frames
+  std::uint64_t sequences = 0;      ///< of gzip members: entries for them; they are in no job with zstd frames
   const text_cuts* cuts = nullptr;  ///< null: the text is one slice
   std::span<std::uint32_t>
       rows{};  ///< for each slice row_layout::columns() counters without pairs; unspecified unless `decoded`
@@ -127,10 +129,17 @@ class frame_decoder {
     std::uint32_t frames = 0;  ///< and cuts
     std::uint32_t blocks = 0;
     std::uint32_t slices = 0;
+    std::uint64_t sequences = 0;
     /// Of a step: the most text of its blocks, with the window of the frame and carried_alignment; 0: there are no
     /// steps. It has fewer than half of the blocks.
     std::uint64_t text_of_step = 0;
   };
+
+  /// Room for the sequences of zstd frames: frames with more sequences than one for 8 bytes of text are rejected. Each
+  /// block has two more entries.
+  static constexpr std::uint64_t sequences_for(std::uint64_t text_bytes, std::uint64_t blocks) {
+    return text_bytes / 8 + 2 * blocks;
+  }
 
   /// The most jobs with steps at the same time: each has a thread of the decoder while it waits for steps, and there is
   /// at least one more for other jobs.

@@ -1,5 +1,6 @@
 #include "gpu/cuda/kernels_on_host.hpp"
 
+#include "gpu/cuda/deflate/checksum.hpp"
 #include "gpu/cuda/deflate/symbols.hpp"
 #include "gpu/cuda/units/delimiter_search.hpp"
 #include "gpu/cuda/units/lanes.hpp"
@@ -90,6 +91,25 @@ void check_checksum(const lone_thread& team, const batch_buffers& batch, std::ui
   compare_checksum(batch, index, sums);
 }
 
+void decode_members(const batch_buffers& batch) {
+  static constexpr deflate::symbol_meanings meanings = deflate::symbol_meanings::make();
+  const auto tables = std::make_unique<deflate::stream_memory>();
+  for (std::uint32_t i = 0; i < batch.frame_count; ++i) {
+    if (deflate::is_member(batch, batch.frames[i])) deflate::member_decoder(batch, i, meanings, *tables).decode();
+  }
+}
+
+void add_crc32(const batch_buffers& batch) {
+  static constexpr deflate::crc32_factors factors = deflate::crc32_factors::make();
+  for (std::uint32_t i = 0; i < deflate::stretches_in(batch.text_room); ++i) {
+    deflate::for_each_stretch(batch, i, [&](std::uint32_t frame, const deflate::text_stretch& stretch) {
+      std::uint32_t sum = 0;
+      for (unsigned lane = 0; lane < factors.lanes; ++lane) sum ^= stretch.lane_part(factors, lane);
+      batch.results[frame].crc32 ^= stretch.part(factors, sum);
+    });
+  }
+}
+
 }  // namespace
 
 void decode_on_host(const batch_buffers& batch) {
@@ -106,12 +126,14 @@ void decode_on_host(const batch_buffers& batch) {
   for (std::uint32_t i = 0; i < batch.block_count; ++i) {
     decode_sequences<direct_bits>(lone_decoder{}, batch, i, meanings, *sequences);
   }
+  if (batch.member_count > 0) decode_members(batch);
   for (std::uint32_t i = 0; i < batch.frame_count; ++i) link_frame(team, batch, i);
   for (std::uint32_t i = 0; i < batch.frame_count; ++i) {
     if (batch.frames[i].is_in_parts != 0) execute_in_parts(team, batch, i, *part);
   }
   for (std::uint32_t i = 0; i < batch.frame_count; ++i) execute_frame(team, batch, i, *tile);
   for (std::uint32_t i = 0; i < batch.frame_count; ++i) check_checksum(team, batch, i, *products);
+  if (batch.member_count > 0) add_crc32(batch);
 }
 
 void copy_carried_on_host(const batch_buffers& batch, const std::uint8_t* text_before) {
@@ -141,18 +163,3 @@ void divide_on_host(const text_division& division) {
 }
 
 }  // namespace gpuhist::gpu::cuda::zstd
-
-namespace gpuhist::gpu::cuda::deflate {
-
-void decode_on_host(const zstd::batch_buffers& batch) {
-  using tile_memory = zstd::execute_memory<256, 64, zstd::byte_output>;
-  constexpr zstd::lone_thread team;
-  static constexpr symbol_meanings meanings = symbol_meanings::make();
-  const auto tables = std::make_unique<stream_memory>();
-  const auto tile = std::make_unique<tile_memory>();
-  for (std::uint32_t i = 0; i < batch.frame_count; ++i) member_decoder(batch, i, meanings, *tables).decode();
-  for (std::uint32_t i = 0; i < batch.frame_count; ++i) zstd::link_frame(team, batch, i);
-  for (std::uint32_t i = 0; i < batch.frame_count; ++i) zstd::execute_frame(team, batch, i, *tile);
-}
-
-}  // namespace gpuhist::gpu::cuda::deflate

@@ -16,7 +16,7 @@ void measure_on_host(const unit_launch& launch);
 namespace gpuhist::gpu::cuda::zstd {
 
 /// Decodes a batch whose buffers are in host memory: the same phases as on the device, one after the other.
-/// batch_buffers::used is zero.
+/// batch_buffers::used has what members need.
 void decode_on_host(const batch_buffers& batch);
 
 /// The work before and after the phases of a step (steps.hpp).
@@ -27,10 +27,3 @@ void carry_on_host(const batch_buffers& batch);
 void divide_on_host(const text_division& division);
 
 }  // namespace gpuhist::gpu::cuda::zstd
-
-namespace gpuhist::gpu::cuda::deflate {
-
-/// Decodes the members of a batch whose buffers are in host memory.
-void decode_on_host(const zstd::batch_buffers& batch);
-
-}  // namespace gpuhist::gpu::cuda::deflate

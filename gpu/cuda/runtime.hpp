@@ -60,13 +60,12 @@ struct pair_launch {
 /// Decodes groups of zstd frames in device memory, counts their text, and measures its units. All pointers are of
 /// device memory.
 struct frame_launch {
-  zstd::batch_buffers batch;                       ///< `used` is zero
+  zstd::batch_buffers batch;
   std::span<const zstd::part_segment> in_parts{};  ///< the frames in parts, in host memory; for the call only
   extent* extents = nullptr;        ///< one for each frame; the launch fills it with the text of decoded frames
   std::uint32_t* rows = nullptr;    ///< one for each frame and cut, zero; scratch memory
   std::uint32_t* totals = nullptr;  ///< one row for each slice of a group: the sums of its rows
   zstd::text_division division;     ///< of the text and the extents above
-  std::uint32_t text_room = 0;      ///< of all frames
   int multiprocessors = 1;
   units::unit_launch units{};  ///< of the text and the extents above; without text: units are not measured
   bool is_step = false;        ///< some blocks of the only frame (zstd/steps.hpp); another step follows

@@ -186,8 +186,8 @@ std::size_t gzip_splitter::first_undecided() const {
   return std::max(guess::length_bytes, decided);
 }
 
-// The end, in `bytes`, of a header that begins in the seam or so soon that the length before it does. A frame cannot end
-// within bytes that were held back, or after them: they looked like a header that is none.
+// The end, in `bytes`, of a header that begins in the seam or so soon that the length before it does. A frame cannot
+// end within bytes that were held back, or after them: they looked like a header that is none.
 std::optional<std::size_t> gzip_splitter::find_at_seam(std::span<const std::byte> bytes) const {
   std::vector<std::byte> joined = seam_;
   const auto next = bytes.first(std::min(bytes.size(), guess::seen_bytes));
@@ -205,7 +205,8 @@ std::optional<std::size_t> gzip_splitter::find_at_seam(std::span<const std::byte
 std::optional<std::size_t> gzip_splitter::find_within(std::span<const std::byte> bytes) const {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   std::size_t at = text.find(guess::magic, guess::length_bytes);
-  for (; at != std::string_view::npos && at + guess::header_bytes <= bytes.size(); at = text.find(guess::magic, at + 1)) {
+  for (; at != std::string_view::npos && at + guess::header_bytes <= bytes.size();
+       at = text.find(guess::magic, at + 1)) {
     if (guess::may_end(bytes, at, member_bytes_ + at)) return at + guess::header_bytes;
   }
   return std::nullopt;

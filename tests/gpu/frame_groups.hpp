@@ -1,4 +1,4 @@
-// Groups of zstd frames with the counts of their text, as jobs for a decoder of frames.
+// Groups of zstd frames or gzip members with the counts of their text, as jobs for a decoder of frames.
 #pragma once
 
 #include "gpu/cuda/runtime.hpp"
@@ -6,6 +6,7 @@
 #include "gpu/frame_decoder.hpp"
 #include "gpu/tally.hpp"
 #include "pipeline/flow/decoding/encoded_frames.hpp"
+#include "tests/io/gzip_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
 
 #include <doctest/doctest.h>
@@ -125,6 +126,7 @@ class frame_group {
     job_.frames = listed_.frames;
     job_.blocks = listed_.blocks;
     job_.text_room = listed_.text_room;
+    job_.sequences = listed_.sequences;
     job_.rows = rows_;
     job_.last_bytes = last_bytes_;
     job_.take_row_memory = [this](frame_job& job, std::uint64_t bytes, bool waits) {
@@ -257,9 +259,9 @@ class frame_group {
   static std::size_t rounded(std::size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
   static pipeline::encoded_frames list(const test::byte_vector& packed) {
-    auto listed = pipeline::list_frames({.size = packed.size(), .copy = [&](std::uint64_t at, std::span<std::byte> to) {
-                                           std::copy_n(packed.data() + at, to.size(), to.data());
-                                         }});
+    const bool is_gzip = !packed.empty() && packed.front() == std::byte{0x1F};
+    auto listed =
+        is_gzip ? pipeline::list_members(io::access_to(packed)) : pipeline::list_frames(io::access_to(packed));
     REQUIRE(listed);
     return std::move(*listed);
   }
@@ -325,18 +327,21 @@ inline cuda::units::piece_condition longer_than(double bytes) {
           .size = 3};
 }
 
-/// Frames of lines of any length, of noise and of one byte, some of them longer than the tiles of a search.
+/// Frames or members of lines of any length, of noise and of one byte, some of them longer than the tiles of a search.
 inline test::decoder_sample frames_to_divide(std::mt19937& random) {
-  test::zstd_sample_builder builder("frames to divide");
+  const bool are_members = random() % 3 == 0;
+  test::zstd_sample_builder frames("frames to divide");
+  test::gzip_sample_builder members("members to divide");
   for (auto left = 1 + random() % 5; left > 0; --left) {
     const std::size_t sizes[] = {0, 1, 31, 32, 33, random() % 2000, random() % 70'000};
     test::byte_vector text = random() % 3 == 0 ? test::noise(sizes[random() % 7], static_cast<std::uint32_t>(random()))
                                                : test::byte_vector(sizes[random() % 7], std::byte{'x'});
     const std::size_t line = 1 + random() % (random() % 2 == 0 ? 8 : 20'000);
     for (std::size_t at = line - 1; at < text.size(); at += line) text[at] = std::byte{'\n'};
-    builder.frame(text, {.level = 1, .content_size = random() % 2 == 0});
+    frames.frame(text, {.level = 1, .content_size = random() % 2 == 0});
+    members.member(text, {.level = 1});
   }
-  return builder.build();
+  return are_members ? members.build() : frames.build();
 }
 
 }  // namespace gpuhist::gpu

@@ -1,5 +1,6 @@
 // The deflate decoder of devices, on the host: what it accepts, zlib accepts, with the same text; no member changes its
 // neighbours, and no access is outside the buffers. FUZZ_RUNS and FUZZ_SEED: see tests/support/campaign.hpp.
+#include "gpu/cuda/deflate/checksum.hpp"
 #include "gpu/cuda/deflate/symbols.hpp"
 #include "gpu/cuda/kernels_on_host.hpp"
 #include "tests/io/gzip_samples.hpp"
@@ -9,6 +10,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -22,10 +24,16 @@ namespace zstd = gpuhist::gpu::cuda::zstd;
 
 namespace {
 
-/// A deflate stream, and the size of its text as a trailer states it.
+std::uint32_t crc32_of(const byte_vector& text) {
+  return static_cast<std::uint32_t>(
+      crc32(0, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size())));
+}
+
+/// A deflate stream, and what its trailer states of its text.
 struct member {
   byte_vector packed;
   std::size_t text_bytes = 0;
+  std::uint32_t checksum = 0;
 };
 
 /// Without header and trailer.
@@ -33,7 +41,8 @@ member member_of(const byte_vector& text, gzip_settings settings = {}) {
   constexpr std::ptrdiff_t header = 10;
   constexpr std::ptrdiff_t trailer = 8;
   const byte_vector whole = gzip_member_of(text, std::move(settings));
-  return {.packed = {whole.begin() + header, whole.end() - trailer}, .text_bytes = text.size()};
+  return {
+      .packed = {whole.begin() + header, whole.end() - trailer}, .text_bytes = text.size(), .checksum = crc32_of(text)};
 }
 
 /// The oracle. Nothing: zlib rejects the stream, or it has another size.
@@ -63,21 +72,28 @@ class member_batch {
     std::ranges::copy(compressed_, words_.get());
     text_.assign(text_bytes_, untouched);
     std::vector<zstd::decoded_block> decoded(blocks_.size());
+    std::vector<zstd::block_codes> codes(blocks_.size());
     literals_.assign(text_bytes_ + 3, untouched);  // phase 6 reads whole words
-    sequences_.assign(text_bytes_ / deflate_phase::text_of_entry, untouched_entry);
+    sequences_.assign(entries_, untouched_entry);
     results_.resize(frames_.size());
-    deflate_phase::decode_on_host({.compressed = reinterpret_cast<const std::uint32_t*>(words_.get()),
-                                   .frames = frames_.data(),
-                                   .blocks = blocks_.data(),
-                                   .frame_count = static_cast<std::uint32_t>(frames_.size()),
-                                   .block_count = static_cast<std::uint32_t>(blocks_.size()),
-                                   .literal_room = static_cast<std::uint32_t>(text_bytes_),
-                                   .sequence_room = static_cast<std::uint32_t>(sequences_.size()),
-                                   .decoded = decoded.data(),
-                                   .literals = literals_.data(),
-                                   .sequences = sequences_.data(),
-                                   .text = text_.data(),
-                                   .results = results_.data()});
+    std::array<std::uint64_t, 2> used{text_bytes_, entries_};
+    zstd::decode_on_host({.compressed = reinterpret_cast<const std::uint32_t*>(words_.get()),
+                          .frames = frames_.data(),
+                          .blocks = blocks_.data(),
+                          .frame_count = static_cast<std::uint32_t>(frames_.size()),
+                          .member_count = static_cast<std::uint32_t>(frames_.size()),
+                          .text_room = static_cast<std::uint32_t>(text_bytes_),
+                          .block_count = static_cast<std::uint32_t>(blocks_.size()),
+                          .literal_room = static_cast<std::uint32_t>(text_bytes_),
+                          .sequence_room = static_cast<std::uint32_t>(sequences_.size()),
+                          .codes = codes.data(),
+                          .decoded = decoded.data(),
+                          .literals = literals_.data(),
+                          .sequences = sequences_.data(),
+                          .text = text_.data(),
+                          .results = results_.data(),
+                          .used = used.data()});
+    CHECK(used == std::array<std::uint64_t, 2>{text_bytes_, entries_});
   }
 
   [[nodiscard]] zstd::verdict verdict_of(std::size_t index) const { return results_[index].is; }
@@ -86,20 +102,24 @@ class member_batch {
     return {text.begin(), text.end()};
   }
 
+  [[nodiscard]] bool has_stated_checksum(std::size_t index) const {
+    return deflate_phase::has_stated_crc32(frames_[index], results_[index]);
+  }
+
   /// Whether nothing between members was changed: text, literals, sequences.
   [[nodiscard]] bool kept_bounds() const {
-    constexpr std::uint64_t entry = deflate_phase::text_of_entry;
     std::uint64_t end = text_bytes_;
+    std::uint64_t last_entry = entries_;
     for (auto frame = frames_.rbegin(); frame != frames_.rend(); end = (frame++)->text_at) {
       const std::uint64_t begin = frame->text_at + frame->text_room;
       const auto is_untouched = [](std::uint8_t each) { return each == untouched; };
       const auto is_entry_untouched = [](const auto& each) { return each.bits == untouched_entry.bits; };
       if (!std::ranges::all_of(std::span(text_).subspan(begin, end - begin), is_untouched) ||
           !std::ranges::all_of(std::span(literals_).subspan(begin, end - begin), is_untouched) ||
-          !std::ranges::all_of(std::span(sequences_).subspan(begin / entry, (end - begin) / entry),
-                               is_entry_untouched)) {
+          !std::ranges::all_of(std::span(sequences_).subspan(last_entry - 1, 1), is_entry_untouched)) {
         return false;
       }
+      last_entry = frame->entries_at;
     }
     return true;
   }
@@ -120,10 +140,14 @@ class member_batch {
                        .window_bytes = deflate_phase::window_bytes,
                        .content_bytes = each.text_bytes,
                        .first_block = static_cast<std::uint32_t>(blocks_.size()),
-                       .block_count = deflate_phase::blocks_for(each.text_bytes)});
+                       .block_count = deflate_phase::blocks_for(each.text_bytes),
+                       .checksum = each.checksum,
+                       .literals_at = static_cast<std::uint32_t>(text_bytes_),
+                       .entries_at = entries_});
+    entries_ += deflate_phase::entries_for(each.text_bytes) + 1;  // one is between those of two members
     const zstd::encoded_block stream{.at = static_cast<std::uint32_t>(compressed_.size()),
                                      .bytes = static_cast<std::uint32_t>(each.packed.size()),
-                                     .type = zstd::block_type::compressed,
+                                     .type = zstd::block_type::member,
                                      .frame = frame};
     blocks_.insert(blocks_.end(), frames_.back().block_count, stream);
     compressed_.insert(compressed_.end(), each.packed.begin(), each.packed.end());
@@ -135,6 +159,7 @@ class member_batch {
   byte_vector compressed_;
   std::unique_ptr<std::byte[], aligned_delete> words_;
   std::uint64_t text_bytes_ = 0;
+  std::uint32_t entries_ = 0;
   std::vector<std::uint8_t> literals_;
   std::vector<zstd::sequence_entry> sequences_;
   std::vector<std::uint8_t> text_;
@@ -157,6 +182,12 @@ byte_vector random_text(std::mt19937& random, std::size_t size) {
   }
   text.resize(size);
   return text;
+}
+
+byte_vector random_bytes(std::mt19937& random, std::size_t size) {
+  byte_vector bytes(size);
+  std::ranges::generate(bytes, [&] { return static_cast<std::byte>(random()); });
+  return bytes;
 }
 
 gzip_settings random_settings(std::mt19937& random) {
@@ -185,6 +216,7 @@ void compare(const std::vector<member>& members, tally& to) {
     } else {
       REQUIRE(expected);
       REQUIRE(batch.text_of(i) == *expected);
+      REQUIRE(batch.has_stated_checksum(i) == (crc32_of(*expected) == members[i].checksum));
       ++to.accepted;
     }
   }
@@ -240,6 +272,19 @@ TEST_CASE("text that is divided into blocks of the batch is the same at every bo
   compare(members, all);
   CHECK(all.rejected_by_us + all.rejected == 0);
   CHECK(all.accepted > members.size() * 2 / 3);  // all but random words of compressed members, at most
+}
+
+TEST_CASE("the checksum of a text of any length is found, at any place in the batch") {
+  std::mt19937 random(5);
+  tally all;
+  std::vector<member> members;
+  for (std::size_t size = 0; size < 600; ++size) members.push_back(member_of(random_bytes(random, size)));
+  for (std::size_t i = 0; i < 60; ++i) members.push_back(member_of(random_bytes(random, 64 * 1024 - 8 + i)));
+  members.push_back(member_of(random_text(random, 1'000'003)));
+  compare(members, all);
+  CHECK(all.accepted == members.size());
+  for (member& each : members) each.checksum ^= std::uint32_t{1} << random() % 32;
+  compare(members, all);
 }
 
 TEST_CASE("deflate fuzz: a damaged member is rejected or decoded as by zlib, and its neighbours are intact") {

@@ -1,5 +1,6 @@
-// The decoder of zstd frames over a fake runtime: every job is completed once, with the counts of its text, as rejected
-// or with the error of the device, on one and several devices, with little memory, and whichever CUDA call fails.
+// The decoder of zstd frames and gzip members over a fake runtime: every job is completed once, with the counts of its
+// text, as rejected or with the error of the device, on one and several devices, with little memory, and whichever CUDA
+// call fails.
 #include "contract/engine_contract.hpp"
 #include "gpu/cuda/fused_runtime.hpp"
 #include "gpu/cuda/zstd/frame_lanes.hpp"
@@ -24,8 +25,18 @@ constexpr result invalid_value = 1;               // an error of the call only
 constexpr result launch_failure = 719;            // an error of the device
 constexpr std::size_t one_piece = std::size_t{1} << 20U;
 
-// Frames with and without checksum and content size, of text, noise and one repeated byte.
+// Frames with and without checksum and content size, of text, noise and one repeated byte; for every third seed,
+// members of gzip.
 test::decoder_sample several_frames(std::uint32_t seed) {
+  if (seed % 3 == 1) {
+    return test::gzip_sample_builder("several members")
+        .member(test::sample_text(5000 + 97 * seed, seed))
+        .member({}, {.name = "empty"})
+        .member(test::noise(300, seed), {.extra = "ab"})
+        .block(test::byte_vector(9000, std::byte{'='}))
+        .member(test::sample_text(1, seed), {.level = 9})
+        .build();
+  }
   return test::zstd_sample_builder("several frames")
       .frame(test::sample_text(5000 + 97 * seed, seed))
       .skippable(33)
@@ -38,6 +49,11 @@ test::decoder_sample several_frames(std::uint32_t seed) {
 
 // The last frame has a wrong checksum.
 test::decoder_sample damaged_frames(std::uint32_t seed) {
+  if (seed % 2 == 1) {
+    test::decoder_sample sample = test::gzip_sample_builder("damaged").member(test::sample_text(3000, seed)).build();
+    *(sample.packed.end() - 8) ^= std::byte{1};
+    return sample;
+  }
   test::decoder_sample sample = test::zstd_sample_builder("damaged")
                                     .frame(test::sample_text(700, seed))
                                     .frame(test::sample_text(3000, seed + 1))

@@ -411,7 +411,7 @@ class fake_runtime final : public runtime {
            on_device(device, batch.decoded, batch.block_count * sizeof(*batch.decoded)) &&
            on_device(device, batch.literals, batch.literal_room) &&
            on_device(device, batch.sequences, batch.sequence_room * sizeof(*batch.sequences)) &&
-           on_device(device, batch.text, launch.text_room) &&
+           on_device(device, batch.text, launch.batch.text_room) &&
            on_device(device, batch.results, batch.frame_count * sizeof(*batch.results)) &&
            on_device(device, batch.symbols, batch.symbol_room * sizeof(*batch.symbols)) &&
            on_device(device, batch.progress, sizeof(*batch.progress)) &&

@@ -1,5 +1,5 @@
-// The only phase that is special to deflate: a thread for each member decodes its symbols to what the phases of zstd
-// make of a frame, literals and sequences, so that the phases after it serve both formats.
+// The first phase of gzip members: a thread for each member decodes its symbols to what the phases of zstd make of a
+// frame, literals and sequences, so that the phases after it serve both formats.
 //
 //     deflate    | block ............................... | block ... | trailer      any number of bytes of text
 //     blocks     | 128 KiB of text | 128 KiB of text | ....... |                    of the batch
@@ -17,15 +17,22 @@ namespace gpuhist::gpu::cuda::deflate {
 inline constexpr std::uint32_t window_bytes = 32768;
 inline constexpr std::uint32_t longest_match = 258;
 inline constexpr std::uint32_t block_text = zstd::max_block_bytes - longest_match;
-/// A member has room for one sequence entry for so many bytes of text. Members with shorter matches are rejected.
-inline constexpr std::uint32_t text_of_entry = 4;
-
 /// The blocks of the batch that a member of this much text needs.
 constexpr std::uint32_t blocks_for(std::uint64_t text_bytes) {
   return static_cast<std::uint32_t>(text_bytes / block_text + 1);
 }
 
-/// Decodes one member. Its literals lie where its text will, and its entries at a quarter of that.
+/// The entries of sequences that it needs. Members with more sequences, shorter ones, are rejected.
+constexpr std::uint32_t entries_for(std::uint64_t text_bytes) {
+  constexpr std::uint32_t text_of_sequence = 4;
+  return static_cast<std::uint32_t>(text_bytes / text_of_sequence) + 2 * blocks_for(text_bytes);
+}
+
+GPUHIST_HOST_DEVICE inline bool is_member(const zstd::batch_buffers& batch, const zstd::encoded_frame& frame) {
+  return frame.block_count > 0 && batch.blocks[frame.first_block].type == zstd::block_type::member;
+}
+
+/// Decodes one member.
 class member_decoder {
  public:
   /// Borrows everything.
@@ -39,11 +46,11 @@ class member_decoder {
               batch.blocks[frame_.first_block].at + batch.blocks[frame_.first_block].bytes),
         room_(static_cast<std::uint32_t>(frame_.text_room)),
         limit_(zstd::lesser(room_, zstd::max_block_bytes)),
-        end_entry_(static_cast<std::uint32_t>((frame_.text_at + frame_.text_room) / text_of_entry)),
+        end_entry_(frame_.entries_at + entries_for(frame_.text_room)),
         block_(frame_.first_block),
-        entry_(static_cast<std::uint32_t>(frame_.text_at / text_of_entry)),
+        entry_(frame_.entries_at),
         first_entry_(entry_),
-        literals_(batch.literals + frame_.text_at) {}
+        literals_(batch.literals + frame_.literals_at) {}
 
   /// Fills batch.decoded for all blocks of the member. The first one has the verdict.
   GPUHIST_HOST_DEVICE void decode() {
@@ -69,7 +76,7 @@ class member_decoder {
 
   [[nodiscard]] GPUHIST_HOST_DEVICE bool fits() const {
     return batch_.blocks[frame_.first_block].bytes <= forward_bits::max_bytes &&
-           frame_.text_at + frame_.text_room <= batch_.literal_room && end_entry_ <= batch_.sequence_room;
+           frame_.literals_at + frame_.text_room <= batch_.literal_room && end_entry_ <= batch_.sequence_room;
   }
 
   // It leaves the repeated offsets, which deflate does not have, as they are.

@@ -1,5 +1,7 @@
 #include "gpu/cuda/zstd/decode.hpp"
 
+#include "gpu/cuda/deflate/checksum.hpp"
+#include "gpu/cuda/deflate/symbols.hpp"
 #include "gpu/cuda/kernels/launch.cuh"
 #include "gpu/cuda/zstd/checksum_of_few.hpp"
 #include "gpu/cuda/zstd/checksum_of_many.hpp"
@@ -23,6 +25,11 @@ constexpr unsigned serial_threads = 64;  // of the phases with a thread for each
 constexpr unsigned literal_warps = 4;    // blocks of one thread block, in the phase of literals
 constexpr unsigned sequence_blocks = 8;  // of one warp; their memory is 22 KiB
 
+// Members of gzip: threads of a warp that decode one each. Others would diverge; few members get a warp each.
+constexpr unsigned many_members_of_warp = 4;
+constexpr std::uint32_t many_members = 8192;
+constexpr unsigned crc32_threads = 128;
+
 // Phase 6: threads for each frame. Many frames fill the device with small teams, which wait less for each other. Few
 // frames get large teams, and phase 7 follows them through the text. (A small team that publishes would need a third
 // more registers.)
@@ -43,6 +50,19 @@ constexpr unsigned checksum_threads = 32;  // eight of many frames; their memory
 constexpr std::size_t reserved_by_follower = 90 * 1024;
 
 __constant__ const code_meanings all_meanings = code_meanings::make();
+__constant__ const deflate::symbol_meanings meanings_of_symbols = deflate::symbol_meanings::make();
+__device__ const deflate::crc32_factors factors_of_crc32 = deflate::crc32_factors::make();
+
+// Threads of a block copy words of `from`, which lies in slower memory.
+template <class Value>
+__device__ void copy_to_shared(const Value& from, Value& to) {
+  constexpr unsigned words = sizeof(Value) / sizeof(std::uint32_t);
+  static_assert(sizeof(Value) % sizeof(std::uint32_t) == 0);
+  for (unsigned i = threadIdx.x; i < words; i += blockDim.x) {
+    reinterpret_cast<std::uint32_t*>(&to)[i] = reinterpret_cast<const std::uint32_t*>(&from)[i];
+  }
+  __syncthreads();
+}
 
 __device__ unsigned global_thread() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
@@ -64,12 +84,20 @@ __global__ void __launch_bounds__(literal_warps * 32) literals(const batch_buffe
 __global__ void __launch_bounds__(32) sequences(const batch_buffers batch) {
   __shared__ code_meanings meanings;
   __shared__ sequence_memory memory[sequence_blocks];
-  for (unsigned i = threadIdx.x; i < sizeof(meanings); i += 32) {
-    reinterpret_cast<std::uint8_t*>(&meanings)[i] = reinterpret_cast<const std::uint8_t*>(&all_meanings)[i];
-  }
-  __syncwarp();
+  copy_to_shared(all_meanings, meanings);
   const unsigned which = threadIdx.x / quad_decoder::threads;
   decode_sequences<window_bits>(quad_decoder{}, batch, blockIdx.x * sequence_blocks + which, meanings, memory[which]);
+}
+
+template <unsigned MembersOfWarp>
+__global__ void __launch_bounds__(32) members(const batch_buffers batch) {
+  __shared__ deflate::symbol_meanings meanings;
+  __shared__ deflate::stream_memory tables[MembersOfWarp];
+  copy_to_shared(meanings_of_symbols, meanings);
+  const unsigned index = blockIdx.x * MembersOfWarp + threadIdx.x;
+  if (threadIdx.x >= MembersOfWarp || index >= batch.frame_count) return;
+  if (!deflate::is_member(batch, batch.frames[index])) return;
+  deflate::member_decoder(batch, index, meanings, tables[threadIdx.x]).decode();
 }
 
 __global__ void __launch_bounds__(serial_threads) link(const batch_buffers batch) {
@@ -112,6 +140,19 @@ __global__ void __launch_bounds__(checksum_threads) checksum_of_many(const batch
   std::uint64_t own[xxh64::accumulators];
   for (unsigned i = 0; i < xxh64::accumulators; ++i) own[i] = sums[threadIdx.x + i];
   compare_checksum(batch, index, own);
+}
+
+__global__ void __launch_bounds__(crc32_threads) add_crc32(const batch_buffers batch) {
+  __shared__ deflate::crc32_factors factors;
+  copy_to_shared(factors_of_crc32, factors);
+  const unsigned lane = threadIdx.x % 32;
+  deflate::for_each_stretch(batch, global_thread() / 32,
+                            [&](std::uint32_t frame, const deflate::text_stretch& stretch) {
+                              std::uint32_t sum = stretch.lane_part(factors, lane);
+                              for (unsigned distance = 16; distance > 0; distance /= 2)
+                                sum ^= __shfl_xor_sync(0xffffffffU, sum, distance);
+                              if (lane == 0) atomicXor(&batch.results[frame].crc32, stretch.part(factors, sum));
+                            });
 }
 
 // All threads of a warp call it. What the phases before phase 6 have written can be read, because phase 6 began after
@@ -185,6 +226,14 @@ bool may_overlap(void (*kernel)(batch_buffers)) {
   return cudaFuncGetAttributes(&found, kernel) == cudaSuccess && found.binaryVersion >= 90 && found.ptxVersion >= 90;
 }
 
+cudaError_t launch_members(const batch_buffers& batch, cudaStream_t stream) {
+  if (batch.frame_count < many_members) {
+    return kernels::queue(members<1>, {.blocks = batch.frame_count, .threads = 32}, stream, batch);
+  }
+  return kernels::queue(members<many_members_of_warp>,
+                        {.blocks = blocks_for(batch.frame_count, many_members_of_warp), .threads = 32}, stream, batch);
+}
+
 cudaError_t launch_checksum(const batch_buffers& batch, cudaStream_t stream, bool follows) {
   if (batch.frame_count > few_frames) {
     return kernels::queue(
@@ -211,6 +260,11 @@ cudaError_t launch_phase(phase which, const batch_buffers& batch, std::span<cons
   const auto queue = [&](auto kernel, std::uint64_t items, unsigned in_one, unsigned threads) {
     return kernels::queue(kernel, {.blocks = blocks_for(items, in_one), .threads = threads}, stream, batch);
   };
+  const bool is_of_members = which == phase::members || which == phase::crc32;
+  const bool is_of_all = which == phase::link || which == phase::execute;
+  if (!is_of_all && (is_of_members ? batch.member_count == 0 : batch.member_count == batch.frame_count)) {
+    return cudaSuccess;
+  }
   switch (which) {
     case phase::describe:
       return queue(describe, batch.block_count, serial_threads, serial_threads);
@@ -220,10 +274,14 @@ cudaError_t launch_phase(phase which, const batch_buffers& batch, std::span<cons
       return queue(literals, batch.block_count, literal_warps, literal_warps * 32);
     case phase::sequences:
       return queue(sequences, batch.block_count, sequence_blocks, 32);
+    case phase::members:
+      return launch_members(batch, stream);
     case phase::link:
       return queue(link, batch.frame_count, serial_threads / 32, serial_threads);
     case phase::execute:
       return launch_execute(batch, in_parts, stream);
+    case phase::crc32:
+      return queue(add_crc32, deflate::stretches_in(batch.text_room), crc32_threads / 32, crc32_threads);
     case phase::checksum:
       return launch_checksum(batch, stream, false);
   }
@@ -236,7 +294,8 @@ cudaError_t launch_decode(const batch_buffers& batch, std::span<const part_segme
     const cudaError_t code = launch_phase(static_cast<phase>(i), batch, in_parts, stream);
     if (code != cudaSuccess) return code;
   }
-  return launch_checksum(batch, stream, true);
+  const bool follows = batch.member_count == 0;  // phase 6 directly
+  return batch.member_count == batch.frame_count ? cudaSuccess : launch_checksum(batch, stream, follows);
 }
 
 }  // namespace gpuhist::gpu::cuda::zstd

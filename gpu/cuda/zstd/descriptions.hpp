@@ -231,7 +231,7 @@ GPUHIST_HOST_DEVICE inline verdict reserve(const batch_buffers& batch, decoded_b
 /// Phase 1 for block `index`: writes batch.codes[index] and batch.decoded[index].
 GPUHIST_HOST_DEVICE inline void describe_block(const batch_buffers& batch, std::uint32_t index) {
   const encoded_block block = batch.blocks[index];
-  if (block.type == block_type::carried) return;
+  if (block.type == block_type::carried || block.type == block_type::member) return;
   const std::uint32_t limit = batch.frames[block.frame].block_limit;
   block_codes& codes = batch.codes[index];
   codes.tree_log = 0;

@@ -50,7 +50,9 @@ constexpr const char* name_of(verdict value) {
 }
 
 /// `carried`: no block of the archive, but what an earlier step leaves to a later one (steps.hpp).
-enum class block_type : std::uint32_t { raw, run, compressed, carried };
+/// `member`: some text of a gzip member, all of whose blocks have the place of its deflate stream
+/// (deflate/symbols.hpp).
+enum class block_type : std::uint32_t { raw, run, compressed, carried, member };
 
 struct encoded_block {
   std::uint32_t at = 0;     ///< offset of its content in `compressed`
@@ -68,8 +70,11 @@ struct encoded_frame {
   std::uint32_t block_count = 0;
   std::uint32_t block_limit = max_block_bytes;  ///< maximum text of a block: the window, at most 128 KiB
   std::uint32_t has_checksum = 0;
-  std::uint32_t checksum = 0;
+  std::uint32_t checksum = 0;     ///< of a member: the CRC-32 of its text, which the host compares
   std::uint32_t is_in_parts = 0;  ///< phase 6 divides it into parts, see parts.hpp
+  // of a member:
+  std::uint32_t literals_at = 0;  ///< in `literals`; there is room for text_room bytes
+  std::uint32_t entries_at = 0;   ///< in `sequences`; there is room for deflate::entries_for(text_room)
 };
 
 /// The result for one frame.
@@ -80,6 +85,7 @@ struct decoded_frame {
   std::uint32_t written = 0;      ///< of them by phase 6 so far; phase 7 may run at the same time
   std::uint32_t is_executed = 0;  ///< of a frame in parts: phase 6 has ended, or had nothing to do
   std::uint32_t carried = 0;      ///< of its text, bytes of earlier steps
+  std::uint32_t crc32 = 0;        ///< of the text of a member, inverted
 };
 
 enum class literals_type : std::uint8_t { raw, run, huffman };
@@ -208,6 +214,8 @@ struct batch_buffers {
   const encoded_frame* frames = nullptr;
   const encoded_block* blocks = nullptr;
   std::uint32_t frame_count = 0;
+  std::uint32_t member_count = 0;  ///< of the frames, members of gzip
+  std::uint32_t text_room = 0;     ///< of all frames
   std::uint32_t block_count = 0;
   std::uint32_t literal_room = 0;    ///< bytes
   std::uint32_t sequence_room = 0;   ///< entries
@@ -217,7 +225,7 @@ struct batch_buffers {
   sequence_entry* sequences = nullptr;
   std::uint8_t* text = nullptr;
   decoded_frame* results = nullptr;  ///< one for each frame
-  std::uint64_t* used = nullptr;     ///< two counters, zero at first: bytes of literals, entries of sequences
+  std::uint64_t* used = nullptr;     ///< two counters, at first what members have: bytes of literals, entries
   /// For frames in parts; without symbols there are none.
   std::int32_t* symbols = nullptr;
   std::uint32_t symbol_room = 0;

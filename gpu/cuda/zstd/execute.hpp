@@ -365,7 +365,8 @@ template <class Executor, class Team>
 GPUHIST_HOST_DEVICE bool execute_block(const Team& team, const batch_buffers& batch, std::uint32_t index,
                                        Executor& executor, const typename Executor::output& to) {
   const encoded_block place = batch.blocks[index];
-  if (place.type == block_type::compressed) return executor.execute(block_text::of(batch, index), to);
+  const bool has_sequences = place.type == block_type::compressed || place.type == block_type::member;
+  if (has_sequences) return executor.execute(block_text::of(batch, index), to);
   const auto* const from = reinterpret_cast<const std::uint8_t*>(batch.compressed) + place.at;
   const std::uint32_t step = place.type == block_type::raw ? 1 : 0;  // a run has one byte
   for (std::uint32_t i = team.rank(); i < place.bytes; i += Team::size) to.store_byte(i, from[std::size_t{step} * i]);

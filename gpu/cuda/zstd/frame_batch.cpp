@@ -1,5 +1,6 @@
 #include "gpu/cuda/zstd/frame_batch.hpp"
 
+#include "gpu/cuda/deflate/checksum.hpp"
 #include "gpu/cuda/error.hpp"
 
 #include <algorithm>
@@ -7,16 +8,15 @@
 namespace gpuhist::gpu::cuda::zstd {
 namespace {
 
-// There is room for one sequence for so much text; frames with more sequences are rejected.
-constexpr std::uint64_t text_bytes_of_entry = 8;
 constexpr std::uint64_t literal_alignment = 16;
 
 std::uint64_t rounded(std::uint64_t bytes, std::uint64_t to) { return (bytes + to - 1) / to * to; }
 
-// Two more entries for each block.
-std::uint64_t sequence_room(const frame_decoder::limits& limits) {
-  return limits.text_bytes / text_bytes_of_entry + 2 * std::uint64_t{limits.blocks};
+// Frames of zstd take what they need of what members leave.
+std::uint64_t sequences_of(const frame_job& job) {
+  return job.sequences > 0 ? job.sequences : frame_decoder::sequences_for(job.text_room, job.blocks.size());
 }
+
 std::uint64_t literal_room(const frame_decoder::limits& limits) {
   return std::min<std::uint64_t>(limits.text_bytes + literal_alignment * limits.blocks, ~std::uint32_t{0});
 }
@@ -43,6 +43,7 @@ frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
       class_table_(api, sizeof(units::class_table)),
       extent_pieces_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)),
       extent_rows_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)),
+      used_at_first_(api, 2 * sizeof(std::uint64_t)),
       hasher_(api, limits.text_bytes),
       begun_(api),
       compressed_(api, limits.compressed_bytes + limits.slices * quad_bytes),
@@ -57,7 +58,7 @@ frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
       codes_(api, limits.blocks * sizeof(block_codes)),
       decoded_(api, limits.blocks * sizeof(decoded_block)),
       literals_(api, literal_room(limits)),
-      sequences_(api, sequence_room(limits) * sizeof(sequence_entry)),
+      sequences_(api, limits.sequences * sizeof(sequence_entry)),
       text_(api, limits.text_bytes),
       device_results_(api, limits.frames * sizeof(decoded_frame)),
       used_(api, 2 * sizeof(std::uint64_t)),
@@ -75,6 +76,7 @@ frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
   places_.reserve(limits.slices);
   in_parts_.reserve(max_frames_in_parts);
   hashed_.reserve(max_frames_in_parts);
+  clear();
 }
 
 void frame_batch::prepare(const stream& on) {
@@ -88,7 +90,7 @@ bool frame_batch::has_room_for(const frame_job& job) const {
          job.compressed_bytes() <= limits_.compressed_bytes - compressed_used_ &&
          job.text_room <= limits_.text_bytes - text_used_ &&
          job.frames.size() + cuts <= limits_.frames - frames_used_ - cuts_used() &&
-         job.blocks.size() <= limits_.blocks - blocks_used_;
+         job.blocks.size() <= limits_.blocks - blocks_used_ && sequences_of(job) <= limits_.sequences - sequences_used_;
 }
 
 void frame_batch::add(frame_job& job) noexcept {
@@ -102,6 +104,7 @@ void frame_batch::add(frame_job& job) noexcept {
     to = each;
     to.text_at += at.text;
     to.first_block += at.block;
+    if (job.sequences > 0) add_member(to);
     longest_text_ = std::max(longest_text_, to.text_room);
   }
   for (const encoded_block& each : job.blocks) {
@@ -123,14 +126,24 @@ void frame_batch::add(frame_job& job) noexcept {
   group.slice_end = slices_used_;
   compressed_used_ = std::min(limits_.compressed_bytes, rounded(at.compressed + job.compressed_bytes(), quad_bytes));
   text_used_ += job.text_room;
+  sequences_used_ += sequences_of(job);
   jobs_.push_back(&job);
   places_.push_back(at);
+}
+
+void frame_batch::add_member(encoded_frame& to) noexcept {
+  std::uint64_t* const taken = used_at_first_.as<std::uint64_t>();
+  to.literals_at = static_cast<std::uint32_t>(taken[0]);
+  to.entries_at = static_cast<std::uint32_t>(taken[1]);
+  taken[0] += rounded(to.text_room, literal_alignment);
+  taken[1] += deflate::entries_for(to.text_room);
+  ++members_used_;
 }
 
 // Rows are written when the sequences have been executed, over the sequences, and those that are returned over the
 // literals: both have as much memory as the text.
 std::uint32_t frame_batch::row_room() const {
-  const std::uint64_t room = std::min(sequence_room(limits_) * sizeof(sequence_entry), literal_room(limits_));
+  const std::uint64_t room = std::min(limits_.sequences * sizeof(sequence_entry), literal_room(limits_));
   return static_cast<std::uint32_t>(room / classes()->bytes_of_row());
 }
 
@@ -141,9 +154,11 @@ frame_launch frame_batch::launch(int multiprocessors) const {
                                  .frames = device_frames_.as<encoded_frame>(),
                                  .blocks = device_blocks_.as<encoded_block>(),
                                  .frame_count = frames_used_,
+                                 .member_count = members_used_,
+                                 .text_room = static_cast<std::uint32_t>(text_used_),
                                  .block_count = blocks_used_,
                                  .literal_room = static_cast<std::uint32_t>(literal_room(limits_)),
-                                 .sequence_room = static_cast<std::uint32_t>(sequence_room(limits_)),
+                                 .sequence_room = static_cast<std::uint32_t>(limits_.sequences),
                                  .codes = codes_.as<block_codes>(),
                                  .decoded = decoded_.as<decoded_block>(),
                                  .literals = literals_.as<std::uint8_t>(),
@@ -159,14 +174,13 @@ frame_launch frame_batch::launch(int multiprocessors) const {
                        .rows = rows_.as<std::uint32_t>(),
                        .totals = device_totals_.as<std::uint32_t>(),
                        .division = {},
-                       .text_room = static_cast<std::uint32_t>(text_used_),
                        .multiprocessors = multiprocessors};
   set_division(made);
   if (classes() == nullptr) return made;
   made.units = {.text = made.batch.text,
                 .extents = made.extents,
                 .extent_count = frames_used_,
-                .text_room = made.text_room,
+                .text_room = made.batch.text_room,
                 .classes = device_class_table_.as<std::uint32_t>(),
                 .counters = classes()->counters,
                 .delimiter = std::to_integer<std::uint8_t>(classes()->delimiter),
@@ -195,7 +209,7 @@ void frame_batch::set_division(frame_launch& to) const {
                  .lines = {.text = to.batch.text,
                            .extents = to.extents,
                            .extent_count = frames_used_,
-                           .text_room = to.text_room,
+                           .text_room = to.batch.text_room,
                            .tile_pieces = tile_pieces_.as<std::uint32_t>(),
                            .extent_pieces = device_extent_pieces_.as<std::uint32_t>(),
                            .multiprocessors = to.multiprocessors},
@@ -210,7 +224,7 @@ void frame_batch::divide_long_frames() noexcept {
   if (longest_text_ * max_frames_in_parts < text_used_) return;
   for (std::uint32_t i = 0; i < frames_used_; ++i) {
     encoded_frame& frame = frames_.as<encoded_frame>()[i];
-    if (!is_faster_in_parts(frame, text_used_, symbol_room(limits_))) continue;
+    if (is_member(frame) || !is_faster_in_parts(frame, text_used_, symbol_room(limits_))) continue;
     frame.is_in_parts = 1;
     in_parts_.push_back(part_segment::of(frame, i));
     if (frame.has_checksum == 0) continue;
@@ -243,7 +257,7 @@ void frame_batch::enqueue(const stream& on, int multiprocessors) {
   copy_to_device(device_blocks_.as<void>(), blocks_.as<void>(), blocks_used_ * sizeof(encoded_block), on);
   copy_to_device(device_groups_.as<void>(), groups_.as<void>(), jobs_.size() * sizeof(group_range), on);
   copy_to_device(device_cuts_.as<void>(), cuts_.as<void>(), cuts_used() * sizeof(std::uint32_t), on);
-  clear_memory(used_.as<void>(), 2 * sizeof(std::uint64_t), on);
+  copy_to_device(used_.as<void>(), used_at_first_.as<void>(), 2 * sizeof(std::uint64_t), on);
   clear_memory(rows_.as<void>(), (frames_used_ + cuts_used()) * row_bytes, on);
   if (classes() != nullptr) {
     *class_table_.as<units::class_table>() = classes()->table();
@@ -291,7 +305,20 @@ void frame_batch::write_results(const partition& counted) noexcept {
     decoded_frame& result = results_.as<decoded_frame>()[each.index];
     if (result.is == verdict::decoded && each.hash != each.checksum) result.is = verdict::checksum;
   }
+  for (std::uint32_t i = 0; members_used_ > 0 && i < frames_used_; ++i) compare_crc32(i);
   for (std::size_t i = 0; i < jobs_.size(); ++i) write_result(i, counted);
+}
+
+bool frame_batch::is_member(const encoded_frame& frame) const {
+  return frame.block_count > 0 && blocks_.as<encoded_block>()[frame.first_block].type == block_type::member;
+}
+
+void frame_batch::compare_crc32(std::uint32_t index) noexcept {
+  const encoded_frame& frame = frames_.as<encoded_frame>()[index];
+  decoded_frame& result = results_.as<decoded_frame>()[index];
+  if (is_member(frame) && result.is == verdict::decoded && !deflate::has_stated_crc32(frame, result)) {
+    result.is = verdict::checksum;
+  }
 }
 
 // Before each frame, and in a last element of all.
@@ -331,6 +358,9 @@ void frame_batch::clear() noexcept {
   places_.clear();
   compressed_used_ = 0;
   text_used_ = 0;
+  sequences_used_ = 0;
+  members_used_ = 0;
+  std::fill_n(used_at_first_.as<std::uint64_t>(), 2, std::uint64_t{0});
   longest_text_ = 0;
   in_parts_.clear();
   hashed_.clear();

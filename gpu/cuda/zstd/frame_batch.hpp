@@ -79,6 +79,7 @@ class frame_batch {
   static constexpr std::size_t row_bytes = byte_values * sizeof(std::uint32_t);
 
   [[nodiscard]] static std::uint32_t symbol_room(const frame_decoder::limits& limits);
+  void add_member(encoded_frame& to) noexcept;
   void divide_long_frames() noexcept;
   void copy_to_device(void* to, const void* from, std::size_t bytes, const stream& on);
   void copy_to_host(void* to, const void* from, std::size_t bytes, const stream& on);
@@ -92,6 +93,8 @@ class frame_batch {
   [[nodiscard]] bool selects_rows() const;
   [[nodiscard]] const std::uint32_t* returned_rows() const;
   [[nodiscard]] std::uint32_t first_row_of(std::size_t job) const;
+  [[nodiscard]] bool is_member(const encoded_frame& frame) const;
+  void compare_crc32(std::uint32_t index) noexcept;
   void write_result(std::size_t job, const partition& counted) const noexcept;
 
   runtime& api_;
@@ -107,6 +110,7 @@ class frame_batch {
   pinned_memory class_table_;
   pinned_memory extent_pieces_;
   pinned_memory extent_rows_;
+  pinned_memory used_at_first_;  // batch_buffers::used before the phases
   // for hashes
   text_hasher hasher_;
   event begun_;
@@ -142,6 +146,8 @@ class frame_batch {
   std::vector<place> places_;
   std::uint64_t compressed_used_ = 0;
   std::uint64_t text_used_ = 0;
+  std::uint64_t sequences_used_ = 0;
+  std::uint32_t members_used_ = 0;
   std::uint64_t longest_text_ = 0;  // of a frame
   std::vector<part_segment> in_parts_;
   std::vector<hashed_frame> hashed_;

@@ -87,7 +87,7 @@ cudaError_t launch_count(const frame_launch& launch, const extent* extents, std:
                                        .extents = extents,
                                        .extent_count = count,
                                        .rows = launch.rows,
-                                       .chunk_bytes = launch.text_room,
+                                       .chunk_bytes = launch.batch.text_room,
                                        .multiprocessors = launch.multiprocessors},
                                       stream);
 }

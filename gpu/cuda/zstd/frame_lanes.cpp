@@ -48,6 +48,7 @@ frame_decoder::limits limits_for(std::uint64_t lane_bytes) {
                                .frames = frames,
                                .blocks = frames + frames / 2,
                                .slices = std::min(max_slices, frames)};
+  limits.sequences = frame_decoder::sequences_for(text, limits.blocks);
   if (lane_bytes >= min_bytes_of_steps) limits.text_of_step = stepped_frame::text_of_step(limits);
   return limits;
 }

@@ -75,7 +75,7 @@ void stepped_frame::enqueue(const frame_step& step, std::uint64_t number, const 
   launch.batch.results = result;
   launch.in_parts = {&all, 1};
   launch.totals += which * byte_values;
-  launch.text_room = static_cast<std::uint32_t>(half_of(batch_.limits_.text_bytes));
+  launch.batch.text_room = static_cast<std::uint32_t>(half_of(batch_.limits_.text_bytes));
   launch.is_step = true;
   launch.text_before = number == 0 ? nullptr : text_of(number - 1);
   check(batch_.api_, batch_.api_.decode_frames(launch, on.get()),

@@ -1,6 +1,14 @@
 #include "pipeline/flow/decoding/encoded_frames.hpp"
 
+#include "gpu/cuda/deflate/symbols.hpp"
+#include "io/frame_magic.hpp"
+#include "io/gzip/gzip_header.hpp"
+#include "io/gzip/gzip_splitter.hpp"
+
 #include <algorithm>
+#include <array>
+#include <memory>
+#include <span>
 
 namespace gpuhist::pipeline {
 namespace {
@@ -23,21 +31,65 @@ zstd::block_type type_of(io::zstd_block_type type) {
   return zstd::block_type::raw;
 }
 
+// Places a frame after those before it. Its blocks follow.
+void append(zstd::encoded_frame frame, encoded_frames& to) {
+  frame.text_at = to.text_room;
+  frame.first_block = static_cast<std::uint32_t>(to.blocks.size());
+  to.text_room += (frame.text_room + text_alignment - 1) / text_alignment * text_alignment;
+  if (frame.content_bytes == zstd::unknown_size) to.stated_text.reset();
+  if (to.stated_text) *to.stated_text += frame.content_bytes;
+  to.frames.push_back(frame);
+}
+
 void append(const io::zstd_layout& frame, zstd::encoded_frame listed, encoded_frames& to) {
   const auto index = static_cast<std::uint32_t>(to.frames.size());
-  const std::uint64_t text_room = listed.text_room;
-  listed.text_at = to.text_room;
-  listed.first_block = static_cast<std::uint32_t>(to.blocks.size());
   listed.block_count = static_cast<std::uint32_t>(frame.blocks.size());
   listed.checksum = frame.checksum.value_or(0);
-  to.frames.push_back(listed);
+  append(listed, to);
   for (const io::zstd_block& each : frame.blocks) {
     to.blocks.push_back(encoded_block_of(each.header, static_cast<std::uint32_t>(each.at)));
     to.blocks.back().frame = index;
   }
-  if (!frame.header.content_bytes) to.stated_text.reset();
-  if (to.stated_text) *to.stated_text += *frame.header.content_bytes;
-  to.text_room += (text_room + text_alignment - 1) / text_alignment * text_alignment;
+}
+
+// Nothing: there is no whole header before `end`.
+std::optional<std::uint64_t> end_of_header(const io::byte_access& bytes, std::uint64_t begin, std::uint64_t end) {
+  std::array<std::byte, 64> piece{};
+  io::gzip_header header;
+  while (header.status() == io::gzip_header_status::needs_more && begin + header.size() < end) {
+    const std::uint64_t at = begin + header.size();
+    const auto next = std::span(piece).first(static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), end - at)));
+    bytes.copy(at, next);
+    header.advance(next);
+  }
+  if (header.status() != io::gzip_header_status::complete) return std::nullopt;
+  return begin + header.size();
+}
+
+bool append_member(const io::byte_access& bytes, std::uint64_t begin, std::uint64_t end, encoded_frames& to) {
+  constexpr std::uint64_t trailer_bytes = 8;
+  constexpr std::uint64_t highest_ratio = 1032;
+  const std::optional<std::uint64_t> stream = end_of_header(bytes, begin, end);
+  if (!stream || *stream + trailer_bytes > end) return false;
+  std::array<std::byte, trailer_bytes> trailer{};
+  bytes.copy(end - trailer_bytes, trailer);
+  const std::uint64_t text_bytes = io::little_endian(std::span(trailer).last(4));
+  if (text_bytes > highest_ratio * (end - begin)) return false;
+  const auto index = static_cast<std::uint32_t>(to.frames.size());
+  const zstd::encoded_frame member{
+      .text_room = text_bytes,
+      .window_bytes = gpu::cuda::deflate::window_bytes,
+      .content_bytes = text_bytes,
+      .block_count = gpu::cuda::deflate::blocks_for(text_bytes),
+      .checksum = static_cast<std::uint32_t>(io::little_endian(std::span(trailer).first(4)))};
+  append(member, to);
+  to.sequences += gpu::cuda::deflate::entries_for(text_bytes);
+  to.blocks.insert(to.blocks.end(), member.block_count,
+                   {.at = static_cast<std::uint32_t>(*stream),
+                    .bytes = static_cast<std::uint32_t>(end - trailer_bytes - *stream),
+                    .type = zstd::block_type::member,
+                    .frame = index});
+  return true;
 }
 
 }  // namespace
@@ -71,6 +123,31 @@ std::optional<encoded_frames> list_frames(const io::byte_access& bytes) {
     header.text_room = frame->header.content_bytes.value_or(max_text);
     append(*frame, header, listed);
   }
+  return listed;
+}
+
+std::optional<encoded_frames> list_members(const io::byte_access& bytes) {
+  constexpr std::size_t piece_bytes = std::size_t{64} << 10U;
+  encoded_frames listed;
+  const std::unique_ptr<io::splitter> splitter = io::make_gzip_splitter();
+  splitter->permit_guesses();
+  std::vector<std::byte> piece(static_cast<std::size_t>(std::min<std::uint64_t>(piece_bytes, bytes.size)));
+  std::uint64_t begin = 0;
+  for (std::uint64_t at = 0; at < bytes.size;) {
+    auto rest =
+        std::span(piece).first(static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), bytes.size - at)));
+    bytes.copy(at, rest);
+    while (!rest.empty()) {
+      const io::split_step step = splitter->advance(rest);
+      rest = rest.subspan(step.taken);
+      at += step.taken;
+      if (!step.frame_ends) continue;
+      const std::uint64_t end = at - step.beyond;
+      if (!append_member(bytes, begin, end, listed)) return std::nullopt;
+      begin = end;
+    }
+  }
+  if (begin < bytes.size && !append_member(bytes, begin, bytes.size, listed)) return std::nullopt;
   return listed;
 }
 

@@ -1,4 +1,4 @@
-// Whole zstd frames as a device decodes them.
+// Whole zstd frames and gzip members as a device decodes them.
 #pragma once
 
 #include "gpu/cuda/zstd/encoded.hpp"
@@ -15,6 +15,7 @@ struct encoded_frames {
   std::vector<gpu::cuda::zstd::encoded_frame> frames;
   std::vector<gpu::cuda::zstd::encoded_block> blocks;
   std::uint64_t text_room = 0;                   ///< for all frames
+  std::uint64_t sequences = 0;                   ///< gpu::frame_job::sequences
   std::optional<std::uint64_t> stated_text = 0;  ///< bytes, as the headers say; nothing: some do not
 };
 
@@ -29,5 +30,10 @@ struct encoded_frames {
 /// whole frames, or a frame names a dictionary or has a window that devices do not decode, or says that its text is
 /// longer than its blocks can be. Throws std::bad_alloc.
 std::optional<encoded_frames> list_frames(const io::byte_access& bytes);
+
+/// Lists gzip members, with the sizes that their trailers state, where io::make_gzip_splitter() finds their ends or
+/// guesses them. A member with a wrong end will be rejected by a device. Nothing: the bytes are not whole members, or
+/// one states more text than its bytes can have. Throws std::bad_alloc.
+std::optional<encoded_frames> list_members(const io::byte_access& bytes);
 
 }  // namespace gpuhist::pipeline
