@@ -107,7 +107,7 @@ gpu_advice advise(const std::vector<format_group>& groups, const job_estimate& e
   std::size_t one_frame_inputs = 0;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const io::format* const format = io::format_named(groups[i].format);
-    if (format == nullptr || !format->on_device) continue;
+    if (format == nullptr || format->on_device != io::device_use::usual) continue;
     of_many_frames += estimated.formats[i].text_bytes * groups[i].share_of(reading_manner::many_frames);
     const double share =
         groups[i].share_of(reading_manner::one_frame) + groups[i].share_of(reading_manner::frame_parts);

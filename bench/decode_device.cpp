@@ -3,7 +3,7 @@
 #include "bench/cuda.hpp"
 #include "bench/decode_peer.hpp"
 #include "bench/schedule.hpp"
-#include "gpu/cuda/zstd/decode.hpp"
+#include "gpu/cuda/frames/decode.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -12,9 +12,10 @@
 namespace gpuhist::bench {
 namespace {
 
+namespace frames = gpu::cuda::frames;
 namespace zstd = gpu::cuda::zstd;
 
-static_assert(decode_phases.size() == zstd::phase_count);
+static_assert(decode_phases.size() == frames::phase_count);
 
 /// Pages are locked while this exists.
 class pinned {
@@ -116,26 +117,26 @@ std::vector<T> copied_back(const T* from, std::size_t count) {
 
 // Sets the times of the decoder: of each phase alone, and of all together. The first decode is not counted.
 void time_phases(const device_batch& batch, unsigned rounds, const stream& on, decode_row& row) {
-  std::array<event, zstd::phase_count + 1> marks;
-  std::array<std::vector<double>, zstd::phase_count> phases;
+  std::array<event, frames::phase_count + 1> marks;
+  std::array<std::vector<double>, frames::phase_count> phases;
   std::vector<double> whole;
   event end;
   for (unsigned round = 0; round <= rounds; ++round) {
     batch.clear_used(on);
-    for (unsigned i = 0; i < zstd::phase_count; ++i) {
+    for (unsigned i = 0; i < frames::phase_count; ++i) {
       marks[i].record(on);
-      check(zstd::launch_phase(static_cast<zstd::phase>(i), batch.buffers(), batch.in_parts(), on.get()));
+      check(frames::launch_phase(static_cast<frames::phase>(i), batch.buffers(), batch.in_parts(), on.get()));
     }
     marks.back().record(on);
     batch.clear_used(on);
-    check(zstd::launch_decode(batch.buffers(), batch.in_parts(), on.get()));
+    check(frames::launch_decode(batch.buffers(), batch.in_parts(), on.get()));
     end.record(on);
     on.wait();
     if (round == 0) continue;
-    for (unsigned i = 0; i < zstd::phase_count; ++i) phases[i].push_back(marks[i + 1].seconds_since(marks[i]));
+    for (unsigned i = 0; i < frames::phase_count; ++i) phases[i].push_back(marks[i + 1].seconds_since(marks[i]));
     whole.push_back(end.seconds_since(marks.back()));
   }
-  for (unsigned i = 0; i < zstd::phase_count; ++i) row.phase_seconds[i] = median(phases[i]);
+  for (unsigned i = 0; i < frames::phase_count; ++i) row.phase_seconds[i] = median(phases[i]);
   row.seconds = median(whole);
 }
 

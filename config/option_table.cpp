@@ -599,22 +599,24 @@ constexpr std::array rows = {
                "copies overlap with kernels. Default: chosen by the engine.",
                "gpuhist --engine cuda --streams 4 access.log", field<&counting_options::streams>,
                rules(decision::nothing).between(1, 64)},
-    option_row{engines, "--device-decode", "MODE", value_kind::choice, "auto on off", counting_runs | batch_runs, rare,
-               "auto, on or off: decode zstd on CUDA devices",
-               "Selects where zstd frames are decoded. 'auto': with --engine cuda on the device, except files below 1 "
-               "MiB and streams, which are counted as they arrive; with --engine auto also there, if enough is left to "
-               "decode. 'on': also small files and streams. 'off': on the host. Frames that the device rejects are "
-               "decoded by the host, which has the final say on damage. With --pairs, --pass-through, --follow or "
-               "--zstd-dictionary the host decodes; also with --window if windows or steps are of time or shorter than "
-               "16KiB or 128 lines. All give the same results. Default: auto.",
-               "gpuhist --engine cuda --device-decode off *.zst",
-               on_counting([](counting_options& o, const option_row& row, value v) {
-                 using enum device_decoding;
-                 o.device_decode = chosen(row, v, {automatic, on, off});
-               })},
+    option_row{
+        engines, "--device-decode", "MODE", value_kind::choice, "auto on off", counting_runs | batch_runs, rare,
+        "auto, on or off: decode zstd or gzip on CUDA devices",
+        "Selects where zstd frames are decoded. 'auto': with --engine cuda on the device, except files below 1 "
+        "MiB and streams, which are counted as they arrive; with --engine auto also there, if enough is left to "
+        "decode. 'on': also small files, streams and gzip, which may take longer than on the host. 'off': on the host. "
+        "Frames that the device rejects are decoded by the host, which has the final say on damage. With --pairs, "
+        "--pass-through, --follow or "
+        "--zstd-dictionary the host decodes; also with --window if windows or steps are of time or shorter than "
+        "16KiB or 128 lines. All give the same results. Default: auto.",
+        "gpuhist --engine cuda --device-decode off *.zst",
+        on_counting([](counting_options& o, const option_row& row, value v) {
+          using enum device_decoding;
+          o.device_decode = chosen(row, v, {automatic, on, off});
+        })},
     option_row{engines, "--device-memory", "SIZE", value_kind::size, "", counting_runs | batch_runs, rare,
-               "memory of each device for decoding zstd",
-               "Limits the memory of each device for decoding zstd, from 64MiB. With less memory fewer frames are "
+               "memory of each device for decoding",
+               "Limits the memory of each device for decoding, from 64MiB. With less memory fewer frames are "
                "decoded at once. Default: half of the memory of the device, at most 70GiB.",
                "gpuhist --engine cuda --device-memory 4GiB *.zst", field<&counting_options::device_memory>,
                rules(decision::nothing).between(64 * mib, number_range{}.highest)},

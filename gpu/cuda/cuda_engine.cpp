@@ -152,14 +152,14 @@ frame_decoder* cuda_engine::decoder() {
   if (layout_.pairs) return nullptr;
   const std::lock_guard lock(decoder_mutex_);
   if (!decoder_) {
-    std::vector<zstd::frame_device> devices;
+    std::vector<frames::frame_device> devices;
     for (std::size_t i = 0; i < devices_.size(); ++i) {
       devices.push_back({.api = *fuses_[i],
                          .number = devices_[i].number,
                          .label = label_of(devices_[i]),
                          .multiprocessors = devices_[i].multiprocessors});
     }
-    decoder_ = std::make_unique<zstd::frame_lanes>(devices, decoder_memory_, layout_.counted);
+    decoder_ = std::make_unique<frames::frame_lanes>(devices, decoder_memory_, layout_.counted);
   }
   return decoder_.get();
 }

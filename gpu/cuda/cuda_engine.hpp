@@ -3,10 +3,10 @@
 #pragma once
 
 #include "gpu/cuda/device_lanes.hpp"
+#include "gpu/cuda/frames/frame_lanes.hpp"
 #include "gpu/cuda/fused_runtime.hpp"
 #include "gpu/cuda/job_queue.hpp"
 #include "gpu/cuda/runtime.hpp"
-#include "gpu/cuda/zstd/frame_lanes.hpp"
 #include "gpu/engine.hpp"
 #include "gpu/engines.hpp"
 
@@ -58,7 +58,7 @@ class cuda_engine final : public engine {
   std::vector<std::unique_ptr<device_lanes>> started_;  // in the order of devices_
   std::uint64_t decoder_memory_;                        // bytes; 0: half of each device
   mutable std::mutex decoder_mutex_;
-  std::unique_ptr<zstd::frame_lanes> decoder_;  // null: not made yet
+  std::unique_ptr<frames::frame_lanes> decoder_;  // null: not made yet
   double startup_seconds_ = 0;
   mutable std::mutex registered_mutex_;
   std::vector<registration> registered_;

@@ -1,8 +1,8 @@
 // The real runtime: each function makes one CUDA call and returns its code.
 #include "gpu/cuda/error.hpp"
+#include "gpu/cuda/frames/frame_kernels.hpp"
 #include "gpu/cuda/kernels/counting_kernels.hpp"
 #include "gpu/cuda/runtime.hpp"
-#include "gpu/cuda/zstd/frame_kernels.hpp"
 
 #include <cuda_runtime.h>
 
@@ -152,10 +152,10 @@ class device_runtime final : public runtime {
     return kernels::launch_pair_private(launch, as_stream(stream));
   }
   result decode_frames(const frame_launch& launch, stream_handle stream) override {
-    return zstd::launch_frames(launch, as_stream(stream));
+    return frames::launch_frames(launch, as_stream(stream));
   }
   result multiply_words(const product_launch& launch, stream_handle stream) override {
-    return zstd::launch_products(launch, as_stream(stream));
+    return frames::launch_products(launch, as_stream(stream));
   }
 
   [[nodiscard]] std::string error_text(result code) const override {

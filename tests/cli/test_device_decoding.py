@@ -1,7 +1,8 @@
-"""zstd frames that a device decodes, over a fake CUDA runtime (tests/support/command_runtime.cpp): reports, messages and
+"""zstd frames and gzip members that a device decodes, over a fake CUDA runtime (tests/support/command_runtime.cpp): reports, messages and
 exit status are those of the host, whatever the archives, the damage, the options and the failures of the device."""
 
 import functools
+import gzip
 import itertools
 import os
 import random
@@ -12,6 +13,7 @@ import subprocess
 import time
 import unittest
 
+from packers import BGZF_END, bgzf, member, with_header_checksum
 from support import (ALL_SCHEMES, CALL_FAILED, ENGINE, SAMPLE, SANITIZED, CommandTest, Running, calls_of_device, evenly, feed, main,
                      noise, oracle, run, sampled, text, unread, wait_until, zstd)
 
@@ -21,6 +23,7 @@ MEMORY = ("--device-memory", "64MiB")  # the fake device fills the memory of its
 DEVICE = ("--device-decode", "on", *MEMORY)
 AT_EXIT = "fake CUDA: called at exit"
 RUN = re.compile(rb'"run":"[0-9a-f]{16}",')
+TIMES = re.compile(rb'"(start|end)_time":"[^"]*",')
 MOST_CALLS = 2000  # more than a run here makes
 GROUP = 1 << 20  # compressed bytes
 FEWER = 10 if SAMPLE else 4 if SANITIZED else 1
@@ -65,7 +68,7 @@ class SameResults(CommandTest):
 
     def assert_decoded(self, encoded, data, *options):
         """The text of the archive, in a file and from a pipe, is counted as by the host; the file by the device."""
-        path = self.file("archive.zst", encoded)
+        path = self.file("archive.gz" if encoded[0] == 0x1F else "archive.zst", encoded)
         self.assert_counted(self.assert_same(*options, path), data)
         self.assert_same(*options, stdin_bytes=encoded)
         ended = on_device("--stats", *options, path)
@@ -142,6 +145,71 @@ class Archives(SameResults):
         for options in (("--long=27",), ("--ultra", "--long=28")):
             with self.subTest(options=options):
                 self.assert_same("--memory-limit", "2GiB", self.file("wide.zst", zstd(data, *options) + zstd(b"after")))
+
+
+class Members(SameResults):
+    """gzip is decoded by a device on request only."""
+
+    def members(self, count=40):
+        chosen = random.Random(12)
+        texts = [(noise, text, text)[i % 3](chosen.choice((0, 1, 700, 5000, 60_000)), i) for i in range(count)]
+        return texts, [
+            (gzip.compress(each, 1), member(each, 8, b"record\0"), member(each), with_header_checksum(each))[i % 4]
+            for i, each in enumerate(texts)
+        ]
+
+    def test_one_member_and_many(self):
+        data = text(700_000)
+        texts, packed = self.members()
+        for encoded, plain in ((gzip.compress(data), data), (member(data, level=9), data), (b"".join(packed), b"".join(texts)),
+                               (bgzf(data, 10_000), data), (gzip.compress(b""), b"")):  # fmt: skip
+            self.assert_decoded(encoded, plain)
+
+    def test_many_groups_of_members(self):
+        data = noise(2_500_000) + text(1_000_000)
+        encoded = b"".join(gzip.compress(data[at : at + 50_000]) for at in range(0, len(data), 50_000))
+        self.assertGreater(len(encoded), 2 * GROUP)
+        self.assert_decoded(encoded, data)
+        ended = on_device("--stats", self.file("many.gz", encoded))
+        self.assertEqual(decoded_in(ended)["frames"], 70)
+
+    def test_windows_units_and_slices(self):
+        texts, packed = self.members()
+        path = self.file("members.gz", b"".join(packed))
+        for options in (("--window", "100000"), ("--window", "2000lines"), ("--each", "line", "--top", "5"), ("--skip-damage",)):
+            with self.subTest(options=options):
+                device, host = on_device(*options, path), on_host(*options, path)
+                self.assertEqual((device.status, device.stderr), (host.status, host.stderr))
+                same = [TIMES.sub(b"", RUN.sub(b"", ended.stdout)) for ended in (device, host)]
+                self.assertEqual(*same)
+
+    def test_gzip_and_zstd_together(self):
+        texts, packed = self.members(12)
+        paths = []
+        for number, (each, encoded) in enumerate(zip(texts, packed)):
+            paths += [self.file(f"{number}.gz", encoded), self.file(f"{number}.zst", zstd(each))]
+        self.assert_counted(self.assert_same(*paths), b"".join(each + each for each in texts))
+
+    def test_damage_is_reported_as_by_the_host(self):
+        texts, packed = self.members()
+        whole = b"".join(packed)
+        chosen = random.Random(5)
+        for _ in sampled(range(80), 12):
+            place = chosen.randrange(len(whole))
+            for encoded in (flipped(whole, place), whole[:place], whole[:place] + b"other data"):
+                with self.subTest(place=place):
+                    self.assert_same(self.file("damaged.gz", encoded))
+
+    def test_bgzf_that_may_be_cut_has_the_notice_of_the_host(self):
+        data = text(200_000)
+        for encoded in (bgzf(data), bgzf(data)[: -len(BGZF_END)]):
+            ended = self.assert_same(self.file("blocks.gz", encoded))
+            self.assertEqual("empty block" in ended.stderr, not encoded.endswith(BGZF_END))
+
+    def test_members_without_request_are_decoded_by_the_host(self):
+        path = self.file("archive.gz", gzip.compress(text(2_000_000), 0))
+        ended = run(*JSON, *MEMORY, "--stats", path, engine="cuda")
+        self.assertIsNone(decoded_in(ended))
 
 
 class Damage(SameResults):

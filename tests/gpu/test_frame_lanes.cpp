@@ -2,8 +2,8 @@
 // text, as rejected or with the error of the device, on one and several devices, with little memory, and whichever CUDA
 // call fails.
 #include "contract/engine_contract.hpp"
+#include "gpu/cuda/frames/frame_lanes.hpp"
 #include "gpu/cuda/fused_runtime.hpp"
-#include "gpu/cuda/zstd/frame_lanes.hpp"
 #include "support/failing_runtime.hpp"
 #include "support/fake_runtime.hpp"
 #include "tests/gpu/frame_groups.hpp"
@@ -16,7 +16,7 @@
 #include <string>
 #include <thread>
 
-namespace gpuhist::gpu::cuda::zstd {
+namespace gpuhist::gpu::cuda::frames {
 namespace {
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
@@ -587,4 +587,4 @@ TEST_CASE("after a failure of one of two devices the other decodes all later gro
 }
 
 }  // namespace
-}  // namespace gpuhist::gpu::cuda::zstd
+}  // namespace gpuhist::gpu::cuda::frames

@@ -1,6 +1,6 @@
 // The decoder of zstd frames on a device: the rows of the parts of a text.
+#include "gpu/cuda/frames/frame_lanes.hpp"
 #include "gpu/cuda/fused_runtime.hpp"
-#include "gpu/cuda/zstd/frame_lanes.hpp"
 #include "tests/gpu/frame_groups.hpp"
 #include "tests/gpu/stepped_groups.hpp"
 #include "tests/support/device_arrays.hpp"
@@ -20,12 +20,12 @@ TEST_CASE("on a device units are those of a simple loop, however little memory t
   fused_runtime api(*owned);
   device_properties properties;
   REQUIRE(api.properties(0, properties) == 0);
-  const std::vector<zstd::frame_device> devices{
+  const std::vector<frames::frame_device> devices{
       {.api = api, .number = 0, .label = "device 0", .multiprocessors = properties.multiprocessors}};
   const auto all = classes_of_lines("x abc");
   auto some = all;
   some.condition = longer_than(4);
-  zstd::frame_lanes decoder(devices, std::uint64_t{256} << 20U, partition::identity());
+  frames::frame_lanes decoder(devices, std::uint64_t{256} << 20U, partition::identity());
   std::mt19937 random(2);  // NOLINT(*-msc51-cpp): the same texts on every run
   unsigned refusals = 0;
   unsigned decoded = 0;
@@ -58,9 +58,9 @@ TEST_CASE("on a device a text that is divided at numbers of bytes or lines has a
   fused_runtime api(*owned);
   device_properties properties;
   REQUIRE(api.properties(0, properties) == 0);
-  const std::vector<zstd::frame_device> devices{
+  const std::vector<frames::frame_device> devices{
       {.api = api, .number = 0, .label = "device 0", .multiprocessors = properties.multiprocessors}};
-  zstd::frame_lanes decoder(devices, std::uint64_t{256} << 20U, partition::identity());
+  frames::frame_lanes decoder(devices, std::uint64_t{256} << 20U, partition::identity());
   std::mt19937 random(1);  // NOLINT(*-msc51-cpp): the same texts on every run
   for (unsigned round = 0; round < 300; ++round) {
     CAPTURE(round);
@@ -84,9 +84,9 @@ void check_steps_on_device(unsigned rounds, std::size_t most_bytes) {
   fused_runtime api(*owned);
   device_properties properties;
   REQUIRE(api.properties(0, properties) == 0);
-  const std::vector<zstd::frame_device> devices{
+  const std::vector<frames::frame_device> devices{
       {.api = api, .number = 0, .label = "device 0", .multiprocessors = properties.multiprocessors}};
-  zstd::frame_lanes decoder(devices, std::uint64_t{1} << 30U, partition::identity());
+  frames::frame_lanes decoder(devices, std::uint64_t{1} << 30U, partition::identity());
   check_steps(decoder, api, rounds, most_bytes);
 }
 

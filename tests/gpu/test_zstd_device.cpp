@@ -1,7 +1,7 @@
 // The zstd decoder on a device, compared with the same phases on the host: verdict and text of every frame, and the
 // bytes between the texts.
+#include "gpu/cuda/frames/decode.hpp"
 #include "gpu/cuda/kernels_on_host.hpp"
-#include "gpu/cuda/zstd/decode.hpp"
 #include "gpu/cuda/zstd/part_segment.hpp"
 #include "tests/gpu/zstd_corpus.hpp"
 #include "tests/gpu/zstd_mutator.hpp"
@@ -17,6 +17,7 @@
 #include <vector>
 
 using namespace gpuhist::test;
+namespace frames = gpuhist::gpu::cuda::frames;
 namespace zstd = gpuhist::gpu::cuda::zstd;
 using zstd::verdict;
 
@@ -60,7 +61,7 @@ void on_device(const zstd::batch_buffers& host, const batch_bytes& bytes) {
   for (std::uint32_t i = 0; i < host.frame_count; ++i) {
     if (host.frames[i].is_in_parts != 0) in_parts.push_back(zstd::part_segment::of(host.frames[i], i));
   }
-  require(zstd::launch_decode(device, in_parts, nullptr));
+  require(frames::launch_decode(device, in_parts, nullptr));
   require(cudaDeviceSynchronize());
   text.copy_to(host.text, bytes.text);
   results.copy_to(host.results, host.frame_count * sizeof(zstd::decoded_frame));

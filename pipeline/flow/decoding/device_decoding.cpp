@@ -70,6 +70,7 @@ async::task<bool> compressed_inputs::device_decoding::count_on_device() {
   if (reached != collected::whole) co_return false;
   task_.input.end_collecting(task_);
   task_.input.end_holding(task_);
+  if (has_notice()) co_return false;
   std::optional<decoded_group> text = co_await device_.decode(*task_.staged);
   if (!text || !try_add(text->text_bytes)) co_return false;
   inputs_.note_reached(task_, task_.start.compressed_bytes + task_.staged->size());
@@ -177,7 +178,7 @@ async::task<std::optional<std::uint32_t>> compressed_inputs::device_decoding::me
   const bool in_lines = windows_->shape().unit == pane_unit::lines;
   device_frames::list(*task_.staged);
   const encoded_frames* const frames = task_.staged->frames();
-  if (frames == nullptr) co_return std::nullopt;
+  if (frames == nullptr || has_notice()) co_return std::nullopt;
   if (!in_lines && !options_.skip_damage && frames->stated_text) {
     if (*frames->stated_text > std::numeric_limits<std::uint32_t>::max()) co_return std::nullopt;
     co_return static_cast<std::uint32_t>(*frames->stated_text);
@@ -225,6 +226,13 @@ async::task<> compressed_inputs::device_decoding::add_panes(const decoded_group&
   }
   task_.text.add(text.text_bytes);
   co_await inputs_.counted_.merge_panes(segments, std::span(text.rows).first(segments.size() * columns));
+}
+
+// About the end of the input, which only the decoders of the host have.
+bool compressed_inputs::device_decoding::has_notice() const {
+  device_frames::list(*task_.staged);
+  const encoded_frames* const frames = task_.staged->frames();
+  return task_.ends_input && frames != nullptr && frames->lacks_end_marker;
 }
 
 // Adds text to that of the input if the input may have so much. Several groups may add at the same time.

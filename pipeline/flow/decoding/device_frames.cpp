@@ -268,17 +268,19 @@ bool device_frames::fits(const staged_group& group, std::size_t cuts) const {
   const gpu::frame_decoder::limits most = decoder_->max_job();
   const encoded_frames& frames = *group.frames();
   return group.size() <= most.compressed_bytes && frames.text_room <= most.text_bytes &&
-         frames.frames.size() + cuts <= most.frames && frames.blocks.size() <= most.blocks && cuts < most.slices;
+         frames.frames.size() + cuts <= most.frames && frames.blocks.size() <= most.blocks && cuts < most.slices &&
+         frames.sequences <= most.sequences;
 }
 
 void device_frames::list(staged_group& group) {
+  if (group.is_listed_) return;
   group.frames_ = list_frames(group.access());
   group.is_listed_ = true;
   group.complete();
 }
 
 async::task<std::optional<decoded_group>> device_frames::decode(staged_group& group, counting how) {
-  if (!group.is_listed_) list(group);
+  list(group);
   const encoded_frames* const frames = group.frames();
   const std::size_t cuts = how.cuts == nullptr ? 0 : how.cuts->after.size();
   if (frames == nullptr || !fits(group, cuts)) co_return std::nullopt;
@@ -292,6 +294,7 @@ async::task<std::optional<decoded_group>> device_frames::decode(staged_group& gr
                      .frames = frames->frames,
                      .blocks = frames->blocks,
                      .text_room = frames->text_room,
+                     .sequences = frames->sequences,
                      .cuts = how.cuts,
                      .rows = result.rows,
                      .last_bytes = result.last_bytes,

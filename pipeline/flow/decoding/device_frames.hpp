@@ -200,7 +200,7 @@ class device_frames {
   [[nodiscard]] bool wants_more_slots() { return slots_.wants_growth(); }
   void grow_slots() { slots_.grow_ahead(); }
 
-  /// Lists the frames of a group, to which no more bytes are appended. Throws std::bad_alloc.
+  /// Lists the frames of a group, once. No more bytes are appended then. Throws std::bad_alloc.
   static void list(staged_group& group);
 
   /// How the text of a group is counted.

@@ -53,7 +53,7 @@ void append(const io::zstd_layout& frame, zstd::encoded_frame listed, encoded_fr
 }
 
 // Nothing: there is no whole header before `end`.
-std::optional<std::uint64_t> end_of_header(const io::byte_access& bytes, std::uint64_t begin, std::uint64_t end) {
+std::optional<io::gzip_header> header_of(const io::byte_access& bytes, std::uint64_t begin, std::uint64_t end) {
   std::array<std::byte, 64> piece{};
   io::gzip_header header;
   while (header.status() == io::gzip_header_status::needs_more && begin + header.size() < end) {
@@ -63,14 +63,15 @@ std::optional<std::uint64_t> end_of_header(const io::byte_access& bytes, std::ui
     header.advance(next);
   }
   if (header.status() != io::gzip_header_status::complete) return std::nullopt;
-  return begin + header.size();
+  return header;
 }
 
 bool append_member(const io::byte_access& bytes, std::uint64_t begin, std::uint64_t end, encoded_frames& to) {
   constexpr std::uint64_t trailer_bytes = 8;
   constexpr std::uint64_t highest_ratio = 1032;
-  const std::optional<std::uint64_t> stream = end_of_header(bytes, begin, end);
-  if (!stream || *stream + trailer_bytes > end) return false;
+  const std::optional<io::gzip_header> header = header_of(bytes, begin, end);
+  if (!header || begin + header->size() + trailer_bytes > end) return false;
+  const std::uint64_t stream = begin + header->size();
   std::array<std::byte, trailer_bytes> trailer{};
   bytes.copy(end - trailer_bytes, trailer);
   const std::uint64_t text_bytes = io::little_endian(std::span(trailer).last(4));
@@ -85,45 +86,12 @@ bool append_member(const io::byte_access& bytes, std::uint64_t begin, std::uint6
   append(member, to);
   to.sequences += gpu::cuda::deflate::entries_for(text_bytes);
   to.blocks.insert(to.blocks.end(), member.block_count,
-                   {.at = static_cast<std::uint32_t>(*stream),
-                    .bytes = static_cast<std::uint32_t>(end - trailer_bytes - *stream),
+                   {.at = static_cast<std::uint32_t>(stream),
+                    .bytes = static_cast<std::uint32_t>(end - trailer_bytes - stream),
                     .type = zstd::block_type::member,
                     .frame = index});
+  to.lacks_end_marker = header->bgzf_bytes() && text_bytes > 0;
   return true;
-}
-
-}  // namespace
-
-bool is_supported(const io::zstd_frame_header& header) {
-  return !header.skippable && header.dictionary_id == 0 && header.window_bytes <= zstd::max_window_bytes;
-}
-
-zstd::encoded_frame encoded_header(const io::zstd_frame_header& header) {
-  return {
-      .window_bytes = header.window_bytes,
-      .content_bytes = header.content_bytes.value_or(zstd::unknown_size),
-      .block_limit = static_cast<std::uint32_t>(std::min<std::uint64_t>(zstd::max_block_bytes, header.window_bytes)),
-      .has_checksum = header.has_checksum ? 1U : 0U};
-}
-
-zstd::encoded_block encoded_block_of(const io::zstd_block_header& header, std::uint32_t at) {
-  return {.at = at, .bytes = header.size, .type = type_of(header.type)};
-}
-
-std::optional<encoded_frames> list_frames(const io::byte_access& bytes) {
-  encoded_frames listed;
-  for (std::uint64_t at = 0; at < bytes.size;) {
-    const auto frame = io::lay_out_zstd_frame(bytes, at);
-    if (!frame) return std::nullopt;
-    at = frame->end;
-    if (frame->header.skippable) continue;
-    zstd::encoded_frame header = encoded_header(frame->header);
-    const std::uint64_t max_text = std::uint64_t{header.block_limit} * frame->blocks.size();
-    if (!is_supported(frame->header) || frame->header.content_bytes.value_or(0) > max_text) return std::nullopt;
-    header.text_room = frame->header.content_bytes.value_or(max_text);
-    append(*frame, header, listed);
-  }
-  return listed;
 }
 
 std::optional<encoded_frames> list_members(const io::byte_access& bytes) {
@@ -149,6 +117,50 @@ std::optional<encoded_frames> list_members(const io::byte_access& bytes) {
   }
   if (begin < bytes.size && !append_member(bytes, begin, bytes.size, listed)) return std::nullopt;
   return listed;
+}
+
+}  // namespace
+
+bool is_supported(const io::zstd_frame_header& header) {
+  return !header.skippable && header.dictionary_id == 0 && header.window_bytes <= zstd::max_window_bytes;
+}
+
+zstd::encoded_frame encoded_header(const io::zstd_frame_header& header) {
+  return {
+      .window_bytes = header.window_bytes,
+      .content_bytes = header.content_bytes.value_or(zstd::unknown_size),
+      .block_limit = static_cast<std::uint32_t>(std::min<std::uint64_t>(zstd::max_block_bytes, header.window_bytes)),
+      .has_checksum = header.has_checksum ? 1U : 0U};
+}
+
+zstd::encoded_block encoded_block_of(const io::zstd_block_header& header, std::uint32_t at) {
+  return {.at = at, .bytes = header.size, .type = type_of(header.type)};
+}
+
+namespace {
+
+std::optional<encoded_frames> list_zstd_frames(const io::byte_access& bytes) {
+  encoded_frames listed;
+  for (std::uint64_t at = 0; at < bytes.size;) {
+    const auto frame = io::lay_out_zstd_frame(bytes, at);
+    if (!frame) return std::nullopt;
+    at = frame->end;
+    if (frame->header.skippable) continue;
+    zstd::encoded_frame header = encoded_header(frame->header);
+    const std::uint64_t max_text = std::uint64_t{header.block_limit} * frame->blocks.size();
+    if (!is_supported(frame->header) || frame->header.content_bytes.value_or(0) > max_text) return std::nullopt;
+    header.text_room = frame->header.content_bytes.value_or(max_text);
+    append(*frame, header, listed);
+  }
+  return listed;
+}
+
+}  // namespace
+
+std::optional<encoded_frames> list_frames(const io::byte_access& bytes) {
+  std::byte first{};
+  if (bytes.size > 0) bytes.copy(0, {&first, 1});
+  return first == std::byte{0x1F} ? list_members(bytes) : list_zstd_frames(bytes);
 }
 
 }  // namespace gpuhist::pipeline

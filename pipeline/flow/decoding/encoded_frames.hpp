@@ -17,6 +17,7 @@ struct encoded_frames {
   std::uint64_t text_room = 0;                   ///< for all frames
   std::uint64_t sequences = 0;                   ///< gpu::frame_job::sequences
   std::optional<std::uint64_t> stated_text = 0;  ///< bytes, as the headers say; nothing: some do not
+  bool lacks_end_marker = false;                 ///< a decoder has a notice if the input ends with these
 };
 
 /// Whether devices decode such a frame: its window, and that it names no dictionary.
@@ -26,14 +27,15 @@ struct encoded_frames {
 [[nodiscard]] gpu::cuda::zstd::encoded_frame encoded_header(const io::zstd_frame_header& header);
 [[nodiscard]] gpu::cuda::zstd::encoded_block encoded_block_of(const io::zstd_block_header& header, std::uint32_t at);
 
-/// Lists the frames of `bytes`, which are less than 4 GiB; skippable ones are left out. Nothing: the bytes are not
-/// whole frames, or a frame names a dictionary or has a window that devices do not decode, or says that its text is
-/// longer than its blocks can be. Throws std::bad_alloc.
+/// Lists the frames of `bytes`, which are less than 4 GiB, or their members if they begin as gzip. Throws
+/// std::bad_alloc.
+///
+/// Of zstd frames, skippable ones are left out. Nothing: the bytes are not whole frames, or a frame names a dictionary
+/// or has a window that devices do not decode, or says that its text is longer than its blocks can be.
+///
+/// gzip members are listed with the sizes that their trailers state, where io::make_gzip_splitter() finds their ends or
+/// guesses them. A device rejects a member with a wrong end. Nothing: the bytes are not whole members, or one states
+/// more text than its bytes can have.
 std::optional<encoded_frames> list_frames(const io::byte_access& bytes);
-
-/// Lists gzip members, with the sizes that their trailers state, where io::make_gzip_splitter() finds their ends or
-/// guesses them. A member with a wrong end will be rejected by a device. Nothing: the bytes are not whole members, or
-/// one states more text than its bytes can have. Throws std::bad_alloc.
-std::optional<encoded_frames> list_members(const io::byte_access& bytes);
 
 }  // namespace gpuhist::pipeline

@@ -1,4 +1,4 @@
-#include "gpu/cuda/zstd/frame_lanes.hpp"
+#include "gpu/cuda/frames/frame_lanes.hpp"
 
 #include "gpu/cuda/error.hpp"
 #include "gpu/engines.hpp"
@@ -8,7 +8,8 @@
 #include <system_error>
 #include <utility>
 
-namespace gpuhist::gpu::cuda::zstd {
+namespace gpuhist::gpu::cuda::frames {
+
 namespace {
 
 // Of a device: one copies while others decode; docs/tuning.md has other numbers.
@@ -260,4 +261,4 @@ frame_decoder_stats frame_lanes::stats() const {
           .failure = std::move(failure)};
 }
 
-}  // namespace gpuhist::gpu::cuda::zstd
+}  // namespace gpuhist::gpu::cuda::frames

@@ -5,7 +5,7 @@
 
 #include <cuda_runtime_api.h>
 
-namespace gpuhist::gpu::cuda::zstd {
+namespace gpuhist::gpu::cuda::frames {
 
 /// Queues all kernels of a launch. Returns the first error of a launch.
 cudaError_t launch_frames(const frame_launch& launch, cudaStream_t stream);
@@ -13,4 +13,4 @@ cudaError_t launch_frames(const frame_launch& launch, cudaStream_t stream);
 /// As runtime::multiply_words().
 cudaError_t launch_products(const product_launch& launch, cudaStream_t stream);
 
-}  // namespace gpuhist::gpu::cuda::zstd
+}  // namespace gpuhist::gpu::cuda::frames

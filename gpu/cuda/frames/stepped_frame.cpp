@@ -1,9 +1,12 @@
-#include "gpu/cuda/zstd/stepped_frame.hpp"
+#include "gpu/cuda/frames/stepped_frame.hpp"
 
 #include "gpu/cuda/error.hpp"
 #include "gpu/cuda/zstd/steps.hpp"
 
-namespace gpuhist::gpu::cuda::zstd {
+namespace gpuhist::gpu::cuda::frames {
+
+using namespace zstd;  // its phases serve gzip, too
+
 namespace {
 
 constexpr std::uint64_t text_alignment = 4096;
@@ -140,4 +143,4 @@ bool stepped_frame::is_verified(const frame_step& last, const piecewise_xxh64& h
   return frame().has_checksum == 0 || static_cast<std::uint32_t>(hash.finish()) == last.checksum;
 }
 
-}  // namespace gpuhist::gpu::cuda::zstd
+}  // namespace gpuhist::gpu::cuda::frames

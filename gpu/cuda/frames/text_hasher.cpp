@@ -1,10 +1,13 @@
-#include "gpu/cuda/zstd/text_hasher.hpp"
+#include "gpu/cuda/frames/text_hasher.hpp"
 
 #include "gpu/cuda/error.hpp"
 
 #include <algorithm>
 
-namespace gpuhist::gpu::cuda::zstd {
+namespace gpuhist::gpu::cuda::frames {
+
+using namespace zstd;  // its phases serve gzip, too
+
 namespace {
 
 // Multiples of the stripes of the hash. Copying a piece takes less time than hashing it.
@@ -115,4 +118,4 @@ void text_hasher::copy_to_host(void* to, const void* from, std::size_t bytes) {
   check(api_, api_.copy_to_host(to, from, bytes, stream_.get()), "copying text to the host (cudaMemcpyAsync)");
 }
 
-}  // namespace gpuhist::gpu::cuda::zstd
+}  // namespace gpuhist::gpu::cuda::frames

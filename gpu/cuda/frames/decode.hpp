@@ -1,4 +1,4 @@
-// The kernels of the zstd decoder, one for each phase.
+// The kernels of the decoder of frames and members, one for each phase.
 #pragma once
 
 #include "gpu/cuda/zstd/encoded.hpp"
@@ -8,7 +8,7 @@
 
 #include <span>
 
-namespace gpuhist::gpu::cuda::zstd {
+namespace gpuhist::gpu::cuda::frames {
 
 /// The phases in their order. Each needs the results of those before. `members` and `crc32` are for gzip, in place of
 /// the first four and `checksum`.
@@ -17,10 +17,11 @@ inline constexpr unsigned phase_count = 9;
 
 /// Queues one phase for a batch in device memory; it begins after all work before it. `in_parts`: the frames with
 /// encoded_frame::is_in_parts, in host memory. Returns the error of the launch.
-cudaError_t launch_phase(phase which, const batch_buffers& batch, std::span<const part_segment> in_parts,
+cudaError_t launch_phase(phase which, const zstd::batch_buffers& batch, std::span<const zstd::part_segment> in_parts,
                          cudaStream_t stream);
 
 /// Queues all phases. The checksum follows the execution through the text, where the device permits it.
-cudaError_t launch_decode(const batch_buffers& batch, std::span<const part_segment> in_parts, cudaStream_t stream);
+cudaError_t launch_decode(const zstd::batch_buffers& batch, std::span<const zstd::part_segment> in_parts,
+                          cudaStream_t stream);
 
-}  // namespace gpuhist::gpu::cuda::zstd
+}  // namespace gpuhist::gpu::cuda::frames

@@ -2,10 +2,10 @@
 // the more are decoded together, the higher the rate (docs/tuning.md).
 #pragma once
 
+#include "gpu/cuda/frames/text_hasher.hpp"
 #include "gpu/cuda/handles.hpp"
 #include "gpu/cuda/runtime.hpp"
 #include "gpu/cuda/units/piece_classes.hpp"
-#include "gpu/cuda/zstd/text_hasher.hpp"
 #include "gpu/frame_decoder.hpp"
 #include "gpu/value_runs.hpp"
 
@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-namespace gpuhist::gpu::cuda::zstd {
+namespace gpuhist::gpu::cuda::frames {
 
 /// Owned by one lane, not thread-safe. Only the constructor allocates.
 class frame_batch {
@@ -79,7 +79,7 @@ class frame_batch {
   static constexpr std::size_t row_bytes = byte_values * sizeof(std::uint32_t);
 
   [[nodiscard]] static std::uint32_t symbol_room(const frame_decoder::limits& limits);
-  void add_member(encoded_frame& to) noexcept;
+  void add_member(zstd::encoded_frame& to) noexcept;
   void divide_long_frames() noexcept;
   void copy_to_device(void* to, const void* from, std::size_t bytes, const stream& on);
   void copy_to_host(void* to, const void* from, std::size_t bytes, const stream& on);
@@ -93,7 +93,7 @@ class frame_batch {
   [[nodiscard]] bool selects_rows() const;
   [[nodiscard]] const std::uint32_t* returned_rows() const;
   [[nodiscard]] std::uint32_t first_row_of(std::size_t job) const;
-  [[nodiscard]] bool is_member(const encoded_frame& frame) const;
+  [[nodiscard]] bool is_member(const zstd::encoded_frame& frame) const;
   void compare_crc32(std::uint32_t index) noexcept;
   void write_result(std::size_t job, const partition& counted) const noexcept;
 
@@ -149,7 +149,7 @@ class frame_batch {
   std::uint64_t sequences_used_ = 0;
   std::uint32_t members_used_ = 0;
   std::uint64_t longest_text_ = 0;  // of a frame
-  std::vector<part_segment> in_parts_;
+  std::vector<zstd::part_segment> in_parts_;
   std::vector<hashed_frame> hashed_;
   std::uint32_t frames_used_ = 0;
   std::uint32_t blocks_used_ = 0;
@@ -158,4 +158,4 @@ class frame_batch {
   bool has_lines_ = false;   // of lines
 };
 
-}  // namespace gpuhist::gpu::cuda::zstd
+}  // namespace gpuhist::gpu::cuda::frames

@@ -15,7 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace gpuhist::gpu::cuda::zstd {
+namespace gpuhist::gpu::cuda::frames {
 
 /// Owned by one lane, not thread-safe. Only the constructor allocates.
 class text_hasher {
@@ -25,7 +25,7 @@ class text_hasher {
 
   /// The text of a frame that a device decodes in parts, or of a step; all pointers are of device memory.
   struct hashed_text {
-    const decoded_frame* result = nullptr;
+    const zstd::decoded_frame* result = nullptr;
     const std::uint8_t* text = nullptr;  ///< of the frame
     std::uint64_t begin = 0;             ///< only bytes from there on are hashed; a multiple of 32
     bool is_last = true;                 ///< false: bytes after the last whole stripe are not hashed yet
@@ -36,7 +36,7 @@ class text_hasher {
 
   /// Adds the text of a step to the hash of a frame, which was made with multiplies(). Returns the number of bytes.
   /// Throws engine_error.
-  std::uint64_t add(const hashed_text& text, piecewise_xxh64& to);
+  std::uint64_t add(const hashed_text& text, zstd::piecewise_xxh64& to);
 
   /// Whether the device multiplies the words of steps.
   [[nodiscard]] bool multiplies() const { return has_products_; }
@@ -46,7 +46,7 @@ class text_hasher {
 
   struct progress {
     hashed_text of{};
-    decoded_frame now{};
+    zstd::decoded_frame now{};
     bool multiplies = false;
     std::uint64_t multiplied = 0;  ///< bytes whose products are queued
 
@@ -54,7 +54,7 @@ class text_hasher {
     [[nodiscard]] const std::uint8_t* text_at(std::uint64_t hashed) const { return of.text + of.begin + hashed; }
   };
 
-  std::uint64_t add(progress& of, piecewise_xxh64& to);
+  std::uint64_t add(progress& of, zstd::piecewise_xxh64& to);
   void poll(progress& of);
   std::size_t next_piece(progress& of, std::uint64_t copied);
   void multiply_ahead(progress& of, std::uint64_t copied);
@@ -72,4 +72,4 @@ class text_hasher {
   std::array<event, 2> copied_;
 };
 
-}  // namespace gpuhist::gpu::cuda::zstd
+}  // namespace gpuhist::gpu::cuda::frames

@@ -2,10 +2,10 @@
 // copies, another decodes.
 #pragma once
 
+#include "gpu/cuda/frames/frame_batch.hpp"
+#include "gpu/cuda/frames/stepped_frame.hpp"
 #include "gpu/cuda/handles.hpp"
 #include "gpu/cuda/job_queue.hpp"
-#include "gpu/cuda/zstd/frame_batch.hpp"
-#include "gpu/cuda/zstd/stepped_frame.hpp"
 #include "gpu/frame_decoder.hpp"
 
 #include <atomic>
@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-namespace gpuhist::gpu::cuda::zstd {
+namespace gpuhist::gpu::cuda::frames {
 
 /// A device that frames are decoded on.
 struct frame_device {
@@ -101,4 +101,4 @@ class frame_lanes final : public frame_decoder {
   std::vector<std::unique_ptr<started_device>> devices_;
 };
 
-}  // namespace gpuhist::gpu::cuda::zstd
+}  // namespace gpuhist::gpu::cuda::frames

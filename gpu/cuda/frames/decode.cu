@@ -1,4 +1,4 @@
-#include "gpu/cuda/zstd/decode.hpp"
+#include "gpu/cuda/frames/decode.hpp"
 
 #include "gpu/cuda/deflate/checksum.hpp"
 #include "gpu/cuda/deflate/symbols.hpp"
@@ -18,7 +18,10 @@
 #include <cstdint>
 #include <span>
 
-namespace gpuhist::gpu::cuda::zstd {
+namespace gpuhist::gpu::cuda::frames {
+
+using namespace zstd;  // its phases serve gzip, too
+
 namespace {
 
 constexpr unsigned serial_threads = 64;  // of the phases with a thread for each block or a warp for each frame
@@ -298,4 +301,4 @@ cudaError_t launch_decode(const batch_buffers& batch, std::span<const part_segme
   return batch.member_count == batch.frame_count ? cudaSuccess : launch_checksum(batch, stream, follows);
 }
 
-}  // namespace gpuhist::gpu::cuda::zstd
+}  // namespace gpuhist::gpu::cuda::frames

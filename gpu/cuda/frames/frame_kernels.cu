@@ -1,18 +1,21 @@
-#include "gpu/cuda/zstd/frame_kernels.hpp"
+#include "gpu/cuda/frames/frame_kernels.hpp"
 
+#include "gpu/cuda/frames/decode.hpp"
 #include "gpu/cuda/kernels/counting_kernels.hpp"
 #include "gpu/cuda/kernels/launch.cuh"
 #include "gpu/cuda/units/delimiter_search.hpp"
 #include "gpu/cuda/units/lanes.hpp"
 #include "gpu/cuda/units/unit_kernels.hpp"
 #include "gpu/cuda/zstd/checksum.hpp"
-#include "gpu/cuda/zstd/decode.hpp"
 #include "gpu/cuda/zstd/steps.hpp"
 #include "gpu/cuda/zstd/team.hpp"
 
 #include <cuda_runtime.h>
 
-namespace gpuhist::gpu::cuda::zstd {
+namespace gpuhist::gpu::cuda::frames {
+
+using namespace zstd;  // its phases serve gzip, too
+
 namespace {
 
 constexpr unsigned values = 256;
@@ -146,4 +149,4 @@ cudaError_t launch_products(const product_launch& launch, cudaStream_t stream) {
   return kernels::queue(multiply_words, {.blocks = blocks, .threads = product_threads}, stream, launch);
 }
 
-}  // namespace gpuhist::gpu::cuda::zstd
+}  // namespace gpuhist::gpu::cuda::frames

@@ -1,11 +1,14 @@
-#include "gpu/cuda/zstd/frame_batch.hpp"
+#include "gpu/cuda/frames/frame_batch.hpp"
 
 #include "gpu/cuda/deflate/checksum.hpp"
 #include "gpu/cuda/error.hpp"
 
 #include <algorithm>
 
-namespace gpuhist::gpu::cuda::zstd {
+namespace gpuhist::gpu::cuda::frames {
+
+using namespace zstd;  // its phases serve gzip, too
+
 namespace {
 
 constexpr std::uint64_t literal_alignment = 16;
@@ -388,4 +391,4 @@ void frame_batch::clear_memory(void* memory, std::size_t bytes, const stream& on
   check(api_, api_.clear(memory, bytes, on.get()), "clearing memory of the zstd decoder (cudaMemsetAsync)");
 }
 
-}  // namespace gpuhist::gpu::cuda::zstd
+}  // namespace gpuhist::gpu::cuda::frames

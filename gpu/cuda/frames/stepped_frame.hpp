@@ -2,16 +2,16 @@
 // While the text of a step is hashed, the device decodes the next one.
 #pragma once
 
+#include "gpu/cuda/frames/frame_batch.hpp"
 #include "gpu/cuda/handles.hpp"
 #include "gpu/cuda/zstd/checksum.hpp"
-#include "gpu/cuda/zstd/frame_batch.hpp"
 #include "gpu/frame_decoder.hpp"
 
 #include <array>
 #include <chrono>
 #include <cstdint>
 
-namespace gpuhist::gpu::cuda::zstd {
+namespace gpuhist::gpu::cuda::frames {
 
 /// Owned by one lane, not thread-safe. Only the constructor allocates.
 class stepped_frame {
@@ -43,9 +43,9 @@ class stepped_frame {
   [[nodiscard]] frame_step* next_of(frame_steps& steps);
   void enqueue(const frame_step& step, std::uint64_t number, const stream& on, int multiprocessors);
   void copy_blocks(const frame_step& step, std::uint64_t number, const stream& on);
-  [[nodiscard]] bool end(frame_step& step, std::uint64_t number, const partition& counted, piecewise_xxh64& hash);
-  [[nodiscard]] bool is_verified(const frame_step& last, const piecewise_xxh64& hash) const;
-  [[nodiscard]] const encoded_frame& frame() const { return batch_.jobs_.front()->frames.front(); }
+  [[nodiscard]] bool end(frame_step& step, std::uint64_t number, const partition& counted, zstd::piecewise_xxh64& hash);
+  [[nodiscard]] bool is_verified(const frame_step& last, const zstd::piecewise_xxh64& hash) const;
+  [[nodiscard]] const zstd::encoded_frame& frame() const { return batch_.jobs_.front()->frames.front(); }
   [[nodiscard]] std::uint8_t* text_of(std::uint64_t number) const;
 
   frame_batch& batch_;
@@ -58,4 +58,4 @@ class stepped_frame {
   bool is_given_up_ = false;
 };
 
-}  // namespace gpuhist::gpu::cuda::zstd
+}  // namespace gpuhist::gpu::cuda::frames
