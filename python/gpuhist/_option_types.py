@@ -187,19 +187,19 @@ class CountingOptions(TypedDict, total=False):
     kernels. Default: chosen by the engine.
     """
     device_decode: Literal["auto", "on", "off"]
-    """auto, on or off: decode zstd on CUDA devices.
+    """auto, on or off: decode zstd or gzip on CUDA devices.
 
     Selects where zstd frames are decoded. 'auto': with --engine cuda on the device, except files below 1 MiB and
     streams, which are counted as they arrive; with --engine auto also there, if enough is left to decode. 'on': also
-    small files and streams. 'off': on the host. Frames that the device rejects are decoded by the host, which has the
-    final say on damage. With --pairs, --pass-through, --follow or --zstd-dictionary the host decodes; also with
-    --window if windows or steps are of time or shorter than 16KiB or 128 lines. All give the same results. Default:
-    auto.
+    small files, streams and gzip, which may take longer than on the host. 'off': on the host. Frames that the device
+    rejects are decoded by the host, which has the final say on damage. With --pairs, --pass-through, --follow or
+    --zstd-dictionary the host decodes; also with --window if windows or steps are of time or shorter than 16KiB or 128
+    lines. All give the same results. Default: auto.
     """
     device_memory: int | str
-    """memory of each device for decoding zstd.
+    """memory of each device for decoding.
 
-    Limits the memory of each device for decoding zstd, from 64MiB. With less memory fewer frames are decoded at once.
+    Limits the memory of each device for decoding, from 64MiB. With less memory fewer frames are decoded at once.
     Default: half of the memory of the device, at most 70GiB.
     """
     kernel: str
