@@ -104,7 +104,7 @@ void add_crc32(const batch_buffers& batch) {
   for (std::uint32_t i = 0; i < deflate::stretches_in(batch.text_room); ++i) {
     deflate::for_each_stretch(batch, i, [&](std::uint32_t frame, const deflate::text_stretch& stretch) {
       std::uint32_t sum = 0;
-      for (unsigned lane = 0; lane < factors.lanes; ++lane) sum ^= stretch.lane_part(factors, lane);
+      for (unsigned lane = 0; lane < deflate::crc32_factors::lanes; ++lane) sum ^= stretch.lane_part(factors, lane);
       batch.results[frame].crc32 ^= stretch.part(factors, sum);
     });
   }

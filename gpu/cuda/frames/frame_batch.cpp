@@ -135,7 +135,7 @@ void frame_batch::add(frame_job& job) noexcept {
 }
 
 void frame_batch::add_member(encoded_frame& to) noexcept {
-  std::uint64_t* const taken = used_at_first_.as<std::uint64_t>();
+  auto* const taken = used_at_first_.as<std::uint64_t>();
   to.literals_at = static_cast<std::uint32_t>(taken[0]);
   to.entries_at = static_cast<std::uint32_t>(taken[1]);
   taken[0] += rounded(to.text_room, literal_alignment);
