@@ -601,7 +601,7 @@ constexpr std::array rows = {
                rules(decision::nothing).between(1, 64)},
     option_row{
         engines, "--device-decode", "MODE", value_kind::choice, "auto on off", counting_runs | batch_runs, rare,
-        "auto, on or off: decode zstd or gzip on CUDA devices",
+        "auto, on or off: decode zstd or gzip on devices",
         "Selects where zstd frames are decoded. 'auto': with --engine cuda on the device, except files below 1 "
         "MiB and streams, which are counted as they arrive; with --engine auto also there, if enough is left to "
         "decode. 'on': also small files, streams and gzip, which may take longer than on the host. 'off': on the host. "

@@ -187,7 +187,7 @@ class CountingOptions(TypedDict, total=False):
     kernels. Default: chosen by the engine.
     """
     device_decode: Literal["auto", "on", "off"]
-    """auto, on or off: decode zstd or gzip on CUDA devices.
+    """auto, on or off: decode zstd or gzip on devices.
 
     Selects where zstd frames are decoded. 'auto': with --engine cuda on the device, except files below 1 MiB and
     streams, which are counted as they arrive; with --engine auto also there, if enough is left to decode. 'on': also
