@@ -50,11 +50,12 @@ struct compressed_inputs::compressed_input {
     text_so_far = text_bytes = counted.text_bytes();
   }
 
-  // All groups have ended. The oldest that must be decoded again, and all after it, are decoded from its begin on.
+  // All groups have ended. The oldest that must be decoded again, and all after it, are decoded one after the other. If
+  // no input of its own may begin there, the input is read from its begin on, because a splitter must be.
   group_id begin_again() {
     group_begin oldest = *std::exchange(decode_again, std::nullopt);
-    start = std::move(oldest.start);
-    compressed_bytes = start.compressed_bytes;
+    decode_from = compressed_bytes = oldest.start.compressed_bytes;
+    if (!oldest.start.context) start = std::move(oldest.start);
     text_so_far = text_bytes;
     blocks_with_parts = 0;
     on_device = has_ended = damaged = false;
@@ -87,6 +88,7 @@ struct compressed_inputs::compressed_input {
   };
   std::optional<group_begin> decode_again{};  // the oldest group that must be decoded again
   bool is_decoded_again = false;
+  std::uint64_t decode_from = 0;              // compressed offset; frames before it are not decoded again
   std::atomic<bool> in_parts{false};          // a frame is decoded by several threads
   std::atomic<bool> damaged{false};           // no more bytes are needed
   std::atomic<std::uint64_t> text_so_far{0};  // of all groups together

@@ -154,7 +154,9 @@ async::task<> compressed_inputs::split(compressed_input& input, std::vector<std:
   input.on_device = !input.is_decoded_again && may_use_device(input);
   std::unique_ptr<io::splitter> splitter = input.format.make_splitter();
   if (may_guess(input)) splitter->permit_guesses();
-  input.divider.emplace(std::move(splitter), options_.group_bytes, input.start);
+  // in groups of one frame, one of which begins at decode_from
+  const std::size_t group_bytes = input.is_decoded_again ? 1 : options_.group_bytes;
+  input.divider.emplace(std::move(splitter), group_bytes, input.start);
   input.blocks = std::make_shared<block_reader>(blocks_, options_.own_blocks, *input.source, notes_.read, stop_,
                                                 io::file_range{input.start.compressed_bytes, input.end});
   if (input.on_device) input.blocks->read_concurrently();
@@ -190,6 +192,7 @@ async::task<> compressed_inputs::end_input(compressed_input& input, block last) 
 }
 
 async::task<> compressed_inputs::push(compressed_input& input, const frame_divider::piece& next) {
+  if (next.start.compressed_bytes < input.decode_from) co_return;
   if (!next.bytes.bytes.empty()) {
     if (!input.current) co_await begin_group(input, next.start, next.bytes.bytes);
     if (!input.current) co_return;

@@ -70,7 +70,7 @@ async::task<bool> compressed_inputs::device_decoding::count_on_device() {
   if (reached != collected::whole) co_return false;
   task_.input.end_collecting(task_);
   task_.input.end_holding(task_);
-  if (has_notice()) co_return false;
+  if (has_notice() || has_missed_end()) co_return false;
   std::optional<decoded_group> text = co_await device_.decode(*task_.staged);
   if (!text || !try_add(text->text_bytes)) co_return false;
   inputs_.note_reached(task_, task_.start.compressed_bytes + task_.staged->size());
@@ -233,6 +233,13 @@ bool compressed_inputs::device_decoding::has_notice() const {
   device_frames::list(*task_.staged);
   const encoded_frames* const frames = task_.staged->frames();
   return task_.ends_input && frames != nullptr && frames->lacks_end_marker;
+}
+
+// The divider has found other ends than those of the list, so the groups after this one have other numbers of frames.
+// The host will decode the input again.
+bool compressed_inputs::device_decoding::has_missed_end() const {
+  const encoded_frames* const frames = task_.staged->frames();
+  return task_.has_guesses && frames != nullptr && task_.start.frames + frames->frames.size() != task_.frames_at_end;
 }
 
 // Adds text to that of the input if the input may have so much. Several groups may add at the same time.

@@ -38,6 +38,7 @@ class compressed_inputs::device_decoding {
   gpu::text_cuts plan_panes(std::uint32_t units);
   async::task<> add_panes(const decoded_group& text, const gpu::text_cuts& cuts);
   [[nodiscard]] bool has_notice() const;
+  [[nodiscard]] bool has_missed_end() const;
   [[nodiscard]] bool try_add(std::uint64_t bytes) const;
   enum class collected { whole, some, step };
   async::task<collected> stage();

@@ -84,6 +84,7 @@ bool append_member(const io::byte_access& bytes, std::uint64_t begin, std::uint6
       .block_count = gpu::cuda::deflate::blocks_for(text_bytes),
       .checksum = static_cast<std::uint32_t>(io::little_endian(std::span(trailer).first(4)))};
   append(member, to);
+  to.stated_text.reset();  // a size of BGZF may have led over members
   to.sequences += gpu::cuda::deflate::entries_for(text_bytes);
   to.blocks.insert(to.blocks.end(), member.block_count,
                    {.at = static_cast<std::uint32_t>(stream),

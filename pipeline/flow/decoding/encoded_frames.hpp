@@ -16,7 +16,7 @@ struct encoded_frames {
   std::vector<gpu::cuda::zstd::encoded_block> blocks;
   std::uint64_t text_room = 0;                   ///< for all frames
   std::uint64_t sequences = 0;                   ///< gpu::frame_job::sequences
-  std::optional<std::uint64_t> stated_text = 0;  ///< bytes, as the headers say; nothing: some do not
+  std::optional<std::uint64_t> stated_text = 0;  ///< bytes, as the headers say; nothing: some do not, or of members
   bool lacks_end_marker = false;                 ///< a decoder has a notice if the input ends with these
 };
 
