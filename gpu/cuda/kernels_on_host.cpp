@@ -95,7 +95,8 @@ void decode_members(const batch_buffers& batch) {
   static constexpr deflate::symbol_meanings meanings = deflate::symbol_meanings::make();
   const auto tables = std::make_unique<deflate::stream_memory>();
   for (std::uint32_t i = 0; i < batch.frame_count; ++i) {
-    if (deflate::is_member(batch, batch.frames[i])) deflate::member_decoder(batch, i, meanings, *tables).decode();
+    if (deflate::is_member(batch.blocks, batch.frames[i]))
+      deflate::member_decoder(batch, i, meanings, *tables).decode();
   }
 }
 

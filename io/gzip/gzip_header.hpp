@@ -9,6 +9,9 @@
 
 namespace gpuhist::io {
 
+/// The most text of a byte of deflate: 258 bytes of text for 2 bits.
+inline constexpr std::uint64_t highest_deflate_ratio = 1032;
+
 enum class gzip_header_status {
   needs_more,
   complete,

@@ -45,8 +45,7 @@ bool may_be_header(std::span<const std::byte> bytes) {
 // Whether a member of so many bytes may have so much text.
 bool is_possible(std::uint64_t text_bytes, std::uint64_t member_bytes) {
   constexpr std::uint64_t longest_without_text = 1024;
-  constexpr std::uint64_t highest_ratio = 1032;  // 258 bytes of text for 2 bits
-  return text_bytes == 0 ? member_bytes <= longest_without_text : text_bytes <= highest_ratio * member_bytes;
+  return text_bytes == 0 ? member_bytes <= longest_without_text : text_bytes <= highest_deflate_ratio * member_bytes;
 }
 
 // Whether a member of so many bytes ends before bytes[at]; `bytes` may end in the header after it.

@@ -126,7 +126,7 @@ GPUHIST_HOST_DEVICE void for_each_stretch(const zstd::batch_buffers& batch, std:
   const std::uint64_t begin = std::uint64_t{number} * text_stretch::most_bytes;
   const std::uint64_t end = begin + text_stretch::most_bytes;
   for (std::uint32_t i = frame_at(batch, begin); i < batch.frame_count && batch.frames[i].text_at < end; ++i) {
-    if (!is_member(batch, batch.frames[i]) || batch.results[i].is != zstd::verdict::decoded) continue;
+    if (!is_member(batch.blocks, batch.frames[i]) || batch.results[i].is != zstd::verdict::decoded) continue;
     const std::uint64_t text_at = batch.frames[i].text_at;
     const std::uint64_t text_end = text_at + batch.results[i].text_bytes;
     const std::uint64_t from = text_at > begin ? text_at : begin;

@@ -17,6 +17,7 @@ namespace gpuhist::gpu::cuda::deflate {
 inline constexpr std::uint32_t window_bytes = 32768;
 inline constexpr std::uint32_t longest_match = 258;
 inline constexpr std::uint32_t block_text = zstd::max_block_bytes - longest_match;
+
 /// The blocks of the batch that a member of this much text needs.
 constexpr std::uint32_t blocks_for(std::uint64_t text_bytes) {
   return static_cast<std::uint32_t>(text_bytes / block_text + 1);
@@ -28,8 +29,9 @@ constexpr std::uint32_t entries_for(std::uint64_t text_bytes) {
   return static_cast<std::uint32_t>(text_bytes / text_of_sequence) + 2 * blocks_for(text_bytes);
 }
 
-GPUHIST_HOST_DEVICE inline bool is_member(const zstd::batch_buffers& batch, const zstd::encoded_frame& frame) {
-  return frame.block_count > 0 && batch.blocks[frame.first_block].type == zstd::block_type::member;
+/// `blocks`: of the batch.
+GPUHIST_HOST_DEVICE inline bool is_member(const zstd::encoded_block* blocks, const zstd::encoded_frame& frame) {
+  return frame.block_count > 0 && blocks[frame.first_block].type == zstd::block_type::member;
 }
 
 /// Decodes one member.

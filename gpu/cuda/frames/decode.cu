@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(32) members(const batch_buffers batch) {
   copy_to_shared(meanings_of_symbols, meanings);
   const unsigned index = blockIdx.x * MembersOfWarp + threadIdx.x;
   if (threadIdx.x >= MembersOfWarp || index >= batch.frame_count) return;
-  if (!deflate::is_member(batch, batch.frames[index])) return;
+  if (!deflate::is_member(batch.blocks, batch.frames[index])) return;
   deflate::member_decoder(batch, index, meanings, tables[threadIdx.x]).decode();
 }
 

@@ -313,7 +313,7 @@ void frame_batch::write_results(const partition& counted) noexcept {
 }
 
 bool frame_batch::is_member(const encoded_frame& frame) const {
-  return frame.block_count > 0 && blocks_.as<encoded_block>()[frame.first_block].type == block_type::member;
+  return deflate::is_member(blocks_.as<encoded_block>(), frame);
 }
 
 void frame_batch::compare_crc32(std::uint32_t index) noexcept {

@@ -68,14 +68,13 @@ std::optional<io::gzip_header> header_of(const io::byte_access& bytes, std::uint
 
 bool append_member(const io::byte_access& bytes, std::uint64_t begin, std::uint64_t end, encoded_frames& to) {
   constexpr std::uint64_t trailer_bytes = 8;
-  constexpr std::uint64_t highest_ratio = 1032;
   const std::optional<io::gzip_header> header = header_of(bytes, begin, end);
   if (!header || begin + header->size() + trailer_bytes > end) return false;
   const std::uint64_t stream = begin + header->size();
   std::array<std::byte, trailer_bytes> trailer{};
   bytes.copy(end - trailer_bytes, trailer);
   const std::uint64_t text_bytes = io::little_endian(std::span(trailer).last(4));
-  if (text_bytes > highest_ratio * (end - begin)) return false;
+  if (text_bytes > io::highest_deflate_ratio * (end - begin)) return false;
   const auto index = static_cast<std::uint32_t>(to.frames.size());
   const zstd::encoded_frame member{
       .text_room = text_bytes,
