@@ -523,9 +523,7 @@ class NoTemporaryFile(TreeTest):
         message = f"need a temporary file in {self.folder / 'none'}: No such file or directory; make room there, or give another --temporary-folder"
         self.assertEqual(ended.stderr.count(message), 1, ended)
         listed = [each for each in ended.result["inputs"] if each["complete"]]
-        self.assertEqual(ended.result["bytes"], 2 * len(listed))
-        if ENGINE == "host":  # with a GPU all inputs may be in its first block, and counted before the file is needed
-            self.assertLess(len(listed), self.COUNT)
+        self.assertEqual(ended.result["bytes"], 2 * len(listed))  # up to COUNT: all may be counted before the file is needed
 
     def test_the_temporary_file_is_removed(self):
         folder = self.folder / "tmp"
