@@ -27,8 +27,9 @@ struct decode_options {
   std::filesystem::path peer;                                        ///< library of nvCOMP; empty: not measured
 };
 
-inline constexpr std::array<std::string_view, 9> decode_phases{
-    "describe", "resolve", "literals", "sequences", "members", "link", "execute", "crc32", "checksum"};
+inline constexpr std::array<std::string_view, 11> decode_phases{"describe", "resolve", "literals", "sequences",
+                                                                "begins",   "symbols", "order",    "link",
+                                                                "execute",  "crc32",   "checksum"};
 
 struct decode_configuration {
   std::string data;  ///< name of the data set, or the file

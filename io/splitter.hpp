@@ -35,8 +35,8 @@ class splitter {
   virtual ~splitter() = default;
 
   /// Ends of frames may be reported that only a decoder can confirm: the caller can decode the input again, with a
-  /// splitter that makes no guesses. Before the first advance().
-  virtual void permit_guesses() {}
+  /// splitter that makes no guesses. A frame of more compressed bytes ends the search. Before the first advance().
+  virtual void permit_guesses(std::uint64_t /*longest_frame*/) {}
 
   /// Begins at `start`, not at the start of the input. Before the first advance().
   virtual void begin_at(const decode_start& /*start*/) {}

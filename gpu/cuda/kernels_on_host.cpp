@@ -1,6 +1,7 @@
 #include "gpu/cuda/kernels_on_host.hpp"
 
 #include "gpu/cuda/deflate/checksum.hpp"
+#include "gpu/cuda/deflate/portions.hpp"
 #include "gpu/cuda/deflate/symbols.hpp"
 #include "gpu/cuda/units/delimiter_search.hpp"
 #include "gpu/cuda/units/lanes.hpp"
@@ -93,11 +94,13 @@ void check_checksum(const lone_thread& team, const batch_buffers& batch, std::ui
 
 void decode_members(const batch_buffers& batch) {
   static constexpr deflate::symbol_meanings meanings = deflate::symbol_meanings::make();
+  constexpr lone_thread team;
   const auto tables = std::make_unique<deflate::stream_memory>();
-  for (std::uint32_t i = 0; i < batch.frame_count; ++i) {
-    if (deflate::is_member(batch.blocks, batch.frames[i]))
-      deflate::member_decoder(batch, i, meanings, *tables).decode();
+  for (std::uint32_t i = 0; i < batch.block_count; ++i) deflate::find_begin(team, batch, i, *tables);
+  for (std::uint32_t i = 0; i < batch.block_count; ++i) {
+    if (deflate::has_portion(batch, i)) deflate::portion_decoder(batch, i, meanings, *tables).decode();
   }
+  for (std::uint32_t i = 0; i < batch.frame_count; ++i) deflate::order_pieces(team, batch, i);
 }
 
 void add_crc32(const batch_buffers& batch) {

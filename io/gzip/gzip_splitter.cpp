@@ -24,7 +24,6 @@ namespace guess {
 constexpr std::size_t length_bytes = 4;
 constexpr std::size_t header_bytes = 10;
 constexpr std::size_t seen_bytes = length_bytes + header_bytes - 1;  // that can decide with the next byte
-constexpr std::uint64_t longest_member = std::uint64_t{512} << 10U;
 constexpr std::string_view magic = "\x1F\x8B\x08";
 
 // Whether these bytes, of which there may be fewer than a header has, are what writers begin a member with. 1 of 2^37
@@ -58,7 +57,7 @@ bool may_end(std::span<const std::byte> bytes, std::size_t at, std::uint64_t mem
 
 class gzip_splitter final : public splitter {
  public:
-  void permit_guesses() override { may_guess_ = true; }
+  void permit_guesses(std::uint64_t longest_frame) override { longest_member_ = longest_frame; }
   split_step advance(std::span<const std::byte> bytes) override;
   [[nodiscard]] std::size_t held_back() const override;
   [[nodiscard]] bool counts_frame() const override { return true; }
@@ -75,7 +74,7 @@ class gzip_splitter final : public splitter {
   [[nodiscard]] std::optional<std::size_t> find_within(std::span<const std::byte> bytes) const;
   [[nodiscard]] std::size_t first_undecided() const;
 
-  bool may_guess_ = false;
+  std::uint64_t longest_member_ = 0;  // 0: no guesses
   phase phase_ = phase::header;
   gzip_header header_;
   std::uint64_t remaining_ = 0;  // bytes of the block after its header
@@ -144,7 +143,7 @@ std::size_t gzip_splitter::take_header(std::span<const std::byte> bytes) {
   if (is_complete && size > header_.size()) {
     phase_ = phase::rest;
     remaining_ = size - header_.size();
-  } else if (is_complete && may_guess_) {
+  } else if (is_complete && longest_member_ > 0) {
     phase_ = phase::searching;
     member_bytes_ = header_.size();
     seam_.clear();
@@ -156,7 +155,7 @@ std::size_t gzip_splitter::take_header(std::span<const std::byte> bytes) {
 
 // Up to the header of the next member, or all.
 split_step gzip_splitter::search(std::span<const std::byte> bytes) {
-  const std::uint64_t wanted = guess::longest_member + guess::header_bytes - member_bytes_;
+  const std::uint64_t wanted = longest_member_ - std::min(longest_member_, member_bytes_) + guess::header_bytes;
   bytes = bytes.first(static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), wanted)));
   std::optional<std::size_t> end = find_at_seam(bytes);
   if (!end) end = find_within(bytes);

@@ -20,7 +20,7 @@ namespace gpuhist::io {
 ///
 /// With guesses: a member without a size ends where 10 bytes follow that writers of gzip begin a member with, if the 4
 /// bytes before them are a length that its text can have. (WARC has a member for each record; logs that are appended
-/// to have one for each day.) A longer member than 512 KiB ends the search, because parts of it are decoded.
+/// to have one for each day.)
 std::unique_ptr<splitter> make_gzip_splitter();
 
 }  // namespace gpuhist::io

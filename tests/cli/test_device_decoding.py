@@ -243,6 +243,25 @@ class Members(SameResults):
         ended = self.assert_same(self.file("members.gz", b"".join(packed[:-1]) + damaged))
         self.assertIn(f"member {len(packed)} is damaged", ended.stderr)
 
+    def test_long_members_are_decoded_in_portions(self):
+        """More than 512 KiB, where the host gives up the search for the next member."""
+        long, other = (gzip.compress(noise(475_000, seed).hex().encode()) for seed in (1, 2))
+        self.assertGreater(len(long), 512 << 10)
+        small = gzip.compress(text(30_000))
+        for packed in ([long], [small, other, small], [long, other]):
+            with self.subTest(members=len(packed)):
+                encoded = b"".join(packed)
+                self.assert_decoded(encoded, gzip.decompress(encoded))
+                ended = on_device("--stats", self.file("long.gz", encoded))
+                self.assertEqual(decoded_in(ended)["frames"], len(packed))
+        chosen = random.Random(6)
+        whole = small + other + small
+        for _ in sampled(range(40), 6):
+            place = chosen.randrange(len(whole))
+            for encoded in (flipped(whole, place), whole[:place], whole[:place] + small):
+                with self.subTest(place=place):
+                    self.assert_same(self.file("damaged.gz", encoded))
+
     def test_members_without_request_are_decoded_by_the_host(self):
         path = self.file("archive.gz", gzip.compress(text(2_000_000), 0))
         ended = run(*JSON, *MEMORY, "--stats", path, engine="cuda")

@@ -325,7 +325,8 @@ inline cuda::units::piece_condition longer_than(double bytes) {
           .size = 3};
 }
 
-/// Frames or members of lines of any length, of noise and of one byte, some of them longer than the tiles of a search.
+/// Frames or members of lines of any length, of noise and of one byte, some of them longer than the tiles of a search,
+/// and some members so long that they are decoded in portions.
 inline test::decoder_sample frames_to_divide(std::mt19937& random) {
   const bool are_members = random() % 3 == 0;
   test::zstd_sample_builder frames("frames to divide");
@@ -339,7 +340,13 @@ inline test::decoder_sample frames_to_divide(std::mt19937& random) {
     frames.frame(text, {.level = 1, .content_size = random() % 2 == 0});
     members.member(text, {.level = 1});
   }
-  return are_members ? members.build() : frames.build();
+  if (!are_members) return frames.build();
+  if (random() % 4 == 0) {
+    test::byte_vector text = test::noise(360'000, static_cast<std::uint32_t>(random()));
+    for (std::byte& each : text) each = std::byte{'0'} | (each & std::byte{15});
+    members.member(text, {.level = 6});
+  }
+  return members.build();
 }
 
 }  // namespace gpuhist::gpu

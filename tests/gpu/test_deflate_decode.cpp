@@ -1,8 +1,9 @@
 // The deflate decoder of devices, on the host: what it accepts, zlib accepts, with the same text; no member changes its
 // neighbours, and no access is outside the buffers. FUZZ_RUNS and FUZZ_SEED: see tests/support/campaign.hpp.
 #include "gpu/cuda/deflate/checksum.hpp"
-#include "gpu/cuda/deflate/symbols.hpp"
+#include "gpu/cuda/deflate/portions.hpp"
 #include "gpu/cuda/kernels_on_host.hpp"
+#include "gpu/cuda/zstd/part_segment.hpp"
 #include "tests/io/gzip_samples.hpp"
 #include "tests/support/byte_vectors.hpp"
 #include "tests/support/campaign.hpp"
@@ -34,6 +35,7 @@ struct member {
   byte_vector packed;
   std::size_t text_bytes = 0;
   std::uint32_t checksum = 0;
+  std::uint32_t portions = 0;  ///< 0: as the program chooses
 };
 
 /// Without header and trailer.
@@ -73,10 +75,13 @@ class member_batch {
     text_.assign(text_bytes_, untouched);
     std::vector<zstd::decoded_block> decoded(blocks_.size());
     std::vector<zstd::block_codes> codes(blocks_.size());
-    literals_.assign(text_bytes_ + 3, untouched);  // phase 6 reads whole words
+    literals_.assign(literal_bytes_ + 3, untouched);  // phase 6 reads whole words
     sequences_.assign(entries_, untouched_entry);
     results_.resize(frames_.size());
-    std::array<std::uint64_t, 2> used{text_bytes_, entries_};
+    portions_.resize(blocks_.size());
+    std::vector<std::int32_t> symbols(zstd::part_segment::min_symbols);
+    zstd::part_progress progress;
+    std::array<std::uint64_t, 2> used{literal_bytes_, entries_};
     zstd::decode_on_host({.compressed = reinterpret_cast<const std::uint32_t*>(words_.get()),
                           .frames = frames_.data(),
                           .blocks = blocks_.data(),
@@ -84,7 +89,7 @@ class member_batch {
                           .member_count = static_cast<std::uint32_t>(frames_.size()),
                           .text_room = static_cast<std::uint32_t>(text_bytes_),
                           .block_count = static_cast<std::uint32_t>(blocks_.size()),
-                          .literal_room = static_cast<std::uint32_t>(text_bytes_),
+                          .literal_room = static_cast<std::uint32_t>(literal_bytes_),
                           .sequence_room = static_cast<std::uint32_t>(sequences_.size()),
                           .codes = codes.data(),
                           .decoded = decoded.data(),
@@ -92,8 +97,12 @@ class member_batch {
                           .sequences = sequences_.data(),
                           .text = text_.data(),
                           .results = results_.data(),
-                          .used = used.data()});
-    CHECK(used == std::array<std::uint64_t, 2>{text_bytes_, entries_});
+                          .used = used.data(),
+                          .portions = portions_.data(),
+                          .symbols = symbols.data(),
+                          .symbol_room = static_cast<std::uint32_t>(symbols.size()),
+                          .progress = &progress});
+    CHECK(used == std::array<std::uint64_t, 2>{literal_bytes_, entries_});
   }
 
   [[nodiscard]] zstd::verdict verdict_of(std::size_t index) const { return results_[index].is; }
@@ -106,20 +115,27 @@ class member_batch {
     return deflate_phase::has_stated_crc32(frames_[index], results_[index]);
   }
 
+  /// In how many places at the same time its text was begun.
+  [[nodiscard]] std::size_t begins_of(std::size_t index) const {
+    const auto all = std::span(portions_).subspan(frames_[index].first_block, frames_[index].portions);
+    return static_cast<std::size_t>(std::ranges::count_if(
+        all, [](const auto& each) { return each.begin != deflate_phase::portion_block::no_begin; }));
+  }
+
   /// Whether nothing between members was changed: text, literals, sequences.
   [[nodiscard]] bool kept_bounds() const {
-    std::uint64_t end = text_bytes_;
-    std::uint64_t last_entry = entries_;
-    for (auto frame = frames_.rbegin(); frame != frames_.rend(); end = (frame++)->text_at) {
-      const std::uint64_t begin = frame->text_at + frame->text_room;
-      const auto is_untouched = [](std::uint8_t each) { return each == untouched; };
-      const auto is_entry_untouched = [](const auto& each) { return each.bits == untouched_entry.bits; };
-      if (!std::ranges::all_of(std::span(text_).subspan(begin, end - begin), is_untouched) ||
-          !std::ranges::all_of(std::span(literals_).subspan(begin, end - begin), is_untouched) ||
-          !std::ranges::all_of(std::span(sequences_).subspan(last_entry - 1, 1), is_entry_untouched)) {
+    const auto is_untouched = [](std::uint8_t each) { return each == untouched; };
+    for (std::size_t i = 0; i < frames_.size(); ++i) {
+      const zstd::encoded_frame& frame = frames_[i];
+      const bool is_last = i + 1 == frames_.size();
+      const std::uint64_t text_end = frame.text_at + frame.text_room;
+      const std::uint64_t next_text = is_last ? text_bytes_ : frames_[i + 1].text_at;
+      const std::uint64_t next_literals = is_last ? literal_bytes_ : frames_[i + 1].literals_at;
+      const std::uint64_t next_entry = is_last ? entries_ : frames_[i + 1].entries_at;
+      if (!std::ranges::all_of(std::span(text_).subspan(text_end, next_text - text_end), is_untouched) ||
+          literals_[next_literals - 1] != untouched || sequences_[next_entry - 1].bits != untouched_entry.bits) {
         return false;
       }
-      last_entry = frame->entries_at;
     }
     return true;
   }
@@ -135,16 +151,23 @@ class member_batch {
 
   void add(const member& each) {
     const auto frame = static_cast<std::uint32_t>(frames_.size());
+    const std::uint32_t portions = each.portions > 0
+                                       ? each.portions
+                                       : deflate_phase::member_room::portions_of(each.packed.size(), each.text_bytes);
+    const auto room = deflate_phase::member_room::of(portions, each.text_bytes);
     frames_.push_back({.text_at = text_bytes_,
                        .text_room = each.text_bytes,
                        .window_bytes = deflate_phase::window_bytes,
                        .content_bytes = each.text_bytes,
                        .first_block = static_cast<std::uint32_t>(blocks_.size()),
-                       .block_count = deflate_phase::blocks_for(each.text_bytes),
+                       .block_count = room.blocks,
                        .checksum = each.checksum,
-                       .literals_at = static_cast<std::uint32_t>(text_bytes_),
-                       .entries_at = entries_});
-    entries_ += deflate_phase::entries_for(each.text_bytes) + 1;  // one is between those of two members
+                       .is_in_parts = portions > 1 ? 1U : 0U,
+                       .portions = portions,
+                       .literals_at = static_cast<std::uint32_t>(literal_bytes_),
+                       .entries_at = static_cast<std::uint32_t>(entries_)});
+    literal_bytes_ += room.literals + 1;  // one is between those of two members
+    entries_ += room.entries + 1;
     const zstd::encoded_block stream{.at = static_cast<std::uint32_t>(compressed_.size()),
                                      .bytes = static_cast<std::uint32_t>(each.packed.size()),
                                      .type = zstd::block_type::member,
@@ -159,11 +182,13 @@ class member_batch {
   byte_vector compressed_;
   std::unique_ptr<std::byte[], aligned_delete> words_;
   std::uint64_t text_bytes_ = 0;
-  std::uint32_t entries_ = 0;
+  std::uint64_t literal_bytes_ = 0;
+  std::uint64_t entries_ = 0;
   std::vector<std::uint8_t> literals_;
   std::vector<zstd::sequence_entry> sequences_;
   std::vector<std::uint8_t> text_;
   std::vector<zstd::decoded_frame> results_;
+  std::vector<deflate_phase::portion_block> portions_;
 };
 
 /// Words, with copies of what came before at distances of up to 32 KiB, or bytes that do not compress.
@@ -287,6 +312,65 @@ TEST_CASE("the checksum of a text of any length is found, at any place in the ba
   compare(members, all);
 }
 
+TEST_CASE("a member that is divided into portions has the same text, wherever its blocks begin") {
+  std::mt19937 random(fuzz_seed(73));
+  tally all;
+  for (std::size_t run = 0, runs = unless_sampled(300, 60); run < runs; ++run) {
+    std::vector<member> members;
+    for (unsigned i = 0; i < 4; ++i) {
+      members.push_back(member_of(random_text(random, random() % 200'000), random_settings(random)));
+      members.back().portions = static_cast<std::uint32_t>(2 + random() % 12);
+    }
+    compare(members, all);
+  }
+  CHECK(all.rejected == 0);
+  CHECK(all.rejected_by_us == 0);
+  CHECK(all.without_room < all.accepted / 4);
+}
+
+TEST_CASE("a long member is divided where its blocks begin") {
+  constexpr std::size_t size = 3'000'000;
+  std::mt19937 random(6);
+  const auto text_of = [&](auto word) {
+    std::string text;
+    while (text.size() < size) text += word();
+    return vector_of(text);
+  };
+  const auto letters = [&] { return std::string(1, static_cast<char>('A' + random() % 64)); };  // are not compressed
+  const auto bases = [&] { return std::string(1, "acgt"[random() % 4]); };                      // matches are short
+  const auto numbers = [&] { return std::to_string(random() % 100'000) + ", "; };
+  const auto lines = [&] { return "host" + std::to_string(random() % 100) + " GET /index.html 200\n"; };
+  for (const byte_vector& text : {text_of(letters), text_of(bases), text_of(numbers), text_of(lines)}) {
+    for (const int level : {6, 9}) {
+      CAPTURE(level);
+      CAPTURE(static_cast<char>(text.front()));
+      const member_batch batch({member_of(text, {.level = level})});
+      CHECK(batch.verdict_of(0) == zstd::verdict::decoded);
+      CHECK((batch.text_of(0) == text));
+      CHECK(batch.has_stated_checksum(0));
+      CHECK(batch.begins_of(0) > 3);
+    }
+  }
+}
+
+TEST_CASE("blocks of a stream within the text of a member are no begins of its own blocks") {
+  std::mt19937 random(7);
+  tally all;
+  for (const int level : {0, 1, 6}) {
+    byte_vector text;
+    while (text.size() < 300'000) {
+      const byte_vector inner = gzip_member_of(random_text(random, 40'000), {.level = 9, .flush_bytes = 2000});
+      text = joined(std::move(text), inner);
+    }
+    std::vector<member> members{member_of(text, {.level = level})};
+    members.back().portions = 8;
+    const member_batch batch(members);
+    CHECK(batch.begins_of(0) > 1);
+    compare(members, all);
+  }
+  CHECK(all.rejected + all.rejected_by_us == 0);
+}
+
 TEST_CASE("deflate fuzz: a damaged member is rejected or decoded as by zlib, and its neighbours are intact") {
   const std::uint32_t seed = fuzz_seed(72);
   std::mt19937 random(seed);
@@ -297,6 +381,7 @@ TEST_CASE("deflate fuzz: a damaged member is rejected or decoded as by zlib, and
       const std::size_t most = run % 512 == 9 ? 300'000 : 3'000;  // some have several blocks of the batch
       member next = member_of(random_text(random, random() % most), random_settings(random));
       if (i % 8 != 0) damage(next.packed, random, 8);
+      if (i % 4 == 0) next.portions = static_cast<std::uint32_t>(1 + random() % 4);
       if (!next.packed.empty()) members.push_back(std::move(next));
     }
     CAPTURE(seed);

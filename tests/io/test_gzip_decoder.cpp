@@ -213,7 +213,7 @@ constexpr std::size_t guessed_header_bytes = 10;
 
 std::unique_ptr<gpuhist::io::splitter> make_guessing_splitter() {
   std::unique_ptr<gpuhist::io::splitter> made = make_gzip_splitter();
-  made->permit_guesses();
+  made->permit_guesses(std::uint64_t{512} << 10U);
   return made;
 }
 

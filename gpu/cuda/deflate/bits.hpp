@@ -13,13 +13,13 @@ class forward_bits {
  public:
   static constexpr std::uint32_t max_bytes = std::uint32_t{1} << 28U;
 
-  /// The stream [begin, end) of bytes, at most max_bytes. 8 more bytes are readable. Bits after the end have no
-  /// meaning; ran_past_end() says that some were used.
-  GPUHIST_HOST_DEVICE forward_bits(const std::uint32_t* words, std::uint32_t begin, std::uint32_t end)
-      : words_(words + begin / 4),
-        last_((end - begin / 4 * 4) / 4),
-        at_(begin % 4 * 8),
-        end_(8 * (end - begin / 4 * 4)) {}
+  /// The stream from `begin`, a bit, to `end`, a byte that is at most max_bytes later. 8 more bytes are readable. Bits
+  /// after the end have no meaning; ran_past_end() says that some were used.
+  GPUHIST_HOST_DEVICE forward_bits(const std::uint32_t* words, std::uint64_t begin, std::uint64_t end)
+      : words_(words + begin / 32),
+        last_(static_cast<std::uint32_t>(end / 4 - begin / 32)),
+        at_(static_cast<std::uint32_t>(begin % 32)),
+        end_(static_cast<std::uint32_t>(8 * (end - begin / 32 * 4))) {}
 
   /// The next 32 bits, which are not consumed.
   [[nodiscard]] GPUHIST_HOST_DEVICE std::uint32_t peek() const {
@@ -44,8 +44,9 @@ class forward_bits {
   GPUHIST_HOST_DEVICE void align_to_byte() { at_ = (at_ + 7) / 8 * 8; }
 
   [[nodiscard]] GPUHIST_HOST_DEVICE bool ran_past_end() const { return at_ > end_; }
-  /// Whether the stream ends with the byte before the next bit, or with its byte.
-  [[nodiscard]] GPUHIST_HOST_DEVICE bool is_at_end() const { return (at_ + 7) / 8 * 8 == end_; }
+
+  /// The next bit, counted from the begin of the word with the first one.
+  [[nodiscard]] GPUHIST_HOST_DEVICE std::uint32_t place() const { return at_; }
 
  private:
   const std::uint32_t* words_;

@@ -196,4 +196,21 @@ GPUHIST_HOST_DEVICE inline bool read_lengths(forward_bits& bits, stream_memory& 
   return to.at[end_of_block] != 0;
 }
 
+GPUHIST_HOST_DEVICE inline bool build(const code_lengths& lengths, stream_memory& to) {
+  return to.literals.build(lengths.at, lengths.literals, incomplete_code::rejected) &&
+         to.distances.build(lengths.at + lengths.literals, lengths.distances, incomplete_code::at_most_one_bit);
+}
+
+/// The codes of a dynamic block, after its type. False: they are invalid.
+GPUHIST_HOST_DEVICE inline bool read_codes(forward_bits& bits, stream_memory& to) {
+  code_lengths lengths{};
+  return read_lengths(bits, to, lengths) && build(lengths, to);
+}
+
+GPUHIST_HOST_DEVICE inline bool set_fixed_codes(stream_memory& to) {
+  code_lengths lengths{};
+  set_fixed_lengths(lengths);
+  return build(lengths, to);
+}
+
 }  // namespace gpuhist::gpu::cuda::deflate

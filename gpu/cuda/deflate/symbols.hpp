@@ -1,12 +1,14 @@
-// The first phase of gzip members: a thread for each member decodes its symbols to what the phases of zstd make of a
+// The second phase of gzip members: a thread for each portion decodes its symbols to what the phases of zstd make of a
 // frame, literals and sequences, so that the phases after it serve both formats.
 //
-//     deflate    | block ............................... | block ... | trailer      any number of bytes of text
-//     blocks     | 128 KiB of text | 128 KiB of text | ....... |                    of the batch
+//     deflate    | block ............................... | block ... |     any number of bytes of text
+//     pieces     | at most 128 KiB of text | ......... | ........... |     blocks of the batch
 #pragma once
 
 #include "gpu/cuda/deflate/bits.hpp"
 #include "gpu/cuda/deflate/codes.hpp"
+#include "gpu/cuda/deflate/portions.hpp"
+#include "gpu/cuda/zstd/descriptions.hpp"
 #include "gpu/cuda/zstd/encoded.hpp"
 #include "gpu/cuda/zstd/execute.hpp"
 
@@ -14,79 +16,75 @@
 
 namespace gpuhist::gpu::cuda::deflate {
 
-inline constexpr std::uint32_t window_bytes = 32768;
-inline constexpr std::uint32_t longest_match = 258;
-inline constexpr std::uint32_t block_text = zstd::max_block_bytes - longest_match;
-
-/// The blocks of the batch that a member of this much text needs.
-constexpr std::uint32_t blocks_for(std::uint64_t text_bytes) {
-  return static_cast<std::uint32_t>(text_bytes / block_text + 1);
-}
-
-/// The entries of sequences that it needs. Members with more sequences, shorter ones, are rejected.
-constexpr std::uint32_t entries_for(std::uint64_t text_bytes) {
-  constexpr std::uint32_t text_of_sequence = 4;
-  return static_cast<std::uint32_t>(text_bytes / text_of_sequence) + 2 * blocks_for(text_bytes);
-}
-
-/// `blocks`: of the batch.
-GPUHIST_HOST_DEVICE inline bool is_member(const zstd::encoded_block* blocks, const zstd::encoded_frame& frame) {
-  return frame.block_count > 0 && blocks[frame.first_block].type == zstd::block_type::member;
-}
-
-/// Decodes one member.
-class member_decoder {
+/// Decodes one portion of a member.
+class portion_decoder {
  public:
-  /// Borrows everything.
-  GPUHIST_HOST_DEVICE member_decoder(const zstd::batch_buffers& batch, std::uint32_t index,
-                                     const symbol_meanings& meanings, stream_memory& tables)
+  /// Of block `index` of the batch, which has a portion. Borrows everything.
+  GPUHIST_HOST_DEVICE portion_decoder(const zstd::batch_buffers& batch, std::uint32_t index,
+                                      const symbol_meanings& meanings, stream_memory& tables)
       : batch_(batch),
-        frame_(batch.frames[index]),
+        frame_(batch.frames[batch.blocks[index].frame]),
         meanings_(meanings),
         tables_(tables),
-        bits_(batch.compressed, batch.blocks[frame_.first_block].at,
-              batch.blocks[frame_.first_block].at + batch.blocks[frame_.first_block].bytes),
-        room_(static_cast<std::uint32_t>(frame_.text_room)),
-        limit_(zstd::lesser(room_, zstd::max_block_bytes)),
-        end_entry_(frame_.entries_at + entries_for(frame_.text_room)),
-        block_(frame_.first_block),
-        entry_(frame_.entries_at),
-        first_entry_(entry_),
-        literals_(batch.literals + frame_.literals_at) {}
+        index_(index),
+        next_(index - frame_.first_block + 1),
+        bits_(batch.compressed, begin(), end()) {}
 
-  /// Fills batch.decoded for all blocks of the member. The first one has the verdict.
+  /// Fills its place in batch.portions, and those of its pieces.
   GPUHIST_HOST_DEVICE void decode() {
-    zstd::verdict is = fits() ? zstd::verdict::decoded : zstd::verdict::no_room;
-    for (bool is_last = false; !is_last && is == zstd::verdict::decoded;) {
-      is_last = bits_.read(1) != 0;
+    if (begin() == portion_block::no_begin) return;  // no portion leads to it
+    zstd::verdict is = fits() ? begin_piece() : zstd::verdict::no_room;
+    while (is == zstd::verdict::decoded) {
+      const bool is_last = bits_.read(1) != 0;
       const std::uint32_t type = bits_.read(2);
       if (type == 0) is = take_stored();
       if (type == 1 || type == 2) is = take_coded(type == 1);
       if (type == 3) is = zstd::verdict::literals_header;
       if (bits_.ran_past_end()) is = zstd::verdict::huffman_stream;
+      if (is == zstd::verdict::decoded && is_last) {
+        next_ = frame_.portions;
+        if ((position() + 7) / 8 != end_of_stream()) is = zstd::verdict::sequences_stream;
+      }
+      if (is_last || is_at_next()) break;
     }
-    if (is == zstd::verdict::decoded && !bits_.is_at_end()) is = zstd::verdict::sequences_stream;
-    if (is == zstd::verdict::decoded && !end_block()) is = zstd::verdict::no_room;
-    for (std::uint32_t i = block_; i < end_of_blocks(); ++i) batch_.decoded[i] = empty_block();
-    if (is != zstd::verdict::decoded) batch_.decoded[frame_.first_block].is = is;
+    if (is == zstd::verdict::decoded && !end_piece()) is = zstd::verdict::no_room;
+    portion_block& to = batch_.portions[index_];
+    to.is = is;
+    if (is == zstd::verdict::decoded) to.next = next_;
+    to.first_piece = first_piece_;
+    to.pieces = pieces_;
   }
 
  private:
-  [[nodiscard]] GPUHIST_HOST_DEVICE std::uint32_t end_of_blocks() const {
-    return frame_.first_block + frame_.block_count;
+  // A thread decodes no more than this, so that few begins cost no time: the host decodes the member.
+  static constexpr std::uint32_t most_bytes_of_portion = std::uint32_t{1} << 20U;
+
+  [[nodiscard]] GPUHIST_HOST_DEVICE std::uint64_t begin() const { return batch_.portions[index_].begin; }
+  [[nodiscard]] GPUHIST_HOST_DEVICE std::uint64_t end_of_stream() const {
+    return std::uint64_t{batch_.blocks[index_].at} + batch_.blocks[index_].bytes;
   }
+  /// Of the bits that may be read.
+  [[nodiscard]] GPUHIST_HOST_DEVICE std::uint64_t end() const {
+    const std::uint64_t most = begin() / 8 + (frame_.portions == 1 ? forward_bits::max_bytes : most_bytes_of_portion);
+    return most < end_of_stream() ? most : end_of_stream();
+  }
+  [[nodiscard]] GPUHIST_HOST_DEVICE std::uint64_t position() const { return begin() / 32 * 32 + bits_.place(); }
+  [[nodiscard]] GPUHIST_HOST_DEVICE portion_block& first_portion() const { return batch_.portions[frame_.first_block]; }
 
   [[nodiscard]] GPUHIST_HOST_DEVICE bool fits() const {
-    return batch_.blocks[frame_.first_block].bytes <= forward_bits::max_bytes &&
-           frame_.literals_at + frame_.text_room <= batch_.literal_room && end_entry_ <= batch_.sequence_room;
+    const member_room room = member_room::of(frame_);
+    return room.blocks <= frame_.block_count && frame_.literals_at + room.literals <= batch_.literal_room &&
+           frame_.entries_at + room.entries <= batch_.sequence_room;
   }
 
-  // It leaves the repeated offsets, which deflate does not have, as they are.
-  [[nodiscard]] GPUHIST_HOST_DEVICE static zstd::decoded_block empty_block() {
-    zstd::decoded_block block{};
-    block.literals = zstd::literals_type::huffman;
-    for (std::uint32_t i = 0; i < 3; ++i) block.after.at[i] = zstd::encoded_offset::inherited(i);
-    return block;
+  /// Whether a later portion begins here.
+  [[nodiscard]] GPUHIST_HOST_DEVICE bool is_at_next() {
+    const portion_block* const portions = &first_portion();
+    for (; next_ < frame_.portions; ++next_) {
+      const std::uint64_t begin = portions[next_].begin;
+      if (begin != portion_block::no_begin && begin >= position()) return begin == position();
+    }
+    return false;
   }
 
   GPUHIST_HOST_DEVICE zstd::verdict take_stored() {
@@ -94,27 +92,15 @@ class member_decoder {
     const std::uint32_t bytes = bits_.read(16);
     if ((bits_.read(16) ^ bytes) != 0xffffU) return zstd::verdict::literals_header;
     for (std::uint32_t i = 0; i < bytes; ++i) {
-      if (text_ >= limit_) {
-        const zstd::verdict is = make_room(1);
-        if (is != zstd::verdict::decoded) return is;
-      }
-      put_literal(bits_.read(8));
+      const zstd::verdict is = put_literal(bits_.read(8));
+      if (is != zstd::verdict::decoded) return is;
     }
     return zstd::verdict::decoded;
   }
 
   GPUHIST_HOST_DEVICE zstd::verdict take_coded(bool is_fixed) {
-    code_lengths lengths{};
-    if (is_fixed) {
-      set_fixed_lengths(lengths);
-    } else if (!read_lengths(bits_, tables_, lengths)) {
-      return zstd::verdict::huffman_tree;
-    }
-    if (!tables_.literals.build(lengths.at, lengths.literals, incomplete_code::rejected) ||
-        !tables_.distances.build(lengths.at + lengths.literals, lengths.distances, incomplete_code::at_most_one_bit)) {
-      return zstd::verdict::huffman_tree;
-    }
-    return take_symbols();
+    const bool is_valid = is_fixed ? set_fixed_codes(tables_) : read_codes(bits_, tables_);
+    return is_valid ? take_symbols() : zstd::verdict::huffman_tree;
   }
 
   // The loop that everything else waits for: few instructions matter more than anything (docs/tuning.md).
@@ -124,11 +110,8 @@ class member_decoder {
       const coded_symbol found = tables_.literals.find(ahead);
       bits_.skip(found.bits);
       if (found.symbol < end_of_block) {
-        if (text_ >= limit_) {
-          const zstd::verdict is = make_room(1);
-          if (is != zstd::verdict::decoded) return is;
-        }
-        put_literal(found.symbol);
+        const zstd::verdict is = put_literal(found.symbol);
+        if (is != zstd::verdict::decoded) return is;
         continue;
       }
       if (found.symbol == end_of_block) return zstd::verdict::decoded;
@@ -142,15 +125,8 @@ class member_decoder {
       if (far.symbol >= symbol_meanings::distance_count) return zstd::verdict::sequences_stream;
       const std::uint32_t place = meanings_.distances[far.symbol];
       bits_.skip(far.bits + (place >> 16U));
-      if (text_ + length > limit_ || entry_ + 3 > end_entry_) {
-        const zstd::verdict is = entry_ + 3 > end_entry_ ? zstd::verdict::no_room : make_room(length);
-        if (is != zstd::verdict::decoded) return is;
-      }
-      batch_.sequences[entry_++] =
-          zstd::sequence_entry::make(begin_text_, begin_literal_, value_of(place, ahead >> far.bits));
-      text_ += length;
-      begin_text_ = text_;
-      begin_literal_ = literal_;
+      const zstd::verdict is = put_match(length, value_of(place, ahead >> far.bits));
+      if (is != zstd::verdict::decoded) return is;
     }
   }
 
@@ -159,36 +135,92 @@ class member_decoder {
     return (meaning & 0xffffU) + (ahead & ((std::uint32_t{1} << (meaning >> 16U)) - 1));
   }
 
-  GPUHIST_HOST_DEVICE void put_literal(std::uint32_t byte) {
+  [[nodiscard]] GPUHIST_HOST_DEVICE std::uint32_t text_bytes() const { return begin_text_ + literal_ - begin_literal_; }
+
+  GPUHIST_HOST_DEVICE zstd::verdict put_literal(std::uint32_t byte) {
+    if (literal_ >= literal_limit_) {
+      const zstd::verdict is = next_piece();
+      if (is != zstd::verdict::decoded) return is;
+      if (literal_limit_ == 0) return zstd::verdict::no_room;  // the text should be empty
+    }
     literals_[literal_++] = static_cast<std::uint8_t>(byte);
-    ++text_;
+    return zstd::verdict::decoded;
   }
 
-  /// Begins the next block, so that there is room for so many bytes of text.
-  GPUHIST_HOST_DEVICE zstd::verdict make_room(std::uint32_t bytes) {
+  GPUHIST_HOST_DEVICE zstd::verdict put_match(std::uint32_t length, std::uint32_t distance) {
+    if (text_bytes() + length > zstd::max_block_bytes || entry_ + 3 > end_entry_) {
+      const zstd::verdict is = next_piece();
+      if (is != zstd::verdict::decoded) return is;
+    }
+    batch_.sequences[entry_++] = zstd::sequence_entry::make(begin_text_, begin_literal_, distance);
+    begin_text_ = text_bytes() + length;
+    begin_literal_ = literal_;
+    set_literal_limit();
+    return zstd::verdict::decoded;
+  }
+
+  GPUHIST_HOST_DEVICE void set_literal_limit() {
+    literal_limit_ = zstd::lesser(literal_room_, begin_literal_ + zstd::max_block_bytes - begin_text_);
+  }
+
+  GPUHIST_HOST_DEVICE zstd::verdict next_piece() {
     if (bits_.ran_past_end()) return zstd::verdict::huffman_stream;
-    if (bytes > room_ - text_) return zstd::verdict::content_size;
-    if (!end_block()) return zstd::verdict::no_room;
-    room_ -= text_;
-    limit_ = zstd::lesser(room_, zstd::max_block_bytes);
+    if (!end_piece()) return zstd::verdict::no_room;
     literals_ += literal_;
-    first_entry_ = entry_;
-    text_ = literal_ = begin_text_ = begin_literal_ = 0;
-    return entry_ + 3 > end_entry_ ? zstd::verdict::no_room : zstd::verdict::decoded;
+    literal_room_ -= literal_;
+    literal_ = begin_text_ = begin_literal_ = 0;
+    return begin_piece();
   }
 
-  /// False: there is no room for its entries.
-  GPUHIST_HOST_DEVICE bool end_block() {
-    if (entry_ + 2 > end_entry_ || block_ == end_of_blocks()) return false;
+  GPUHIST_HOST_DEVICE zstd::verdict begin_piece() {
+    const bool is_only = frame_.portions == 1;
+    const std::uint32_t least_literals = is_only ? 1 : member_room::literals_of_chunk / 32;
+    const std::uint32_t least_entries = is_only ? 3 : member_room::entries_of_chunk / 32;
+    if (literal_room_ < least_literals && !take_literals(is_only)) return zstd::verdict::no_room;
+    if (end_entry_ - entry_ < least_entries && !take_entries(is_only)) return zstd::verdict::no_room;
+    first_entry_ = entry_;
+    set_literal_limit();
+    return zstd::verdict::decoded;
+  }
+
+  GPUHIST_HOST_DEVICE bool take_literals(bool is_only) {
+    const auto all = static_cast<std::uint32_t>(member_room::of(frame_).literals);
+    const std::uint32_t amount = is_only ? all : member_room::literals_of_chunk;
+    std::uint32_t at = 0;
+    if (!zstd::take_room(&first_portion().literals_taken, amount, all, at)) return false;
+    literals_ = batch_.literals + frame_.literals_at + at;
+    literal_room_ = amount;
+    return true;
+  }
+
+  GPUHIST_HOST_DEVICE bool take_entries(bool is_only) {
+    const auto all = static_cast<std::uint32_t>(member_room::of(frame_).entries);
+    const std::uint32_t amount = is_only ? all : member_room::entries_of_chunk;
+    std::uint32_t at = 0;
+    if (!zstd::take_room(&first_portion().entries_taken, amount, all, at)) return false;
+    entry_ = frame_.entries_at + at;
+    end_entry_ = entry_ + amount;
+    return true;
+  }
+
+  /// False: there is no room for one more, or for its entries.
+  GPUHIST_HOST_DEVICE bool end_piece() {
+    std::uint32_t number = 0;
+    if (!zstd::take_room(&first_portion().pieces_taken, 1, frame_.block_count, number)) return false;
     batch_.sequences[entry_] = zstd::sequence_entry::make(begin_text_, begin_literal_, 0);
-    batch_.sequences[entry_ + 1] = zstd::sequence_entry::make(text_, literal_, 0);
-    zstd::decoded_block block = empty_block();
-    block.literals_at = static_cast<std::uint32_t>(literals_ - batch_.literals);
-    block.literal_bytes = literal_;
-    block.sequences_at = first_entry_;
-    block.sequence_count = entry_ - first_entry_;
-    block.text_bytes = text_;
-    batch_.decoded[block_++] = block;
+    batch_.sequences[entry_ + 1] = zstd::sequence_entry::make(text_bytes(), literal_, 0);
+    const std::uint32_t piece = frame_.first_block + number;
+    zstd::decoded_block& to = batch_.portions[piece].piece;
+    to = empty_block();
+    to.literals_at = static_cast<std::uint32_t>(literals_ - batch_.literals);
+    to.literal_bytes = literal_;
+    to.sequences_at = first_entry_;
+    to.sequence_count = entry_ - first_entry_;
+    to.text_bytes = text_bytes();
+    if (pieces_ == 0) first_piece_ = piece;
+    if (pieces_ > 0) batch_.portions[last_piece_].next_piece = piece;
+    last_piece_ = piece;
+    ++pieces_;
     entry_ += 2;
     return true;
   }
@@ -197,18 +229,21 @@ class member_decoder {
   const zstd::encoded_frame& frame_;
   const symbol_meanings& meanings_;
   stream_memory& tables_;
+  const std::uint32_t index_;
+  std::uint32_t next_;  // portion
   forward_bits bits_;
-  std::uint32_t room_;   // for text from the begin of the block on
-  std::uint32_t limit_;  // of the text of the block
-  const std::uint32_t end_entry_;
-  std::uint32_t block_;
-  std::uint32_t entry_;
-  std::uint32_t first_entry_;        // of the block
-  std::uint8_t* literals_;           // of the block
-  std::uint32_t text_ = 0;           // of the block
-  std::uint32_t literal_ = 0;        // of the block
-  std::uint32_t begin_text_ = 0;     // of the sequence
-  std::uint32_t begin_literal_ = 0;  // of the sequence
+  std::uint32_t entry_ = 0;
+  std::uint32_t end_entry_ = 0;
+  std::uint32_t first_entry_ = 0;     // of the piece
+  std::uint8_t* literals_ = nullptr;  // of the piece
+  std::uint32_t literal_room_ = 0;    // from there on
+  std::uint32_t literal_limit_ = 0;   // of the piece, before the next match
+  std::uint32_t literal_ = 0;         // of the piece
+  std::uint32_t begin_text_ = 0;      // of the sequence
+  std::uint32_t begin_literal_ = 0;   // of the sequence
+  std::uint32_t pieces_ = 0;
+  std::uint32_t first_piece_ = 0;
+  std::uint32_t last_piece_ = 0;
 };
 
 }  // namespace gpuhist::gpu::cuda::deflate

@@ -1,6 +1,7 @@
 #include "gpu/cuda/frames/decode.hpp"
 
 #include "gpu/cuda/deflate/checksum.hpp"
+#include "gpu/cuda/deflate/portions.hpp"
 #include "gpu/cuda/deflate/symbols.hpp"
 #include "gpu/cuda/kernels/launch.cuh"
 #include "gpu/cuda/zstd/checksum_of_few.hpp"
@@ -28,8 +29,10 @@ constexpr unsigned serial_threads = 64;  // of the phases with a thread for each
 constexpr unsigned literal_warps = 4;    // blocks of one thread block, in the phase of literals
 constexpr unsigned sequence_blocks = 8;  // of one warp; their memory is 22 KiB
 
-// Members of gzip: threads of a warp that decode one each. Others would diverge; few members get a warp each.
-constexpr unsigned many_members_of_warp = 4;
+// Members of gzip: threads of a warp that decode a portion each. Others would diverge; few members get warps of their
+// own.
+constexpr unsigned begin_warps = 4;
+constexpr unsigned many_portions_of_warp = 4;
 constexpr std::uint32_t many_members = 8192;
 constexpr unsigned crc32_threads = 128;
 
@@ -92,15 +95,24 @@ __global__ void __launch_bounds__(32) sequences(const batch_buffers batch) {
   decode_sequences<window_bits>(quad_decoder{}, batch, blockIdx.x * sequence_blocks + which, meanings, memory[which]);
 }
 
-template <unsigned MembersOfWarp>
-__global__ void __launch_bounds__(32) members(const batch_buffers batch) {
+__global__ void __launch_bounds__(begin_warps * 32) begins(const batch_buffers batch) {
+  __shared__ deflate::stream_memory tables[begin_warps];
+  const unsigned warp = threadIdx.x / 32;
+  deflate::find_begin(warp_team{}, batch, blockIdx.x * begin_warps + warp, tables[warp]);
+}
+
+template <unsigned PortionsOfWarp>
+__global__ void __launch_bounds__(32) symbols(const batch_buffers batch) {
   __shared__ deflate::symbol_meanings meanings;
-  __shared__ deflate::stream_memory tables[MembersOfWarp];
+  __shared__ deflate::stream_memory tables[PortionsOfWarp];
   copy_to_shared(meanings_of_symbols, meanings);
-  const unsigned index = blockIdx.x * MembersOfWarp + threadIdx.x;
-  if (threadIdx.x >= MembersOfWarp || index >= batch.frame_count) return;
-  if (!deflate::is_member(batch.blocks, batch.frames[index])) return;
-  deflate::member_decoder(batch, index, meanings, tables[threadIdx.x]).decode();
+  const unsigned index = blockIdx.x * PortionsOfWarp + threadIdx.x;
+  if (threadIdx.x >= PortionsOfWarp || !deflate::has_portion(batch, index)) return;
+  deflate::portion_decoder(batch, index, meanings, tables[threadIdx.x]).decode();
+}
+
+__global__ void __launch_bounds__(serial_threads) order(const batch_buffers batch) {
+  if (global_thread() / 32 < batch.frame_count) deflate::order_pieces(warp_team{}, batch, global_thread() / 32);
 }
 
 __global__ void __launch_bounds__(serial_threads) link(const batch_buffers batch) {
@@ -229,12 +241,12 @@ bool may_overlap(void (*kernel)(batch_buffers)) {
   return cudaFuncGetAttributes(&found, kernel) == cudaSuccess && found.binaryVersion >= 90 && found.ptxVersion >= 90;
 }
 
-cudaError_t launch_members(const batch_buffers& batch, cudaStream_t stream) {
+cudaError_t launch_symbols(const batch_buffers& batch, cudaStream_t stream) {
   if (batch.frame_count < many_members) {
-    return kernels::queue(members<1>, {.blocks = batch.frame_count, .threads = 32}, stream, batch);
+    return kernels::queue(symbols<1>, {.blocks = batch.block_count, .threads = 32}, stream, batch);
   }
-  return kernels::queue(members<many_members_of_warp>,
-                        {.blocks = blocks_for(batch.frame_count, many_members_of_warp), .threads = 32}, stream, batch);
+  return kernels::queue(symbols<many_portions_of_warp>,
+                        {.blocks = blocks_for(batch.block_count, many_portions_of_warp), .threads = 32}, stream, batch);
 }
 
 cudaError_t launch_checksum(const batch_buffers& batch, cudaStream_t stream, bool follows) {
@@ -263,7 +275,8 @@ cudaError_t launch_phase(phase which, const batch_buffers& batch, std::span<cons
   const auto queue = [&](auto kernel, std::uint64_t items, unsigned in_one, unsigned threads) {
     return kernels::queue(kernel, {.blocks = blocks_for(items, in_one), .threads = threads}, stream, batch);
   };
-  const bool is_of_members = which == phase::members || which == phase::crc32;
+  const bool is_of_members =
+      which == phase::begins || which == phase::symbols || which == phase::order || which == phase::crc32;
   const bool is_of_all = which == phase::link || which == phase::execute;
   if (!is_of_all && (is_of_members ? batch.member_count == 0 : batch.member_count == batch.frame_count)) {
     return cudaSuccess;
@@ -277,8 +290,12 @@ cudaError_t launch_phase(phase which, const batch_buffers& batch, std::span<cons
       return queue(literals, batch.block_count, literal_warps, literal_warps * 32);
     case phase::sequences:
       return queue(sequences, batch.block_count, sequence_blocks, 32);
-    case phase::members:
-      return launch_members(batch, stream);
+    case phase::begins:
+      return queue(begins, batch.block_count, begin_warps, begin_warps * 32);
+    case phase::symbols:
+      return launch_symbols(batch, stream);
+    case phase::order:
+      return queue(order, batch.frame_count, serial_threads / 32, serial_threads);
     case phase::link:
       return queue(link, batch.frame_count, serial_threads / 32, serial_threads);
     case phase::execute:

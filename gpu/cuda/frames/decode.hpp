@@ -10,10 +10,10 @@
 
 namespace gpuhist::gpu::cuda::frames {
 
-/// The phases in their order. Each needs the results of those before. `members` and `crc32` are for gzip, in place of
-/// the first four and `checksum`.
-enum class phase { describe, resolve, literals, sequences, members, link, execute, crc32, checksum };
-inline constexpr unsigned phase_count = 9;
+/// The phases in their order. Each needs the results of those before. `begins`, `symbols`, `order` and `crc32` are for
+/// gzip, in place of the first four and `checksum`.
+enum class phase { describe, resolve, literals, sequences, begins, symbols, order, link, execute, crc32, checksum };
+inline constexpr unsigned phase_count = 11;
 
 /// Queues one phase for a batch in device memory; it begins after all work before it. `in_parts`: the frames with
 /// encoded_frame::is_in_parts, in host memory. Returns the error of the launch.

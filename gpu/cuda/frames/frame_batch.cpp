@@ -1,6 +1,7 @@
 #include "gpu/cuda/frames/frame_batch.hpp"
 
 #include "gpu/cuda/deflate/checksum.hpp"
+#include "gpu/cuda/deflate/portions.hpp"
 #include "gpu/cuda/error.hpp"
 
 #include <algorithm>
@@ -20,6 +21,11 @@ std::uint64_t sequences_of(const frame_job& job) {
   return job.sequences > 0 ? job.sequences : frame_decoder::sequences_for(job.text_room, job.blocks.size());
 }
 
+std::uint64_t literals_of(const frame_job& job) {
+  return job.sequences > 0 ? deflate::member_room::most_literals(job.text_room) : job.text_room;
+}
+
+// And what aligns those of blocks and members.
 std::uint64_t literal_room(const frame_decoder::limits& limits) {
   return std::min<std::uint64_t>(limits.text_bytes + literal_alignment * limits.blocks, ~std::uint32_t{0});
 }
@@ -62,6 +68,7 @@ frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
       decoded_(api, limits.blocks * sizeof(decoded_block)),
       literals_(api, literal_room(limits)),
       sequences_(api, limits.sequences * sizeof(sequence_entry)),
+      portions_(api, limits.blocks * sizeof(deflate::portion_block)),
       text_(api, limits.text_bytes),
       device_results_(api, limits.frames * sizeof(decoded_frame)),
       used_(api, 2 * sizeof(std::uint64_t)),
@@ -91,7 +98,7 @@ bool frame_batch::has_room_for(const frame_job& job) const {
   const std::size_t cuts = job.slices() - 1;
   return job.steps == nullptr && job.slices() <= limits_.slices - slices_used_ &&
          job.compressed_bytes() <= limits_.compressed_bytes - compressed_used_ &&
-         job.text_room <= limits_.text_bytes - text_used_ &&
+         job.text_room <= limits_.text_bytes - text_used_ && literals_of(job) <= limits_.text_bytes - literals_used_ &&
          job.frames.size() + cuts <= limits_.frames - frames_used_ - cuts_used() &&
          job.blocks.size() <= limits_.blocks - blocks_used_ && sequences_of(job) <= limits_.sequences - sequences_used_;
 }
@@ -129,6 +136,7 @@ void frame_batch::add(frame_job& job) noexcept {
   group.slice_end = slices_used_;
   compressed_used_ = std::min(limits_.compressed_bytes, rounded(at.compressed + job.compressed_bytes(), quad_bytes));
   text_used_ += job.text_room;
+  literals_used_ += literals_of(job);
   sequences_used_ += sequences_of(job);
   jobs_.push_back(&job);
   places_.push_back(at);
@@ -138,8 +146,9 @@ void frame_batch::add_member(encoded_frame& to) noexcept {
   auto* const taken = used_at_first_.as<std::uint64_t>();
   to.literals_at = static_cast<std::uint32_t>(taken[0]);
   to.entries_at = static_cast<std::uint32_t>(taken[1]);
-  taken[0] += rounded(to.text_room, literal_alignment);
-  taken[1] += deflate::entries_for(to.text_room);
+  const auto room = deflate::member_room::of(to);
+  taken[0] += rounded(room.literals, literal_alignment);
+  taken[1] += room.entries;
   ++members_used_;
 }
 
@@ -169,6 +178,7 @@ frame_launch frame_batch::launch(int multiprocessors) const {
                                  .text = text_.as<std::uint8_t>(),
                                  .results = device_results_.as<decoded_frame>(),
                                  .used = used_.as<std::uint64_t>(),
+                                 .portions = portions_.as<deflate::portion_block>(),
                                  .symbols = symbols_.as<std::int32_t>(),
                                  .symbol_room = symbol_room(limits_),
                                  .progress = progress_.as<part_progress>()},
@@ -227,7 +237,7 @@ void frame_batch::divide_long_frames() noexcept {
   if (longest_text_ * max_frames_in_parts < text_used_) return;
   for (std::uint32_t i = 0; i < frames_used_; ++i) {
     encoded_frame& frame = frames_.as<encoded_frame>()[i];
-    if (is_member(frame) || !is_faster_in_parts(frame, text_used_, symbol_room(limits_))) continue;
+    if (!is_faster_in_parts(frame, text_used_, symbol_room(limits_))) continue;
     frame.is_in_parts = 1;
     in_parts_.push_back(part_segment::of(frame, i));
     if (frame.has_checksum == 0) continue;
@@ -361,6 +371,7 @@ void frame_batch::clear() noexcept {
   places_.clear();
   compressed_used_ = 0;
   text_used_ = 0;
+  literals_used_ = 0;
   sequences_used_ = 0;
   members_used_ = 0;
   std::fill_n(used_at_first_.as<std::uint64_t>(), 2, std::uint64_t{0});

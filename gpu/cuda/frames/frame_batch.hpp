@@ -128,6 +128,7 @@ class frame_batch {
   device_memory decoded_;
   device_memory literals_;
   device_memory sequences_;
+  device_memory portions_;
   device_memory text_;
   device_memory device_results_;
   device_memory used_;
@@ -146,6 +147,7 @@ class frame_batch {
   std::vector<place> places_;
   std::uint64_t compressed_used_ = 0;
   std::uint64_t text_used_ = 0;
+  std::uint64_t literals_used_ = 0;
   std::uint64_t sequences_used_ = 0;
   std::uint32_t members_used_ = 0;
   std::uint64_t longest_text_ = 0;  // of a frame

@@ -13,6 +13,10 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace gpuhist::gpu::cuda::deflate {
+struct portion_block;
+}
+
 namespace gpuhist::gpu::cuda::zstd {
 
 inline constexpr std::uint32_t max_block_bytes = std::uint32_t{128} << 10U;
@@ -51,7 +55,7 @@ constexpr const char* name_of(verdict value) {
 
 /// `carried`: no block of the archive, but what an earlier step leaves to a later one (steps.hpp).
 /// `member`: some text of a gzip member, all of whose blocks have the place of its deflate stream
-/// (deflate/symbols.hpp).
+/// (deflate/portions.hpp).
 enum class block_type : std::uint32_t { raw, run, compressed, carried, member };
 
 struct encoded_block {
@@ -73,8 +77,9 @@ struct encoded_frame {
   std::uint32_t checksum = 0;     ///< of a member: the CRC-32 of its text, which the host compares
   std::uint32_t is_in_parts = 0;  ///< phase 6 divides it into parts, see parts.hpp
   // of a member:
-  std::uint32_t literals_at = 0;  ///< in `literals`; there is room for text_room bytes
-  std::uint32_t entries_at = 0;   ///< in `sequences`; there is room for deflate::entries_for(text_room)
+  std::uint32_t portions = 0;     ///< of its stream, see deflate::member_room
+  std::uint32_t literals_at = 0;  ///< in `literals`: of member_room::literals bytes
+  std::uint32_t entries_at = 0;   ///< in `sequences`: of member_room::entries
 };
 
 /// The result for one frame.
@@ -224,8 +229,9 @@ struct batch_buffers {
   std::uint8_t* literals = nullptr;
   sequence_entry* sequences = nullptr;
   std::uint8_t* text = nullptr;
-  decoded_frame* results = nullptr;  ///< one for each frame
-  std::uint64_t* used = nullptr;     ///< two counters, at first what members have: bytes of literals, entries
+  decoded_frame* results = nullptr;            ///< one for each frame
+  std::uint64_t* used = nullptr;               ///< two counters, at first what members have: bytes of literals, entries
+  deflate::portion_block* portions = nullptr;  ///< one for each block, if there are members
   /// For frames in parts; without symbols there are none.
   std::int32_t* symbols = nullptr;
   std::uint32_t symbol_room = 0;

@@ -240,6 +240,7 @@ GPUHIST_HOST_DEVICE void write_piece(const Team& team, const batch_buffers& batc
   const std::uint32_t ticket = team.next(batch.progress->begun);
   const std::uint32_t index = ticket / part_segment::pieces_of_part;
   const frame_part part = frame_part::of(batch, segment, index);
+  if (part.begin == batch.results[segment.frame].text_bytes) return;  // nor has a later part text
   const part_piece<Team> piece(team, part, ticket % part_segment::pieces_of_part);
   team.wait_for(batch.progress->ended, index * part_segment::pieces_of_part);
   piece.write();

@@ -15,6 +15,8 @@
 namespace gpuhist::pipeline {
 namespace {
 
+constexpr std::uint64_t longest_guess = std::uint64_t{512} << 10U;  // of longer frames parts are decoded
+
 // Devices decode without dictionaries, and a dictionary for all frames can only be in the first one.
 bool may_need_dictionary(const io::decode_start& start, std::span<const std::byte> begin) {
   return start.context != nullptr || (start.compressed_bytes == 0 && io::may_begin_with_dictionary(begin));
@@ -153,7 +155,7 @@ async::task<> compressed_inputs::split(compressed_input& input, std::vector<std:
   }
   input.on_device = !input.is_decoded_again && may_use_device(input);
   std::unique_ptr<io::splitter> splitter = input.format.make_splitter();
-  if (may_guess(input)) splitter->permit_guesses();
+  if (may_guess(input)) splitter->permit_guesses(longest_guess);
   // in groups of one frame, one of which begins at decode_from
   const std::size_t group_bytes = input.is_decoded_again ? 1 : options_.group_bytes;
   input.divider.emplace(std::move(splitter), group_bytes, input.start);

@@ -275,7 +275,7 @@ async::task<compressed_inputs::device_decoding::collected> compressed_inputs::de
       const bool is_whole = !next.error && !stop_.stop_requested() && task_.staged->size() > 0;
       co_return is_whole ? collected::whole : collected::some;
     }
-    const std::size_t staged = next.lost ? 0 : co_await append(next, helpers);
+    const std::size_t staged = next.lost && !may_stage_lost() ? 0 : co_await append(next, helpers);
     if (staged == next.bytes.size()) {
       if (device_.has_step(*task_.staged)) co_return collected::step;
       continue;
@@ -284,6 +284,11 @@ async::task<compressed_inputs::device_decoding::collected> compressed_inputs::de
     task_.staged_blocks.push_back(std::move(next));
     co_return collected::some;
   }
+}
+
+// A stream may have no end, and none of it would be counted before.
+bool compressed_inputs::device_decoding::may_stage_lost() const {
+  return task_.input.format.device_finds_frames && std::holds_alternative<io::file_source>(*task_.input.source);
 }
 
 // Several threads copy the bytes of a long group, which others may wait for. One thread copies 5 GB/s (docs/tuning.md).

@@ -43,6 +43,7 @@ class compressed_inputs::device_decoding {
   enum class collected { whole, some, step };
   async::task<collected> stage();
   async::task<collected> collect(async::task_group& helpers);
+  [[nodiscard]] bool may_stage_lost() const;
   async::task<std::size_t> append(const block& next, async::task_group& helpers);
   void add_decoded(const decoded_group& text);
   void note_copied(std::uint64_t bytes);

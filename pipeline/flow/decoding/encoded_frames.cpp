@@ -1,6 +1,6 @@
 #include "pipeline/flow/decoding/encoded_frames.hpp"
 
-#include "gpu/cuda/deflate/symbols.hpp"
+#include "gpu/cuda/deflate/portions.hpp"
 #include "io/frame_magic.hpp"
 #include "io/gzip/gzip_header.hpp"
 #include "io/gzip/gzip_splitter.hpp"
@@ -13,6 +13,7 @@
 namespace gpuhist::pipeline {
 namespace {
 
+namespace deflate = gpu::cuda::deflate;
 namespace zstd = gpu::cuda::zstd;
 
 // Text of frames begins at multiples of this.
@@ -76,18 +77,21 @@ bool append_member(const io::byte_access& bytes, std::uint64_t begin, std::uint6
   const std::uint64_t text_bytes = io::little_endian(std::span(trailer).last(4));
   if (text_bytes > io::highest_deflate_ratio * (end - begin)) return false;
   const auto index = static_cast<std::uint32_t>(to.frames.size());
+  const std::uint64_t stream_bytes = end - trailer_bytes - stream;
+  const auto room = deflate::member_room::of(deflate::member_room::portions_of(stream_bytes, text_bytes), text_bytes);
   const zstd::encoded_frame member{
       .text_room = text_bytes,
-      .window_bytes = gpu::cuda::deflate::window_bytes,
+      .window_bytes = deflate::window_bytes,
       .content_bytes = text_bytes,
-      .block_count = gpu::cuda::deflate::blocks_for(text_bytes),
-      .checksum = static_cast<std::uint32_t>(io::little_endian(std::span(trailer).first(4)))};
+      .block_count = room.blocks,
+      .checksum = static_cast<std::uint32_t>(io::little_endian(std::span(trailer).first(4))),
+      .portions = room.portions};
   append(member, to);
   to.stated_text.reset();  // a size of BGZF may have led over members
-  to.sequences += gpu::cuda::deflate::entries_for(text_bytes);
+  to.sequences += room.entries;
   to.blocks.insert(to.blocks.end(), member.block_count,
                    {.at = static_cast<std::uint32_t>(stream),
-                    .bytes = static_cast<std::uint32_t>(end - trailer_bytes - stream),
+                    .bytes = static_cast<std::uint32_t>(stream_bytes),
                     .type = zstd::block_type::member,
                     .frame = index});
   to.lacks_end_marker = header->bgzf_bytes() && text_bytes > 0;
@@ -98,7 +102,7 @@ std::optional<encoded_frames> list_members(const io::byte_access& bytes) {
   constexpr std::size_t piece_bytes = std::size_t{64} << 10U;
   encoded_frames listed;
   const std::unique_ptr<io::splitter> splitter = io::make_gzip_splitter();
-  splitter->permit_guesses();
+  splitter->permit_guesses(bytes.size);
   std::vector<std::byte> piece(static_cast<std::size_t>(std::min<std::uint64_t>(piece_bytes, bytes.size)));
   std::uint64_t begin = 0;
   for (std::uint64_t at = 0; at < bytes.size;) {

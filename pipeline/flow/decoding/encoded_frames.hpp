@@ -34,8 +34,8 @@ struct encoded_frames {
 /// or has a window that devices do not decode, or says that its text is longer than its blocks can be.
 ///
 /// gzip members are listed with the sizes that their trailers state, where io::make_gzip_splitter() finds their ends or
-/// guesses them. A device rejects a member with a wrong end. Nothing: the bytes are not whole members, or one states
-/// more text than its bytes can have.
+/// guesses them, however long they are. A device rejects a member with a wrong end. Nothing: the bytes are not whole
+/// members, or one states more text than its bytes can have.
 std::optional<encoded_frames> list_frames(const io::byte_access& bytes);
 
 }  // namespace gpuhist::pipeline

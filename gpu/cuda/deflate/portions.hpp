@@ -1,0 +1,297 @@
+// Long members are divided into portions of their deflate stream, which threads decode at the same time. Nothing says
+// where blocks begin, so each portion is searched for the first place at which one may begin (Knespel and Brunst,
+// "Rapidgzip: Parallel Decompression and Seeking in Gzip Files Using Cache Prefetching", 2023). A thread decodes from
+// there until a block ends where a later portion begins:
+//
+//     stream     | portion 0        | portion 1        | portion 2        | portion 3        |
+//     blocks     |..........|..........................|..................|...........|......|
+//     decoded by | 0        | 1                        |                  | 2         | 3
+//
+// The first portion begins with the stream, and what it ends at has begun correctly, and so on. So no wrong begin is
+// believed: the text of portions that none leads to is not used. What symbols yield is literals and sequences, which
+// need no text before them. They fill pieces, whose order is found at the end: these are the blocks of the batch.
+//
+// The host looks for the begins of stored blocks, too (io/gzip/deflate_finder.hpp). Here a member with long runs of
+// blocks without codes of their own is left to it.
+#pragma once
+
+#include "gpu/cuda/deflate/bits.hpp"
+#include "gpu/cuda/deflate/codes.hpp"
+#include "gpu/cuda/zstd/encoded.hpp"
+#include "gpu/cuda/zstd/execute.hpp"
+
+#include <cstdint>
+
+namespace gpuhist::gpu::cuda::deflate {
+
+inline constexpr std::uint32_t window_bytes = 32768;
+inline constexpr std::uint32_t longest_match = 258;
+
+/// What a member needs of a batch.
+struct member_room {
+  std::uint32_t portions = 1;
+  std::uint32_t blocks = 0;    ///< of the batch
+  std::uint64_t entries = 0;   ///< of sequences; a member with more, shorter ones is rejected
+  std::uint64_t literals = 0;  ///< bytes
+
+  static constexpr std::uint32_t least_text_of_portion = std::uint32_t{160} << 10U;
+  static constexpr std::uint32_t least_bytes_of_portion = std::uint32_t{16} << 10U;
+
+  /// Portions take literals and entries in chunks; the last ones are not full. (The only portion has all.)
+  static constexpr std::uint32_t literals_of_chunk = std::uint32_t{32} << 10U;
+  static constexpr std::uint32_t entries_of_chunk = std::uint32_t{8} << 10U;
+
+  GPUHIST_HOST_DEVICE static constexpr std::uint32_t portions_of(std::uint64_t stream_bytes, std::uint64_t text_bytes) {
+    const std::uint64_t by_text = text_bytes / least_text_of_portion;
+    const std::uint64_t by_bytes = stream_bytes / least_bytes_of_portion;
+    const std::uint64_t portions = by_text < by_bytes ? by_text : by_bytes;
+    return portions < 1 ? 1 : static_cast<std::uint32_t>(portions);
+  }
+
+  GPUHIST_HOST_DEVICE static constexpr member_room of(std::uint32_t portions, std::uint64_t text_bytes) {
+    constexpr std::uint32_t text_of_entry = 4;
+    constexpr std::uint32_t text_of_block = zstd::max_block_bytes - longest_match;
+    constexpr std::uint32_t text_of_piece = std::uint32_t{32} << 10U;  // on average, or more
+    const bool has_one = portions == 1;
+    member_room room{.portions = portions};
+    room.blocks = static_cast<std::uint32_t>(has_one ? text_bytes / text_of_block + 1
+                                                     : text_bytes / text_of_piece + portions + 1);
+    room.entries = text_bytes / text_of_entry + 2 * std::uint64_t{room.blocks};
+    room.literals = text_bytes;
+    if (!has_one) room.entries += std::uint64_t{portions} * entries_of_chunk;
+    if (!has_one) room.literals += std::uint64_t{portions} * literals_of_chunk;
+    return room;
+  }
+  GPUHIST_HOST_DEVICE static constexpr member_room of(const zstd::encoded_frame& member) {
+    return of(member.portions, member.text_room);
+  }
+
+  /// At most, of members with so much text.
+  static constexpr std::uint64_t most_literals(std::uint64_t text_bytes) {
+    return text_bytes + text_bytes / (least_text_of_portion / literals_of_chunk);
+  }
+};
+
+/// Work memory of the phases of members, one for each block of the batch. Its number says which portion of the member
+/// it is, or which piece; the two have nothing to do with each other.
+struct portion_block {
+  static constexpr std::uint64_t no_begin = ~std::uint64_t{0};
+
+  // of a portion
+  std::uint64_t begin;  ///< a bit of `compressed`
+  zstd::verdict is;
+  std::uint32_t next;         ///< the portion where it ended; the number of portions: it ended with the stream
+  std::uint32_t first_piece;  ///< its block
+  std::uint32_t pieces;
+
+  // of the first portion: what all of them have taken
+  std::uint64_t pieces_taken;
+  std::uint64_t literals_taken;
+  std::uint64_t entries_taken;
+
+  // of a piece
+  zstd::decoded_block piece;
+  std::uint32_t next_piece;
+};
+
+/// `blocks`: of the batch.
+GPUHIST_HOST_DEVICE inline bool is_member(const zstd::encoded_block* blocks, const zstd::encoded_frame& frame) {
+  return frame.block_count > 0 && blocks[frame.first_block].type == zstd::block_type::member;
+}
+
+/// The stream of portion `number` of a member: from `begin`, a bit, to `end`, a byte.
+struct portion_place {
+  std::uint64_t begin;
+  std::uint64_t end;
+
+  GPUHIST_HOST_DEVICE static portion_place of(const zstd::encoded_block& stream, std::uint32_t portions,
+                                              std::uint32_t number) {
+    const std::uint32_t bytes = (stream.bytes + portions - 1) / portions;
+    const std::uint64_t begin = std::uint64_t{bytes} * number;
+    const std::uint64_t end = begin + bytes < stream.bytes ? begin + bytes : stream.bytes;
+    return {8 * (stream.at + begin), stream.at + end};
+  }
+};
+
+/// Whether block `index` has a portion. Its number is `index` less the first block of the member.
+GPUHIST_HOST_DEVICE inline bool has_portion(const zstd::batch_buffers& batch, std::uint32_t index) {
+  if (index >= batch.block_count || batch.blocks[index].type != zstd::block_type::member) return false;
+  const zstd::encoded_frame& frame = batch.frames[batch.blocks[index].frame];
+  return index - frame.first_block < frame.portions;
+}
+
+/// Finds the begins of blocks with codes of their own, except last ones.
+template <class Team>
+class begin_search {
+ public:
+  /// Borrows everything. `end`: of the stream, a byte.
+  GPUHIST_HOST_DEVICE begin_search(const Team& team, const std::uint32_t* compressed, std::uint64_t end,
+                                   stream_memory& tables)
+      : team_(team), compressed_(compressed), end_(end), tables_(tables) {}
+
+  /// The first one in [from, before), which are bits. portion_block::no_begin: there is none. All threads of the team
+  /// call it.
+  GPUHIST_HOST_DEVICE std::uint64_t first(std::uint64_t from, std::uint64_t before) {
+    for (std::uint64_t row = from; row < before; row += places * Team::size) {
+      const std::uint64_t own = row + places * team_.rank();
+      std::uint32_t candidates = own < before ? candidates_from(own) : 0;
+      for (;;) {
+        const unsigned who = team_.first(candidates != 0);
+        if (who == Team::size) break;
+        std::uint32_t confirmed = 0;  // its place + 1
+        if (team_.rank() == who) {
+          const unsigned place = lowest_bit(candidates);
+          candidates &= candidates - 1;
+          if (own + place < before && has_codes(own + place)) confirmed = place + 1;
+        }
+        confirmed = team_.value_of(confirmed, who);
+        if (confirmed != 0) return row + places * who + confirmed - 1;
+      }
+    }
+    return portion_block::no_begin;
+  }
+
+ private:
+  static constexpr unsigned places = 32;  // of a thread at once
+  static constexpr unsigned number_at = 13;
+  static constexpr unsigned lengths_at = 17;
+
+  GPUHIST_HOST_DEVICE static unsigned lowest_bit(std::uint32_t bits) {
+    return zstd::count_bits((bits & (0 - bits)) - 1);
+  }
+
+  GPUHIST_HOST_DEVICE forward_bits at(std::uint64_t bit) const { return {compressed_, bit, end_}; }
+
+  /// 64 bits from there on.
+  GPUHIST_HOST_DEVICE std::uint64_t bits_from(std::uint64_t bit) const {
+    forward_bits bits = at(bit);
+    const std::uint64_t low = bits.peek();
+    bits.skip(32);
+    return std::uint64_t{bits.peek()} << 32U | low;
+  }
+
+  /// The places at which the first bits are permitted, as far as the code of the lengths of codes.
+  ///
+  ///     bit      0: last   1 2: type   3 ... 7: literals - 257   8 ... 12: distances - 1   13 ... 16   17 ...
+  ///     value    0         0 1         not 30 or 31              not 30 or 31              lengths of lengths
+  GPUHIST_HOST_DEVICE std::uint32_t candidates_from(std::uint64_t bit) const {
+    const std::uint64_t bits = bits_from(bit);
+    const std::uint64_t many_literals = bits >> 4U & bits >> 5U & bits >> 6U & bits >> 7U;
+    const std::uint64_t many_distances = bits >> 9U & bits >> 10U & bits >> 11U & bits >> 12U;
+    auto heads = static_cast<std::uint32_t>(~bits & ~(bits >> 1U) & bits >> 2U & ~many_literals & ~many_distances);
+    std::uint32_t candidates = 0;
+    for (; heads != 0; heads &= heads - 1) {
+      const unsigned place = lowest_bit(heads);
+      const unsigned number = 4 + (bits >> (place + number_at) & 15U);
+      const std::uint64_t lengths = bits_from(bit + place + lengths_at) & ((std::uint64_t{1} << (3 * number)) - 1);
+      if (is_complete(lengths)) candidates |= std::uint32_t{1} << place;
+    }
+    return candidates;
+  }
+
+  /// Whether these lengths, three bits each, are those of a complete code: their sum of 2^-length is 1.
+  GPUHIST_HOST_DEVICE static bool is_complete(std::uint64_t lengths) {
+    constexpr std::uint64_t lowest = 0x49'2492'4924'9249;
+    const std::uint64_t ones = lengths & lowest;
+    const std::uint64_t twos = lengths >> 1U & lowest;
+    const std::uint64_t fours = lengths >> 2U & lowest;
+    const std::uint64_t below_four = ~fours;
+    const std::uint32_t sum = 64 * count(ones & ~twos & below_four) + 32 * count(~ones & twos & below_four) +
+                              16 * count(ones & twos & below_four) + 8 * count(~ones & ~twos & fours) +
+                              4 * count(ones & ~twos & fours) + 2 * count(~ones & twos & fours) +
+                              count(ones & twos & fours);
+    return sum == 128;
+  }
+
+  GPUHIST_HOST_DEVICE static std::uint32_t count(std::uint64_t bits) {
+    return zstd::count_bits(static_cast<std::uint32_t>(bits)) +
+           zstd::count_bits(static_cast<std::uint32_t>(bits >> 32U));
+  }
+
+  GPUHIST_HOST_DEVICE bool has_codes(std::uint64_t bit) {
+    forward_bits bits = at(bit);
+    bits.skip(3);
+    return read_codes(bits, tables_) && !bits.ran_past_end();
+  }
+
+  const Team& team_;
+  const std::uint32_t* compressed_;
+  std::uint64_t end_;
+  stream_memory& tables_;
+};
+
+/// The first phase of members: where the portion of block `index` begins. All threads of the team call it. `tables`:
+/// work memory.
+template <class Team>
+GPUHIST_HOST_DEVICE void find_begin(const Team& team, const zstd::batch_buffers& batch, std::uint32_t index,
+                                    stream_memory& tables) {
+  if (!has_portion(batch, index)) return;
+  const zstd::encoded_block& stream = batch.blocks[index];
+  const zstd::encoded_frame& frame = batch.frames[stream.frame];
+  const std::uint32_t number = index - frame.first_block;
+  const portion_place place = portion_place::of(stream, frame.portions, number);
+  portion_block portion{};
+  portion.begin = place.begin;
+  portion.next = frame.portions;
+  if (number > 0) {
+    begin_search<Team> search(team, batch.compressed, std::uint64_t{stream.at} + stream.bytes, tables);
+    portion.begin = search.first(place.begin, 8 * place.end);
+  }
+  if (team.rank() == 0) batch.portions[index] = portion;
+}
+
+/// A block of the batch without text. It leaves the repeated offsets, which deflate does not have, as they are.
+GPUHIST_HOST_DEVICE inline zstd::decoded_block empty_block() {
+  zstd::decoded_block block{};
+  block.literals = zstd::literals_type::huffman;
+  for (std::uint32_t i = 0; i < 3; ++i) block.after.at[i] = zstd::encoded_offset::inherited(i);
+  return block;
+}
+
+/// The third phase of members, after the symbols (symbols.hpp): fills batch.decoded for all blocks of frame `index`, in
+/// the order of the text. The first one has the verdict. All threads of the team call it.
+template <class Team>
+GPUHIST_HOST_DEVICE void order_pieces(const Team& team, const zstd::batch_buffers& batch, std::uint32_t index) {
+  const zstd::encoded_frame& frame = batch.frames[index];
+  if (!is_member(batch.blocks, frame)) return;
+  const portion_block* const portions = batch.portions + frame.first_block;
+  zstd::decoded_block* const ordered = batch.decoded + frame.first_block;
+  zstd::verdict is = zstd::verdict::decoded;
+  std::uint32_t placed = 0;
+  std::uint32_t next = 0;  // the portion that continues the stream
+  for (std::uint32_t first = 0; first < frame.portions && is == zstd::verdict::decoded; first += Team::size) {
+    const std::uint32_t own = first + team.rank();
+    const std::uint32_t own_next = own < frame.portions ? portions[own].next : 0;
+    bool continues = false;
+    while (next < frame.portions && next - first < Team::size) {
+      continues = continues || next == own;
+      next = team.value_of(own_next, next - first);
+    }
+    const zstd::verdict own_is = continues ? portions[own].is : zstd::verdict::decoded;
+    const unsigned rejected = team.first(own_is != zstd::verdict::decoded);
+    if (rejected < Team::size) {
+      is = static_cast<zstd::verdict>(team.value_of(static_cast<std::uint32_t>(own_is), rejected));
+      break;
+    }
+    const std::uint32_t pieces = continues ? portions[own].pieces : 0;
+    std::uint32_t until_own = pieces;
+    for (unsigned distance = 1; distance < Team::size; distance *= 2) {
+      const std::uint32_t lower = team.from_lower(until_own, distance);
+      if (team.rank() >= distance) until_own += lower;
+    }
+    std::uint32_t piece = continues ? portions[own].first_piece : 0;
+    for (std::uint32_t to = placed + until_own - pieces; to < placed + until_own; ++to) {
+      ordered[to] = batch.portions[piece].piece;
+      piece = batch.portions[piece].next_piece;
+    }
+    placed += team.value_of(until_own, Team::size - 1);
+  }
+  if (is != zstd::verdict::decoded) placed = 0;
+  team.sync();
+  for (std::uint32_t i = placed + team.rank(); i < frame.block_count; i += Team::size) {
+    ordered[i] = empty_block();
+    if (i == 0) ordered[i].is = is;
+  }
+}
+
+}  // namespace gpuhist::gpu::cuda::deflate
