@@ -19,6 +19,7 @@ flat_row flat_row_of(const decode_row& row, const std::string& device, unsigned 
   const batch_content& content = row.content;
   flat_row flat{{"device", device},
                 {"data", row.configuration.data},
+                {"codec", std::string(name_of(row.configuration.coded))},
                 {"level", row.configuration.level},
                 {"frame_bytes", row.configuration.frame_bytes},
                 {"frames", content.frames},
@@ -29,7 +30,7 @@ flat_row flat_row_of(const decode_row& row, const std::string& device, unsigned 
                 {"huffman_share", content.huffman_share()},
                 {"seconds", row.seconds}};
   for (std::size_t i = 0; i < decode_phases.size(); ++i) {
-    flat[std::string(decode_phases[i]) + "_seconds"] = row.phase_seconds[i];
+    flat[std::string(decode_phases[i].name) + "_seconds"] = row.phase_seconds[i];
   }
   flat["bytes_per_second"] = row.rate();
   flat["host_threads"] = host_threads;
@@ -42,9 +43,9 @@ flat_row flat_row_of(const decode_row& row, const std::string& device, unsigned 
 }  // namespace
 
 std::string name_of(const decode_configuration& configuration) {
-  return configuration.data + ", level " + std::to_string(configuration.level) + ", frames of " +
-         config::format_size(configuration.frame_bytes) + ", " + config::format_size(configuration.in_flight) +
-         " in flight";
+  return configuration.data + ", " + std::string(name_of(configuration.coded)) + " level " +
+         std::to_string(configuration.level) + ", frames of " + config::format_size(configuration.frame_bytes) + ", " +
+         config::format_size(configuration.in_flight) + " in flight";
 }
 
 double decode_row::rate() const { return static_cast<double>(content.text_bytes) / seconds; }
@@ -56,12 +57,13 @@ std::optional<double> decode_row::peer_rate() const {
   return static_cast<double>(content.text_bytes) / *peer_seconds;
 }
 
-std::string decode_table_heading() {
+std::string decode_table_heading(codec of) {
   std::string text = left("data", data_width) + right("level", 5) + right("frame", 9) + right("in flight", 11) +
                      right("frames", 8) + right("blocks", 8) + right("ratio", 9) + right("B/sequence", 12) +
-                     right("Huffman", 9) + right("GB/s", 9) + right("libzstd", 9) + right("copies", 9) +
-                     right("peer", 9);
-  for (const std::string_view each : decode_phases) text += right(std::string(each), 11);
+                     right("Huffman", 9) + right("GB/s", 9) + right("host", 9) + right("copies", 9) + right("peer", 9);
+  for (const decode_phase& each : decode_phases) {
+    if (each.is_of(of)) text += right(std::string(each.name), 11);
+  }
   return text + "\n";
 }
 
@@ -75,7 +77,9 @@ std::string decode_table_line(const decode_row& row) {
                      right(fixed(content.huffman_share() * 100, 1) + " %", 9) + right(gigabytes(row.rate()), 9) +
                      right(gigabytes(row.host_rate()), 9) + right(gigabytes(row.copy_rate()), 9) +
                      right(gigabytes(row.peer_rate()), 9);
-  for (const double each : row.phase_seconds) text += right(fixed(each * 1e3, 2), 11);
+  for (std::size_t i = 0; i < decode_phases.size(); ++i) {
+    if (decode_phases[i].is_of(row.configuration.coded)) text += right(fixed(row.phase_seconds[i] * 1e3, 2), 11);
+  }
   return text + "\n";
 }
 

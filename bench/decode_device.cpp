@@ -3,6 +3,7 @@
 #include "bench/cuda.hpp"
 #include "bench/decode_peer.hpp"
 #include "bench/schedule.hpp"
+#include "gpu/cuda/deflate/portions.hpp"
 #include "gpu/cuda/frames/decode.hpp"
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 namespace gpuhist::bench {
 namespace {
 
+namespace deflate = gpu::cuda::deflate;
 namespace frames = gpu::cuda::frames;
 namespace zstd = gpu::cuda::zstd;
 
@@ -41,8 +43,9 @@ class device_batch {
         blocks_(plan.blocks * sizeof(zstd::encoded_block)),
         codes_(plan.blocks * sizeof(zstd::block_codes)),
         decoded_(plan.blocks * sizeof(zstd::decoded_block)),
-        literals_(plan.literal_room()),
-        sequences_(plan.sequence_room() * sizeof(zstd::sequence_entry)),
+        portions_(plan.blocks * sizeof(deflate::portion_block)),
+        literals_(plan.literal_room),
+        sequences_(plan.sequence_room * sizeof(zstd::sequence_entry)),
         text_(plan.text_room),
         results_(plan.frames * sizeof(zstd::decoded_frame)),
         used_(used_bytes),
@@ -57,8 +60,9 @@ class device_batch {
     check(cudaMemset(compressed_.as(), 0, plan.compressed_bytes + batch_plan::readable_beyond));
     check(cudaMemset(codes_.as(), 0, plan.blocks * sizeof(zstd::block_codes)));
     check(cudaMemset(decoded_.as(), 0, plan.blocks * sizeof(zstd::decoded_block)));
-    check(cudaMemset(literals_.as(), 0, plan.literal_room()));
-    check(cudaMemset(sequences_.as(), 0, plan.sequence_room() * sizeof(zstd::sequence_entry)));
+    check(cudaMemset(portions_.as(), 0, plan.blocks * sizeof(deflate::portion_block)));
+    check(cudaMemset(literals_.as(), 0, plan.literal_room));
+    check(cudaMemset(sequences_.as(), 0, plan.sequence_room * sizeof(zstd::sequence_entry)));
     check(cudaMemset(text_.as(), 0, plan.text_room));
     check(cudaMemset(results_.as(), 0xff, plan.frames * sizeof(zstd::decoded_frame)));  // no verdict
     check(cudaMemcpy(frames_.as(), frames.data(), plan.frames * sizeof(zstd::encoded_frame), cudaMemcpyHostToDevice));
@@ -68,13 +72,16 @@ class device_batch {
   }
 
   [[nodiscard]] zstd::batch_buffers buffers() const {
+    const bool are_members = plan_.coded == codec::gzip;
     return {.compressed = compressed_.as<const std::uint32_t>(),
             .frames = frames_.as<const zstd::encoded_frame>(),
             .blocks = blocks_.as<const zstd::encoded_block>(),
             .frame_count = static_cast<std::uint32_t>(plan_.frames),
+            .member_count = are_members ? static_cast<std::uint32_t>(plan_.frames) : 0,
+            .text_room = static_cast<std::uint32_t>(plan_.text_room),
             .block_count = static_cast<std::uint32_t>(plan_.blocks),
-            .literal_room = plan_.literal_room(),
-            .sequence_room = plan_.sequence_room(),
+            .literal_room = static_cast<std::uint32_t>(plan_.literal_room),
+            .sequence_room = static_cast<std::uint32_t>(plan_.sequence_room),
             .codes = codes_.as<zstd::block_codes>(),
             .decoded = decoded_.as<zstd::decoded_block>(),
             .literals = literals_.as<std::uint8_t>(),
@@ -82,6 +89,7 @@ class device_batch {
             .text = text_.as<std::uint8_t>(),
             .results = results_.as<zstd::decoded_frame>(),
             .used = used_.as<std::uint64_t>(),
+            .portions = portions_.as<deflate::portion_block>(),
             .symbols = symbols_.as<std::int32_t>(),
             .symbol_room = symbol_room,
             .progress = progress_.as<zstd::part_progress>()};
@@ -103,8 +111,8 @@ class device_batch {
   static constexpr std::uint32_t symbol_room = 512 * zstd::part_segment::symbols_of_part;
 
   batch_plan plan_;
-  device_bytes compressed_, frames_, blocks_, codes_, decoded_, literals_, sequences_, text_, results_, used_, symbols_,
-      progress_;
+  device_bytes compressed_, frames_, blocks_, codes_, decoded_, portions_, literals_, sequences_, text_, results_,
+      used_, symbols_, progress_;
   std::vector<zstd::part_segment> in_parts_;
 };
 
@@ -157,7 +165,8 @@ double time_copies(const device_batch& batch, std::span<const std::byte> frames,
 void verify(const device_batch& batch, const framed_text& from, const batch_plan& plan,
             const pipeline::encoded_frames& listed) {
   const zstd::batch_buffers buffers = batch.buffers();
-  if (const std::string rejected = rejected_frame(copied_back(buffers.results, plan.frames)); !rejected.empty()) {
+  const auto results = copied_back(buffers.results, plan.frames);
+  if (const std::string rejected = rejected_frame(listed.frames, results); !rejected.empty()) {
     throw std::runtime_error(rejected);
   }
   const auto text = copied_back(buffers.text, distinct_text_end(from, plan));
@@ -192,10 +201,14 @@ class text_measurement {
   void measure(const std::string& name, std::span<const std::uint8_t> text,
                const std::function<void(const decode_row&)>& report) const {
     for (const std::uint64_t frame_bytes : options_.frame_sizes) {
-      decode_configuration configuration{
-          .data = name, .level = options_.level, .frame_bytes = frame_bytes, .in_flight = options_.in_flight.front()};
+      decode_configuration configuration{.data = name,
+                                         .coded = options_.coded,
+                                         .level = options_.level.value_or(options_.coded == codec::zstd ? 3 : 6),
+                                         .frame_bytes = frame_bytes,
+                                         .in_flight = options_.in_flight.front()};
       try {
-        framed_text framed = compress_frames(text, frame_bytes, options_.level, host_threads_);
+        framed_text framed =
+            compress_frames(text, frame_bytes, configuration.coded, configuration.level, host_threads_);
         const double host_seconds = host_median(framed, options_.rounds, host_threads_);
         for (const std::uint64_t in_flight : options_.in_flight) {
           configuration.in_flight = in_flight;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace gpuhist::bench {
 namespace {
@@ -27,32 +28,36 @@ using scratch_function_5 = int (*)(std::size_t count, std::size_t max_text, peer
 using scratch_function_6 = int (*)(std::size_t count, std::size_t max_text, peer_options, std::size_t* bytes,
                                    std::size_t all_text, cudaStream_t);
 
-constexpr const char* decompress_name = "nvcompBatchedZstdDecompressAsync";
-constexpr const char* scratch_name_5 = "nvcompBatchedZstdDecompressGetTempSizeAsync";
-constexpr const char* scratch_name_6 = "nvcompBatchedZstdDecompressGetTempSize";
+constexpr std::string_view decompress_name = "DecompressAsync";
+constexpr std::string_view scratch_name_5 = "DecompressGetTempSizeAsync";
+constexpr std::string_view scratch_name_6 = "DecompressGetTempSize";
 // Earlier versions have functions of the same names with other parameters, but not this one.
-constexpr const char* since_5 = "nvcompBatchedZstdDecompressGetRequiredAlignments";
+constexpr std::string_view since_5 = "DecompressGetRequiredAlignments";
+
+std::string full_name(codec of, std::string_view name) {
+  return (of == codec::zstd ? "nvcompBatchedZstd" : "nvcompBatchedGzip") + std::string(name);
+}
 
 // Its documentation says that buffers aligned to 16 or 32 bytes may be faster than unaligned ones.
 constexpr std::uint64_t input_alignment = 32;
 
-void check_status(int status, const char* what) {
+void check_status(int status, std::string_view what) {
   if (status != 0)
-    throw std::runtime_error(std::string("peer: ") + what + " returned status " + std::to_string(status));
+    throw std::runtime_error("peer: " + std::string(what) + " returned status " + std::to_string(status));
 }
 
 template <class Function>
-Function function_of(void* library, const char* name) {
-  return reinterpret_cast<Function>(dlsym(library, name));
+Function function_of(void* library, codec of, std::string_view name) {
+  return reinterpret_cast<Function>(dlsym(library, full_name(of, name).c_str()));
 }
 
-std::size_t scratch_bytes(void* library, std::size_t count, std::size_t max_text, std::size_t all_text,
+std::size_t scratch_bytes(void* library, codec of, std::size_t count, std::size_t max_text, std::size_t all_text,
                           const stream& on) {
   std::size_t bytes = 0;
-  if (const auto ask = function_of<scratch_function_5>(library, scratch_name_5)) {
+  if (const auto ask = function_of<scratch_function_5>(library, of, scratch_name_5)) {
     check_status(ask(count, max_text, {}, &bytes, all_text), scratch_name_5);
   } else {
-    const auto ask_newer = function_of<scratch_function_6>(library, scratch_name_6);
+    const auto ask_newer = function_of<scratch_function_6>(library, of, scratch_name_6);
     check_status(ask_newer(count, max_text, {}, &bytes, all_text, on.get()), scratch_name_6);
   }
   return bytes;
@@ -170,7 +175,9 @@ peer_decoder::peer_decoder(const std::filesystem::path& library) : library_(dlop
   if (library_ == nullptr)
     throw std::runtime_error(std::string("--peer: ") +
                              dlerror());  // NOLINT(concurrency-mt-unsafe): one thread loads libraries
-  const auto has = [&](const char* name) { return dlsym(library_, name) != nullptr; };
+  const auto has = [&](std::string_view name) {
+    return dlsym(library_, full_name(codec::zstd, name).c_str()) != nullptr;
+  };
   if (has(since_5) && has(decompress_name) && (has(scratch_name_5) || has(scratch_name_6))) return;
   dlclose(library_);
   throw std::runtime_error("--peer: " + library.string() + ": is not libnvcomp.so of version 5 or 6");
@@ -183,14 +190,15 @@ double peer_decoder::measure(const framed_text& from, const batch_plan& plan, co
   const stream queue;
   const aligned_frames frames(from);
   const peer_memory memory(frames, (plan.frames + from.frames() - 1) / from.frames(), plan.text_room);
-  const peer_batch batch(list_arguments(from, frames, memory.compressed.as(), listed, memory.text.as<std::uint8_t>()),
-                         scratch_bytes(library_, plan.frames, from.text_of(0).size(), plan.text_bytes, queue));
+  const peer_batch batch(
+      list_arguments(from, frames, memory.compressed.as(), listed, memory.text.as<std::uint8_t>()),
+      scratch_bytes(library_, from.coded, plan.frames, from.text_of(0).size(), plan.text_bytes, queue));
   event begin;
   event end;
   std::vector<double> seconds;
   for (unsigned round = 0; round <= rounds; ++round) {
     begin.record(queue);
-    batch.decompress(function_of<decompress_function>(library_, decompress_name), queue);
+    batch.decompress(function_of<decompress_function>(library_, from.coded, decompress_name), queue);
     end.record(queue);
     queue.wait();
     if (round > 0) seconds.push_back(end.seconds_since(begin));

@@ -1,8 +1,8 @@
-// The zstd decoder of nvCOMP as a peer of the device's. The library is loaded at run time, and its headers are not
+// The decoders of nvCOMP as peers of the device's. The library is loaded at run time, and its headers are not
 // needed.
 #pragma once
 
-#include "bench/zstd_batch.hpp"
+#include "bench/encoded_batch.hpp"
 
 #include <filesystem>
 

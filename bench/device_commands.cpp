@@ -29,7 +29,7 @@ memory. Counts are compared after every run. sequential_loop: one core of the ho
 )";
 
 constexpr const char* decode_explanation = R"(
-Medians of %u runs. GB/s are of text: of the device's decoder; of libzstd on %u threads of the host, for the distinct
+Medians of %u runs. GB/s are of text: of the device's decoder; of libzstd or ISA-L on %u threads of the host, for the distinct
 frames; of copies of the compressed bytes from pinned memory; of the peer. B/sequence: bytes of text per sequence;
 Huffman: literals with Huffman codes, share of the text. The last columns are the times of the phases in ms, by events.
 All frames were decoded, their checksums compared, and the distinct text compared with the original.
@@ -66,7 +66,7 @@ void print_decode_heading(const decode_command& command, const machine& on, unsi
   if (command.format != output_format::table) return;
   std::printf("%s, %d multiprocessors\n", on.device.c_str(), on.multiprocessors);
   std::printf(decode_explanation, command.options.rounds, host_threads);
-  print(decode_table_heading());
+  print(decode_table_heading(command.options.coded));
 }
 
 void print_decode_row(const decode_row& row, output_format format, const machine& on, unsigned host_threads) {

@@ -21,6 +21,7 @@ constexpr std::uint64_t max_host_bytes = (std::uint64_t{1} << 32U) - 1;
 constexpr unsigned max_repetitions = 10'000;
 constexpr unsigned max_threads = 1024;
 constexpr int max_level = 22;
+constexpr int max_gzip_level = 9;
 constexpr std::uint64_t max_frame_bytes = std::uint64_t{1} << 30U;
 constexpr std::uint64_t max_distinct_bytes = std::uint64_t{3} << 30U;  // the compressed bytes have 32-bit offsets
 constexpr std::array<std::string_view, 3> format_names{"table", "json", "csv"};  // as output_format
@@ -37,7 +38,7 @@ constexpr std::string_view usage = R"(usage: gpuhist-bench SUBCOMMAND [OPTIONS]
   host        counting on one core: every kernel on every instruction set of this machine
   segments    counting of chunks with many short segments, on the host and on a device
   decompress  decompression of archives in parallel without counting, by number of threads
-  decode      the zstd decoder of the device and its phases, compared with libzstd and the link
+  decode      the decoder of the device and its phases, compared with libzstd or ISA-L and the link
 
 gpuhist-bench SUBCOMMAND --help lists the options.
 )";
@@ -271,6 +272,7 @@ request parse_decompress(const words& arguments) {
 /// The values as typed, of the options that CLI11 does not parse.
 struct typed_decode {
   words data, frame_sizes, in_flight;
+  std::string codec = "zstd";
   std::string distinct;
 };
 
@@ -281,7 +283,11 @@ void add_decode_options(splitter& with, typed_decode& typed, decode_options& opt
       .add_option("--file", options.file, "also measure the text of this file; without --data only this")
       ->type_name("FILE");
   with.app()
-      .add_option("--level", options.level, "compression level of zstd (default 3)")
+      .add_option("--codec", typed.codec, "zstd, or gzip: frames are members (default zstd)")
+      ->check(CLI::IsMember({"zstd", "gzip"}))
+      ->type_name("NAME");
+  with.app()
+      .add_option("--level", options.level, "compression level (default 3, of gzip 6)")
       ->check(CLI::Range(1, max_level))
       ->type_name("N");
   with.list("--frame-sizes", typed.frame_sizes, "text of one frame (default 64KiB,1MiB,8MiB)", "SIZE,...");
@@ -295,17 +301,22 @@ void add_decode_options(splitter& with, typed_decode& typed, decode_options& opt
       ->check(CLI::Range(1U, max_repetitions))
       ->type_name("N");
   with.app()
-      .add_option("--peer", options.peer, "libnvcomp.so (version 5 or 6): also measure its zstd decoder")
+      .add_option("--peer", options.peer, "libnvcomp.so (version 5 or 6): also measure its decoder")
       ->type_name("FILE");
 }
 
 request parse_decode(const words& arguments) {
-  splitter with("The zstd decoder of the device and its phases, compared with libzstd on all cores and with the link.",
-                "gpuhist-bench decode");
+  splitter with(
+      "The decoder of the device and its phases, compared with libzstd or ISA-L on all cores and with the link.",
+      "gpuhist-bench decode");
   typed_decode typed;
   decode_options options;
   add_decode_options(with, typed, options);
   if (auto help = with.split(arguments)) return *std::move(help);
+  if (typed.codec == "gzip") options.coded = codec::gzip;
+  if (options.coded == codec::gzip && options.level.value_or(0) > max_gzip_level) {
+    throw config::usage_error("--level: the maximum of gzip is 9");
+  }
   if (!options.file.empty()) options.data.clear();
   if (!typed.data.empty()) options.data = data_of(typed.data);
   if (!typed.frame_sizes.empty()) options.frame_sizes = sizes_of("--frame-sizes", typed.frame_sizes);

@@ -4,7 +4,8 @@
 #include "bench/data.hpp"
 #include "bench/decode.hpp"
 #include "bench/decompress.hpp"
-#include "bench/zstd_batch.hpp"
+#include "bench/encoded_batch.hpp"
+#include "gpu/cuda/deflate/portions.hpp"
 #include "gpu/cuda/kernels_on_host.hpp"
 
 #include "tests/io/zstd_samples.hpp"
@@ -26,7 +27,8 @@ namespace {
 
 decode_row sample_row() {
   decode_row row;
-  row.configuration = {.data = "text", .level = 3, .frame_bytes = 65536, .in_flight = std::uint64_t{3968} << 20U};
+  row.configuration = {
+      .data = "text", .coded = codec::zstd, .level = 3, .frame_bytes = 65536, .in_flight = std::uint64_t{3968} << 20U};
   row.content = {.frames = 61036,
                  .blocks = 61036,
                  .text_bytes = 4'000'000'000,
@@ -34,7 +36,7 @@ decode_row sample_row() {
                  .sequences = 200'000'000,
                  .huffman_bytes = 1'000'000'000};
   row.seconds = 0.04;
-  row.phase_seconds = {0.001, 0.002, 0.003, 0.004, 0.005, 0.015, 0.01};
+  row.phase_seconds = {0.001, 0.002, 0.003, 0.004, 0.006, 0.007, 0.008, 0.005, 0.015, 0.009, 0.01};
   row.host_seconds = 0.1;
   row.host_text_bytes = 1'000'000'000;
   row.copy_seconds = 0.01;
@@ -54,13 +56,13 @@ TEST_CASE("rates are of text: of the batch for the device, of the distinct text 
 }
 
 TEST_CASE("a configuration is named by everything that was requested") {
-  CHECK(name_of(sample_row().configuration) == "text, level 3, frames of 64 KiB, 3.9 GiB in flight");
+  CHECK(name_of(sample_row().configuration) == "text, zstd level 3, frames of 64 KiB, 3.9 GiB in flight");
 }
 
 TEST_CASE("a line of the table is below its heading, and a missing peer is a dash") {
   decode_row row = sample_row();
-  CHECK(decode_table_heading() ==
-        "data        level    frame  in flight  frames  blocks    ratio  B/sequence  Huffman     GB/s  libzstd   copies"
+  CHECK(decode_table_heading(codec::zstd) ==
+        "data        level    frame  in flight  frames  blocks    ratio  B/sequence  Huffman     GB/s     host   copies"
         "     peer   describe    resolve   literals  sequences       link    execute   checksum\n");
   CHECK(decode_table_line(row) ==
         "text            3   64 KiB    3.7 GiB   61036   61036     8.00        20.0   25.0 %    100.0     10.0    400.0"
@@ -68,7 +70,16 @@ TEST_CASE("a line of the table is below its heading, and a missing peer is a das
   row.peer_seconds = 0.08;
   row.content.sequences = 0;
   CHECK(decode_table_line(row).find("     50.0       1.00") != std::string::npos);
-  CHECK(decode_table_line(row).size() == decode_table_heading().size());
+  CHECK(decode_table_line(row).size() == decode_table_heading(codec::zstd).size());
+}
+
+TEST_CASE("the table has the phases of its codec") {
+  decode_row row = sample_row();
+  row.configuration.coded = codec::gzip;
+  CHECK(decode_table_heading(codec::gzip)
+            .ends_with("     peer     begins    symbols      order       link    execute      crc32\n"));
+  CHECK(decode_table_line(row).ends_with(
+      "        -       6.00       7.00       8.00       5.00      15.00       9.00\n"));
 }
 
 TEST_CASE("the rows for programs have the same columns and values, and every phase by name") {
@@ -80,12 +91,12 @@ TEST_CASE("the rows for programs have the same columns and values, and every pha
   CHECK(object["host_threads"] == 16);
   CHECK(object["execute_seconds"] == 0.015);
   CHECK(object["peer_bytes_per_second"].is_null());
-  for (const std::string_view phase : decode_phases) CHECK(object.contains(std::string(phase) + "_seconds"));
+  for (const decode_phase& each : decode_phases) CHECK(object.contains(std::string(each.name) + "_seconds"));
   std::string names;
   for (const auto& [name, value] : object.items()) names += (names.empty() ? "" : ",") + name;
   CHECK(decode_csv_heading() == names + "\n");
   CHECK(decode_csv_row(sample_row(), "H,200", 16)
-            .starts_with("\"H,200\",text,3,65536,61036,61036,4000000000,500000000,"));
+            .starts_with("\"H,200\",text,zstd,3,65536,61036,61036,4000000000,500000000,"));
   CHECK(decode_csv_row(sample_row(), "H200", 16).ends_with(",\n"));
 }
 
@@ -167,8 +178,9 @@ struct host_batch {
         compressed((plan.compressed_bytes + batch_plan::readable_beyond) / sizeof(std::uint32_t) + 1),
         codes(plan.blocks),
         decoded(plan.blocks),
-        literals(plan.literal_room()),
-        sequences(plan.sequence_room()),
+        portions(plan.blocks),
+        literals(plan.literal_room),
+        sequences(plan.sequence_room),
         text(plan.text_room),
         results(plan.frames) {
     for (std::uint64_t at = 0; at < plan.compressed_bytes; at += from.compressed.size()) {
@@ -180,22 +192,26 @@ struct host_batch {
                           .frames = listed.frames.data(),
                           .blocks = listed.blocks.data(),
                           .frame_count = static_cast<std::uint32_t>(plan.frames),
+                          .member_count = from.coded == codec::gzip ? static_cast<std::uint32_t>(plan.frames) : 0,
+                          .text_room = static_cast<std::uint32_t>(plan.text_room),
                           .block_count = static_cast<std::uint32_t>(plan.blocks),
-                          .literal_room = plan.literal_room(),
-                          .sequence_room = plan.sequence_room(),
+                          .literal_room = static_cast<std::uint32_t>(plan.literal_room),
+                          .sequence_room = static_cast<std::uint32_t>(plan.sequence_room),
                           .codes = codes.data(),
                           .decoded = decoded.data(),
                           .literals = literals.data(),
                           .sequences = sequences.data(),
                           .text = text.data(),
                           .results = results.data(),
-                          .used = used});
+                          .used = used,
+                          .portions = portions.data()});
   }
 
   gpuhist::pipeline::encoded_frames listed;
   std::vector<std::uint32_t> compressed;
   std::vector<zstd::block_codes> codes;
   std::vector<zstd::decoded_block> decoded;
+  std::vector<gpuhist::gpu::cuda::deflate::portion_block> portions;
   std::vector<std::uint8_t> literals;
   std::vector<zstd::sequence_entry> sequences;
   std::vector<std::uint8_t> text;
@@ -204,26 +220,35 @@ struct host_batch {
 
 batch_content content_of_data(data_set which) {
   const auto text = make_data(which, text_bytes);
-  const framed_text framed = compress_frames(text, frame_bytes, 3, 2);
+  const framed_text framed = compress_frames(text, frame_bytes, codec::zstd, 3, 2);
   const batch_plan plan = plan_batch(framed, text_bytes, unlimited);
   const host_batch batch(framed, plan);
-  CHECK(rejected_frame(batch.results) == "");
+  CHECK(rejected_frame(batch.listed.frames, batch.results) == "");
   return content_of(plan, batch.listed.blocks, batch.decoded);
+}
+
+std::vector<std::pair<data_set, codec>> all_contents() {
+  std::vector<std::pair<data_set, codec>> all;
+  for (const data_set which : every_data_set) {
+    for (const codec coded : {codec::zstd, codec::gzip}) all.emplace_back(which, coded);
+  }
+  return all;
 }
 
 }  // namespace
 
 TEST_CASE("the frames of a batch repeat the distinct text, and decode to it") {
-  for (const data_set which : every_data_set) {
+  for (const auto& [which, coded] : all_contents()) {
     CAPTURE(name_of(which));
+    CAPTURE(name_of(coded));
     const auto text = make_data(which, text_bytes);  // the last frame is shorter
-    const framed_text framed = compress_frames(text, frame_bytes, 3, 3);
+    const framed_text framed = compress_frames(text, frame_bytes, coded, 3, 3);
     CHECK(framed.frames() == 16);
     const batch_plan plan = plan_batch(framed, 2'500'000, unlimited);
     CHECK(plan.frames == 16 + 16 + 7);
     CHECK(plan.text_bytes == 2 * text_bytes + 7 * frame_bytes);
     const host_batch batch(framed, plan);
-    CHECK(rejected_frame(batch.results) == "");
+    CHECK(rejected_frame(batch.listed.frames, batch.results) == "");
     CHECK(different_frame(framed, batch.listed, batch.text) == "");
     std::vector<std::uint8_t> joined;
     for (std::size_t i = 0; i < plan.frames; ++i) {
@@ -240,7 +265,7 @@ TEST_CASE("the frames of a batch repeat the distinct text, and decode to it") {
 
 TEST_CASE("a plan keeps each limit, and one more frame would exceed one") {
   const auto text = make_data(data_set::text, text_bytes);
-  const framed_text framed = compress_frames(text, frame_bytes, 3, 1);
+  const framed_text framed = compress_frames(text, frame_bytes, codec::zstd, 3, 1);
   const std::uint64_t memory_of_five = plan_batch(framed, 5 * frame_bytes, unlimited).device_bytes();
   for (const std::uint64_t frames : {1U, 2U, 5U, 14U}) {
     CHECK(plan_batch(framed, frames * frame_bytes, unlimited).frames == frames);
@@ -255,7 +280,7 @@ TEST_CASE("a plan keeps each limit, and one more frame would exceed one") {
 
 TEST_CASE("compressed bytes of a batch have 32-bit offsets, however much text and memory there is") {
   const auto text = make_data(data_set::random, std::size_t{32} << 20U);
-  const framed_text framed = compress_frames(text, std::uint64_t{8} << 20U, 1, 2);
+  const framed_text framed = compress_frames(text, std::uint64_t{8} << 20U, codec::zstd, 1, 2);
   const batch_plan plan = plan_batch(framed, unlimited, unlimited);
   CHECK(plan.compressed_bytes + batch_plan::readable_beyond < std::uint64_t{1} << 32U);
   CHECK(plan.compressed_bytes > (std::uint64_t{1} << 32U) - (std::uint64_t{9} << 20U));
@@ -298,7 +323,7 @@ TEST_CASE("data sets differ in what they demand of a decoder") {
 
 TEST_CASE("the first rejected frame and the first frame with other text are named") {
   const auto text = make_data(data_set::text, text_bytes);
-  const framed_text framed = compress_frames(text, frame_bytes, 3, 2);
+  const framed_text framed = compress_frames(text, frame_bytes, codec::zstd, 3, 2);
   const batch_plan plan = plan_batch(framed, unlimited, 100'000'000);
   host_batch batch(framed, plan);
   CHECK(plan.frames > framed.frames());
@@ -310,13 +335,16 @@ TEST_CASE("the first rejected frame and the first frame with other text are name
   CHECK(different_frame(framed, batch.listed, batch.text) == "frame 3: the text is not the original");
   batch.results[7] = {.is = zstd::verdict::checksum, .block = 2, .text_bytes = 0};
   batch.results[9] = {.is = zstd::verdict::no_room, .block = 0, .text_bytes = 0};
-  CHECK(rejected_frame(batch.results) == "frame 7, block 2: rejected as checksum");
+  CHECK(rejected_frame(batch.listed.frames, batch.results) == "frame 7, block 2: rejected as checksum");
 }
 
-TEST_CASE("libzstd decompresses all frames on any number of threads, and a damaged frame is an error") {
+TEST_CASE("the host decompresses all frames on any number of threads, and a damaged frame is an error") {
   const auto text = make_data(data_set::text, text_bytes);
-  framed_text framed = compress_frames(text, frame_bytes, 3, 2);
-  for (const unsigned threads : {1U, 3U, 40U}) CHECK(decompress_on_host(framed, threads) > 0);
-  framed.compressed[framed.ends[4] - 1] ^= std::byte{1};  // its checksum
-  CHECK_THROWS_WITH_AS(decompress_on_host(framed, 3), doctest::Contains("libzstd rejects a frame"), std::runtime_error);
+  for (const codec coded : {codec::zstd, codec::gzip}) {
+    framed_text framed = compress_frames(text, frame_bytes, coded, 3, 2);
+    for (const unsigned threads : {1U, 3U, 40U}) CHECK(decompress_on_host(framed, threads) > 0);
+    framed.compressed[framed.ends[4] - 5] ^= std::byte{1};  // its checksum, or just before
+    const char* const message = coded == codec::zstd ? "libzstd rejects a frame" : "ISA-L rejects a member";
+    CHECK_THROWS_WITH_AS(decompress_on_host(framed, 3), doctest::Contains(message), std::runtime_error);
+  }
 }

@@ -108,7 +108,8 @@ TEST_CASE("the options of decode: a file replaces the data sets unless --data na
   };
   const decode_options none = decode({}).options;
   CHECK(none.data == std::vector{data_set::text, data_set::random, data_set::zipf, data_set::one_letter});
-  CHECK(none.level == 3);
+  CHECK_FALSE(none.level);
+  CHECK(none.coded == codec::zstd);
   CHECK(none.frame_sizes == std::vector<std::uint64_t>{65536, mib, 8 * mib});
   CHECK(none.in_flight == std::vector<std::uint64_t>{3968 * mib});
   CHECK(none.distinct_bytes == 1024 * mib);
@@ -126,9 +127,12 @@ TEST_CASE("the options of decode: a file replaces the data sets unless --data na
   CHECK(some.options.rounds == 2);
   CHECK(some.options.peer == "lib/libnvcomp.so");
   CHECK(some.format == output_format::json);
+  CHECK(decode({"--codec", "gzip", "--level", "9"}).options.coded == codec::gzip);
   CHECK(decode({"--file", "log", "--data", "zipf"}).options.data == std::vector{data_set::zipf});
   for (const std::vector<std::string>& refused : {std::vector<std::string>{"--level", "0"},
                                                   {"--level", "23"},
+                                                  {"--codec", "xz"},
+                                                  {"--codec", "gzip", "--level", "10"},
                                                   {"--frame-sizes", "2GiB"},
                                                   {"--distinct", "4GiB"},
                                                   {"--in-flight", "1"},

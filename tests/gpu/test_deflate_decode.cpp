@@ -259,7 +259,7 @@ TEST_CASE("members of every level, strategy and block size of zlib are decoded t
   }
   CHECK(all.rejected == 0);
   CHECK(all.rejected_by_us == 0);
-  CHECK(all.without_room < all.accepted / 4);  // matches are short if a member is, or of a code without lengths
+  CHECK(all.without_room == 0);
   CHECK(all.accepted > 0);
 }
 
@@ -296,7 +296,7 @@ TEST_CASE("text that is divided into blocks of the batch is the same at every bo
   tally all;
   compare(members, all);
   CHECK(all.rejected_by_us + all.rejected == 0);
-  CHECK(all.accepted > members.size() * 2 / 3);  // all but random words of compressed members, at most
+  CHECK(all.accepted == members.size());
 }
 
 TEST_CASE("the checksum of a text of any length is found, at any place in the batch") {
@@ -325,7 +325,7 @@ TEST_CASE("a member that is divided into portions has the same text, wherever it
   }
   CHECK(all.rejected == 0);
   CHECK(all.rejected_by_us == 0);
-  CHECK(all.without_room < all.accepted / 4);
+  CHECK(all.without_room < all.accepted / 20);  // more portions than the program makes
 }
 
 TEST_CASE("a long member is divided where its blocks begin") {

@@ -21,6 +21,7 @@
 #include "gpu/cuda/zstd/execute.hpp"
 
 #include <cstdint>
+#include <span>
 
 namespace gpuhist::gpu::cuda::deflate {
 
@@ -40,6 +41,7 @@ struct member_room {
   /// Portions take literals and entries in chunks; the last ones are not full. (The only portion has all.)
   static constexpr std::uint32_t literals_of_chunk = std::uint32_t{32} << 10U;
   static constexpr std::uint32_t entries_of_chunk = std::uint32_t{8} << 10U;
+  static constexpr std::uint32_t literal_alignment = 16;  ///< of the literals of a member
 
   GPUHIST_HOST_DEVICE static constexpr std::uint32_t portions_of(std::uint64_t stream_bytes, std::uint64_t text_bytes) {
     const std::uint64_t by_text = text_bytes / least_text_of_portion;
@@ -49,9 +51,9 @@ struct member_room {
   }
 
   GPUHIST_HOST_DEVICE static constexpr member_room of(std::uint32_t portions, std::uint64_t text_bytes) {
-    constexpr std::uint32_t text_of_entry = 4;
+    constexpr std::uint32_t text_of_entry = 3;  // the shortest match
     constexpr std::uint32_t text_of_block = zstd::max_block_bytes - longest_match;
-    constexpr std::uint32_t text_of_piece = std::uint32_t{32} << 10U;  // on average, or more
+    constexpr std::uint32_t text_of_piece = std::uint32_t{20} << 10U;  // on average, or more
     const bool has_one = portions == 1;
     member_room room{.portions = portions};
     room.blocks = static_cast<std::uint32_t>(has_one ? text_bytes / text_of_block + 1
@@ -71,6 +73,16 @@ struct member_room {
     return text_bytes + text_bytes / (least_text_of_portion / literals_of_chunk);
   }
 };
+
+/// Places what a member needs in the buffers of a batch, after what is taken: bytes of literals, entries.
+inline void place_member(zstd::encoded_frame& member, std::span<std::uint64_t, 2> taken) {
+  constexpr std::uint64_t alignment = member_room::literal_alignment;
+  const auto room = member_room::of(member);
+  member.literals_at = static_cast<std::uint32_t>(taken[0]);
+  member.entries_at = static_cast<std::uint32_t>(taken[1]);
+  taken[0] += (room.literals + alignment - 1) / alignment * alignment;
+  taken[1] += room.entries;
+}
 
 /// Work memory of the phases of members, one for each block of the batch. Its number says which portion of the member
 /// it is, or which piece; the two have nothing to do with each other.

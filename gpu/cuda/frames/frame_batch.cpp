@@ -12,8 +12,6 @@ using namespace zstd;  // its phases serve gzip, too
 
 namespace {
 
-constexpr std::uint64_t literal_alignment = 16;
-
 std::uint64_t rounded(std::uint64_t bytes, std::uint64_t to) { return (bytes + to - 1) / to * to; }
 
 // Frames of zstd take what they need of what members leave.
@@ -27,7 +25,8 @@ std::uint64_t literals_of(const frame_job& job) {
 
 // And what aligns those of blocks and members.
 std::uint64_t literal_room(const frame_decoder::limits& limits) {
-  return std::min<std::uint64_t>(limits.text_bytes + literal_alignment * limits.blocks, ~std::uint32_t{0});
+  constexpr std::uint64_t alignment = deflate::member_room::literal_alignment;  // and of zstd blocks
+  return std::min<std::uint64_t>(limits.text_bytes + alignment * limits.blocks, ~std::uint32_t{0});
 }
 
 }  // namespace
@@ -114,7 +113,10 @@ void frame_batch::add(frame_job& job) noexcept {
     to = each;
     to.text_at += at.text;
     to.first_block += at.block;
-    if (job.sequences > 0) add_member(to);
+    if (job.sequences > 0) {
+      deflate::place_member(to, std::span<std::uint64_t, 2>(used_at_first_.as<std::uint64_t>(), 2));
+      ++members_used_;
+    }
     longest_text_ = std::max(longest_text_, to.text_room);
   }
   for (const encoded_block& each : job.blocks) {
@@ -140,16 +142,6 @@ void frame_batch::add(frame_job& job) noexcept {
   sequences_used_ += sequences_of(job);
   jobs_.push_back(&job);
   places_.push_back(at);
-}
-
-void frame_batch::add_member(encoded_frame& to) noexcept {
-  auto* const taken = used_at_first_.as<std::uint64_t>();
-  to.literals_at = static_cast<std::uint32_t>(taken[0]);
-  to.entries_at = static_cast<std::uint32_t>(taken[1]);
-  const auto room = deflate::member_room::of(to);
-  taken[0] += rounded(room.literals, literal_alignment);
-  taken[1] += room.entries;
-  ++members_used_;
 }
 
 // Rows are written when the sequences have been executed, over the sequences, and those that are returned over the

@@ -79,7 +79,6 @@ class frame_batch {
   static constexpr std::size_t row_bytes = byte_values * sizeof(std::uint32_t);
 
   [[nodiscard]] static std::uint32_t symbol_room(const frame_decoder::limits& limits);
-  void add_member(zstd::encoded_frame& to) noexcept;
   void divide_long_frames() noexcept;
   void copy_to_device(void* to, const void* from, std::size_t bytes, const stream& on);
   void copy_to_host(void* to, const void* from, std::size_t bytes, const stream& on);
