@@ -23,14 +23,18 @@ struct text_cuts {
   std::vector<std::uint32_t> after{};
 };
 
-/// Some blocks of a long frame, which follow each other. The submitter owns all memory.
+/// Some blocks of a long zstd frame, or a part of the stream of a gzip member, which follow each other. The submitter
+/// owns all memory.
 struct frame_step {
-  /// In order, in memory that was passed to engine::register_memory. The first block may begin, and the last one may
-  /// end, anywhere in them.
+  /// In order, in memory that was passed to engine::register_memory. The first block or the part may begin, and the
+  /// last one may end, anywhere in them.
   std::vector<std::span<const std::byte>> pieces{};
-  std::vector<cuda::zstd::encoded_block> blocks{};  ///< one or more; their frame is 0
+  std::vector<cuda::zstd::encoded_block> blocks{};  ///< one or more; their frame is 0. Of a member: one, its part
+  std::uint32_t portions = 0;                       ///< of a member, see cuda::deflate::member_room; 0: a zstd frame
+  std::uint32_t bytes_after = 0;  ///< of the stream of a member after the part; more than any of its blocks has
   bool is_last = false;
   std::uint32_t checksum = 0;        ///< of the frame, in the last step
+  std::uint32_t stated_text = 0;     ///< of a member, in the last step: bytes, modulo 2^32
   std::vector<std::uint32_t> row{};  ///< result: as frame_job::rows, which has as many elements
   std::uint64_t text_bytes = 0;      ///< result
 

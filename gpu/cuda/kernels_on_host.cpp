@@ -98,7 +98,7 @@ void decode_members(const batch_buffers& batch) {
   const auto tables = std::make_unique<deflate::stream_memory>();
   for (std::uint32_t i = 0; i < batch.block_count; ++i) deflate::find_begin(team, batch, i, *tables);
   for (std::uint32_t i = 0; i < batch.block_count; ++i) {
-    if (deflate::has_portion(batch, i)) deflate::portion_decoder(batch, i, meanings, *tables).decode();
+    if (deflate::has_begin(batch, i)) deflate::portion_decoder(batch, i, meanings, *tables).decode();
   }
   for (std::uint32_t i = 0; i < batch.frame_count; ++i) deflate::order_pieces(team, batch, i);
 }
@@ -144,7 +144,10 @@ void copy_carried_on_host(const batch_buffers& batch, const std::uint8_t* text_b
   copy_carried(batch, text_before, 0, 1);
 }
 
-void carry_on_host(const batch_buffers& batch) { carry_blocks(lone_thread{}, batch); }
+void carry_on_host(const batch_buffers& batch) {
+  constexpr lone_thread team;
+  deflate::is_member(batch.frames[0]) ? deflate::carry_member(team, batch) : carry_blocks(team, batch);
+}
 
 void divide_on_host(const text_division& division) {
   const units::unit_launch& lines = division.lines;

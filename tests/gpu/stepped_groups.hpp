@@ -4,6 +4,7 @@
 #include "gpu/cuda/runtime.hpp"
 #include "gpu/frame_decoder.hpp"
 #include "pipeline/flow/decoding/encoded_frames.hpp"
+#include "tests/io/gzip_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
 
 #include <doctest/doctest.h>
@@ -43,9 +44,14 @@ class stepped_group final : public frame_steps {
     REQUIRE(listed);
     REQUIRE(listed->frames.size() == 1);
     frame_ = listed->frames.front();
-    divide(listed->blocks, random, most_blocks);
+    if (frame_.portions > 0) {
+      divide_stream(listed->blocks.front(), random);
+    } else {
+      divide(listed->blocks, random, most_blocks);
+    }
     steps_.back().is_last = true;
     steps_.back().checksum = frame_.checksum;
+    steps_.back().stated_text = static_cast<std::uint32_t>(frame_.content_bytes);
     given_ = has_all ? steps_.size() : random() % steps_.size();
     frame_.block_count = frame_.first_block = 0;
     job_.frames = {&frame_, 1};
@@ -74,7 +80,7 @@ class stepped_group final : public frame_steps {
   }
 
   frame_job& job() { return job_; }
-  [[nodiscard]] bool has_checksum() const { return frame_.has_checksum != 0; }
+  [[nodiscard]] bool has_checksum() const { return frame_.has_checksum != 0 || frame_.portions > 0; }
   [[nodiscard]] std::size_t steps() const { return steps_.size(); }
 
   /// Waits for the completion of the job; throws its error.
@@ -126,6 +132,28 @@ class stepped_group final : public frame_steps {
     }
   }
 
+  // Parts of the stream of a member, with the bytes after them that a block may have.
+  void divide_stream(const cuda::zstd::encoded_block& stream, std::mt19937& random) {
+    constexpr std::uint32_t longest_block = 200'000;
+    const std::uint32_t end = stream.at + stream.bytes;
+    const std::uint32_t most = random() % 3 == 0 ? 3000 : 150'000;
+    for (std::uint32_t at = stream.at; at < end;) {
+      const auto bytes = static_cast<std::uint32_t>(std::min<std::size_t>(end - at, 1 + random() % most));
+      frame_step& step = steps_.emplace_back();
+      step.row.assign(values, 0);
+      step.portions = static_cast<std::uint32_t>(1 + random() % 12);
+      step.bytes_after = std::min(longest_block, end - at - bytes);
+      const auto before = static_cast<std::uint32_t>(random() % (at - reached_ + 1));
+      step.blocks.push_back({.at = before, .bytes = bytes, .type = cuda::zstd::block_type::member});
+      const std::uint32_t all = before + bytes + step.bytes_after;
+      const std::uint32_t cut = random() % 2 == 0 ? all / 2 : all;
+      step.pieces.emplace_back(memory_.get() + at - before, cut);
+      if (cut < all) step.pieces.emplace_back(memory_.get() + at - before + cut, all - cut);
+      at += bytes;
+      reached_ = at;
+    }
+  }
+
   cuda::runtime& runtime_;
   std::size_t bytes_;
   std::unique_ptr<std::byte, deleter> memory_;
@@ -146,7 +174,7 @@ class stepped_group final : public frame_steps {
   std::exception_ptr error_;
 };
 
-/// A frame of text, noise and runs, of several blocks, with any window.
+/// A frame or member of text, noise and runs, of several blocks, with any window.
 inline test::decoder_sample frame_of_blocks(std::mt19937& random, std::size_t most_bytes) {
   const int levels[] = {-5, 1, 3, 6, 12, 19};
   const auto seed = static_cast<std::uint32_t>(random());
@@ -157,6 +185,12 @@ inline test::decoder_sample frame_of_blocks(std::mt19937& random, std::size_t mo
     text.insert(text.end(), random() % 400'000, std::byte{'='});
     const test::byte_vector again = test::sample_text(random() % most_bytes, seed);
     text.insert(text.end(), again.begin(), again.end());
+  }
+  if (random() % 3 == 0) {
+    const std::size_t flush = random() % 4 == 0 ? 1 + random() % 20'000 : 0;
+    return test::gzip_sample_builder("blocks")
+        .member(text, {.level = 1 + static_cast<int>(random() % 9), .flush_bytes = flush})
+        .build();
   }
   return test::zstd_sample_builder("blocks")
       .frame(text, {.level = levels[random() % 6],
@@ -184,6 +218,14 @@ inline void check_steps(frame_decoder& decoder, cuda::runtime& api, unsigned rou
     unfinished.wait();
     CHECK_FALSE(unfinished.is_decoded());
     if (!intact.has_checksum()) continue;
+    if (sample.packed.front() == std::byte{0x1F}) {  // other bytes between the stream and the trailer
+      test::decoder_sample longer = sample;
+      longer.packed.insert(longer.packed.end() - 8, 1 + random() % 30'000, std::byte{'#'});
+      stepped_group ended(api, longer, random, 3);
+      decoder.submit(ended.job());
+      ended.wait();
+      CHECK_FALSE(ended.is_decoded());
+    }
     sample.packed[sample.packed.size() - 1 - random() % 10] ^= std::byte{1};  // of the checksum, or of the last block
     if (!pipeline::list_frames(io::access_to(sample.packed))) continue;
     stepped_group damaged(api, sample, random, 3);

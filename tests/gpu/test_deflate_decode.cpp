@@ -165,7 +165,9 @@ class member_batch {
                        .is_in_parts = portions > 1 ? 1U : 0U,
                        .portions = portions,
                        .literals_at = static_cast<std::uint32_t>(literal_bytes_),
-                       .entries_at = static_cast<std::uint32_t>(entries_)});
+                       .literal_room = static_cast<std::uint32_t>(room.literals),
+                       .entries_at = static_cast<std::uint32_t>(entries_),
+                       .entry_room = static_cast<std::uint32_t>(room.entries)});
     literal_bytes_ += room.literals + 1;  // one is between those of two members
     entries_ += room.entries + 1;
     const zstd::encoded_block stream{.at = static_cast<std::uint32_t>(compressed_.size()),

@@ -245,7 +245,7 @@ TEST_CASE("groups that several threads submit are completed once, each with its 
 TEST_CASE("a text that is divided at numbers of bytes or lines has a row and a last byte for each slice") {
   std::mt19937 random(1);  // NOLINT(*-msc51-cpp): the same texts on every run
   machine of;
-  const auto decoder = of.decoder(16 * mib);
+  const auto decoder = of.decoder(32 * mib);
   for (unsigned round = 0; round < 60; ++round) {
     CAPTURE(round);
     frame_group_list groups;

@@ -79,7 +79,8 @@ struct text_stretch {
   const std::uint8_t* text;   ///< aligned to 4
   std::uint32_t bytes;        ///< a multiple of 4 if others follow
   std::uint32_t bytes_after;  ///< of the member
-  bool is_first;
+  std::uint32_t skipped;      ///< of the first word: they are no part of it
+  bool is_first;              ///< of the member
 
   [[nodiscard]] GPUHIST_HOST_DEVICE std::uint32_t before() const { return is_first ? ~std::uint32_t{0} : 0; }
 
@@ -90,7 +91,8 @@ struct text_stretch {
     const std::uint32_t words = bytes / 4;
     const std::uint32_t in_front = (lanes - words % lanes) % lanes;
     std::uint32_t sum = 0;
-    if (lane >= in_front && words > 0) sum = from[lane - in_front] ^ (lane == in_front ? before() : 0);
+    if (lane >= in_front && words > 0) sum = from[lane - in_front];
+    if (lane == in_front && words > 0) sum = (sum & ~std::uint32_t{0} << (8 * skipped)) ^ before();
     for (std::uint32_t at = lanes + lane - in_front; at < words; at += lanes) sum = factors.times_row(sum) ^ from[at];
     return sum == 0 ? 0 : crc32_field::product(sum, factors.lane[lane]);
   }
@@ -98,7 +100,7 @@ struct text_stretch {
   /// What the stretch adds to the CRC of the member, given the sum of all lanes.
   [[nodiscard]] GPUHIST_HOST_DEVICE std::uint32_t part(const crc32_factors& factors, std::uint32_t of_words) const {
     std::uint32_t sum = bytes < 4 ? before() : of_words;
-    for (std::uint32_t at = bytes / 4 * 4; at < bytes; ++at) {
+    for (std::uint32_t at = bytes < 4 ? skipped : bytes / 4 * 4; at < bytes; ++at) {
       sum ^= text[at];
       for (unsigned i = 0; i < 8; ++i) sum = crc32_field::times_x(sum);
     }
@@ -126,21 +128,29 @@ GPUHIST_HOST_DEVICE void for_each_stretch(const zstd::batch_buffers& batch, std:
   const std::uint64_t begin = std::uint64_t{number} * text_stretch::most_bytes;
   const std::uint64_t end = begin + text_stretch::most_bytes;
   for (std::uint32_t i = frame_at(batch, begin); i < batch.frame_count && batch.frames[i].text_at < end; ++i) {
-    if (!is_member(batch.blocks, batch.frames[i]) || batch.results[i].is != zstd::verdict::decoded) continue;
-    const std::uint64_t text_at = batch.frames[i].text_at;
-    const std::uint64_t text_end = text_at + batch.results[i].text_bytes;
+    const zstd::decoded_frame& result = batch.results[i];
+    if (!is_member(batch.frames[i]) || result.is != zstd::verdict::decoded) continue;
+    const std::uint64_t text_at = batch.frames[i].text_at + result.carried / 4 * 4;
+    const std::uint64_t text_end = batch.frames[i].text_at + result.text_bytes;
     const std::uint64_t from = text_at > begin ? text_at : begin;
     const std::uint64_t to = text_end < end ? text_end : end;
     if (from >= to) continue;
     add(i, text_stretch{.text = batch.text + from,
                         .bytes = static_cast<std::uint32_t>(to - from),
                         .bytes_after = static_cast<std::uint32_t>(text_end - to),
-                        .is_first = from == text_at});
+                        .skipped = from == text_at ? result.carried % 4 : 0,
+                        .is_first = from == text_at && result.carried == 0});
   }
 }
 
 /// Stretches of a batch whose frames have so much room.
 constexpr std::uint32_t stretches_in(std::uint32_t text_room) { return text_room / text_stretch::most_bytes + 1; }
+
+/// The CRC-32, inverted, of the text of several steps, given that of those before the last one. (Of the step alone it
+/// begins with zero instead of ~0, except that of the first step.)
+inline std::uint32_t crc32_after(const crc32_factors& factors, std::uint32_t before, const zstd::decoded_frame& step) {
+  return factors.moved(before, static_cast<std::uint32_t>(step.text_bytes - step.carried)) ^ step.crc32;
+}
 
 /// Whether the text of a decoded frame has the CRC-32 that it should have, after all stretches were added.
 inline bool has_stated_crc32(const zstd::encoded_frame& frame, const zstd::decoded_frame& result) {

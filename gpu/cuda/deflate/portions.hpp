@@ -19,6 +19,7 @@
 #include "gpu/cuda/deflate/codes.hpp"
 #include "gpu/cuda/zstd/encoded.hpp"
 #include "gpu/cuda/zstd/execute.hpp"
+#include "gpu/cuda/zstd/steps.hpp"
 
 #include <cstdint>
 #include <span>
@@ -43,14 +44,14 @@ struct member_room {
   static constexpr std::uint32_t entries_of_chunk = std::uint32_t{8} << 10U;
   static constexpr std::uint32_t literal_alignment = 16;  ///< of the literals of a member
 
-  GPUHIST_HOST_DEVICE static constexpr std::uint32_t portions_of(std::uint64_t stream_bytes, std::uint64_t text_bytes) {
+  static constexpr std::uint32_t portions_of(std::uint64_t stream_bytes, std::uint64_t text_bytes) {
     const std::uint64_t by_text = text_bytes / least_text_of_portion;
     const std::uint64_t by_bytes = stream_bytes / least_bytes_of_portion;
     const std::uint64_t portions = by_text < by_bytes ? by_text : by_bytes;
     return portions < 1 ? 1 : static_cast<std::uint32_t>(portions);
   }
 
-  GPUHIST_HOST_DEVICE static constexpr member_room of(std::uint32_t portions, std::uint64_t text_bytes) {
+  static constexpr member_room of(std::uint32_t portions, std::uint64_t text_bytes) {
     constexpr std::uint32_t text_of_entry = 3;  // the shortest match
     constexpr std::uint32_t text_of_block = zstd::max_block_bytes - longest_match;
     constexpr std::uint32_t text_of_piece = std::uint32_t{20} << 10U;  // on average, or more
@@ -64,9 +65,7 @@ struct member_room {
     if (!has_one) room.literals += std::uint64_t{portions} * literals_of_chunk;
     return room;
   }
-  GPUHIST_HOST_DEVICE static constexpr member_room of(const zstd::encoded_frame& member) {
-    return of(member.portions, member.text_room);
-  }
+  static constexpr member_room of(const zstd::encoded_frame& member) { return of(member.portions, member.text_room); }
 
   /// At most, of members with so much text.
   static constexpr std::uint64_t most_literals(std::uint64_t text_bytes) {
@@ -79,18 +78,24 @@ inline void place_member(zstd::encoded_frame& member, std::span<std::uint64_t, 2
   constexpr std::uint64_t alignment = member_room::literal_alignment;
   const auto room = member_room::of(member);
   member.literals_at = static_cast<std::uint32_t>(taken[0]);
+  member.literal_room = static_cast<std::uint32_t>(room.literals);
   member.entries_at = static_cast<std::uint32_t>(taken[1]);
+  member.entry_room = static_cast<std::uint32_t>(room.entries);
   taken[0] += (room.literals + alignment - 1) / alignment * alignment;
   taken[1] += room.entries;
 }
 
 /// Work memory of the phases of members, one for each block of the batch. Its number says which portion of the member
-/// it is, or which piece; the two have nothing to do with each other.
+/// it is, or which piece; the two have nothing to do with each other. That of a carried block (zstd/steps.hpp) has the
+/// place where the step begins, as bits after the begin of its stream, and whether the stream has ended before it.
 struct portion_block {
   static constexpr std::uint64_t no_begin = ~std::uint64_t{0};
 
   // of a portion
   std::uint64_t begin;  ///< a bit of `compressed`
+  std::uint64_t end;    ///< where its last block ended, the same; after order_pieces() the first portion has the end
+                        ///< of all, and the next value
+  std::uint32_t has_ended;  ///< with its last block the stream has ended
   zstd::verdict is;
   std::uint32_t next;         ///< the portion where it ended; the number of portions: it ended with the stream
   std::uint32_t first_piece;  ///< its block
@@ -106,9 +111,13 @@ struct portion_block {
   std::uint32_t next_piece;
 };
 
-/// `blocks`: of the batch.
-GPUHIST_HOST_DEVICE inline bool is_member(const zstd::encoded_block* blocks, const zstd::encoded_frame& frame) {
-  return frame.block_count > 0 && blocks[frame.first_block].type == zstd::block_type::member;
+GPUHIST_HOST_DEVICE inline bool is_member(const zstd::encoded_frame& frame) { return frame.portions > 0; }
+
+/// The block with the first portion of a member: blocks of the batch before it are carried.
+GPUHIST_HOST_DEVICE inline std::uint32_t first_portion(const zstd::encoded_block* blocks,
+                                                       const zstd::encoded_frame& member) {
+  const bool is_carried = blocks[member.first_block].type == zstd::block_type::carried;
+  return member.first_block + (is_carried ? 1 : 0);
 }
 
 /// The stream of portion `number` of a member: from `begin`, a bit, to `end`, a byte.
@@ -125,11 +134,22 @@ struct portion_place {
   }
 };
 
-/// Whether block `index` has a portion. Its number is `index` less the first block of the member.
+/// What may be read of it, a byte.
+GPUHIST_HOST_DEVICE inline std::uint64_t end_of_stream(const zstd::encoded_block& stream,
+                                                       const zstd::encoded_frame& member) {
+  return std::uint64_t{stream.at} + stream.bytes + member.bytes_after;
+}
+
+/// Whether block `index` has a portion. Its number is `index` less first_portion().
 GPUHIST_HOST_DEVICE inline bool has_portion(const zstd::batch_buffers& batch, std::uint32_t index) {
   if (index >= batch.block_count || batch.blocks[index].type != zstd::block_type::member) return false;
   const zstd::encoded_frame& frame = batch.frames[batch.blocks[index].frame];
-  return index - frame.first_block < frame.portions;
+  return index - first_portion(batch.blocks, frame) < frame.portions;
+}
+
+/// After the first phase: whether the portion of block `index` is decoded. No portion leads to others.
+GPUHIST_HOST_DEVICE inline bool has_begin(const zstd::batch_buffers& batch, std::uint32_t index) {
+  return has_portion(batch, index) && batch.portions[index].begin != portion_block::no_begin;
 }
 
 /// Finds the begins of blocks with codes of their own, except last ones.
@@ -240,16 +260,35 @@ GPUHIST_HOST_DEVICE void find_begin(const Team& team, const zstd::batch_buffers&
   if (!has_portion(batch, index)) return;
   const zstd::encoded_block& stream = batch.blocks[index];
   const zstd::encoded_frame& frame = batch.frames[stream.frame];
-  const std::uint32_t number = index - frame.first_block;
+  const std::uint32_t first = first_portion(batch.blocks, frame);
+  const std::uint32_t number = index - first;
   const portion_place place = portion_place::of(stream, frame.portions, number);
   portion_block portion{};
   portion.begin = place.begin;
   portion.next = frame.portions;
   if (number > 0) {
-    begin_search<Team> search(team, batch.compressed, std::uint64_t{stream.at} + stream.bytes, tables);
+    begin_search<Team> search(team, batch.compressed, end_of_stream(stream, frame), tables);
     portion.begin = search.first(place.begin, 8 * place.end);
+  } else if (first > frame.first_block) {
+    const std::uint64_t begin = portion.begin + batch.portions[frame.first_block].begin;
+    const std::uint64_t end = 8 * end_of_stream(stream, frame);
+    portion.begin = begin < end ? begin : end;
+    portion.has_ended = batch.portions[frame.first_block].has_ended;
   }
   if (team.rank() == 0) batch.portions[index] = portion;
+}
+
+/// After all phases of a step of a member: makes block 0 what the next step carries. All threads of the team call it.
+template <class Team>
+GPUHIST_HOST_DEVICE void carry_member(const Team& team, const zstd::batch_buffers& batch) {
+  if (team.rank() != 0) return;
+  const std::uint32_t first = first_portion(batch.blocks, batch.frames[0]);
+  const zstd::encoded_block& stream = batch.blocks[first];
+  const bool is_decoded = batch.results[0].is == zstd::verdict::decoded;
+  const std::uint64_t end = batch.portions[first].end;
+  batch.portions[0].begin = is_decoded ? end - 8 * (std::uint64_t{stream.at} + stream.bytes) : 0;
+  batch.portions[0].has_ended = is_decoded ? batch.portions[first].has_ended : 0;
+  batch.decoded[0] = zstd::carried_text(batch);
 }
 
 /// A block of the batch without text. It leaves the repeated offsets, which deflate does not have, as they are.
@@ -260,23 +299,27 @@ GPUHIST_HOST_DEVICE inline zstd::decoded_block empty_block() {
   return block;
 }
 
-/// The third phase of members, after the symbols (symbols.hpp): fills batch.decoded for all blocks of frame `index`, in
-/// the order of the text. The first one has the verdict. All threads of the team call it.
+/// The third phase of members, after the symbols (symbols.hpp): fills batch.decoded for all blocks of frame `index`
+/// that are not carried, in the order of the text. The first of them has the verdict. All threads of the team call it.
 template <class Team>
 GPUHIST_HOST_DEVICE void order_pieces(const Team& team, const zstd::batch_buffers& batch, std::uint32_t index) {
   const zstd::encoded_frame& frame = batch.frames[index];
-  if (!is_member(batch.blocks, frame)) return;
-  const portion_block* const portions = batch.portions + frame.first_block;
-  zstd::decoded_block* const ordered = batch.decoded + frame.first_block;
+  if (!is_member(frame)) return;
+  const std::uint32_t first_block = first_portion(batch.blocks, frame);
+  const std::uint32_t block_count = frame.first_block + frame.block_count - first_block;
+  portion_block* const portions = batch.portions + first_block;
+  zstd::decoded_block* const ordered = batch.decoded + first_block;
   zstd::verdict is = zstd::verdict::decoded;
   std::uint32_t placed = 0;
   std::uint32_t next = 0;  // the portion that continues the stream
+  std::uint32_t last = 0;  // the one before it
   for (std::uint32_t first = 0; first < frame.portions && is == zstd::verdict::decoded; first += Team::size) {
     const std::uint32_t own = first + team.rank();
     const std::uint32_t own_next = own < frame.portions ? portions[own].next : 0;
     bool continues = false;
     while (next < frame.portions && next - first < Team::size) {
       continues = continues || next == own;
+      last = next;
       next = team.value_of(own_next, next - first);
     }
     const zstd::verdict own_is = continues ? portions[own].is : zstd::verdict::decoded;
@@ -300,7 +343,11 @@ GPUHIST_HOST_DEVICE void order_pieces(const Team& team, const zstd::batch_buffer
   }
   if (is != zstd::verdict::decoded) placed = 0;
   team.sync();
-  for (std::uint32_t i = placed + team.rank(); i < frame.block_count; i += Team::size) {
+  if (team.rank() == 0) {
+    portions[0].end = portions[last].end;
+    portions[0].has_ended = portions[last].has_ended;
+  }
+  for (std::uint32_t i = placed + team.rank(); i < block_count; i += Team::size) {
     ordered[i] = empty_block();
     if (i == 0) ordered[i].is = is;
   }

@@ -19,7 +19,7 @@ namespace gpuhist::gpu::cuda::deflate {
 /// Decodes one portion of a member.
 class portion_decoder {
  public:
-  /// Of block `index` of the batch, which has a portion. Borrows everything.
+  /// Of block `index` of the batch, which has_begin(). Borrows everything.
   GPUHIST_HOST_DEVICE portion_decoder(const zstd::batch_buffers& batch, std::uint32_t index,
                                       const symbol_meanings& meanings, stream_memory& tables)
       : batch_(batch),
@@ -27,29 +27,19 @@ class portion_decoder {
         meanings_(meanings),
         tables_(tables),
         index_(index),
-        next_(index - frame_.first_block + 1),
+        first_(first_portion(batch.blocks, frame_)),
+        next_(index - first_ + 1),
+        has_ended_(batch.portions[index].has_ended != 0),
         bits_(batch.compressed, begin(), end()) {}
 
   /// Fills its place in batch.portions, and those of its pieces.
   GPUHIST_HOST_DEVICE void decode() {
-    if (begin() == portion_block::no_begin) return;  // no portion leads to it
-    zstd::verdict is = fits() ? begin_piece() : zstd::verdict::no_room;
-    while (is == zstd::verdict::decoded) {
-      const bool is_last = bits_.read(1) != 0;
-      const std::uint32_t type = bits_.read(2);
-      if (type == 0) is = take_stored();
-      if (type == 1 || type == 2) is = take_coded(type == 1);
-      if (type == 3) is = zstd::verdict::literals_header;
-      if (bits_.ran_past_end()) is = zstd::verdict::huffman_stream;
-      if (is == zstd::verdict::decoded && is_last) {
-        next_ = frame_.portions;
-        if ((position() + 7) / 8 != end_of_stream()) is = zstd::verdict::sequences_stream;
-      }
-      if (is_last || is_at_next()) break;
-    }
-    if (is == zstd::verdict::decoded && !end_piece()) is = zstd::verdict::no_room;
+    zstd::verdict is = fits() ? zstd::verdict::decoded : zstd::verdict::no_room;
+    if (is == zstd::verdict::decoded) is = has_ended_ || has_reached_end() ? take_nothing() : take_blocks();
     portion_block& to = batch_.portions[index_];
     to.is = is;
+    to.end = has_ended_ ? (position() + 7) / 8 * 8 : position();
+    to.has_ended = has_ended_ ? 1 : 0;
     if (is == zstd::verdict::decoded) to.next = next_;
     to.first_piece = first_piece_;
     to.pieces = pieces_;
@@ -60,31 +50,65 @@ class portion_decoder {
   static constexpr std::uint32_t most_bytes_of_portion = std::uint32_t{1} << 20U;
 
   [[nodiscard]] GPUHIST_HOST_DEVICE std::uint64_t begin() const { return batch_.portions[index_].begin; }
-  [[nodiscard]] GPUHIST_HOST_DEVICE std::uint64_t end_of_stream() const {
-    return std::uint64_t{batch_.blocks[index_].at} + batch_.blocks[index_].bytes;
+  [[nodiscard]] GPUHIST_HOST_DEVICE std::uint64_t stream_end() const {
+    return end_of_stream(batch_.blocks[index_], frame_);
   }
+  [[nodiscard]] GPUHIST_HOST_DEVICE std::uint64_t step_end() const { return stream_end() - frame_.bytes_after; }
   /// Of the bits that may be read.
   [[nodiscard]] GPUHIST_HOST_DEVICE std::uint64_t end() const {
     const std::uint64_t most = begin() / 8 + (frame_.portions == 1 ? forward_bits::max_bytes : most_bytes_of_portion);
-    return most < end_of_stream() ? most : end_of_stream();
+    return most < stream_end() ? most : stream_end();
   }
   [[nodiscard]] GPUHIST_HOST_DEVICE std::uint64_t position() const { return begin() / 32 * 32 + bits_.place(); }
-  [[nodiscard]] GPUHIST_HOST_DEVICE portion_block& first_portion() const { return batch_.portions[frame_.first_block]; }
+  /// What all portions take from.
+  [[nodiscard]] GPUHIST_HOST_DEVICE portion_block& pool() const { return batch_.portions[first_]; }
 
   [[nodiscard]] GPUHIST_HOST_DEVICE bool fits() const {
-    const member_room room = member_room::of(frame_);
-    return room.blocks <= frame_.block_count && frame_.literals_at + room.literals <= batch_.literal_room &&
-           frame_.entries_at + room.entries <= batch_.sequence_room;
+    return frame_.literal_room <= batch_.literal_room &&
+           frame_.literals_at <= batch_.literal_room - frame_.literal_room &&
+           frame_.entry_room <= batch_.sequence_room && frame_.entries_at <= batch_.sequence_room - frame_.entry_room;
   }
 
-  /// Whether a later portion begins here.
+  /// Whether the step ends here, so that the next one continues. The step with the end of the stream ends there.
+  [[nodiscard]] GPUHIST_HOST_DEVICE bool has_reached_end() const {
+    return frame_.is_continued != 0 && position() >= 8 * step_end();
+  }
+
+  /// Whether a later portion begins here, or the next step.
   [[nodiscard]] GPUHIST_HOST_DEVICE bool is_at_next() {
-    const portion_block* const portions = &first_portion();
+    if (has_reached_end()) {
+      next_ = frame_.portions;
+      return true;
+    }
+    const portion_block* const portions = &pool();
     for (; next_ < frame_.portions; ++next_) {
       const std::uint64_t begin = portions[next_].begin;
       if (begin != portion_block::no_begin && begin >= position()) return begin == position();
     }
     return false;
+  }
+
+  GPUHIST_HOST_DEVICE zstd::verdict take_blocks() {
+    zstd::verdict is = begin_piece();
+    while (is == zstd::verdict::decoded) {
+      has_ended_ = bits_.read(1) != 0;
+      const std::uint32_t type = bits_.read(2);
+      if (type == 0) is = take_stored();
+      if (type == 1 || type == 2) is = take_coded(type == 1);
+      if (type == 3) is = zstd::verdict::literals_header;
+      if (bits_.ran_past_end()) is = zstd::verdict::huffman_stream;
+      if (is == zstd::verdict::decoded && has_ended_) is = take_nothing();
+      if (has_ended_ || is_at_next()) break;
+    }
+    return is != zstd::verdict::decoded || end_piece() ? is : zstd::verdict::no_room;
+  }
+
+  /// The stream has ended, or the step. The stream ends with the bytes of the last step.
+  GPUHIST_HOST_DEVICE zstd::verdict take_nothing() {
+    next_ = frame_.portions;
+    const std::uint64_t place = (position() + 7) / 8;
+    const bool is_whole = frame_.is_continued != 0 ? place >= step_end() : place == stream_end();
+    return is_whole ? zstd::verdict::decoded : zstd::verdict::sequences_stream;
   }
 
   GPUHIST_HOST_DEVICE zstd::verdict take_stored() {
@@ -184,20 +208,18 @@ class portion_decoder {
   }
 
   GPUHIST_HOST_DEVICE bool take_literals(bool is_only) {
-    const auto all = static_cast<std::uint32_t>(member_room::of(frame_).literals);
-    const std::uint32_t amount = is_only ? all : member_room::literals_of_chunk;
+    const std::uint32_t amount = is_only ? frame_.literal_room : member_room::literals_of_chunk;
     std::uint32_t at = 0;
-    if (!zstd::take_room(&first_portion().literals_taken, amount, all, at)) return false;
+    if (!zstd::take_room(&pool().literals_taken, amount, frame_.literal_room, at)) return false;
     literals_ = batch_.literals + frame_.literals_at + at;
     literal_room_ = amount;
     return true;
   }
 
   GPUHIST_HOST_DEVICE bool take_entries(bool is_only) {
-    const auto all = static_cast<std::uint32_t>(member_room::of(frame_).entries);
-    const std::uint32_t amount = is_only ? all : member_room::entries_of_chunk;
+    const std::uint32_t amount = is_only ? frame_.entry_room : member_room::entries_of_chunk;
     std::uint32_t at = 0;
-    if (!zstd::take_room(&first_portion().entries_taken, amount, all, at)) return false;
+    if (!zstd::take_room(&pool().entries_taken, amount, frame_.entry_room, at)) return false;
     entry_ = frame_.entries_at + at;
     end_entry_ = entry_ + amount;
     return true;
@@ -206,10 +228,11 @@ class portion_decoder {
   /// False: there is no room for one more, or for its entries.
   GPUHIST_HOST_DEVICE bool end_piece() {
     std::uint32_t number = 0;
-    if (!zstd::take_room(&first_portion().pieces_taken, 1, frame_.block_count, number)) return false;
+    const std::uint32_t room = frame_.first_block + frame_.block_count - first_;
+    if (!zstd::take_room(&pool().pieces_taken, 1, room, number)) return false;
     batch_.sequences[entry_] = zstd::sequence_entry::make(begin_text_, begin_literal_, 0);
     batch_.sequences[entry_ + 1] = zstd::sequence_entry::make(text_bytes(), literal_, 0);
-    const std::uint32_t piece = frame_.first_block + number;
+    const std::uint32_t piece = first_ + number;
     zstd::decoded_block& to = batch_.portions[piece].piece;
     to = empty_block();
     to.literals_at = static_cast<std::uint32_t>(literals_ - batch_.literals);
@@ -230,7 +253,9 @@ class portion_decoder {
   const symbol_meanings& meanings_;
   stream_memory& tables_;
   const std::uint32_t index_;
+  const std::uint32_t first_;
   std::uint32_t next_;  // portion
+  bool has_ended_;      // the stream, with the last block
   forward_bits bits_;
   std::uint32_t entry_ = 0;
   std::uint32_t end_entry_ = 0;

@@ -107,7 +107,7 @@ __global__ void __launch_bounds__(32) symbols(const batch_buffers batch) {
   __shared__ deflate::stream_memory tables[PortionsOfWarp];
   copy_to_shared(meanings_of_symbols, meanings);
   const unsigned index = blockIdx.x * PortionsOfWarp + threadIdx.x;
-  if (threadIdx.x >= PortionsOfWarp || !deflate::has_portion(batch, index)) return;
+  if (threadIdx.x >= PortionsOfWarp || !deflate::has_begin(batch, index)) return;
   deflate::portion_decoder(batch, index, meanings, tables[threadIdx.x]).decode();
 }
 

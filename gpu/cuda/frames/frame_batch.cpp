@@ -314,14 +314,10 @@ void frame_batch::write_results(const partition& counted) noexcept {
   for (std::size_t i = 0; i < jobs_.size(); ++i) write_result(i, counted);
 }
 
-bool frame_batch::is_member(const encoded_frame& frame) const {
-  return deflate::is_member(blocks_.as<encoded_block>(), frame);
-}
-
 void frame_batch::compare_crc32(std::uint32_t index) noexcept {
   const encoded_frame& frame = frames_.as<encoded_frame>()[index];
   decoded_frame& result = results_.as<decoded_frame>()[index];
-  if (is_member(frame) && result.is == verdict::decoded && !deflate::has_stated_crc32(frame, result)) {
+  if (deflate::is_member(frame) && result.is == verdict::decoded && !deflate::has_stated_crc32(frame, result)) {
     result.is = verdict::checksum;
   }
 }

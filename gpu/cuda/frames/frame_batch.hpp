@@ -92,7 +92,6 @@ class frame_batch {
   [[nodiscard]] bool selects_rows() const;
   [[nodiscard]] const std::uint32_t* returned_rows() const;
   [[nodiscard]] std::uint32_t first_row_of(std::size_t job) const;
-  [[nodiscard]] bool is_member(const zstd::encoded_frame& frame) const;
   void compare_crc32(std::uint32_t index) noexcept;
   void write_result(std::size_t job, const partition& counted) const noexcept;
 

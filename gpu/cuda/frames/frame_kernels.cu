@@ -1,5 +1,6 @@
 #include "gpu/cuda/frames/frame_kernels.hpp"
 
+#include "gpu/cuda/deflate/portions.hpp"
 #include "gpu/cuda/frames/decode.hpp"
 #include "gpu/cuda/kernels/counting_kernels.hpp"
 #include "gpu/cuda/kernels/launch.cuh"
@@ -37,7 +38,7 @@ __global__ void __launch_bounds__(carry_threads) copy_text(const batch_buffers b
 }
 
 __global__ void __launch_bounds__(warp_team::size) carry(const batch_buffers batch) {
-  carry_blocks(warp_team{}, batch);
+  deflate::is_member(batch.frames[0]) ? deflate::carry_member(warp_team{}, batch) : carry_blocks(warp_team{}, batch);
 }
 
 // A block of threads for each row, a thread for each value. The sum of the rows from `first` on, before `end`.

@@ -1,5 +1,6 @@
 #include "gpu/cuda/frames/stepped_frame.hpp"
 
+#include "gpu/cuda/deflate/checksum.hpp"
 #include "gpu/cuda/error.hpp"
 #include "gpu/cuda/zstd/steps.hpp"
 
@@ -10,6 +11,7 @@ using namespace zstd;  // its phases serve gzip, too
 namespace {
 
 constexpr std::uint64_t text_alignment = 4096;
+constexpr deflate::crc32_factors factors = deflate::crc32_factors::make();
 
 std::uint64_t half_of(std::uint64_t text_bytes) { return text_bytes / 2 / text_alignment * text_alignment; }
 
@@ -33,6 +35,7 @@ void stepped_frame::decode(const stream& on, int multiprocessors, const partitio
   waited_ = {};
   piecewise_xxh64 hash(batch_.hasher_.multiplies());
   job.decoded = false;
+  crc32_ = 0;
   frame_step* now = next_of(*job.steps);
   if (now != nullptr) enqueue(*now, 0, on, multiprocessors);
   for (std::uint64_t number = 0; now != nullptr; ++number) {
@@ -68,11 +71,12 @@ void stepped_frame::enqueue(const frame_step& step, std::uint64_t number, const 
   at.begun.record(on);
 
   const std::uint32_t carried = number == 0 ? 0 : 1;
-  const auto blocks = static_cast<std::uint32_t>(step.blocks.size()) + carried;
+  const std::uint32_t blocks = batch_.frames_.as<encoded_frame>()[which].block_count;
   const part_segment all{.frame = 0, .first_block = carried, .end_block = blocks};
   frame_launch launch = batch_.launch(multiprocessors);
   launch.batch.frames += which;
   launch.batch.frame_count = 1;
+  launch.batch.member_count = step.portions > 0 ? 1 : 0;
   launch.batch.block_count = blocks;
   launch.batch.text = text_of(number);
   launch.batch.results = result;
@@ -104,12 +108,18 @@ void stepped_frame::copy_blocks(const frame_step& step, std::uint64_t number, co
   std::uint32_t count = 0;
   if (number > 0) blocks[count++] = {.type = block_type::carried};
   for (const encoded_block& each : step.blocks) blocks[count++] = each;
+  while (step.portions > 0 && count < batch_.limits_.blocks / 2) blocks[count++] = step.blocks.front();
   auto& of = batch_.frames_.as<encoded_frame>()[which];
   of = {.text_room = half_of(batch_.limits_.text_bytes),
         .window_bytes = frame().window_bytes,
         .block_count = count,
         .block_limit = frame().block_limit,
-        .is_in_parts = 1};
+        .is_in_parts = 1,
+        .portions = step.portions,
+        .literal_room = static_cast<std::uint32_t>(batch_.limits_.text_bytes),
+        .entry_room = static_cast<std::uint32_t>(batch_.limits_.sequences),
+        .is_continued = step.is_last ? 0U : 1U,
+        .bytes_after = step.bytes_after};
   auto& group = batch_.groups_.as<group_range>()[which];
   group = {.frame_end = 1, .slice_end = 1};
   batch_.copy_to_device(batch_.device_blocks_.as<void>(), blocks, count * sizeof(*blocks), on);
@@ -132,6 +142,7 @@ bool stepped_frame::end(frame_step& step, std::uint64_t number, const partition&
   const decoded_frame& result = batch_.results_.as<decoded_frame>()[which];
   if (result.is != verdict::decoded) return false;
   step.text_bytes = result.text_bytes - result.carried;
+  if (step.portions > 0) crc32_ = deflate::crc32_after(factors, crc32_, result);
   text_bytes_ += step.text_bytes;
   text_begin_ += carried_from(result.text_bytes, frame().window_bytes);
   value_runs(counted).fold(batch_.totals_.as<std::uint32_t>() + which * byte_values, counted.classes, step.row.data());
@@ -139,6 +150,10 @@ bool stepped_frame::end(frame_step& step, std::uint64_t number, const partition&
 }
 
 bool stepped_frame::is_verified(const frame_step& last, const piecewise_xxh64& hash) const {
+  if (last.portions > 0) {
+    const std::uint32_t crc32 = text_bytes_ == 0 ? 0 : ~crc32_;
+    return crc32 == last.checksum && static_cast<std::uint32_t>(text_bytes_) == last.stated_text;
+  }
   if (frame().content_bytes != unknown_size && frame().content_bytes != text_bytes_) return false;
   return frame().has_checksum == 0 || static_cast<std::uint32_t>(hash.finish()) == last.checksum;
 }

@@ -53,6 +53,7 @@ class stepped_frame {
   std::uint64_t text_bytes_ = 0;  // of ended steps
   std::uint64_t text_begin_ = 0;  // of the memory of the next step, in the text of the frame
   std::uint64_t hashed_ = 0;      // bytes
+  std::uint32_t crc32_ = 0;       // of the text of a member, inverted
   std::uint64_t compressed_bytes_ = 0;
   std::chrono::nanoseconds waited_{0};
   bool is_given_up_ = false;

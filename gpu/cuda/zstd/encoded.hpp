@@ -76,10 +76,14 @@ struct encoded_frame {
   std::uint32_t has_checksum = 0;
   std::uint32_t checksum = 0;     ///< of a member: the CRC-32 of its text, which the host compares
   std::uint32_t is_in_parts = 0;  ///< phase 6 divides it into parts, see parts.hpp
-  // of a member:
-  std::uint32_t portions = 0;     ///< of its stream, see deflate::member_room
-  std::uint32_t literals_at = 0;  ///< in `literals`: of member_room::literals bytes
-  std::uint32_t entries_at = 0;   ///< in `sequences`: of member_room::entries
+  // of a gzip member, or of a step of one:
+  std::uint32_t portions = 0;      ///< of its stream, see deflate::member_room; 0: a zstd frame
+  std::uint32_t literals_at = 0;   ///< in `literals`
+  std::uint32_t literal_room = 0;  ///< bytes from there
+  std::uint32_t entries_at = 0;    ///< in `sequences`
+  std::uint32_t entry_room = 0;    ///< entries from there
+  std::uint32_t is_continued = 0;  ///< a later step follows
+  std::uint32_t bytes_after = 0;   ///< of the stream after the step, which may be read
 };
 
 /// The result for one frame.

@@ -32,12 +32,24 @@ GPUHIST_HOST_DEVICE inline void copy_code(const code_description& from, code_des
   for (unsigned i = 0; i < from.symbols; ++i) to.counts[i] = from.counts[i];
 }
 
-/// After all phases of a step: makes block 0 what the next step carries. Its `frame_offset` is where the carried text
-/// begins, until it is linked. All threads of the team call it.
+/// After all phases of a step: block 0 of the next one. Its `frame_offset` is where the carried text begins, until it
+/// is linked. All offsets are inherited.
+GPUHIST_HOST_DEVICE inline decoded_block carried_text(const batch_buffers& batch) {
+  const decoded_frame& result = batch.results[0];
+  decoded_block carried{};
+  carried.is = result.is;
+  if (result.is == verdict::decoded) {
+    carried.frame_offset = carried_from(result.text_bytes, batch.frames[0].window_bytes);
+    carried.text_bytes = static_cast<std::uint32_t>(result.text_bytes - carried.frame_offset);
+  }
+  carried.after = block_end::unchanged();
+  return carried;
+}
+
+/// Makes block 0 of a zstd frame what the next step carries. All threads of the team call it.
 template <class Team>
 GPUHIST_HOST_DEVICE void carry_blocks(const Team& team, const batch_buffers& batch) {
   const encoded_frame& frame = batch.frames[0];
-  const decoded_frame& result = batch.results[0];
   last_description<Team> tree;
   last_description<Team> codes[code_kinds];
   for (std::uint32_t first = 0; first < frame.block_count; first += Team::size) {
@@ -50,13 +62,8 @@ GPUHIST_HOST_DEVICE void carry_blocks(const Team& team, const batch_buffers& bat
   const std::uint32_t last = frame.block_count - 1;
   const block_end end = block_end::of(batch, last);
   const repeated_offsets after = encoded_offset::values(end.after, batch.decoded[last].before);
-  decoded_block carried{};
-  carried.is = result.is;
-  if (result.is == verdict::decoded) {
-    carried.frame_offset = carried_from(result.text_bytes, frame.window_bytes);
-    carried.text_bytes = static_cast<std::uint32_t>(result.text_bytes - carried.frame_offset);
-    for (unsigned k = 0; k < 3; ++k) carried.after.at[k] = after.at[k] - 1;
-  }
+  decoded_block carried = carried_text(batch);
+  for (unsigned k = 0; carried.is == verdict::decoded && k < 3; ++k) carried.after.at[k] = after.at[k] - 1;
   block_codes& to = batch.codes[0];
   const std::uint32_t tree_of = tree.of_all();
   if (tree_of == 0) {
