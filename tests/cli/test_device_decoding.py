@@ -502,11 +502,15 @@ class Units(SameResults):
 class Steps(SameResults):
     """One long frame, which is decoded in steps of about 3 MB as it is read."""
 
+    suffix = ".zst"
     ENOUGH = ("--device-decode", "on", "--device-memory", "800MiB", "--memory-limit", "512MiB")
 
     @functools.cached_property
     def data(self):
         return noise(9_000_000) + text(9_000_000) + noise(4_000_000) + text(2_000_000)
+
+    def pack(self, data):
+        return zstd(data)
 
     def in_steps(self, *arguments, engine="cuda"):
         options = [*self.ENOUGH[:4]] if engine == "cuda" else []
@@ -546,15 +550,15 @@ class Steps(SameResults):
                 self.assert_as_host(self.file(f"{number}.zst", b"".join(parts)))
 
     def test_a_damaged_or_cut_frame_is_reported_as_by_the_host(self):
-        encoded = zstd(self.data)
+        encoded = self.pack(self.data)
         for place in (3, len(encoded) // 9, len(encoded) // 2, len(encoded) - 9, len(encoded) - 2)[:: 2 if SAMPLE else 1]:
             for name, bad in (("damaged", flipped(encoded, place)), ("cut", encoded[:place])):
                 for options in ((), ("--skip-damage",)):
                     with self.subTest(name=name, place=place, options=options):
-                        self.assert_as_host(*options, self.file(f"{name}.zst", bad + zstd(text(5000))))
+                        self.assert_as_host(*options, self.file(name + self.suffix, bad + self.pack(text(5000))))
 
     def test_a_frame_is_counted_however_little_memory_there_is(self):
-        path = self.file("long.zst", zstd(self.data))
+        path = self.file("long" + self.suffix, self.pack(self.data))
         for limit in range(200, 260, 8 * min(FEWER, 4)):
             with self.subTest(limit=limit):
                 ended = self.in_steps("--memory-limit", f"{limit}MiB", path)
@@ -562,7 +566,7 @@ class Steps(SameResults):
                 self.assert_counts(ended.result, self.data)
 
     def test_text_beyond_max_output_is_refused_as_by_the_host(self):
-        path = self.file("long.zst", zstd(self.data))
+        path = self.file("long" + self.suffix, self.pack(self.data))
         for limit in (1_000_000, 12_000_000, len(self.data) - 1, len(self.data)):
             with self.subTest(limit=limit):
                 ended = self.assert_as_host("--max-output", str(limit), path)
@@ -570,7 +574,7 @@ class Steps(SameResults):
 
     def test_a_signal_in_a_long_frame_gives_a_report_of_a_prefix(self):
         data = self.data + text(1_000_000) * 60
-        path = self.file("long.zst", zstd(data))
+        path = self.file("long" + self.suffix, self.pack(data))
         for delay in (0.3, 0.8, 1.2):
             with self.subTest(delay=delay), Running(*JSON, *self.ENOUGH, path, engine="cuda",
                                                     env={**os.environ, "FAKE_CUDA_MEMORY_MIB": "2048"}) as running:
@@ -584,7 +588,7 @@ class Steps(SameResults):
 
     @unittest.skipIf(ENGINE == "cuda", "only calls of the fake device can fail")
     def test_whichever_call_fails_nothing_is_lost(self):
-        path = self.file("long.zst", zstd(self.data))
+        path = self.file("long" + self.suffix, self.pack(self.data))
 
         def failing_at(call):
             return run("--format", "json", "--buckets", "bytes", "--streams", "1", *self.ENOUGH, path, engine="cuda",
@@ -602,6 +606,37 @@ class Steps(SameResults):
                 if ended.status:
                     self.assertIn("fake error 719", ended.stderr.replace(CALL_FAILED, ""))
 
+
+class StepsOfMembers(Steps):
+    """The same of a long gzip member. Blocks that do not compress would be left to the host."""
+
+    suffix = ".gz"
+
+    @functools.cached_property
+    def data(self):
+        return noise(4_500_000).hex().encode() + text(9_000_000) + noise(3_000_000).hex().encode() + text(2_000_000)
+
+    def pack(self, data):
+        return gzip.compress(data, 1)
+
+    def test_a_frame_has_the_counts_of_its_text(self):
+        name = b"n" * 5000 + b"\0"
+        for number, encoded in enumerate((self.pack(self.data), member(self.data, 8, name), with_header_checksum(self.data))):
+            with self.subTest(number=number):
+                path = self.file(f"{number}.gz", encoded)
+                ended = self.in_steps("--stats", path)
+                self.assertEqual(ended.status, 0, ended)
+                self.assert_counts(ended.result, self.data)
+                self.assertEqual(decoded_in(ended)["frames"], 1)
+                self.assertEqual(decoded_in(ended)["text_bytes"], len(self.data))
+                self.assert_as_host(path)
+
+    def test_frames_before_and_after_a_long_one_are_counted(self):
+        long, short = self.pack(self.data), self.pack(text(50_000))
+        for number, parts in enumerate([[long, long], [short, long], [long, short], [long, b"\0" * 600], [self.pack(b""), long],
+                                        [long[:-8], b"junk" * 9, long[-8:]], [self.pack(noise(9_000_000)), long]]):  # fmt: skip
+            with self.subTest(number=number):
+                self.assert_as_host(self.file(f"{number}.gz", b"".join(parts)))
 
 class Ends(SameResults):
     def test_a_signal_in_the_middle_gives_a_report_of_a_prefix(self):

@@ -114,8 +114,8 @@ async::task<bool> compressed_inputs::device_decoding::append_to(stepped_group& s
   for (;;) {
     if (!steps.advance()) co_return false;
     block next = co_await task_.blocks.take();
-    if (next.end) co_return !next.error && steps.is_complete() && steps.reached() == task_.staged->size();
-    if (next.lost || steps.is_complete() || stop_.stop_requested()) co_return false;
+    if (next.end) co_return !next.error && steps.end();
+    if ((next.lost && !may_stage_lost()) || steps.is_complete() || stop_.stop_requested()) co_return false;
     while (!next.bytes.empty()) {
       if (steps.has_job_ended() || !merge_ended(steps)) co_return false;
       const std::size_t appended = co_await task_.staged->append(next, copy_bytes);

@@ -206,12 +206,12 @@ async::task<std::optional<staged_group>> device_frames::begin_group(std::span<co
   const std::optional<io::zstd_frame_header> header = header_at(begin);
   const std::uint64_t stated = header ? header->content_bytes.value_or(0) : 0;
   const bool is_too_long = may_exceed(max_slots_of_long_group(), stated);
-  bool has_steps = may_have_steps && header && are_steps_possible(*header);
+  bool has_steps = may_have_steps && header && are_steps_possible(header);
   if ((is_too_long && !has_steps) || are_units_too_short()) co_return std::nullopt;
   const bool is_for_device = !settings_.host_shares || (has_steps && co_await await_device(stated));
   is_needed_ = true;
   if (!start()) co_return std::nullopt;
-  has_steps = has_steps && stepped_group::can_decode(*header, decoder_->max_job());
+  has_steps = has_steps && stepped_group::can_decode(header, decoder_->max_job());
   if (is_too_long && !has_steps) co_return std::nullopt;
   staged_group::permits permits;
   if (may_exceed(max_slots_of_group(), stated)) {
@@ -232,15 +232,17 @@ async::task<std::optional<staged_group>> device_frames::begin_group(std::span<co
   if (!slot && (waits || is_for_device)) slot = co_await slots_.acquire();
   if (!slot) co_return std::nullopt;
   staged_group begun(*this, std::move(slot), std::move(permits), waits);
-  begun.may_have_steps_ = has_steps;
+  const bool is_member = begins_member(begin);  // how long it is, is not known
+  begun.may_have_steps_ = has_steps || (is_member && may_have_steps && are_steps_possible(header) &&
+                                        stepped_group::can_decode(header, decoder_->max_job()));
   co_return begun;
 }
 
 // As far as that is known before a device is awake.
-bool device_frames::are_steps_possible(const io::zstd_frame_header& header) const {
+bool device_frames::are_steps_possible(const std::optional<io::zstd_frame_header>& header) const {
   constexpr std::uint64_t least_bytes = std::uint64_t{8} << 20U;  // with less a device is slower than the host
   constexpr std::size_t least_slots = 16;                         // some of them may be used half only
-  return is_supported(header) && !has_failed_ && max_slots_of_steps() >= least_slots &&
+  return (!header || is_supported(*header)) && !has_failed_ && max_slots_of_steps() >= least_slots &&
          (step_bytes() >= least_bytes || settings_.takes_all);
 }
 

@@ -231,7 +231,7 @@ class device_frames {
   friend class staged_group;
 
   async::task<bool> await_device(std::uint64_t text_bytes);
-  [[nodiscard]] bool are_steps_possible(const io::zstd_frame_header& header) const;
+  [[nodiscard]] bool are_steps_possible(const std::optional<io::zstd_frame_header>& header) const;
   [[nodiscard]] std::uint64_t step_bytes() const;
   [[nodiscard]] bool may_exceed(std::size_t slots, std::uint64_t text_bytes) const;
   [[nodiscard]] bool are_units_too_short() const;

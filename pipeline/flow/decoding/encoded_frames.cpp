@@ -9,6 +9,7 @@
 #include <array>
 #include <memory>
 #include <span>
+#include <utility>
 
 namespace gpuhist::pipeline {
 namespace {
@@ -68,43 +69,40 @@ std::optional<io::gzip_header> header_of(const io::byte_access& bytes, std::uint
 }
 
 bool append_member(const io::byte_access& bytes, std::uint64_t begin, std::uint64_t end, encoded_frames& to) {
-  constexpr std::uint64_t trailer_bytes = 8;
   const std::optional<io::gzip_header> header = header_of(bytes, begin, end);
-  if (!header || begin + header->size() + trailer_bytes > end) return false;
+  if (!header || begin + header->size() + member_trailer::size > end) return false;
   const std::uint64_t stream = begin + header->size();
-  std::array<std::byte, trailer_bytes> trailer{};
-  bytes.copy(end - trailer_bytes, trailer);
-  const std::uint64_t text_bytes = io::little_endian(std::span(trailer).last(4));
-  if (text_bytes > io::highest_deflate_ratio * (end - begin)) return false;
+  const auto trailer = member_trailer::before(bytes, end);
+  if (trailer.text_bytes > io::highest_deflate_ratio * (end - begin)) return false;
   const auto index = static_cast<std::uint32_t>(to.frames.size());
-  const std::uint64_t stream_bytes = end - trailer_bytes - stream;
-  const auto room = deflate::member_room::of(deflate::member_room::portions_of(stream_bytes, text_bytes), text_bytes);
-  const zstd::encoded_frame member{
-      .text_room = text_bytes,
-      .window_bytes = deflate::window_bytes,
-      .content_bytes = text_bytes,
-      .block_count = room.blocks,
-      .checksum = static_cast<std::uint32_t>(io::little_endian(std::span(trailer).first(4))),
-      .portions = room.portions};
-  append(member, to);
+  const std::uint64_t stream_bytes = end - member_trailer::size - stream;
+  const std::uint32_t portions = deflate::member_room::portions_of(stream_bytes, trailer.text_bytes);
+  const auto room = deflate::member_room::of(portions, trailer.text_bytes);
+  append({.text_room = trailer.text_bytes,
+          .window_bytes = deflate::window_bytes,
+          .content_bytes = trailer.text_bytes,
+          .block_count = room.blocks,
+          .checksum = trailer.checksum,
+          .portions = room.portions},
+         to);
   to.stated_text.reset();  // a size of BGZF may have led over members
   to.sequences += room.entries;
-  to.blocks.insert(to.blocks.end(), member.block_count,
+  to.blocks.insert(to.blocks.end(), room.blocks,
                    {.at = static_cast<std::uint32_t>(stream),
                     .bytes = static_cast<std::uint32_t>(stream_bytes),
                     .type = zstd::block_type::member,
                     .frame = index});
-  to.lacks_end_marker = header->bgzf_bytes() && text_bytes > 0;
+  to.lacks_end_marker = header->bgzf_bytes() && trailer.text_bytes > 0;
   return true;
 }
 
-std::optional<encoded_frames> list_members(const io::byte_access& bytes) {
+// The places after a member that another one seems to follow. Ends early when `use` returns false.
+template <class Use>
+void for_each_end(const io::byte_access& bytes, Use use) {
   constexpr std::size_t piece_bytes = std::size_t{64} << 10U;
-  encoded_frames listed;
   const std::unique_ptr<io::splitter> splitter = io::make_gzip_splitter();
   splitter->permit_guesses(bytes.size);
   std::vector<std::byte> piece(static_cast<std::size_t>(std::min<std::uint64_t>(piece_bytes, bytes.size)));
-  std::uint64_t begin = 0;
   for (std::uint64_t at = 0; at < bytes.size;) {
     auto rest =
         std::span(piece).first(static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), bytes.size - at)));
@@ -113,13 +111,22 @@ std::optional<encoded_frames> list_members(const io::byte_access& bytes) {
       const io::split_step step = splitter->advance(rest);
       rest = rest.subspan(step.taken);
       at += step.taken;
-      if (!step.frame_ends) continue;
-      const std::uint64_t end = at - step.beyond;
-      if (!append_member(bytes, begin, end, listed)) return std::nullopt;
-      begin = end;
+      if (step.frame_ends && !use(at - step.beyond)) return;
     }
   }
-  if (begin < bytes.size && !append_member(bytes, begin, bytes.size, listed)) return std::nullopt;
+}
+
+std::optional<encoded_frames> list_members(const io::byte_access& bytes) {
+  encoded_frames listed;
+  std::uint64_t begin = 0;
+  bool is_valid = true;
+  const auto append_until = [&](std::uint64_t end) {
+    is_valid = append_member(bytes, std::exchange(begin, end), end, listed);
+    return is_valid;
+  };
+  for_each_end(bytes, append_until);
+  if (is_valid && begin < bytes.size) append_until(bytes.size);
+  if (!is_valid) return std::nullopt;
   return listed;
 }
 
@@ -161,10 +168,28 @@ std::optional<encoded_frames> list_zstd_frames(const io::byte_access& bytes) {
 
 }  // namespace
 
+bool begins_member(std::span<const std::byte> bytes) { return !bytes.empty() && bytes.front() == std::byte{0x1F}; }
+
+member_trailer member_trailer::before(const io::byte_access& bytes, std::uint64_t end) {
+  std::array<std::byte, size> trailer{};
+  bytes.copy(end - size, trailer);
+  return {.checksum = static_cast<std::uint32_t>(io::little_endian(std::span(trailer).first(4))),
+          .text_bytes = static_cast<std::uint32_t>(io::little_endian(std::span(trailer).last(4)))};
+}
+
+std::optional<std::uint64_t> header_of_only_member(const io::byte_access& bytes) {
+  if (bytes.size == 0) return std::nullopt;
+  const std::optional<io::gzip_header> header = header_of(bytes, 0, bytes.size);
+  bool is_only = true;
+  if (header) for_each_end(bytes, [&](std::uint64_t) { return is_only = false; });
+  if (!header || !is_only) return std::nullopt;
+  return header->size();
+}
+
 std::optional<encoded_frames> list_frames(const io::byte_access& bytes) {
   std::byte first{};
   if (bytes.size > 0) bytes.copy(0, {&first, 1});
-  return first == std::byte{0x1F} ? list_members(bytes) : list_zstd_frames(bytes);
+  return begins_member({&first, 1}) ? list_members(bytes) : list_zstd_frames(bytes);
 }
 
 }  // namespace gpuhist::pipeline

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace gpuhist::pipeline {
@@ -37,5 +38,23 @@ struct encoded_frames {
 /// guesses them, however long they are. A device rejects a member with a wrong end. Nothing: the bytes are not whole
 /// members, or one states more text than its bytes can have.
 std::optional<encoded_frames> list_frames(const io::byte_access& bytes);
+
+/// Whether bytes begin as gzip does.
+[[nodiscard]] bool begins_member(std::span<const std::byte> bytes);
+
+/// If `bytes` begin with a gzip member and have the begin of no other one, as list_frames() looks for them: the size of
+/// its header.
+std::optional<std::uint64_t> header_of_only_member(const io::byte_access& bytes);
+
+/// What ends a gzip member.
+struct member_trailer {
+  static constexpr std::uint64_t size = 8;
+
+  std::uint32_t checksum = 0;
+  std::uint32_t text_bytes = 0;  ///< modulo 2^32
+
+  /// `end`: of the member.
+  static member_trailer before(const io::byte_access& bytes, std::uint64_t end);
+};
 
 }  // namespace gpuhist::pipeline
