@@ -355,6 +355,23 @@ TEST_CASE("a long member is divided where its blocks begin") {
   }
 }
 
+TEST_CASE("a stream of blocks without text is left to the host, as a thread would need long for it") {
+  // 10 bits each, with fixed codes: no last block, type 1, the end of the block. Then a last one.
+  byte_vector packed;
+  std::uint64_t bits = 0;
+  unsigned count = 0;
+  const std::size_t blocks = deflate_phase::most_bytes_of_portion;
+  for (std::size_t i = 0; i <= blocks; ++i) {
+    bits |= std::uint64_t{i < blocks ? 2U : 3U} << count;
+    for (count += 10; count >= 8; count -= 8, bits >>= 8U) packed.push_back(static_cast<std::byte>(bits));
+  }
+  packed.push_back(static_cast<std::byte>(bits));  // two bits
+  tally all;
+  compare({member{.packed = packed}, member_of(vector_of("neighbour"))}, all);
+  CHECK(all.accepted == 1);
+  CHECK(all.rejected_by_us == 1);
+}
+
 TEST_CASE("blocks of a stream within the text of a member are no begins of its own blocks") {
   std::mt19937 random(7);
   tally all;

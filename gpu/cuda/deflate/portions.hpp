@@ -29,6 +29,9 @@ namespace gpuhist::gpu::cuda::deflate {
 inline constexpr std::uint32_t window_bytes = 32768;
 inline constexpr std::uint32_t longest_match = 258;
 
+/// A thread decodes no more of a stream than this, so that no input takes it long: the host decodes the member.
+inline constexpr std::uint32_t most_bytes_of_portion = std::uint32_t{1} << 20U;
+
 /// What a member needs of a batch.
 struct member_room {
   std::uint32_t portions = 1;
@@ -176,6 +179,7 @@ class begin_search {
           candidates &= candidates - 1;
           if (own + place < before && has_codes(own + place)) confirmed = place + 1;
         }
+        team_.sync();  // another one uses `tables_` next
         confirmed = team_.value_of(confirmed, who);
         if (confirmed != 0) return row + places * who + confirmed - 1;
       }
@@ -192,10 +196,15 @@ class begin_search {
     return zstd::count_bits((bits & (0 - bits)) - 1);
   }
 
-  GPUHIST_HOST_DEVICE forward_bits at(std::uint64_t bit) const { return {compressed_, bit, end_}; }
+  /// With more bits than a description of codes has.
+  GPUHIST_HOST_DEVICE forward_bits at(std::uint64_t bit) const {
+    const std::uint64_t end = bit / 8 + 4096;
+    return {compressed_, bit, end < end_ ? end : end_};
+  }
 
-  /// 64 bits from there on.
+  /// 64 bits from there on. Without meaning after the end.
   GPUHIST_HOST_DEVICE std::uint64_t bits_from(std::uint64_t bit) const {
+    if (bit >= 8 * end_) return 0;
     forward_bits bits = at(bit);
     const std::uint64_t low = bits.peek();
     bits.skip(32);
@@ -266,7 +275,9 @@ GPUHIST_HOST_DEVICE void find_begin(const Team& team, const zstd::batch_buffers&
   portion_block portion{};
   portion.begin = place.begin;
   portion.next = frame.portions;
-  if (number > 0) {
+  if (number > 0 && 8 * place.end - place.begin > std::uint64_t{8} * most_bytes_of_portion) {
+    portion.begin = portion_block::no_begin;
+  } else if (number > 0) {
     begin_search<Team> search(team, batch.compressed, end_of_stream(stream, frame), tables);
     portion.begin = search.first(place.begin, 8 * place.end);
   } else if (first > frame.first_block) {

@@ -46,9 +46,6 @@ class portion_decoder {
   }
 
  private:
-  // A thread decodes no more than this, so that few begins cost no time: the host decodes the member.
-  static constexpr std::uint32_t most_bytes_of_portion = std::uint32_t{1} << 20U;
-
   [[nodiscard]] GPUHIST_HOST_DEVICE std::uint64_t begin() const { return batch_.portions[index_].begin; }
   [[nodiscard]] GPUHIST_HOST_DEVICE std::uint64_t stream_end() const {
     return end_of_stream(batch_.blocks[index_], frame_);
@@ -56,7 +53,7 @@ class portion_decoder {
   [[nodiscard]] GPUHIST_HOST_DEVICE std::uint64_t step_end() const { return stream_end() - frame_.bytes_after; }
   /// Of the bits that may be read.
   [[nodiscard]] GPUHIST_HOST_DEVICE std::uint64_t end() const {
-    const std::uint64_t most = begin() / 8 + (frame_.portions == 1 ? forward_bits::max_bytes : most_bytes_of_portion);
+    const std::uint64_t most = begin() / 8 + most_bytes_of_portion;
     return most < stream_end() ? most : stream_end();
   }
   [[nodiscard]] GPUHIST_HOST_DEVICE std::uint64_t position() const { return begin() / 32 * 32 + bits_.place(); }
@@ -233,6 +230,7 @@ class portion_decoder {
     batch_.sequences[entry_] = zstd::sequence_entry::make(begin_text_, begin_literal_, 0);
     batch_.sequences[entry_ + 1] = zstd::sequence_entry::make(text_bytes(), literal_, 0);
     const std::uint32_t piece = first_ + number;
+    batch_.portions[piece].next_piece = piece;
     zstd::decoded_block& to = batch_.portions[piece].piece;
     to = empty_block();
     to.literals_at = static_cast<std::uint32_t>(literals_ - batch_.literals);

@@ -97,7 +97,7 @@ bool frame_batch::has_room_for(const frame_job& job) const {
   const std::size_t cuts = job.slices() - 1;
   return job.steps == nullptr && job.slices() <= limits_.slices - slices_used_ &&
          job.compressed_bytes() <= limits_.compressed_bytes - compressed_used_ &&
-         job.text_room <= limits_.text_bytes - text_used_ && literals_of(job) <= limits_.text_bytes - literals_used_ &&
+         literals_used_ + literals_of(job) <= limits_.text_bytes &&
          job.frames.size() + cuts <= limits_.frames - frames_used_ - cuts_used() &&
          job.blocks.size() <= limits_.blocks - blocks_used_ && sequences_of(job) <= limits_.sequences - sequences_used_;
 }

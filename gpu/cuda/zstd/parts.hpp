@@ -240,12 +240,16 @@ GPUHIST_HOST_DEVICE void write_piece(const Team& team, const batch_buffers& batc
   const std::uint32_t ticket = team.next(batch.progress->begun);
   const std::uint32_t index = ticket / part_segment::pieces_of_part;
   const frame_part part = frame_part::of(batch, segment, index);
-  if (part.begin == batch.results[segment.frame].text_bytes) return;  // nor has a later part text
+  decoded_frame& result = batch.results[segment.frame];
+  if (part.begin == result.text_bytes) {  // nor has a later part text
+    if (ticket == 0) team.publish(result.written, static_cast<std::uint32_t>(result.text_bytes));
+    return;
+  }
   const part_piece<Team> piece(team, part, ticket % part_segment::pieces_of_part);
   team.wait_for(batch.progress->ended, index * part_segment::pieces_of_part);
   piece.write();
   const bool is_last = team.add_one(batch.progress->ended) == part_segment::pieces_of_part * (index + 1);
-  if (is_last) team.publish(batch.results[segment.frame].written, static_cast<std::uint32_t>(part.begin + part.bytes));
+  if (is_last) team.publish(result.written, static_cast<std::uint32_t>(part.begin + part.bytes));
 }
 
 }  // namespace gpuhist::gpu::cuda::zstd

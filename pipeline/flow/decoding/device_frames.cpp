@@ -42,6 +42,7 @@ staged_group::staged_group(device_frames& owner, std::shared_ptr<staging_slot> f
 
 async::task<std::size_t> staged_group::append(block next, const copy_function& copy) {
   const std::uint64_t before = size_;
+  if (next.lost && !lost_at_) lost_at_ = size_;
   const bool takes_over = is_to_be_exchanged(next);
   while (!next.bytes.empty()) {
     const std::size_t used = slots_.back().bytes;
@@ -133,7 +134,8 @@ std::deque<block> staged_group::take_blocks() {
   for (const filled_slot& each : slots_) {
     if (each.bytes == 0) continue;
     std::byte* const bytes = each.slot->memory();
-    blocks.push_back({.memory = {each.slot, bytes}, .bytes = {bytes, each.bytes}});
+    const bool is_lost = lost_at_ && *lost_at_ < each.begin + each.bytes;
+    blocks.push_back({.memory = {each.slot, bytes}, .bytes = {bytes, each.bytes}, .lost = is_lost});
   }
   slots_.clear();
   size_ = 0;

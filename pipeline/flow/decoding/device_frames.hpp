@@ -103,6 +103,7 @@ class staged_group {
   std::uint64_t size_ = 0;
   bool is_listed_ = false;
   bool may_have_steps_ = false;
+  std::optional<std::uint64_t> lost_at_{};  // block::lost from there on
   std::optional<encoded_frames> frames_{};
 };
 
