@@ -67,7 +67,8 @@ async::task<block> compressed_inputs::host_decoding::next_block() {
     if (parts_) {
       parts_->pause(!decoder_->may_take_parts());
       while (parts_->wants_more()) {
-        std::optional<block> arrived = task_.blocks.try_take();
+        std::optional<block> arrived = take_staged();
+        if (!arrived) arrived = task_.blocks.try_take();
         if (!arrived) break;
         push_part(*parts_, std::move(*arrived));
       }
@@ -76,18 +77,22 @@ async::task<block> compressed_inputs::host_decoding::next_block() {
         co_return std::move(next->bytes);
       }
     }
-    block arrived;
-    if (!task_.staged_blocks.empty()) {
-      arrived = std::move(task_.staged_blocks.front());
-      task_.staged_blocks.pop_front();
-    } else {
+    std::optional<block> arrived = take_staged();
+    if (!arrived) {
       const stopwatch waiting(notes_.decompress.waiting_nanoseconds);
       arrived = co_await task_.blocks.take();
     }
-    if (!parts_) begin_parts(arrived);
-    if (!parts_) co_return arrived;
-    push_part(*parts_, std::move(arrived));
+    if (!parts_) begin_parts(*arrived);
+    if (!parts_) co_return *std::move(arrived);
+    push_part(*parts_, *std::move(arrived));
   }
+}
+
+std::optional<block> compressed_inputs::host_decoding::take_staged() {
+  if (task_.staged_blocks.empty()) return std::nullopt;
+  block first = std::move(task_.staged_blocks.front());
+  task_.staged_blocks.pop_front();
+  return first;
 }
 
 // Threads without a group of their own help to decode this one, if its frame has parts: where the splitter has found

@@ -41,6 +41,7 @@ class compressed_inputs::host_decoding {
   };
 
   async::task<block> next_block();
+  std::optional<block> take_staged();
   void begin_parts(const block& first);
   [[nodiscard]] bool may_divide() const;
   async::task<> take_block(const block& next);
