@@ -155,7 +155,6 @@ std::vector<format_row> compressed_formats() {
       row_of({.name = "gzip",
               .readable = true,
               .on_device = device_use::on_request,
-              .device_finds_frames = true,
               .make_decoder = make_gzip_decoder,
               .make_splitter = make_gzip_splitter,
               .parts = gzip_parts(),

@@ -19,7 +19,7 @@
 
 namespace gpuhist::io {
 
-/// When devices decode the frames of a format. `on_request`: long members take longer there than on the host.
+/// When devices decode the frames of a format. `on_request`: with --device-decode on only.
 enum class device_use : std::uint8_t { never, on_request, usual };
 
 /// One row of the table of formats.
@@ -30,8 +30,7 @@ struct format {
   bool counted = false;     ///< not readable: its bytes are counted as they are, with a notice
   bool is_plain = false;    ///< text that is neither compressed nor an archive: "raw"
   device_use on_device = device_use::never;
-  bool device_finds_frames = false;  ///< in whole groups, also where a splitter is lost
-  bool has_split_points = false;     ///< an input can be divided between frames (io/zstd/zstd_seek_table.hpp)
+  bool has_split_points = false;  ///< an input can be divided between frames (io/zstd/zstd_seek_table.hpp)
 
   /// For readable compressed formats; null for others.
   std::unique_ptr<decoder> (*make_decoder)(const decoder_limits&) = nullptr;

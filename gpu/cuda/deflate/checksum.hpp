@@ -130,7 +130,7 @@ GPUHIST_HOST_DEVICE void for_each_stretch(const zstd::batch_buffers& batch, std:
   for (std::uint32_t i = frame_at(batch, begin); i < batch.frame_count && batch.frames[i].text_at < end; ++i) {
     const zstd::decoded_frame& result = batch.results[i];
     if (!is_member(batch.frames[i]) || result.is != zstd::verdict::decoded) continue;
-    const std::uint64_t text_at = batch.frames[i].text_at + result.carried / 4 * 4;
+    const std::uint64_t text_at = batch.frames[i].text_at + (result.carried - result.carried % 4);
     const std::uint64_t text_end = batch.frames[i].text_at + result.text_bytes;
     const std::uint64_t from = text_at > begin ? text_at : begin;
     const std::uint64_t to = text_end < end ? text_end : end;

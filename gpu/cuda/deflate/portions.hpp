@@ -181,7 +181,7 @@ class begin_search {
         }
         team_.sync();  // another one uses `tables_` next
         confirmed = team_.value_of(confirmed, who);
-        if (confirmed != 0) return row + places * who + confirmed - 1;
+        if (confirmed != 0) return row + (places * who + confirmed - 1);
       }
     }
     return portion_block::no_begin;

@@ -286,9 +286,12 @@ async::task<compressed_inputs::device_decoding::collected> compressed_inputs::de
   }
 }
 
-// A stream may have no end, and none of it would be counted before.
+// Members are listed farther than the splitter of the host looks for them. A stream may have no end, and none of it
+// would be counted before.
 bool compressed_inputs::device_decoding::may_stage_lost() const {
-  return task_.input.format.device_finds_frames && std::holds_alternative<io::file_source>(*task_.input.source);
+  std::byte first{};
+  if (task_.staged->size() > 0) task_.staged->access().copy(0, {&first, 1});
+  return begins_member({&first, 1}) && std::holds_alternative<io::file_source>(*task_.input.source);
 }
 
 // Several threads copy the bytes of a long group, which others may wait for. One thread copies 5 GB/s (docs/tuning.md).
