@@ -54,7 +54,7 @@ class frame_steps {
   virtual ~frame_steps() = default;
 
   /// Waits for the next step. Null: no more will come, and the job ends without `decoded`. Two steps may be taken and
-  /// not ended. Must not throw.
+  /// not ended: a decoder may end a step only when it has the next one. Must not throw.
   virtual frame_step* next() = 0;
 
   /// The oldest step is decoded, its results are written, and its pieces are not read any more. Must not throw.

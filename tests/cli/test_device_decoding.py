@@ -652,7 +652,8 @@ class StepsOfMembers(Steps):
     def test_frames_before_and_after_a_long_one_are_counted(self):
         long, short = self.pack(self.data), self.pack(text(50_000))
         for number, parts in enumerate([[long, long], [short, long], [long, short], [long, b"\0" * 600], [self.pack(b""), long],
-                                        [long[:-8], b"junk" * 9, long[-8:]], [self.pack(noise(9_000_000)), long]]):  # fmt: skip
+                                        [long[:-8], b"junk" * 9, long[-8:]], [self.pack(noise(9_000_000)), long],
+                                      [bgzf_block(b"")[:18], long[10:]]]):  # fmt: skip
             with self.subTest(number=number):
                 self.assert_as_host(self.file(f"{number}.gz", b"".join(parts)))
 

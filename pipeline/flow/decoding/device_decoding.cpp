@@ -114,15 +114,15 @@ async::task<bool> compressed_inputs::device_decoding::append_to(stepped_group& s
   for (;;) {
     if (!steps.advance()) co_return false;
     block next = co_await task_.blocks.take();
-    if (next.end) co_return !next.error && steps.end();
+    if (next.end) co_return !next.error && !stop_.stop_requested() && steps.end();
     if ((next.lost && !may_stage_lost()) || steps.is_complete() || stop_.stop_requested()) co_return false;
     while (!next.bytes.empty()) {
       if (steps.has_job_ended() || !merge_ended(steps)) co_return false;
       const std::size_t appended = co_await task_.staged->append(next, copy_bytes);
       next.bytes = next.bytes.subspan(appended);
       if (next.bytes.empty()) break;
-      if (appended > 0) next.lent = nullptr;    // its memory has more than the rest
-      if (!steps.has_steps()) co_return false;  // no slot will be free
+      if (appended > 0) next.lent = nullptr;       // its memory has more than the rest
+      if (!steps.may_end_step()) co_return false;  // no slot will be free
       co_await steps.wait();
     }
     inputs_.note_reached(task_, task_.start.compressed_bytes + steps.reached());
@@ -289,9 +289,7 @@ async::task<compressed_inputs::device_decoding::collected> compressed_inputs::de
 // Members are listed farther than the splitter of the host looks for them. A stream may have no end, and none of it
 // would be counted before.
 bool compressed_inputs::device_decoding::may_stage_lost() const {
-  std::byte first{};
-  if (task_.staged->size() > 0) task_.staged->access().copy(0, {&first, 1});
-  return begins_member({&first, 1}) && std::holds_alternative<io::file_source>(*task_.input.source);
+  return task_.staged->begins_member() && std::holds_alternative<io::file_source>(*task_.input.source);
 }
 
 // Several threads copy the bytes of a long group, which others may wait for. One thread copies 5 GB/s (docs/tuning.md).

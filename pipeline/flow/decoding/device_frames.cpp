@@ -42,6 +42,7 @@ staged_group::staged_group(device_frames& owner, std::shared_ptr<staging_slot> f
 
 async::task<std::size_t> staged_group::append(block next, const copy_function& copy) {
   const std::uint64_t before = size_;
+  if (size_ == 0) begins_member_ = pipeline::begins_member(next.bytes);
   if (next.lost && !lost_at_) lost_at_ = size_;
   const bool takes_over = is_to_be_exchanged(next);
   while (!next.bytes.empty()) {

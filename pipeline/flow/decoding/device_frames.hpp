@@ -57,6 +57,9 @@ class staged_group {
   /// No more bytes follow.
   void complete() noexcept { permits_ = {}; }
 
+  /// After the first append(): whether its bytes begin as gzip does.
+  [[nodiscard]] bool begins_member() const { return begins_member_; }
+
   /// Null: they are not listed yet, or devices do not decode them.
   [[nodiscard]] const encoded_frames* frames() const { return frames_ ? &*frames_ : nullptr; }
 
@@ -104,6 +107,7 @@ class staged_group {
   bool is_listed_ = false;
   bool may_have_steps_ = false;
   std::optional<std::uint64_t> lost_at_{};  // block::lost from there on
+  bool begins_member_ = false;
   std::optional<encoded_frames> frames_{};
 };
 

@@ -182,7 +182,7 @@ std::optional<std::uint64_t> header_of_only_member(const io::byte_access& bytes)
   const std::optional<io::gzip_header> header = header_of(bytes, 0, bytes.size);
   bool is_only = true;
   if (header) for_each_end(bytes, [&](std::uint64_t) { return is_only = false; });
-  if (!header || !is_only) return std::nullopt;
+  if (!header || !is_only || header->bgzf_bytes()) return std::nullopt;
   return header->size();
 }
 

@@ -43,7 +43,7 @@ std::optional<encoded_frames> list_frames(const io::byte_access& bytes);
 [[nodiscard]] bool begins_member(std::span<const std::byte> bytes);
 
 /// If `bytes` begin with a gzip member and have the begin of no other one, as list_frames() looks for them: the size of
-/// its header.
+/// its header. Nothing: otherwise, and of BGZF, whose blocks are short.
 std::optional<std::uint64_t> header_of_only_member(const io::byte_access& bytes);
 
 /// What ends a gzip member.

@@ -220,9 +220,9 @@ bool stepped_group::has_job_ended() const {
   return has_job_ended_;
 }
 
-bool stepped_group::has_steps() const {
+bool stepped_group::may_end_step() const {
   const std::scoped_lock lock(mutex_);
-  return !steps_.empty();
+  return ended_ > 0 || steps_.size() > 1;
 }
 
 gpu::frame_step* stepped_group::next() {

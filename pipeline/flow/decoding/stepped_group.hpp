@@ -74,8 +74,8 @@ class stepped_group final : public gpu::frame_steps {
   void note_job_ended() noexcept;
   [[nodiscard]] bool has_job_ended() const;
 
-  /// Steps that take_ended() has not returned: one of them will end, or the job.
-  [[nodiscard]] bool has_steps() const;
+  /// Whether a step ends, or the job, if no more steps come for now: a decoder ends a step when it has the next one.
+  [[nodiscard]] bool may_end_step() const;
 
   gpu::frame_step* next() override;
   void end(gpu::frame_step& step) override;
