@@ -26,7 +26,9 @@ def can_be_recorded():
 def recorded(*arguments, cwd, trace):
     """Runs gpuhist. Returns its exit status, and its calls that succeeded or failed, in the order of their ends."""
     command = ["strace", "-f", "-y", "-s", "0", "-e", "trace=" + TRACED, "-o", trace, os.path.abspath(GPUHIST), *map(str, arguments)]
-    ended = subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PATIENCE)
+    # a sanitizer does not look for leaks in a program that is traced
+    environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
+    ended = subprocess.run(command, env=environment, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PATIENCE)
     return ended.returncode, list(calls_in(trace.read_text(errors="replace"), cwd))
 
 
