@@ -29,9 +29,10 @@ memory. Counts are compared after every run. sequential_loop: one core of the ho
 )";
 
 constexpr const char* decode_explanation = R"(
-Medians of %u runs. GB/s are of text: of the device's decoder; of libzstd or ISA-L on %u threads of the host, for the distinct
-frames; of copies of the compressed bytes from pinned memory; of the peer. B/sequence: bytes of text per sequence;
-Huffman: literals with Huffman codes, share of the text. The last columns are the times of the phases in ms, by events.
+Medians of %u runs. GB/s are of text: of the device's decoder; of libzstd or ISA-L on %u threads of the host, for the
+distinct frames; of copies of the compressed bytes from pinned memory; of the peer. B/sequence: bytes of text per
+sequence; Huffman: literals with Huffman codes, share of the text. The last columns are the times of the phases in ms,
+by events.
 All frames were decoded, their checksums compared, and the distinct text compared with the original.
 
 )";

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 
 namespace gpuhist::bench {
@@ -72,8 +73,7 @@ class host_decompressor {
   std::unique_ptr<inflate_state> member_;
 };
 
-std::vector<std::byte> zstd_frame_of(std::span<const std::uint8_t> text, int level) {
-  io::zstd_compressor compressor(level);
+std::vector<std::byte> zstd_frame_of(std::span<const std::uint8_t> text, io::zstd_compressor& compressor) {
   std::vector<std::byte> frame(io::zstd_compressor::bound(text.size()));
   frame.resize(compressor.compress(std::as_bytes(text), frame));
   return frame;
@@ -133,10 +133,12 @@ framed_text compress_frames(std::span<const std::uint8_t> text, std::uint64_t fr
   std::vector<std::vector<std::byte>> frames((text.size() + frame_bytes - 1) / frame_bytes);
   std::atomic<std::size_t> next{0};
   run_in_parallel(threads, [&](unsigned) {
+    std::optional<io::zstd_compressor> compressor;
+    if (with == codec::zstd) compressor.emplace(level);
     for (std::size_t i = next++; i < frames.size(); i = next++) {
       const std::uint64_t begin = i * frame_bytes;
       const auto part = text.subspan(begin, std::min(frame_bytes, text.size() - begin));
-      frames[i] = with == codec::zstd ? zstd_frame_of(part, level) : gzip_member_of(part, level);
+      frames[i] = compressor ? zstd_frame_of(part, *compressor) : gzip_member_of(part, level);
     }
   });
   framed_text made{.coded = with, .text = text, .compressed = {}, .ends = {}, .listed = {}};
@@ -240,10 +242,9 @@ batch_content content_of(const batch_plan& plan, std::span<const zstd::encoded_b
 
 std::string rejected_frame(std::span<const zstd::encoded_frame> frames, std::span<const zstd::decoded_frame> results) {
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const bool is_member = frames[i].portions > 0;
     zstd::verdict is = results[i].is;
-    if (is_member && is == zstd::verdict::decoded && !deflate::has_stated_crc32(frames[i], results[i]))
-      is = zstd::verdict::checksum;
+    const bool is_checked = deflate::is_member(frames[i]) && is == zstd::verdict::decoded;
+    if (is_checked && !deflate::has_stated_crc32(frames[i], results[i])) is = zstd::verdict::checksum;
     if (is == zstd::verdict::decoded) continue;
     return "frame " + std::to_string(i) + ", block " + std::to_string(results[i].block) + ": rejected as " +
            name_of(is);

@@ -11,9 +11,7 @@ namespace gpuhist::gpu::cuda::deflate {
 /// cache has, and a thread has less to keep and to move.
 class forward_bits {
  public:
-  static constexpr std::uint32_t max_bytes = std::uint32_t{1} << 28U;
-
-  /// The stream from `begin`, a bit, to `end`, a byte that is at most max_bytes later. 8 more bytes are readable. Bits
+  /// The stream from `begin`, a bit, to `end`, a byte that is at most 2^28 bytes later. 8 more bytes are readable. Bits
   /// after the end have no meaning; ran_past_end() says that some were used.
   GPUHIST_HOST_DEVICE forward_bits(const std::uint32_t* words, std::uint64_t begin, std::uint64_t end)
       : words_(words + begin / 32),

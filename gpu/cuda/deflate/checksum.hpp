@@ -152,9 +152,14 @@ inline std::uint32_t crc32_after(const crc32_factors& factors, std::uint32_t bef
   return factors.moved(before, static_cast<std::uint32_t>(step.text_bytes - step.carried)) ^ step.crc32;
 }
 
+/// The CRC-32 of so much text, given the inverted one. That of no text is zero.
+inline std::uint32_t finished_crc32(std::uint64_t text_bytes, std::uint32_t inverted) {
+  return text_bytes == 0 ? 0 : ~inverted;
+}
+
 /// Whether the text of a decoded frame has the CRC-32 that it should have, after all stretches were added.
 inline bool has_stated_crc32(const zstd::encoded_frame& frame, const zstd::decoded_frame& result) {
-  return (result.text_bytes == 0 ? 0 : ~result.crc32) == frame.checksum;
+  return finished_crc32(result.text_bytes, result.crc32) == frame.checksum;
 }
 
 }  // namespace gpuhist::gpu::cuda::deflate

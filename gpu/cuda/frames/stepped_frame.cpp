@@ -151,8 +151,8 @@ bool stepped_frame::end(frame_step& step, std::uint64_t number, const partition&
 
 bool stepped_frame::is_verified(const frame_step& last, const piecewise_xxh64& hash) const {
   if (last.portions > 0) {
-    const std::uint32_t crc32 = text_bytes_ == 0 ? 0 : ~crc32_;
-    return crc32 == last.checksum && static_cast<std::uint32_t>(text_bytes_) == last.stated_text;
+    return deflate::finished_crc32(text_bytes_, crc32_) == last.checksum &&
+           static_cast<std::uint32_t>(text_bytes_) == last.stated_text;
   }
   if (frame().content_bytes != unknown_size && frame().content_bytes != text_bytes_) return false;
   return frame().has_checksum == 0 || static_cast<std::uint32_t>(hash.finish()) == last.checksum;

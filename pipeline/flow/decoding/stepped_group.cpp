@@ -16,7 +16,6 @@ namespace deflate = gpu::cuda::deflate;
 namespace zstd = gpu::cuda::zstd;
 
 constexpr std::uint64_t checksum_bytes = 4;
-constexpr std::uint64_t unknown_text = ~std::uint64_t{0};
 constexpr std::uint64_t max_text = std::uint64_t{512} << 20U;  // more in a step decodes no faster
 
 // Of a step. 0: the device cannot decode the frame.
@@ -114,8 +113,8 @@ bool stepped_group::end() {
 
 // `trailer`: of the last part.
 void stepped_group::queue_part(std::uint64_t bytes, std::uint64_t after, const member_trailer* trailer) {
-  const std::uint64_t portions =
-      std::min<std::uint64_t>(deflate::member_room::portions_of(bytes, unknown_text), settings_.limits.blocks / 8);
+  const std::uint64_t portions = std::min<std::uint64_t>(deflate::member_room::portions_of(bytes, zstd::unknown_size),
+                                                         settings_.limits.blocks / 8);
   blocks_.push_back({.bytes = static_cast<std::uint32_t>(bytes), .type = zstd::block_type::member});
   walked_ = reached_ + bytes;
   gpu::frame_step step{.portions = std::max(1U, static_cast<std::uint32_t>(portions)),
