@@ -55,6 +55,7 @@ tests() {
   local suite begun=$SECONDS
   check 'device tests' "$bundle/bin/test_gpu_device"
   check 'zstd on the device' "$bundle/bin/test_zstd_device"
+  check 'gzip on the device' "$bundle/bin/test_deflate_device"
   check 'parts of text on the device' "$bundle/bin/test_frame_lanes_device"
   check 'units on the device' "$bundle/bin/test_unit_device"
   check 'samples on the device' "$bundle/bin/test_samples_device"
@@ -84,6 +85,8 @@ sanitize() {
   for tool in ${TOOLS:-memcheck racecheck initcheck synccheck}; do
     check "compute-sanitizer $tool, zstd" timeout 250 compute-sanitizer --tool "$tool" --error-exitcode 9 \
       "$bundle/bin/test_zstd_device" --test-case='a sanitized sample*'
+    check "compute-sanitizer $tool, gzip" timeout 250 compute-sanitizer --tool "$tool" --error-exitcode 9 \
+      "$bundle/bin/test_deflate_device" --test-case='a sanitized sample*'
     check "compute-sanitizer $tool, zstd in steps" timeout 250 compute-sanitizer --tool "$tool" --error-exitcode 9 \
       "$bundle/bin/test_frame_lanes_device" --test-case='*a sanitized sample*'
     check "compute-sanitizer $tool, samples" timeout 250 compute-sanitizer --tool "$tool" --error-exitcode 9 \

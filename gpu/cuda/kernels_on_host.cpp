@@ -95,10 +95,10 @@ void check_checksum(const lone_thread& team, const batch_buffers& batch, std::ui
 void decode_members(const batch_buffers& batch) {
   static constexpr deflate::symbol_meanings meanings = deflate::symbol_meanings::make();
   constexpr lone_thread team;
-  const auto tables = std::make_unique<deflate::stream_memory>();
-  for (std::uint32_t i = 0; i < batch.block_count; ++i) deflate::find_begin(team, batch, i, *tables);
+  const auto memory = std::make_unique<deflate::portion_memory>();
+  for (std::uint32_t i = 0; i < batch.block_count; ++i) deflate::find_begin(team, batch, i, memory->codes);
   for (std::uint32_t i = 0; i < batch.block_count; ++i) {
-    if (deflate::has_begin(batch, i)) deflate::portion_decoder(batch, i, meanings, *tables).decode();
+    if (deflate::has_begin(batch, i)) deflate::portion_decoder(team, batch, i, meanings, *memory).decode();
   }
   for (std::uint32_t i = 0; i < batch.frame_count; ++i) deflate::order_pieces(team, batch, i);
 }

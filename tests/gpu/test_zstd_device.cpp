@@ -1,12 +1,10 @@
 // The zstd decoder on a device, compared with the same phases on the host: verdict and text of every frame, and the
 // bytes between the texts.
-#include "gpu/cuda/frames/decode.hpp"
 #include "gpu/cuda/kernels_on_host.hpp"
-#include "gpu/cuda/zstd/part_segment.hpp"
 #include "tests/gpu/zstd_corpus.hpp"
 #include "tests/gpu/zstd_mutator.hpp"
 #include "tests/support/campaign.hpp"
-#include "tests/support/device_arrays.hpp"
+#include "tests/support/device_batch.hpp"
 #include "tests/support/zstd_batch.hpp"
 
 #include <doctest/doctest.h>
@@ -17,56 +15,10 @@
 #include <vector>
 
 using namespace gpuhist::test;
-namespace frames = gpuhist::gpu::cuda::frames;
 namespace zstd = gpuhist::gpu::cuda::zstd;
 using zstd::verdict;
 
 namespace {
-
-// Phase 6 reads whole words of the text of a frame, also the last one.
-constexpr std::size_t text_unit = 32;
-
-void on_device(const zstd::batch_buffers& host, const batch_bytes& bytes) {
-  const device_array<std::byte> compressed(reinterpret_cast<const std::byte*>(host.compressed), bytes.compressed);
-  const device_array<zstd::encoded_frame> frames(host.frames, host.frame_count);
-  const device_array<zstd::encoded_block> blocks(host.blocks, host.block_count);
-  const device_array<zstd::block_codes> codes(host.block_count);
-  const device_array<zstd::decoded_block> decoded(host.block_count);
-  const device_array<zstd::sequence_entry> sequences(host.sequence_room);
-  device_array<zstd::decoded_frame> results(host.frame_count);
-  device_array<std::uint8_t> literals(host.literal_room);
-  device_array<std::uint8_t> text((bytes.text + text_unit - 1) / text_unit * text_unit);
-  device_array<std::uint64_t> used(2);
-  const device_array<std::int32_t> symbols(host.symbol_room);
-  const device_array<zstd::part_progress> progress(1);
-  literals.clear();
-  text.clear();
-  text.copy_from(host.text, bytes.text);
-  used.clear();
-  results.clear();  // bytes between its members are copied, too
-  zstd::batch_buffers device = host;
-  device.compressed = reinterpret_cast<const std::uint32_t*>(compressed.data());
-  device.frames = frames.data();
-  device.blocks = blocks.data();
-  device.codes = codes.data();
-  device.decoded = decoded.data();
-  device.literals = literals.data();
-  device.sequences = sequences.data();
-  device.text = text.data();
-  device.results = results.data();
-  device.used = used.data();
-  device.symbols = symbols.data();
-  device.progress = progress.data();
-  std::vector<zstd::part_segment> in_parts;
-  for (std::uint32_t i = 0; i < host.frame_count; ++i) {
-    if (host.frames[i].is_in_parts != 0) in_parts.push_back(zstd::part_segment::of(host.frames[i], i));
-  }
-  require(frames::launch_decode(device, in_parts, nullptr));
-  require(cudaDeviceSynchronize());
-  text.copy_to(host.text, bytes.text);
-  results.copy_to(host.results, host.frame_count * sizeof(zstd::decoded_frame));
-  used.copy_to(host.used, 2 * sizeof(std::uint64_t));
-}
 
 // Bits before the begin of a stream of sequences differ between device and host. They do not change whether the stream
 // is valid, but which of its errors is found first.
@@ -95,7 +47,7 @@ void compare(zstd_batch& batch, compared& counted) {
     texts.emplace_back(text.begin(), text.end());
   }
   for (std::uint32_t i = 1; i < batch.size(); i += 2) batch.divide(i);
-  batch.decode(on_device, rooms);
+  batch.decode(decode_on_device, rooms);
   CHECK(batch.kept_bounds());
   for (std::uint32_t i = 0; i < batch.size(); ++i) {
     const bool is_decoded = verdicts[i] == verdict::decoded;

@@ -39,6 +39,15 @@ class forward_bits {
     return value;
   }
 
+  /// Word `ahead` after the one with the next bit. Zero: it is after the end.
+  [[nodiscard]] GPUHIST_HOST_DEVICE std::uint32_t word(std::uint32_t ahead) const {
+    const std::uint32_t which = at_ / 32 + ahead;
+    return which <= last_ + 1 ? words_[which] : 0;
+  }
+
+  /// Bits until the end.
+  [[nodiscard]] GPUHIST_HOST_DEVICE std::uint32_t left() const { return ran_past_end() ? 0 : end_ - at_; }
+
   GPUHIST_HOST_DEVICE void align_to_byte() { at_ = (at_ + 7) / 8 * 8; }
 
   [[nodiscard]] GPUHIST_HOST_DEVICE bool ran_past_end() const { return at_ > end_; }

@@ -39,12 +39,12 @@ struct member_room {
   std::uint64_t entries = 0;   ///< of sequences; a member with more, shorter ones is rejected
   std::uint64_t literals = 0;  ///< bytes
 
-  static constexpr std::uint32_t least_text_of_portion = std::uint32_t{160} << 10U;
-  static constexpr std::uint32_t least_bytes_of_portion = std::uint32_t{16} << 10U;
+  static constexpr std::uint32_t least_text_of_portion = std::uint32_t{320} << 10U;
+  static constexpr std::uint32_t least_bytes_of_portion = std::uint32_t{32} << 10U;
 
   /// Portions take literals and entries in chunks; the last ones are not full. (The only portion has all.)
-  static constexpr std::uint32_t literals_of_chunk = std::uint32_t{32} << 10U;
-  static constexpr std::uint32_t entries_of_chunk = std::uint32_t{8} << 10U;
+  static constexpr std::uint32_t literals_of_chunk = std::uint32_t{64} << 10U;
+  static constexpr std::uint32_t entries_of_chunk = std::uint32_t{16} << 10U;
   static constexpr std::uint32_t literal_alignment = 16;  ///< of the literals of a member
 
   static constexpr std::uint32_t portions_of(std::uint64_t stream_bytes, std::uint64_t text_bytes) {
@@ -55,13 +55,15 @@ struct member_room {
   }
 
   static constexpr member_room of(std::uint32_t portions, std::uint64_t text_bytes) {
-    constexpr std::uint32_t text_of_entry = 3;  // the shortest match
-    constexpr std::uint32_t text_of_block = zstd::max_block_bytes - longest_match;
-    constexpr std::uint32_t text_of_piece = std::uint32_t{20} << 10U;  // on average, or more
+    constexpr std::uint32_t text_of_entry = 3;                         // the shortest match
+    constexpr std::uint32_t text_of_piece = std::uint32_t{32} << 10U;  // on average, or more
     const bool has_one = portions == 1;
     member_room room{.portions = portions};
-    room.blocks = static_cast<std::uint32_t>(has_one ? text_bytes / text_of_block + 1
-                                                     : text_bytes / text_of_piece + portions + 1);
+    // Two pieces that follow each other have more text than one may have: what did not fit in the first one begins
+    // the other.
+    const std::uint64_t pieces_of_one =
+        text_bytes <= zstd::max_block_bytes ? 1 : 2 * text_bytes / zstd::max_block_bytes + 1;
+    room.blocks = static_cast<std::uint32_t>(has_one ? pieces_of_one : text_bytes / text_of_piece + portions + 1);
     room.entries = text_bytes / text_of_entry + 2 * std::uint64_t{room.blocks};
     room.literals = text_bytes;
     if (!has_one) room.entries += std::uint64_t{portions} * entries_of_chunk;
@@ -123,19 +125,31 @@ GPUHIST_HOST_DEVICE inline std::uint32_t first_portion(const zstd::encoded_block
   return member.first_block + (is_carried ? 1 : 0);
 }
 
-/// The stream of portion `number` of a member: from `begin`, a bit, to `end`, a byte.
+/// The stream of portion `number` of a member, and of some after it: from `begin`, a bit, to `end`, a byte.
 struct portion_place {
   std::uint64_t begin;
   std::uint64_t end;
 
   GPUHIST_HOST_DEVICE static portion_place of(const zstd::encoded_block& stream, std::uint32_t portions,
-                                              std::uint32_t number) {
+                                              std::uint32_t number, std::uint32_t count) {
     const std::uint32_t bytes = (stream.bytes + portions - 1) / portions;
     const std::uint64_t begin = std::uint64_t{bytes} * number;
-    const std::uint64_t end = begin + bytes < stream.bytes ? begin + bytes : stream.bytes;
-    return {8 * (stream.at + begin), stream.at + end};
+    const std::uint64_t end = begin + std::uint64_t{bytes} * count;
+    return {8 * (stream.at + begin), stream.at + (end < stream.bytes ? end : stream.bytes)};
   }
 };
+
+/// How many portions of a member are decoded as one: the search for begins takes time, and with so many teams the
+/// device is busy.
+GPUHIST_HOST_DEVICE inline std::uint32_t portions_at_once(const zstd::batch_buffers& batch,
+                                                          const zstd::encoded_block& stream) {
+  constexpr std::uint32_t teams = 4096;
+  const std::uint32_t portions = batch.frames[stream.frame].portions;
+  const std::uint64_t wanted = std::uint64_t{batch.member_count} * portions / teams;
+  const std::uint64_t most = std::uint64_t{most_bytes_of_portion} / 2 * portions / (stream.bytes + 1);
+  const std::uint64_t all = wanted < most ? wanted : most;
+  return all < 1 ? 1 : static_cast<std::uint32_t>(all);
+}
 
 /// What may be read of it, a byte.
 GPUHIST_HOST_DEVICE inline std::uint64_t end_of_stream(const zstd::encoded_block& stream,
@@ -161,7 +175,7 @@ class begin_search {
  public:
   /// Borrows everything. `end`: of the stream, a byte.
   GPUHIST_HOST_DEVICE begin_search(const Team& team, const std::uint32_t* compressed, std::uint64_t end,
-                                   stream_memory& tables)
+                                   block_code_tables& tables)
       : team_(team), compressed_(compressed), end_(end), tables_(tables) {}
 
   /// The first one in [from, before), which are bits. portion_block::no_begin: there is none. All threads of the team
@@ -173,15 +187,10 @@ class begin_search {
       for (;;) {
         const unsigned who = team_.first(candidates != 0);
         if (who == Team::size) break;
-        std::uint32_t confirmed = 0;  // its place + 1
-        if (team_.rank() == who) {
-          const unsigned place = lowest_bit(candidates);
-          candidates &= candidates - 1;
-          if (own + place < before && has_codes(own + place)) confirmed = place + 1;
-        }
-        team_.sync();  // another one uses `tables_` next
-        confirmed = team_.value_of(confirmed, who);
-        if (confirmed != 0) return row + (places * who + confirmed - 1);
+        const std::uint32_t place = team_.value_of(lowest_bit(candidates), who);
+        if (team_.rank() == who) candidates &= candidates - 1;
+        const std::uint64_t bit = row + (places * who + place);
+        if (bit < before && has_codes(bit)) return bit;
       }
     }
     return portion_block::no_begin;
@@ -252,30 +261,31 @@ class begin_search {
   GPUHIST_HOST_DEVICE bool has_codes(std::uint64_t bit) {
     forward_bits bits = at(bit);
     bits.skip(3);
-    return read_codes(bits, tables_) && !bits.ran_past_end();
+    return read_codes(team_, bits, tables_) && !bits.ran_past_end();
   }
 
   const Team& team_;
   const std::uint32_t* compressed_;
   std::uint64_t end_;
-  stream_memory& tables_;
+  block_code_tables& tables_;
 };
 
 /// The first phase of members: where the portion of block `index` begins. All threads of the team call it. `tables`:
 /// work memory.
 template <class Team>
 GPUHIST_HOST_DEVICE void find_begin(const Team& team, const zstd::batch_buffers& batch, std::uint32_t index,
-                                    stream_memory& tables) {
+                                    block_code_tables& tables) {
   if (!has_portion(batch, index)) return;
   const zstd::encoded_block& stream = batch.blocks[index];
   const zstd::encoded_frame& frame = batch.frames[stream.frame];
   const std::uint32_t first = first_portion(batch.blocks, frame);
   const std::uint32_t number = index - first;
-  const portion_place place = portion_place::of(stream, frame.portions, number);
+  const std::uint32_t at_once = portions_at_once(batch, stream);
+  const portion_place place = portion_place::of(stream, frame.portions, number, at_once);
   portion_block portion{};
   portion.begin = place.begin;
   portion.next = frame.portions;
-  if (number > 0 && 8 * place.end - place.begin > std::uint64_t{8} * most_bytes_of_portion) {
+  if (number % at_once != 0 || (number > 0 && 8 * place.end - place.begin > std::uint64_t{8} * most_bytes_of_portion)) {
     portion.begin = portion_block::no_begin;
   } else if (number > 0) {
     begin_search<Team> search(team, batch.compressed, end_of_stream(stream, frame), tables);

@@ -29,11 +29,8 @@ constexpr unsigned serial_threads = 64;  // of the phases with a thread for each
 constexpr unsigned literal_warps = 4;    // blocks of one thread block, in the phase of literals
 constexpr unsigned sequence_blocks = 8;  // of one warp; their memory is 22 KiB
 
-// Members of gzip: threads of a warp that decode a portion each. Others would diverge; few members get warps of their
-// own.
+// Members of gzip: warps that search for begins, each for one portion.
 constexpr unsigned begin_warps = 4;
-constexpr unsigned many_portions_of_warp = 4;
-constexpr std::uint32_t many_members = 8192;
 constexpr unsigned crc32_threads = 128;
 
 // Phase 6: threads for each frame. Many frames fill the device with small teams, which wait less for each other. Few
@@ -96,19 +93,18 @@ __global__ void __launch_bounds__(32) sequences(const batch_buffers batch) {
 }
 
 __global__ void __launch_bounds__(begin_warps * 32) begins(const batch_buffers batch) {
-  __shared__ deflate::stream_memory tables[begin_warps];
+  __shared__ deflate::block_code_tables tables[begin_warps];
   const unsigned warp = threadIdx.x / 32;
   deflate::find_begin(warp_team{}, batch, blockIdx.x * begin_warps + warp, tables[warp]);
 }
 
-template <unsigned PortionsOfWarp>
 __global__ void __launch_bounds__(32) symbols(const batch_buffers batch) {
   __shared__ deflate::symbol_meanings meanings;
-  __shared__ deflate::stream_memory tables[PortionsOfWarp];
+  __shared__ deflate::portion_memory memory;
+  if (!deflate::has_begin(batch, blockIdx.x)) return;
   copy_to_shared(meanings_of_symbols, meanings);
-  const unsigned index = blockIdx.x * PortionsOfWarp + threadIdx.x;
-  if (threadIdx.x >= PortionsOfWarp || !deflate::has_begin(batch, index)) return;
-  deflate::portion_decoder(batch, index, meanings, tables[threadIdx.x]).decode();
+  const warp_team team;
+  deflate::portion_decoder(team, batch, blockIdx.x, meanings, memory).decode();
 }
 
 __global__ void __launch_bounds__(serial_threads) order(const batch_buffers batch) {
@@ -241,14 +237,6 @@ bool may_overlap(void (*kernel)(batch_buffers)) {
   return cudaFuncGetAttributes(&found, kernel) == cudaSuccess && found.binaryVersion >= 90 && found.ptxVersion >= 90;
 }
 
-cudaError_t launch_symbols(const batch_buffers& batch, cudaStream_t stream) {
-  if (batch.frame_count < many_members) {
-    return kernels::queue(symbols<1>, {.blocks = batch.block_count, .threads = 32}, stream, batch);
-  }
-  return kernels::queue(symbols<many_portions_of_warp>,
-                        {.blocks = blocks_for(batch.block_count, many_portions_of_warp), .threads = 32}, stream, batch);
-}
-
 cudaError_t launch_checksum(const batch_buffers& batch, cudaStream_t stream, bool follows) {
   if (batch.frame_count > few_frames) {
     return kernels::queue(
@@ -293,7 +281,7 @@ cudaError_t launch_phase(phase which, const batch_buffers& batch, std::span<cons
     case phase::begins:
       return queue(begins, batch.block_count, begin_warps, begin_warps * 32);
     case phase::symbols:
-      return launch_symbols(batch, stream);
+      return queue(symbols, batch.block_count, 1, 32);
     case phase::order:
       return queue(order, batch.frame_count, serial_threads / 32, serial_threads);
     case phase::link:

@@ -60,6 +60,7 @@ GPUHIST_HOST_DEVICE inline std::uint32_t count_bits(std::uint32_t value) {
 }
 
 GPUHIST_HOST_DEVICE inline std::uint32_t lesser(std::uint32_t a, std::uint32_t b) { return a < b ? a : b; }
+GPUHIST_HOST_DEVICE inline std::uint32_t greater(std::uint32_t a, std::uint32_t b) { return a < b ? b : a; }
 
 /// A compressed block of a frame, as phase 6 uses it.
 struct block_text {
