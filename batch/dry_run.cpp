@@ -107,7 +107,7 @@ gpu_advice advise(const std::vector<format_group>& groups, const job_estimate& e
   std::size_t one_frame_inputs = 0;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const io::format* const format = io::format_named(groups[i].format);
-    if (format == nullptr || format->on_device != io::device_use::usual) continue;
+    if (format == nullptr || !format->on_device) continue;
     of_many_frames += estimated.formats[i].text_bytes * groups[i].share_of(reading_manner::many_frames);
     const double share =
         groups[i].share_of(reading_manner::one_frame) + groups[i].share_of(reading_manner::frame_parts);
@@ -115,29 +115,29 @@ gpu_advice advise(const std::vector<format_group>& groups, const job_estimate& e
     one_frame_inputs += static_cast<std::size_t>(share * static_cast<double>(groups[i].inputs));
   }
   if (of_many_frames >= enough_text) {
-    return {.pays = yes,
-            .reason = "about " + size_text(of_many_frames) +
-                      " of the text is in zstd archives of many frames; a GPU decodes the frames, and only compressed "
-                      "bytes cross the link"};
+    return {
+        .pays = yes,
+        .reason = "about " + size_text(of_many_frames) +
+                  " of the text is in zstd or gzip archives of many frames; a GPU decodes these, and only compressed "
+                  "bytes cross the link"};
   }
   if (of_one_frame >= enough_of_one_frame && one_frame_inputs >= enough_frames) {
-    return {
-        .pays = perhaps,
-        .reason = "about " + size_text(of_one_frame) +
-                  " of the text is in zstd archives of one frame, which a GPU decodes faster only if many are decoded "
-                  "at once: --engine cuda --memory-limit 8GiB; gpuhist repack divides them into frames"};
+    return {.pays = perhaps,
+            .reason =
+                "about " + size_text(of_one_frame) +
+                " of the text is in zstd or gzip archives of one frame, which a GPU decodes faster if many are decoded "
+                "at once: --engine cuda --memory-limit 8GiB; gpuhist repack divides them into frames"};
   }
   if (estimated.text_bytes < enough_text) {
     return {.pays = no,
             .reason = "about " + size_text(estimated.text_bytes) + " of text is less than the " +
                       size_text(enough_text) + " from which the start of a GPU (0.4 s) pays"};
   }
-  return {
-      .pays = no,
-      .reason =
-          "less than " + size_text(enough_text) +
-          " of the text is in zstd archives of many frames; other text crosses the link, which carries at most 54.5 "
-          "GB/s (PCIe 5), after the cores have read and decoded it"};
+  return {.pays = no,
+          .reason = "less than " + size_text(enough_text) +
+                    " of the text is in zstd or gzip archives of many frames; other text crosses the link, which "
+                    "carries at most 54.5 "
+                    "GB/s (PCIe 5), after the cores have read and decoded it"};
 }
 
 void note_limit(job_estimate& to, const std::vector<format_group>& groups) {

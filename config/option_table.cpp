@@ -602,9 +602,10 @@ constexpr std::array rows = {
     option_row{
         engines, "--device-decode", "MODE", value_kind::choice, "auto on off", counting_runs | batch_runs, rare,
         "auto, on or off: decode zstd or gzip on devices",
-        "Selects where zstd frames are decoded. 'auto': with --engine cuda on the device, except files below 1 "
-        "MiB and streams, which are counted as they arrive; with --engine auto also there, if enough is left to "
-        "decode. 'on': also small files, streams and gzip, which may take longer than on the host. 'off': on the host. "
+        "Selects where zstd frames and gzip members are decoded. 'auto': with --engine cuda on the device, except "
+        "files below 64KiB and streams, which are counted as they arrive; with --engine auto also there, if enough is "
+        "left to decode. 'on': also small files and streams, which may take longer than on the host. 'off': on the "
+        "host. "
         "Frames that the device rejects are decoded by the host, which has the final say on damage. With --pairs, "
         "--pass-through, --follow or "
         "--zstd-dictionary the host decodes; also with --window if windows or steps are of time or shorter than "

@@ -144,7 +144,7 @@ std::vector<format_row> compressed_formats() {
   return {
       row_of({.name = "zstd",
               .readable = true,
-              .on_device = device_use::usual,
+              .on_device = true,
               .has_split_points = true,
               .make_decoder = make_zstd_decoder,
               .make_splitter = make_zstd_splitter,
@@ -154,7 +154,7 @@ std::vector<format_row> compressed_formats() {
              {exactly({0x28, 0xB5, 0x2F, 0xFD}), skippable_magic()}, {".zst", ".zstd", ".tzst"}),
       row_of({.name = "gzip",
               .readable = true,
-              .on_device = device_use::on_request,
+              .on_device = true,
               .make_decoder = make_gzip_decoder,
               .make_splitter = make_gzip_splitter,
               .parts = gzip_parts(),

@@ -19,17 +19,14 @@
 
 namespace gpuhist::io {
 
-/// When devices decode the frames of a format. `on_request`: with --device-decode on only.
-enum class device_use : std::uint8_t { never, on_request, usual };
-
 /// One row of the table of formats.
 struct format {
-  std::string_view name;    ///< "raw", "zstd", "gzip", ...
-  bool readable = false;    ///< false: recognised only so that it is refused and not counted as text
-  std::string_view hint{};  ///< for formats that are not readable: the remedy
-  bool counted = false;     ///< not readable: its bytes are counted as they are, with a notice
-  bool is_plain = false;    ///< text that is neither compressed nor an archive: "raw"
-  device_use on_device = device_use::never;
+  std::string_view name;          ///< "raw", "zstd", "gzip", ...
+  bool readable = false;          ///< false: recognised only so that it is refused and not counted as text
+  std::string_view hint{};        ///< for formats that are not readable: the remedy
+  bool counted = false;           ///< not readable: its bytes are counted as they are, with a notice
+  bool is_plain = false;          ///< text that is neither compressed nor an archive: "raw"
+  bool on_device = false;         ///< devices decode its frames
   bool has_split_points = false;  ///< an input can be divided between frames (io/zstd/zstd_seek_table.hpp)
 
   /// For readable compressed formats; null for others.

@@ -48,6 +48,10 @@ class decoded_part {
   /// that is not parallel.
   virtual void link(const decoded_part* /*before*/) {}
 
+  /// Whether link() of the part after this one finds what it needs. False: it may, once the decoder has begun to take
+  /// this part over; link() waits until then, or until the decoder has passed by. Any thread.
+  [[nodiscard]] virtual bool is_linked() const { return true; }
+
   /// More work, on any thread. `before` of link() may have been destroyed.
   virtual void finish() {}
 

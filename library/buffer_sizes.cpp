@@ -270,7 +270,8 @@ void plan_device_decoding(const file_options& file, counting_plan& planned) {
   constexpr std::uint64_t max_bytes = 4096 * mib;
   constexpr std::uint64_t share_of_memory = 2;
   constexpr std::uint64_t row_slot_bytes = 256 * kib;
-  constexpr std::uint32_t most_open = 96;
+  constexpr std::uint32_t least_open = 96;
+  constexpr std::uint32_t most_open = 384;
   const counting_options& options = file.counting;
   pipeline::buffer_plan& buffers = planned.buffers;
   const std::uint32_t slot_bytes = buffers.block_bytes;  // so that blocks are exchanged for slots, not copied
@@ -279,7 +280,7 @@ void plan_device_decoding(const file_options& file, counting_plan& planned) {
                               !planned.pairs && !planned.dictionary && !planned.passes_through && !planned.follow &&
                               !planned.validates_utf8 && measures_on_device(planned);
   if (!planned.decodes_on_device) return;
-  buffers.min_device_bytes = options.device_decode == device_decoding::on ? 0 : mib;
+  buffers.min_device_bytes = options.device_decode == device_decoding::on ? 0 : 64 * kib;
   buffers.device_slot_bytes = slot_bytes;
   buffers.more_device_slots = static_cast<std::uint32_t>(64 * mib / slot_bytes);
   if (planned.units && planned.units->shape.divides_text()) {
@@ -292,8 +293,9 @@ void plan_device_decoding(const file_options& file, counting_plan& planned) {
   of_device += buffers.beyond_limit;
   if (buffers.row_slot_bytes > 0) of_device = of_device * share_of_rows / (share_of_rows + 1);
   buffers.device_slots = static_cast<std::uint32_t>(of_device / slot_bytes);
-  if (!planned.windows && buffers.memory_limit >= std::uint64_t{4} * most_open * buffers.blocks * buffers.block_bytes) {
-    buffers.open_on_device = most_open;
+  const std::uint64_t open = buffers.memory_limit / (std::uint64_t{4} * buffers.blocks * buffers.block_bytes);
+  if (!planned.windows && open >= least_open) {
+    buffers.open_on_device = static_cast<std::uint32_t>(std::min<std::uint64_t>(open, most_open));
   }
 }
 

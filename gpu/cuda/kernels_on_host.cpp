@@ -1,5 +1,6 @@
 #include "gpu/cuda/kernels_on_host.hpp"
 
+#include "gpu/cuda/deflate/begins.hpp"
 #include "gpu/cuda/deflate/checksum.hpp"
 #include "gpu/cuda/deflate/portions.hpp"
 #include "gpu/cuda/deflate/symbols.hpp"
@@ -76,8 +77,7 @@ void execute_in_parts(const lone_thread& team, const batch_buffers& batch, std::
   for (std::uint32_t at = first; at < end; at += blocks) {
     const part_segment segment{.frame = frame, .first_block = at, .end_block = lesser(end, at + blocks)};
     for (std::uint32_t i = 0; i < segment.parts(); ++i) execute_part(team, batch, segment, i, memory);
-    for (std::uint32_t i = 0; i < segment.parts() * part_segment::pieces_of_part; ++i)
-      write_piece(team, batch, segment);
+    write_pieces(team, batch, segment);
   }
 }
 
@@ -96,7 +96,8 @@ void decode_members(const batch_buffers& batch) {
   static constexpr deflate::symbol_meanings meanings = deflate::symbol_meanings::make();
   constexpr lone_thread team;
   const auto memory = std::make_unique<deflate::portion_memory>();
-  for (std::uint32_t i = 0; i < batch.block_count; ++i) deflate::find_begin(team, batch, i, memory->codes);
+  deflate::length_code length_code{};
+  for (std::uint32_t i = 0; i < batch.block_count; ++i) deflate::find_begin(team, batch, i, length_code);
   for (std::uint32_t i = 0; i < batch.block_count; ++i) {
     if (deflate::has_begin(batch, i)) deflate::portion_decoder(team, batch, i, meanings, *memory).decode();
   }

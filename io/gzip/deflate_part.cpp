@@ -26,14 +26,12 @@ std::uint32_t crc_of(const deflate_text& text, std::size_t begin, std::size_t si
 
 deflate_part::deflate_part(deflate_run&& run, bool is_guessed, std::vector<std::byte> ahead, std::uint64_t offset)
     : run_(std::move(run)), is_guessed_(is_guessed), ahead_(std::move(ahead)), offset_(offset) {
-  if (run_.is_in_member() && !run_.text().chunks().empty() && !run_.text().last().is_marked) {
-    end_window_ = run_.text().last_window({});
-  }
+  if (run_.is_in_member() && !run_.text().chunks().empty() && !run_.text().last().is_marked) note_window({});
 }
 
 void deflate_part::link(const decoded_part* before) {
   const auto* const part = dynamic_cast<const deflate_part*>(before);
-  if (!is_guessed_ || part == nullptr || !part->end_window_) return;
+  if (!is_guessed_ || part == nullptr || !part->knows_end_) return;
   const deflate_stretch& first = run_.stretches().front();
   std::vector<std::byte> marked = *part->end_window_;
   std::optional<deflate_run> gap;
@@ -46,7 +44,13 @@ void deflate_part::link(const decoded_part* before) {
   if (gap) prepend(*gap);
   window_ = *part->end_window_;
   mark_window_ = std::move(marked);
-  if (run_.is_in_member() && !end_window_) end_window_ = run_.text().last_window(mark_window_);
+  note_window(mark_window_);
+}
+
+void deflate_part::note_window(std::span<const std::byte> window) const {
+  if (!run_.is_in_member() || knows_end_) return;
+  end_window_ = run_.text().last_window(window);
+  knows_end_ = true;
 }
 
 /// Decodes the blocks from `from` up to the first one that was found: those which deflate_finder does not find.
@@ -87,7 +91,7 @@ void deflate_part::finish() {
 }
 
 std::vector<std::byte> deflate_part::end_window(std::span<const std::byte> window) const {
-  return end_window_ ? *end_window_ : run_.text().last_window(window);
+  return knows_end_ ? *end_window_ : run_.text().last_window(window);
 }
 
 }  // namespace gpuhist::io

@@ -4,6 +4,7 @@
 #include "io/gzip/deflate_run.hpp"
 #include "io/part_decoder.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -22,6 +23,7 @@ class deflate_part final : public decoded_part {
   deflate_part(deflate_run&& run, bool is_guessed, std::vector<std::byte> ahead, std::uint64_t offset);
 
   void link(const decoded_part* before) override;
+  [[nodiscard]] bool is_linked() const override { return knows_end_ || !run_.is_in_member(); }
   void finish() override;
 
   [[nodiscard]] const deflate_text& text() const { return run_.text(); }
@@ -38,6 +40,10 @@ class deflate_part final : public decoded_part {
   /// The window after the last stretch, if that does not end its member. `window`: the one before the first stretch.
   [[nodiscard]] std::vector<std::byte> end_window(std::span<const std::byte> window) const;
 
+  /// The decoder, which begins to take the part over, has the window that link() did not find. Then the parts after
+  /// this one can be linked.
+  void note_window(std::span<const std::byte> window) const;
+
  private:
   [[nodiscard]] std::optional<deflate_run> decode_gap(std::uint64_t from, std::span<const std::byte> window) const;
   void prepend(deflate_run& gap);
@@ -48,8 +54,10 @@ class deflate_part final : public decoded_part {
   std::vector<std::byte> ahead_;  // with deflate_bits::padding
   std::uint64_t offset_;
   std::optional<std::vector<std::byte>> window_;
-  std::vector<std::byte> mark_window_;                // what marks refer to, with `window_`
-  std::optional<std::vector<std::byte>> end_window_;  // if it is known, and the last stretch does not end its member
+  std::vector<std::byte> mark_window_;  // what marks refer to, with `window_`
+  // if it is known, and the last stretch does not end its member; the decoder may have it after finish()
+  mutable std::optional<std::vector<std::byte>> end_window_;
+  mutable std::atomic<bool> knows_end_ = false;  // written after the window, read before it
 };
 
 /// The bytes of `text` from `begin` on, by chunks: calls use(chunk, offset in the chunk, bytes).

@@ -51,6 +51,7 @@ bool deflate_takeover::begin(const std::shared_ptr<const deflate_part>& part, st
   if (after_window && !part->window()) {
     if (window.size() < deflate_window && part->text().reaches_before(window.size())) return false;
     marks_.emplace(window);
+    part->note_window(window);
   }
   part_ = part;
   stretch_ = found;

@@ -7,8 +7,10 @@
 #include "pipeline/flow/text_divider.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <exception>
 #include <limits>
+#include <memory>
 #include <new>
 #include <utility>
 #include <variant>
@@ -170,7 +172,7 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
       observed_({.read_bytes = plan.buffers.chunk_bytes, .stretch_bytes = stretch_bytes_of(plan, taps_)}, contexts_,
                 taps_, counts, notes.read, executors.pool, failures, stop),
       list_(plan, executors.streams, std::move(stop)),
-      heads_(plan, {.pool = executors.pool, .streams = executors.streams}, contexts_, notes) {}
+      heads_(plan, executors.streams, contexts_, notes) {}
 
 async::task<> feeder::follow_all() {
   std::vector<std::pair<input_id, std::string>> inputs;
@@ -233,26 +235,78 @@ input_id feeder::open(const listed_input& listed) {
   return counts_.open_input(listed.name == "-" ? plan_.label : listed.name);
 }
 
+// Opens files ahead of the one that is fed next: to open a compressed file, and to decode its first bytes, takes longer
+// than to feed it (docs/tuning.md).
+class feeder::opened_ahead {
+ public:
+  explicit opened_ahead(feeder& owner) : owner_(owner) {}
+
+  /// Feeds the oldest one if there are enough.
+  async::task<> feed(numbered_input next) {
+    constexpr std::size_t most = 8;
+    const auto opened = std::make_shared<opened_input>();
+    opened->next = std::move(next);
+    async::spawn(owner_.executors_.pool, owner_.open(*opened), [opened](std::exception_ptr error) noexcept {
+      if (error) opened->error = std::move(error);
+      opened->ended.set();
+    });
+    ahead_.push_back(opened);
+    if (ahead_.size() == most) co_await feed_oldest();
+  }
+
+  async::task<> feed_all() {
+    while (!ahead_.empty()) co_await feed_oldest();
+  }
+
+  /// Completes when no file is being opened.
+  async::task<> ended() {
+    for (const auto& each : ahead_) co_await each->ended.wait();
+  }
+
+ private:
+  async::task<> feed_oldest() {
+    const std::shared_ptr<opened_input> oldest = ahead_.front();
+    co_await oldest->ended.wait();
+    ahead_.pop_front();
+    co_await owner_.feed_opened(*oldest);
+  }
+
+  feeder& owner_;
+  std::deque<std::shared_ptr<opened_input>> ahead_;
+};
+
 // Inputs are numbered in the order of the list; they may be read in another order.
 async::task<> feeder::feed_batch(std::vector<listed_input> batch) {
   // all threads read a single file, in ranges; windows, forwarding and observers need the text in order
   const bool many = batch.size() > 1 && !plan_.windows && sink_ == nullptr && !taps_.is_used();
   std::vector<numbered_input> small;
-  for (listed_input& each : batch) {
-    numbered_input next{.input = open(each), .listed = std::move(each)};
-    if (!next.listed.error.is_none()) {
-      counts_.fail(next.input, 0, next.listed.error);
-    } else if (stop_.stop_requested()) {
-      counts_.fail(next.input, 0, not_read());
-    } else if (many && is_small(next.listed)) {
-      small.push_back(std::move(next));
-    } else {
-      // inputs before a stream must not wait for its end
-      if (!next.listed.regular && !small.empty()) co_await small_.add(std::exchange(small, {}));
-      co_await feed(std::move(next));
-      if (plan_.windows) co_await drain();
+  opened_ahead ahead(*this);
+  std::exception_ptr error;
+  try {
+    for (listed_input& each : batch) {
+      numbered_input next{.input = open(each), .listed = std::move(each)};
+      if (!next.listed.error.is_none()) {
+        counts_.fail(next.input, 0, next.listed.error);
+      } else if (stop_.stop_requested()) {
+        counts_.fail(next.input, 0, not_read());
+      } else if (many && is_small(next.listed)) {
+        small.push_back(std::move(next));
+      } else if (many && next.listed.regular) {
+        co_await ahead.feed(std::move(next));
+      } else {
+        // inputs before a stream must not wait for its end
+        if (!next.listed.regular && !small.empty()) co_await small_.add(std::exchange(small, {}));
+        co_await ahead.feed_all();
+        co_await feed(std::move(next));
+        if (plan_.windows) co_await drain();
+      }
     }
+    co_await ahead.feed_all();
+  } catch (...) {
+    error = std::current_exception();
   }
+  co_await ahead.ended();
+  if (error) std::rethrow_exception(error);
   if (!small.empty()) co_await small_.add(std::move(small));
 }
 
@@ -297,22 +351,40 @@ io::source feeder::open_source(const listed_input& listed) const {
 }
 
 async::task<> feeder::feed(numbered_input next) {
-  const input_id input = next.input;
-  const std::string& name = next.listed.name;
-  if (name == "-") co_await drain();  // until then, the offset of a redirected file may still change
-  shared_source source;
+  if (next.listed.name == "-") co_await drain();  // until then, the offset of a redirected file may still change
+  opened_input opened{.next = std::move(next)};
+  co_await open(opened);
+  co_await feed_opened(opened);
+}
+
+// Throws nothing that concerns the input.
+async::task<> feeder::open(opened_input& to) {
+  const std::string& name = to.next.listed.name;
   try {
-    source = std::make_shared<io::source>(open_source(next.listed));
+    to.source = std::make_shared<io::source>(open_source(to.next.listed));
+    const std::stop_callback cancel_on_stop(
+        stop_, [cancel = make_stream_cancel(executors_.streams, to.source)]() noexcept { cancel->post(); });
+    if (passes_through(pass_through_options::content::input)) {
+      std::get<io::stream_source>(*to.source).pass_through_to(*sink_);
+    }
+    to.head = co_await heads_.first_bytes(*to.source);
+    if (to.head.empty() && stop_.stop_requested()) co_return;
+    to.found.emplace(io::identify(name, to.head, plan_.forced_format, rules_of(plan_)));
+    to.archive = co_await heads_.find_archive(name, *to.source, to.head, *to.found);
   } catch (...) {
-    co_return note_failure(input, std::current_exception(), counts_);
+    to.error = std::current_exception();
   }
+}
+
+async::task<> feeder::feed_opened(opened_input& from) {
+  const input_id input = from.next.input;
+  const shared_source source = from.source;
+  if (source == nullptr) co_return note_failure(input, from.error, counts_);
   const std::stop_callback cancel_on_stop(
       stop_, [cancel = make_stream_cancel(executors_.streams, source)]() noexcept { cancel->post(); });
-  const bool is_passed_through = passes_through(pass_through_options::content::input);
-  if (is_passed_through) std::get<io::stream_source>(*source).pass_through_to(*sink_);
-  note_failure(input, co_await failure_of(count(next, source)), counts_);
-  if (is_passed_through) {
-    co_await async::run_on(executors_.streams, pass_through_rest(input, std::move(source)));
+  note_failure(input, co_await failure_of(count(from)), counts_);
+  if (passes_through(pass_through_options::content::input)) {
+    co_await async::run_on(executors_.streams, pass_through_rest(input, source));
   }
 }
 
@@ -323,15 +395,20 @@ std::vector<skipped_names> feeder::skipped() const {
 }
 
 // For streams and forwarded inputs, completes when all bytes were read.
-async::task<> feeder::count(const numbered_input& next, const shared_source& source) {
-  const input_id input = next.input;
-  const std::string& name = next.listed.name;
-  const input_prefix* const counted = next.listed.counted.get();
+async::task<> feeder::count(opened_input& from) {
+  const input_id input = from.next.input;
+  const listed_input& listed = from.next.listed;
+  const std::string& name = listed.name;
+  const shared_source& source = from.source;
+  bytes& head = from.head;
+  const input_prefix* const counted = listed.counted.get();
   const bool is_file = std::holds_alternative<io::file_source>(*source);
   const bool in_turn = !is_file || name == "-" || sink_ != nullptr;
-  auto head = co_await heads_.first_bytes(*source);
-  if (head.empty() && stop_.stop_requested()) co_return counts_.fail(input, 0, not_read());
-  const io::identity found = io::identify(name, head, plan_.forced_format, rules_of(plan_));
+  if (!from.found) {
+    if (from.error) std::rethrow_exception(from.error);
+    co_return counts_.fail(input, 0, not_read());
+  }
+  const io::identity& found = *from.found;
   const io::format& format = found.format;
   if (found.notice) counts_.note(input, *found.notice);
   if (counted != nullptr && format.name != counted->counted.format) {
@@ -339,7 +416,8 @@ async::task<> feeder::count(const numbered_input& next, const shared_source& sou
                           failure_kind::refused);
   }
   counts_.set_format(input, format.name);
-  const io::settled_archive archive = co_await heads_.find_archive(name, *source, head, found);
+  if (from.error) std::rethrow_exception(from.error);
+  const io::settled_archive& archive = from.archive;
   if (archive.notice) counts_.note(input, *archive.notice);
   const bool has_members = archive.kind != io::archive_kind::none;
   if (has_members && !plan_.archives_refused.empty()) {
@@ -352,7 +430,7 @@ async::task<> feeder::count(const numbered_input& next, const shared_source& sou
     co_await archives_.add(input, std::move(shown_as), source, std::move(head), found.archive);
     if (in_turn) static_cast<void>(co_await archives_.drain());
   } else if (!is_raw) {
-    co_await compressed_.add(input, source, std::move(head), format, counted, next.listed.stored_end);
+    co_await compressed_.add(input, source, std::move(head), format, counted, listed.stored_end);
     if (in_turn) co_await compressed_.drain();
   } else if (!is_file) {
     co_await async::run_on(executors_.streams, feed_stream(input, source, std::move(head)));
@@ -362,7 +440,7 @@ async::task<> feeder::count(const numbered_input& next, const shared_source& sou
     if (in_turn || plan_.windows) co_await observed_.drain();
   } else {
     co_await files_.add(input, std::shared_ptr<const io::file_source>(source, &std::get<io::file_source>(*source)),
-                        {counted != nullptr ? counted->stored_bytes() : 0, next.listed.stored_end});
+                        {counted != nullptr ? counted->stored_bytes() : 0, listed.stored_end});
   }
 }
 

@@ -5,8 +5,10 @@
 #pragma once
 
 #include "async/event_loop.hpp"
+#include "async/semaphore.hpp"
 #include "async/task.hpp"
 #include "async/task_group.hpp"
+#include "io/format.hpp"
 #include "io/source.hpp"
 #include "io/stream_sink.hpp"
 #include "pipeline/counts/rolling_counts.hpp"
@@ -30,6 +32,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
@@ -70,6 +73,19 @@ class feeder final : public text_feed {
   using shared_source = std::shared_ptr<io::source>;
   using bytes = std::vector<std::byte>;
 
+  /// An input, and what its first bytes say of it.
+  struct opened_input {
+    numbered_input next{};
+    shared_source source{};  ///< null: it could not be opened
+    bytes head{};
+    std::optional<io::identity> found{};  ///< nothing: it could not be read
+    io::settled_archive archive{};
+    std::exception_ptr error{};  ///< the first one
+    async::event ended{};        ///< with its opening
+  };
+
+  class opened_ahead;
+
   async::task<> follow_all();
   async::task<> feed_listed();
   input_id open(const listed_input& listed);
@@ -78,11 +94,13 @@ class feeder final : public text_feed {
   void fail_remaining();
   async::task<> drain();
   async::task<> feed(numbered_input next);
+  async::task<> open(opened_input& to);
+  async::task<> feed_opened(opened_input& from);
   [[nodiscard]] bool passes_through(pass_through_options::content mode) const {
     return sink_ != nullptr && plan_.passes_through == mode;
   }
   [[nodiscard]] io::source open_source(const listed_input& listed) const;
-  async::task<> count(const numbered_input& next, const shared_source& source);
+  async::task<> count(opened_input& from);
   async::task<> pass_through_rest(input_id input, shared_source source);
   void note_manner(const io::source& source, bool is_raw);
   async::task<> feed_stream(input_id input, shared_source source, bytes head);

@@ -15,8 +15,6 @@
 // blocks without codes of their own is left to it.
 #pragma once
 
-#include "gpu/cuda/deflate/bits.hpp"
-#include "gpu/cuda/deflate/codes.hpp"
 #include "gpu/cuda/zstd/encoded.hpp"
 #include "gpu/cuda/zstd/execute.hpp"
 #include "gpu/cuda/zstd/steps.hpp"
@@ -143,7 +141,7 @@ struct portion_place {
 /// device is busy.
 GPUHIST_HOST_DEVICE inline std::uint32_t portions_at_once(const zstd::batch_buffers& batch,
                                                           const zstd::encoded_block& stream) {
-  constexpr std::uint32_t teams = 4096;
+  constexpr std::uint32_t teams = 2048;  // 16 of each multiprocessor; docs/tuning.md
   const std::uint32_t portions = batch.frames[stream.frame].portions;
   const std::uint64_t wanted = std::uint64_t{batch.member_count} * portions / teams;
   const std::uint64_t most = std::uint64_t{most_bytes_of_portion} / 2 * portions / (stream.bytes + 1);
@@ -167,136 +165,6 @@ GPUHIST_HOST_DEVICE inline bool has_portion(const zstd::batch_buffers& batch, st
 /// After the first phase: whether the portion of block `index` is decoded. No portion leads to others.
 GPUHIST_HOST_DEVICE inline bool has_begin(const zstd::batch_buffers& batch, std::uint32_t index) {
   return has_portion(batch, index) && batch.portions[index].begin != portion_block::no_begin;
-}
-
-/// Finds the begins of blocks with codes of their own, except last ones.
-template <class Team>
-class begin_search {
- public:
-  /// Borrows everything. `end`: of the stream, a byte.
-  GPUHIST_HOST_DEVICE begin_search(const Team& team, const std::uint32_t* compressed, std::uint64_t end,
-                                   block_code_tables& tables)
-      : team_(team), compressed_(compressed), end_(end), tables_(tables) {}
-
-  /// The first one in [from, before), which are bits. portion_block::no_begin: there is none. All threads of the team
-  /// call it.
-  GPUHIST_HOST_DEVICE std::uint64_t first(std::uint64_t from, std::uint64_t before) {
-    for (std::uint64_t row = from; row < before; row += places * Team::size) {
-      const std::uint64_t own = row + places * team_.rank();
-      std::uint32_t candidates = own < before ? candidates_from(own) : 0;
-      for (;;) {
-        const unsigned who = team_.first(candidates != 0);
-        if (who == Team::size) break;
-        const std::uint32_t place = team_.value_of(lowest_bit(candidates), who);
-        if (team_.rank() == who) candidates &= candidates - 1;
-        const std::uint64_t bit = row + (places * who + place);
-        if (bit < before && has_codes(bit)) return bit;
-      }
-    }
-    return portion_block::no_begin;
-  }
-
- private:
-  static constexpr unsigned places = 32;  // of a thread at once
-  static constexpr unsigned number_at = 13;
-  static constexpr unsigned lengths_at = 17;
-
-  GPUHIST_HOST_DEVICE static unsigned lowest_bit(std::uint32_t bits) {
-    return zstd::count_bits((bits & (0 - bits)) - 1);
-  }
-
-  /// With more bits than a description of codes has.
-  GPUHIST_HOST_DEVICE forward_bits at(std::uint64_t bit) const {
-    const std::uint64_t end = bit / 8 + 4096;
-    return {compressed_, bit, end < end_ ? end : end_};
-  }
-
-  /// 64 bits from there on. Without meaning after the end.
-  GPUHIST_HOST_DEVICE std::uint64_t bits_from(std::uint64_t bit) const {
-    if (bit >= 8 * end_) return 0;
-    forward_bits bits = at(bit);
-    const std::uint64_t low = bits.peek();
-    bits.skip(32);
-    return std::uint64_t{bits.peek()} << 32U | low;
-  }
-
-  /// The places at which the first bits are permitted, as far as the code of the lengths of codes.
-  ///
-  ///     bit      0: last   1 2: type   3 ... 7: literals - 257   8 ... 12: distances - 1   13 ... 16   17 ...
-  ///     value    0         0 1         not 30 or 31              not 30 or 31              lengths of lengths
-  GPUHIST_HOST_DEVICE std::uint32_t candidates_from(std::uint64_t bit) const {
-    const std::uint64_t bits = bits_from(bit);
-    const std::uint64_t many_literals = bits >> 4U & bits >> 5U & bits >> 6U & bits >> 7U;
-    const std::uint64_t many_distances = bits >> 9U & bits >> 10U & bits >> 11U & bits >> 12U;
-    auto heads = static_cast<std::uint32_t>(~bits & ~(bits >> 1U) & bits >> 2U & ~many_literals & ~many_distances);
-    std::uint32_t candidates = 0;
-    for (; heads != 0; heads &= heads - 1) {
-      const unsigned place = lowest_bit(heads);
-      const unsigned number = 4 + (bits >> (place + number_at) & 15U);
-      const std::uint64_t lengths = bits_from(bit + place + lengths_at) & ((std::uint64_t{1} << (3 * number)) - 1);
-      if (is_complete(lengths)) candidates |= std::uint32_t{1} << place;
-    }
-    return candidates;
-  }
-
-  /// Whether these lengths, three bits each, are those of a complete code: their sum of 2^-length is 1.
-  GPUHIST_HOST_DEVICE static bool is_complete(std::uint64_t lengths) {
-    constexpr std::uint64_t lowest = 0x49'2492'4924'9249;
-    const std::uint64_t ones = lengths & lowest;
-    const std::uint64_t twos = lengths >> 1U & lowest;
-    const std::uint64_t fours = lengths >> 2U & lowest;
-    const std::uint64_t below_four = ~fours;
-    const std::uint32_t sum = 64 * count(ones & ~twos & below_four) + 32 * count(~ones & twos & below_four) +
-                              16 * count(ones & twos & below_four) + 8 * count(~ones & ~twos & fours) +
-                              4 * count(ones & ~twos & fours) + 2 * count(~ones & twos & fours) +
-                              count(ones & twos & fours);
-    return sum == 128;
-  }
-
-  GPUHIST_HOST_DEVICE static std::uint32_t count(std::uint64_t bits) {
-    return zstd::count_bits(static_cast<std::uint32_t>(bits)) +
-           zstd::count_bits(static_cast<std::uint32_t>(bits >> 32U));
-  }
-
-  GPUHIST_HOST_DEVICE bool has_codes(std::uint64_t bit) {
-    forward_bits bits = at(bit);
-    bits.skip(3);
-    return read_codes(team_, bits, tables_) && !bits.ran_past_end();
-  }
-
-  const Team& team_;
-  const std::uint32_t* compressed_;
-  std::uint64_t end_;
-  block_code_tables& tables_;
-};
-
-/// The first phase of members: where the portion of block `index` begins. All threads of the team call it. `tables`:
-/// work memory.
-template <class Team>
-GPUHIST_HOST_DEVICE void find_begin(const Team& team, const zstd::batch_buffers& batch, std::uint32_t index,
-                                    block_code_tables& tables) {
-  if (!has_portion(batch, index)) return;
-  const zstd::encoded_block& stream = batch.blocks[index];
-  const zstd::encoded_frame& frame = batch.frames[stream.frame];
-  const std::uint32_t first = first_portion(batch.blocks, frame);
-  const std::uint32_t number = index - first;
-  const std::uint32_t at_once = portions_at_once(batch, stream);
-  const portion_place place = portion_place::of(stream, frame.portions, number, at_once);
-  portion_block portion{};
-  portion.begin = place.begin;
-  portion.next = frame.portions;
-  if (number % at_once != 0 || (number > 0 && 8 * place.end - place.begin > std::uint64_t{8} * most_bytes_of_portion)) {
-    portion.begin = portion_block::no_begin;
-  } else if (number > 0) {
-    begin_search<Team> search(team, batch.compressed, end_of_stream(stream, frame), tables);
-    portion.begin = search.first(place.begin, 8 * place.end);
-  } else if (first > frame.first_block) {
-    const std::uint64_t begin = portion.begin + batch.portions[frame.first_block].begin;
-    const std::uint64_t end = 8 * end_of_stream(stream, frame);
-    portion.begin = begin < end ? begin : end;
-    portion.has_ended = batch.portions[frame.first_block].has_ended;
-  }
-  if (team.rank() == 0) batch.portions[index] = portion;
 }
 
 /// After all phases of a step of a member: makes block 0 what the next step carries. All threads of the team call it.

@@ -54,7 +54,7 @@ struct stretch_memory {
   static constexpr unsigned count = 32;
   // An odd number of words, so that threads begin in different banks.
   static constexpr unsigned least_words = 17;
-  static constexpr unsigned most_words = 65;
+  static constexpr unsigned most_words = 61;
   static constexpr unsigned words_after = 6;  ///< the first one may begin in a word, the last one ends in a symbol
 
   stretch all[count];

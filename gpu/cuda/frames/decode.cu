@@ -1,5 +1,6 @@
 #include "gpu/cuda/frames/decode.hpp"
 
+#include "gpu/cuda/deflate/begins.hpp"
 #include "gpu/cuda/deflate/checksum.hpp"
 #include "gpu/cuda/deflate/portions.hpp"
 #include "gpu/cuda/deflate/symbols.hpp"
@@ -16,6 +17,7 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -93,9 +95,9 @@ __global__ void __launch_bounds__(32) sequences(const batch_buffers batch) {
 }
 
 __global__ void __launch_bounds__(begin_warps * 32) begins(const batch_buffers batch) {
-  __shared__ deflate::block_code_tables tables[begin_warps];
-  const unsigned warp = threadIdx.x / 32;
-  deflate::find_begin(warp_team{}, batch, blockIdx.x * begin_warps + warp, tables[warp]);
+  __shared__ deflate::length_code codes[begin_warps * 32];
+  const unsigned index = blockIdx.x * begin_warps + threadIdx.x / 32;
+  deflate::find_begin(warp_team{}, batch, index, codes[threadIdx.x]);
 }
 
 __global__ void __launch_bounds__(32) symbols(const batch_buffers batch) {
@@ -125,13 +127,35 @@ __global__ void __launch_bounds__(Threads) execute(const batch_buffers batch) {
   execute_frame(team, batch, blockIdx.x, *reinterpret_cast<tile_memory<Threads>*>(memory));
 }
 
-__global__ void __launch_bounds__(part_team) execute_parts(const batch_buffers batch, const part_segment segment) {
+// Segments of several frames, whose thread blocks alternate.
+struct part_segments {
+  part_segment all[part_progress::frames];
+  unsigned count = 0;
+};
+
+__global__ void __launch_bounds__(part_team) execute_parts(const batch_buffers batch, const part_segments segments) {
   __shared__ part_memory memory;
-  execute_part(block_team<part_team>{}, batch, segment, blockIdx.x, memory);
+  const part_segment segment = segments.all[blockIdx.x % segments.count];
+  const unsigned index = blockIdx.x / segments.count;
+  if (index < segment.parts()) execute_part(block_team<part_team>{}, batch, segment, index, memory);
 }
 
-__global__ void __launch_bounds__(piece_team) write_parts(const batch_buffers batch, const part_segment segment) {
-  write_piece(counting_team<piece_team>{}, batch, segment);
+__global__ void __launch_bounds__(piece_team) write_parts(const batch_buffers batch, const part_segments segments) {
+  const part_segment segment = segments.all[blockIdx.x % segments.count];
+  write_pieces(counting_team<piece_team>{}, batch, segment);
+}
+
+// As many thread blocks as the device runs at once.
+unsigned resident_writers() {
+  int device = 0;
+  int multiprocessors = 0;
+  int of_one = 0;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_one, write_parts, piece_team, 0) != cudaSuccess) {
+    return part_progress::frames;
+  }
+  return std::max<unsigned>(static_cast<unsigned>(multiprocessors * of_one), part_progress::frames);
 }
 
 __global__ void __launch_bounds__(checksum_threads) checksum_of_many(const batch_buffers batch) {
@@ -206,27 +230,54 @@ cudaError_t launch_execute(const batch_buffers& batch, cudaStream_t stream) {
                         batch);
 }
 
-cudaError_t launch_parts(const batch_buffers& batch, const part_segment& frame, cudaStream_t stream) {
-  const std::uint32_t blocks =
-      batch.symbol_room / part_segment::symbols_of_part * part_segment::blocks_of_part;  // of a segment
-  if (blocks == 0) return cudaErrorInvalidValue;
-  for (part_segment segment = frame; segment.first_block < frame.end_block; segment.first_block += blocks) {
+// The next segments of some frames, of as many parts each. No part of them is left: the count is 0.
+part_segments next_segments(std::span<const part_segment> frames, std::uint32_t parts, std::uint32_t executed) {
+  part_segments next;
+  const std::uint32_t blocks = parts * part_segment::blocks_of_part;
+  for (const part_segment& frame : frames) {
+    if (frame.end_block - frame.first_block <= std::uint64_t{executed} * part_segment::blocks_of_part) continue;
+    part_segment& segment = next.all[next.count];
+    segment = frame;
+    segment.first_block += executed * part_segment::blocks_of_part;
     segment.end_block = lesser(frame.end_block, segment.first_block + blocks);
-    cudaError_t code =
-        kernels::queue(execute_parts, {.blocks = segment.parts(), .threads = part_team}, stream, batch, segment);
-    if (code != cudaSuccess) return code;
-    const std::uint64_t pieces = std::uint64_t{segment.parts()} * part_segment::pieces_of_part;
-    code = kernels::queue(write_parts, {.blocks = pieces, .threads = piece_team}, stream, batch, segment);
-    if (code != cudaSuccess) return code;
+    segment.first_part = next.count * parts;
+    segment.counters = next.count++;
+  }
+  return next;
+}
+
+// The text of one frame is written part after part, which does not keep a device busy. So several frames are executed
+// at the same time, each in segments of at least 64 parts.
+cudaError_t launch_parts(const batch_buffers& batch, std::span<const part_segment> in_parts, cudaStream_t stream) {
+  constexpr std::uint32_t least_parts = 64;
+  const std::uint32_t room = batch.symbol_room / part_segment::symbols_of_part;  // parts
+  if (in_parts.empty()) return cudaSuccess;
+  if (room == 0) return cudaErrorInvalidValue;
+  const unsigned resident = resident_writers();
+  const std::size_t at_once = std::clamp<std::size_t>(room / least_parts, 1, part_progress::frames);
+  for (; !in_parts.empty(); in_parts = in_parts.subspan(std::min(at_once, in_parts.size()))) {
+    const auto frames = in_parts.first(std::min(at_once, in_parts.size()));
+    const auto parts = static_cast<std::uint32_t>(room / frames.size());
+    for (std::uint32_t executed = 0;; executed += parts) {
+      const part_segments segments = next_segments(frames, parts, executed);
+      if (segments.count == 0) break;
+      std::uint64_t most = 0;
+      for (unsigned i = 0; i < segments.count; ++i) most = std::max<std::uint64_t>(most, segments.all[i].parts());
+      const std::uint64_t blocks = most * segments.count;
+      cudaError_t code =
+          kernels::queue(execute_parts, {.blocks = blocks, .threads = part_team}, stream, batch, segments);
+      if (code != cudaSuccess) return code;
+      const std::uint64_t writers = std::min<std::uint64_t>(blocks * part_segment::pieces_of_part, resident);
+      code = kernels::queue(write_parts, {.blocks = writers, .threads = piece_team}, stream, batch, segments);
+      if (code != cudaSuccess) return code;
+    }
   }
   return cudaSuccess;
 }
 
 // Frames in parts first: the checksum follows the last kernel.
 cudaError_t launch_execute(const batch_buffers& batch, std::span<const part_segment> in_parts, cudaStream_t stream) {
-  for (const part_segment& each : in_parts) {
-    if (const cudaError_t code = launch_parts(batch, each, stream); code != cudaSuccess) return code;
-  }
+  if (const cudaError_t code = launch_parts(batch, in_parts, stream); code != cudaSuccess) return code;
   return batch.frame_count <= few_frames ? launch_execute<large_team, true>(batch, stream)
                                          : launch_execute<small_team, false>(batch, stream);
 }

@@ -212,9 +212,16 @@ struct encoded_offset {
 };
 
 /// What the thread blocks share that write the text of the parts of a frame.
-struct part_progress {
+struct part_counters {
   std::uint32_t begun = 0;  ///< pieces of parts, in order
   std::uint32_t ended = 0;
+};
+
+/// Of the frames whose parts are written at the same time.
+struct part_progress {
+  static constexpr unsigned frames = 8;
+
+  part_counters of[frames];
 };
 
 /// The buffers of a batch, on the device or (in tests) on the host. No phase reads or writes outside them.

@@ -21,6 +21,8 @@ struct part_segment {
   std::uint32_t frame = 0;
   std::uint32_t first_block = 0;
   std::uint32_t end_block = 0;
+  std::uint32_t first_part = 0;  ///< of the memory for symbols
+  std::uint32_t counters = 0;    ///< of batch_buffers::progress
 
   /// All parts of frame `index`.
   static part_segment of(const encoded_frame& frame, std::uint32_t index) {

@@ -131,7 +131,8 @@ struct frame_part {
     part.begin = batch.decoded[part.first_block].frame_offset;
     part.text = batch.text + batch.frames[segment.frame].text_at + part.begin;
     part.bytes = static_cast<std::uint32_t>(last.frame_offset + last.text_bytes - part.begin);
-    part.symbols = batch.symbols + std::size_t{index} * part_segment::symbols_of_part + part.skipped();
+    const std::size_t place = std::size_t{segment.first_part} + index;
+    part.symbols = batch.symbols + place * part_segment::symbols_of_part + part.skipped();
     return part;
   }
 
@@ -145,7 +146,7 @@ struct frame_part {
 template <class Team, class Memory>
 GPUHIST_HOST_DEVICE void execute_part(const Team& team, const batch_buffers& batch, const part_segment& segment,
                                       std::uint32_t index, Memory& memory) {
-  if (index == 0 && team.rank() == 0) *batch.progress = {};
+  if (index == 0 && team.rank() == 0) batch.progress->of[segment.counters] = {};
   decoded_frame& result = batch.results[segment.frame];
   if (team.any(result.is != verdict::decoded)) return;  // another part may reject it now
   const frame_part part = frame_part::of(batch, segment, index);
@@ -231,25 +232,29 @@ class part_piece {
   symbol_group groups_[max_groups];
 };
 
-/// Writes the next piece of the text of a segment, whose parts are executed, and publishes how much text is written
-/// after each part. Pieces are taken in order, and each waits
-/// for the parts before its own, so the first piece that is not ended never waits. All threads of the team call it.
+/// Writes pieces of the text of a segment, whose parts are executed, until none is left, and publishes how much text is
+/// written after each part. Teams take pieces in order, and each waits for the parts before its own, so the first piece
+/// that is not ended never waits. All threads of the team call it.
 template <class Team>
-GPUHIST_HOST_DEVICE void write_piece(const Team& team, const batch_buffers& batch, const part_segment& segment) {
-  if (batch.results[segment.frame].is != verdict::decoded) return;
-  const std::uint32_t ticket = team.next(batch.progress->begun);
-  const std::uint32_t index = ticket / part_segment::pieces_of_part;
-  const frame_part part = frame_part::of(batch, segment, index);
+GPUHIST_HOST_DEVICE void write_pieces(const Team& team, const batch_buffers& batch, const part_segment& segment) {
   decoded_frame& result = batch.results[segment.frame];
-  if (part.begin == result.text_bytes) {  // nor has a later part text
-    if (ticket == 0) team.publish(result.written, static_cast<std::uint32_t>(result.text_bytes));
-    return;
+  if (result.is != verdict::decoded) return;
+  part_counters& counters = batch.progress->of[segment.counters];
+  for (;;) {
+    const std::uint32_t ticket = team.next(counters.begun);
+    const std::uint32_t index = ticket / part_segment::pieces_of_part;
+    if (index >= segment.parts()) return;
+    const frame_part part = frame_part::of(batch, segment, index);
+    if (part.begin == result.text_bytes) {  // nor has a later part text
+      if (ticket == 0) team.publish(result.written, static_cast<std::uint32_t>(result.text_bytes));
+      return;
+    }
+    const part_piece<Team> piece(team, part, ticket % part_segment::pieces_of_part);
+    team.wait_for(counters.ended, index * part_segment::pieces_of_part);
+    piece.write();
+    const bool is_last = team.add_one(counters.ended) == part_segment::pieces_of_part * (index + 1);
+    if (is_last) team.publish(result.written, static_cast<std::uint32_t>(part.begin + part.bytes));
   }
-  const part_piece<Team> piece(team, part, ticket % part_segment::pieces_of_part);
-  team.wait_for(batch.progress->ended, index * part_segment::pieces_of_part);
-  piece.write();
-  const bool is_last = team.add_one(batch.progress->ended) == part_segment::pieces_of_part * (index + 1);
-  if (is_last) team.publish(result.written, static_cast<std::uint32_t>(part.begin + part.bytes));
 }
 
 }  // namespace gpuhist::gpu::cuda::zstd

@@ -139,12 +139,9 @@ bool compressed_inputs::may_guess(const compressed_input& input) const {
 
 // A stream may stall, and its text is counted as it arrives unless all frames are to be decoded on the device.
 bool compressed_inputs::may_use_device(const compressed_input& input) const {
-  const bool on_request = options_.min_device_bytes == 0;
-  const io::device_use use = input.format.on_device;
-  if (options_.device == nullptr || use == io::device_use::never) return false;
-  if (use == io::device_use::on_request && !on_request) return false;
+  if (options_.device == nullptr || !input.format.on_device) return false;
   const auto* const file = std::get_if<io::file_source>(input.source.get());
-  return file == nullptr ? on_request : file->size_hint() >= options_.min_device_bytes;
+  return file == nullptr ? options_.min_device_bytes == 0 : file->size_hint() >= options_.min_device_bytes;
 }
 
 async::task<> compressed_inputs::split(compressed_input& input, std::vector<std::byte> head) {

@@ -42,12 +42,14 @@ struct part_entry {
   bool ends_input = false;     // `after` goes to the end of the input
   std::shared_ptr<io::decoded_part> part{};
 
-  /// Whether a thread can go on with it. `before`: the part before, null: none.
-  [[nodiscard]] bool is_ready_piece(const part_entry* before) const {
-    if (now == phase::decoded) return before == nullptr || before->now > phase::linking;
-    if (now == phase::finished) return before == nullptr || before->now == phase::ready;
+  /// Whether a thread can go on with it. `is_after_linked`, `is_after_ready`: so is the part before, or there is none.
+  [[nodiscard]] bool is_ready_piece(bool is_after_linked, bool is_after_ready) const {
+    if (now == phase::decoded) return is_after_linked;
+    if (now == phase::finished) return is_after_ready;
     return now == phase::queued || now == phase::linked;
   }
+
+  [[nodiscard]] bool is_linked() const { return now > phase::linking && (!part || part->is_linked()); }
 };
 
 using part_phase = part_entry::phase;
@@ -109,6 +111,7 @@ class part_queue::state final : public shared_work {
   void start_parts();
   [[nodiscard]] std::size_t most_parts(std::uint64_t inputs) const;
   bool start(part_entry& next);
+  [[nodiscard]] bool is_ready_piece(std::size_t at) const noexcept;
   [[nodiscard]] std::size_t find_ready_piece(std::size_t from) const noexcept;
   void decode(const entry_pointer& of, locked& lock);
   void join(entry_pointer next, std::shared_ptr<io::decoded_part> before, locked& lock);
@@ -133,6 +136,7 @@ class part_queue::state final : public shared_work {
   std::size_t begun_ = 0;              // parts that have memory
   async::semaphore::permit shared_{};  // for all parts
   bool is_paused_ = false;
+  bool is_needed_ = false;    // the oldest part, by take()
   std::thread::id reader_{};  // that called take() last
 };
 
@@ -242,10 +246,18 @@ bool part_queue::state::start(part_entry& next) {
   return true;
 }
 
+// The oldest part is linked to one that is not linked only when the decoder has passed by that one.
+bool part_queue::state::is_ready_piece(std::size_t at) const noexcept {
+  const part_entry& each = *entries_[at];
+  if (at == 0) return each.is_ready_piece(is_needed_ || !before_ || before_->is_linked(), true);
+  const part_entry& before = *entries_[at - 1];
+  return each.is_ready_piece(before.is_linked(), before.now == part_phase::ready);
+}
+
 /// The next one from this entry on, or the number of entries.
 std::size_t part_queue::state::find_ready_piece(std::size_t from) const noexcept {
   for (; from < entries_.size(); ++from) {
-    if (entries_[from]->is_ready_piece(from == 0 ? nullptr : entries_[from - 1].get())) break;
+    if (is_ready_piece(from)) break;
   }
   return from;
 }
@@ -371,6 +383,7 @@ bool part_queue::state::may_starve(bool may_wait) const { return last_ || !may_w
 std::optional<part_queue::piece> part_queue::state::take(bool may_wait) {
   locked lock(mutex_);
   leave_served_part();
+  post_jobs();  // the decoder may have begun to take over a part that others wait for
   for (;;) {
     start_parts();
     if (entries_.empty()) {
@@ -385,11 +398,13 @@ std::optional<part_queue::piece> part_queue::state::take(bool may_wait) {
       return serve(front);
     }
     reader_ = std::this_thread::get_id();
-    if (options_.is_in_pool || front.is_ready_piece(nullptr)) {
+    is_needed_ = true;
+    if (options_.is_in_pool || is_ready_piece(0)) {
       help_or_wait(lock);
     } else {
       wait(lock);
     }
+    is_needed_ = false;
   }
 }
 

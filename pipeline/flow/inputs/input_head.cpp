@@ -17,26 +17,34 @@ std::size_t wanted_bytes(std::span<const std::byte> head) {
 
 }  // namespace
 
-head_reader::head_reader(const run_plan& plan, const executors& executor_set, decode_contexts& contexts,
-                         feed_notes& notes)
-    : plan_(plan), executors_(executor_set), contexts_(contexts), notes_(notes) {}
+head_reader::head_reader(const run_plan& plan, async::event_loop& streams, decode_contexts& contexts, feed_notes& notes)
+    : plan_(plan), streams_(streams), contexts_(contexts), notes_(notes) {}
 
 async::task<head_reader::bytes> head_reader::first_bytes(io::source& source) {
-  const bool is_file = std::holds_alternative<io::file_source>(source);
-  async::executor& on = is_file ? executors_.pool : static_cast<async::executor&>(executors_.streams);
-  co_return co_await async::run_on(on, read_first(source));
+  if (std::holds_alternative<io::file_source>(source)) co_return co_await read_first(source);
+  co_return co_await async::run_on(streams_, read_first(source));
 }
 
-// The decoder is kept for the next input of the format: making one costs more than decoding a head.
-io::decoder& head_reader::decoder_for(const io::format& format) {
+std::unique_ptr<io::decoder> head_reader::take_decoder(const io::format& format) {
   constexpr std::uint64_t own_window = std::uint64_t{1} << 20U;
-  if (decoder_format_ != &format) {
-    decoder_ = format.make_decoder(
-        {.window_bytes = plan_.buffers.window_limit, .granted_bytes = own_window, .dictionary = plan_.dictionary});
-    decoder_format_ = &format;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = std::ranges::find(kept_, &format, &kept_decoder::format);
+    if (found != kept_.end()) {
+      std::unique_ptr<io::decoder> taken = std::move(found->decoder);
+      kept_.erase(found);
+      return taken;
+    }
   }
-  decoder_->restart({});
-  return *decoder_;
+  return format.make_decoder(
+      {.window_bytes = plan_.buffers.window_limit, .granted_bytes = own_window, .dictionary = plan_.dictionary});
+}
+
+// Of the format that was used last.
+void head_reader::keep(const io::format& format, std::unique_ptr<io::decoder> decoder) {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(kept_, [&](const kept_decoder& each) { return each.format != &format; });
+  kept_.push_back({.format = &format, .decoder = std::move(decoder)});
 }
 
 // Stops reading a stream as soon as the format is decided, at its end, or after a stop.
@@ -73,9 +81,18 @@ async::task<io::settled_archive> head_reader::find_archive(const std::string& na
 // that it had to read. Errors are ignored here, because the decoder that counts the input finds them again. Empty if an
 // error precedes the decision.
 async::task<head_reader::bytes> head_reader::decoded_head(io::source& source, bytes& head, const io::format& format) {
+  std::unique_ptr<io::decoder> own = take_decoder(format);
+  bytes text = co_await decode_with(*own, source, head, format);
+  keep(format, std::move(own));
+  co_return text;
+}
+
+async::task<head_reader::bytes> head_reader::decode_with(io::decoder& own, io::source& source, bytes& head,
+                                                         const io::format& format) {
   constexpr std::size_t max_compressed = std::size_t{16} << 20U;
   decode_contexts::lease larger;
-  io::decoder* decoder = &decoder_for(format);
+  io::decoder* decoder = &own;
+  decoder->restart({});
   bytes text(io::archive_head_bytes);
   std::size_t have = 0;
   std::size_t fed = 0;
@@ -118,7 +135,7 @@ async::task<std::size_t> head_reader::read_more(io::source& source, bytes& head,
       }
     };
     size = co_await async::run_on<std::size_t>(
-        executors_.streams, read(std::get<io::stream_source>(source), std::span(head).subspan(have)));
+        streams_, read(std::get<io::stream_source>(source), std::span(head).subspan(have)));
     notes_.read.bytes += size;
   }
   head.resize(have + size);

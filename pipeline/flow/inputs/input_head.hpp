@@ -13,22 +13,19 @@
 
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 namespace gpuhist::pipeline {
 
-/// Used by one coroutine, for one input at a time.
+/// Several coroutines may use it, each for another input.
 class head_reader {
  public:
   using bytes = std::vector<std::byte>;
 
-  struct executors {
-    async::executor& pool;       ///< files are read here
-    async::event_loop& streams;  ///< streams are read here
-  };
-
-  head_reader(const run_plan& plan, const executors& executor_set, decode_contexts& contexts, feed_notes& notes);
+  /// `streams`: these are read there, files by the caller.
+  head_reader(const run_plan& plan, async::event_loop& streams, decode_contexts& contexts, feed_notes& notes);
 
   /// The first bytes, as many as the detection of the format needs. Fewer at the end of the input, or after a stop.
   /// Throws input_error.
@@ -44,14 +41,22 @@ class head_reader {
   async::task<bytes> read_first(io::source& source);
   async::task<std::size_t> read_more(io::source& source, bytes& head, std::size_t size);
   async::task<bytes> decoded_head(io::source& source, bytes& head, const io::format& format);
-  io::decoder& decoder_for(const io::format& format);
+  async::task<bytes> decode_with(io::decoder& own, io::source& source, bytes& head, const io::format& format);
+  std::unique_ptr<io::decoder> take_decoder(const io::format& format);
+  void keep(const io::format& format, std::unique_ptr<io::decoder> decoder);
 
   const run_plan& plan_;
-  const executors executors_;
+  async::event_loop& streams_;
   decode_contexts& contexts_;
   feed_notes& notes_;
-  std::unique_ptr<io::decoder> decoder_;
-  const io::format* decoder_format_ = nullptr;
+
+  /// For the next input of the format: making one costs more than decoding a head.
+  struct kept_decoder {
+    const io::format* format;
+    std::unique_ptr<io::decoder> decoder;
+  };
+  std::mutex mutex_;
+  std::vector<kept_decoder> kept_;
 };
 
 }  // namespace gpuhist::pipeline
