@@ -280,10 +280,12 @@ class Members(SameResults):
                 with self.subTest(place=place):
                     self.assert_same(self.file("damaged.gz", encoded))
 
-    def test_members_without_request_are_decoded_by_the_host(self):
-        path = self.file("archive.gz", gzip.compress(text(2_000_000), 0))
-        ended = run(*JSON, *MEMORY, "--stats", path, engine="cuda")
-        self.assertIsNone(decoded_in(ended))
+    def test_files_of_64_kib_are_decoded_by_the_device_without_a_request(self):
+        for size, groups in ((90_000, 1), (20_000, 0)):
+            with self.subTest(size=size):
+                path = self.file("archive.gz", gzip.compress(base64.b64encode(noise(size, 3))))
+                decoded = decoded_in(run(*JSON, *MEMORY, "--stats", path, engine="cuda"))
+                self.assertEqual((decoded or {"groups": 0})["groups"], groups)
 
 
 class Damage(SameResults):

@@ -239,6 +239,29 @@ TEST_CASE("gzip: every part of a text is decoded, begins where the one before it
   }
 }
 
+TEST_CASE("gzip: a part whose text has marks up to its end leads on when its window is found later") {
+  byte_vector plain = sample_text(30'000, 1);
+  std::mt19937 random(8);
+  while (plain.size() < 2'000'000) {  // all of it comes from the first bytes
+    const std::size_t from = plain.size() - 20'000 - random() % 10'000;
+    const std::size_t size = 50 + random() % 100;
+    for (std::size_t i = 0; i < size; ++i) plain.push_back(plain[from + i]);
+  }
+  const byte_vector packed = gzip_member_of(plain, {.mem_level = 1});
+  const part_shape shape{.part_bytes = packed.size() / 4 + 1, .look_ahead = 200'000};
+  const auto whole = decode_parts(make_parts, packed, shape);
+  auto places = part_places(packed, shape);
+  places.erase(places.begin());
+  const auto parts = decode_parts(make_parts, packed, places, shape);
+  REQUIRE(parts.size() == 3);
+  CHECK(as_deflate(whole[0]).is_linked());
+  CHECK_FALSE(as_deflate(parts[0]).is_linked());
+  CHECK_FALSE(as_deflate(parts[1]).window());
+  as_deflate(parts[0]).note_window(as_deflate(whole[0]).end_window({}));
+  CHECK(as_deflate(parts[0]).is_linked());
+  CHECK((as_deflate(parts[0]).end_window({}) == as_deflate(whole[1]).end_window({})));
+}
+
 TEST_CASE("gzip: what was decoded ahead is not decoded again, also after parts that are missing or not linked") {
   const byte_vector plain = mixture(3'000'000);
   const byte_vector packed = gzip_member_of(plain);

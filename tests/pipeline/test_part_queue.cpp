@@ -153,6 +153,8 @@ struct part_log {
   std::set<std::thread::id> threads;  // that decoded
   std::uint64_t seen_after = 0;       // bytes of look-ahead, of all parts
   bool fails = false;                 // decoding throws std::bad_alloc
+  std::uint64_t lead_every = 0;  // every so many bytes begins a part that does not lead on until it is taken; 0: none
+  std::atomic<int> led{0};       // parts that were linked to one that leads on
 };
 
 part_log* log_of_test = nullptr;
@@ -167,6 +169,7 @@ class logged_part final : public io::decoded_part {
     if (before != nullptr) {
       const auto& part = dynamic_cast<const logged_part&>(*before);
       if (!part.linked || part.offset + part.size != offset) log_of_test->misused = true;
+      if (part.leads_on) ++log_of_test->led;
     }
     has_before = before != nullptr;
     linked = true;
@@ -182,8 +185,11 @@ class logged_part final : public io::decoded_part {
     joined = true;
   }
 
+  [[nodiscard]] bool is_linked() const override { return leads_on; }
+
   std::uint64_t offset;
   std::uint64_t size;
+  mutable std::atomic<bool> leads_on = log_of_test->lead_every == 0 || offset % log_of_test->lead_every != 0;
   bool has_before = false;
   bool linked = false;
   bool finished = false;
@@ -303,6 +309,38 @@ TEST_CASE("all blocks come out in order, and each part once, linked, finished an
         CHECK(all.parts == static_cast<std::size_t>(scope.log.decoded));
         if (total > 0) CHECK(all.parts > 0);
       }
+      check_nothing_is_left(scope.log, pool, memory);
+    }
+  }
+}
+
+TEST_CASE("a part is linked when the one before it leads on, or the decoder has passed by that one") {
+  for (const bool is_taken_over : {true, false}) {
+    for (const unsigned threads : {1U, 4U}) {
+      CAPTURE(is_taken_over);
+      CAPTURE(threads);
+      logging scope;
+      scope.log.lead_every = 300;
+      async::worker_pool pool(threads);
+      async::semaphore memory(all_memory);
+      stage_clock clock;
+      int parts = 0;
+      {
+        part_queue queue(settings_of(100, 0, threads), pool, memory, clock);
+        std::uint64_t pushed = 0;
+        for (std::uint64_t at = 0; at < 3000;) {
+          for (; queue.wants_more() && pushed < 3000; pushed += 100) queue.push(block_of(pushed, 100));
+          if (pushed == 3000) queue.push({.end = true});
+          const auto next = queue.take(true);
+          if (!next) continue;
+          at += next->bytes.bytes.size();
+          if (!next->part) continue;
+          ++parts;
+          if (is_taken_over) dynamic_cast<const logged_part&>(*next->part).leads_on = true;
+        }
+      }
+      CHECK(parts == 30);
+      CHECK(scope.log.led == (is_taken_over ? 29 : 19));
       check_nothing_is_left(scope.log, pool, memory);
     }
   }
