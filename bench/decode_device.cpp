@@ -53,6 +53,7 @@ class device_batch {
         progress_(sizeof(zstd::part_progress)) {
     std::vector<zstd::encoded_frame> frames = listed.frames;
     for (std::uint32_t i = 0; i < frames.size(); ++i) {
+      portion_count_ += frames[i].portions;
       if (!zstd::is_faster_in_parts(frames[i], plan.text_bytes, symbol_room)) continue;
       frames[i].is_in_parts = 1;
       in_parts_.push_back(zstd::part_segment::of(frames[i], i));
@@ -78,6 +79,7 @@ class device_batch {
             .blocks = blocks_.as<const zstd::encoded_block>(),
             .frame_count = static_cast<std::uint32_t>(plan_.frames),
             .member_count = are_members ? static_cast<std::uint32_t>(plan_.frames) : 0,
+            .portion_count = portion_count_,
             .text_room = static_cast<std::uint32_t>(plan_.text_room),
             .block_count = static_cast<std::uint32_t>(plan_.blocks),
             .literal_room = static_cast<std::uint32_t>(plan_.literal_room),
@@ -114,6 +116,7 @@ class device_batch {
   device_bytes compressed_, frames_, blocks_, codes_, decoded_, portions_, literals_, sequences_, text_, results_,
       used_, symbols_, progress_;
   std::vector<zstd::part_segment> in_parts_;
+  std::uint32_t portion_count_ = 0;
 };
 
 template <class T>

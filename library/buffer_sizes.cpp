@@ -179,6 +179,9 @@ std::uint64_t bytes_for_rows(const pipeline::buffer_plan& buffers) {
   return std::uint64_t{buffers.device_slots} * buffers.device_slot_bytes / share_of_rows;
 }
 
+// Inputs that are open at once, if many are.
+constexpr std::uint32_t least_open_on_device = 96;
+
 // The default number of slots is reduced until the buffers, the windows of decoders and the memory of CUDA fit into the
 // limit, then the memory for compressed bytes that devices decode. A number given by --slots is not reduced. A limit is
 // refused only if the buffers themselves exceed it.
@@ -188,15 +191,18 @@ void fit_into(std::uint64_t limit, const file_options& options, counting_plan& p
   const bool may_reduce = options.slots == 0;
   // a buffer grows by doubling
   const std::uint64_t held = 2 * std::uint64_t{buffers.held_bytes} * buffers.decoders;
-  const std::uint64_t fixed = process_allowance + read_ahead_bytes(buffers) + bytes_of_window_pairs(planned) + held;
+  const std::uint64_t fixed = process_allowance + bytes_of_window_pairs(planned) + held;
   const std::uint64_t of_cuda = planned.forecast.devices.size() * device_allowance;
   const auto of_device = [&] {
     return std::uint64_t{buffers.device_slots} * buffers.device_slot_bytes + bytes_for_rows(buffers);
   };
   const auto within_limit = [&] { return of_device() - std::min(of_device(), buffers.beyond_limit); };
-  const auto needed = [&] { return fixed + within_limit() + ring_bytes(planned) + bytes_of_inputs(options, planned); };
+  const auto needed = [&] {
+    return fixed + read_ahead_bytes(buffers) + within_limit() + ring_bytes(planned) + bytes_of_inputs(options, planned);
+  };
   const std::uint64_t of_windows = limit / share_for_windows;
   const std::uint32_t fewest = std::min(buffers.slots, buffers.decoders + 1);
+  while (needed() + of_cuda > limit && buffers.open_on_device > least_open_on_device) --buffers.open_on_device;
   const std::uint64_t of_units = held_by_units(planned);
   // where a device decodes, the host needs less memory for windows, and plain text all slots to keep the link busy
   const bool spares_windows = buffers.device_slots == 0;
@@ -270,7 +276,6 @@ void plan_device_decoding(const file_options& file, counting_plan& planned) {
   constexpr std::uint64_t max_bytes = 4096 * mib;
   constexpr std::uint64_t share_of_memory = 2;
   constexpr std::uint64_t row_slot_bytes = 256 * kib;
-  constexpr std::uint32_t least_open = 96;
   constexpr std::uint32_t most_open = 384;
   const counting_options& options = file.counting;
   pipeline::buffer_plan& buffers = planned.buffers;
@@ -294,7 +299,7 @@ void plan_device_decoding(const file_options& file, counting_plan& planned) {
   if (buffers.row_slot_bytes > 0) of_device = of_device * share_of_rows / (share_of_rows + 1);
   buffers.device_slots = static_cast<std::uint32_t>(of_device / slot_bytes);
   const std::uint64_t open = buffers.memory_limit / (std::uint64_t{4} * buffers.blocks * buffers.block_bytes);
-  if (!planned.windows && open >= least_open) {
+  if (!planned.windows && open >= least_open_on_device) {
     buffers.open_on_device = static_cast<std::uint32_t>(std::min<std::uint64_t>(open, most_open));
   }
 }

@@ -268,6 +268,7 @@ class feeder::opened_ahead {
     const std::shared_ptr<opened_input> oldest = ahead_.front();
     co_await oldest->ended.wait();
     ahead_.pop_front();
+    if (owner_.stop_.stop_requested()) co_return owner_.counts_.fail(oldest->next.input, 0, not_read());
     co_await owner_.feed_opened(*oldest);
   }
 

@@ -87,6 +87,7 @@ class member_batch {
                                     .blocks = blocks_.data(),
                                     .frame_count = static_cast<std::uint32_t>(frames_.size()),
                                     .member_count = static_cast<std::uint32_t>(frames_.size()),
+                                    .portion_count = portion_count_,
                                     .text_room = static_cast<std::uint32_t>(text_bytes_),
                                     .block_count = static_cast<std::uint32_t>(blocks_.size()),
                                     .literal_room = static_cast<std::uint32_t>(literal_bytes_),
@@ -156,6 +157,7 @@ class member_batch {
                                        ? each.portions
                                        : deflate_phase::member_room::portions_of(each.packed.size(), each.text_bytes);
     const auto room = deflate_phase::member_room::of(portions, each.text_bytes);
+    portion_count_ += portions;
     frames_.push_back({.text_at = text_bytes_,
                        .text_room = each.text_bytes,
                        .window_bytes = deflate_phase::window_bytes,
@@ -184,6 +186,7 @@ class member_batch {
   std::vector<zstd::encoded_block> blocks_;
   byte_vector compressed_;
   std::unique_ptr<std::byte[], aligned_delete> words_;
+  std::uint32_t portion_count_ = 0;
   std::uint64_t text_bytes_ = 0;
   std::uint64_t literal_bytes_ = 0;
   std::uint64_t entries_ = 0;

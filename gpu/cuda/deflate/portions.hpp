@@ -1,6 +1,6 @@
-// Long members are divided into portions of their deflate stream, which threads decode at the same time. Nothing says
+// Long members are divided into portions of their deflate stream, which teams decode at the same time. Nothing says
 // where blocks begin, so each portion is searched for the first place at which one may begin (Knespel and Brunst,
-// "Rapidgzip: Parallel Decompression and Seeking in Gzip Files Using Cache Prefetching", 2023). A thread decodes from
+// "Rapidgzip: Parallel Decompression and Seeking in Gzip Files Using Cache Prefetching", 2023). A team decodes from
 // there until a block ends where a later portion begins:
 //
 //     stream     | portion 0        | portion 1        | portion 2        | portion 3        |
@@ -27,7 +27,7 @@ namespace gpuhist::gpu::cuda::deflate {
 inline constexpr std::uint32_t window_bytes = 32768;
 inline constexpr std::uint32_t longest_match = 258;
 
-/// A thread decodes no more of a stream than this, so that no input takes it long: the host decodes the member.
+/// A team decodes no more of a stream than this, so that no input takes it long: the host decodes the member.
 inline constexpr std::uint32_t most_bytes_of_portion = std::uint32_t{1} << 20U;
 
 /// What a member needs of a batch.
@@ -143,7 +143,7 @@ GPUHIST_HOST_DEVICE inline std::uint32_t portions_at_once(const zstd::batch_buff
                                                           const zstd::encoded_block& stream) {
   constexpr std::uint32_t teams = 2048;  // 16 of each multiprocessor; docs/tuning.md
   const std::uint32_t portions = batch.frames[stream.frame].portions;
-  const std::uint64_t wanted = std::uint64_t{batch.member_count} * portions / teams;
+  const std::uint64_t wanted = batch.portion_count / teams;
   const std::uint64_t most = std::uint64_t{most_bytes_of_portion} / 2 * portions / (stream.bytes + 1);
   const std::uint64_t all = wanted < most ? wanted : most;
   return all < 1 ? 1 : static_cast<std::uint32_t>(all);

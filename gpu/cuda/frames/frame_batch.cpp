@@ -116,6 +116,7 @@ void frame_batch::add(frame_job& job) noexcept {
     if (job.sequences > 0) {
       deflate::place_member(to, std::span<std::uint64_t, 2>(used_at_first_.as<std::uint64_t>(), 2));
       ++members_used_;
+      portions_used_ += to.portions;
     }
     longest_text_ = std::max(longest_text_, to.text_room);
   }
@@ -159,6 +160,7 @@ frame_launch frame_batch::launch(int multiprocessors) const {
                                  .blocks = device_blocks_.as<encoded_block>(),
                                  .frame_count = frames_used_,
                                  .member_count = members_used_,
+                                 .portion_count = portions_used_,
                                  .text_room = static_cast<std::uint32_t>(text_used_),
                                  .block_count = blocks_used_,
                                  .literal_room = static_cast<std::uint32_t>(literal_room(limits_)),
@@ -362,6 +364,7 @@ void frame_batch::clear() noexcept {
   literals_used_ = 0;
   sequences_used_ = 0;
   members_used_ = 0;
+  portions_used_ = 0;
   std::fill_n(used_at_first_.as<std::uint64_t>(), 2, std::uint64_t{0});
   longest_text_ = 0;
   in_parts_.clear();

@@ -148,6 +148,7 @@ class frame_batch {
   std::uint64_t literals_used_ = 0;
   std::uint64_t sequences_used_ = 0;
   std::uint32_t members_used_ = 0;
+  std::uint32_t portions_used_ = 0;
   std::uint64_t longest_text_ = 0;  // of a frame
   std::vector<zstd::part_segment> in_parts_;
   std::vector<hashed_frame> hashed_;

@@ -77,6 +77,7 @@ void stepped_frame::enqueue(const frame_step& step, std::uint64_t number, const 
   launch.batch.frames += which;
   launch.batch.frame_count = 1;
   launch.batch.member_count = step.portions > 0 ? 1 : 0;
+  launch.batch.portion_count = step.portions;
   launch.batch.block_count = blocks;
   launch.batch.text = text_of(number);
   launch.batch.results = result;

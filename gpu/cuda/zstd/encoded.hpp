@@ -230,8 +230,9 @@ struct batch_buffers {
   const encoded_frame* frames = nullptr;
   const encoded_block* blocks = nullptr;
   std::uint32_t frame_count = 0;
-  std::uint32_t member_count = 0;  ///< of the frames, members of gzip
-  std::uint32_t text_room = 0;     ///< of all frames
+  std::uint32_t member_count = 0;   ///< of the frames, members of gzip
+  std::uint32_t portion_count = 0;  ///< of all members
+  std::uint32_t text_room = 0;      ///< of all frames
   std::uint32_t block_count = 0;
   std::uint32_t literal_room = 0;    ///< bytes
   std::uint32_t sequence_room = 0;   ///< entries

@@ -100,6 +100,10 @@ struct counting_team : block_team<Threads, true> {
     this->sync();
     return this->rank() == 0 ? counter_reference(counter).fetch_add(1, ::cuda::memory_order_acq_rel) + 1 : 0;
   }
+  /// A lower value, which another team may publish later, changes nothing.
+  __device__ void publish(std::uint32_t& to, std::uint32_t value) const {
+    if (this->rank() == 0) counter_reference(to).fetch_max(value, ::cuda::memory_order_release);
+  }
 };
 #endif
 

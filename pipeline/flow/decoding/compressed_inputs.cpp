@@ -251,11 +251,14 @@ void compressed_inputs::leave_cores_to_device() {
 
 // The bytes of streams may be late, so they do not wait for memory.
 async::task<std::optional<staged_group>> compressed_inputs::begin_staging(const compressed_input& input,
+                                                                          const io::decode_start& start,
                                                                           std::span<const std::byte> begin) {
   open_more_if_device_is_ready();
-  const bool is_file = std::holds_alternative<io::file_source>(*input.source);
-  const bool waits = is_file && !is_host_needed();
-  auto begun = co_await options_.device->begin_group(begin, waits, can_begin_again(input));
+  const auto* const file = std::get_if<io::file_source>(input.source.get());
+  const bool waits = file != nullptr && !is_host_needed();
+  const std::uint64_t bytes = file == nullptr ? 0 : file->size_hint();
+  const std::uint64_t left = bytes - std::min(bytes, start.compressed_bytes);
+  auto begun = co_await options_.device->begin_group(begin, waits, can_begin_again(input), left);
   if (begun) options_.device->lock_pages_of(*blocks_);
   co_return begun;
 }
@@ -274,7 +277,7 @@ async::task<> compressed_inputs::begin_group(compressed_input& input, const io::
   const auto task =
       std::make_shared<group>(input, text_track::destination{.counts = counts_, .taps = options_.text_to});
   if (input.on_device && !begin.empty() && !may_need_dictionary(start, begin)) {
-    auto staged = co_await begin_staging(input, begin);
+    auto staged = co_await begin_staging(input, start, begin);
     if (staged) {
       task->staged.emplace(std::move(*staged));
       ++input.device_groups;

@@ -107,7 +107,7 @@ class compressed_inputs {
   [[nodiscard]] bool is_host_needed() const;
   static constexpr std::size_t share_held = 8;  // of the contexts
   void leave_cores_to_device();
-  async::task<std::optional<staged_group>> begin_staging(const compressed_input& input,
+  async::task<std::optional<staged_group>> begin_staging(const compressed_input& input, const io::decode_start& start,
                                                          std::span<const std::byte> begin);
   async::task<> begin_group(compressed_input& input, const io::decode_start& start, std::span<const std::byte> begin);
   static void end_blocks(compressed_input& input, bool has_guesses);

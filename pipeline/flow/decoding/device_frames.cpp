@@ -205,13 +205,16 @@ std::string device_frames::note() const {
 }
 
 async::task<std::optional<staged_group>> device_frames::begin_group(std::span<const std::byte> begin, bool waits,
-                                                                    bool may_have_steps) {
+                                                                    bool may_have_steps, std::uint64_t bytes_left) {
   const std::optional<io::zstd_frame_header> header = header_at(begin);
   const std::uint64_t stated = header ? header->content_bytes.value_or(0) : 0;
   const bool is_too_long = may_exceed(max_slots_of_long_group(), stated);
   bool has_steps = may_have_steps && header && are_steps_possible(header);
   if ((is_too_long && !has_steps) || are_units_too_short()) co_return std::nullopt;
-  const bool is_for_device = !settings_.host_shares || (has_steps && co_await await_device(stated));
+  const bool is_member = begins_member(begin);  // it may be as long as the input
+  const bool may_be_long = is_member && may_have_steps && are_steps_possible(header);
+  const std::uint64_t expected = has_steps ? stated : may_be_long ? usual_ratio * bytes_left : 0;
+  const bool is_for_device = !settings_.host_shares || (expected > 0 && co_await await_device(expected));
   is_needed_ = true;
   if (!start()) co_return std::nullopt;
   has_steps = has_steps && stepped_group::can_decode(header, decoder_->max_job());
@@ -235,9 +238,7 @@ async::task<std::optional<staged_group>> device_frames::begin_group(std::span<co
   if (!slot && (waits || is_for_device)) slot = co_await slots_.acquire();
   if (!slot) co_return std::nullopt;
   staged_group begun(*this, std::move(slot), std::move(permits), waits);
-  const bool is_member = begins_member(begin);  // how long it is, is not known
-  begun.may_have_steps_ = has_steps || (is_member && may_have_steps && are_steps_possible(header) &&
-                                        stepped_group::can_decode(header, decoder_->max_job()));
+  begun.may_have_steps_ = has_steps || (may_be_long && stepped_group::can_decode(header, decoder_->max_job()));
   co_return begun;
 }
 

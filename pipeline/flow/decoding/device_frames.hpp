@@ -193,9 +193,9 @@ class device_frames {
 
   /// The next group, whose first bytes are these; nothing: the host is to decode it. `waits`: for memory, here and in
   /// append(); the bytes of such a group arrive without delay. Throws std::bad_alloc.
-  /// `may_have_steps`: the group may have any length.
+  /// `may_have_steps`: the group may have any length. `bytes_left`: of the input, with the group; 0: unknown.
   async::task<std::optional<staged_group>> begin_group(std::span<const std::byte> begin, bool waits,
-                                                       bool may_have_steps = false);
+                                                       bool may_have_steps = false, std::uint64_t bytes_left = 0);
 
   /// Page-locks the memory of blocks if they have the size of a slot, so that groups can exchange it. The memory of
   /// both is mixed then. After start(), again for each group; `blocks` ends before this. Throws std::bad_alloc.

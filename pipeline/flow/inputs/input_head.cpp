@@ -53,7 +53,8 @@ async::task<head_reader::bytes> head_reader::read_first(io::source& source) {
   const bool is_decided = forced != nullptr && forced->archive == io::archive_kind::none;
   bytes head;
   for (std::size_t wanted = io::archive_head_bytes; wanted > 0; wanted = is_decided ? 0 : wanted_bytes(head)) {
-    if (co_await read_more(source, head, wanted - head.size()) == 0) break;
+    // at least as much again: what decides may be searched from the begin
+    if (co_await read_more(source, head, std::max(wanted - head.size(), head.size())) == 0) break;
   }
   co_return head;
 }
@@ -77,9 +78,9 @@ async::task<io::settled_archive> head_reader::find_archive(const std::string& na
   }
 }
 
-// Decodes the first bytes of the text, until it is decided of which format the text is. Appends to `head` the bytes
-// that it had to read. Errors are ignored here, because the decoder that counts the input finds them again. Empty if an
-// error precedes the decision.
+// Decodes the first bytes of the text, until it is decided of which format the text is. Appends to `head` the bytes of
+// a stream that it had to read. Errors are ignored here, because the decoder that counts the input finds them again.
+// Empty if an error precedes the decision.
 async::task<head_reader::bytes> head_reader::decoded_head(io::source& source, bytes& head, const io::format& format) {
   std::unique_ptr<io::decoder> own = take_decoder(format);
   bytes text = co_await decode_with(*own, source, head, format);
@@ -93,17 +94,26 @@ async::task<head_reader::bytes> head_reader::decode_with(io::decoder& own, io::s
   decode_contexts::lease larger;
   io::decoder* decoder = &own;
   decoder->restart({});
+  const auto* const file = std::get_if<io::file_source>(&source);
+  bytes of_file;  // the bytes after `head`: they are read again, and not kept
   bytes text(io::archive_head_bytes);
   std::size_t have = 0;
   std::size_t fed = 0;
-  while (have < text.size() && wanted_bytes(std::span(text).first(have)) > 0 && head.size() < max_compressed) {
-    if (fed == head.size()) {
-      if (co_await read_more(source, head, read_step) == 0) {
-        if (!decoder->missing_cause_at_end().empty()) co_return bytes();
-        break;
-      }
+  std::span<const std::byte> in = head;
+  while (have < text.size() && wanted_bytes(std::span(text).first(have)) > 0 && fed < max_compressed) {
+    if (in.empty() && file != nullptr) {
+      of_file.resize(read_step);
+      in = std::span(of_file).first(file->read_at(of_file, fed));
+    } else if (in.empty()) {
+      static_cast<void>(co_await read_more(source, head, read_step));
+      in = std::span(head).subspan(fed);
     }
-    const io::fill_result result = decoder->fill(std::span(head).subspan(fed), std::span(text).subspan(have));
+    if (in.empty()) {
+      if (!decoder->missing_cause_at_end().empty()) co_return bytes();
+      break;
+    }
+    const io::fill_result result = decoder->fill(in, std::span(text).subspan(have));
+    in = in.subspan(result.consumed);
     fed += result.consumed;
     have += result.produced;
     if (result.status == io::fill_status::failed) co_return bytes();
@@ -113,6 +123,7 @@ async::task<head_reader::bytes> head_reader::decode_with(io::decoder& own, io::s
       decoder = &larger->decoder_for(format);
       decoder->restart({});
       fed = have = 0;
+      in = head;
     } else {
       co_await larger->grant_window();
     }
