@@ -264,13 +264,13 @@ bool automatic_engine::begins_waking_to_decode() {
   return true;
 }
 
-// If the size of the input is unknown, the host decodes it.
+// If the size of the input is unknown (trees), as much may be left as was read.
 bool automatic_engine::pays_to_decode() const {
   const workload& load = request_.load;
-  if (load.bytes_read == nullptr || !load.bytes_in_all) return false;
+  if (load.bytes_read == nullptr) return false;
   const std::uint64_t read = *load.bytes_read;
-  const auto left = static_cast<double>(*load.bytes_in_all - std::min(read, *load.bytes_in_all));
-  const double seconds = left / (settings_.decoded_by_thread * request_.threads);
+  const std::uint64_t left = load.bytes_in_all ? *load.bytes_in_all - std::min(read, *load.bytes_in_all) : read;
+  const double seconds = static_cast<double>(left) / (settings_.decoded_by_thread * request_.threads);
   return seconds > std::chrono::duration<double>(settings_.worthwhile_decoding).count();
 }
 

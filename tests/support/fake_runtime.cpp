@@ -1,5 +1,6 @@
 #include "support/fake_runtime.hpp"
 
+#include "gpu/cuda/deflate/portions.hpp"
 #include "gpu/cuda/kernels_on_host.hpp"
 #include "gpu/cuda/units/piece_classes.hpp"
 #include "gpu/cuda/zstd/checksum.hpp"
@@ -415,6 +416,8 @@ class fake_runtime final : public runtime {
            on_device(device, batch.results, batch.frame_count * sizeof(*batch.results)) &&
            on_device(device, batch.symbols, batch.symbol_room * sizeof(*batch.symbols)) &&
            on_device(device, batch.progress, sizeof(*batch.progress)) &&
+           (batch.member_count == 0 ||
+            on_device(device, batch.portions, batch.block_count * sizeof(*batch.portions))) &&
            on_device(device, launch.rows, (batch.frame_count + launch.division.cut_count()) * row_bytes) &&
            on_device(device, launch.totals, launch.division.slice_count * row_bytes) &&
            on_device(device, launch.extents, batch.frame_count * sizeof(extent)) &&
