@@ -13,7 +13,7 @@
 
 namespace gpuhist {
 
-/// Whether devices decode zstd frames, instead of the host. The results are the same.
+/// Whether devices decode zstd frames and gzip members, instead of the host. The results are the same.
 enum class device_decoding : std::uint8_t {
   /// With engine::cuda, and with engine::automatic where it pays; except files below 64 KiB and streams.
   automatic,
