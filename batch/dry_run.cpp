@@ -136,8 +136,7 @@ gpu_advice advise(const std::vector<format_group>& groups, const job_estimate& e
   return {.pays = no,
           .reason = "less than " + size_text(enough_text) +
                     " of the text is in zstd or gzip archives of many frames; other text crosses the link, which "
-                    "carries at most 54.5 "
-                    "GB/s (PCIe 5), after the cores have read and decoded it"};
+                    "carries at most 54.5 GB/s (PCIe 5), after the cores have read and decoded it"};
 }
 
 void note_limit(job_estimate& to, const std::vector<format_group>& groups) {

@@ -605,10 +605,9 @@ constexpr std::array rows = {
         "Selects where zstd frames and gzip members are decoded. 'auto': with --engine cuda on the device, except "
         "files below 64KiB and streams, which are counted as they arrive; with --engine auto also there, if enough is "
         "left to decode. 'on': also small files and streams, which may take longer than on the host. 'off': on the "
-        "host. "
-        "Frames that the device rejects are decoded by the host, which has the final say on damage. With --pairs, "
-        "--pass-through, --follow or "
-        "--zstd-dictionary the host decodes; also with --window if windows or steps are of time or shorter than "
+        "host. Frames that the device rejects are decoded by the host, which has the final say on damage. With "
+        "--pairs, --pass-through, --follow or --zstd-dictionary the host decodes; also with --window if windows or "
+        "steps are of time or shorter than "
         "16KiB or 128 lines. All give the same results. Default: auto.",
         "gpuhist --engine cuda --device-decode off *.zst",
         on_counting([](counting_options& o, const option_row& row, value v) {

@@ -33,7 +33,7 @@ void deflate_part::link(const decoded_part* before) {
   const auto* const part = dynamic_cast<const deflate_part*>(before);
   if (!is_guessed_ || part == nullptr || !part->knows_end_) return;
   const deflate_stretch& first = run_.stretches().front();
-  std::vector<std::byte> marked = *part->end_window_;
+  std::vector<std::byte> marked = part->end_window_;
   std::optional<deflate_run> gap;
   if (part->end() < first.first_begin || part->end() > first.begin) {
     gap = decode_gap(part->end(), marked);
@@ -42,7 +42,7 @@ void deflate_part::link(const decoded_part* before) {
   }
   if (marked.size() < deflate_window && run_.text().reaches_before(marked.size())) return;
   if (gap) prepend(*gap);
-  window_ = *part->end_window_;
+  window_ = part->end_window_;
   mark_window_ = std::move(marked);
   note_window(mark_window_);
 }
@@ -91,7 +91,7 @@ void deflate_part::finish() {
 }
 
 std::vector<std::byte> deflate_part::end_window(std::span<const std::byte> window) const {
-  return knows_end_ ? *end_window_ : run_.text().last_window(window);
+  return knows_end_ ? end_window_ : run_.text().last_window(window);
 }
 
 }  // namespace gpuhist::io

@@ -55,9 +55,9 @@ class deflate_part final : public decoded_part {
   std::uint64_t offset_;
   std::optional<std::vector<std::byte>> window_;
   std::vector<std::byte> mark_window_;  // what marks refer to, with `window_`
-  // if it is known, and the last stretch does not end its member; the decoder may have it after finish()
-  mutable std::optional<std::vector<std::byte>> end_window_;
-  mutable std::atomic<bool> knows_end_ = false;  // written after the window, read before it
+  // If knows_end_, which is written after it and read before it. The decoder may have it after finish().
+  mutable std::vector<std::byte> end_window_;
+  mutable std::atomic<bool> knows_end_ = false;  // and the last stretch does not end its member
 };
 
 /// The bytes of `text` from `begin` on, by chunks: calls use(chunk, offset in the chunk, bytes).

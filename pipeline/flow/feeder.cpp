@@ -246,7 +246,7 @@ class feeder::opened_ahead {
     constexpr std::size_t most = 8;
     const auto opened = std::make_shared<opened_input>();
     opened->next = std::move(next);
-    async::spawn(owner_.executors_.pool, owner_.open(*opened), [opened](std::exception_ptr error) noexcept {
+    async::spawn(owner_.executors_.pool, owner_.open_input(*opened), [opened](std::exception_ptr error) noexcept {
       if (error) opened->error = std::move(error);
       opened->ended.set();
     });
@@ -354,12 +354,12 @@ io::source feeder::open_source(const listed_input& listed) const {
 async::task<> feeder::feed(numbered_input next) {
   if (next.listed.name == "-") co_await drain();  // until then, the offset of a redirected file may still change
   opened_input opened{.next = std::move(next)};
-  co_await open(opened);
+  co_await open_input(opened);
   co_await feed_opened(opened);
 }
 
 // Throws nothing that concerns the input.
-async::task<> feeder::open(opened_input& to) {
+async::task<> feeder::open_input(opened_input& to) {
   const std::string& name = to.next.listed.name;
   try {
     to.source = std::make_shared<io::source>(open_source(to.next.listed));

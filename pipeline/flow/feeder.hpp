@@ -94,7 +94,7 @@ class feeder final : public text_feed {
   void fail_remaining();
   async::task<> drain();
   async::task<> feed(numbered_input next);
-  async::task<> open(opened_input& to);
+  async::task<> open_input(opened_input& to);
   async::task<> feed_opened(opened_input& from);
   [[nodiscard]] bool passes_through(pass_through_options::content mode) const {
     return sink_ != nullptr && plan_.passes_through == mode;

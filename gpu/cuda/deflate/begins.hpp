@@ -11,6 +11,13 @@
 
 namespace gpuhist::gpu::cuda::deflate {
 
+/// The lowest bits of 19 lengths of three bits each.
+inline constexpr std::uint64_t lowest_bits_of_lengths = 0x49'2492'4924'9249;
+
+GPUHIST_HOST_DEVICE inline std::uint32_t count_bits(std::uint64_t bits) {
+  return zstd::count_bits(static_cast<std::uint32_t>(bits)) + zstd::count_bits(static_cast<std::uint32_t>(bits >> 32U));
+}
+
 /// The code of the lengths of codes, for one thread: symbol << 3 | length of its code, by the bits ahead.
 struct length_code {
   static constexpr unsigned symbols = 19;
@@ -39,11 +46,8 @@ struct length_code {
 
   /// How many codes have this length.
   GPUHIST_HOST_DEVICE static std::uint32_t count_of(std::uint64_t lengths, unsigned length) {
-    constexpr std::uint64_t lowest = 0x49'2492'4924'9249;
-    const std::uint64_t equal = ~(lengths ^ lowest * length);  // all three bits of an equal one
-    const std::uint64_t found = equal & equal >> 1U & equal >> 2U & lowest;
-    return zstd::count_bits(static_cast<std::uint32_t>(found)) +
-           zstd::count_bits(static_cast<std::uint32_t>(found >> 32U));
+    const std::uint64_t equal = ~(lengths ^ lowest_bits_of_lengths * length);  // all three bits of an equal one
+    return count_bits(equal & equal >> 1U & equal >> 2U & lowest_bits_of_lengths);
   }
 
  private:
@@ -134,21 +138,16 @@ class begin_search {
 
   /// Whether these lengths, three bits each, are those of a complete code: their sum of 2^-length is 1.
   GPUHIST_HOST_DEVICE static bool is_complete(std::uint64_t lengths) {
-    constexpr std::uint64_t lowest = 0x49'2492'4924'9249;
+    constexpr std::uint64_t lowest = lowest_bits_of_lengths;
     const std::uint64_t ones = lengths & lowest;
     const std::uint64_t twos = lengths >> 1U & lowest;
     const std::uint64_t fours = lengths >> 2U & lowest;
     const std::uint64_t below_four = ~fours;
-    const std::uint32_t sum = 64 * count(ones & ~twos & below_four) + 32 * count(~ones & twos & below_four) +
-                              16 * count(ones & twos & below_four) + 8 * count(~ones & ~twos & fours) +
-                              4 * count(ones & ~twos & fours) + 2 * count(~ones & twos & fours) +
-                              count(ones & twos & fours);
+    const std::uint32_t sum = 64 * count_bits(ones & ~twos & below_four) + 32 * count_bits(~ones & twos & below_four) +
+                              16 * count_bits(ones & twos & below_four) + 8 * count_bits(~ones & ~twos & fours) +
+                              4 * count_bits(ones & ~twos & fours) + 2 * count_bits(~ones & twos & fours) +
+                              count_bits(ones & twos & fours);
     return sum == 128;
-  }
-
-  GPUHIST_HOST_DEVICE static std::uint32_t count(std::uint64_t bits) {
-    return zstd::count_bits(static_cast<std::uint32_t>(bits)) +
-           zstd::count_bits(static_cast<std::uint32_t>(bits >> 32U));
   }
 
   /// Whether a candidate describes complete codes. (read_codes() makes them.)

@@ -12,6 +12,7 @@ inline constexpr unsigned max_code_bits = 15;
 inline constexpr unsigned literal_symbols = 288;  ///< literals, the end of the block, lengths; the last two are invalid
 inline constexpr unsigned distance_symbols = 32;  ///< the last two are invalid
 inline constexpr unsigned end_of_block = 256;
+inline constexpr std::uint32_t longest_match = 258;
 inline constexpr std::uint32_t no_symbol = 0xffff;
 
 /// A symbol and the length of its code.
@@ -147,7 +148,7 @@ struct symbol_meanings {
       const std::uint32_t extra = i < 8 ? 0 : i / 4 - 1;
       all.lengths[i] = (i < 8 ? i + 3 : 3 + ((4 + i % 4) << extra)) | extra << 16U;
     }
-    all.lengths[28] = 258;
+    all.lengths[28] = longest_match;
     for (std::uint32_t i = 0; i < distance_count; ++i) {
       const std::uint32_t extra = i < 4 ? 0 : i / 2 - 1;
       all.distances[i] = (i < 4 ? i : (2 + i % 2) << extra) | extra << 16U;

@@ -25,7 +25,6 @@
 namespace gpuhist::gpu::cuda::deflate {
 
 inline constexpr std::uint32_t window_bytes = 32768;
-inline constexpr std::uint32_t longest_match = 258;
 
 /// A team decodes no more of a stream than this, so that no input takes it long: the host decodes the member.
 inline constexpr std::uint32_t most_bytes_of_portion = std::uint32_t{1} << 20U;

@@ -92,7 +92,6 @@ class counted_symbols {
 
   /// For one more match: a piece has room for the text of any stretch.
   [[nodiscard]] GPUHIST_HOST_DEVICE bool has_room() const {
-    constexpr std::uint32_t longest_match = 258;
     return text_of_matches_ + literals_ <= zstd::max_block_bytes - longest_match;
   }
   GPUHIST_HOST_DEVICE void put_literal(std::uint32_t) { ++literals_; }

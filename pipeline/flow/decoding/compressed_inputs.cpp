@@ -63,7 +63,7 @@ async::task<> compressed_inputs::add(input_id input, std::shared_ptr<io::source>
                                      std::optional<std::uint64_t> end) {
   async::semaphore::permit permit = co_await open_permits_.acquire();
   const bool is_file = std::holds_alternative<io::file_source>(*source);
-  if (is_file) head.clear();
+  if (is_file) head = {};
   auto added = std::make_shared<compressed_input>(input, std::move(source), format, executors_.streams);
   if (counted != nullptr) added->continue_after(*counted);
   added->end = end;

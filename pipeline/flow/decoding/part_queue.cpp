@@ -42,13 +42,6 @@ struct part_entry {
   bool ends_input = false;     // `after` goes to the end of the input
   std::shared_ptr<io::decoded_part> part{};
 
-  /// Whether a thread can go on with it. `is_after_linked`, `is_after_ready`: so is the part before, or there is none.
-  [[nodiscard]] bool is_ready_piece(bool is_after_linked, bool is_after_ready) const {
-    if (now == phase::decoded) return is_after_linked;
-    if (now == phase::finished) return is_after_ready;
-    return now == phase::queued || now == phase::linked;
-  }
-
   [[nodiscard]] bool is_linked() const { return now > phase::linking && (!part || part->is_linked()); }
 };
 
@@ -246,12 +239,16 @@ bool part_queue::state::start(part_entry& next) {
   return true;
 }
 
-// The oldest part is linked to one that is not linked only when the decoder has passed by that one.
+// Whether a thread can go on with this part. The oldest one is linked to one that is not linked only when the decoder
+// has passed by that one.
 bool part_queue::state::is_ready_piece(std::size_t at) const noexcept {
-  const part_entry& each = *entries_[at];
-  if (at == 0) return each.is_ready_piece(is_needed_ || !before_ || before_->is_linked(), true);
-  const part_entry& before = *entries_[at - 1];
-  return each.is_ready_piece(before.is_linked(), before.now == part_phase::ready);
+  const part_phase now = entries_[at]->now;
+  const part_entry* const before = at == 0 ? nullptr : entries_[at - 1].get();
+  if (now == part_phase::decoded) {
+    return before != nullptr ? before->is_linked() : is_needed_ || !before_ || before_->is_linked();
+  }
+  if (now == part_phase::finished) return before == nullptr || before->now == part_phase::ready;
+  return now == part_phase::queued || now == part_phase::linked;
 }
 
 /// The next one from this entry on, or the number of entries.
