@@ -7,6 +7,9 @@
 
 #include <isa-l/crc.h>
 
+#include <algorithm>
+#include <cstring>
+
 namespace gpuhist::io {
 namespace {
 
@@ -22,9 +25,22 @@ constexpr unsigned reserved = 0xE0;
 /// "BC" and two bytes of content: the size of the member minus one.
 constexpr std::uint32_t bgzf_subfield = 'B' | 'C' << 8U | 2U << 16U;
 
+// Whether a header without further fields begins here, as most do.
+bool is_short(std::span<const std::byte> bytes) {
+  constexpr std::size_t size = 10;
+  constexpr std::array<std::byte, 4> begin{std::byte{magic[0]}, std::byte{magic[1]}, std::byte{deflate}, std::byte{0}};
+  return bytes.size() >= size && std::equal(begin.begin(), begin.end(), bytes.begin());
+}
+
 }  // namespace
 
 std::size_t gzip_header::advance(std::span<const std::byte> bytes) {
+  if (size_ == 0 && is_short(bytes)) {
+    std::memcpy(fixed_.data(), bytes.data(), fixed_.size());
+    size_ = fixed_.size();
+    enter_next();
+    return fixed_.size();
+  }
   std::size_t taken = 0;
   while (taken < bytes.size() && status_ == gzip_header_status::needs_more) {
     take(std::to_integer<std::uint8_t>(bytes[taken++]));

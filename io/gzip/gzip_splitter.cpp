@@ -187,6 +187,7 @@ std::size_t gzip_splitter::first_undecided() const {
 // The end, in `bytes`, of a header that begins in the seam or so soon that the length before it does. A frame cannot
 // end within bytes that were held back, or after them: they looked like a header that is none.
 std::optional<std::size_t> gzip_splitter::find_at_seam(std::span<const std::byte> bytes) const {
+  if (seam_.empty()) return std::nullopt;
   std::vector<std::byte> joined = seam_;
   const auto next = bytes.first(std::min(bytes.size(), guess::seen_bytes));
   joined.insert(joined.end(), next.begin(), next.end());
