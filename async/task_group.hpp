@@ -34,7 +34,7 @@ class first_failure {
   std::stop_source stop_;
 };
 
-/// All tasks must have ended before the group is destroyed. One coroutine calls spawn() and ended().
+/// All tasks must have ended before the group is destroyed. Any thread may call spawn(), one coroutine awaits ended().
 class task_group {
   class waiting;
 

@@ -264,12 +264,12 @@ bool automatic_engine::begins_waking_to_decode() {
   return true;
 }
 
-// If the size of the input is unknown (trees), as much may be left as was read.
+// If the size of the input is unknown (trees), half as much may be left as was read.
 bool automatic_engine::pays_to_decode() const {
   const workload& load = request_.load;
   if (load.bytes_read == nullptr) return false;
   const std::uint64_t read = *load.bytes_read;
-  const std::uint64_t left = load.bytes_in_all ? *load.bytes_in_all - std::min(read, *load.bytes_in_all) : read;
+  const std::uint64_t left = load.bytes_in_all ? *load.bytes_in_all - std::min(read, *load.bytes_in_all) : read / 2;
   const double seconds = static_cast<double>(left) / (settings_.decoded_by_thread * request_.threads);
   return seconds > std::chrono::duration<double>(settings_.worthwhile_decoding).count();
 }

@@ -19,8 +19,6 @@
 namespace gpuhist::library {
 namespace {
 
-constexpr std::size_t max_sized_inputs = 4096;  // for more inputs, asking for their sizes costs more than it saves
-
 io::path_filter resolve_filter(const tree_options& trees) {
   io::path_filter made;
   for (const std::string& each : trees.include) made.include.emplace_back(each);
@@ -198,9 +196,7 @@ counting_plan plan_of(const file_options& options, bool is_fed) {
   planned.watched.growing = options.follow;
   resolve_engines(options.counting, planned);
   const bool all_are_named = !planned.trees && !planned.list && !planned.follow;
-  if (planned.forecast.shared && all_are_named && planned.inputs.size() <= max_sized_inputs) {
-    planned.source_bytes = pipeline::source_bytes_of(planned.inputs);
-  }
+  if (planned.forecast.shared && all_are_named) planned.source_bytes = pipeline::expected_source_bytes(planned.inputs);
   resolve_pass_through(options, planned);
   planned.windows = resolve_windows(options.counting);
   if (planned.windows) planned.windows->interleaved = options.follow;

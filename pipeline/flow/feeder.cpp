@@ -7,7 +7,6 @@
 #include "pipeline/flow/text_divider.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <exception>
 #include <limits>
 #include <memory>
@@ -18,7 +17,9 @@
 namespace gpuhist::pipeline {
 namespace {
 
-constexpr std::size_t batch_inputs = 32;                          // per task: enough to be worth waking a thread
+constexpr std::size_t batch_inputs = 32;  // per task: enough to be worth waking a thread
+constexpr unsigned max_openers = 8;
+constexpr std::uint64_t max_queued = 16;                          // files for them
 constexpr std::uint64_t small_bytes = std::uint64_t{256} * 1024;  // several threads read a larger file
 constexpr std::string_view small_manner = "small files whole, several at once";
 
@@ -151,6 +152,7 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
                    .extra_blocks = plan.buffers.extra_blocks,
                    .open_inputs = plan.buffers.open_inputs,
                    .open_on_device = plan.buffers.open_on_device,
+                   .staged_inputs = plan.buffers.staged_inputs,
                    .threads = plan.threads,
                    .group_bytes = plan.buffers.group_bytes,
                    .max_text = plan.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),
@@ -172,7 +174,9 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
       observed_({.read_bytes = plan.buffers.chunk_bytes, .stretch_bytes = stretch_bytes_of(plan, taps_)}, contexts_,
                 taps_, counts, notes.read, executors.pool, failures, stop),
       list_(plan, executors.streams, std::move(stop)),
-      heads_(plan, executors.streams, contexts_, notes) {}
+      heads_(plan, executors.streams, contexts_, notes),
+      queue_room_(max_queued),
+      opening_(failures) {}
 
 async::task<> feeder::follow_all() {
   std::vector<std::pair<input_id, std::string>> inputs;
@@ -180,7 +184,7 @@ async::task<> feeder::follow_all() {
     inputs.emplace_back(counts_.open_input(name), name);
     counts_.set_format(inputs.back().first, "raw");
   }
-  add_manner(notes_.reading, "followed, straight into the slots");
+  notes_.add_reading("followed, straight into the slots");
   // not on the thread that writes snapshots: a stalled reader of snapshots must not stop reading
   async::loop_thread own;
   follower follows(cutter_, counts_, notes_.read, own.loop(), plan_.buffers.chunk_bytes, notify_, stop_);
@@ -198,6 +202,7 @@ async::task<> feeder::feed_all() {
   }
   failures_.note(error);
   // in any case: work in flight must still be submitted. These waits need no memory
+  co_await opening_.ended();
   co_await small_.drain();
   static_cast<void>(co_await files_.all_read());
   static_cast<void>(co_await archives_.drain());
@@ -214,11 +219,12 @@ async::task<> feeder::feed_listed() {
     co_await feed_batch(std::move(batch));
     co_await feed_remaining();
   }
+  co_await opening_.ended();
   co_await small_.drain();
   co_await feed_remaining();
   fail_remaining();
   co_await drain();
-  if (small_.files_read() > 0) add_manner(notes_.reading, small_manner, small_.files_read());
+  if (small_.files_read() > 0) notes_.add_reading(small_manner, small_.files_read());
   flush();
 }
 
@@ -235,84 +241,112 @@ input_id feeder::open(const listed_input& listed) {
   return counts_.open_input(listed.name == "-" ? plan_.label : listed.name);
 }
 
-// Opens files ahead of the one that is fed next: to open a compressed file, and to decode its first bytes, takes longer
-// than to feed it (docs/tuning.md).
-class feeder::opened_ahead {
- public:
-  explicit opened_ahead(feeder& owner) : owner_(owner) {}
-
-  /// Feeds the oldest one if there are enough.
-  async::task<> feed(numbered_input next) {
-    constexpr std::size_t most = 8;
-    const auto opened = std::make_shared<opened_input>();
-    opened->next = std::move(next);
-    async::spawn(owner_.executors_.pool, owner_.open_input(*opened), [opened](std::exception_ptr error) noexcept {
-      if (error) opened->error = std::move(error);
-      opened->ended.set();
-    });
-    ahead_.push_back(opened);
-    if (ahead_.size() == most) co_await feed_oldest();
+// To open a compressed file and to decode its first bytes takes longer than the rest of feeding it, and there may be
+// very many (docs/tuning.md). So threads of the pool do all of that. Inputs that a single coroutine must feed, because
+// they are fed in turn or to objects that only this one uses, are kept for it: fewer than are queued.
+async::task<> feeder::queue_file(numbered_input next) {
+  co_await feed_opened_files();
+  async::semaphore::permit room = co_await queue_room_.acquire();
+  {
+    const std::scoped_lock lock(queue_mutex_);
+    queued_.push_back({.file = std::move(next), .room = std::move(room)});
+    if (openers_ == max_openers) co_return;
+    ++openers_;
   }
-
-  async::task<> feed_all() {
-    while (!ahead_.empty()) co_await feed_oldest();
+  try {
+    opening_.spawn(executors_.pool, open_queued());
+  } catch (...) {
+    const std::scoped_lock lock(queue_mutex_);
+    --openers_;
+    throw;
   }
+}
 
-  /// Completes when no file is being opened.
-  async::task<> ended() {
-    for (const auto& each : ahead_) co_await each->ended.wait();
+// Nothing: the caller is an opener no more.
+std::optional<feeder::queued_file> feeder::next_queued() {
+  const std::scoped_lock lock(queue_mutex_);
+  if (queued_.empty()) {
+    --openers_;
+    return std::nullopt;
   }
+  std::optional<queued_file> next(std::move(queued_.front()));
+  queued_.pop_front();
+  return next;
+}
 
- private:
-  async::task<> feed_oldest() {
-    const std::shared_ptr<opened_input> oldest = ahead_.front();
-    co_await oldest->ended.wait();
-    ahead_.pop_front();
-    if (owner_.stop_.stop_requested()) co_return owner_.counts_.fail(oldest->next.input, 0, not_read());
-    co_await owner_.feed_opened(*oldest);
+async::task<> feeder::open_queued() {
+  while (std::optional<queued_file> next = next_queued()) {
+    try {
+      co_await open_and_feed(std::move(next->file), std::move(next->room));
+    } catch (...) {
+      failures_.note(std::current_exception());  // requests a stop: the rest of the queue is not read
+    }
   }
+}
 
-  feeder& owner_;
-  std::deque<std::shared_ptr<opened_input>> ahead_;
-};
+async::task<> feeder::open_and_feed(numbered_input file, async::semaphore::permit room) {
+  if (stop_.stop_requested()) co_return counts_.fail(file.input, 0, not_read());
+  opened_input opened{.next = std::move(file)};
+  co_await open_input(opened);
+  room.release();
+  const bool has_members = opened.archive.kind != io::archive_kind::none;
+  const bool is_file =
+      opened.found && std::holds_alternative<io::file_source>(*opened.source);  // it may have no offsets
+  if (opened.found && !opened.error && (has_members || opened.found->format.is_plain || !is_file)) {
+    const std::scoped_lock lock(queue_mutex_);
+    opened_.push_back(std::move(opened));
+  } else {
+    co_await feed_opened(opened);
+  }
+}
 
 // Inputs are numbered in the order of the list; they may be read in another order.
 async::task<> feeder::feed_batch(std::vector<listed_input> batch) {
   // all threads read a single file, in ranges; windows, forwarding and observers need the text in order
   const bool many = batch.size() > 1 && !plan_.windows && sink_ == nullptr && !taps_.is_used();
   std::vector<numbered_input> small;
-  opened_ahead ahead(*this);
-  std::exception_ptr error;
-  try {
-    for (listed_input& each : batch) {
-      numbered_input next{.input = open(each), .listed = std::move(each)};
-      if (!next.listed.error.is_none()) {
-        counts_.fail(next.input, 0, next.listed.error);
-      } else if (stop_.stop_requested()) {
-        counts_.fail(next.input, 0, not_read());
-      } else if (many && is_small(next.listed)) {
-        small.push_back(std::move(next));
-      } else if (many && next.listed.regular) {
-        co_await ahead.feed(std::move(next));
-      } else {
-        // inputs before a stream must not wait for its end
-        if (!next.listed.regular && !small.empty()) co_await small_.add(std::exchange(small, {}));
-        co_await ahead.feed_all();
-        co_await feed(std::move(next));
-        if (plan_.windows) co_await drain();
-      }
+  for (listed_input& each : batch) {
+    numbered_input next{.input = open(each), .listed = std::move(each)};
+    if (!next.listed.error.is_none()) {
+      counts_.fail(next.input, 0, next.listed.error);
+    } else if (stop_.stop_requested()) {
+      counts_.fail(next.input, 0, not_read());
+    } else if (many && is_small(next.listed)) {
+      small.push_back(std::move(next));
+    } else if (many && next.listed.regular) {
+      co_await queue_file(std::move(next));
+    } else {
+      // inputs before a stream must not wait for its end
+      if (!next.listed.regular && !small.empty()) co_await small_.add(std::exchange(small, {}));
+      co_await opening_.ended();
+      co_await feed_remaining();
+      co_await feed(std::move(next));
+      if (plan_.windows) co_await drain();
     }
-    co_await ahead.feed_all();
-  } catch (...) {
-    error = std::current_exception();
   }
-  co_await ahead.ended();
-  if (error) std::rethrow_exception(error);
   if (!small.empty()) co_await small_.add(std::move(small));
 }
 
-// Feeds the inputs that small_files did not read.
+// Feeds the files that the openers opened and did not feed.
+async::task<> feeder::feed_opened_files() {
+  std::vector<opened_input> opened;
+  {
+    const std::scoped_lock lock(queue_mutex_);
+    opened.swap(opened_);
+  }
+  for (opened_input& each : opened) {
+    opened_input file = std::move(each);  // the others stay open
+    if (stop_.stop_requested()) {
+      counts_.fail(file.next.input, 0, not_read());
+    } else {
+      co_await feed_opened(file);
+    }
+  }
+}
+
+// Feeds them, and the files that small_files did not read.
 async::task<> feeder::feed_remaining() {
+  co_await feed_opened_files();
   for (numbered_input& each : small_.take_deferred()) {
     if (stop_.stop_requested()) {
       counts_.fail(each.input, 0, not_read());
@@ -420,6 +454,7 @@ async::task<> feeder::count(opened_input& from) {
   if (from.error) std::rethrow_exception(from.error);
   const io::settled_archive& archive = from.archive;
   if (archive.notice) counts_.note(input, *archive.notice);
+  if (in_turn) co_await opening_.ended();  // this coroutine feeds alone then, and can drain
   const bool has_members = archive.kind != io::archive_kind::none;
   if (has_members && !plan_.archives_refused.empty()) {
     throw io::input_error(plan_.archives_refused, 0, failure_kind::refused);
@@ -471,7 +506,7 @@ void feeder::note_manner(const io::source& source, bool is_raw) {
     manner += ", straight into the slots";
   }
   if (sink_ != nullptr) manner += stream != nullptr && stream->tees() ? ", forwarded by tee" : ", forwarded by write";
-  add_manner(notes_.reading, manner);
+  notes_.add_reading(manner);
 }
 
 async::task<> feeder::feed_stream(input_id input, shared_source source, bytes head) {

@@ -32,8 +32,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -81,15 +83,22 @@ class feeder final : public text_feed {
     std::optional<io::identity> found{};  ///< nothing: it could not be read
     io::settled_archive archive{};
     std::exception_ptr error{};  ///< the first one
-    async::event ended{};        ///< with its opening
   };
 
-  class opened_ahead;
+  struct queued_file {
+    numbered_input file{};
+    async::semaphore::permit room{};
+  };
 
   async::task<> follow_all();
   async::task<> feed_listed();
   input_id open(const listed_input& listed);
   async::task<> feed_batch(std::vector<listed_input> batch);
+  async::task<> queue_file(numbered_input next);
+  std::optional<queued_file> next_queued();
+  async::task<> open_queued();
+  async::task<> open_and_feed(numbered_input file, async::semaphore::permit room);
+  async::task<> feed_opened_files();
   async::task<> feed_remaining();
   void fail_remaining();
   async::task<> drain();
@@ -127,6 +136,12 @@ class feeder final : public text_feed {
   observed_files observed_;
   input_list list_;
   head_reader heads_;
+  async::semaphore queue_room_;
+  std::mutex queue_mutex_;
+  std::deque<queued_file> queued_;    // under the mutex: files to be opened
+  unsigned openers_ = 0;              // under the mutex: coroutines that open them
+  std::vector<opened_input> opened_;  // under the mutex: to be fed by feed_remaining()
+  async::task_group opening_;         // of the openers
 };
 
 }  // namespace gpuhist::pipeline

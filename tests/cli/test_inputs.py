@@ -2,17 +2,21 @@
 their descriptors do not change."""
 
 import base64
+import errno
 import fcntl
+import gzip
 import json
 import os
 import pathlib
 import pty
 import random
+import resource
 import socket
 import subprocess
 import threading
+import unittest
 
-from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, CommandTest, Running, feed, main, run, run_fed, text, unread, wait_until, zstd
+from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, CommandTest, Running, feed, main, noise, run, run_fed, text, unread, wait_until, zstd
 
 JSON = ("--format", "json", *ALL_SCHEMES)
 
@@ -208,6 +212,24 @@ class Names(CommandTest):
             with self.subTest(options=options):
                 ended = run(*JSON, *options, long, self.file("behind", behind), self.file("too", behind))
                 self.assert_counted(ended, content + behind * 2)
+
+    @unittest.skipIf(ENGINE == "cuda", "a device needs descriptors")
+    def test_many_files_that_are_not_small_need_few_descriptors(self):
+        contents = [text(300_000 + number) for number in range(100)]
+        paths = [self.file(str(number), content) for number, content in enumerate(contents)]
+        for threads in ("1", "2"):
+            ended = run(*JSON, "-T", threads, *paths, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)))
+            self.assert_counted(ended, b"".join(contents))
+
+    @unittest.skipUnless("FAULT_PRELOAD" in os.environ, "no library that makes calls fail")
+    def test_files_without_offsets_are_read_as_streams_between_others(self):
+        texts = [noise(300_000, number) for number in range(20)]
+        paths = [self.file(f"{number}.gz", gzip.compress(content, 1)) for number, content in enumerate(texts)]
+        no_offsets = {"FAULT_CLASS": "seek", "FAULT_AT": "3", "FAULT_TIMES": "9", "FAULT_EFFECT": str(errno.ESPIPE)}
+        environment = os.environ | {"LD_PRELOAD": os.environ["FAULT_PRELOAD"]} | no_offsets
+        for threads in ("1", "2", "7"):
+            with self.subTest(threads=threads):
+                self.assert_counted(run(*JSON, "-T", threads, *paths, env=environment), b"".join(texts))
 
     def test_a_symbolic_link_is_followed(self):
         (self.folder / "link").symlink_to(self.file("data", text(5000)))

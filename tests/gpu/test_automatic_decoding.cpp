@@ -159,10 +159,10 @@ TEST_CASE("who has one long frame is called when the device is awake, or cannot 
 TEST_CASE("if the size of the input is unknown, a device is woken once the host has decoded for long") {
   machine here;
   const auto unknown = here.make(std::nullopt);
-  here.read = second_of_four_threads / 2;
+  here.read = 2 * second_of_four_threads;
   CHECK(unknown->decoder() == nullptr);
   CHECK(here.woken == 0);
-  here.read = 2 * second_of_four_threads;
+  here.read = 3 * second_of_four_threads;
   CHECK(await_decoder(*unknown) == &here.decodes);
 }
 

@@ -68,6 +68,15 @@ TEST_CASE("the bytes to read are the sum of regular files, each as often as it i
   CHECK(source_bytes_of(std::vector<std::string>{large, small, large}) == 2002);
 }
 
+TEST_CASE("the bytes of very many files are expected by those of a sample of them") {
+  const test::temporary_folder folder;
+  std::vector<std::string> names(10'000, folder.file("file", std::string(1000, 'x')));
+  CHECK(expected_source_bytes(names) == 10'000'000);
+  names.resize(3);
+  names.push_back(folder.file("small", "12"));
+  CHECK(expected_source_bytes(names) == 3002);
+}
+
 TEST_CASE("one input of unknown size makes the sum unknown, and it is not opened to find out") {
   const test::temporary_folder folder;
   const std::string file = folder.file("file", "12");

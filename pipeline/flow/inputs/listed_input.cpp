@@ -33,4 +33,17 @@ std::optional<std::uint64_t> source_bytes_of(std::span<const std::string> inputs
   return total;
 }
 
+std::optional<std::uint64_t> expected_source_bytes(std::span<const std::string> inputs) {
+  constexpr std::size_t max_sized = 4096;
+  const std::size_t step = (inputs.size() + max_sized - 1) / max_sized;
+  if (step <= 1) return source_bytes_of(inputs);
+  constexpr std::size_t prime = 7919;  // the names may alternate: of data and of an index, for example
+  std::vector<std::string> sample;
+  for (std::size_t i = 0; i + step <= inputs.size(); i += step) sample.push_back(inputs[i + i / step * prime % step]);
+  const std::optional<std::uint64_t> bytes = source_bytes_of(sample);
+  if (!bytes) return std::nullopt;
+  const double of_one = static_cast<double>(*bytes) / static_cast<double>(sample.size());
+  return static_cast<std::uint64_t>(of_one * static_cast<double>(inputs.size()));
+}
+
 }  // namespace gpuhist::pipeline

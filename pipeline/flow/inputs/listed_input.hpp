@@ -41,4 +41,8 @@ struct looked_up_inputs {
 /// 0.
 std::optional<std::uint64_t> source_bytes_of(std::span<const std::string> inputs);
 
+/// About the same. Of very many inputs a sample is looked at, because to ask for all sizes takes long: what is not
+/// sampled is expected to be a regular file.
+std::optional<std::uint64_t> expected_source_bytes(std::span<const std::string> inputs);
+
 }  // namespace gpuhist::pipeline

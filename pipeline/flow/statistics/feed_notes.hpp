@@ -29,31 +29,36 @@ inline void add_manner(std::vector<input_manner>& to, std::string_view descripti
   }
 }
 
-/// Clocks, atomic counters and add_decoding() are thread-safe. Only the coroutine of feeder::feed_all() may use the
+/// Clocks, atomic counters and the functions are thread-safe. Only the coroutine of feeder::feed_all() may use the
 /// other members until it has ended.
 struct feed_notes {
   stage_clock read{.name = "read"};
   stage_clock decompress{.name = "decompress"};
   std::vector<input_manner> reading{};
   bool files_in_parallel = false;  ///< threads of the pool read several ranges of files at once
-  std::uint64_t compressed_inputs = 0;
+  std::atomic<std::uint64_t> compressed_inputs{0};
   std::atomic<std::uint64_t> frames{0};  ///< decoded to their end
   std::string device_note{};             ///< why devices decode no frames; empty: they do, or were not asked to
   std::vector<input_manner> decoding{};  ///< how inputs were split among decoders, or why not
 
   /// Why devices decode no frames.
   void note_device(const std::string& why) {
-    const std::scoped_lock lock(decoding_mutex_);
+    const std::scoped_lock lock(mutex_);
     device_note = why;
   }
 
+  void add_reading(std::string_view description, std::uint64_t inputs = 1) {
+    const std::scoped_lock lock(mutex_);
+    add_manner(reading, description, inputs);
+  }
+
   void add_decoding(std::string_view description) {
-    const std::scoped_lock lock(decoding_mutex_);
+    const std::scoped_lock lock(mutex_);
     add_manner(decoding, description);
   }
 
  private:
-  std::mutex decoding_mutex_;
+  std::mutex mutex_;
 };
 
 }  // namespace gpuhist::pipeline
