@@ -108,6 +108,7 @@ input_counts* rolling_counts::restore(input_id input) {
 // The stop is requested without the lock, because its callbacks may call this object.
 rolling_counts::stopping_lock::~stopping_lock() {
   const bool stops = std::exchange(counts_.stop_is_due_, false);
+  const std::unique_ptr<input_counts> ended = std::move(counts_.ended_);  // releasing its memory takes a while
   lock_.unlock();
   if (stops) counts_.stop_.request_stop();
 }
@@ -151,7 +152,7 @@ void rolling_counts::spill_finished(input_id input) {
   }
   spilled.at = finished_->spill(report);
   spilled.is_remarkable = is_remarkable(report);
-  spilled.open.reset();
+  ended_ = std::move(spilled.open);
   all_complete_ = all_complete_ && report.complete;
   add_utf8(utf8_, report.utf8);
   input_entry& whole = spilled.archive ? entry(*spilled.archive) : spilled;

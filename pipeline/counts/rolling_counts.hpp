@@ -5,6 +5,7 @@
 // Memory holds only the inputs that are not finished.
 #pragma once
 
+#include "async/brief_mutex.hpp"
 #include "gpu/tally.hpp"
 #include "pipeline/counts/archive_members.hpp"
 #include "pipeline/counts/finished_inputs.hpp"
@@ -219,7 +220,7 @@ class rolling_counts {
 
    private:
     rolling_counts& counts_;
-    std::unique_lock<std::mutex> lock_;
+    std::unique_lock<async::brief_mutex> lock_;
   };
 
   input_id add(std::unique_ptr<input_counts> opened);
@@ -249,7 +250,7 @@ class rolling_counts {
   const gpu::partition counted_;
   const row_folding rows_;
 
-  mutable std::mutex mutex_;
+  mutable async::brief_mutex mutex_;
   gpu::tally verified_;
   gpu::tally unverified_;            // of damaged frames
   std::optional<utf8_report> utf8_;  // of spilled inputs
@@ -267,6 +268,7 @@ class rolling_counts {
   std::uint64_t max_waiting_bytes_ = std::numeric_limits<std::uint64_t>::max();
   std::unique_ptr<completed_inputs> completed_;  // null without record_completions()
   std::vector<input_prefix> interrupted_;        // of spilled inputs that a stop has ended
+  std::unique_ptr<input_counts> ended_;          // by the present call
   std::exception_ptr failure_;
   bool stop_is_due_ = false;
   std::stop_source stop_{std::nostopstate};

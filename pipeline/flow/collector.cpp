@@ -88,7 +88,11 @@ void collector::merge_decoded(const segment& text, std::span<const std::uint32_t
   {
     const std::scoped_lock lock(mutex_);
     ++answering_;
-    merge_now({&text, 1}, row);
+  }
+  const gpu::stage_range range("merge");
+  if (merged_segments merged = counts_.merge({&text, 1}, row); merged.failure) {
+    const std::scoped_lock lock(mutex_);
+    note_first_loss({&text, 1}, std::move(merged.failure));
   }
   notify_merged();
 }

@@ -3,6 +3,7 @@
 // merged.
 #pragma once
 
+#include "async/brief_mutex.hpp"
 #include "async/semaphore.hpp"
 #include "async/task.hpp"
 #include "gpu/engine.hpp"
@@ -139,7 +140,7 @@ class collector {
   std::function<void()> merged_;
   std::function<void()> on_continued_loss_{};  // empty: a loss ends the run
 
-  mutable std::mutex mutex_;
+  mutable async::brief_mutex mutex_;
   std::deque<cutter_order> orders_;  // by cutter_id
   std::deque<waiting_panes*> panes_;
   std::uint64_t submitted_ = 0;
