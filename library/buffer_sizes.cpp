@@ -10,6 +10,7 @@
 #include "pipeline/flow/ring.hpp"
 #include "report/units/unit_meter.hpp"
 
+#include <sys/resource.h>
 #include <unistd.h>
 #include <algorithm>
 #include <bit>
@@ -114,8 +115,10 @@ std::uint64_t bytes_of_inputs(const file_options& options, const counting_plan& 
 }
 
 std::uint64_t read_ahead_bytes(const pipeline::buffer_plan& buffers) {
+  constexpr std::uint64_t bytes_of_staged = 16 * kib;  // besides the slots
   const std::uint64_t open = std::max(buffers.open_inputs, buffers.open_on_device);
-  return std::uint64_t{buffers.block_bytes} * (buffers.blocks * open + buffers.extra_blocks);
+  return std::uint64_t{buffers.block_bytes} * (buffers.blocks * open + buffers.extra_blocks) +
+         buffers.staged_inputs * bytes_of_staged;
 }
 
 // Every decoder holds the slot that it fills, and so does the reader of plain text. With fewer slots than these, all of
@@ -182,6 +185,15 @@ std::uint64_t bytes_for_rows(const pipeline::buffer_plan& buffers) {
 // Inputs that are open at once, if many are.
 constexpr std::uint32_t least_open_on_device = 96;
 
+// Descriptors of files, of those that the process may have: the others are for its libraries and their devices.
+std::uint32_t free_descriptors() {
+  constexpr ::rlim_t others = 256;
+  constexpr ::rlim_t plenty = 1U << 20U;
+  struct rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  return static_cast<std::uint32_t>(std::min(limit.rlim_cur - std::min(limit.rlim_cur, others), plenty));
+}
+
 // The default number of slots is reduced until the buffers, the windows of decoders and the memory of CUDA fit into the
 // limit, then the memory for compressed bytes that devices decode. A number given by --slots is not reduced. A limit is
 // refused only if the buffers themselves exceed it.
@@ -203,6 +215,7 @@ void fit_into(std::uint64_t limit, const file_options& options, counting_plan& p
   const std::uint64_t of_windows = limit / share_for_windows;
   const std::uint32_t fewest = std::min(buffers.slots, buffers.decoders + 1);
   while (needed() + of_cuda > limit && buffers.open_on_device > least_open_on_device) --buffers.open_on_device;
+  if (needed() + of_cuda > limit) buffers.staged_inputs = 0;
   const std::uint64_t of_units = held_by_units(planned);
   // where a device decodes, the host needs less memory for windows, and plain text all slots to keep the link busy
   const bool spares_windows = buffers.device_slots == 0;
@@ -277,6 +290,8 @@ void plan_device_decoding(const file_options& file, counting_plan& planned) {
   constexpr std::uint64_t share_of_memory = 2;
   constexpr std::uint64_t row_slot_bytes = 256 * kib;
   constexpr std::uint32_t most_open = 384;
+  constexpr std::uint32_t most_staged = 1024;
+  constexpr std::uint32_t share_of_descriptors = 2;  // a program may have several runs
   const counting_options& options = file.counting;
   pipeline::buffer_plan& buffers = planned.buffers;
   const std::uint32_t slot_bytes = buffers.block_bytes;  // so that blocks are exchanged for slots, not copied
@@ -301,6 +316,11 @@ void plan_device_decoding(const file_options& file, counting_plan& planned) {
   const std::uint64_t open = buffers.memory_limit / (std::uint64_t{4} * buffers.blocks * buffers.block_bytes);
   if (!planned.windows && open >= least_open_on_device) {
     buffers.open_on_device = static_cast<std::uint32_t>(std::min<std::uint64_t>(open, most_open));
+    const std::uint32_t descriptors = free_descriptors();
+    const std::uint32_t left = descriptors - std::min(descriptors, buffers.open_on_device);
+    // what is rejected while units are measured is copied to memory
+    const bool may_copy = planned.units && planned.units->shape.divides_text();
+    if (!may_copy) buffers.staged_inputs = std::min(most_staged, left / share_of_descriptors);
   }
 }
 

@@ -36,6 +36,7 @@ struct buffer_plan {
   std::uint32_t extra_blocks = 0;        ///< number of further blocks, shared by inputs of several frames
   std::uint32_t open_inputs = 0;         ///< most compressed inputs that are open at once
   std::uint32_t open_on_device = 0;      ///< the same, once a device decodes; fewer than open_inputs: as many
+  std::uint32_t staged_inputs = 0;       ///< besides: whose bytes were all collected for a device
   std::uint32_t decoders = 0;            ///< most decoders that work at once
   std::uint32_t group_bytes = 0;         ///< fewest compressed bytes for a decoder of their own
   std::uint32_t device_slot_bytes = 0;   ///< of page-locked memory for compressed bytes that a device decodes
@@ -92,7 +93,7 @@ struct run_plan {
   std::vector<unsigned> devices;              ///< CUDA devices by number; empty: the engine's choice, or all
   std::string kernel;                         ///< by name; with `auto`, the host's kernel; empty: the best
   gpu::engine_forecast forecast;              ///< the engine that will count, determined once per run
-  std::optional<std::uint64_t> source_bytes;  ///< of all inputs as they are stored; nothing: not known
+  std::optional<std::uint64_t> source_bytes;  ///< of all inputs as they are stored, about; nothing: not known
   buffer_plan buffers;
   decltype(file_options::snapshot_every) snapshot_every;
   std::optional<window_shape> windows;  ///< nothing: no windows

@@ -122,6 +122,7 @@ inline void decode_on_device(dice& random, command::plan& planned) {
   buffers.more_row_slots = random(1, 9);
   buffers.device_group_bytes = random.one_of({1U, 50U, 3000U});
   buffers.open_on_device = random(0, 4);
+  buffers.staged_inputs = random(0, 4);
 }
 
 /// A plan with random buffers, of any size that a run must support; the smallest sizes are as likely as others.

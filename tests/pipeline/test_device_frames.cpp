@@ -307,6 +307,18 @@ TEST_CASE("few groups that wait are incomplete at the same time, and the next on
   CHECK(is_begun);
 }
 
+TEST_CASE("more groups are incomplete at the same time if their inputs are short") {
+  staging fixture(slots_for(2 * device_frames::units_of_group));
+  const std::uint64_t bytes = slot_bytes / 2;
+  std::vector<staged_group> incomplete;
+  while (incomplete.size() < 2 * device_frames::max_incomplete) {
+    auto next = test::run(fixture.pool, fixture.frames.begin_group({}, false, false, bytes));
+    REQUIRE(next);
+    incomplete.push_back(std::move(*next));
+  }
+  CHECK(fixture.append(incomplete.front(), test::noise(bytes)) == bytes);
+}
+
 TEST_CASE("where the host shares the work a group that must not wait has the slots that are free") {
   staging fixture(shared_with_host(slots_for(2)));
   staged_group group = fixture.group(false);

@@ -35,11 +35,13 @@ struct narrow_buffers {
         device_slots(random.one_of({1U, 2U, 5U, 64U})),
         host_takes_some(random(0, 1) == 0),
         open_on_device(random(0, 4)),
+        staged_inputs(random(0, 4)),
         window_bytes(random.one_of<std::uint64_t>({64U << 10U, 1U << 20U})),
         max_text(random(0, 1) == 0 ? unlimited : random(1, 50 * chunk_bytes)),
         made_after(random.one_of({0U, 1U, 20U, 1U << 30U})) {
     if (random(0, 2) != 0) return;
     has_windows = true;
+    open_inputs = 1;
     decoders = 2;  // one in reserve
     host_takes_some = false;
     open_on_device = 0;
@@ -52,10 +54,13 @@ struct narrow_buffers {
   std::uint32_t device_slots;
   bool host_takes_some;  // groups for which no slot is free
   std::uint32_t open_on_device;
+  std::uint32_t staged_inputs;
   std::uint64_t window_bytes;
   std::uint64_t max_text;    // of an input
   std::uint32_t made_after;  // shuffling_decoder::settings
   bool has_windows = false;
+  std::uint32_t open_inputs = 2;
+  std::size_t begins_with = 1;  // the same
 };
 
 // All text is in one of them.
@@ -90,9 +95,12 @@ run_counts decode_shuffled(const std::vector<test::decoder_sample>& archives, co
   }
   const auto divider = narrow.has_windows ? std::make_unique<window_divider>(counts) : nullptr;
   std::stop_source stop;
-  test::shuffling_device engine(
-      gpu::partition::identity(),
-      {.seed = seed, .rejects_one_of = seed % 3 == 0 ? 4U : 0U, .made_after = narrow.made_after}, seed);
+  test::shuffling_device engine(gpu::partition::identity(),
+                                {.seed = seed,
+                                 .rejects_one_of = seed % 3 == 0 ? 4U : 0U,
+                                 .made_after = narrow.made_after,
+                                 .begins_with = narrow.begins_with},
+                                seed);
   collector collected(slots, engine, counts, stop, [] {});
   feed_notes notes;
   async::first_failure failures(stop);
@@ -110,8 +118,9 @@ run_counts decode_shuffled(const std::vector<test::decoder_sample>& archives, co
                           .group_bytes = 1});
     compressed_inputs inputs({.block_bytes = narrow.block_bytes,
                               .own_blocks = 2,
-                              .open_inputs = narrow.has_windows ? 1U : 2U,
+                              .open_inputs = narrow.open_inputs,
                               .open_on_device = narrow.open_on_device,
+                              .staged_inputs = narrow.staged_inputs,
                               .threads = 1,
                               .group_bytes = 1,
                               .max_text = narrow.max_text,
@@ -160,6 +169,28 @@ TEST_CASE("archives are decoded to their end in whatever order the coroutines of
       CHECK(counted.inputs[i].complete == (counted_bytes == text.size()));
     }
   }
+}
+
+TEST_CASE("while inputs wait for the device with all of their bytes, others are opened") {
+  test::watchdog watchdog;
+  test::dice random(3);
+  narrow_buffers narrow(random);
+  narrow.block_bytes = narrow.slot_bytes = 1024;
+  narrow.device_slots = 64;
+  narrow.host_takes_some = narrow.has_windows = false;
+  narrow.open_inputs = 1;
+  narrow.open_on_device = narrow.made_after = 0;
+  narrow.max_text = unlimited;
+  narrow.staged_inputs = 7;
+  std::vector<test::decoder_sample> archives;
+  while (archives.size() < narrow.staged_inputs + 1) {
+    test::zstd_sample_builder builder("a frame");
+    builder.frame(test::noise(500, static_cast<std::uint32_t>(archives.size())));
+    archives.push_back(builder.build());
+  }
+  narrow.begins_with = archives.size();
+  const run_counts counted = decode_shuffled(archives, narrow, 1);
+  for (const auto& each : counted.inputs) CHECK(each.complete);
 }
 
 }  // namespace

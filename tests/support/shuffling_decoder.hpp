@@ -29,6 +29,7 @@ class shuffling_decoder final : public gpu::frame_decoder {
     unsigned rejects_one_of = 0;  ///< 0: rejects only what it cannot decode
     unsigned fails_one_of = 0;    ///< 0: never
     unsigned made_after = 0;      ///< calls of engine::decoder(), which return none
+    std::size_t begins_with = 1;  ///< the first job is decoded when so many are submitted
     limits most{.compressed_bytes = 1U << 20U, .text_bytes = 4U << 20U, .frames = 1000, .blocks = 2000, .slices = 1000};
   };
 
@@ -56,7 +57,8 @@ class shuffling_decoder final : public gpu::frame_decoder {
  private:
   void work(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
-    while (changed_.wait(lock, stop, [this] { return !pending_.empty(); })) {
+    for (std::size_t least = with_.begins_with; changed_.wait(lock, stop, [&] { return pending_.size() >= least; });
+         least = 1) {
       std::swap(pending_[random_() % pending_.size()], pending_.back());
       gpu::frame_job& job = *pending_.back();
       pending_.pop_back();

@@ -4,6 +4,7 @@
 
 #include "async/channel.hpp"
 #include "async/event_loop.hpp"
+#include "async/semaphore.hpp"
 #include "pipeline/counts/input_report.hpp"
 #include "pipeline/counts/windows/panes.hpp"
 #include "pipeline/flow/decoding/compressed_inputs.hpp"
@@ -40,8 +41,12 @@ inline failure_maker no_memory() {
 // are also used by its groups.
 struct compressed_inputs::compressed_input {
   compressed_input(input_id number, std::shared_ptr<io::source> opened, const io::format& detected,
-                   async::event_loop& streams)
-      : id(number), source(std::move(opened)), format(detected), stream_cancel(make_stream_cancel(streams, source)) {}
+                   async::event_loop& streams, async::semaphore& permits_if_staged)
+      : id(number),
+        source(std::move(opened)),
+        format(detected),
+        stream_cancel(make_stream_cancel(streams, source)),
+        staged_permits(permits_if_staged) {}
 
   // Only the rest of the input is decoded.
   void continue_after(const input_prefix& counted) {
@@ -60,6 +65,7 @@ struct compressed_inputs::compressed_input {
     blocks_with_parts = 0;
     on_device = has_ended = damaged = false;
     is_decoded_again = true;
+    is_read = false;
     return oldest.group;
   }
 
@@ -67,6 +73,7 @@ struct compressed_inputs::compressed_input {
   std::shared_ptr<io::source> source;
   const io::format& format;
   const std::shared_ptr<async::deferred_call> stream_cancel;
+  async::semaphore& staged_permits;
   io::decode_start start{};            // of the first group
   std::optional<std::uint64_t> end{};  // where reading a file ends; nothing: at its end
   std::optional<frame_divider> divider{};
@@ -98,6 +105,9 @@ struct compressed_inputs::compressed_input {
   std::size_t running_groups = 0;     // under the mutex: groups that have not ended
   std::size_t holding_groups = 0;     // under the mutex: of them, those that may hold blocks of the reader
   std::deque<group*> collecting{};    // under the mutex: groups that may hold blocks and have no context, oldest first
+  bool is_read = false;               // under the mutex: no group will hold further blocks
+  async::semaphore::permit open{};    // under the mutex while groups run; empty: the input is staged
+  async::semaphore::permit staged{};  // the same
   std::size_t blocks_with_parts = 0;  // under the mutex: blocks that the reader owns; 0: no group has parts
 
   [[nodiscard]] bool all_have_ended() {
@@ -113,6 +123,20 @@ struct compressed_inputs::compressed_input {
 
   // It holds no blocks from here on. Any thread; may be called again.
   void end_holding(group& ended) noexcept;
+
+  // All bytes were read.
+  void note_read() noexcept {
+    const std::scoped_lock lock(mutex);
+    is_read = true;
+    permit_another();
+  }
+
+  // Under the mutex. While the input only waits for the device, another one may be opened.
+  void permit_another() noexcept {
+    if (!is_read || holding_groups > 0) return;
+    staged = staged_permits.try_acquire();
+    if (staged) open.release();
+  }
 
   // For the first group with parts, the reader takes `more` blocks of its own. Returns how many it has. Any thread.
   std::size_t own_blocks_of_parts(std::size_t more) {
@@ -176,6 +200,7 @@ inline void compressed_inputs::compressed_input::end_holding(group& ended) noexc
   const std::scoped_lock lock(mutex);
   if (!std::exchange(ended.may_hold_blocks, false)) return;
   if (--holding_groups == 1) youngest->may_request_window.set();
+  permit_another();
 }
 
 }  // namespace gpuhist::pipeline

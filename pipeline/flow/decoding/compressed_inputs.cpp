@@ -54,6 +54,7 @@ compressed_inputs::compressed_inputs(const settings& options, const executors& e
       failures_(failures),
       blocks_(std::make_shared<block_pool>(options.block_bytes, options.extra_blocks)),
       open_permits_(options.open_inputs),
+      staged_permits_(options.staged_inputs),
       feeding_(failures) {
   held_.reserve(contexts.size() / share_held);
 }
@@ -64,17 +65,19 @@ async::task<> compressed_inputs::add(input_id input, std::shared_ptr<io::source>
   async::semaphore::permit permit = co_await open_permits_.acquire();
   const bool is_file = std::holds_alternative<io::file_source>(*source);
   if (is_file) head = {};
-  auto added = std::make_shared<compressed_input>(input, std::move(source), format, executors_.streams);
+  auto added =
+      std::make_shared<compressed_input>(input, std::move(source), format, executors_.streams, staged_permits_);
+  added->open = std::move(permit);
   if (counted != nullptr) added->continue_after(*counted);
   added->end = end;
-  feeding_.spawn(executors_.pool, feed(std::move(added), std::move(head), std::move(permit)));
+  feeding_.spawn(executors_.pool, feed(std::move(added), std::move(head)));
 }
 
-// Holds the permit until the end.
-async::task<> compressed_inputs::feed(std::shared_ptr<compressed_input> input, std::vector<std::byte> head,
-                                      async::semaphore::permit) {
+async::task<> compressed_inputs::feed(std::shared_ptr<compressed_input> input, std::vector<std::byte> head) {
   std::exception_ptr error;
   do {
+    if (!input->open) input->open = co_await open_permits_.acquire();
+    input->staged.release();
     try {
       co_await split(*input, std::exchange(head, {}));
     } catch (...) {
@@ -82,6 +85,7 @@ async::task<> compressed_inputs::feed(std::shared_ptr<compressed_input> input, s
     }
     input->end_reading();
     if (end_current(*input, error)) error = nullptr;
+    if (!input->damaged) input->note_read();  // blocks may be left otherwise
     while (!input->running.empty()) {
       co_await input->running.front()->ended.wait();
       retire_oldest(*input);

@@ -44,7 +44,7 @@ namespace gpuhist::pipeline {
 /// Makes the failure of an input, given the bytes of its text before the group.
 using failure_maker = std::function<input_failure(std::uint64_t)>;
 
-/// One coroutine calls add() and drain().
+/// Several coroutines may call add() at the same time, and one of them drain(), when the others have ended.
 class compressed_inputs {
  public:
   struct settings {
@@ -53,6 +53,7 @@ class compressed_inputs {
     std::size_t extra_blocks = 0;                ///< shared by inputs that have several groups
     std::size_t open_inputs = 1;                 ///< at the same time
     std::size_t open_on_device = 0;              ///< the same, once a device decodes; fewer: as many
+    std::size_t staged_inputs = 0;               ///< besides: those whose bytes are all collected for the device
     unsigned threads = ~0U;                      ///< threads of the pool
     std::size_t group_bytes = 0;                 ///< minimum compressed size of a group, except the last
     std::uint64_t max_text = ~std::uint64_t{0};  ///< --max-output: bytes of text of one input; one with more is refused
@@ -95,7 +96,7 @@ class compressed_inputs {
   [[nodiscard]] bool may_use_device(const compressed_input& input) const;
   [[nodiscard]] bool can_begin_again(const compressed_input& input) const;
   [[nodiscard]] bool may_guess(const compressed_input& input) const;
-  async::task<> feed(std::shared_ptr<compressed_input> input, std::vector<std::byte> head, async::semaphore::permit);
+  async::task<> feed(std::shared_ptr<compressed_input> input, std::vector<std::byte> head);
   static bool end_current(compressed_input& input, const std::exception_ptr& error);
   bool begin_again(compressed_input& input, std::exception_ptr& error);
   async::task<> split(compressed_input& input, std::vector<std::byte> head);
@@ -133,7 +134,8 @@ class compressed_inputs {
   const std::stop_token stop_;
   async::first_failure& failures_;
   const std::shared_ptr<block_pool> blocks_;
-  async::semaphore open_permits_;  // one for each open input
+  async::semaphore open_permits_;    // one for each open input
+  async::semaphore staged_permits_;  // or instead, if all of its bytes are collected for the device
   std::atomic<bool> has_opened_more_ = false;
   async::task_group feeding_;
   std::atomic<std::uint64_t> copied_bytes_ = 0;  // of groups that wait for those before them

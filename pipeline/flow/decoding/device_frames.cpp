@@ -111,8 +111,7 @@ void staged_group::release_to(std::uint64_t offset) { slots_.erase(slots_.begin(
 std::size_t staged_group::allowed_slots() const {
   if (permits_.has_steps) return std::max(owner_.max_slots_of_steps(), owner_.max_slots_of_group());
   if (permits_.is_longest) return owner_.max_slots_of_long_group();
-  const std::size_t share = owner_.max_slots_of_group();
-  return permits_.is_long ? std::max(share, owner_.max_slots_of_long_group() / 2) : share;
+  return permits_.is_long ? std::max(owner_.max_slots_of_group(), owner_.max_slots_of_long_group() / 2) : share_;
 }
 
 bool staged_group::may_have_more_slots() {
@@ -148,7 +147,7 @@ device_frames::device_frames(gpu::engine& engine, const settings& with)
       settings_(with),
       slots_(with.slots),
       rows_(with.rows),
-      incomplete_(with.in_order ? 1 : max_incomplete) {}
+      incomplete_(std::uint64_t{units_of_group} * (with.in_order ? 1 : max_incomplete)) {}
 
 // The decoder of an engine that wakes devices may be there later.
 bool device_frames::start() {
@@ -230,14 +229,16 @@ async::task<std::optional<staged_group>> device_frames::begin_group(std::span<co
   }
   if ((measures_units() || settings_.in_order) && has_failed_)
     co_return std::nullopt;  // all contexts decode, not only the one in reserve
-  permits.incomplete = incomplete_.try_acquire();
+  const std::uint32_t units = settings_.in_order ? units_of_group : units_of(bytes_left);
+  permits.incomplete = incomplete_.try_acquire(units);
   waits = waits || (is_for_device && settings_.host_shares);
-  if (!permits.incomplete && waits) permits.incomplete = co_await incomplete_.acquire();
+  if (!permits.incomplete && waits) permits.incomplete = co_await incomplete_.acquire(units);
   if (!permits.incomplete) co_return std::nullopt;
   std::shared_ptr<staging_slot> slot = slots_.try_acquire();
   if (!slot && (waits || is_for_device)) slot = co_await slots_.acquire();
   if (!slot) co_return std::nullopt;
   staged_group begun(*this, std::move(slot), std::move(permits), waits);
+  begun.share_ = slots_of_units(units);
   begun.may_have_steps_ = has_steps || (may_be_long && stepped_group::can_decode(header, decoder_->max_job()));
   co_return begun;
 }

@@ -103,6 +103,7 @@ class staged_group {
   void copy(std::uint64_t at, std::span<std::byte> to) const;
 
   std::vector<filled_slot> slots_;
+  std::size_t share_ = 1;  // of the slots, unless it is long
   std::uint64_t size_ = 0;
   bool is_listed_ = false;
   bool may_have_steps_ = false;
@@ -153,6 +154,10 @@ class device_frames {
   /// gets one. With settings::in_order a single group is collected: all other groups with slots are before it.
   static constexpr std::uint32_t max_incomplete = 24;
 
+  /// Of the share of a group: a group that is known to be short needs fewer, and so many more of them are collected at
+  /// the same time that together they have the same slots.
+  static constexpr std::uint32_t units_of_group = 64;
+
   /// `engine` outlives it. Nothing is allocated before start().
   device_frames(gpu::engine& engine, const settings& with);
   device_frames(const device_frames&) = delete;
@@ -173,6 +178,16 @@ class device_frames {
   [[nodiscard]] std::size_t group_bytes() const { return settings_.group_bytes; }
   [[nodiscard]] std::size_t max_slots_of_group() const {
     return std::max<std::size_t>(1, max_slots() / max_share_of_group);
+  }
+  /// Of a group with so many bytes, 0: any number.
+  [[nodiscard]] std::uint32_t units_of(std::uint64_t bytes) const {
+    if (bytes == 0 || bytes > max_slots_of_group() * slot_bytes()) return units_of_group;
+    const std::uint64_t slots = 2 * bytes / slot_bytes() + 1;  // blocks that are exchanged fill half of one, or more
+    const std::uint64_t units = (slots * units_of_group + max_slots_of_group() - 1) / max_slots_of_group();
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(units, units_of_group));
+  }
+  [[nodiscard]] std::size_t slots_of_units(std::uint32_t units) const {
+    return std::max<std::size_t>(1, max_slots_of_group() * units / units_of_group);
   }
   [[nodiscard]] std::size_t max_slots_of_long_group() const {
     return std::max<std::size_t>(1, max_slots() / max_share_of_long_group);
