@@ -215,7 +215,6 @@ void fit_into(std::uint64_t limit, const file_options& options, counting_plan& p
   const std::uint64_t of_windows = limit / share_for_windows;
   const std::uint32_t fewest = std::min(buffers.slots, buffers.decoders + 1);
   while (needed() + of_cuda > limit && buffers.open_on_device > least_open_on_device) --buffers.open_on_device;
-  if (needed() + of_cuda > limit) buffers.staged_inputs = 0;
   const std::uint64_t of_units = held_by_units(planned);
   // where a device decodes, the host needs less memory for windows, and plain text all slots to keep the link busy
   const bool spares_windows = buffers.device_slots == 0;
@@ -229,6 +228,7 @@ void fit_into(std::uint64_t limit, const file_options& options, counting_plan& p
     --buffers.slots;
   }
   while (needed() + window_of_long_archives > limit && within_limit() > 0) --buffers.device_slots;
+  if (buffers.device_slots == 0) buffers.staged_inputs = 0;
   buffers.beyond_limit = std::min(buffers.beyond_limit, of_device());
   if (buffers.row_slot_bytes > 0) {
     buffers.row_slots = static_cast<std::uint32_t>(bytes_for_rows(buffers) / buffers.row_slot_bytes);
