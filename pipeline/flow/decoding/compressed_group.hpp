@@ -95,6 +95,7 @@ struct compressed_inputs::compressed_input {
   };
   std::optional<group_begin> decode_again{};  // the oldest group that must be decoded again
   bool is_decoded_again = false;
+  bool is_read = false;                       // under the mutex below: no group will hold further blocks
   std::uint64_t decode_from = 0;              // compressed offset; frames before it are not decoded again
   std::atomic<bool> in_parts{false};          // a frame is decoded by several threads
   std::atomic<bool> damaged{false};           // no more bytes are needed
@@ -105,7 +106,6 @@ struct compressed_inputs::compressed_input {
   std::size_t running_groups = 0;     // under the mutex: groups that have not ended
   std::size_t holding_groups = 0;     // under the mutex: of them, those that may hold blocks of the reader
   std::deque<group*> collecting{};    // under the mutex: groups that may hold blocks and have no context, oldest first
-  bool is_read = false;               // under the mutex: no group will hold further blocks
   async::semaphore::permit open{};    // under the mutex while groups run; empty: the input is staged
   async::semaphore::permit staged{};  // the same
   std::size_t blocks_with_parts = 0;  // under the mutex: blocks that the reader owns; 0: no group has parts
