@@ -14,6 +14,7 @@
 #include "report/output/temporary_file.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -49,6 +50,15 @@ void occupy_closed_descriptors() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
   }
+}
+
+// The usual soft limit of 1024 is there for programs that call select(). While a device decodes, more files are open.
+// Failing changes nothing.
+void permit_more_descriptors() {
+  struct rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 // Enough to throw, to unwind and to print the cause. The allocator maps a block of this size separately: releasing it
@@ -191,6 +201,7 @@ int main(int argc, char** argv) {
   try {
     const io::open_descriptors open_descriptors = io::open_descriptors::of_process();
     occupy_closed_descriptors();
+    permit_more_descriptors();
     const ending end = run(argc, argv, open_descriptors);
     if (end.signal != 0) end_by_signal(end.signal);
     if (end.at_once) end_at_once(end.exit_status);

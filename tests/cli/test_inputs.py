@@ -221,6 +221,12 @@ class Names(CommandTest):
             ended = run(*JSON, "-T", threads, *paths, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)))
             self.assert_counted(ended, b"".join(contents))
 
+    def test_the_soft_limit_on_descriptors_does_not_matter(self):
+        content = text(300_000)
+        paths = [self.file(str(number), content) for number in range(20)]
+        ended = run(*JSON, *paths, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (4, 1024)))
+        self.assert_counted(ended, content * 20)
+
     @unittest.skipUnless("FAULT_PRELOAD" in os.environ, "no library that makes calls fail")
     def test_files_without_offsets_are_read_as_streams_between_others(self):
         texts = [noise(300_000, number) for number in range(20)]
