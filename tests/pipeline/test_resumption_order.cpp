@@ -60,7 +60,7 @@ struct narrow_buffers {
   std::uint32_t made_after;  // shuffling_decoder::settings
   bool has_windows = false;
   std::uint32_t open_inputs = 2;
-  std::size_t begins_with = 1;  // the same
+  std::size_t begins_with = 1;  // shuffling_decoder::settings
 };
 
 // All text is in one of them.
