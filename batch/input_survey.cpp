@@ -147,7 +147,7 @@ reading_manner manner_of(const library::counting_plan& planned, const manifest_e
   if (found == reading_manner::many_frames) return found;
   const io::part_format parts =
       format.outer->read_parts != nullptr ? format.outer->read_parts(file) : format.outer->parts;
-  if (!parts.make || planned.threads < parts.min_threads) return reading_manner::one_frame;
+  if (!parts.make || planned.threads < 2) return reading_manner::one_frame;
   if (entry.size < parts.least_bytes) return reading_manner::one_frame;
   return parts.splitter_divides ? found : reading_manner::frame_parts;
 }

@@ -77,11 +77,12 @@ class part_decoder {
 /// The properties of a format whose inputs can be decoded in parts.
 struct part_format {
   std::function<std::unique_ptr<part_decoder>()> make{};
-  unsigned min_threads = 2;          ///< with fewer, the decoder alone is faster
   std::size_t part_bytes = 0;        ///< compressed bytes of a part
   std::uint64_t least_bytes = 0;     ///< fewer compressed bytes are not worth waking threads
   bool splitter_divides = false;     ///< parts begin where the splitter reports it; part_bytes is then the usual size
   bool joins = false;                ///< decoded_part::join() is called
+  bool decoder_is_faster = false;    ///< than a part_decoder: it decodes parts that no thread has begun when it reaches
+                                     ///< them, and threads begin with parts that it reaches later
   bool needs_idle_threads = false;   ///< a frame that is begun in parts costs more time if the threads are busy
   std::size_t look_ahead_bytes = 0;  ///< wanted after a part: the size of most units
   std::size_t shared_bytes = 0;      ///< memory for all parts of an input together

@@ -195,8 +195,9 @@ counting_plan plan_of(const file_options& options, bool is_fed) {
   resolve_counts(options, planned);
   planned.watched.growing = options.follow;
   resolve_engines(options.counting, planned);
-  const bool all_are_named = !planned.trees && !planned.list && !planned.follow;
-  if (planned.forecast.shared && all_are_named) planned.source_bytes = pipeline::expected_source_bytes(planned.inputs);
+  if (planned.forecast.shared && !planned.list && !planned.follow) {
+    planned.source_bytes = pipeline::expected_source_bytes(planned.inputs, planned.trees);
+  }
   resolve_pass_through(options, planned);
   planned.windows = resolve_windows(options.counting);
   if (planned.windows) planned.windows->interleaved = options.follow;

@@ -12,8 +12,8 @@ namespace {
 using tables = deflate_tables;
 
 constexpr std::size_t max_match = 258;
-constexpr std::size_t copied_bytes = 32;  // at once
-static_assert(deflate_text::slack >= max_match + copied_bytes);
+constexpr std::size_t copied_symbols = 32;  // at once
+static_assert(deflate_text::slack >= max_match + copied_symbols);
 constexpr std::uint32_t literal_mask = (1U << tables::literal_bits) - 1;
 constexpr std::uint32_t distance_mask = (1U << tables::distance_bits) - 1;
 
@@ -33,14 +33,13 @@ Symbol* put_literals(Symbol* out, std::uint32_t entry) {
 /// Copies a match to `out`. Writes up to 32 symbols after its end.
 template <class Symbol>
 Symbol* copy_match(Symbol* out, const Symbol* from, std::size_t length) {
-  constexpr std::ptrdiff_t step = copied_bytes / sizeof(Symbol);
-  constexpr std::ptrdiff_t half = step / 2;
+  constexpr std::ptrdiff_t word = 16 / sizeof(Symbol);  // copied in one register
+  constexpr std::ptrdiff_t step = copied_symbols;
   Symbol* const end = out + length;
   const std::ptrdiff_t distance = out - from;
-  if (distance >= half) {
+  if (distance >= word) {
     do {
-      std::memcpy(out, from, half * sizeof(Symbol));
-      std::memcpy(out + half, from + half, half * sizeof(Symbol));
+      for (std::ptrdiff_t i = 0; i < step; i += word) std::memcpy(out + i, from + i, 16);
       out += step;
       from += step;
     } while (out < end);

@@ -1,6 +1,8 @@
 #include "io/gzip/deflate_codes.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <iterator>
 
 namespace gpuhist::io {
 namespace {
@@ -8,40 +10,54 @@ namespace {
 constexpr unsigned precode_bits = 7;
 constexpr std::uint32_t complete_sum = 1U << max_code_bits;
 
-/// Codes in canonical order: by length, then by symbol. Calls use(symbol, length, code) with the bits of the code
-/// reversed, as they are in the data.
-template <class Use>
-void for_each_code(std::span<const std::uint8_t> lengths, const Use& use) {
-  std::array<std::uint16_t, max_code_bits + 2> first{};  // the next code of each length
-  std::array<std::uint16_t, max_code_bits + 1> number{};
-  for (const std::uint8_t length : lengths) ++number[length];
-  number[0] = 0;
-  for (unsigned length = 1; length <= max_code_bits; ++length) {
-    first[length + 1] = static_cast<std::uint16_t>((first[length] + number[length]) << 1U);
-  }
-  for (std::size_t symbol = 0; symbol < lengths.size(); ++symbol) {
-    const unsigned length = lengths[symbol];
-    if (length == 0) continue;
-    unsigned reversed = 0;
-    for (unsigned code = first[length]++, bit = 0; bit < length; ++bit, code >>= 1U) {
-      reversed = reversed << 1U | (code & 1U);
+/// Codes in canonical order: by length, then by symbol. The bits of a code are reversed, as they are in the data.
+class canonical_codes {
+ public:
+  struct code {
+    std::uint16_t symbol = 0;
+    std::uint16_t length = 0;
+    std::uint32_t bits = 0;
+  };
+
+  /// `lengths`: by symbol, of codes that are complete or have gaps at the end.
+  explicit canonical_codes(std::span<const std::uint8_t> lengths) {
+    for (const std::uint8_t length : lengths) ++begins_[length + 1U];
+    begins_[1] = 0;  // symbols without a code
+    for (unsigned length = 1; length <= max_code_bits; ++length) begins_[length + 1] += begins_[length];
+    auto next = begins_;
+    for (std::size_t symbol = 0; symbol < lengths.size(); ++symbol) {
+      const std::uint8_t length = lengths[symbol];
+      if (length != 0) codes_[next[length]++] = {.symbol = static_cast<std::uint16_t>(symbol), .length = length};
     }
-    use(symbol, length, reversed);
+    std::uint32_t bits = 0;
+    for (code& each : std::span(codes_).first(begins_.back())) {
+      each.bits = bits;
+      // the next code is this one + 1: a carry passes the ones at the end, which are the highest of the reversed bits
+      const std::uint32_t highest_zero = std::bit_floor(bits ^ ((1U << each.length) - 1));
+      bits = (bits & (highest_zero - 1)) | highest_zero;
+    }
   }
-}
+
+  [[nodiscard]] std::span<const code> all() const { return std::span(codes_).first(begins_.back()); }
+  [[nodiscard]] std::span<const code> longer_than(unsigned length) const { return all().subspan(begins_[length + 1]); }
+  [[nodiscard]] std::span<const code> of_length(unsigned length) const {
+    return std::span(codes_).subspan(begins_[length], begins_[length + 1U] - begins_[length]);
+  }
+
+  /// Of the symbols that are bytes, which are the first ones of a length.
+  [[nodiscard]] std::span<const code> literals_of_length(unsigned length) const {
+    const auto codes = of_length(length);
+    const auto end = std::ranges::find_if(codes, [](const code& each) { return each.symbol >= end_code; });
+    return {codes.begin(), end};
+  }
+
+ private:
+  std::array<std::uint16_t, max_code_bits + 2> begins_{};  // of each length in codes_
+  std::array<code, 288> codes_;
+};
 
 void fill(std::span<std::uint32_t> table, unsigned code, unsigned length, std::uint32_t entry) {
   for (std::size_t at = code; at < table.size(); at += std::size_t{1} << length) table[at] = entry;
-}
-
-/// The longest code of each subtable, by the first `bits` bits of the code.
-template <std::size_t Size>
-void measure(std::span<const std::uint8_t> lengths, unsigned bits, std::array<std::uint8_t, Size>& longest) {
-  for_each_code(lengths, [&](std::size_t, unsigned length, unsigned code) {
-    if (length <= bits) return;
-    std::uint8_t& known = longest[code & (Size - 1)];
-    known = std::max(known, static_cast<std::uint8_t>(length));
-  });
 }
 
 std::uint32_t literal_entry(std::size_t symbol, unsigned length) {
@@ -59,28 +75,32 @@ std::uint32_t distance_entry(std::size_t symbol, unsigned length) {
 }
 
 /// Fills a table of 2^Bits entries and its subtables. `entry` makes the entry of a symbol, `link` the one that refers
-/// to a subtable by its offset and the bits of its index.
-template <unsigned Bits, std::size_t Size, class Entry, class Link>
-void build_table(std::span<const std::uint8_t> lengths, std::uint32_t invalid, std::array<std::uint32_t, Size>& table,
-                 const Entry& entry, const Link& link) {
+/// to a subtable by its offset and the bits of its index. A table for n bits is twice the one for n - 1 bits, except
+/// where codes of n bits begin (libdeflate builds its tables so); `add` adds further entries for n bits.
+template <unsigned Bits, std::size_t Size, class Entry, class Link, class Add>
+void build_table(const canonical_codes& codes, std::uint32_t invalid, std::array<std::uint32_t, Size>& table,
+                 const Entry& entry, const Link& link, const Add& add) {
+  table[0] = invalid;  // where no code begins
+  for (unsigned length = 1; length <= Bits; ++length) {
+    const std::size_t half = std::size_t{1} << (length - 1);
+    std::copy_n(table.begin(), half, table.begin() + half);
+    for (const auto& each : codes.of_length(length)) table[each.bits] = entry(each.symbol, length);
+    add(length);
+  }
   constexpr std::size_t first_size = std::size_t{1} << Bits;
-  if (kraft_sum(lengths) != complete_sum) std::fill_n(table.begin(), first_size, invalid);
-  std::array<std::uint8_t, first_size> longest{};   // code of each subtable
-  std::array<std::uint16_t, first_size> offsets{};  // of each subtable; 0: it was not yet used
-  if (std::ranges::any_of(lengths, [](unsigned length) { return length > Bits; })) measure(lengths, Bits, longest);
   std::size_t used = first_size;
-  for_each_code(lengths, [&](std::size_t symbol, unsigned length, unsigned code) {
-    if (length <= Bits) return fill(std::span(table).first(first_size), code, length, entry(symbol, length));
-    const unsigned index = code & (first_size - 1);
-    const unsigned bits = longest[index] - Bits;
-    if (offsets[index] == 0) {
-      offsets[index] = static_cast<std::uint16_t>(used);
-      table[index] = link(used, bits);
-      used += std::size_t{1} << bits;
+  for (auto longer = codes.longer_than(Bits); !longer.empty();) {
+    const std::size_t index = longer.front().bits % first_size;
+    const auto end = std::ranges::find_if(longer, [&](const auto& each) { return each.bits % first_size != index; });
+    const unsigned bits = std::prev(end)->length - Bits;
+    const auto subtable = std::span(table).subspan(used, std::size_t{1} << bits);
+    for (const auto& each : std::span(longer.begin(), end)) {
+      fill(subtable, each.bits >> Bits, each.length - Bits, entry(each.symbol, each.length - Bits));
     }
-    fill(std::span(table).subspan(offsets[index], std::size_t{1} << bits), code >> Bits, length - Bits,
-         entry(symbol, length - Bits));
-  });
+    table[index] = link(used, bits);
+    used += subtable.size();
+    longer = {end, longer.end()};
+  }
 }
 
 /// Whether a code is complete, or has one code of one bit.
@@ -102,11 +122,12 @@ bool read_precode(deflate_bits& bits, unsigned number, precode_table& table) {
   std::array<std::uint8_t, precode_order.size()> lengths{};
   for (unsigned i = 0; i < number; ++i) lengths[precode_order[i]] = static_cast<std::uint8_t>(bits.read(3));
   if (kraft_sum(lengths) != complete_sum) return false;
-  for_each_code(lengths, [&](std::size_t symbol, unsigned length, unsigned code) {
+  const canonical_codes sorted(lengths);
+  for (const auto& [symbol, length, code] : sorted.all()) {
     for (std::size_t at = code; at < table.codes.size(); at += std::size_t{1} << length) {
       table.codes[at] = {.symbol = static_cast<std::uint8_t>(symbol), .length = static_cast<std::uint8_t>(length)};
     }
-  });
+  }
   return true;
 }
 
@@ -148,27 +169,30 @@ bool read_lengths(deflate_bits& bits, deflate_lengths& lengths) {
 }
 
 void deflate_tables::build(std::span<const std::uint8_t> literals, std::span<const std::uint8_t> distances) {
-  build_table<literal_bits>(literals, is_special, literals_, literal_entry, [](std::size_t offset, unsigned bits) {
-    return is_special | subtable << kind_shift | static_cast<std::uint32_t>(offset) << offset_shift | bits << 8U;
-  });
-  build_table<distance_bits>(distances, is_special_distance, distances_, distance_entry,
-                             [](std::size_t offset, unsigned bits) {
-                               return is_special_distance | static_cast<std::uint32_t>(offset) << 16U | bits << 8U;
-                             });
-  pair_literals();
-}
-
-/// Replaces an entry of a literal by one of two literals where the second code is in the index, too. From the last
-/// entry to the first, because the second literal is read from an entry before the first one.
-void deflate_tables::pair_literals() {
-  for (std::size_t at = std::size_t{1} << literal_bits; at-- != 0;) {
-    const std::uint32_t first = literals_[at];
-    if ((first & is_literal) == 0) continue;
-    const unsigned bits = first & 0xFFU;
-    const std::uint32_t second = literals_[at >> bits];
-    if ((second & is_literal) == 0 || bits + (second & 0xFFU) > literal_bits) continue;
-    literals_[at] = is_literal | 2U << 24U | (second & 0xFF00U) << 8U | (first & 0xFF00U) | (bits + (second & 0xFFU));
-  }
+  const canonical_codes of_literals(literals);
+  build_table<literal_bits>(
+      of_literals, is_special, literals_, literal_entry,
+      [](std::size_t offset, unsigned bits) {
+        return is_special | subtable << kind_shift | static_cast<std::uint32_t>(offset) << offset_shift | bits << 8U;
+      },
+      [&](unsigned bits) {  // two literals whose codes have so many bits together
+        for (unsigned of_first = 1; of_first < bits; ++of_first) {
+          const auto seconds = of_literals.literals_of_length(bits - of_first);
+          for (const auto& first : of_literals.literals_of_length(of_first)) {
+            for (const auto& second : seconds) {
+              literals_[first.bits | second.bits << of_first] = is_literal | 2U << 24U |
+                                                                static_cast<std::uint32_t>(second.symbol) << 16U |
+                                                                static_cast<std::uint32_t>(first.symbol) << 8U | bits;
+            }
+          }
+        }
+      });
+  build_table<distance_bits>(
+      canonical_codes(distances), is_special_distance, distances_, distance_entry,
+      [](std::size_t offset, unsigned bits) {
+        return is_special_distance | static_cast<std::uint32_t>(offset) << 16U | bits << 8U;
+      },
+      [](unsigned) {});
 }
 
 void deflate_tables::build_fixed() {

@@ -72,8 +72,6 @@ class deflate_tables {
   [[nodiscard]] const std::uint32_t* distances() const { return distances_.data(); }
 
  private:
-  void pair_literals();
-
   // A subtable of 2^k entries holds at least k + 1 codes, because codes are complete: 288 codes need at most
   // 288 / 5 * 16 entries in addition to the first 2^11, 32 distances at most 32 / 7 * 64 in addition to the first 2^9.
   std::array<std::uint32_t, (std::size_t{1} << literal_bits) + 928> literals_{};

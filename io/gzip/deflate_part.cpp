@@ -13,11 +13,13 @@ namespace {
 /// Most memory for the text before the first block that was found.
 constexpr std::size_t gap_bytes = std::size_t{1} << 20U;
 
-std::uint32_t crc_of(const deflate_text& text, std::size_t begin, std::size_t size) {
+// `marks`: replaces marks first, while the text is in the cache of this core; null: the text has none.
+std::uint32_t crc_of(const deflate_text& text, std::size_t begin, std::size_t size, const mark_table* marks) {
   std::uint32_t crc = 0;
   for_each_extent(text, begin, size, [&](const deflate_text::chunk& chunk, std::size_t from, std::size_t bytes) {
-    const std::byte* const memory = chunk.is_marked ? chunk.resolved() : chunk.bytes();
-    crc = crc32_gzip_refl(crc, reinterpret_cast<const unsigned char*>(memory + from), bytes);
+    std::byte* const memory = (chunk.is_marked ? chunk.resolved() : chunk.bytes()) + from;
+    if (chunk.is_marked && marks != nullptr) marks->resolve(chunk.symbols() + from, bytes, memory);
+    crc = crc32_gzip_refl(crc, reinterpret_cast<const unsigned char*>(memory), bytes);
   });
   return crc;
 }
@@ -80,12 +82,13 @@ void deflate_part::prepend(deflate_run& gap) {
 
 void deflate_part::finish() {
   ahead_ = {};
-  if (is_resolved()) run_.text().resolve(mark_window_);
+  std::optional<mark_table> marks;
+  if (window_) marks.emplace(mark_window_);
   std::size_t begin = 0;
   for (deflate_stretch& stretch : run_.stretches()) {
     stretch.text_begin = begin;
     const bool has_marks = &stretch == &run_.stretches().front() && !is_resolved();
-    if (!has_marks) stretch.crc = crc_of(run_.text(), begin, stretch.text_bytes);
+    if (!has_marks) stretch.crc = crc_of(run_.text(), begin, stretch.text_bytes, marks ? &*marks : nullptr);
     begin += stretch.text_bytes;
   }
 }

@@ -129,30 +129,23 @@ bool deflate_text::reaches_before(std::size_t known) const {
   });
 }
 
-void deflate_text::resolve(std::span<const std::byte> window) {
-  if (!std::ranges::any_of(chunks_, &chunk::is_marked)) return;
-  const mark_table table(window);
-  for (const chunk& part : chunks_) {
-    if (part.is_marked) table.resolve(part.symbols(), part.size, part.resolved());
-  }
-}
-
 mark_table::mark_table(std::span<const std::byte> window) : bytes_(first_mark + deflate_window) {
   for (unsigned byte = 0; byte < 256; ++byte) bytes_[byte] = static_cast<std::byte>(byte);
   std::ranges::copy(window, bytes_.end() - static_cast<std::ptrdiff_t>(window.size()));
 }
 
-// Four symbols at once: they are read before the four bytes are written, which end at or before them.
+// Eight symbols at once: they are read before the eight bytes are written, which end at or before them.
 void mark_table::resolve(const std::uint16_t* symbols, std::size_t size, std::byte* out) const {
   const std::byte* const table = bytes_.data();
   std::size_t at = 0;
-  for (; at + 4 <= size; at += 4) {
-    std::array<std::uint16_t, 4> four{};
-    std::memcpy(four.data(), symbols + at, sizeof four);
-    const std::array<std::byte, 4> bytes{table[four[0]], table[four[1]], table[four[2]], table[four[3]]};
+  for (; at + 8 <= size; at += 8) {
+    std::array<std::uint64_t, 2> words{};  // four symbols each
+    std::memcpy(words.data(), symbols + at, sizeof words);
+    const auto byte = [&](std::size_t i) { return table[(words[i / 4] >> (16 * (i % 4))) & 0xFFFFU]; };
+    const std::array<std::byte, 8> bytes{byte(0), byte(1), byte(2), byte(3), byte(4), byte(5), byte(6), byte(7)};
     std::memcpy(out + at, bytes.data(), sizeof bytes);
   }
-  for (std::size_t rest = size % 4; rest > 0; --rest, ++at) {
+  for (std::size_t rest = size % 8; rest > 0; --rest, ++at) {
     std::uint16_t symbol = 0;
     std::memcpy(&symbol, symbols + at, sizeof symbol);
     out[at] = table[symbol];

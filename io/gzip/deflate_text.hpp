@@ -40,7 +40,7 @@ class deflate_text {
     [[nodiscard]] std::uint16_t* symbols() const {
       return reinterpret_cast<std::uint16_t*>(memory.get()) + deflate_window;
     }
-    /// After resolve(): the bytes of a marked chunk, which replace its symbols.
+    /// The bytes of a marked chunk, once they have replaced its symbols.
     [[nodiscard]] std::byte* resolved() const { return reinterpret_cast<std::byte*>(symbols()); }
   };
 
@@ -96,9 +96,6 @@ class deflate_text {
 
   /// Whether a mark refers to a byte before the last `known` bytes of the window.
   [[nodiscard]] bool reaches_before(std::size_t known) const;
-
-  /// Replaces all marks by bytes of `window`: the last bytes before the text.
-  void resolve(std::span<const std::byte> window);
 
  private:
   bool add(bool marked);

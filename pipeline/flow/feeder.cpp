@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t batch_inputs = 32;  // per task: enough to be worth waking a thread
 constexpr unsigned max_openers = 8;
-constexpr std::uint64_t max_queued = 16;                          // files for them
+constexpr std::uint64_t max_queued = 32;                          // files for them
 constexpr std::uint64_t small_bytes = std::uint64_t{256} * 1024;  // several threads read a larger file
 constexpr std::string_view small_manner = "small files whole, several at once";
 
@@ -250,7 +250,8 @@ async::task<> feeder::queue_file(numbered_input next) {
   {
     const std::scoped_lock lock(queue_mutex_);
     queued_.push_back({.file = std::move(next), .room = std::move(room)});
-    if (openers_ == max_openers) co_return;
+    // to wake a thread for each file takes longer than all else here
+    if (openers_ == max_openers || queued_.size() <= openers_) co_return;
     ++openers_;
   }
   try {

@@ -127,9 +127,10 @@ TEST_CASE("gzip: from any block on, the text is that of zlib where it does not d
     std::vector<std::byte> window(std::min(block.text, io::deflate_window));
     std::copy_n(plain.begin() + static_cast<std::ptrdiff_t>(block.text - window.size()), window.size(), window.begin());
     CHECK_FALSE(run.text().reaches_before(window.size()));
-    run.text().resolve(window);
+    const io::mark_table marks(window);
     byte_vector text;
     for (const auto& chunk : run.text().chunks()) {
+      if (chunk.is_marked) marks.resolve(chunk.symbols(), chunk.size, chunk.resolved());
       const std::byte* const bytes = chunk.is_marked ? chunk.resolved() : chunk.bytes();
       text.insert(text.end(), bytes, bytes + chunk.size);
     }

@@ -323,7 +323,7 @@ TEST_CASE(
       CHECK(finished.result.complete);
       CHECK(finished.result.verified.counts == test::counts_of(sample->plain));
       REQUIRE(finished.stats);
-      const bool in_parts = sample != &linked && threads >= (sample == &gzip ? 3 : 2);
+      const bool in_parts = sample != &linked && threads >= 2;
       CHECK((finished.stats->decompression.find("in parts") != std::string::npos) == in_parts);
     }
   }

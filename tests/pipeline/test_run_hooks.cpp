@@ -21,7 +21,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <stop_token>
@@ -75,6 +77,30 @@ TEST_CASE("the bytes of very many files are expected by those of a sample of the
   names.resize(3);
   names.push_back(folder.file("small", "12"));
   CHECK(expected_source_bytes(names) == 3002);
+}
+
+TEST_CASE("the bytes of trees are expected by those of their first files, and only of files that will be read") {
+  const test::temporary_folder folder;
+  const std::string one = folder / "one";
+  const std::string other = folder / "other";
+  std::filesystem::create_directory(one);
+  std::filesystem::create_directory(other);
+  for (int i = 0; i < 100; ++i) {
+    static_cast<void>(folder.file("one/" + std::to_string(i) + ".log", std::string(1000, 'x')));
+    static_cast<void>(folder.file("one/" + std::to_string(i) + ".bak", std::string(5000, 'x')));
+  }
+  static_cast<void>(folder.file("other/a.log", std::string(500, 'x')));
+  const std::vector<std::string> inputs{one, other, folder.file("named", "12")};
+  CHECK(expected_source_bytes(inputs, io::walk_settings{}) == 600'502);
+  io::walk_settings logs;
+  logs.filter.include.emplace_back("*.log");
+  CHECK(expected_source_bytes(inputs, logs) == 100'502);
+  CHECK(expected_source_bytes(inputs) == 2);
+  // 2^14 names and more: those of trees that are not looked at are expected to be like the others
+  const std::vector<std::string> many(200, one);
+  const std::optional<std::uint64_t> expected = expected_source_bytes(many, logs);
+  REQUIRE(expected);
+  CHECK(static_cast<double>(*expected) == doctest::Approx(20e6).epsilon(0.01));
 }
 
 TEST_CASE("one input of unknown size makes the sum unknown, and it is not opened to find out") {

@@ -55,7 +55,7 @@ using entry_pointer = std::shared_ptr<part_entry>;
 
 part_shares shares_of(const io::part_format& format, unsigned threads, std::uint64_t memory_bytes) {
   constexpr std::uint64_t most_part_bytes = std::uint64_t{64} << 20U;
-  if (!format.make || threads < format.min_threads) return {};
+  if (!format.make || threads < 2) return {};
   const std::uint64_t wanted = pieces_ahead(threads);
   // up to half as many inputs as threads are decoded in parts at the same time
   const std::uint64_t shared = std::uint64_t{format.shared_bytes} * std::max(threads / 2, 1U);
@@ -109,7 +109,9 @@ class part_queue::state final : public shared_work {
   void decode(const entry_pointer& of, locked& lock);
   void join(entry_pointer next, std::shared_ptr<io::decoded_part> before, locked& lock);
   void go_on(const entry_pointer& of, std::shared_ptr<io::decoded_part> before, locked& lock);
+  [[nodiscard]] bool is_far_ahead(std::size_t at) const noexcept;
   void return_memory(part_entry& of);
+  void withdraw(part_entry& queued);
   void leave_served_part();
   piece serve(part_entry& front);
   [[nodiscard]] bool may_starve(bool may_wait) const;
@@ -239,6 +241,15 @@ bool part_queue::state::start(part_entry& next) {
   return true;
 }
 
+// Whether the decoder, which is faster, has so much to do before it reaches this part that a thread decodes it in time:
+// it takes over what was decoded ahead in a quarter of the time of a thread, and decodes the rest in half.
+bool part_queue::state::is_far_ahead(std::size_t at) const noexcept {
+  if (!options_.format.decoder_is_faster) return true;
+  std::size_t quarters = 0;
+  for (std::size_t i = 0; i < at && quarters < 4; ++i) quarters += entries_[i]->now > part_phase::queued ? 1 : 2;
+  return quarters >= 4;
+}
+
 // Whether a thread can go on with this part. The oldest one is linked to one that is not linked only when the decoder
 // has passed by that one.
 bool part_queue::state::is_ready_piece(std::size_t at) const noexcept {
@@ -248,7 +259,8 @@ bool part_queue::state::is_ready_piece(std::size_t at) const noexcept {
     return before != nullptr ? before->is_linked() : is_needed_ || !before_ || before_->is_linked();
   }
   if (now == part_phase::finished) return before == nullptr || before->now == part_phase::ready;
-  return now == part_phase::queued || now == part_phase::linked;
+  if (now == part_phase::queued) return is_far_ahead(at);
+  return now == part_phase::linked;
 }
 
 /// The next one from this entry on, or the number of entries.
@@ -342,16 +354,19 @@ void part_queue::state::return_memory(part_entry& of) {
   of.memory.release();
 }
 
-// Parts that wait for a thread become complete again.
 void part_queue::state::pause(bool is_paused) {
   const std::scoped_lock lock(mutex_);
   if (std::exchange(is_paused_, is_paused) || !is_paused) return;
   for (const entry_pointer& each : entries_) {
-    if (each->now != part_phase::queued) continue;
-    return_memory(*each);
-    each->after.clear();
-    each->now = part_phase::complete;
+    if (each->now == part_phase::queued) withdraw(*each);
   }
+}
+
+// A part that waits for a thread becomes complete again.
+void part_queue::state::withdraw(part_entry& queued) {
+  return_memory(queued);
+  queued.after.clear();
+  queued.now = part_phase::complete;
 }
 
 // Parts that no thread works on become complete again, as if they had not begun.
@@ -389,6 +404,7 @@ std::optional<part_queue::piece> part_queue::state::take(bool may_wait) {
     }
     part_entry& front = *entries_.front();
     if (front.now == part_phase::ready) return serve(front);
+    if (front.now == part_phase::queued && options_.format.decoder_is_faster) withdraw(front);
     if (front.now == part_phase::collecting || front.now == part_phase::complete) {
       const bool waits = front.now == part_phase::collecting || !has_look_ahead(front);
       if (waits && !may_starve(may_wait)) return std::nullopt;
@@ -396,7 +412,8 @@ std::optional<part_queue::piece> part_queue::state::take(bool may_wait) {
     }
     reader_ = std::this_thread::get_id();
     is_needed_ = true;
-    if (options_.is_in_pool || is_ready_piece(0)) {
+    const bool helps = options_.is_in_pool && !options_.format.decoder_is_faster;  // the decoder would be late
+    if (helps || is_ready_piece(0)) {
       help_or_wait(lock);
     } else {
       wait(lock);

@@ -1,6 +1,7 @@
 // An input of the list of inputs, lists that were made before the run, and their size.
 #pragma once
 
+#include "io/tree_walk.hpp"
 #include "pipeline/counts/input_report.hpp"
 #include "pipeline/counts/run_counts.hpp"
 
@@ -42,7 +43,9 @@ struct looked_up_inputs {
 std::optional<std::uint64_t> source_bytes_of(std::span<const std::string> inputs);
 
 /// About the same. Of very many inputs a sample is looked at, because to ask for all sizes takes long: what is not
-/// sampled is expected to be a regular file.
-std::optional<std::uint64_t> expected_source_bytes(std::span<const std::string> inputs);
+/// sampled is expected to be a regular file. `trees`: how directories are walked, of which the first 2^14 names are
+/// looked at, and other inputs are expected to be like those; nothing: directories count as 0.
+std::optional<std::uint64_t> expected_source_bytes(std::span<const std::string> inputs,
+                                                   const std::optional<io::walk_settings>& trees = {});
 
 }  // namespace gpuhist::pipeline
