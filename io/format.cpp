@@ -124,8 +124,8 @@ constexpr magic_number compress_magic() {
   return result;
 }
 
-// Decoding ahead takes up to twice the time of the decoder, in sum. The text of a log has seven times the size of the part,
-// and two bytes a symbol while it has marks.
+// Decoding ahead takes up to twice the time of the decoder, in sum. The text of a log has seven times the size of the
+// part, and two bytes a symbol while it has marks.
 part_format gzip_parts() {
   return {.make = make_gzip_part_decoder,
           .part_bytes = std::size_t{512} << 10U,

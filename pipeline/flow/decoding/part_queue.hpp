@@ -7,9 +7,9 @@
 //
 // A part begins to be decoded when the bytes after it have arrived, too, as far as its units need them. The thread that
 // calls take() never waits while there is work: it decodes parts as the threads of the pool do, beginning with the
-// oldest. So the queue needs no thread of its own, and works with a pool of one thread. Where the decoder of the input is
-// faster than threads with parts (part_format::decoder_is_faster), it gets the bytes of a part that has not begun, and
-// waits for one that has.
+// oldest. So the queue needs no thread of its own, and works with a pool of one thread. Where the decoder of the input
+// is faster than threads with parts (part_format::decoder_is_faster), it gets the bytes of a part that has not begun,
+// and waits for one that has.
 #pragma once
 
 #include "async/executor.hpp"
