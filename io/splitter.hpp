@@ -5,9 +5,11 @@
 #include "io/decoder.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace gpuhist::io {
 
@@ -37,6 +39,13 @@ class splitter {
   /// Ends of frames may be reported that only a decoder can confirm: the caller can decode the input again, with a
   /// splitter that makes no guesses. A frame of more compressed bytes ends the search. Before the first advance().
   virtual void permit_guesses(std::uint64_t /*longest_frame*/) {}
+
+  /// By what it recognizes such ends: who has the bytes first may search them for it. Empty: nothing.
+  [[nodiscard]] virtual std::string_view sought() const { return {}; }
+
+  /// The next calls of advance() get the bytes of `block`, and these are the places where sought() begins in it, in
+  /// order: they are not searched again. Null: they are not known. Borrowed until the next call.
+  virtual void note_places(std::span<const std::byte> /*block*/, const std::vector<std::uint32_t>* /*places*/) {}
 
   /// Begins at `start`, not at the start of the input. Before the first advance().
   virtual void begin_at(const decode_start& /*start*/) {}

@@ -2,6 +2,7 @@
 
 #include "io/frame_magic.hpp"
 #include "io/gzip/gzip_header.hpp"
+#include "io/magic_search.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -25,27 +26,6 @@ constexpr std::size_t length_bytes = 4;
 constexpr std::size_t header_bytes = 10;
 constexpr std::size_t seen_bytes = length_bytes + header_bytes - 1;  // that can decide with the next byte
 constexpr std::string_view magic = "\x1F\x8B\x08";
-
-// Where the magic number begins, from `at` on; bytes.size(): nowhere. Its first two bytes are compared at many places
-// at once: a search for the first one alone stops at one of 256 places.
-std::size_t find_magic(std::span<const std::byte> bytes, std::size_t at) {
-  constexpr std::size_t places = 64;
-  constexpr std::size_t far = 1024;  // the bytes are in the cache of the core that read them
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  for (; at + places + magic.size() <= text.size(); at += places) {
-    const char* const first = text.data() + at;
-    __builtin_prefetch(first + far);
-    std::uint8_t found = 0;  // of the type of its operands, so that compilers use vectors of bytes
-    for (std::size_t i = 0; i < places; ++i) {
-      found |= static_cast<std::uint8_t>(static_cast<std::uint8_t>(first[i] == magic[0]) &
-                                         static_cast<std::uint8_t>(first[i + 1] == magic[1]));
-    }
-    if (found == 0) continue;
-    const std::size_t place = text.substr(at, places + magic.size() - 1).find(magic);
-    if (place != std::string_view::npos) return at + place;
-  }
-  return std::min(text.find(magic, at), text.size());
-}
 
 // Whether these bytes, of which there may be fewer than a header has, are what writers begin a member with. 1 of 2^37
 // random places is taken for one.
@@ -79,6 +59,12 @@ bool may_end(std::span<const std::byte> bytes, std::size_t at, std::uint64_t mem
 class gzip_splitter final : public splitter {
  public:
   void permit_guesses(std::uint64_t longest_frame) override { longest_member_ = longest_frame; }
+  [[nodiscard]] std::string_view sought() const override { return longest_member_ > 0 ? guess::magic : ""; }
+  void note_places(std::span<const std::byte> block, const std::vector<std::uint32_t>* places) override {
+    block_ = block.data();
+    places_ = places;
+    next_place_ = 0;
+  }
   split_step advance(std::span<const std::byte> bytes) override;
   [[nodiscard]] std::size_t held_back() const override;
   [[nodiscard]] bool counts_frame() const override { return true; }
@@ -92,7 +78,8 @@ class gzip_splitter final : public splitter {
   std::size_t take_header(std::span<const std::byte> bytes);
   split_step search(std::span<const std::byte> bytes);
   [[nodiscard]] std::optional<std::size_t> find_at_seam(std::span<const std::byte> bytes) const;
-  [[nodiscard]] std::optional<std::size_t> find_within(std::span<const std::byte> bytes) const;
+  [[nodiscard]] std::optional<std::size_t> find_within(std::span<const std::byte> bytes);
+  [[nodiscard]] std::size_t find_magic(std::span<const std::byte> bytes, std::size_t at);
   [[nodiscard]] std::size_t first_undecided() const;
 
   std::uint64_t longest_member_ = 0;  // 0: no guesses
@@ -104,7 +91,10 @@ class gzip_splitter final : public splitter {
   bool found_members_ = false;
   // while searching:
   std::uint64_t member_bytes_ = 0;
-  std::vector<std::byte> seam_;  // the last bytes of the member, at most guess::seen_bytes
+  std::vector<std::byte> seam_;                         // the last bytes of the member, at most guess::seen_bytes
+  const std::vector<std::uint32_t>* places_ = nullptr;  // of note_places(); null: none were noted
+  const std::byte* block_ = nullptr;                    // what they are places in
+  std::size_t next_place_ = 0;
 };
 
 split_step gzip_splitter::advance(std::span<const std::byte> bytes) {
@@ -222,12 +212,22 @@ std::optional<std::size_t> gzip_splitter::find_at_seam(std::span<const std::byte
 }
 
 // The same of a header after these.
-std::optional<std::size_t> gzip_splitter::find_within(std::span<const std::byte> bytes) const {
-  std::size_t at = guess::find_magic(bytes, guess::length_bytes);
-  for (; at + guess::header_bytes <= bytes.size(); at = guess::find_magic(bytes, at + 1)) {
+std::optional<std::size_t> gzip_splitter::find_within(std::span<const std::byte> bytes) {
+  std::size_t at = find_magic(bytes, guess::length_bytes);
+  for (; at + guess::header_bytes <= bytes.size(); at = find_magic(bytes, at + 1)) {
     if (guess::may_end(bytes, at, member_bytes_ + at)) return at + guess::header_bytes;
   }
   return std::nullopt;
+}
+
+// As io::find_magic().
+std::size_t gzip_splitter::find_magic(std::span<const std::byte> bytes, std::size_t at) {
+  if (places_ == nullptr) return io::find_magic(bytes, guess::magic, at);
+  constexpr std::size_t ahead = 8;  // the headers are in the cache of the core that read them
+  const auto begin = static_cast<std::size_t>(bytes.data() - block_);
+  while (next_place_ < places_->size() && (*places_)[next_place_] < begin + at) ++next_place_;
+  if (next_place_ + ahead < places_->size()) __builtin_prefetch(block_ + (*places_)[next_place_ + ahead]);
+  return next_place_ < places_->size() ? std::min((*places_)[next_place_] - begin, bytes.size()) : bytes.size();
 }
 
 std::string_view gzip_splitter::manner() const {

@@ -33,6 +33,29 @@ inline std::vector<std::size_t> split(const splitter_maker& make, std::span<cons
   return ends;
 }
 
+/// The same, of blocks in which the places that the splitter seeks are noted.
+inline std::vector<std::size_t> split_noted(const splitter_maker& make, std::span<const std::byte> packed,
+                                            const size_chooser& cut) {
+  const std::unique_ptr<io::splitter> splitter = make();
+  const std::string_view sought = splitter->sought();
+  std::vector<std::size_t> ends;
+  for (std::size_t at = 0; at < packed.size();) {
+    const auto block = packed.subspan(at, std::min(cut(), packed.size() - at));
+    const std::string_view text(reinterpret_cast<const char*>(block.data()), block.size());
+    std::vector<std::uint32_t> places;
+    for (std::size_t place = text.find(sought); place < text.size(); place = text.find(sought, place + 1)) {
+      places.push_back(static_cast<std::uint32_t>(place));
+    }
+    if (!sought.empty()) splitter->note_places(block, &places);
+    for (const std::size_t end = at + block.size(); at < end;) {
+      const io::split_step step = splitter->advance(packed.subspan(at, end - at));
+      at += step.taken;
+      if (step.frame_ends && splitter->counts_frame()) ends.push_back(at - step.beyond);
+    }
+  }
+  return ends;
+}
+
 /// The parts of frames that a splitter reports: each from the end of one part to the next end of a part or frame.
 inline std::vector<part_place> reported_parts(const splitter_maker& make, std::span<const std::byte> packed,
                                               const size_chooser& cut) {
@@ -81,7 +104,10 @@ inline void check_splits(const splitter_maker& make, const decoder_sample& sampl
   const std::vector<std::size_t> ends = packed_ends(sample, confirmation, sample.packed.size());
   CHECK(split(make, sample.packed, always(1)) == ends);
   CHECK(split(make, sample.packed, always(everything)) == ends);
-  for (std::uint32_t seed = 0; seed < 8; ++seed) CHECK(split(make, sample.packed, sometimes(40, seed)) == ends);
+  for (std::uint32_t seed = 0; seed < 8; ++seed) {
+    CHECK(split(make, sample.packed, sometimes(40, seed)) == ends);
+    CHECK(split_noted(make, sample.packed, sometimes(40, seed)) == ends);
+  }
 }
 
 /// Invariant: frames that end before a damaged byte are found. Frames after it may differ, but not with the cuts.
@@ -99,6 +125,7 @@ inline void check_damaged_splits(const splitter_maker& make, const decoder_sampl
       CHECK(found[whole++] == end);
     }
     CHECK(found == split(make, damaged, sometimes(9, static_cast<std::uint32_t>(place))));
+    CHECK(found == split_noted(make, damaged, sometimes(9, static_cast<std::uint32_t>(place))));
   }
 }
 

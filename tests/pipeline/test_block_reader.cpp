@@ -361,6 +361,40 @@ TEST_CASE("blocks that several threads read are those of the file, in order, up 
   }
 }
 
+TEST_CASE("each block of a file has the places of what its reader looks for, until it stops looking") {
+  std::mt19937 random(7);
+  async::worker_pool pool(4);
+  for (int round = 0; round < 100; ++round) {
+    workshop fixture;
+    const auto source = std::make_shared<io::source>(fixture.file(numbered(random() % 20'000)));
+    stage_clock clock;
+    const auto reader = std::make_shared<block_reader>(std::make_shared<block_pool>(1 + random() % 900, random() % 8),
+                                                       2, *source, clock, std::stop_token());
+    reader->read_farther_ahead();
+    reader->look_for("12");
+    if (round % 2 == 0) reader->read_concurrently();
+    block_reader::start(pool, reader, source, {});
+    const auto check_all = [&]() -> async::task<> {
+      for (bool has_stopped = false;;) {
+        const block next = co_await reader->next();
+        if (next.end) co_return;
+        const std::string_view text(reinterpret_cast<const char*>(next.bytes.data()), next.bytes.size());
+        std::vector<std::uint32_t> places;
+        for (std::size_t at = text.find("12"); at < text.size(); at = text.find("12", at + 1)) {
+          places.push_back(static_cast<std::uint32_t>(at));
+        }
+        if (next.places || !has_stopped) {
+          REQUIRE(next.places);
+          CHECK(*next.places == places);
+        }
+        has_stopped = has_stopped || random() % 16 == 0;
+        if (has_stopped) reader->stop_looking();
+      }
+    };
+    async::run_blocking(pool, check_all());
+  }
+}
+
 TEST_CASE("of blocks that several threads read, those before an error come first, whatever was read after it") {
   async::worker_pool pool(4);
   workshop fixture;

@@ -1,5 +1,7 @@
 #include "pipeline/flow/decoding/block_reader.hpp"
 
+#include "io/magic_search.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <limits>
@@ -104,7 +106,11 @@ class block_reader::concurrent_reads {
       const std::shared_ptr<block_memory> memory = std::move(each.memory);  // a late helper keeps no block
       if (!is_full) continue;
       error = each.error;
-      if (each.bytes > 0) filled.push(block_of(memory, each.bytes));
+      if (each.bytes > 0) {
+        block next = block_of(memory, each.bytes);
+        next.places = std::move(each.places);
+        filled.push(std::move(next));
+      }
       bytes += each.bytes;
       is_full = each.bytes == each.room.size();
     }
@@ -118,6 +124,7 @@ class block_reader::concurrent_reads {
     std::span<std::byte> room{};
     std::uint64_t offset = 0;
     std::size_t bytes = 0;
+    std::shared_ptr<const std::vector<std::uint32_t>> places{};
     std::exception_ptr error{};
   };
 
@@ -127,6 +134,10 @@ class block_reader::concurrent_reads {
     const busy_time busy(reader_.clock_);
     try {
       of.bytes = file_.read_at(of.room, of.offset);
+      if (reader_.is_looking_) {
+        auto found = io::places_of_magic(of.room.first(of.bytes), reader_.sought_);
+        of.places = std::make_shared<const std::vector<std::uint32_t>>(std::move(found));
+      }
     } catch (...) {
       of.error = std::current_exception();
     }

@@ -25,6 +25,7 @@
 #include <optional>
 #include <span>
 #include <stop_token>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,7 +38,8 @@ struct block {
   block_memory* lent = nullptr;  ///< what `memory` will return; may be exchanged. Null: other blocks use it, too
   bool lost = false;             ///< from some offset in this block on, the ends of frames are unknown
   bool end = false;              ///< there are no more blocks
-  std::exception_ptr error{};    ///< with `end`: the cause, if reading failed
+  std::shared_ptr<const std::vector<std::uint32_t>> places{};  ///< of what was looked for; null: nothing was
+  std::exception_ptr error{};                                  ///< with `end`: the cause, if reading failed
   std::shared_ptr<const io::frame_context> part{};  ///< of a part that begins here (io::split_step); null: none does
 };
 
@@ -50,6 +52,15 @@ class block_reader {
 
   /// Several threads read a file, because its decoder is faster than one of them. Before start().
   void read_concurrently() noexcept { reads_concurrently_ = true; }
+
+  /// The threads that read a file look for these bytes in each block. Before start(). `sought`: of static lifetime.
+  void look_for(std::string_view sought) noexcept {
+    sought_ = sought;
+    is_looking_ = !sought.empty();
+  }
+
+  /// Thread-safe.
+  void stop_looking() noexcept { is_looking_ = false; }
 
   /// Starts to fill blocks, until the source ends, fails, or give_up() is called. `head`: bytes that were already read
   /// from a stream; they come first. `on`: the executor of the source (any pool for files, whose threads then read).
@@ -112,6 +123,8 @@ class block_reader {
   std::atomic<bool> may_take_extra_{false};
   std::atomic<bool> given_up_{false};
   bool reads_concurrently_ = false;
+  std::string_view sought_{};
+  std::atomic<bool> is_looking_{false};
   std::uint64_t offset_;     // of files
   const std::uint64_t end_;  // of files
   async::channel<block> filled_;

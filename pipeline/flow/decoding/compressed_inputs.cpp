@@ -163,6 +163,7 @@ async::task<> compressed_inputs::split(compressed_input& input, std::vector<std:
   input.blocks = std::make_shared<block_reader>(blocks_, options_.own_blocks, *input.source, notes_.read, stop_,
                                                 io::file_range{input.start.compressed_bytes, input.end});
   if (input.on_device) input.blocks->read_concurrently();
+  input.blocks->look_for(input.divider->splitter().sought());
   block_reader::start(is_stream ? executors_.streams : executors_.pool, input.blocks, input.source, std::move(head));
   for (;;) {
     const block next = co_await input.blocks->next();
@@ -172,6 +173,7 @@ async::task<> compressed_inputs::split(compressed_input& input, std::vector<std:
       co_await push(input, *piece);
       if (input.damaged) co_return;
     }
+    if (input.divider->splitter().is_lost()) input.blocks->stop_looking();
     const bool has_groups = input.groups > 1 || input.device_groups > 0;
     if (has_groups || input.divider->splitter().knows_end()) input.blocks->read_farther_ahead();
   }

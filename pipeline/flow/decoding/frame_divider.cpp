@@ -40,6 +40,7 @@ std::optional<frame_divider::piece> frame_divider::next(const block& source) {
 // Up to the end of a group or of a part of a frame, or to the end of a frame where held-back bytes have to be given
 // first.
 std::optional<frame_divider::piece> frame_divider::walk(const block& source) {
+  if (walked_ == 0) splitter_->note_places(source.bytes, source.places.get());
   while (walked_ < source.bytes.size()) {
     const io::split_step step = splitter_->advance(source.bytes.subspan(walked_));
     walked_ += step.taken;

@@ -1,5 +1,7 @@
 #include "pipeline/flow/decoding/frame_search.hpp"
 
+#include "io/magic_search.hpp"
+
 #include <algorithm>
 
 namespace gpuhist::pipeline {
@@ -26,7 +28,7 @@ std::optional<frame_search::hit> frame_search::find(std::span<const std::byte> p
   if (const std::size_t at = seam.find(magic_); at != std::string::npos && at < before_.size()) {
     return hit{.before = before_.size() - at, .at = 0};
   }
-  if (const std::size_t at = bytes.find(magic_); at != std::string_view::npos) return hit{.before = 0, .at = at};
+  if (const std::size_t at = io::find_magic(piece, magic_); at < piece.size()) return hit{.before = 0, .at = at};
   pass(piece);
   return std::nullopt;
 }
