@@ -17,11 +17,20 @@ bool decoders_need_cores(const engine_request& request) {
   return request.load.busy_decoders != nullptr && *request.load.busy_decoders >= request.threads;
 }
 
+// If the size of the inputs is unknown, half as much may be left as was read. If more was read than expected, which is
+// an estimate for trees, as much may be left as is in excess.
+std::uint64_t bytes_left(const workload& load, std::uint64_t read) {
+  if (!load.bytes_in_all) return read / 2;
+  const std::uint64_t all = *load.bytes_in_all;
+  return read <= all ? all - read : std::min(read / 2, read - all);
+}
+
 // From 0 to 1; nothing where the size of the inputs is not known.
 std::optional<double> share_read(const workload& load) {
   if (load.bytes_read == nullptr || !load.bytes_in_all) return std::nullopt;
-  const auto read = static_cast<double>(*load.bytes_read);
-  return read > 0 ? read / std::max(read, static_cast<double>(*load.bytes_in_all)) : 0;
+  const std::uint64_t read = *load.bytes_read;
+  if (read == 0) return 0;
+  return static_cast<double>(read) / static_cast<double>(read + bytes_left(load, read));
 }
 
 std::exception_ptr miscount_of(const counting_job& job, const row_layout& layout) {
@@ -264,13 +273,11 @@ bool automatic_engine::begins_waking_to_decode() {
   return true;
 }
 
-// If the size of the input is unknown (trees), half as much may be left as was read.
 bool automatic_engine::pays_to_decode() const {
   const workload& load = request_.load;
   if (load.bytes_read == nullptr) return false;
-  const std::uint64_t read = *load.bytes_read;
-  const std::uint64_t left = load.bytes_in_all ? *load.bytes_in_all - std::min(read, *load.bytes_in_all) : read / 2;
-  const double seconds = static_cast<double>(left) / (settings_.decoded_by_thread * request_.threads);
+  const auto left = static_cast<double>(bytes_left(load, *load.bytes_read));
+  const double seconds = left / (settings_.decoded_by_thread * request_.threads);
   return seconds > std::chrono::duration<double>(settings_.worthwhile_decoding).count();
 }
 

@@ -40,7 +40,7 @@ class splitter {
   /// splitter that makes no guesses. A frame of more compressed bytes ends the search. Before the first advance().
   virtual void permit_guesses(std::uint64_t /*longest_frame*/) {}
 
-  /// By what it recognizes such ends: who has the bytes first may search them for it. Empty: nothing.
+  /// By what it recognizes such ends at present: who has the bytes first may search them for it. Empty: nothing.
   [[nodiscard]] virtual std::string_view sought() const { return {}; }
 
   /// The next calls of advance() get the bytes of `block`, and these are the places where sought() begins in it, in

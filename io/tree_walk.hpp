@@ -52,6 +52,7 @@ struct walk_settings {
   bool follow_links = false;  ///< links below the root are followed, except to a directory on the current path
   /// What this process writes: an output is skipped, its temporary file and folders are ignored. Null: nothing.
   std::shared_ptr<const output_files> outputs{};
+  std::uint64_t most_names = ~std::uint64_t{0};  ///< in directories, of those that are read: the walk ends after them
 };
 
 /// Used by one thread at a time. Owns its descriptors. Throws only std::bad_alloc.
@@ -62,6 +63,9 @@ class tree_walk {
 
   /// The next entry; nothing at the end. Blocks only while directories are read.
   std::optional<tree_entry> next();
+
+  /// Names that were read in directories, selected or not.
+  [[nodiscard]] std::uint64_t names_read() const { return names_read_; }
 
   [[nodiscard]] const std::string& root() const { return root_; }
   [[nodiscard]] bool follows_links() const { return settings_.follow_links; }
@@ -93,6 +97,7 @@ class tree_walk {
   std::string path_;  // path of the current entry
   std::size_t root_bytes_ = 0;
   std::vector<level> levels_;
+  std::uint64_t names_read_ = 0;
   bool started_ = false;
 };
 

@@ -59,7 +59,10 @@ bool may_end(std::span<const std::byte> bytes, std::size_t at, std::uint64_t mem
 class gzip_splitter final : public splitter {
  public:
   void permit_guesses(std::uint64_t longest_frame) override { longest_member_ = longest_frame; }
-  [[nodiscard]] std::string_view sought() const override { return longest_member_ > 0 ? guess::magic : ""; }
+  [[nodiscard]] std::string_view sought() const override {
+    const bool are_blocks = found_blocks_ && !found_members_;  // they state their sizes
+    return longest_member_ > 0 && phase_ != phase::lost && !are_blocks ? guess::magic : "";
+  }
   void note_places(std::span<const std::byte> block, const std::vector<std::uint32_t>* places) override {
     block_ = block.data();
     places_ = places;

@@ -37,16 +37,17 @@ inline std::vector<std::size_t> split(const splitter_maker& make, std::span<cons
 inline std::vector<std::size_t> split_noted(const splitter_maker& make, std::span<const std::byte> packed,
                                             const size_chooser& cut) {
   const std::unique_ptr<io::splitter> splitter = make();
-  const std::string_view sought = splitter->sought();
   std::vector<std::size_t> ends;
   for (std::size_t at = 0; at < packed.size();) {
+    const std::string_view sought = splitter->sought();
     const auto block = packed.subspan(at, std::min(cut(), packed.size() - at));
     const std::string_view text(reinterpret_cast<const char*>(block.data()), block.size());
     std::vector<std::uint32_t> places;
-    for (std::size_t place = text.find(sought); place < text.size(); place = text.find(sought, place + 1)) {
+    for (std::size_t place = sought.empty() ? text.size() : text.find(sought); place < text.size();
+         place = text.find(sought, place + 1)) {
       places.push_back(static_cast<std::uint32_t>(place));
     }
-    if (!sought.empty()) splitter->note_places(block, &places);
+    splitter->note_places(block, sought.empty() ? nullptr : &places);
     for (const std::size_t end = at + block.size(); at < end;) {
       const io::split_step step = splitter->advance(packed.subspan(at, end - at));
       at += step.taken;

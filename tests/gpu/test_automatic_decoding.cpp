@@ -116,6 +116,19 @@ TEST_CASE("a device is woken to decode if the host would take long for the compr
   CHECK(under_test->stats().note == "a device was woken to decode");
 }
 
+TEST_CASE("if more was read than was expected, a device is woken once much is in excess, not for a little at the end") {
+  machine here;
+  const auto under_test = here.make(second_of_four_threads / 2);
+  for (const std::uint64_t hundredths : {0U, 49U, 50U, 51U, 60U, 100U}) {
+    CAPTURE(hundredths);
+    here.read = second_of_four_threads * hundredths / 100;
+    CHECK(under_test->decoder() == nullptr);
+    CHECK(here.woken == 0);
+  }
+  here.read = second_of_four_threads * 3;
+  CHECK(await_decoder(*under_test) == &here.decodes);
+}
+
 TEST_CASE("an engine reports that a device is being made ready, until it is ready or cannot be") {
   for (const bool fails : {false, true}) {
     machine here;

@@ -134,13 +134,10 @@ class block_reader::concurrent_reads {
     const busy_time busy(reader_.clock_);
     try {
       of.bytes = file_.read_at(of.room, of.offset);
-      if (reader_.is_looking_) {
-        auto found = io::places_of_magic(of.room.first(of.bytes), reader_.sought_);
-        of.places = std::make_shared<const std::vector<std::uint32_t>>(std::move(found));
-      }
     } catch (...) {
       of.error = std::current_exception();
     }
+    if (reader_.is_looking_) of.places = reader_.places_in(of.room.first(of.bytes));
     reader_.clock_.bytes += of.bytes;
   }
 
@@ -166,6 +163,19 @@ std::shared_ptr<block_memory> block_reader::lend(async::semaphore::permit own) {
   }
   block_memory* const taken = permit->take_memory();
   return {std::move(permit), taken};
+}
+
+// Null: there is no memory for them, or they would take more than a sixteenth of that of the bytes. Without places, the
+// bytes are searched by whoever gets them.
+block_reader::place_list block_reader::places_in(std::span<const std::byte> bytes) const noexcept {
+  constexpr std::size_t bytes_of_place = 64;
+  try {
+    std::vector<std::uint32_t> found = io::places_of_magic(bytes, sought_);
+    if (found.size() > bytes.size() / bytes_of_place) return nullptr;
+    return std::make_shared<const std::vector<std::uint32_t>>(std::move(found));
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
 
 // Null: all blocks are in use.

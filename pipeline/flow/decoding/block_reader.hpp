@@ -114,6 +114,8 @@ class block_reader {
   async::task<std::shared_ptr<block_memory>> memory();
   std::shared_ptr<block_memory> free_memory();
   std::shared_ptr<block_memory> lend(async::semaphore::permit own);
+  using place_list = std::shared_ptr<const std::vector<std::uint32_t>>;
+  [[nodiscard]] place_list places_in(std::span<const std::byte> bytes) const noexcept;
   [[nodiscard]] bool goes_on() const { return !stop_.stop_requested() && !given_up_; }
 
   io::source& source_;

@@ -173,7 +173,7 @@ async::task<> compressed_inputs::split(compressed_input& input, std::vector<std:
       co_await push(input, *piece);
       if (input.damaged) co_return;
     }
-    if (input.divider->splitter().is_lost()) input.blocks->stop_looking();
+    if (input.divider->splitter().sought().empty()) input.blocks->stop_looking();
     const bool has_groups = input.groups > 1 || input.device_groups > 0;
     if (has_groups || input.divider->splitter().knows_end()) input.blocks->read_farther_ahead();
   }

@@ -103,6 +103,7 @@ class part_queue::state final : public shared_work {
   [[nodiscard]] bool has_look_ahead(const part_entry& of) const;
   void start_parts();
   [[nodiscard]] std::size_t most_parts(std::uint64_t inputs) const;
+  [[nodiscard]] bool may_start(std::size_t at) const;
   bool start(part_entry& next);
   [[nodiscard]] bool is_ready_piece(std::size_t at) const noexcept;
   [[nodiscard]] std::size_t find_ready_piece(std::size_t from) const noexcept;
@@ -185,10 +186,10 @@ bool part_queue::state::wants_more() {
                             entries_.back()->blocks.size() >= options_.max_blocks;
   if (is_too_large) return false;
   start_parts();
-  const auto waits = [this](const entry_pointer& each) {
-    return each->now == part_phase::complete && !each->is_taken && has_look_ahead(*each);
-  };
-  return std::ranges::none_of(entries_, waits);
+  for (std::size_t at = 0; at < entries_.size(); ++at) {
+    if (may_start(at) && has_look_ahead(*entries_[at])) return false;
+  }
+  return true;
 }
 
 bool part_queue::state::has_look_ahead(const part_entry& of) const {
@@ -208,11 +209,16 @@ void part_queue::state::start_parts() {
   const std::uint64_t inputs = clock_.now_in_flight;
   if (is_paused_ || inputs >= options_.threads) return;  // or the threads decode other inputs
   const std::size_t most = most_parts(inputs);
-  for (const entry_pointer& each : entries_) {
-    if (each->now != part_phase::complete || each->is_taken) continue;
-    if (!has_look_ahead(*each) || begun_ >= most) return;
-    if (!start(*each)) return;
+  for (std::size_t at = 0; at < entries_.size(); ++at) {
+    if (!may_start(at)) continue;
+    if (!has_look_ahead(*entries_[at]) || begun_ >= most) return;
+    if (!start(*entries_[at])) return;
   }
+}
+
+bool part_queue::state::may_start(std::size_t at) const {
+  const part_entry& part = *entries_[at];
+  return part.now == part_phase::complete && !part.is_taken && is_far_ahead(at);
 }
 
 // Begins to decode a part with the bytes after it that are there. Returns false if there is no memory for it.

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -19,15 +20,20 @@ bool is_directory(const std::string& name) {
   return name != "-" && ::stat(name.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-// Up to `most` names in all.
-void append_files_of(const std::string& root, const io::walk_settings& settings, std::size_t most,
-                     std::vector<std::string>& names) {
-  io::tree_walk walk(root, settings);
-  while (names.size() < most) {
-    std::optional<io::tree_entry> entry = walk.next();
-    if (!entry) return;
+// Returns the names that were read, which are at most `most`.
+std::uint64_t append_files_of(const std::string& root, io::walk_settings settings, std::uint64_t most,
+                              std::vector<std::string>& names) {
+  settings.most_names = most;
+  io::tree_walk walk(root, std::move(settings));
+  while (std::optional<io::tree_entry> entry = walk.next()) {
     if (entry->type == io::tree_entry::kind::file) names.push_back(std::move(entry->path));
   }
+  return walk.names_read();
+}
+
+std::uint64_t times(double bytes, double number) {
+  constexpr double most = 9e18;  // 2^63
+  return static_cast<std::uint64_t>(std::min(bytes * number, most));
 }
 
 // Of very many, a sample is looked at.
@@ -40,8 +46,7 @@ std::optional<std::uint64_t> expected_bytes_of_files(std::span<const std::string
   for (std::size_t i = 0; i + step <= inputs.size(); i += step) sample.push_back(inputs[i + i / step * prime % step]);
   const std::optional<std::uint64_t> bytes = source_bytes_of(sample);
   if (!bytes) return std::nullopt;
-  const double of_one = static_cast<double>(*bytes) / static_cast<double>(sample.size());
-  return static_cast<std::uint64_t>(of_one * static_cast<double>(inputs.size()));
+  return times(static_cast<double>(*bytes), static_cast<double>(inputs.size()) / static_cast<double>(sample.size()));
 }
 
 }  // namespace
@@ -67,20 +72,20 @@ std::optional<std::uint64_t> source_bytes_of(std::span<const std::string> inputs
 std::optional<std::uint64_t> expected_source_bytes(std::span<const std::string> inputs,
                                                    const std::optional<io::walk_settings>& trees) {
   if (!trees) return expected_bytes_of_files(inputs);
-  constexpr std::size_t max_names = std::size_t{1} << 14U;
+  constexpr std::uint64_t most_names = std::uint64_t{1} << 14U;
   std::vector<std::string> names;
   std::size_t seen = 0;
-  for (; seen < inputs.size() && names.size() < max_names; ++seen) {
+  for (std::uint64_t read = 0; seen < inputs.size() && read < most_names; ++seen) {
     if (is_directory(inputs[seen])) {
-      append_files_of(inputs[seen], *trees, max_names, names);
+      read += append_files_of(inputs[seen], *trees, most_names - read, names);
     } else {
       names.push_back(inputs[seen]);
+      ++read;
     }
   }
   const std::optional<std::uint64_t> bytes = expected_bytes_of_files(names);
   if (!bytes || seen == 0) return bytes;
-  return static_cast<std::uint64_t>(static_cast<double>(*bytes) * static_cast<double>(inputs.size()) /
-                                    static_cast<double>(seen));
+  return times(static_cast<double>(*bytes), static_cast<double>(inputs.size()) / static_cast<double>(seen));
 }
 
 }  // namespace gpuhist::pipeline

@@ -44,7 +44,8 @@ std::optional<std::uint64_t> source_bytes_of(std::span<const std::string> inputs
 
 /// About the same. Of very many inputs a sample is looked at, because to ask for all sizes takes long: what is not
 /// sampled is expected to be a regular file. `trees`: how directories are walked, of which the first 2^14 names are
-/// looked at, and other inputs are expected to be like those; nothing: directories count as 0.
+/// read. Other inputs are expected to be like those; a single tree with more names has more bytes. Nothing: directories
+/// count as 0.
 std::optional<std::uint64_t> expected_source_bytes(std::span<const std::string> inputs,
                                                    const std::optional<io::walk_settings>& trees = {});
 
