@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::uint32_t type_of_units = 100;
 constexpr std::uint32_t type_of_sync = 101;
-constexpr std::uint16_t last_bin = 0x7fff;  // of 15 bits (distribution.hpp)
 
 std::uint32_t type_of(std::string_view record) {
   const auto head = fixed_in<record_head>(record);
@@ -75,7 +74,7 @@ report::units::distribution unpack_distribution(pipeline::unpacker& in) {
   report::units::distribution::numbers numbers;
   numbers.bins.resize(in.elements(2));
   for (auto& [bin, units] : numbers.bins) {
-    bin = static_cast<std::uint16_t>(in.at_most(last_bin));
+    bin = static_cast<std::uint32_t>(in.at_most(report::units::distribution::numbers::last_bin));
     units = in.number();
   }
   numbers.unknown = in.number();

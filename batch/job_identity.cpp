@@ -20,7 +20,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr const char* state_schema = "gpuhist.state/4";
+constexpr const char* state_schema = "gpuhist.state/5";
 constexpr unsigned most_shards = 100'000;  // as --shard has
 
 constexpr const char* line_limit = "line-limit";
@@ -89,7 +89,7 @@ void add_measuring(json& to, const report::measures::measuring& from) {
 }
 
 void add_units(json& to, const report::units::unit_plan& from) {
-  const auto& [shape, each, field, where, filter, top, distribution, held_bytes] = from;
+  const auto& [shape, each, field, where, filter, top, distribution, quantiles, held_bytes] = from;
   to["each"] = {each, static_cast<unsigned>(shape.delimiter), shape.bytes.value_or(0)};
   if (field) {
     to["jsonl-field"] = text_as_json(field->name);
@@ -97,7 +97,10 @@ void add_units(json& to, const report::units::unit_plan& from) {
   }
   if (where) to["where"] = text_as_json(where->text());
   if (top) to["top"] = {top->number, text_as_json(top->by.text())};
-  if (distribution) to["distribution-of"] = text_as_json(distribution->text());
+  if (distribution) {
+    to["distribution-of"] = text_as_json(distribution->text());
+    to["quantiles"] = quantiles;
+  }
 }
 
 json windows_as_json(const pipeline::window_shape& from) {

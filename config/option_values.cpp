@@ -89,6 +89,21 @@ std::vector<std::string> parse_names(std::span<const std::string> typed) {
   return made;
 }
 
+std::vector<double> parse_percents(std::span<const std::string> typed) {
+  std::vector<double> made;
+  for (const std::string& each : parse_names(typed)) {
+    const char* const begin = each.data() + (each.front() == 'p' ? 1 : 0);
+    const char* const end = each.data() + each.size();
+    double percent = 0;
+    const auto [rest, error] = std::from_chars(begin, end, percent);
+    if (error != std::errc() || rest != end || !(percent > 0 && percent <= 100)) {
+      throw usage_error(quote(each) + " is no percent above 0 and up to 100; give such as 50,99,99.9");
+    }
+    made.push_back(percent);
+  }
+  return made;
+}
+
 std::vector<std::string> parse_buckets(std::span<const std::string> typed) {
   std::vector<std::string> made;
   for (const std::string& each : typed) {

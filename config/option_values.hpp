@@ -37,7 +37,10 @@ std::uint64_t parse_memory_limit(const std::string& typed);
 /// Names separated by commas.
 std::vector<std::string> parse_names(std::span<const std::string> typed);
 
-/// The same. Text with '=' defines one custom scheme and is added as a whole, with its commas.
+/// Percents separated by commas: "50,99.9", or "p50,p99.9".
+std::vector<double> parse_percents(std::span<const std::string> typed);
+
+/// Names separated by commas. Text with '=' defines one custom scheme and is added as a whole, with its commas.
 std::vector<std::string> parse_buckets(std::span<const std::string> typed);
 
 /// Texts that are not empty: patterns of names.

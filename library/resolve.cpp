@@ -402,6 +402,12 @@ std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options
   if (!asked.distribution_of.empty()) {
     made.distribution = resolve_formula("distribution-of", asked.distribution_of, of_units);
     check_names(*made.distribution, "distribution-of", made.shape);
+    for (const double each : asked.quantiles) {
+      if (!(each > 0 && each <= 100)) {
+        throw config::option_error("quantiles", "each is above 0 and at most 100 percent, such as 99.9");
+      }
+    }
+    made.quantiles = asked.quantiles;
   }
   return std::make_shared<const report::units::unit_plan>(std::move(made));
 }

@@ -94,6 +94,9 @@ unit_summary summary_of(const report::units::unit_result& found,
   for (const report::units::distribution_bin& each : found.values.bins()) {
     made.distribution.push_back({.from = each.from, .to = each.to, .units = each.units});
   }
+  for (const report::units::distribution_quantile& each : found.quantiles) {
+    made.quantiles.push_back({.percent = each.percent, .value = each.value});
+  }
   return made;
 }
 

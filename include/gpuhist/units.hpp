@@ -42,7 +42,8 @@ struct unit_options {
   /// instead of those that are selected. With file_options::skip_damage, units with damaged text are not kept, whatever
   /// the condition, nor is the unit that a gap cuts; text is held until its frame is verified.
   unit_filter filter = unit_filter::none;
-  std::string distribution_of{};  ///< a formula; empty: no distribution
+  std::string distribution_of{};                    ///< a formula; empty: no distribution
+  std::vector<double> quantiles{50, 90, 99, 99.9};  ///< of the distribution, in percent: above 0, at most 100
   /// Only of lines, which are JSON objects: the decoded string in this field (UTF-8) is measured instead of the line.
   /// A line that has none has no values: it is without field, and counting_events::on_notice reports the first one of
   /// each input. Empty: lines are measured.
@@ -83,6 +84,13 @@ struct value_range {
   std::uint64_t units = 0;
 };
 
+/// The value that `percent` of the units do not exceed: exact if it is a whole number of at most 256, otherwise up to
+/// 1/256 too low.
+struct quantile {
+  double percent = 0;
+  double value = 0;
+};
+
 /// The units of all inputs: of a run, or of a counter so far (results::units()).
 struct unit_summary {
   std::uint64_t seen = 0;
@@ -91,6 +99,7 @@ struct unit_summary {
   std::uint64_t selected_bytes = 0;
   std::vector<ranked_unit> top{};  ///< the highest value first; equal values in the order of the inputs and units
   std::vector<value_range> distribution{};  ///< ranges with units, lowest first
+  std::vector<quantile> quantiles{};        ///< unit_options::quantiles of the distribution, if a value is known
   std::uint64_t without_value = 0;          ///< units for which the formula of the distribution has no value
   std::uint64_t without_field = 0;          ///< lines without unit_options::jsonl_field, except blank ones
   std::uint64_t unverified = 0;             ///< with a filter and file_options::skip_damage: dropped because of damage

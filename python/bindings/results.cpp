@@ -112,13 +112,19 @@ void bind_units(nb::module_& core) {
       .def_ro("units", &value_range::units);
   nb::class_<unit_summary>(core, "UnitSummary",
                            "The units of all inputs. `selected`: those for which `where` holds. `top`: the highest "
-                           "value first. `distribution`: a list of ValueRange.")
+                           "value first. `distribution`: a list of ValueRange. `quantiles`: values by their percent.")
       .def_ro("seen", &unit_summary::seen)
       .def_ro("bytes", &unit_summary::bytes)
       .def_ro("selected", &unit_summary::selected)
       .def_ro("selected_bytes", &unit_summary::selected_bytes)
       .def_ro("top", &unit_summary::top)
       .def_ro("distribution", &unit_summary::distribution)
+      .def_prop_ro("quantiles",
+                   [](const unit_summary& of) {
+                     nb::dict made;
+                     for (const quantile& each : of.quantiles) made[nb::float_(each.percent)] = each.value;
+                     return made;
+                   })
       .def_ro("without_value", &unit_summary::without_value)
       .def_ro("without_field", &unit_summary::without_field)
       .def_ro("unverified", &unit_summary::unverified)

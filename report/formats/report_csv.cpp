@@ -146,6 +146,10 @@ void add_units(std::string& out, const units::unit_result& found) {
     add_row(out, {.kind = "distribution", .input = ""}, *found.distribution_of,
             shortest(bin.from) + ".." + shortest(bin.to), bin.units, share_of_all(bin.units, found.values.known()));
   }
+  for (const units::distribution_quantile& each : found.quantiles) {
+    add_row(out, {.kind = "quantile", .input = ""}, *found.distribution_of, "p" + shortest(each.percent),
+            found.values.known(), shortest(each.value));
+  }
 }
 
 void write_result(const run_report& content, bool terminal, const text_sink& to, std::string out) {

@@ -209,7 +209,8 @@ json top_as_json(const run_report& content, const units::unit_result& found) {
   return all;
 }
 
-json distribution_as_json(const units::distribution& values) {
+json distribution_as_json(const units::unit_result& found) {
+  const units::distribution& values = found.values;
   json bins = json::array();
   for (const units::distribution_bin& each : values.bins()) {
     bins.push_back({{"from", json_number(each.from)}, {"to", json_number(each.to)}, {"units", each.units}});
@@ -218,6 +219,9 @@ json distribution_as_json(const units::distribution& values) {
   if (values.known() > 0) {
     out["lowest"] = json_number(values.lowest());
     out["highest"] = json_number(values.highest());
+    for (const units::distribution_quantile& each : found.quantiles) {
+      out["quantiles"]["p" + shortest(each.percent)] = json_number(each.value);
+    }
   }
   out["bins"] = std::move(bins);
   return out;
@@ -237,7 +241,7 @@ json units_as_json(const run_report& content, const units::unit_result& found) {
   }
   if (found.distribution_of) {
     out["distribution_of"] = *found.distribution_of;
-    out["distribution"] = distribution_as_json(found.values);
+    out["distribution"] = distribution_as_json(found);
   }
   return out;
 }

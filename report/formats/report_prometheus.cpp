@@ -150,6 +150,11 @@ void add_units(exposition& to, const units::unit_result& found) {
   for (const units::distribution_bin& bin : found.values.bins()) {
     to.sample({{"formula", *found.distribution_of}, {"from", shortest(bin.from)}, {"to", shortest(bin.to)}}, bin.units);
   }
+  if (found.quantiles.empty()) return;
+  to.family("distribution_quantile", "The value of the formula that this share of the units does not exceed.");
+  for (const units::distribution_quantile& each : found.quantiles) {
+    to.sample({{"formula", *found.distribution_of}, {"quantile", shortest(each.percent / 100)}}, shortest(each.value));
+  }
 }
 
 void add_utf8_totals(exposition& to, const gpu::host::utf8_counts& counts) {

@@ -244,6 +244,11 @@ std::string distribution_lines(const units::unit_result& found, const render_tar
   if (values.known() > 0) {
     text += "lowest " + measure_text(values.lowest()) + ", highest " + measure_text(values.highest()) + "\n";
   }
+  std::string_view separator;
+  for (const units::distribution_quantile& each : found.quantiles) {
+    text.append(std::exchange(separator, ", ")) += "p" + shortest(each.percent) + " " + measure_text(each.value);
+  }
+  if (!found.quantiles.empty()) text += "\n";
   if (values.unknown() > 0)
     text += number_of(values.unknown(), "unit") + (values.unknown() == 1 ? " has no value\n" : " have no value\n");
   return text + "\n";

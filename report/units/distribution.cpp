@@ -4,36 +4,46 @@
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <numeric>
 
 namespace gpuhist::report::units {
 namespace {
 
 constexpr unsigned bits_of_bin = 15;  // sign, exponent, three bits of the fraction
-constexpr unsigned shift = 64 - bits_of_bin;
+constexpr unsigned more_bits = 5;     // of a fine bin
+constexpr unsigned shift = 64 - bits_of_bin - more_bits;
 constexpr std::size_t all_bins = std::size_t{1} << bits_of_bin;
 constexpr std::size_t first_negative = all_bins / 2;
 
 // -0 is 0. Bits of negative values ascend away from 0: without the subtraction, a bin would begin after its lower bound
 // and include the upper one.
-std::size_t bin_of(double value) {
+std::size_t fine_bin_of(double value) {
   return (std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value) - (value < 0 ? 1 : 0)) >> shift;
 }
 
-double bound_of(std::size_t bin) { return std::bit_cast<double>(static_cast<std::uint64_t>(bin) << shift); }
+double bound_of(std::size_t fine_bin) { return std::bit_cast<double>(static_cast<std::uint64_t>(fine_bin) << shift); }
 
 // The smallest positive numbers share the bin of 0; they are so small that this is right for them.
 distribution_bin bounds_of(std::size_t bin, std::uint64_t units) {
   if (bin == 0) return {.from = 0, .to = 0, .units = units};
-  const double near = bound_of(bin) + 0.0;  // not -0
-  const double far = bound_of(bin + 1);
+  const double near = bound_of(bin << more_bits) + 0.0;  // not -0
+  const double far = bound_of((bin + 1) << more_bits);
   return bin < first_negative ? distribution_bin{.from = near, .to = far, .units = units}
                               : distribution_bin{.from = far, .to = near, .units = units};
 }
 
 }  // namespace
 
+distribution::fine_counts& distribution::counts_of(std::size_t bin) {
+  if (places_.empty()) places_.resize(all_bins);
+  if (places_[bin] == 0) {
+    counts_.emplace_back();
+    places_[bin] = static_cast<std::uint32_t>(counts_.size());
+  }
+  return counts_[places_[bin] - 1];
+}
+
 void distribution::add(std::span<const double> values) {
-  if (counts_.empty()) counts_.resize(all_bins);
   for (const double each : values) {
     if (std::isnan(each)) {
       ++unknown_;
@@ -42,14 +52,17 @@ void distribution::add(std::span<const double> values) {
     lowest_ = known_ == 0 ? each : std::min(lowest_, each);
     highest_ = known_ == 0 ? each : std::max(highest_, each);
     ++known_;
-    ++counts_[bin_of(each)];
+    const std::size_t fine = fine_bin_of(each);
+    ++counts_of(fine / fine_bins)[fine % fine_bins];
   }
 }
 
 distribution& distribution::operator+=(const distribution& more) {
-  if (more.counts_.empty()) return *this;
-  if (counts_.empty()) counts_.resize(all_bins);
-  std::ranges::transform(counts_, more.counts_, counts_.begin(), std::plus());
+  for (std::size_t bin = 0; bin < more.places_.size(); ++bin) {
+    if (more.places_[bin] == 0) continue;
+    fine_counts& to = counts_of(bin);
+    std::ranges::transform(to, more.counts_[more.places_[bin] - 1], to.begin(), std::plus());
+  }
   if (more.known_ > 0) {
     lowest_ = known_ == 0 ? more.lowest_ : std::min(lowest_, more.lowest_);
     highest_ = known_ == 0 ? more.highest_ : std::max(highest_, more.highest_);
@@ -61,17 +74,19 @@ distribution& distribution::operator+=(const distribution& more) {
 
 distribution::numbers distribution::divided() const {
   numbers made{.bins = {}, .unknown = unknown_, .lowest = lowest_, .highest = highest_};
-  for (std::size_t bin = 0; bin < counts_.size(); ++bin) {
-    if (counts_[bin] > 0) made.bins.emplace_back(static_cast<std::uint16_t>(bin), counts_[bin]);
+  for (std::size_t bin = 0; bin < places_.size(); ++bin) {
+    for (std::size_t i = 0; places_[bin] != 0 && i < fine_bins; ++i) {
+      const std::uint64_t units = counts_[places_[bin] - 1][i];
+      if (units > 0) made.bins.emplace_back(static_cast<std::uint32_t>(bin * fine_bins + i), units);
+    }
   }
   return made;
 }
 
 distribution distribution::joined(const numbers& from) {
   distribution made;
-  if (!from.bins.empty() || from.unknown > 0) made.counts_.resize(all_bins);
   for (const auto& [bin, units] : from.bins) {
-    made.counts_.at(bin) = units;
+    made.counts_of(bin / fine_bins).at(bin % fine_bins) = units;
     made.known_ += units;
   }
   made.unknown_ = from.unknown;
@@ -80,16 +95,41 @@ distribution distribution::joined(const numbers& from) {
   return made;
 }
 
+// Bins with units, those of the lowest values first: use(bin, its fine counts).
+template <class Use>
+void distribution::for_each_bin(Use use) const {
+  if (places_.empty()) return;
+  const auto use_one = [&](std::size_t bin) {
+    if (places_[bin] != 0) use(bin, counts_[places_[bin] - 1]);
+  };
+  for (std::size_t bin = all_bins - 1; bin >= first_negative; --bin) use_one(bin);
+  for (std::size_t bin = 0; bin < first_negative; ++bin) use_one(bin);
+}
+
 std::vector<distribution_bin> distribution::bins() const {
   std::vector<distribution_bin> made;
-  if (counts_.empty()) return made;
-  for (std::size_t bin = all_bins - 1; bin >= first_negative; --bin) {
-    if (counts_[bin] > 0) made.push_back(bounds_of(bin, counts_[bin]));
-  }
-  for (std::size_t bin = 0; bin < first_negative; ++bin) {
-    if (counts_[bin] > 0) made.push_back(bounds_of(bin, counts_[bin]));
-  }
+  for_each_bin([&](std::size_t bin, const fine_counts& counts) {
+    made.push_back(bounds_of(bin, std::accumulate(counts.begin(), counts.end(), std::uint64_t{0})));
+  });
   return made;
+}
+
+// The lower bound of the fine bin with the unit of this rank.
+double distribution::quantile(double percent) const {
+  constexpr double rounding = 1 - 1e-14;  // 99.9 has no exact binary form
+  const double wanted = std::max(1.0, std::ceil(percent * static_cast<double>(known_) / 100 * rounding));
+  double value = highest_;
+  double units = 0;
+  for_each_bin([&](std::size_t bin, const fine_counts& counts) {
+    const bool is_negative = bin >= first_negative;
+    for (std::size_t i = 0; i < fine_bins; ++i) {
+      const std::size_t at = is_negative ? fine_bins - 1 - i : i;
+      const bool is_before = units < wanted;
+      units += static_cast<double>(counts[at]);
+      if (is_before && units >= wanted) value = bound_of(bin * fine_bins + at + (is_negative ? 1 : 0));
+    }
+  });
+  return std::clamp(value, lowest_, highest_);
 }
 
 }  // namespace gpuhist::report::units

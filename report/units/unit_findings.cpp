@@ -60,6 +60,9 @@ unit_result result_of(const unit_plan& plan, const unit_findings& found) {
   std::ranges::sort(sorted, [](const ranked_record& a, const ranked_record& b) { return a.at.precedes(b.at); });
   for (ranked_record& each : sorted) made.top.push_back({.value = each.at.value, .unit = std::move(each.unit)});
   made.values = found.values;
+  if (found.values.known() > 0) {
+    for (const double each : plan.quantiles) made.quantiles.push_back({each, found.values.quantile(each)});
+  }
   return made;
 }
 

@@ -64,6 +64,7 @@ struct unit_plan {
   std::optional<filtering> filter{};        ///< requires `where`; nothing: text is not filtered
   std::optional<ranking> top{};
   std::optional<gates::formula> distribution{};
+  std::vector<double> quantiles{};  ///< of the distribution, in percent
   /// Of selected units and kept text that readers of later text hold together until the text before has been read.
   std::size_t held_bytes = std::size_t{128} << 20U;
 

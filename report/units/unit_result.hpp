@@ -98,6 +98,7 @@ struct unit_result {
   std::vector<ranked_unit> top{};                ///< highest value first; equal values in the order of inputs and units
   std::optional<std::string> distribution_of{};  ///< as typed
   distribution values{};
+  std::vector<distribution_quantile> quantiles{};  ///< of these values; none if none is known
 };
 
 /// A number of unit_totals, with the bytes of these units, in all formats.

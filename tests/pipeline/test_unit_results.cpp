@@ -281,6 +281,36 @@ TEST_CASE("a distribution of units counts the values of all of them, and those w
                                                        {.from = 1, .to = 1.125, .units = 1}});
 }
 
+TEST_CASE("a quantile is the value of the nearest rank: exact for whole numbers to 256, else less than 1 % off") {
+  std::mt19937_64 numbers(6);
+  const auto random = [&](std::uint64_t from, std::uint64_t to) { return from + numbers() % (to - from + 1); };
+  for (int round = 0; round < 200; ++round) {
+    CAPTURE(round);
+    std::vector<double> values(random(1, round % 2 == 0 ? 20 : 3000));
+    const bool are_small = round % 4 < 2;
+    for (double& each : values) {
+      const auto whole = static_cast<double>(random(0, are_small ? 512 : 5'000'000)) - (are_small ? 256 : 1'000'000);
+      each = are_small ? whole : whole / static_cast<double>(random(1, 1000));
+    }
+    distribution all;
+    distribution part;
+    const std::size_t half = random(0, values.size());
+    all.add(std::span(values).first(half));
+    part.add(std::span(values).subspan(half));
+    all += distribution::joined(part.divided());
+    std::ranges::sort(values);
+    for (const double percent : {0.001, 10.0, 50.0, 90.0, 99.0, 99.9, 100.0}) {
+      CAPTURE(percent);
+      const auto thousandths = static_cast<std::size_t>(std::lround(percent * 1000));
+      const std::size_t rank = (thousandths * values.size() + 99'999) / 100'000;
+      const double expected = values[rank - 1];
+      if (are_small) CHECK(all.quantile(percent) == expected);
+      CHECK(std::abs(all.quantile(percent) - expected) <= std::abs(expected) / 256);
+    }
+    CHECK(all.quantile(100) >= values.back() - std::abs(values.back()) / 256);
+  }
+}
+
 TEST_CASE("each bin of a distribution has the values from its lower bound on and below its upper bound") {
   std::mt19937_64 random(4);
   std::vector<double> values = {0,
