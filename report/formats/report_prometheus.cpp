@@ -151,9 +151,9 @@ void add_units(exposition& to, const units::unit_result& found) {
     to.sample({{"formula", *found.distribution_of}, {"from", shortest(bin.from)}, {"to", shortest(bin.to)}}, bin.units);
   }
   if (found.quantiles.empty()) return;
-  to.family("distribution_quantile", "The value of the formula that this share of the units does not exceed.");
+  to.family("distribution_quantile", "The value of a formula that so many percent of the units do not exceed.");
   for (const units::distribution_quantile& each : found.quantiles) {
-    to.sample({{"formula", *found.distribution_of}, {"quantile", shortest(each.percent / 100)}}, shortest(each.value));
+    to.sample({{"formula", *found.distribution_of}, {"percent", shortest(each.percent)}}, shortest(each.value));
   }
 }
 

@@ -5,6 +5,7 @@ import base64
 import gzip
 import itertools
 import json
+import math
 import os
 import random
 import signal
@@ -309,6 +310,30 @@ class Ranked(UnitTest):
         for each in found["bins"]:
             self.assertEqual(each["units"], sum(each["from"] <= value < each["to"] for value in values))
 
+    def test_quantiles_are_values_of_the_nearest_rank_exact_for_small_whole_numbers(self):
+        data = text(300_000, 6) + b"".join(b"x" * length + b"\n" for length in (500, 3_000, 70_000, 1_000_000))
+        path = self.file("a", data)
+        lengths = sorted(len(each) for each in split_lines(data))
+        for options, percents in ((), (50, 90, 99, 99.9)), (("--quantiles", "p1,25,99.99,100"), (1, 25, 99.99, 100)):
+            for each in ((), ("--threads", "3", "--chunk-size", "4KiB")):
+                ended = run("--format", "json", "--each", "line", "--distribution-of", "bytes", *options, *each, path)
+                found = json.loads(ended.stdout)["units"]["distribution"]["quantiles"]
+                self.assertEqual(list(found), [f"p{percent:g}" for percent in percents])
+                for percent, value in zip(percents, found.values()):
+                    expected = lengths[math.ceil(round(percent * len(lengths), 6) / 100) - 1]
+                    self.assertTrue(expected - expected / 256 <= value <= expected, (percent, value, expected))
+                    if expected <= 256:
+                        self.assertEqual(value, expected)
+
+    def test_a_quantile_that_is_no_percent_is_an_error_that_names_it(self):
+        for value in ("0", "100.1", "p", "x", "50,,99", "nan", "-1"):
+            ended = run("--each", "line", "--distribution-of", "bytes", "--quantiles=" + value, self.file("a", b"1\n"))
+            self.assertEqual((ended.status, ended.stdout), (2, b""))
+            self.assertIn("--quantiles", ended.stderr)
+        ended = run("--each", "line", "--quantiles", "50", self.file("a", b"1\n"))
+        self.assertEqual(ended.status, 2)
+        self.assertIn("requires --distribution-of", ended.stderr)
+
 
 class Formats(UnitTest):
     def setUp(self):
@@ -323,7 +348,7 @@ class Formats(UnitTest):
             "each line  units  bytes    share\nseen           4     15\nselected       2     11  50.00 %\n\n",
             "top    line  offset  bytes  bytes\na.txt     1       0      7      7\na.txt     3       8      4      4\n\n",
             "distribution of digit\n   from  to below  units    share\n      0         0      2  50.00 %  █",
-            "lowest 0, highest 0.75\n",
+            "lowest 0, highest 0.75\np50 0, p90 0.75, p99 0.75, p99.9 0.75\n",
         ):
             self.assertIn(part, printed)
 
@@ -332,10 +357,12 @@ class Formats(UnitTest):
         printed = run("--format", "csv", *options, cwd=self.folder).stdout.decode()
         self.assertIn("units,,line,seen,4,\nunits,,line,seen_bytes,15,\ntop,a.txt,bytes,1,0,7\ntop,a.txt,bytes,3,8,4\n", printed)
         self.assertIn("distribution,,digit,0..0,2,0.5\ndistribution,,digit,0.28125..0.3125,1,0.25\n", printed)
+        self.assertIn("quantile,,digit,p50,4,0\nquantile,,digit,p90,4,0.75\n", printed)
         printed = run("--format", "prometheus", *options, cwd=self.folder).stdout.decode()
         self.assertIn('gpuhist_units{each="line",which="seen"} 4\n', printed)
         self.assertIn('gpuhist_top_unit{formula="bytes",input="a.txt",unit="3"} 4\n', printed)
         self.assertIn('gpuhist_distribution_units{formula="digit",from="0.28125",to="0.3125"} 1\n', printed)
+        self.assertIn('gpuhist_distribution_quantile{formula="digit",percent="99.9"} 0.75\n', printed)
 
     def test_a_report_in_a_file_has_the_units_and_the_result(self):
         direct = run(*JSONL, "--each", "line", "--where", "digit > 0", self.path)

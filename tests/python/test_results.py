@@ -75,6 +75,7 @@ class Results(unittest.TestCase):
         self.assertEqual((summary.seen, summary.bytes), (3, 9))
         self.assertEqual([(each.value, each.unit.number) for each in summary.top], [(4, 2)])
         self.assertEqual(sum(each.units for each in summary.distribution), 3)
+        self.assertEqual(summary.quantiles, {50: 3, 90: 4, 99: 4, 99.9: 4})
 
 
 if __name__ == "__main__":

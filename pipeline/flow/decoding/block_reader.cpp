@@ -166,7 +166,7 @@ std::shared_ptr<block_memory> block_reader::lend(async::semaphore::permit own) {
 }
 
 // Null: there is no memory for them, or they would take more than a sixteenth of that of the bytes. Without places, the
-// bytes are searched by whoever gets them.
+// bytes are searched by the splitter.
 block_reader::place_list block_reader::places_in(std::span<const std::byte> bytes) const noexcept {
   constexpr std::size_t bytes_of_place = 64;
   try {
