@@ -403,7 +403,8 @@ std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options
     made.distribution = resolve_formula("distribution-of", asked.distribution_of, of_units);
     check_names(*made.distribution, "distribution-of", made.shape);
     for (const double each : asked.quantiles) {
-      if (!(each > 0 && each <= 100)) {
+      const bool is_percent = each > 0 && each <= 100;  // not NaN
+      if (!is_percent) {
         throw config::option_error("quantiles", "each is above 0 and at most 100 percent, such as 99.9");
       }
     }
