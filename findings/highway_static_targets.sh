@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Highway promises vectors on every x86-64 processor. Compiled for one target (static dispatch) with the default flags of
-# GCC, which include SSE2, its vectors have one byte. With -march=x86-64-v3, which includes AVX2, they have 16 bytes and
-# not 32, because its target AVX2 requires AES and PCLMUL, too, which are not in that level. The code is right in each case.
+# Highway is a library of portable vectors. Compiled for one target (static dispatch) with the default flags of GCC, which
+# include SSE2, its vectors have one byte. With -march=x86-64-v3, which includes AVX2, they have 16 bytes and not 32: its
+# target AVX2 requires AES and PCLMUL, too, which are not in that level. The results are right in each case.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
 unpack libhwy-dev=1.0.3-3+deb12u1 libhwy1=1.0.3-3+deb12u1
