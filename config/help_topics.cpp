@@ -102,7 +102,7 @@ constexpr std::array unit_kinds = {
 constexpr std::array unit_options = {
     entry{"--where CONDITION", "reports each unit for which it holds, at once"},
     entry{"--top N:FORMULA", "adds the N units with the highest values"},
-    entry{"--distribution-of FORMULA", "adds how many units have which value, and its quantiles"},
+    entry{"--distribution-of FORMULA", "adds how many units have which value"},
 };
 
 constexpr std::array unit_fields = {

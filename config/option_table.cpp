@@ -437,11 +437,11 @@ constexpr std::array rows = {
         rules(decision::counts, "each")},
     option_row{
         measuring, "--quantiles", "LIST", value_kind::list, "", text_runs | batch_runs, rare,
-        "with --distribution-of: values that 50,99 percent of units do not exceed",
+        "with --distribution-of: percents such as 50,99.9",
         "Sets the quantiles that are reported with --distribution-of: the least values that are not below those "
         "of so many percent of the units. They are exact for whole numbers to 256, and otherwise less than 0.4 % "
         "too low. Default: 50,90,99,99.9.",
-        "gpuhist --each line --distribution-of bytes --quantiles 50,99.99 access.log",
+        "gpuhist --each line --distribution-of bytes --quantiles 50,99 a.log",
         on_counting([](counting_options& o, values v) { units_in(o).quantiles = parse_percents(v); }),
         rules(decision::report, "distribution-of")},
     option_row{measuring, "--fail-fast", "", value_kind::flag, "", counting_runs, rare,

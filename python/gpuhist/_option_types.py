@@ -129,7 +129,7 @@ class CountingOptions(TypedDict, total=False):
     highest value. The upper bound of a bin exceeds its lower bound by at most 1/8. Default: none.
     """
     quantiles: str | Sequence[str]
-    """with --distribution-of: values that 50,99 percent of units do not exceed.
+    """with --distribution-of: percents such as 50,99.9.
 
     Sets the quantiles that are reported with --distribution-of: the least values that are not below those of so many
     percent of the units. They are exact for whole numbers to 256, and otherwise less than 0.4 % too low. Default:

@@ -196,13 +196,13 @@ class Members(SameResults):
                 self.assert_same(*options, path)
 
     def test_what_the_device_leaves_to_the_host_is_decoded_in_parts(self):
-        data = noise(3_000_000) + text(3_000_000)
+        data = noise(3_000_000) + text(3_000_000) * 12
         path = self.file("stored.gz", gzip.compress(data, 1))
         for options in ((), ("--window", "1MiB"), ("--skip-damage",)):
             with self.subTest(options=options):
                 ended = run(*JSON, "-T", "4", *DEVICE, "--stats", *options, path, engine="cuda")
                 self.assert_counted(ended, data)
-                self.assertIn("up to 4 decoders at once", ended.result["stats"]["decompression"])
+                self.assertRegex(ended.result["stats"]["decompression"], "up to [2-4] decoders at once")
 
     def test_members_that_are_lost_to_the_splitter_are_skipped_as_by_the_host(self):
         packed = [gzip.compress(text(150, number), 1) for number in range(2000)]

@@ -65,6 +65,7 @@ std::string good_value(const option_row& row) {
   if (row.value == "UNIT") return "line";
   if (row.value == "BYTE") return ",";
   if (row.key() == "max-errors") return "0.1%";
+  if (row.key() == "quantiles") return "50,99.9";
   switch (row.kind) {
     case value_kind::flag:
     case value_kind::number:
