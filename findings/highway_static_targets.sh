@@ -13,7 +13,7 @@ cat >lanes.cpp <<'CPP'
 
 int main() {
   namespace simd = hwy::HWY_NAMESPACE;
-  std::printf("%zu bytes, %s\n", simd::Lanes(simd::ScalableTag<std::uint8_t>()), hwy::TargetName(HWY_STATIC_TARGET));
+  std::printf("%zu-byte %s\n", simd::Lanes(simd::ScalableTag<std::uint8_t>()), hwy::TargetName(HWY_STATIC_TARGET));
 }
 CPP
 # row FLAGS EXPECTED
@@ -23,7 +23,7 @@ row() {
   expect "vectors with '$1'" "$2" "$(./lanes)"
 }
 g++ --version | head -1
-row "" "1 bytes, SCALAR"
-row "-mssse3" "16 bytes, SSSE3"
-row "-march=x86-64-v3" "16 bytes, SSSE3"
-row "-march=x86-64-v3 -maes -mpclmul" "32 bytes, AVX2"
+row "" "1-byte SCALAR"
+row "-mssse3" "16-byte SSSE3"
+row "-march=x86-64-v3" "16-byte SSSE3"
+row "-march=x86-64-v3 -maes -mpclmul" "32-byte AVX2"
