@@ -141,9 +141,8 @@ void mark_table::resolve(const std::uint16_t* symbols, std::size_t size, std::by
   for (; at + 8 <= size; at += 8) {
     std::array<std::uint64_t, 2> words{};  // four symbols each
     std::memcpy(words.data(), symbols + at, sizeof words);
-    const auto byte = [&](std::size_t i) { return table[(words[i / 4] >> (16 * (i % 4))) & 0xFFFFU]; };
-    const std::array<std::byte, 8> bytes{byte(0), byte(1), byte(2), byte(3), byte(4), byte(5), byte(6), byte(7)};
-    std::memcpy(out + at, bytes.data(), sizeof bytes);
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < 8; ++i) out[at + i] = table[(words[i / 4] >> (16 * (i % 4))) & 0xFFFFU];
   }
   for (std::size_t rest = size % 8; rest > 0; --rest, ++at) {
     std::uint16_t symbol = 0;
