@@ -96,8 +96,7 @@ std::vector<double> parse_percents(std::span<const std::string> typed) {
     const char* const end = each.data() + each.size();
     double percent = 0;
     const auto [rest, error] = std::from_chars(begin, end, percent);
-    const bool is_percent = percent > 0 && percent <= 100;  // not NaN
-    if (error != std::errc() || rest != end || !is_percent) {
+    if (error != std::errc() || rest != end || !is_percent(percent)) {
       throw usage_error(quote(each) + " is no percent above 0 and up to 100; give such as 50,99,99.9");
     }
     made.push_back(percent);

@@ -37,6 +37,9 @@ std::uint64_t parse_memory_limit(const std::string& typed);
 /// Names separated by commas.
 std::vector<std::string> parse_names(std::span<const std::string> typed);
 
+/// Whether it is above 0 and at most 100.
+constexpr bool is_percent(double value) { return value > 0 && value <= 100; }
+
 /// Percents separated by commas: "50,99.9", or "p50,p99.9".
 std::vector<double> parse_percents(std::span<const std::string> typed);
 

@@ -209,10 +209,14 @@ int tree_walk::read_names(level& directory) {
     ::close(own);
     return error;
   }
+  int error = 0;
   while (names_read_ < settings_.most_names) {
     errno = 0;
     const dirent* const entry = ::readdir(stream.get());  // NOLINT(concurrency-mt-unsafe): the stream is local
-    if (entry == nullptr) break;
+    if (entry == nullptr) {
+      error = errno;
+      break;
+    }
     if (is_dot_or_dots(entry->d_name)) continue;
     ++names_read_;
     directory.order.push_back(directory.names.size());
@@ -221,7 +225,6 @@ int tree_walk::read_names(level& directory) {
     directory.names += may_be_output ? kind_output : kind_of_type(entry->d_type);
     directory.names.append(entry->d_name).push_back('\0');
   }
-  const int error = errno;  // 0 at the end of the directory, and of the walk
   const char* const names = directory.names.data();
   std::ranges::sort(directory.order, [names](std::size_t left, std::size_t right) {
     return std::strcmp(names + left + 1, names + right + 1) > 0;  // last first

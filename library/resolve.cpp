@@ -2,6 +2,7 @@
 
 #include "config/expression.hpp"
 #include "config/option_table.hpp"
+#include "config/option_values.hpp"
 #include "config/size.hpp"
 #include "config/suggest.hpp"
 #include "config/text.hpp"
@@ -402,11 +403,8 @@ std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options
   if (!asked.distribution_of.empty()) {
     made.distribution = resolve_formula("distribution-of", asked.distribution_of, of_units);
     check_names(*made.distribution, "distribution-of", made.shape);
-    for (const double each : asked.quantiles) {
-      const bool is_percent = each > 0 && each <= 100;  // not NaN
-      if (!is_percent) {
-        throw config::option_error("quantiles", "each is above 0 and at most 100 percent, such as 99.9");
-      }
+    if (!std::ranges::all_of(asked.quantiles, config::is_percent)) {
+      throw config::option_error("quantiles", "each is above 0 and at most 100 percent, such as 99.9");
     }
     made.quantiles = asked.quantiles;
   }

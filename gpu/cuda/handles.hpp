@@ -115,7 +115,7 @@ class pinned_memory {
 
  private:
   static constexpr std::size_t small_page = 4096;
-  static constexpr std::size_t huge_page = std::size_t{1} << 21U;  // page-locked in a tenth of the time
+  static constexpr std::size_t huge_page = std::size_t{1} << 21U;  // fewer pages to lock
 
   static void* allocated(std::size_t bytes, std::size_t page) {
     void* const memory = ::operator new(bytes, std::align_val_t{page});

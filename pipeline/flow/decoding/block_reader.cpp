@@ -124,7 +124,7 @@ class block_reader::concurrent_reads {
     std::span<std::byte> room{};
     std::uint64_t offset = 0;
     std::size_t bytes = 0;
-    std::shared_ptr<const std::vector<std::uint32_t>> places{};
+    place_list places{};
     std::exception_ptr error{};
   };
 
@@ -167,7 +167,7 @@ std::shared_ptr<block_memory> block_reader::lend(async::semaphore::permit own) {
 
 // Null: there is no memory for them, or they would take more than a sixteenth of that of the bytes. Without places, the
 // bytes are searched by the splitter.
-block_reader::place_list block_reader::places_in(std::span<const std::byte> bytes) const noexcept {
+place_list block_reader::places_in(std::span<const std::byte> bytes) const noexcept {
   constexpr std::size_t bytes_of_place = 64;
   try {
     std::vector<std::uint32_t> found = io::places_of_magic(bytes, sought_);

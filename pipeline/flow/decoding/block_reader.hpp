@@ -31,6 +31,9 @@
 
 namespace gpuhist::pipeline {
 
+/// Places in the bytes of a block, in order.
+using place_list = std::shared_ptr<const std::vector<std::uint32_t>>;
+
 /// A block of compressed bytes. Its memory returns to the pool when the last copy of `memory` is destroyed.
 struct block {
   std::shared_ptr<const std::byte> memory{};
@@ -38,8 +41,8 @@ struct block {
   block_memory* lent = nullptr;  ///< what `memory` will return; may be exchanged. Null: other blocks use it, too
   bool lost = false;             ///< from some offset in this block on, the ends of frames are unknown
   bool end = false;              ///< there are no more blocks
-  std::shared_ptr<const std::vector<std::uint32_t>> places{};  ///< of what was looked for; null: nothing was
-  std::exception_ptr error{};                                  ///< with `end`: the cause, if reading failed
+  place_list places{};           ///< of what was looked for; null: nothing was
+  std::exception_ptr error{};    ///< with `end`: the cause, if reading failed
   std::shared_ptr<const io::frame_context> part{};  ///< of a part that begins here (io::split_step); null: none does
 };
 
@@ -114,7 +117,6 @@ class block_reader {
   async::task<std::shared_ptr<block_memory>> memory();
   std::shared_ptr<block_memory> free_memory();
   std::shared_ptr<block_memory> lend(async::semaphore::permit own);
-  using place_list = std::shared_ptr<const std::vector<std::uint32_t>>;
   [[nodiscard]] place_list places_in(std::span<const std::byte> bytes) const noexcept;
   [[nodiscard]] bool goes_on() const { return !stop_.stop_requested() && !given_up_; }
 
