@@ -20,7 +20,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr const char* state_schema = "gpuhist.state/5";
+constexpr const char* state_schema = "gpuhist.state/6";
 constexpr unsigned most_shards = 100'000;  // as --shard has
 
 constexpr const char* line_limit = "line-limit";
@@ -88,8 +88,24 @@ void add_measuring(json& to, const report::measures::measuring& from) {
   }
 }
 
+void add_lines(json& to, const report::units::line_reading& from) {
+  const auto& [matches, ignores_case, first_match_only, facts, separator, selectors, by, key, events, most_groups,
+               max_bytes] = from;
+  to["group-by"] = {text_as_json(by), most_groups, text_as_json(separator)};
+  to["match-how"] = {ignores_case, first_match_only};
+  to[line_limit] = max_bytes;
+  for (const report::gates::line_fact& each : facts) to["facts"].push_back(text_as_json(each.of));
+  for (std::size_t i = 0; matches && i < matches->size(); ++i) {
+    const report::lines::match_expression& each = matches->expressions()[i];
+    to["match"].push_back({text_as_json(each.name), text_as_json(each.pattern)});
+  }
+  if (events) {
+    to["event-time"] = {text_as_json(events->typed.format), text_as_json(events->typed.time_zone), events->nanoseconds};
+  }
+}
+
 void add_units(json& to, const report::units::unit_plan& from) {
-  const auto& [shape, each, field, where, filter, top, distribution, quantiles, held_bytes] = from;
+  const auto& [shape, each, field, where, filter, top, distribution, quantiles, lines, held_bytes] = from;
   to["each"] = {each, static_cast<unsigned>(shape.delimiter), shape.bytes.value_or(0)};
   if (field) {
     to["jsonl-field"] = text_as_json(field->name);
@@ -101,6 +117,7 @@ void add_units(json& to, const report::units::unit_plan& from) {
     to["distribution-of"] = text_as_json(distribution->text());
     to["quantiles"] = quantiles;
   }
+  if (lines) add_lines(to["lines"], *lines);
 }
 
 json windows_as_json(const pipeline::window_shape& from) {

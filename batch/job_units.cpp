@@ -80,6 +80,7 @@ void job_units::record(const pipeline::completed_input& completed, const input_k
     report::units::unit_findings found = units()->take(input);
     made.totals = found.totals;
     made.values = std::move(found.values);
+    made.groups = std::move(found.groups);
     keep_possible_best(key, found.best, made);
   }
   if (unit_lines_) made.unit_lines = unit_lines_->take(input);

@@ -33,7 +33,7 @@ unit_ledger::unit_ledger(std::size_t entries, const library::counting_plan& plan
       records_(records_in_memory, planned.spilled_to),
       inputs_(is_used_ ? entries : 0),
       is_finished_(is_used_ ? entries : 0) {
-  if (reads_units(planned)) sum_.emplace(*planned.units);
+  if (reads_units(planned)) sum_.emplace(*planned.units, planned.partition.classes);
 }
 
 bool unit_ledger::add(std::string_view record, std::uint32_t source) {
@@ -85,6 +85,7 @@ void unit_ledger::sum_up(const location& found) {
   input_units record = at(found);
   sum_->totals += record.totals;
   sum_->values += record.values;
+  if (record.groups) *sum_->groups += *record.groups;
   for (report::units::ranked_record& ranked : record.best) sum_->best.add(std::move(ranked));
 }
 

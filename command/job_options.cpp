@@ -1,5 +1,6 @@
 #include "command/job_options.hpp"
 
+#include "config/option_values.hpp"
 #include "config/text.hpp"
 #include "config/usage_error.hpp"
 #include "report/formats/text.hpp"
@@ -92,7 +93,7 @@ void check_windows(const config::options& typed, const window_options& windows) 
 void check_unit_options(const config::options& typed) {
   constexpr unsigned max_ranked = 1000;
   const counting_options& counting = typed.run.counting;
-  if (counting.windows) check_windows(typed, *counting.windows);
+  if (config::writes_windows(counting)) check_windows(typed, *counting.windows);
   if (typed.top) {
     throw config::option_error("top",
                                "a job has no table of inputs; give N:FORMULA and --each, for the units with the "

@@ -1,6 +1,7 @@
 #include "command/plan.hpp"
 
 #include "command/typed_options.hpp"
+#include "config/option_values.hpp"
 #include "config/usage_error.hpp"
 #include "library/resolve.hpp"
 
@@ -168,7 +169,7 @@ std::string_view format_option(const config::options& typed) {
 
 std::string format_name_of(const config::options& typed) {
   const suffix_row* const promised = suffix_of_output(typed);
-  if (promised == nullptr) return typed.format.value_or(typed.run.counting.windows ? "jsonl" : "table");
+  if (promised == nullptr) return typed.format.value_or(config::writes_windows(typed.run.counting) ? "jsonl" : "table");
   if (!promised->format.empty()) return std::string(promised->format);
   throw config::option_error("output",
                              "there is no format " + std::string(promised->suffix.substr(1)) + " for " +
@@ -179,7 +180,7 @@ std::string format_name_of(const config::options& typed) {
 
 const report::report_format* resolve_report_format(const config::options& typed) {
   const std::string typed_name = format_name_of(typed);
-  const bool has_lines = typed.run.counting.windows || selects_units(typed);  // besides the result
+  const bool has_lines = config::writes_windows(typed.run.counting) || selects_units(typed);  // besides the result
   const std::string name = has_lines && typed_name == "json" ? "jsonl" : typed_name;
   if (const report::report_format* found = report::find_report_format(name)) return found;
   std::vector<std::string_view> known;
@@ -188,7 +189,7 @@ const report::report_format* resolve_report_format(const config::options& typed)
 }
 
 void check_format_of_windows(const config::options& typed, const report::report_format& format) {
-  if (!typed.run.counting.windows || format.name == "jsonl") return;
+  if (!config::writes_windows(typed.run.counting) || format.name == "jsonl") return;
   throw config::option_error(
       format_option(typed),
       std::string(format.name) + " cannot hold the windows of --window, which are lines of JSON; give --format jsonl");
@@ -203,7 +204,7 @@ void check_format_of_units(const config::options& typed, const report::report_fo
 
 bool writes_snapshots(const config::options& typed, const report::report_format& format) {
   const bool is_filter = typed.run.pass_through.has_value();
-  return typed.run.snapshot_every || typed.run.counting.windows || selects_units(typed) ||
+  return typed.run.snapshot_every || config::writes_windows(typed.run.counting) || selects_units(typed) ||
          (is_filter && format.carries_alerts);  // SIGUSR1 asks for snapshots
 }
 

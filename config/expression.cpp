@@ -45,6 +45,21 @@ constexpr std::array operators = {
     operator_row{"-", operation::negate, 6, 1, type::number, type::number},
 };
 
+struct function_row {
+  std::string_view name;
+  reference::form form;
+  bool has_buckets;  ///< its operand may be that of a scheme: SCHEME.BUCKET
+  std::string_view operand;
+  std::string_view example;
+};
+
+constexpr std::array functions = {
+    function_row{"count", reference::form::count, true, "the name of a bucket", "count(digit)"},
+    function_row{"share", reference::form::share, true, "the name of a bucket", "share(digit)"},
+    function_row{"match", reference::form::match, false, "the name of a --match", "match(error)"},
+    function_row{"number", reference::form::number, false, "a selector in quotes", "number(\"field:10\")"},
+};
+
 const operator_row* operator_of(const lexeme& token, unsigned operands) {
   if (token.type != lexeme::kind::symbol) return nullptr;
   const auto* const found = std::ranges::find_if(
@@ -131,6 +146,7 @@ class parser {
     while (!waiting_.empty() && waiting_.back().row != nullptr && waiting_.back().row->binding >= row->binding) {
       reduce();
     }
+    if (row->takes == type::truth) make_condition_of_match();
     wait(row);
   }
 
@@ -145,6 +161,7 @@ class parser {
   void reduce() {
     const waiting last = waiting_.back();
     waiting_.pop_back();
+    if (last.row->takes == type::truth) make_condition_of_match();
     const auto first = operands_.end() - last.row->operands;
     if (std::any_of(first, operands_.end(), [&](const operand& each) { return each.is != last.row->takes; })) {
       refuse(last.row->takes == type::truth
@@ -158,7 +175,16 @@ class parser {
     made_.steps.push_back({.what = last.row->meaning});
   }
 
-  // NAME, SCHEME.BUCKET, count(...) or share(...)
+  // The last operand: match(NAME) alone becomes match(NAME) > 0.
+  void make_condition_of_match() {
+    if (made_.steps.back().what != operation::name) return;
+    if (made_.references[made_.steps.back().reference].as != reference::form::match) return;
+    made_.steps.push_back({.what = operation::constant, .constant = 0});
+    made_.steps.push_back({.what = operation::greater});
+    operands_.back().is = type::truth;
+  }
+
+  // NAME, SCHEME.BUCKET, or a function of one name
   void read_name() {
     const lexeme first = next_;
     advance();
@@ -167,19 +193,28 @@ class parser {
     }
     const reference::form form = form_of(first);
     advance();
-    if (next_.type != lexeme::kind::name) refuse("the name of a bucket is missing here", next_.at);
+    const function_row& function = *std::ranges::find(functions, form, &function_row::form);
+    if (next_.type != lexeme::kind::name) refuse(std::string(function.operand) + " is missing here", next_.at);
+    if (!function.has_buckets && next_.parts.size() > 1) {
+      refuse("a name with a dot is quoted here, as in " + std::string(function.example), next_.at);
+    }
     reference made{.parts = next_.parts, .as = form, .at = first.at};
     advance();
-    if (!next_.is_symbol(")")) refuse("a ) is missing here; the operand is the name of one bucket", next_.at);
+    if (!next_.is_symbol(")")) {
+      refuse("a ) is missing here; the operand is " + std::string(function.operand) + ", as in " +
+                 std::string(function.example),
+             next_.at);
+    }
     const std::size_t end = next_.at + 1;
     advance();
     add(std::move(made), end);
   }
 
   [[nodiscard]] reference::form form_of(const lexeme& token) const {
-    if (token.typed == "count") return reference::form::count;
-    if (token.typed == "share") return reference::form::share;
-    refuse("there is no function " + quote(token.typed) + "; the functions are count(BUCKET) and share(BUCKET)",
+    const auto* const found = std::ranges::find(functions, token.typed, &function_row::name);
+    if (found != functions.end()) return found->form;
+    refuse("there is no function " + quote(token.typed) +
+               "; the functions are count(BUCKET), share(BUCKET), match(NAME) and number(\"SELECTOR\")",
            token.at);
   }
 
@@ -194,6 +229,7 @@ class parser {
       if (waiting_.back().row == nullptr) refuse("this parenthesis is not closed", waiting_.back().at);
       reduce();
     }
+    if (result_ == type::truth) make_condition_of_match();
     if (operands_.front().is != result_) {
       refuse(result_ == type::truth
                  ? "this is a number, not a condition; compare it with something, as in entropy > 7.5"

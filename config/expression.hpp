@@ -6,10 +6,12 @@
 //     number      = number ("*" | "/" | "+" | "-") number | "-" number | "(" number ")" | constant | name
 //     constant    = 0.15 | 2e-3 | 64KiB | 1GB ...                       (sizes: config/size)
 //     name        = part | part "." part | ("count" | "share") "(" part ["." part] ")"
-//     part        = word | the longest known name at this position, if longer | '"' ... '"' | "'" ... "'" (\ escapes)
+//                 | ("match" | "number") "(" part ")"
+//     part        = word | the longest known name at this position, if longer | '"' ... '"' | "'" ... "'" (\ escapes quotes and \)
 //     word        = letters, digits, "_", all characters beyond ASCII; does not begin with a digit
 //
-// Operators further right bind tighter: || && comparison +- */ !-. Operators of one kind associate to the left.
+// A match, match(NAME), is also a condition: match(NAME) > 0. Operators further right bind tighter: || && comparison +-
+// */ !-. Operators of one kind associate to the left.
 #pragma once
 
 #include "config/scheme.hpp"
@@ -25,9 +27,9 @@ namespace gpuhist::config {
 
 /// A name whose value the counts determine.
 struct reference {
-  enum class form : std::uint8_t { plain, count, share };
+  enum class form : std::uint8_t { plain, count, share, match, number };
 
-  std::vector<std::string> parts;  ///< one, or a scheme and one of its buckets
+  std::vector<std::string> parts;  ///< one, or a scheme and one of its buckets; the argument of match and number
   form as = form::plain;
   std::string typed{};  ///< as typed
   std::size_t at = 0;   ///< its offset in the text, in bytes

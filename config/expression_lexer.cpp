@@ -115,12 +115,15 @@ std::size_t lexer::longest_bucket_of(std::string_view scheme_name) const {
   return longest;
 }
 
+// A backslash before another character is a part of the name, as in number("regex:took (\d+)").
 std::string lexer::quoted() {
   const std::size_t begin = at_;
   const char quote_mark = text_[at_++];
   std::string name;
   while (at_ < text_.size() && text_[at_] != quote_mark) {
-    if (text_[at_] == '\\' && at_ + 1 < text_.size()) ++at_;
+    const bool escapes =
+        text_[at_] == '\\' && at_ + 1 < text_.size() && (is_quote(text_[at_ + 1]) || text_[at_ + 1] == '\\');
+    if (escapes) ++at_;
     name += text_[at_++];
   }
   if (at_ == text_.size()) refuse("the quote that closes the name is missing", text_, begin);

@@ -105,6 +105,34 @@ constexpr std::array unit_options = {
     entry{"--distribution-of FORMULA", "adds how many units have which value"},
 };
 
+constexpr std::array line_keys = {
+    entry{"field:N", "separated by blanks; field:-1 is the last"},
+    entry{"csv:N", "columns of CSV, with quotes (--field-separator)"},
+    entry{"json:KEY, json:/a/b", "a value of the JSON object in the line"},
+    entry{"regex:REGEX", "the text of its first group, or of all of it"},
+    entry{"template", "the line with <num>, <ip>, ... for what varies"},
+    entry{"host, app, status, level", "of the usual formats of logs"},
+    entry{"name", "the input"},
+};
+
+constexpr std::array event_formats = {
+    entry{"iso", "2025-10-10T13:55:36.5+02:00, also with , and blank"},
+    entry{"clf", "[10/Oct/2025:13:55:36 -0700]"},
+    entry{"slashes, us", "2025/10/10 13:55:36; 10/10/2025 1:55:36 PM"},
+    entry{"syslog, glog", "Oct 10 13:55:36; I1010 13:55:36.5 (no year)"},
+    entry{"ctime, rfc2822", "Fri Oct 10 13:55:36 2025; Fri, 10 Oct 2025 ..."},
+    entry{"epoch, dmesg", "1760104536, 13, 16 or 19 digits; [12345.678901]"},
+    entry{"json, json:KEY, json:/a/b", "the value of timestamp, time, ts, ... or KEY"},
+    entry{"%Y-%m-%d %H:%M:%S", "a pattern; * before it: not only at the beginning"},
+};
+
+constexpr std::array event_fields = {
+    entry{"matches, unmatched", "lines and bytes by --match"},
+    entry{"groups", "key, lines, bytes, buckets: most lines first"},
+    entry{"event_windows", "event_start, event_end, lines, bytes, buckets"},
+    entry{"without_time", "lines before the first line with a time"},
+};
+
 constexpr std::array unit_fields = {
     entry{"name", "the input"},
     entry{"unit, line, offset", "number and first line, from 1; first byte, from 0"},
@@ -256,6 +284,30 @@ std::string about_units() {
          "  gpuhist filter -r --drop-if 'digit > 0.9' --output-dir clean --resume logs\n";
 }
 
+std::string about_events() {
+  return wrapped(
+             "--match counts the lines in which an expression matches, --group-by those with the same key, --window "
+             "TIME --event-time those of a minute or an hour. All may be combined.",
+             0) +
+         "\nKeys of --group-by, and of number(\"...\") in formulas:\n" + listed(line_keys, 27) +
+         "\nFormats of times (--event-time alone: all of them, --event-time=NAME: one):\n" + listed(event_formats, 27) +
+         "\n" +
+         wrapped(
+             "A line without a time belongs to the line before it. Times without a zone are those of --time-zone, or "
+             "UTC. A time without a year is the last one before the file changed.",
+             0) +
+         "\nFields of the result (--format json):\n" + listed(event_fields, 27) + "\n" +
+         wrapped(
+             "In formulas of lines match(NAME) is 1 or 0, alone a condition; in conditions of --fail-if and --alert-if "
+             "it is the number of lines, of the totals and of event windows.",
+             0) +
+         "\nExamples:\n"
+         "  gpuhist --window 1m --event-time --match error=ERROR app.log.zst\n"
+         "  gpuhist --match error=ERROR --alert-if 'match(error) / lines > 0.05' a.log\n"
+         "  gpuhist filter --keep-if 'match(e)' --match e='ERROR|FATAL' a.log.zst\n"
+         "  gpuhist --each line --distribution-of 'number(\"json:ms\")' a.jsonl\n";
+}
+
 std::string about_formats() {
   return "Formats of reports (--format FORMAT):\n" + listed(report_formats, 12) +
          "\nFormats of inputs (--input-format FORMAT):\n" + listed(input_formats, 12) + "\n" +
@@ -316,7 +368,7 @@ constexpr std::array topics = {
     help_topic{"conditions", about_conditions}, help_topic{"measures", about_measures},
     help_topic{"windows", about_windows},       help_topic{"units", about_units},
     help_topic{"formats", about_formats},       help_topic{"damage", about_damage},
-    help_topic{"presets", about_presets},
+    help_topic{"presets", about_presets},       help_topic{"events", about_events},
 };
 
 }  // namespace

@@ -444,6 +444,76 @@ constexpr std::array rows = {
         "gpuhist --each line --distribution-of bytes --quantiles 50,99 a.log",
         on_counting([](counting_options& o, values v) { units_in(o).quantiles = parse_percents(v); }),
         rules(decision::report, "distribution-of")},
+    option_row{measuring, "--match", "NAME=REGEX", value_kind::list, "", text_runs | batch_runs, rare,
+               "count the lines in which a regex matches",
+               "Counts the lines, and their bytes, in which the regular expression REGEX matches, and those in which "
+               "none matches. May be repeated: all expressions are searched in one pass. The meaning is that of "
+               "ripgrep: within a line, of UTF-8. In formulas of lines, match(NAME) is 1 or 0, as in gpuhist filter "
+               "--keep-if 'match(error)'. Default: none.",
+               "gpuhist --match error='ERROR|FATAL' --match slow='[0-9]{4}ms' a.log",
+               on_counting([](counting_options& o, values v) { units_in(o).matches = parse_matches(v); }),
+               rules(decision::counts)},
+    option_row{measuring, "--match-ignore-case", "", value_kind::flag, "", text_runs | batch_runs, rare,
+               "with --match: letters match in both cases",
+               "Expressions of --match match letters in upper and lower case. The option --ignore-case is about "
+               "buckets.",
+               "gpuhist --match error='error|fatal' --match-ignore-case a.log",
+               on_counting([](counting_options& o, value v) { units_in(o).match_ignore_case = v == "true"; }),
+               rules(decision::counts, "match")},
+    option_row{measuring, "--match-first", "", value_kind::flag, "", text_runs | batch_runs, rare,
+               "with --match: a line counts for the first regex",
+               "Of the expressions of --match that match in a line, only the first counts, in the order in which they "
+               "are given. So the numbers of lines, with those in which none matches, add up to all lines.",
+               "gpuhist --match-first --match e=ERROR --match w=WARN a.log",
+               on_counting([](counting_options& o, value v) { units_in(o).first_match_only = v == "true"; }),
+               rules(decision::counts, "match")},
+    option_row{measuring, "--group-by", "KEY", value_kind::text, "", text_runs | batch_runs, rare,
+               "count lines by a key: field:1, json:user, template",
+               "Counts lines, bytes and buckets by a part of the line: field:N (separated by blanks; -1 is the last), "
+               "csv:N, json:KEY or json:/a/b, regex:REGEX (its first group), template (the line without its numbers, "
+               "names and times), host, app, status or level (of usual logs), or name (of the input). The groups with "
+               "the most lines are "
+               "reported, with the sum of all others. With --where, only lines count for which it holds; with "
+               "--event-time, windows are divided by key, too. Details: gpuhist --help events. Default: none.",
+               "gpuhist --group-by field:1 access.log", on_counting([](counting_options& o, value v) {
+                 units_in(o).group_by = parse_text(v, "give a key such as field:1, json:user or template");
+               }),
+               rules(decision::counts)},
+    option_row{measuring, "--most-groups", "N", value_kind::number, "", text_runs | batch_runs, rare,
+               "with --group-by: report N groups",
+               "Reports the N groups of --group-by with the most lines (a table shows 20), and the sum of all others. "
+               "Default: 1000.",
+               "gpuhist --group-by field:1 --most-groups 100000 --format json a.log",
+               on_counting([](counting_options& o, const option_row& row, value v) {
+                 units_in(o).most_groups = static_cast<unsigned>(parse_number(v, row.rules.range));
+               }),
+               rules(decision::report, "group-by").between(1, 10'000'000)},
+    option_row{measuring, "--field-separator", "BYTE", value_kind::text, "", text_runs | batch_runs, rare,
+               "the byte between fields of field:N and csv:N",
+               "Sets the byte that separates the fields of field:N and the columns of csv:N: a character, or \\t, "
+               "\\xNN. Default: runs of blanks and tabs for field:N, a comma for csv:N.",
+               "gpuhist --group-by field:3 --field-separator ';' a.log", on_counting([](counting_options& o, value v) {
+                 units_in(o).field_separator = std::string(1, parse_delimiter(v));
+               }),
+               rules(decision::counts, "each group-by where top distribution-of")},
+    option_row{measuring, "--event-time", "[=FORMAT]", value_kind::text, "", text_runs | batch_runs, rare,
+               "--window is a time that is written in the lines",
+               "With --window 1m, windows are those of the times in the lines, whatever the order of lines and inputs. "
+               "A line without a time belongs to the line before it. The usual formats of logs are recognised; FORMAT "
+               "is the name of one (iso, clf, syslog, ...), json:KEY, or a pattern such as '%Y-%m-%d %H:%M:%S'. "
+               "Formats and details: gpuhist --help events. Default: windows are those of arrival.",
+               "gpuhist --window 1m --event-time app.log.zst", on_counting([](counting_options& o, value v) {
+                 units_in(o).event_time = v == "true" ? "any" : parse_text(v, "give a format such as iso");
+               }),
+               rules(decision::counts, "window")},
+    option_row{measuring, "--time-zone", "NAME", value_kind::text, "", text_runs | batch_runs, rare,
+               "with --event-time: of times without a zone",
+               "Sets the time zone of times that are written without one, such as Europe/Berlin. Default: UTC.",
+               "gpuhist --window 1h --event-time --time-zone Europe/Berlin a.log",
+               on_counting([](counting_options& o, value v) {
+                 units_in(o).time_zone = parse_text(v, "give a name such as Europe/Berlin");
+               }),
+               rules(decision::counts, "event-time")},
     option_row{measuring, "--fail-fast", "", value_kind::flag, "", counting_runs, rare,
                "end the run when a condition of --fail-if holds",
                "Ends the run as soon as a condition of --fail-if holds for a finished input (in the order of the "

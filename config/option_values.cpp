@@ -122,6 +122,10 @@ std::vector<std::string> parse_conditions(std::span<const std::string> typed) {
   return parse_texts(typed, "give a condition such as 'entropy > 7'");
 }
 
+std::vector<std::string> parse_matches(std::span<const std::string> typed) {
+  return parse_texts(typed, "give a name and an expression, such as error=ERROR");
+}
+
 watch_options parse_watch(std::span<const std::string> typed) {
   constexpr std::array<std::string_view, 3> known = {"totals", "inputs", "windows"};
   watch_options made{.totals = false, .inputs = false, .windows = false};
@@ -301,6 +305,8 @@ void set_extent(window_options& windows, std::uint64_t& to, std::uint64_t other,
 }
 
 }  // namespace
+
+bool writes_windows(const counting_options& of) { return of.windows && !(of.units && !of.units->event_time.empty()); }
 
 window_options& windows_in(counting_options& of) { return of.windows ? *of.windows : of.windows.emplace(); }
 

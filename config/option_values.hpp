@@ -40,6 +40,12 @@ std::vector<std::string> parse_names(std::span<const std::string> typed);
 /// Whether it is above 0 and at most 100.
 constexpr bool is_percent(double value) { return value > 0 && value <= 100; }
 
+/// Regular expressions with names, "NAME=REGEX".
+std::vector<std::string> parse_matches(std::span<const std::string> typed);
+
+/// Whether a line is written for each window: windows of bytes, lines or arrival, not of times in the text.
+bool writes_windows(const counting_options& of);
+
 /// Percents separated by commas: "50,99.9", or "p50,p99.9".
 std::vector<double> parse_percents(std::span<const std::string> typed);
 

@@ -167,7 +167,7 @@ void counter::state::count() {
   finished = pipeline::run(planned, hooks);
   if (feed().is_stopped()) return;
   const callback_scope within(feed_.get());
-  events.watch_totals(finished->result);
+  events.watch_totals(finished->result, units.get());
 }
 
 void counter::state::run() noexcept {

@@ -1,6 +1,7 @@
 #include "library/counting_plan.hpp"
 
 #include "config/option_table.hpp"
+#include "config/option_values.hpp"
 #include "config/usage_error.hpp"
 #include "gpu/engines.hpp"
 #include "library/resolve.hpp"

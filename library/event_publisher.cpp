@@ -4,6 +4,7 @@
 #include "library/signals.hpp"
 #include "library/unit_reports.hpp"
 #include "report/conditions/watcher.hpp"
+#include "report/units/group_watch.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -24,10 +25,11 @@ using report::gates::firing;
 using report::gates::gate;
 using report::gates::subject;
 
-constexpr std::array<std::pair<subject::kind, alert::unit>, 3> alert_units = {
+constexpr std::array<std::pair<subject::kind, alert::unit>, 4> alert_units = {
     {{subject::kind::total, alert::unit::totals},
      {subject::kind::input, alert::unit::input},
-     {subject::kind::window, alert::unit::window}}};
+     {subject::kind::window, alert::unit::window},
+     {subject::kind::event_window, alert::unit::event_window}}};
 
 }  // namespace
 
@@ -37,6 +39,7 @@ alert alert_of(const firing& fired) {
              .of = {},
              .input = fired.source,
              .window = fired.window,
+             .event_start = fired.event_start,
              .first_offset = fired.begin,
              .end_offset = fired.end};
   for (const auto& [kind, named] : alert_units) {
@@ -56,6 +59,7 @@ firing firing_of(const alert& reported) {
               .window = reported.window,
               .begin = reported.first_offset,
               .end = reported.end_offset,
+              .event_start = reported.event_start,
               .values = {}};
   for (const auto& [kind, named] : alert_units) {
     if (named == reported.of) made.type = kind;
@@ -152,8 +156,10 @@ void event_publisher::watch(const pipeline::input_report& earlier) {
   if (plan_.watched.covers(report::gates::subject::kind::input)) watched_.watch(report::gates::subject_of(earlier));
 }
 
-void event_publisher::watch_totals(const pipeline::run_counts& result) {
+void event_publisher::watch_totals(const pipeline::run_counts& result, const unit_reports* units) {
   report::gates::watch_totals(result, plan_.watched, watched_);
+  if (units == nullptr || !plan_.units->lines || plan_.watched.gates.empty()) return;
+  report::units::watch_groups(*units->result().groups, result.verified, plan_.watched, plan_.measuring, watched_);
 }
 
 void event_publisher::publish(std::span<const report::units::unit_record> found) {

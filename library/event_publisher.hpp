@@ -5,6 +5,7 @@
 #include "gpuhist/results.hpp"
 #include "io/descriptor.hpp"
 #include "library/counting_plan.hpp"
+#include "library/unit_reports.hpp"
 #include "pipeline/counts/windows/window_events.hpp"
 #include "pipeline/flow/run_hooks.hpp"
 #include "report/conditions/watcher.hpp"
@@ -74,8 +75,9 @@ class event_publisher {
   /// Checks the conditions for an input that this run does not read.
   void watch(const pipeline::input_report& earlier);
 
-  /// Checks the conditions for the totals of a run that no condition ended.
-  void watch_totals(const pipeline::run_counts& result);
+  /// Checks the conditions for the totals of a run that no condition ended, and for its windows of event time. `units`:
+  /// of the run; null: none.
+  void watch_totals(const pipeline::run_counts& result, const unit_reports* units);
 
   /// Whether units are reported.
   [[nodiscard]] bool wants_units() const { return static_cast<bool>(events_.on_unit); }

@@ -91,7 +91,7 @@ finished_run file_run::run() {
   const bool ends_at_once = finished.end_at_once;
   try {
     if (process_.earlier != nullptr) add_earlier(finished.result);
-    if (!finished.ended_by_hook) publisher_.watch_totals(finished.result);
+    if (!finished.ended_by_hook) publisher_.watch_totals(finished.result, units_.get());
     return conclude(std::move(finished));
   } catch (...) {
     if (ends_at_once) throw pipeline::unclean_end(std::current_exception());

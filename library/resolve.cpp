@@ -11,6 +11,7 @@
 #include "gpu/inventory.hpp"
 #include "gpu/row_layout.hpp"
 #include "library/default_memory_limit.hpp"
+#include "library/line_options.hpp"
 #include "library/results.hpp"
 #include "pipeline/counts/partitioning.hpp"
 #include "report/formats/result_file.hpp"
@@ -179,7 +180,7 @@ template <class Formula>
 Formula resolved(std::string_view option, const std::string& text, const formula_context& known,
                  config::expression (*parse)(std::string_view, std::span<const config::scheme>)) {
   try {
-    Formula made(parse(text, known.schemes), known.schemes, possible_names(known));
+    Formula made(parse(text, known.schemes), known.schemes, possible_names(known), known.lines);
     check_needs(made, text, known);
     return made;
   } catch (const config::usage_error& error) {
@@ -307,9 +308,11 @@ report::units::unit_shape shape_of(const unit_options& asked) {
 void check_combination(const file_options& options) {
   constexpr std::string_view each = "each";
   if (options.follow) {
-    throw config::option_error(each, "cannot be combined with --follow; give --window and --alert-if");
+    const std::string_view reads = option_of_lines(*options.counting.units);
+    throw config::option_error(reads.empty() ? each : reads,
+                               "cannot be combined with --follow; give --window and --alert-if");
   }
-  if (options.counting.units->each == kind::window && !options.counting.windows) {
+  if (options.counting.units->each == kind::window && !config::writes_windows(options.counting)) {
     throw config::option_error(each, "window requires --window");
   }
 }
@@ -326,18 +329,21 @@ void check_filter(const file_options& options) {
   }
 }
 
-// Reading a line takes up to 16 times its bytes, at one time for one long line only. A line that is not complete is
-// held for each open input.
-std::optional<report::units::field_of_lines> field_of(const counting_options& options) {
+// Of a line that is read. Reading a field takes up to 16 times its bytes, at one time for one long line only. A line
+// that is not complete is held for each open input.
+std::uint64_t longest_line(const counting_options& options) {
   constexpr std::uint64_t share_of_memory = 64;
   constexpr std::uint64_t most = std::uint64_t{64} << 20U;
+  return std::min(std::bit_floor(memory_limit_of(options) / share_of_memory), most);
+}
+
+std::optional<report::units::field_of_lines> field_of(const counting_options& options) {
   const unit_options& asked = *options.units;
   if (asked.jsonl_field.empty()) return std::nullopt;
   constexpr std::string_view option = "jsonl-field";
   if (asked.each != kind::line) throw config::option_error(option, "requires --each line");
   if (!config::is_utf8(asked.jsonl_field)) throw config::option_error(option, "the name of the field is not UTF-8");
-  const std::uint64_t longest = std::bit_floor(memory_limit_of(options) / share_of_memory);
-  return report::units::field_of_lines{.name = asked.jsonl_field, .max_bytes = std::min(longest, most)};
+  return report::units::field_of_lines{.name = asked.jsonl_field, .max_bytes = longest_line(options)};
 }
 
 // The records of ranked units are held in memory.
@@ -378,7 +384,10 @@ std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options
   formula_context of_units = known;
   of_units.has_words = true;
   of_units.has_pairs = true;  // refused below, with another remedy
+  const std::shared_ptr<const report::lines::match_set> matches = resolve_matches(asked);
+  report::gates::line_names names{.matches = names_of_matches(options.counting)};
   report::units::unit_plan made{.shape = shape_of(asked), .each = name_of(asked), .field = field_of(options.counting)};
+  if (made.shape.divides_text() && !made.shape.bytes) of_units.lines = &names;
   of_units.of_windows = made.shape.divides == report::units::unit_shape::form::windows;
   // of inputs, --utf8 counts them; in windows, they are refused below, with another remedy
   of_units.has_malformed = known.has_malformed || made.shape.divides != report::units::unit_shape::form::inputs;
@@ -408,6 +417,7 @@ std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options
     }
     made.quantiles = asked.quantiles;
   }
+  made.lines = resolve_lines(options.counting, matches, names, longest_line(options.counting));
   return std::make_shared<const report::units::unit_plan>(std::move(made));
 }
 
@@ -434,8 +444,17 @@ void resolve_subjects(const counting_options& options, report::gates::watch_list
 
 report::gates::watch_list resolve_watch(const counting_options& options, const formula_context& known) {
   report::gates::watch_list resolved;
-  add_gates(resolved, gate::kind::fail, options.fail_if, "fail-if", known);
-  add_gates(resolved, gate::kind::alert, options.alert_if, "alert-if", known);
+  report::gates::line_names names{.matches = names_of_matches(options), .has_numbers = false};
+  formula_context with_matches = known;
+  with_matches.lines = &names;
+  add_gates(resolved, gate::kind::fail, options.fail_if, "fail-if", with_matches);
+  add_gates(resolved, gate::kind::alert, options.alert_if, "alert-if", with_matches);
+  resolved.facts = std::move(names.used);
+  if (!resolved.facts.empty() && !options.watch.totals && !has_event_windows(options)) {
+    throw config::option_error("watch",
+                               "lines that match are counted for the totals and for windows of --event-time; give "
+                               "--watch totals");
+  }
   if (options.fail_fast && options.fail_if.empty()) {
     throw config::option_error("fail-fast", "requires --fail-if");
   }
@@ -485,7 +504,7 @@ void check_time(const window_options& given, const pipeline::window_shape& shape
 }  // namespace
 
 std::optional<pipeline::window_shape> resolve_windows(const counting_options& options) {
-  if (!options.windows) return std::nullopt;
+  if (!config::writes_windows(options)) return std::nullopt;
   const window_options& given = *options.windows;
   if (given.length == 0) throw config::option_error("window", "a window of no length; give 1 or more");
   const std::uint64_t step = given.step > 0 ? given.step : given.length;

@@ -60,6 +60,7 @@ struct formula_context {
   bool has_malformed = false;               ///< the number of malformed UTF-8 sequences is counted: --utf8, or of units
   bool is_fed = false;                      ///< run_plan::is_fed
   std::vector<std::string_view> columns{};  ///< names that are no formulas; for messages
+  report::gates::line_names* lines = nullptr;  ///< facts of lines; null: formulas are not evaluated for lines
 };
 
 /// The value of `option`. Throws for unknown names, and for measures that need a baseline or pairs if there are none.

@@ -79,6 +79,46 @@ gpuhist::unit unit_of(const report::units::unit_record& found, std::shared_ptr<c
   return made;
 }
 
+namespace {
+
+std::vector<gpuhist::match_count> matches_of(const report::units::group_counts& from) {
+  std::vector<gpuhist::match_count> made;
+  for (const report::units::match_count& each : from.matches)
+    made.push_back({.name = each.name, .lines = each.lines, .bytes = each.bytes});
+  return made;
+}
+
+line_group group_of(const report::units::group_counts& from, const report::run_report& frame) {
+  line_group made{.lines = from.lines, .bytes = from.bytes, .matches = matches_of(from)};
+  for (const pipeline::scheme_view& each : frame.schemes) made.counts.push_back(each.fold(from.counts));
+  return made;
+}
+
+line_summary lines_of(const report::units::group_result& found, const report::run_report& frame) {
+  const auto group_if = [&](const std::optional<report::units::group_counts>& from) {
+    return from ? group_of(*from, frame) : line_group();
+  };
+  line_summary made{.matches = matches_of(found.all),
+                    .unmatched = {.name = "", .lines = found.all.unmatched, .bytes = found.all.unmatched_bytes},
+                    .number_of_groups = found.number_of_groups,
+                    .other_groups = group_if(found.other_groups),
+                    .without_key = group_if(found.without_key),
+                    .without_time = group_if(found.without_time),
+                    .implausible_time = group_if(found.implausible_time)};
+  for (const report::units::keyed_group& each : found.groups) {
+    made.groups.push_back(group_of(each.of, frame));
+    made.groups.back().key = each.key;
+  }
+  for (const report::units::event_window& each : found.windows) {
+    made.windows.push_back(group_of(each.of, frame));
+    made.windows.back().start = each.start;
+    made.windows.back().lines_by_key = each.lines_by_key;
+  }
+  return made;
+}
+
+}  // namespace
+
 unit_summary summary_of(const report::units::unit_result& found,
                         const std::shared_ptr<const report::run_report>& frame) {
   unit_summary made{.seen = found.totals.seen,
@@ -97,6 +137,7 @@ unit_summary summary_of(const report::units::unit_result& found,
   for (const report::units::distribution_quantile& each : found.quantiles) {
     made.quantiles.push_back({.percent = each.percent, .value = each.value});
   }
+  if (found.groups) made.lines = lines_of(*found.groups, *frame);
   return made;
 }
 

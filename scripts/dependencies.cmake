@@ -19,8 +19,19 @@ pkg_check_modules(gpuhist_lzma REQUIRED IMPORTED_TARGET GLOBAL liblzma>=5.4) # t
 pkg_check_modules(gpuhist_archive REQUIRED IMPORTED_TARGET GLOBAL libarchive>=3.6)
 pkg_check_modules(gpuhist_hwy REQUIRED IMPORTED_TARGET GLOBAL libhwy>=1.0)
 pkg_check_modules(gpuhist_simdjson REQUIRED IMPORTED_TARGET GLOBAL simdjson>=3.0)
+pkg_check_modules(gpuhist_hs REQUIRED IMPORTED_TARGET GLOBAL libhs>=5.4) # Vectorscan, or Hyperscan
+pkg_check_modules(gpuhist_re2 REQUIRED IMPORTED_TARGET GLOBAL re2)
+# -pthread would differ from the options of the precompiled header
+set_property(TARGET PkgConfig::gpuhist_re2 PROPERTY INTERFACE_COMPILE_OPTIONS)
 find_package(CLI11 2.1 REQUIRED)
 find_package(nlohmann_json 3.9 REQUIRED)
+
+# It has no file for pkg-config.
+find_path(GPUHIST_DATE_INCLUDE_DIR date/tz.h)
+find_library(GPUHIST_DATE_LIBRARY date-tz)
+if(NOT GPUHIST_DATE_INCLUDE_DIR OR NOT GPUHIST_DATE_LIBRARY)
+  message(FATAL_ERROR "the library date (date/tz.h, libdate-tz) is missing: Debian has it as libhowardhinnant-date-dev")
+endif()
 
 # Only its headers are used, so only they are looked for.
 find_path(GPUHIST_TOML_INCLUDE_DIR toml++/toml.h)

@@ -274,7 +274,7 @@ struct verdict {
 
 /// A condition that holds.
 struct alert {
-  enum class unit : std::uint8_t { totals, input, window };
+  enum class unit : std::uint8_t { totals, input, window, event_window };
 
   /// A name in the condition and its value; no value: these counts have none.
   struct named_value {
@@ -287,8 +287,9 @@ struct alert {
   unit of = unit::totals;             ///< what it holds for
   std::string input;                  ///< its name; empty for the totals
   std::uint64_t window = 0;           ///< index of the window
+  std::int64_t event_start = 0;       ///< of an event window: nanoseconds since 1970-01-01 UTC
   std::uint64_t first_offset = 0;     ///< in the text of the input, or of all inputs in sequence
-  std::uint64_t end_offset = 0;       ///< one past the last byte
+  std::uint64_t end_offset = 0;       ///< one past the last byte; of an event window its bytes
   std::optional<line_range> lines{};  ///< absent if unknown, and for the totals
   std::vector<named_value> values{};  ///< of every name in the condition
 

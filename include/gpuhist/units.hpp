@@ -48,6 +48,19 @@ struct unit_options {
   /// A line that has none has no values: it is without field, and counting_events::on_notice reports the first one of
   /// each input. Empty: lines are measured.
   std::string jsonl_field{};
+
+  // ---- read of lines and records (docs/events.md) --------------------------------------------------------------------
+
+  std::vector<std::string> matches{};  ///< "NAME=REGEX": counts the lines in which it matches; match(NAME) in formulas
+  bool match_ignore_case = false;
+  bool first_match_only = false;  ///< of the expressions that match in a line, only the first counts
+  std::string group_by{};         ///< a selector of a key ("field:1", "json:/user/id", "template"), or "name"; empty: none
+  unsigned most_groups = 1000;    ///< that are reported: those with the most lines
+  std::string field_separator{};  ///< of selectors: one byte; empty: runs of blanks for fields, "," for csv
+  /// A format of the times in lines ("any", "iso", "json:time", "%Y-%m-%d %H:%M:%S"): windows of
+  /// counting_options::windows, which are measured in time, are windows of these times. Empty: times are not read.
+  std::string event_time{};
+  std::string time_zone{};  ///< of times without a zone: an IANA name; empty: UTC
 };
 
 /// A unit and the values of the names in the condition or formula that it was selected or ranked by.
@@ -91,6 +104,37 @@ struct quantile {
   double value = 0;
 };
 
+/// The lines in which an expression of unit_options::matches matches.
+struct match_count {
+  std::string name;
+  std::uint64_t lines = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// Lines that have something in common: the same key, or times in the same window.
+struct line_group {
+  std::string key{};                                ///< raw bytes; of a window empty
+  std::int64_t start = 0;                           ///< of a window: nanoseconds since 1970-01-01 UTC
+  std::uint64_t lines = 0;
+  std::uint64_t bytes = 0;
+  std::vector<std::vector<std::uint64_t>> counts{};  ///< of the buckets, by scheme, in the order of the options
+  std::vector<match_count> matches{};
+  std::vector<std::uint64_t> lines_by_key{};  ///< of a window: of line_summary::groups, in their order
+};
+
+/// What was read of lines.
+struct line_summary {
+  std::vector<match_count> matches{};   ///< in the order of the options
+  match_count unmatched{};              ///< lines in which no expression matches
+  std::vector<line_group> groups{};     ///< by key: those with the most lines first, equal ones in the order of the keys
+  std::uint64_t number_of_groups = 0;   ///< different keys
+  line_group other_groups{};            ///< the sum of the keys that are not in `groups`
+  line_group without_key{};             ///< lines without a key
+  std::vector<line_group> windows{};    ///< with lines, in the order of time
+  line_group without_time{};            ///< lines before the first line with a time of their input
+  line_group implausible_time{};        ///< lines with a year that is not plausible, and the lines after them
+};
+
 /// The units of all inputs: of a run, or of a counter so far (results::units()).
 struct unit_summary {
   std::uint64_t seen = 0;
@@ -104,6 +148,7 @@ struct unit_summary {
   std::uint64_t without_field = 0;          ///< lines without unit_options::jsonl_field, except blank ones
   std::uint64_t unverified = 0;             ///< with a filter and file_options::skip_damage: dropped because of damage
   std::uint64_t unverified_bytes = 0;
+  std::optional<line_summary> lines{};  ///< nothing: nothing was read of lines
 };
 
 }  // namespace gpuhist

@@ -90,7 +90,38 @@ void bind_values(nb::module_& core) {
       .def_prop_ro("kind", [](const skipped_inputs& skipped) { return name_of(skipped_names, skipped.kind); });
 }
 
+// Lines by match, key and time.
+void bind_lines(nb::module_& core) {
+  nb::class_<match_count>(core, "MatchCount", "Lines and bytes of lines in which an expression of `match` matches.")
+      .def_ro("name", &match_count::name)
+      .def_ro("lines", &match_count::lines)
+      .def_ro("bytes", &match_count::bytes);
+  nb::class_<line_group>(core, "LineGroup",
+                         "Lines with the same `key`, or with times in the same window: `start` is in nanoseconds since "
+                         "1970-01-01 UTC. `counts`: for each scheme those of its buckets.")
+      .def_prop_ro("key", [](const line_group& found) { return as_text(found.key); })
+      .def_ro("start", &line_group::start)
+      .def_ro("lines", &line_group::lines)
+      .def_ro("bytes", &line_group::bytes)
+      .def_ro("counts", &line_group::counts)
+      .def_ro("matches", &line_group::matches)
+      .def_ro("lines_by_key", &line_group::lines_by_key);
+  nb::class_<line_summary>(core, "LineSummary",
+                           "What was read of lines: `matches`, `groups` (most lines first; `number_of_groups` is that "
+                           "of all keys) and `windows` of event time.")
+      .def_ro("matches", &line_summary::matches)
+      .def_ro("unmatched", &line_summary::unmatched)
+      .def_ro("groups", &line_summary::groups)
+      .def_ro("number_of_groups", &line_summary::number_of_groups)
+      .def_ro("other_groups", &line_summary::other_groups)
+      .def_ro("without_key", &line_summary::without_key)
+      .def_ro("windows", &line_summary::windows)
+      .def_ro("without_time", &line_summary::without_time)
+      .def_ro("implausible_time", &line_summary::implausible_time);
+}
+
 void bind_units(nb::module_& core) {
+  bind_lines(core);
   nb::class_<unit>(core, "Unit",
                    "A line, record, part, input or window. `number` is from 1, `line` too (0: unknown); `offset` and "
                    "`bytes` are in the text of the input. `values`: of each name in the condition or formula.")
@@ -112,7 +143,8 @@ void bind_units(nb::module_& core) {
       .def_ro("units", &value_range::units);
   nb::class_<unit_summary>(core, "UnitSummary",
                            "The units of all inputs. `selected`: those for which `where` holds. `top`: the highest "
-                           "value first. `distribution`: a list of ValueRange. `quantiles`: values by their percent.")
+                           "value first. `distribution`: a list of ValueRange. `quantiles`: values by their percent. "
+                           "`lines`: a LineSummary.")
       .def_ro("seen", &unit_summary::seen)
       .def_ro("bytes", &unit_summary::bytes)
       .def_ro("selected", &unit_summary::selected)
@@ -125,6 +157,7 @@ void bind_units(nb::module_& core) {
                      for (const quantile& each : of.quantiles) made[nb::float_(each.percent)] = each.value;
                      return made;
                    })
+      .def_ro("lines", &unit_summary::lines)
       .def_ro("without_value", &unit_summary::without_value)
       .def_ro("without_field", &unit_summary::without_field)
       .def_ro("unverified", &unit_summary::unverified)

@@ -77,10 +77,11 @@ std::span<const double> evaluation::values(std::span<const double* const> names,
 class formula::resolver {
  public:
   resolver(const expression& typed, std::span<const config::scheme> schemes,
-           const std::vector<std::string_view>& possible)
-      : typed_(typed), schemes_(schemes), possible_(possible) {}
+           const std::vector<std::string_view>& possible, line_names* lines)
+      : typed_(typed), schemes_(schemes), possible_(possible), lines_(lines) {}
 
   [[nodiscard]] meaning resolve(const reference& name) const {
+    if (name.as == reference::form::match || name.as == reference::form::number) return fact(name);
     if (name.parts.size() == 1 && name.as == reference::form::plain) {
       const std::string& word = name.parts.front();
       if (word == "bytes") return {.type = meaning::kind::bytes};
@@ -99,6 +100,26 @@ class formula::resolver {
   }
 
  private:
+  [[nodiscard]] meaning fact(const reference& name) const {
+    if (lines_ == nullptr || (name.as == reference::form::number && !lines_->has_numbers)) {
+      refuse(name.typed +
+                 " is read of lines and records; it is known to --where, --top N:FORMULA and --distribution-of"
+                 " with --each line or record, and to gpuhist filter",
+             name);
+    }
+    const std::string& wanted = name.parts.front();
+    const bool is_match = name.as == reference::form::match;
+    if (is_match && std::ranges::find(lines_->matches, wanted) == lines_->matches.end()) {
+      const std::vector<std::string_view> known(lines_->matches.begin(), lines_->matches.end());
+      const auto meant = config::likely_name(wanted, known);
+      refuse("there is no --match of this name; " +
+                 (meant ? "did you mean " + std::string(*meant) + "?" : "give one, as in --match " + wanted + "=REGEX"),
+             name);
+    }
+    const line_fact read{.type = is_match ? line_fact::kind::match : line_fact::kind::number, .of = wanted};
+    return {.type = meaning::kind::fact, .fact = lines_->index_of(read)};
+  }
+
   [[nodiscard]] bool is_bucket(const reference& name) const {
     return std::ranges::any_of(schemes_, [&](const config::scheme& each) {
       return (name.parts.size() == 1 || each.name == name.parts.front()) &&
@@ -184,7 +205,15 @@ class formula::resolver {
   const expression& typed_;
   std::span<const config::scheme> schemes_;
   const std::vector<std::string_view>& possible_;
+  line_names* lines_;
 };
+
+std::size_t line_names::index_of(const line_fact& fact) {
+  const auto found = std::ranges::find(used, fact);
+  if (found != used.end()) return static_cast<std::size_t>(found - used.begin());
+  used.push_back(fact);
+  return used.size() - 1;
+}
 
 namespace {
 
@@ -228,9 +257,9 @@ std::optional<double> known(double result) { return std::isfinite(result) ? std:
 }  // namespace
 
 formula::formula(expression typed, std::span<const config::scheme> schemes,
-                 const std::vector<std::string_view>& possible)
+                 const std::vector<std::string_view>& possible, line_names* lines)
     : typed_(std::move(typed)) {
-  const resolver names(typed_, schemes, possible);
+  const resolver names(typed_, schemes, possible, lines);
   for (const reference& each : typed_.references) {
     meanings_.push_back(names.resolve(each));
     meanings_.back().values = values_in(meanings_.back().bytes);
@@ -289,6 +318,9 @@ std::vector<std::optional<double>> formula::values_of_references(const watched_c
         break;
       case meaning::kind::count:
         all.emplace_back(count_of(each, checked));
+        break;
+      case meaning::kind::fact:
+        all.push_back(each.fact < checked.facts.size() ? known(checked.facts[each.fact]) : std::nullopt);
         break;
     }
   }

@@ -53,6 +53,30 @@ struct watched_counts {
   std::span<const pipeline::scheme_view> schemes{};  ///< with pairs; only for formulas that need pairs
   std::optional<std::uint64_t> words{};              ///< of a unit; nothing: not counted
   std::optional<std::uint64_t> malformed{};          ///< UTF-8 sequences; nothing: not counted
+  std::span<const double> facts{};                   ///< of a line, by line_names::used; unknown: it has none
+};
+
+/// What is read of a line, besides its bytes.
+struct line_fact {
+  enum class kind : std::uint8_t {
+    match,   ///< 1 if an expression matches in it, else 0
+    number,  ///< that a selector reads
+  };
+
+  kind type = kind::match;
+  std::string of;  ///< the name of the expression, or the selector
+
+  bool operator==(const line_fact&) const = default;
+};
+
+/// The facts that formulas of lines may use, and those that they use.
+struct line_names {
+  std::vector<std::string> matches;  ///< names of expressions
+  bool has_numbers = true;           ///< number() has a value
+  std::vector<line_fact> used{};     ///< in the order of their first use
+
+  /// The index of a fact in `used`, to which it is added.
+  std::size_t index_of(const line_fact& fact);
 };
 
 /// A name in a formula and its value; no value: these counts have none.
@@ -65,13 +89,14 @@ struct named_value {
 
 /// What a name in a formula refers to.
 struct meaning {
-  enum class kind : std::uint8_t { bytes, lines, words, malformed, measure, conditional_entropy, share, count };
+  enum class kind : std::uint8_t { bytes, lines, words, malformed, measure, conditional_entropy, share, count, fact };
 
   kind type = kind::bytes;
   const measures::measure* measure = nullptr;
   std::string scheme{};                ///< of a measure of pairs
   std::bitset<256> bytes{};            ///< byte values in the bucket
   std::vector<std::uint8_t> values{};  ///< the same, in ascending order
+  std::size_t fact = 0;                ///< its index in line_names::used
 };
 
 /// An expression whose names are resolved. Immutable: any thread may use it. Memory and time are proportional to its
@@ -81,9 +106,10 @@ class formula {
   /// Names are `bytes`, `lines`, `words`, `malformed`, the measures, `conditional_entropy`, and the buckets of
   /// `schemes`; a bucket may be called `malformed` or `conditional_entropy`. Throws config::usage_error, with the text
   /// and a caret, if a name is unknown or belongs to several buckets. `possible`: in that message, the names besides
-  /// those of every formula.
+  /// those of every formula. `lines`: the facts of lines, to which those are added that the formula uses; null: it is
+  /// not evaluated for lines, and refuses them.
   formula(config::expression typed, std::span<const config::scheme> schemes,
-          const std::vector<std::string_view>& possible = {"words", "malformed"});
+          const std::vector<std::string_view>& possible = {"words", "malformed"}, line_names* lines = nullptr);
 
   /// As typed.
   [[nodiscard]] const std::string& text() const { return typed_.text; }
@@ -102,6 +128,9 @@ class formula {
 
   /// The first name that is a number of malformed UTF-8 sequences; null if there is none.
   [[nodiscard]] const config::reference* needs_malformed() const;
+
+  /// Whether a name is a fact of lines.
+  [[nodiscard]] bool has_facts() const { return first_of(meaning::kind::fact) != nullptr; }
 
   [[nodiscard]] const config::expression& typed() const { return typed_; }
 

@@ -20,6 +20,7 @@ bool watch_list::covers(subject::kind type) const {
     case subject::kind::input:
       return inputs;
     case subject::kind::window:
+    case subject::kind::event_window:
       return windows;
   }
   return false;
@@ -39,10 +40,12 @@ bool watcher::watch(const subject& checked) {
                               .partition = partition_,
                               .baseline = checked.baseline != nullptr ? checked.baseline : measuring_.baseline.get(),
                               .schemes = schemes_,
-                              .malformed = checked.malformed};
+                              .malformed = checked.malformed,
+                              .facts = checked.facts};
   bool failed_now = false;
   for (std::size_t number = 0; number < list_.gates.size(); ++number) {
     const gate& each = list_.gates[number];
+    if (each.when.has_facts() ? checked.facts.empty() : checked.is_of_matches) continue;
     if (!begins_to_hold(number, checked, each.when.holds_for(counts) == true)) continue;
     report_firing_({.effect = each.effect,
                     .condition = each.when.text(),
@@ -52,6 +55,7 @@ bool watcher::watch(const subject& checked) {
                     .begin = checked.begin,
                     .end = checked.end,
                     .lines = lines_of(checked),
+                    .event_start = checked.event_start,
                     .values = each.when.values(counts)});
     if (each.effect == gate::kind::fail) failed_ = failed_now = true;
   }
@@ -60,7 +64,7 @@ bool watcher::watch(const subject& checked) {
 
 // A window is checked once, when it has closed.
 bool watcher::begins_to_hold(std::size_t gate, const subject& checked, bool holds) {
-  if (!list_.growing || checked.type == subject::kind::window) return holds;
+  if (!list_.growing || (checked.type != subject::kind::total && checked.type != subject::kind::input)) return holds;
   const std::pair<std::size_t, std::string> known(gate, checked.source);
   if (holds) return holding_.insert(known).second;
   holding_.erase(known);

@@ -23,7 +23,7 @@ namespace gpuhist::report::gates {
 
 /// What conditions are checked for: the counts of a window, of an input or of the run. Borrows everything.
 struct subject {
-  enum class kind : std::uint8_t { total, input, window };
+  enum class kind : std::uint8_t { total, input, window, event_window };
 
   kind type = kind::total;
   std::string_view source;                          ///< name of the input, raw bytes; empty for the totals
@@ -31,8 +31,11 @@ struct subject {
   std::uint64_t begin = 0;                          ///< offset in the text of the source, in bytes
   std::uint64_t end = 0;                            ///< one past its last byte
   std::optional<pipeline::line_range> lines{};      ///< of a window, if known; the watcher computes those of an input
+  std::int64_t event_start = 0;                     ///< of an event window: nanoseconds since 1970-01-01 UTC
   const gpu::tally& counts;                         ///< over the partition of the watcher
   std::optional<std::uint64_t> malformed{};         ///< UTF-8 sequences; nothing: not counted
+  std::span<const double> facts{};                  ///< lines that match, by watch_list::facts; empty: not counted
+  bool is_of_matches = false;                       ///< only conditions about matches are checked
   const measures::byte_counts* baseline = nullptr;  ///< of this window; null: that of the watcher
 };
 
@@ -46,7 +49,8 @@ struct gate {
 
 /// All conditions of a run and the kinds of subjects that they apply to. A plain value, part of the plan.
 struct watch_list {
-  std::vector<gate> gates;  ///< empty: nothing is checked
+  std::vector<gate> gates;         ///< empty: nothing is checked
+  std::vector<line_fact> facts{};  ///< matches that conditions are about
   bool totals = true;
   bool inputs = true;
   bool windows = true;
@@ -71,6 +75,7 @@ struct firing {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   std::optional<pipeline::line_range> lines{};  ///< absent if unknown, and for the totals
+  std::int64_t event_start = 0;                 ///< as that of the subject
   std::vector<named_value> values;              ///< of every name in the condition
 };
 

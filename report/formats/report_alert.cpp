@@ -1,5 +1,6 @@
 #include "report/formats/report_alert.hpp"
 
+#include "report/formats/report_groups.hpp"
 #include "report/formats/report_json.hpp"
 #include "report/formats/text.hpp"
 
@@ -23,6 +24,8 @@ std::string_view name_of(subject::kind type) {
       return "input";
     case subject::kind::window:
       return "window";
+    case subject::kind::event_window:
+      return "event_window";
   }
   return "";
 }
@@ -43,7 +46,8 @@ std::string alert_line(const gates::firing& fired, std::string_view run) {
   out.add_text("option", fired.effect == gates::gate::kind::fail ? "--fail-if" : "--alert-if");
   out.add_text("condition", fired.condition);
   out.add_text("of", name_of(fired.type));
-  if (fired.type != subject::kind::total) add_name(out, fired.source);
+  if (fired.type == subject::kind::input || fired.type == subject::kind::window) add_name(out, fired.source);
+  if (fired.type == subject::kind::event_window) out.add_text("event_start", utc_text(fired.event_start));
   if (fired.type == subject::kind::window) out.add_number("window", fired.window);
   out.add_number("begin", fired.begin);
   out.add_number("end", fired.end);
@@ -60,6 +64,9 @@ std::string alert_line(const gates::firing& fired, std::string_view run) {
 }
 
 std::string place_of(const gates::firing& fired) {
+  if (fired.type == subject::kind::event_window) {
+    return "the event window " + utc_text(fired.event_start) + ", " + number_of(fired.end, "byte");
+  }
   std::string text = fired.type == subject::kind::total ? "the totals" : printable(fired.source);
   if (fired.type == subject::kind::window) text += ", window " + std::to_string(fired.window);
   if (fired.type == subject::kind::total) return text + ", " + number_of(fired.end, "byte");

@@ -13,9 +13,12 @@
 // `skipped` have the cause in `bucket` and the number of names in `count`. Rows of kind `units` have what is measured
 // in `scheme`, of kind `top` the formula in `scheme`, the number of the unit in `bucket`, its offset in `count` and its
 // value in `share`, of kind `distribution` the bounds in `bucket` and the number of units in `count`. Rows of kind
-// `utf8` have the name of a number in `bucket`; of a script, `script` in `scheme` and the share of all code points.
-// They are rows and not a column, so that reports can be appended to a file that an earlier version wrote.
+// `match`, `group` and `event_window` have the expression, the key or the start of the window in `input`, and then rows
+// as those of an input; the share of lines refers to all lines. Rows of kind `utf8` have the name of a number in
+// `bucket`; of a script, `script` in `scheme` and the share of all code points. They are rows and not a column, so that
+// reports can be appended to a file that an earlier version wrote.
 #include "report/formats/report.hpp"
+#include "report/formats/report_groups.hpp"
 #include "report/formats/text.hpp"
 #include "report/measures/pair_measures.hpp"
 
@@ -152,6 +155,38 @@ void add_units(std::string& out, const units::unit_result& found) {
   }
 }
 
+void add_match(std::string& out, std::string_view name, std::uint64_t lines, std::uint64_t bytes, std::uint64_t all) {
+  const row_owner owner{.kind = "match", .input = name};
+  add_row(out, owner, "", "bytes", bytes);
+  add_row(out, owner, "", "lines", lines, share_of_all(lines, all));
+}
+
+/// Lines by match, key and time.
+void add_groups(std::string& out, const run_report& content, const units::group_result& found, bool terminal) {
+  for (const units::match_count& each : found.all.matches)
+    add_match(out, each.name, each.lines, each.bytes, found.all.lines);
+  if (!found.all.matches.empty()) {
+    add_match(out, "(unmatched)", found.all.unmatched, found.all.unmatched_bytes, found.all.lines);
+  }
+  const auto add = [&](std::string_view kind, std::string_view name, const units::group_counts& of) {
+    const row_owner owner{.kind = kind, .input = name};
+    add_row(out, owner, "", "bytes", of.bytes);
+    add_row(out, owner, "", "lines", of.lines, share_of_all(of.lines, found.all.lines));
+    for (const units::match_count& each : of.matches)
+      add_row(out, owner, "match", each.name, each.lines, share_of_all(each.lines, of.lines));
+    add_buckets(out, content, owner, of.counts);
+  };
+  const auto add_if = [&](std::string_view kind, std::string_view name, const std::optional<units::group_counts>& of) {
+    if (of) add(kind, name, *of);
+  };
+  for (const units::keyed_group& each : found.groups) add("group", terminal ? printable(each.key) : each.key, each.of);
+  add_if("group", "(others)", found.other_groups);
+  add_if("group", "(without key)", found.without_key);
+  for (const units::event_window& each : found.windows) add("event_window", utc_text(each.start), each.of);
+  add_if("event_window", "(without time)", found.without_time);
+  add_if("event_window", "(implausible time)", found.implausible_time);
+}
+
 void write_result(const run_report& content, bool terminal, const text_sink& to, std::string out) {
   const row_owner total{.kind = "total", .input = ""};
   add_sizes(out, content, total, content.verified);
@@ -163,6 +198,7 @@ void write_result(const run_report& content, bool terminal, const text_sink& to,
   add_utf8_rows(out, "", content.utf8);
   add_unverified(out, content, {.kind = "unverified", .input = ""}, content.unverified);
   if (content.units) add_units(out, *content.units);
+  if (content.units && content.units->groups) add_groups(out, content, *content.units->groups, terminal);
   for (const pipeline::skipped_names& each : content.skipped) {
     add_row(out, {.kind = "skipped", .input = ""}, "", cause_of(each), each.count);
   }

@@ -1,6 +1,7 @@
 #include "report/formats/report_json.hpp"
 
 #include "config/scheme.hpp"
+#include "report/formats/report_groups.hpp"
 #include "report/formats/text.hpp"
 #include "report/measures/pair_measures.hpp"
 
@@ -25,17 +26,6 @@ namespace {
 using json = nlohmann::ordered_json;
 
 constexpr std::string_view result_schema = "gpuhist.result/1";
-
-void add_buckets(member_writer& to, const run_report& content, const gpu::tally& counts) {
-  to.open("buckets");
-  for (const pipeline::scheme_view& view : content.schemes) {
-    to.open(view.scheme.name);
-    const std::vector<std::uint64_t> folded = view.fold(counts);
-    for (std::size_t i = 0; i < folded.size(); ++i) to.add_number(view.scheme.buckets[i], folded[i]);
-    to.close();
-  }
-  to.close();
-}
 
 void add_byte_counts(member_writer& to, const run_report& content, const gpu::tally& counts) {
   std::array<std::uint64_t, 256> all{};
@@ -481,6 +471,17 @@ void add_source(member_writer& to, const std::string& key, const pipeline::sourc
 
 }  // namespace
 
+void add_buckets(member_writer& to, const run_report& content, const gpu::tally& counts) {
+  to.open("buckets");
+  for (const pipeline::scheme_view& view : content.schemes) {
+    to.open(view.scheme.name);
+    const std::vector<std::uint64_t> folded = view.fold(counts);
+    for (std::size_t i = 0; i < folded.size(); ++i) to.add_number(view.scheme.buckets[i], folded[i]);
+    to.close();
+  }
+  to.close();
+}
+
 void add_name(member_writer& to, const std::string& name) {
   to.add_text("name", name);
   if (!is_utf8(name)) to.add_text("name_base64", base64(name));
@@ -515,6 +516,7 @@ void add_totals(member_writer& to, const run_report& content, std::string_view r
   if (content.unverified.bytes() > 0) add_all_counts(to, "unverified", content, content.unverified);
   if (content.counted_unverified) to.add_flag("counted_unverified", true);
   if (content.units) to.add_json("units", units_as_json(content, *content.units));
+  if (content.units && content.units->groups) add_groups(to, content, *content.units->groups);
   if (const std::uint64_t skipped = skipped_in_all(content); skipped > 0) {
     to.add_number("skipped", skipped);
     to.add_json("skipped_by_cause", skipped_as_json(content));

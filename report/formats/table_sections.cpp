@@ -1,5 +1,6 @@
 #include "report/formats/table_sections.hpp"
 
+#include "report/formats/report_groups.hpp"
 #include "report/formats/text.hpp"
 #include "report/formats/text_table.hpp"
 #include "report/measures/pair_measures.hpp"
@@ -254,6 +255,118 @@ std::string distribution_lines(const units::unit_result& found, const render_tar
   return text + "\n";
 }
 
+// Groups of lines.
+
+constexpr std::size_t shown_groups = 20;
+constexpr std::size_t shown_windows = 60;
+
+// Lines, bytes and share of a group, and the lines of each expression.
+table_row cells_of(std::string name, const units::group_counts& of, std::uint64_t all_lines) {
+  table_row cells{std::move(name), grouped(of.lines), grouped(of.bytes), share_of(of.lines, all_lines)};
+  for (const units::match_count& each : of.matches) cells.push_back(grouped(each.lines));
+  return cells;
+}
+
+std::string match_lines(const units::group_counts& all, const render_target& target) {
+  std::vector<bar_row> rows;
+  row_widths widths;
+  const auto add = [&](std::string name, std::uint64_t lines, std::uint64_t bytes) {
+    rows.push_back({{std::move(name), grouped(lines), grouped(bytes), share_of(lines, all.lines)}, lines});
+    widths.add(rows.back().cells);
+  };
+  for (const units::match_count& each : all.matches) add(printable(each.name), each.lines, each.bytes);
+  add("(unmatched)", all.unmatched, all.unmatched_bytes);
+  const text_table table({{"match", false}, {"lines"}, {"bytes", true, 2}, {"share", true, 1}}, widths, target.width);
+  return bar_lines(table, rows, target.unicode, target.color) + "\n";
+}
+
+// A table of groups with their bars.
+class group_rows {
+ public:
+  group_rows(std::string heading, const units::group_counts& all) : all_(all) {
+    columns_ = {{std::move(heading), false}, {"lines"}, {"bytes", true, 2}, {"share", true, 1}};
+    for (const units::match_count& each : all.matches) columns_.push_back({printable(each.name), true, 3});
+  }
+
+  void add(std::string name, const units::group_counts& of) {
+    rows_.push_back({cells_of(std::move(name), of, all_.lines), of.lines});
+    widths_.add(rows_.back().cells);
+  }
+
+  // Without a bar.
+  void add_last(std::string_view name, const std::optional<units::group_counts>& of) {
+    if (!of) return;
+    rows_.push_back({cells_of(std::string(name), *of, all_.lines), 0});
+    widths_.add(rows_.back().cells);
+  }
+
+  [[nodiscard]] std::string lines(const render_target& target) const {
+    return bar_lines(text_table(columns_, widths_, target.width), rows_, target.unicode, target.color);
+  }
+
+ private:
+  const units::group_counts& all_;
+  std::vector<table_column> columns_;
+  std::vector<bar_row> rows_;
+  row_widths widths_;
+};
+
+std::string key_lines(const units::group_result& found, const render_target& target) {
+  group_rows rows(printable(*found.by), found.all);
+  const std::size_t shown = std::min(found.groups.size(), shown_groups);
+  for (std::size_t i = 0; i < shown; ++i) rows.add(printable(found.groups[i].key), found.groups[i].of);
+  rows.add_last("(without key)", found.without_key);
+  std::string text = rows.lines(target);
+  if (found.number_of_groups > shown) {
+    text += "... and " + number_of(found.number_of_groups - shown, "group") + " more (--format json has " +
+            grouped(found.groups.size()) + ")\n";
+  }
+  return text + "\n";
+}
+
+// Joins neighbouring windows until there are few enough rows.
+std::vector<units::event_window> joined_windows(const units::group_result& found, std::int64_t& length) {
+  std::vector<units::event_window> joined = found.windows;
+  for (length = found.window; joined.size() > shown_windows;) {
+    length *= 2;
+    std::vector<units::event_window> wider;
+    for (units::event_window& each : joined) {
+      const std::int64_t start = each.start - ((each.start % length) + length) % length;
+      if (wider.empty() || wider.back().start != start) {
+        wider.push_back(std::move(each));
+        wider.back().start = start;
+      } else {
+        units::add(wider.back().of, each.of);
+      }
+    }
+    joined = std::move(wider);
+  }
+  return joined;
+}
+
+std::string window_lines(const units::group_result& found, const render_target& target) {
+  std::int64_t length = 0;
+  const std::vector<units::event_window> shown = joined_windows(found, length);
+  group_rows rows("event time", found.all);
+  for (const units::event_window& each : shown) rows.add(utc_text(each.start), each.of);
+  rows.add_last("(without time)", found.without_time);
+  rows.add_last("(implausible time)", found.implausible_time);
+  std::string text = rows.lines(target);
+  if (length > found.window) {
+    text += "each row has " + grouped(static_cast<std::uint64_t>(length / found.window)) +
+            " windows; --format json has all " + grouped(found.windows.size()) + "\n";
+  }
+  return text + "\n";
+}
+
+std::string group_lines(const units::group_result& found, const render_target& target) {
+  std::string text;
+  if (!found.all.matches.empty()) text += match_lines(found.all, target);
+  if (found.window > 0) text += window_lines(found, target);
+  if (found.by) text += key_lines(found, target);
+  return text;
+}
+
 void append_bytes(std::string& to, std::uint64_t number) {
   append_number(to, number);
   to += number == 1 ? " byte" : " bytes";
@@ -323,6 +436,7 @@ std::string unit_lines(const units::unit_result& found, const render_target& tar
   std::string text = totals_lines(found, target);
   if (found.ranked_by) text += top_lines(found, target);
   if (found.distribution_of) text += distribution_lines(found, target);
+  if (found.groups) text += group_lines(*found.groups, target);
   return text;
 }
 

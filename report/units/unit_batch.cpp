@@ -21,6 +21,7 @@ std::size_t number_of(const name_source& name) {
     case name_source::kind::share:
       return share_at(name.column);
     case name_source::kind::bytes:
+    case name_source::kind::fact:
       break;
   }
   return bytes_at;
@@ -46,7 +47,7 @@ void count_bytes(std::span<const std::byte> text, gpu::tally& to) {
   for (const std::byte each : text) ++to.counts[std::to_integer<std::size_t>(each)];
 }
 
-unit_batch::unit_batch(const unit_meter& meter, std::mutex& long_lines)
+unit_batch::unit_batch(const unit_meter& meter, std::mutex& long_lines, std::optional<std::int64_t> reference)
     : meter_(meter),
       ends_(max_units),
       rows_(max_units * std::max<std::size_t>(1, meter.prepared().columns())),
@@ -59,6 +60,9 @@ unit_batch::unit_batch(const unit_meter& meter, std::mutex& long_lines)
     fields_.emplace(*meter.plan().field, long_lines);
     value_ends_.resize(max_units);
   }
+  if (meter.plan().lines) {
+    facts_.emplace(*meter.plan().lines, static_cast<char>(meter.plan().shape.delimiter), reference);
+  }
   for (const unit_formula& each : meter.formulas()) {
     evaluations_.push_back(each.formula == nullptr ? std::nullopt
                                                    : std::optional<gates::evaluation>(each.formula->typed()));
@@ -69,7 +73,7 @@ unit_batch::unit_batch(const unit_meter& meter, std::mutex& long_lines)
 void unit_batch::note_names() {
   for (const unit_formula& formula : meter_.formulas()) {
     for (const name_source& name : formula.names) {
-      if (name.type == name_source::kind::bytes) continue;
+      if (name.type == name_source::kind::bytes || name.type == name_source::kind::fact) continue;
       auto found = std::ranges::find(needed_, name.column, &needed_column::column);
       if (found == needed_.end()) found = needed_.insert(needed_.end(), {.column = name.column});
       (name.type == name_source::kind::count ? found->count : found->share) = true;
@@ -81,9 +85,13 @@ std::size_t unit_batch::fill(std::span<const std::byte> text, std::uint64_t firs
   text_ = text;
   pieces_ = nullptr;
   const unit_shape& shape = meter_.plan().shape;
-  if (fields_) return units_ = fill_values(first_line);
-  return units_ =
-             shape.bytes ? fill_parts(*shape.bytes) : gpu::host::count_units(text_, meter_.prepared(), ends_, rows_);
+  if (fields_) {
+    units_ = fill_values(first_line);
+  } else {
+    units_ = shape.bytes ? fill_parts(*shape.bytes) : gpu::host::count_units(text_, meter_.prepared(), ends_, rows_);
+  }
+  if (facts_) facts_->read(text_, std::span(ends_).first(units_));
+  return units_;
 }
 
 std::size_t unit_batch::fill(const gpu::cuda::units::piece_rows& pieces, std::size_t from) {
@@ -188,7 +196,10 @@ void unit_batch::evaluate_rows() {
   for (std::size_t i = 0; i < formulas; ++i) {
     if (!evaluations_[i]) continue;
     names_.clear();
-    for (const name_source& each : meter_.formulas()[i].names) names_.push_back(&numbers_[number_of(each) * max_units]);
+    for (const name_source& each : meter_.formulas()[i].names) {
+      const bool is_fact = each.type == name_source::kind::fact;
+      names_.push_back(is_fact ? facts_->values(each.column).data() : &numbers_[number_of(each) * max_units]);
+    }
     values_[i] = evaluations_[i]->values(names_, units_);
   }
 }
@@ -272,10 +283,11 @@ std::uint64_t unit_batch::newlines(std::size_t first, std::size_t end) const {
   return sum;
 }
 
-sequence_counts unit_batch::sequences_of(std::size_t unit) const {
+sequence_counts unit_batch::sequences_of(std::size_t unit) {
   sequence_counts made;
   if (const auto column = meter_.words_column()) made.words = rows_[unit * meter_.prepared().columns() + *column];
   if (meter_.needs_malformed()) made.malformed = malformed_[unit];
+  if (facts_) made.facts = facts_->facts_of(unit);
   return made;
 }
 

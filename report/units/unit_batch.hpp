@@ -6,6 +6,7 @@
 #pragma once
 
 #include "report/conditions/formula.hpp"
+#include "report/units/line_facts.hpp"
 #include "report/units/line_values.hpp"
 #include "report/units/unit_meter.hpp"
 
@@ -24,8 +25,8 @@ inline constexpr std::size_t byte_values = 256;
 /// One thread at a time.
 class unit_batch {
  public:
-  /// Borrows both. `long_lines`: as that of line_values.
-  unit_batch(const unit_meter& meter, std::mutex& long_lines);
+  /// Borrows both. `long_lines`: as that of line_values. `reference`: as that of line_facts.
+  unit_batch(const unit_meter& meter, std::mutex& long_lines, std::optional<std::int64_t> reference = std::nullopt);
 
   /// Takes complete units from the beginning of `text`, which stays valid until the next call. `first_line`: the number
   /// of the first line. Returns the number of units; 0: no unit ends in the text.
@@ -56,7 +57,16 @@ class unit_batch {
 
   /// Of units one after the other.
   [[nodiscard]] std::uint64_t newlines(std::size_t first, std::size_t end) const;
-  [[nodiscard]] sequence_counts sequences_of(std::size_t unit) const;
+  [[nodiscard]] sequence_counts sequences_of(std::size_t unit);
+
+  /// The counters of a unit, by column. Precondition: units of a text.
+  [[nodiscard]] std::span<const std::uint32_t> row_of(std::size_t unit) const {
+    const std::size_t columns = meter_.prepared().columns();
+    return std::span(rows_).subspan(unit * columns, columns);
+  }
+
+  /// Null: the plan reads nothing of lines.
+  [[nodiscard]] line_facts* facts() { return facts_ ? &*facts_ : nullptr; }
 
   /// The values of a formula, by unit; empty: the plan has no such formula.
   [[nodiscard]] std::span<const double> of_condition() const { return values_[condition_at]; }
@@ -116,6 +126,7 @@ class unit_batch {
   std::vector<joined_unit> joined_;
   std::vector<std::uint32_t> column_counts_;
   std::optional<line_values> fields_;
+  std::optional<line_facts> facts_;
   std::vector<std::uint32_t> value_ends_;  // in the text of fields_
   std::vector<std::uint64_t> malformed_;
   std::vector<std::optional<gates::evaluation>> evaluations_;  // by formula

@@ -43,6 +43,7 @@ void unit_findings::shift(const unit_place& begin) {
 unit_findings& unit_findings::operator+=(unit_findings more) {
   totals += more.totals;
   values += more.values;
+  if (more.groups) *groups += *more.groups;
   for (ranked_record& each : more.best.records()) best.add(std::move(each));
   std::ranges::move(more.selected, std::back_inserter(selected));
   std::ranges::move(more.rendered, std::back_inserter(rendered));
@@ -63,6 +64,7 @@ unit_result result_of(const unit_plan& plan, const unit_findings& found) {
   if (found.values.known() > 0) {
     for (const double each : plan.quantiles) made.quantiles.push_back({each, found.values.quantile(each)});
   }
+  if (found.groups) made.groups = group_result_of(plan, *found.groups);
   return made;
 }
 
@@ -92,9 +94,15 @@ void held_findings::select(unit_record found) {
   note_memory();
 }
 
+void held_findings::add_groups(const group_table& more) {
+  *findings_.groups += more;
+  note_memory();
+}
+
 void held_findings::note_memory() {
   const std::size_t lines = findings_.rendered.empty() ? 0 : findings_.rendered.back().bytes();
-  memory_.grow_to(kept_bytes_ + record_bytes_ + lines);
+  const std::size_t groups = findings_.groups ? findings_.groups->memory() : 0;
+  memory_.grow_to(kept_bytes_ + record_bytes_ + lines + groups);
 }
 
 // Both exclude units rightly: a number that counts from the end of earlier text is at most the real one.
@@ -112,6 +120,11 @@ void shared_findings::add(const unit_totals& more) {
 void shared_findings::add_values(std::span<const double> values) {
   const std::scoped_lock lock(mutex_);
   findings_.values.add(values);
+}
+
+void shared_findings::add_groups(const group_table& more) {
+  const std::scoped_lock lock(mutex_);
+  *findings_.groups += more;
 }
 
 // Rendered before the lock is taken.
@@ -164,9 +177,10 @@ shared_findings::amount shared_findings::waiting() const {
 
 unit_findings shared_findings::found() const {
   const std::scoped_lock lock(mutex_);
-  unit_findings made(plan_);
+  unit_findings made(meter_);
   made.totals = findings_.totals;
   made.values = findings_.values;
+  made.groups = findings_.groups;
   for (const ranked_record& each : findings_.best.records()) made.best.add(each);
   return made;
 }

@@ -1,6 +1,7 @@
 // What is found in units: how many there are, which are selected, the highest values and their distribution.
 #pragma once
 
+#include "report/units/group_table.hpp"
 #include "report/units/held_memory.hpp"
 #include "report/units/kept_text.hpp"
 #include "report/units/unit_meter.hpp"
@@ -68,7 +69,10 @@ class best_units {
 
 /// Plain data, without locks.
 struct unit_findings {
-  explicit unit_findings(const unit_plan& plan) : best(plan.top ? plan.top->number : 0) {}
+  /// `classes`: of the partition that groups of lines are counted by.
+  unit_findings(const unit_plan& plan, std::size_t classes)
+      : best(plan.top ? plan.top->number : 0), groups(no_groups(plan, classes)) {}
+  explicit unit_findings(const unit_meter& meter) : unit_findings(meter.plan(), meter.partition().classes) {}
 
   /// Makes places that count from the end of earlier text of the input count from its beginning. `begin`: the place
   /// where the earlier text ends.
@@ -82,6 +86,7 @@ struct unit_findings {
   unit_totals totals{};
   distribution values{};
   best_units best;
+  std::optional<group_table> groups;  ///< of the plan: nothing if it reads nothing of lines
   // To be reported, in the order of their input.
   std::vector<unit_record> selected{};
   std::vector<rendered_units> rendered{};
@@ -106,6 +111,7 @@ class unit_outlet {
 
   virtual void add(const unit_totals& more) = 0;
   virtual void add_values(std::span<const double> values) = 0;
+  virtual void add_groups(const group_table& more) = 0;
   virtual void select(unit_record found) = 0;
 
   /// A unit of lower rank need not be added; nothing: all must be.
@@ -120,11 +126,12 @@ class unit_outlet {
 class held_findings final : public unit_outlet {
  public:
   /// Borrows all. `run`: what is held is added to it in the end.
-  held_findings(const unit_plan& plan, const unit_outlet& run, held_memory& memory, kept_buffers& buffers)
-      : run_(run), buffers_(buffers), findings_(plan), memory_(memory) {}
+  held_findings(const unit_meter& meter, const unit_outlet& run, held_memory& memory, kept_buffers& buffers)
+      : run_(run), buffers_(buffers), findings_(meter), memory_(memory) {}
 
   void add(const unit_totals& more) override { findings_.totals += more; }
   void add_values(std::span<const double> values) override { findings_.values.add(values); }
+  void add_groups(const group_table& more) override;
   void select(unit_record found) override;
   [[nodiscard]] std::optional<rank> last_rank() const override;
   void add_ranked(ranked_record found) override { findings_.best.add(std::move(found)); }
@@ -163,11 +170,12 @@ class held_findings final : public unit_outlet {
 class shared_findings final : public unit_outlet {
  public:
   /// Borrows all. `wanted`: the forms in which selected units wait.
-  shared_findings(const unit_plan& plan, const selected_forms& wanted, kept_buffers& buffers)
-      : plan_(plan), wanted_(wanted), buffers_(buffers), findings_(plan) {}
+  shared_findings(const unit_meter& meter, const selected_forms& wanted, kept_buffers& buffers)
+      : meter_(meter), wanted_(wanted), buffers_(buffers), findings_(meter) {}
 
   void add(const unit_totals& more) override;
   void add_values(std::span<const double> values) override;
+  void add_groups(const group_table& more) override;
   void select(unit_record found) override;
   [[nodiscard]] std::optional<rank> last_rank() const override;
   void add_ranked(ranked_record found) override;
@@ -201,7 +209,7 @@ class shared_findings final : public unit_outlet {
   [[nodiscard]] unit_findings found() const;
 
  private:
-  const unit_plan& plan_;
+  const unit_meter& meter_;
   const selected_forms wanted_;
   kept_buffers& buffers_;
   mutable std::mutex mutex_;

@@ -43,6 +43,8 @@ name_source source_of(const gates::meaning& name, gpu::host::unit_columns& colum
       return {.type = name_source::kind::share, .column = column_of(columns, name.bytes)};
     case kind::count:
       return {.type = name_source::kind::count, .column = column_of(columns, name.bytes)};
+    case kind::fact:
+      return {.type = name_source::kind::fact, .column = name.fact};
     default:
       return {};
   }
@@ -53,6 +55,7 @@ name_source source_of(const gates::meaning& name, gpu::host::unit_columns& colum
 unit_meter::unit_meter(const unit_plan& planned, const gpu::partition& partition, const measures::byte_counts* baseline)
     : plan_(planned),
       partition_(partition),
+      prepared_partition_(gpu::host::prepare(partition)),
       runs_(partition),
       counted_(planned.shape.divides_text() ? gpu::partition::identity() : partition),
       baseline_(baseline) {
@@ -64,6 +67,7 @@ unit_meter::unit_meter(const unit_plan& planned, const gpu::partition& partition
   if (columns.sets.size() >= gpu::host::max_unit_sets) rows_suffice_ = false;
   if (!rows_suffice_) columns.sets.clear();
   if (!planned.shape.are_lines()) newlines_ = column_of(columns, set_of("\n"));
+  if (planned.lines && planned.lines->key) add_class_columns(columns);
   if (columns.word_separators) words_ = columns.sets.size();
   for (unit_formula& each : formulas_) {
     for (name_source& name : each.names) {
@@ -73,10 +77,21 @@ unit_meter::unit_meter(const unit_plan& planned, const gpu::partition& partition
   if (planned.field) exclude_end_of_value(columns);
   prepared_.emplace(columns, planned.field ? end_of_value : planned.shape.delimiter);
   const bool needs_text = !planned.shape.divides_text() || planned.shape.bytes || planned.field || planned.filter ||
-                          !rows_suffice_ || words_;
+                          planned.lines || !rows_suffice_ || words_;
   if (!needs_text) pieces_ = unit_pieces::make(columns, partition, planned.shape.delimiter);
   if (pieces_ && planned.where && !planned.top && !planned.distribution && planned.shape.are_lines()) {
     pieces_->omit_unless(planned.where->typed(), formulas_.front().names);
+  }
+}
+
+// If there is room for them. Without keys, the lines of a group follow each other, and are counted together instead.
+void unit_meter::add_class_columns(gpu::host::unit_columns& columns) {
+  const std::size_t added = partition_.classes - std::size_t{1};
+  if (columns.sets.size() + added > gpu::host::max_unit_sets) return;
+  for (std::size_t wanted = 0; wanted < added; ++wanted) {
+    byte_set members;
+    for (std::size_t value = 0; value < members.size(); ++value) members[value] = partition_.class_of[value] == wanted;
+    class_columns_.push_back(column_of(columns, members));
   }
 }
 
@@ -100,7 +115,8 @@ gates::watched_counts unit_meter::watched(const gpu::tally& counts, const sequen
           .baseline = baseline != nullptr ? baseline : baseline_,
           .schemes = {},
           .words = sequences.words,
-          .malformed = sequences.malformed};
+          .malformed = sequences.malformed,
+          .facts = sequences.facts};
 }
 
 gpu::tally unit_meter::fold(const gpu::tally& counts) const {

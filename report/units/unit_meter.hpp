@@ -31,6 +31,7 @@ struct unit_formula {
 struct sequence_counts {
   std::uint64_t words = 0;                   ///< 0 if no formula needs them
   std::optional<std::uint64_t> malformed{};  ///< UTF-8 sequences; nothing: not counted
+  std::span<const double> facts{};           ///< watched_counts::facts
 };
 
 /// A unit and its counts. Borrows all.
@@ -73,6 +74,13 @@ class unit_meter {
   /// The column with the number of words; nothing: no formula needs it.
   [[nodiscard]] std::optional<std::size_t> words_column() const { return words_; }
 
+  /// The columns with the bytes of the classes of the partition, except the last; empty: rows do not have them.
+  [[nodiscard]] std::span<const std::size_t> class_columns() const { return class_columns_; }
+
+  /// Of the groups of lines.
+  [[nodiscard]] const gpu::partition& partition() const { return partition_; }
+  [[nodiscard]] const gpu::host::prepared_partition& prepared_partition() const { return prepared_partition_; }
+
   /// Whether a formula needs the number of malformed UTF-8 sequences.
   [[nodiscard]] bool needs_malformed() const { return needs_malformed_; }
 
@@ -94,22 +102,27 @@ class unit_meter {
   /// The unit with the values of the names in a formula.
   [[nodiscard]] unit_record record_of(const counted_unit& found, const gates::formula& of) const;
 
+  /// The counts of byte values as those of the partition.
+  [[nodiscard]] gpu::tally fold(const gpu::tally& counts) const;
+
  private:
   [[nodiscard]] gates::watched_counts watched(const gpu::tally& counts, const sequence_counts& sequences,
                                               const measures::byte_counts* baseline) const;
-  [[nodiscard]] gpu::tally fold(const gpu::tally& counts) const;
+  void add_class_columns(gpu::host::unit_columns& columns);
   [[nodiscard]] unit_formula bind(const gates::formula* typed, gpu::host::unit_columns& columns);
 
   const unit_plan& plan_;
   const gpu::partition& partition_;
-  const gpu::value_runs runs_;    // of it
-  const gpu::partition counted_;  // of units
+  const gpu::host::prepared_partition prepared_partition_;  // of it
+  const gpu::value_runs runs_;                              // of it
+  const gpu::partition counted_;                            // of units
   const measures::byte_counts* baseline_;
   std::vector<unit_formula> formulas_;
   bool rows_suffice_ = true;
   bool needs_malformed_ = false;
   std::optional<std::size_t> newlines_;
   std::optional<std::size_t> words_;
+  std::vector<std::size_t> class_columns_;
   std::optional<gpu::host::prepared_units> prepared_;
   std::optional<unit_pieces> pieces_;
 };

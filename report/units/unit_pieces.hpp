@@ -17,10 +17,10 @@ namespace gpuhist::report::units {
 
 /// The value of a name in a formula, from the row of a unit.
 struct name_source {
-  enum class kind : std::uint8_t { bytes, count, share };
+  enum class kind : std::uint8_t { bytes, count, share, fact };
 
   kind type = kind::bytes;
-  std::size_t column = 0;  ///< of the row; not for bytes
+  std::size_t column = 0;  ///< of the row; not for bytes. Of a fact: its index
 };
 
 /// Immutable when it is set up. Any thread may use it.

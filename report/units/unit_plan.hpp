@@ -3,11 +3,16 @@
 
 #include "pipeline/counts/spilled_bytes.hpp"
 #include "report/conditions/formula.hpp"
+#include "report/lines/event_times.hpp"
+#include "report/lines/match_set.hpp"
+#include "report/lines/selector.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace gpuhist::report::units {
 
@@ -56,6 +61,33 @@ struct ranking {
   gates::formula by;
 };
 
+/// Windows of the times that are written in lines.
+struct event_windows {
+  lines::event_time_options typed;
+  std::shared_ptr<const lines::event_times> times;  ///< of them
+  std::int64_t nanoseconds = 0;  ///< of a window; windows begin at multiples of it since 1970-01-01 UTC
+  /// For times without a year, of inputs that are not files: nanoseconds since 1970-01-01 UTC.
+  std::int64_t reference = 0;
+};
+
+/// What is read of lines or records, besides their bytes.
+struct line_reading {
+  std::shared_ptr<const lines::match_set> matches{};  ///< null: none
+  bool ignores_case = false;                          ///< the expressions do
+  bool first_match_only = false;             ///< of the expressions that match in a line, only the first counts
+  std::vector<gates::line_fact> facts{};     ///< that formulas use
+  std::string field_separator{};             ///< of selectors, as typed
+  std::vector<lines::selector> selectors{};  ///< of the facts that are numbers, in their order
+  std::string by{};                          ///< the key by which lines are grouped, as typed; empty: by none
+  std::optional<lines::selector> key{};      ///< nothing: the key is the name of the input
+  std::optional<event_windows> events{};     ///< lines are grouped by their time
+  std::size_t most_groups = 1000;            ///< that are reported by their key
+  std::size_t max_bytes = 0;                 ///< of a line that are read; its other bytes are only counted
+
+  [[nodiscard]] std::size_t expressions() const { return matches ? matches->size() : 0; }
+  [[nodiscard]] bool has_groups() const { return !by.empty() || events; }
+};
+
 struct unit_plan {
   unit_shape shape;
   std::string each;                         ///< as typed: "line"
@@ -64,7 +96,8 @@ struct unit_plan {
   std::optional<filtering> filter{};        ///< requires `where`; nothing: text is not filtered
   std::optional<ranking> top{};
   std::optional<gates::formula> distribution{};
-  std::vector<double> quantiles{};  ///< of the distribution, in percent
+  std::vector<double> quantiles{};      ///< of the distribution, in percent
+  std::optional<line_reading> lines{};  ///< only of lines and records
   /// Of selected units and kept text that readers of later text hold together until the text before has been read.
   std::size_t held_bytes = std::size_t{128} << 20U;
 

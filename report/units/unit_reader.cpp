@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include <sys/stat.h>
+
 namespace gpuhist::report::units {
 namespace {
 
@@ -15,6 +17,15 @@ void add_bytes(std::span<const std::byte> text, std::vector<std::uint32_t>& row,
   static const gpu::host::kernel& kernel = gpu::host::best_kernel(identity);
   kernel.count(text, identity, row.data());
   for (std::size_t value = 0; value < byte_values; ++value) to.counts[value] += row[value];
+}
+
+// The last change of the input, if it is a file: for times without a year.
+std::optional<std::int64_t> change_of(const unit_meter& meter, const std::string& name) {
+  if (!meter.plan().lines || !meter.plan().lines->events) return std::nullopt;
+  struct stat found{};
+  if (::stat(name.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return std::nullopt;
+  constexpr std::int64_t nanoseconds = 1'000'000'000;
+  return found.st_mtim.tv_sec * nanoseconds + found.st_mtim.tv_nsec;
 }
 
 }  // namespace
@@ -28,11 +39,12 @@ unit_reader::unit_reader(unit_run& run, std::uint64_t number, const std::string&
       input_(number),
       name_(std::make_shared<const std::string>(name)),
       open_(byte_values),
-      batch_(meter_, run.long_lines()),
+      batch_(meter_, run.long_lines(), change_of(meter_, name)),
       fields_(batch_.fields()),
       row_(byte_values),
       scratch_(byte_values) {
-  if (in_head_) out_ = &held_.emplace(meter_.plan(), found_, run.held(), run.buffers());
+  if (in_head_) out_ = &held_.emplace(meter_, found_, run.held(), run.buffers());
+  if (meter_.plan().lines) groups_.emplace(meter_, *name_, in_head_);
   if (meter_.plan().filter) kept_.emplace(*meter_.plan().filter, run.buffers().take());
   if (kept_ && !held_ && run.outlets() != nullptr) outlet_ = run.outlets()->open(name);
 }
@@ -180,6 +192,10 @@ void unit_reader::follow(std::unique_ptr<pipeline::input_observer> earlier) {
     place_.offset += begin.offset;
   }
   if (fields_ != nullptr) fields_->follow(*earlier_->fields_, begin.line);
+  if (groups_) {
+    groups_->follow(earlier_->groups_->window());
+    held_->findings().groups->set_text_before(earlier_->groups_->window());
+  }
   found_.add(std::move(held_->findings()));
   held_.reset();
   out_ = &found_;
@@ -202,6 +218,7 @@ void unit_reader::continue_unit_of(unit_reader& earlier) {
   std::swap(open_utf8_, earlier.open_utf8_);
   std::swap(kept_, earlier.kept_);
   if (fields_ != nullptr) fields_->continue_line_of(*earlier.fields_);
+  if (groups_) batch_.facts()->continue_line_of(*earlier.batch_.facts());
 }
 
 std::span<const std::byte> unit_reader::next_kept() {
@@ -230,6 +247,7 @@ bool unit_reader::open_is_complete() const {
 void unit_reader::extend_open(std::span<const std::byte> text) {
   if (text.empty()) return;
   if (kept_) kept_->add_open(text);
+  if (groups_) batch_.facts()->extend_open(text);
   if (fields_ != nullptr) {
     fields_->extend_open(text);
   } else {
@@ -282,6 +300,7 @@ void unit_reader::count_open_value() {
 
 void unit_reader::close_open() {
   if (fields_ != nullptr) count_open_value();
+  if (groups_) batch_.facts()->read_open();
   const bool is_kept = judge_open();
   if (kept_) kept_->close(is_kept, held_ ? kept_text::use::later : kept_text::use::next);
   advance(fields_ != nullptr ? (last_ == std::byte{'\n'} ? 1 : 0) : open_.counts['\n']);
@@ -298,6 +317,7 @@ bool unit_reader::judge_open() {
     sequences.malformed = open_utf8_.counts().malformed;
     open_utf8_ = gpu::host::utf8_meter(gpu::host::utf8_detail::code_points);
   }
+  if (groups_) sequences.facts = batch_.facts()->facts_of(0);
   counted_unit unit = counted(open_, sequences, 0);
   unit.verified = open_is_verified_;
   if (rejects(unit.verified)) {
@@ -306,6 +326,7 @@ bool unit_reader::judge_open() {
   }
   const double holds = run_.judge(unit, *out_);
   const bool is_selected = holds == 1.0;
+  if (groups_) groups_->add_open(batch_, open_, place_.bytes, is_selected || !meter_.plan().where);
   of_input_ += {.seen = 1,
                 .bytes = place_.bytes,
                 .selected = is_selected ? 1U : 0U,
@@ -352,6 +373,7 @@ void unit_reader::judge() {
   batch_.evaluate();
   if (meter_.plan().distribution) out_->add_values(batch_.of_distribution());
   if (meter_.plan().top) last_rank_ = out_->last_rank();
+  if (groups_) groups_->add(batch_, batch_.of_condition());
   if (kept_) keep();
   if (is_dull()) return pass(0, batch_.size());
   std::size_t passed = 0;
@@ -455,6 +477,10 @@ void unit_reader::flush() {
   out_->add(totals_);
   of_input_ += totals_;
   totals_ = {};
+  if (groups_ && groups_->found().size() > 0) {
+    out_->add_groups(groups_->found());
+    groups_->clear();
+  }
   if (outlet_) drain();
 }
 

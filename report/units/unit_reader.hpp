@@ -20,6 +20,7 @@
 #include "gpu/host/utf8_meter.hpp"
 #include "pipeline/counts/text_observer.hpp"
 #include "report/units/kept_text.hpp"
+#include "report/units/line_grouper.hpp"
 #include "report/units/unit_batch.hpp"
 #include "report/units/unit_run.hpp"
 
@@ -148,6 +149,7 @@ class unit_reader final : public pipeline::input_observer {
   line_values* const fields_;       // of the batch; null: units are measured
   std::vector<std::uint32_t> row_;  // of 256 counters
   gpu::tally scratch_;
+  std::optional<line_grouper> groups_;   // nothing: the plan reads nothing of lines
   std::optional<kept_text> kept_;        // with a filter
   std::unique_ptr<kept_outlet> outlet_;  // null: next_kept() returns the kept text
   unit_totals totals_{};                 // not added to the run yet

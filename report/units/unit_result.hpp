@@ -4,6 +4,7 @@
 #include "gpu/tally.hpp"
 #include "report/conditions/formula.hpp"
 #include "report/units/distribution.hpp"
+#include "report/units/group_result.hpp"
 #include "report/units/unit_plan.hpp"
 
 #include <array>
@@ -99,6 +100,7 @@ struct unit_result {
   std::optional<std::string> distribution_of{};  ///< as typed
   distribution values{};
   std::vector<distribution_quantile> quantiles{};  ///< of these values; none if none is known
+  std::optional<group_result> groups{};            ///< nothing: nothing is read of lines
 };
 
 /// A number of unit_totals, with the bytes of these units, in all formats.

@@ -24,7 +24,7 @@ std::unique_ptr<pipeline::input_observer> unit_run::open_later(const std::string
 // Under the mutex.
 unit_run::input_findings& unit_run::findings_of(std::uint64_t input) {
   input_findings& found = inputs_[input];
-  if (!found.found) found.found = std::make_unique<shared_findings>(meter_.plan(), forms(), buffers_);
+  if (!found.found) found.found = std::make_unique<shared_findings>(meter_, forms(), buffers_);
   return found;
 }
 
@@ -59,7 +59,7 @@ bool unit_run::is_open(std::uint64_t input) const {
 unit_findings unit_run::take(std::uint64_t input) {
   const std::scoped_lock lock(mutex_);
   const auto found = inputs_.find(input);
-  if (found == inputs_.end()) return unit_findings(meter_.plan());
+  if (found == inputs_.end()) return unit_findings(meter_);
   unit_findings taken = found->second.found->found();
   found->second.is_taken = true;
   if (found->second.readers == 0) inputs_.erase(found);

@@ -56,7 +56,7 @@ class unit_run final : public pipeline::text_observer {
         by_input_(std::move(by_input)),
         held_(meter.plan().held_bytes),
         buffers_(meter.plan().held_bytes),
-        found_(meter.plan(), forms(), buffers_) {}
+        found_(meter, forms(), buffers_) {}
 
   // ---- for units that are inputs or windows, on one thread ---------------------------------------------------------
 

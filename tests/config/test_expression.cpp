@@ -34,7 +34,7 @@ std::string steps_of(const expression& parsed) {
       out << each.constant;
     } else if (each.what == operation::name) {
       const reference& name = parsed.references.at(each.reference);
-      const std::array<std::string_view, 3> forms = {"", "count:", "share:"};
+      const std::array<std::string_view, 5> forms = {"", "count:", "share:", "match:", "number:"};
       out << forms.at(static_cast<std::size_t>(name.as)) << name.parts.front();
       if (name.parts.size() == 2) out << '/' << name.parts.back();
     } else {
@@ -143,6 +143,24 @@ TEST_CASE("a known name needs no quotes: the longest name of a bucket at this po
   }
 }
 
+TEST_CASE("a match is a number of 1 or 0, and alone a condition: that it is above 0") {
+  CHECK(steps_of("match(error)") == "match:error 0 >");
+  CHECK(steps_of("match(\"a-b.c\") > 1") == "match:a-b.c 1 >");
+  CHECK(steps_of("!match(a) && match(b)") == "match:a 0 > not match:b 0 > &&");
+  CHECK(steps_of("match(a) || digit > 0 && match(b)") == "match:a 0 > digit 0 > match:b 0 > && ||");
+  CHECK(steps_of("match(a) / lines > 0.5 && match(a)") == "match:a lines / 0.5 > match:a 0 > &&");
+  CHECK(steps_of("(match(a)) || a > 0") == "match:a 0 > a 0 > ||");
+  CHECK(steps_of(parse_formula("match(a) + match(b)")) == "match:a match:b +");
+  CHECK(error_of("match(a) + match(b)").find("this is a number, not a condition") != std::string::npos);
+  CHECK(error_of("digit && match(a)").find("joins conditions") != std::string::npos);
+}
+
+TEST_CASE("a number is read by a selector in quotes, in which a backslash before other characters is kept") {
+  CHECK(steps_of(R"x(number("regex:took (\d+)") > 5)x") == R"x(number:regex:took (\d+) 5 >)x");
+  CHECK(steps_of(R"x(number('json:/a "b"') > 5)x") == R"x(number:json:/a "b" 5 >)x");
+  CHECK(steps_of(R"x(number("a\"b\\c") > 5)x") == R"x(number:a"b\c 5 >)x");
+}
+
 TEST_CASE("a former name of a bucket needs no quotes either") {
   const std::vector<scheme> utf8 = {find_scheme("utf8")};
   CHECK(steps_of("never-utf8 > 0", utf8) == "never-utf8 0 >");
@@ -211,6 +229,9 @@ TEST_CASE("an error shows the text, and a caret below the character that it is a
                                 error_row{"count(1) > 1", 6, "name of a bucket is missing"},
                                 error_row{"count(a + b) > 1", 8, ") is missing"},
                                 error_row{"count(a", 7, ") is missing"},
+                                error_row{"match(1)", 6, "name of a --match is missing"},
+                                error_row{"match(a.b)", 6, "a name with a dot is quoted here"},
+                                error_row{"number(a + b) > 1", 9, ") is missing"},
                                 error_row{"a > 1 b", 6, "an operator is missing"},
                                 error_row{"größe > > 1", 8, "is missing"}}) {
     CAPTURE(each.text);

@@ -205,7 +205,7 @@ TEST_CASE("a misspelled option is recognised, and a word that is none is not tak
     CHECK(likely_name(each.typed, names) == each.meant);
   }
   constexpr std::array<std::string_view, 30> others = {
-      "plot",  "plots", "grep",  "table", "head",  "tail",   "list",   "match",   "search", "color",
+      "plot",  "plots", "grep",  "table", "head",  "tail",   "list",   "query",   "search", "color",
       "chart", "print", "plain", "start", "stack", "slice",  "lines",  "words",   "test",   "date",
       "graph", "jobs",  "limit", "width", "depth", "delete", "sample", "summary", "http",   "select"};
   for (const std::string_view each : others) {

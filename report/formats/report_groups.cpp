@@ -1,0 +1,109 @@
+#include "report/formats/report_groups.hpp"
+
+#include "report/formats/report_json.hpp"
+#include "report/formats/text.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <string_view>
+
+namespace gpuhist::report {
+namespace {
+
+using units::group_counts;
+
+void add_matches(member_writer& to, const group_counts& of) {
+  if (of.matches.empty()) return;
+  const auto add = [&](std::string_view name, std::uint64_t lines, std::uint64_t bytes) {
+    to.open(name);
+    to.add_number("lines", lines);
+    to.add_number("bytes", bytes);
+    to.close();
+  };
+  to.open("matches");
+  for (const units::match_count& each : of.matches) add(each.name, each.lines, each.bytes);
+  to.close();
+  add("unmatched", of.unmatched, of.unmatched_bytes);
+}
+
+void add_counts_of_group(member_writer& to, const run_report& content, const group_counts& of) {
+  to.add_number("lines", of.lines);
+  to.add_number("bytes", of.bytes);
+  add_buckets(to, content, of.counts);
+  add_matches(to, of);
+}
+
+void add_key(member_writer& to, const std::string& key) {
+  to.add_text("key", key);
+  if (!is_utf8(key)) to.add_text("key_base64", base64(key));
+}
+
+void add_optional(member_writer& to, std::string_view name, const run_report& content,
+                  const std::optional<group_counts>& of) {
+  if (!of) return;
+  to.open(name);
+  add_counts_of_group(to, content, *of);
+  to.close();
+}
+
+// A list of objects: add_one(members, element).
+template <class List, class AddOne>
+void add_list(member_writer& to, std::string_view name, const List& list, AddOne add_one) {
+  std::string text = "[";
+  std::string_view separator;
+  for (const auto& each : list) {
+    object_text one;
+    add_one(one.members, each);
+    text.append(separator) += one.take();
+    separator = ",";
+  }
+  to.add_json_text(name, text + "]");
+}
+
+}  // namespace
+
+void add_groups(member_writer& to, const run_report& content, const units::group_result& found) {
+  add_matches(to, found.all);
+  if (found.by) {
+    to.add_text("group_by", *found.by);
+    to.add_number("number_of_groups", found.number_of_groups);
+    add_list(to, "groups", found.groups, [&](member_writer& one, const units::keyed_group& each) {
+      add_key(one, each.key);
+      add_counts_of_group(one, content, each.of);
+    });
+    add_optional(to, "other_groups", content, found.other_groups);
+    add_optional(to, "without_key", content, found.without_key);
+  }
+  if (found.window == 0) return;
+  add_list(to, "event_windows", found.windows, [&](member_writer& one, const units::event_window& each) {
+    one.add_text("event_start", utc_text(each.start));
+    one.add_text("event_end", utc_text(each.start + found.window));
+    add_counts_of_group(one, content, each.of);
+    if (found.by) one.add_numbers("lines_by_group", each.lines_by_key);
+  });
+  add_optional(to, "without_time", content, found.without_time);
+  add_optional(to, "implausible_time", content, found.implausible_time);
+}
+
+std::string utc_text(std::int64_t nanoseconds) {
+  using namespace std::chrono;
+  const sys_time<std::chrono::nanoseconds> time{std::chrono::nanoseconds(nanoseconds)};
+  const auto day = floor<days>(time);
+  const year_month_day date(day);
+  const hh_mm_ss<milliseconds> of_day(floor<milliseconds>(time - day));
+  std::array<char, 64> text{};
+  const int size = std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d", int(date.year()),
+                                 unsigned(date.month()), unsigned(date.day()), int(of_day.hours().count()),
+                                 int(of_day.minutes().count()), int(of_day.seconds().count()));
+  std::string made(text.data(), static_cast<std::size_t>(size));
+  if (of_day.subseconds().count() > 0) {
+    std::array<char, 16> fraction{};
+    std::snprintf(fraction.data(), fraction.size(), ".%03d", int(of_day.subseconds().count()));
+    made += fraction.data();
+  }
+  return made + "Z";
+}
+
+}  // namespace gpuhist::report

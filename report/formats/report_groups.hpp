@@ -1,0 +1,19 @@
+// The groups of lines in JSON: "matches", "groups" and "event_windows" of a result.
+#pragma once
+
+#include "report/formats/member_writer.hpp"
+#include "report/formats/report.hpp"
+#include "report/units/group_result.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace gpuhist::report {
+
+/// Adds the members that the result has.
+void add_groups(member_writer& to, const run_report& content, const units::group_result& found);
+
+/// "2025-10-10T13:55:00Z", with milliseconds unless they are 0. `nanoseconds`: since 1970-01-01 UTC.
+std::string utc_text(std::int64_t nanoseconds);
+
+}  // namespace gpuhist::report

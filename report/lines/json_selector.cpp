@@ -1,0 +1,255 @@
+// json:KEY reads the value of a key of the JSON object in the line; json:/a/b reads the value at a JSON Pointer
+// (RFC 6901). simdjson parses the line.
+//
+// Value: of a string, its text in UTF-8; of a number, the number as written; true, false, null; of an object or array,
+// its JSON text as written. Of keys of the same name, the last one counts, as in io::line_field.
+//
+// A line has no value if it is not UTF-8, if a string is open or has control characters, if the value or an object or
+// array that contains it is malformed, or if text follows the JSON. All other values of the line are skipped and
+// not checked. A string with half a surrogate pair has no value.
+
+#include "config/text.hpp"
+#include "report/lines/selector_kinds.hpp"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstddef>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::report::lines {
+namespace {
+
+namespace ondemand = simdjson::ondemand;
+using simdjson::error_code;
+
+constexpr std::string_view json_white_space = " \t\r\n";
+constexpr std::size_t max_steps = 256;                       // of a pointer; each is a call of its own
+constexpr std::size_t kept_bytes = std::size_t{256} << 10U;  // of a line, for which the parser keeps its memory
+
+// One step into an object or array.
+struct json_step {
+  std::string key;
+  std::optional<std::size_t> index;  // if the key is one of an array
+};
+
+// Digits in sequence.
+std::size_t count_digits(std::string_view text, std::size_t at) {
+  return std::min(text.find_first_not_of("0123456789", at), text.size()) - at;
+}
+
+// By the grammar of JSON.
+bool is_json_number(std::string_view text) {
+  std::size_t at = text.starts_with('-') ? 1 : 0;
+  const std::size_t whole = count_digits(text, at);
+  if (whole == 0 || (whole > 1 && text[at] == '0')) return false;
+  at += whole;
+  if (at < text.size() && text[at] == '.') {
+    const std::size_t fraction = count_digits(text, at + 1);
+    if (fraction == 0) return false;
+    at += 1 + fraction;
+  }
+  if (at == text.size()) return true;
+  if (text[at] != 'e' && text[at] != 'E') return false;
+  ++at;
+  if (at < text.size() && (text[at] == '+' || text[at] == '-')) ++at;
+  return at < text.size() && at + count_digits(text, at) == text.size();
+}
+
+std::string_view trimmed(std::string_view text) { return text.substr(0, text.find_last_not_of(json_white_space) + 1); }
+
+enum class key_comparison : std::uint8_t { equal, different, needs_unescaping };
+
+// Compares a key as written in the line, which ends at a quote.
+key_comparison compare_raw_key(const char* raw, std::string_view key) {
+  for (const char expected : key) {
+    if (*raw == '\\') return key_comparison::needs_unescaping;
+    if (*raw == '"' || *raw != expected) return key_comparison::different;
+    ++raw;
+  }
+  return *raw == '"' ? key_comparison::equal : key_comparison::different;
+}
+
+class json_selector final : public line_selector {
+ public:
+  explicit json_selector(std::vector<json_step> steps)
+      : steps_(std::move(steps)), parser_(std::make_unique<ondemand::parser>()) {}
+
+  std::optional<std::string_view> read(std::string_view line) override {
+    reserve(line.size());
+    padded_.assign(line);
+    padded_.append(simdjson::SIMDJSON_PADDING, ' ');
+    found_.reset();
+    const error_code error = search(line.size());
+    if (error == simdjson::MEMALLOC) throw std::bad_alloc();
+    return error == simdjson::SUCCESS ? found_ : std::nullopt;
+  }
+
+ private:
+  // Room for a line. Grows by doubling, because the lines of a text have all lengths.
+  void reserve(std::size_t bytes) {
+    if (capacity_ > kept_bytes && bytes <= kept_bytes) {
+      parser_ = std::make_unique<ondemand::parser>();
+      padded_ = {};
+      capacity_ = 0;
+    }
+    if (bytes <= capacity_) return;
+    const std::size_t wanted = std::bit_ceil(std::max<std::size_t>(bytes, 4096));
+    capacity_ = 0;
+    if (parser_->allocate(wanted) != simdjson::SUCCESS) throw std::bad_alloc();
+    capacity_ = wanted;
+  }
+
+  error_code search(std::size_t bytes) {
+    ondemand::document document;
+    ondemand::value root;
+    if (const error_code error = parser_->iterate(padded_.data(), bytes, padded_.size()).get(document)) return error;
+    if (const error_code error = document.get_value().get(root)) return error;
+    if (const error_code error = enter(root, 0)) return error;
+    const bool is_at_end = document.current_location().error() == simdjson::OUT_OF_BOUNDS;
+    return is_at_end ? simdjson::SUCCESS : simdjson::TAPE_ERROR;
+  }
+
+  // Sets found_ if the rest of the pointer leads to a value from here; or else resets it, because a later key of the
+  // same name replaces an earlier one.
+  error_code enter(ondemand::value& value, std::size_t depth) {
+    found_.reset();
+    ondemand::json_type type{};
+    if (const error_code error = value.type().get(type)) return error;
+    if (depth == steps_.size()) return take(value, type);
+    if (type == ondemand::json_type::object) return enter_object(value, depth);
+    if (type == ondemand::json_type::array) return enter_array(value, depth);
+    return simdjson::SUCCESS;
+  }
+
+  error_code enter_object(ondemand::value& value, std::size_t depth) {
+    ondemand::object object;
+    if (const error_code error = value.get_object().get(object)) return error;
+    for (simdjson::simdjson_result<ondemand::field> each : object) {
+      ondemand::field field;
+      if (const error_code error = std::move(each).get(field)) return error;
+      bool is_same = false;
+      if (const error_code error = has_key(field, steps_[depth].key).get(is_same)) return error;
+      if (!is_same) continue;
+      if (const error_code error = enter(field.value(), depth + 1)) return error;
+    }
+    return simdjson::SUCCESS;
+  }
+
+  // Walks through the elements after the one that it enters, too, to find the end of the line.
+  error_code enter_array(ondemand::value& value, std::size_t depth) {
+    ondemand::array array;
+    if (const error_code error = value.get_array().get(array)) return error;
+    std::size_t index = 0;
+    for (simdjson::simdjson_result<ondemand::value> each : array) {
+      ondemand::value element;
+      if (const error_code error = std::move(each).get(element)) return error;
+      if (index++ != steps_[depth].index) continue;
+      if (const error_code error = enter(element, depth + 1)) return error;
+    }
+    return simdjson::SUCCESS;
+  }
+
+  static simdjson::simdjson_result<bool> has_key(ondemand::field& field, std::string_view key) {
+    const key_comparison compared = compare_raw_key(field.key().raw(), key);
+    if (compared != key_comparison::needs_unescaping) return compared == key_comparison::equal;
+    std::string_view unescaped;
+    if (const error_code error = field.unescaped_key().get(unescaped)) return error;
+    return unescaped == key;
+  }
+
+  error_code take(ondemand::value& value, ondemand::json_type type) {
+    std::string_view text;
+    error_code error = simdjson::SUCCESS;
+    switch (type) {
+      case ondemand::json_type::string:
+        error = value.get_string().get(text);
+        break;
+      case ondemand::json_type::number:
+        text = trimmed(value.raw_json_token());
+        if (!is_json_number(text)) error = simdjson::NUMBER_ERROR;
+        break;
+      case ondemand::json_type::object:
+        error = raw_text<ondemand::object>(value.get_object(), text);
+        break;
+      case ondemand::json_type::array:
+        error = raw_text<ondemand::array>(value.get_array(), text);
+        break;
+      default:
+        text = trimmed(value.raw_json_token());
+        if (text != "true" && text != "false" && text != "null") error = simdjson::TAPE_ERROR;
+    }
+    if (error == simdjson::SUCCESS) found_ = text;
+    return error;
+  }
+
+  template <class Container>
+  static error_code raw_text(simdjson::simdjson_result<Container> from, std::string_view& text) {
+    Container container;
+    if (const error_code error = std::move(from).get(container)) return error;
+    if (const error_code error = container.raw_json().get(text)) return error;
+    text = trimmed(text);
+    return simdjson::SUCCESS;
+  }
+
+  std::vector<json_step> steps_;
+  std::unique_ptr<ondemand::parser> parser_;
+  std::string padded_;  // the line
+  std::size_t capacity_ = 0;
+  std::optional<std::string_view> found_;
+};
+
+// The index that a step of a pointer names: 0, or digits that do not begin with 0.
+std::optional<std::size_t> array_index(std::string_view step) {
+  if (step.empty() || (step.size() > 1 && step.front() == '0')) return std::nullopt;
+  if (count_digits(step, 0) != step.size()) return std::nullopt;
+  std::size_t index = 0;
+  const auto parsed = std::from_chars(step.data(), step.data() + step.size(), index);
+  return parsed.ec == std::errc() ? std::optional(index) : std::nullopt;
+}
+
+// A step of a pointer with ~1 for '/' and ~0 for '~'.
+json_step parse_step(const typed_selector& typed, std::string_view written) {
+  json_step step{.key = {}, .index = array_index(written)};
+  while (!written.empty()) {
+    const bool is_escape = written.front() == '~';
+    if (is_escape && !written.starts_with("~0") && !written.starts_with("~1")) {
+      refuse(typed, "'~' in a JSON Pointer is written ~0, and '/' in a key is written ~1");
+    }
+    step.key += !is_escape ? written.front() : written[1] == '0' ? '~' : '/';
+    written.remove_prefix(is_escape ? 2 : 1);
+  }
+  return step;
+}
+
+std::vector<json_step> parse_steps(const typed_selector& typed) {
+  if (!config::is_utf8(typed.argument)) refuse(typed, "the key is not UTF-8, as keys of JSON are; write it in UTF-8");
+  std::vector<json_step> steps;
+  std::string_view rest = typed.argument;
+  if (!rest.starts_with('/')) {
+    steps.push_back({.key = std::string(rest), .index = std::nullopt});
+    return steps;
+  }
+  while (!rest.empty()) {
+    rest.remove_prefix(1);
+    const std::string_view step = rest.substr(0, rest.find('/'));
+    steps.push_back(parse_step(typed, step));
+    rest.remove_prefix(step.size());
+  }
+  if (steps.size() > max_steps) {
+    refuse(typed, "the JSON Pointer has more than " + std::to_string(max_steps) + " steps; use a shorter one");
+  }
+  return steps;
+}
+
+}  // namespace
+
+reader_factory parse_json_selector(const typed_selector& typed) {
+  return [steps = parse_steps(typed)] { return std::make_unique<json_selector>(steps); };
+}
+
+}  // namespace gpuhist::report::lines

@@ -1,0 +1,105 @@
+#include "report/units/group_table.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <utility>
+
+namespace gpuhist::report::units {
+namespace {
+
+constexpr std::size_t fewest_slots = 64;
+
+std::uint64_t mixed(std::uint64_t value) {
+  constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;
+  value *= odd;
+  return value ^ (value >> 32U);
+}
+
+std::uint64_t hash_of(const group_id& of) {
+  const std::uint64_t key = of.key ? std::hash<std::string_view>()(*of.key) : 0;
+  return mixed(key + mixed(static_cast<std::uint64_t>(of.window)));
+}
+
+}  // namespace
+
+std::size_t group_table::place_of(const group_id& of) {
+  if (groups_.size() * 2 >= slots_.size()) grow();
+  const std::uint64_t hash = hash_of(of);
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t slot = hash & mask;
+  for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
+    const std::size_t place = slots_[slot] - 1;
+    if (groups_[place].hash == hash && at(place) == of) return place;
+  }
+  const std::string_view key = of.key.value_or(std::string_view());
+  groups_.push_back({.hash = hash,
+                     .window = of.window,
+                     .key_at = keys_.size(),
+                     .key_bytes = static_cast<std::uint32_t>(key.size()),
+                     .has_key = of.key.has_value()});
+  keys_ += key;
+  numbers_.resize(numbers_.size() + stride());
+  slots_[slot] = static_cast<std::uint32_t>(groups_.size());
+  return groups_.size() - 1;
+}
+
+group_id group_table::at(std::size_t place) const {
+  const group& found = groups_[place];
+  return {.window = found.window, .key = found.has_key ? std::optional(key_of(found)) : std::nullopt};
+}
+
+group_table::counts_of_group group_table::counts(std::size_t place) {
+  const std::span<std::uint64_t> all = std::span(numbers_).subspan(place * stride(), stride());
+  return {.lines = all.front(), .bytes = all.subspan(1, classes_), .matches = all.subspan(1 + classes_)};
+}
+
+group_table::const_counts_of_group group_table::counts(std::size_t place) const {
+  const std::span<const std::uint64_t> all = std::span(numbers_).subspan(place * stride(), stride());
+  return {.lines = all.front(), .bytes = all.subspan(1, classes_), .matches = all.subspan(1 + classes_)};
+}
+
+group_table& group_table::operator+=(const group_table& more) {
+  for (std::size_t i = 0; i < more.size(); ++i) {
+    const std::size_t place = place_of(more.at(i));
+    const auto to = numbers_.begin() + static_cast<std::ptrdiff_t>(place * stride());
+    const auto from = more.numbers_.begin() + static_cast<std::ptrdiff_t>(i * stride());
+    std::transform(from, from + static_cast<std::ptrdiff_t>(stride()), to, to, std::plus());
+  }
+  return *this;
+}
+
+void group_table::set_text_before(std::int64_t window) {
+  const auto is_before = [](const group& each) { return each.window == group_id::of_text_before; };
+  if (window == group_id::of_text_before || std::ranges::none_of(groups_, is_before)) return;
+  for (group& each : groups_) {
+    if (is_before(each)) each.window = window;
+  }
+  group_table moved(classes_, matches_);
+  moved += *this;  // two groups may have become one
+  *this = std::move(moved);
+}
+
+void group_table::clear() {
+  std::ranges::fill(slots_, 0);
+  groups_.clear();
+  keys_.clear();
+  numbers_.clear();
+}
+
+std::size_t group_table::memory() const {
+  return slots_.capacity() * sizeof(std::uint32_t) + groups_.capacity() * sizeof(group) + keys_.capacity() +
+         numbers_.capacity() * sizeof(std::uint64_t);
+}
+
+void group_table::grow() {
+  slots_.assign(std::max(fewest_slots, slots_.size() * 2), 0);
+  const std::size_t mask = slots_.size() - 1;
+  for (std::size_t place = 0; place < groups_.size(); ++place) {
+    std::size_t slot = groups_[place].hash & mask;
+    while (slots_[slot] != 0) slot = (slot + 1) & mask;
+    slots_[slot] = static_cast<std::uint32_t>(place + 1);
+  }
+}
+
+}  // namespace gpuhist::report::units

@@ -1,0 +1,96 @@
+#include "report/units/line_facts.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace gpuhist::report::units {
+namespace {
+
+constexpr std::size_t kept_bytes = std::size_t{1} << 20U;  // of the buffers of an open line
+
+std::string_view as_characters(std::span<const std::byte> text) {
+  return {reinterpret_cast<const char*>(text.data()), text.size()};
+}
+
+}  // namespace
+
+line_facts::line_facts(const line_reading& plan, char delimiter, std::optional<std::int64_t> reference)
+    : plan_(plan), delimiter_(delimiter), values_(plan.facts.size() * max_lines), of_line_(plan.facts.size()) {
+  if (plan.matches) {
+    words_ = matches_.emplace(*plan.matches).words_per_line();
+    matched_.resize(max_lines * words_);
+  }
+  for (const lines::selector& each : plan.selectors) numbers_.push_back(each.make_reader());
+  if (plan.key) key_ = plan.key->make_reader();
+  if (plan.events) times_.emplace(*plan.events->times, reference.value_or(plan.events->reference));
+}
+
+void line_facts::read(std::span<const std::byte> text, std::span<const std::uint32_t> ends) {
+  text_ = as_characters(text);
+  ends_.assign(ends.begin(), ends.end());
+  lines_ = ends.size();
+  if (matches_) find_matches();
+  fill_values();
+}
+
+void line_facts::extend_open(std::span<const std::byte> text) {
+  open_ += as_characters(text).substr(0, std::min(text.size(), plan_.max_bytes - open_.size()));
+}
+
+// A line that was cut has no delimiter.
+void line_facts::read_open() {
+  line_.swap(open_);
+  open_.clear();
+  if (open_.capacity() > kept_bytes) open_ = {};
+  const auto end = static_cast<std::uint32_t>(line_.size());
+  read(std::as_bytes(std::span(line_)), {&end, 1});
+}
+
+std::span<const double> line_facts::facts_of(std::size_t line) {
+  for (std::size_t fact = 0; fact < of_line_.size(); ++fact) of_line_[fact] = values(fact)[line];
+  return of_line_;
+}
+
+std::string_view line_facts::text_of(std::size_t line) const {
+  const std::uint32_t begin = line == 0 ? 0 : ends_[line - 1];
+  const std::string_view found = text_.substr(begin, ends_[line] - begin);
+  return found.ends_with(delimiter_) ? found.substr(0, found.size() - 1) : found;
+}
+
+void line_facts::find_matches() {
+  const std::size_t used = ends_.empty() ? 0 : ends_.back();
+  matches_->read(text_.substr(0, used), ends_, delimiter_, std::span(matched_).first(lines_ * words_));
+  if (plan_.first_match_only) keep_first_matches();
+}
+
+void line_facts::keep_first_matches() {
+  for (std::size_t line = 0; line < lines_; ++line) {
+    bool is_found = false;
+    for (std::uint64_t& word : std::span(matched_).subspan(line * words_, words_)) {
+      word = is_found ? 0 : word & (~word + 1);
+      is_found = is_found || word != 0;
+    }
+  }
+}
+
+void line_facts::fill_values() {
+  std::size_t number = 0;
+  for (std::size_t fact = 0; fact < plan_.facts.size(); ++fact) {
+    const std::span<double> to = std::span(values_).subspan(fact * max_lines, lines_);
+    if (plan_.facts[fact].type == gates::line_fact::kind::match) {
+      const auto& all = plan_.matches->expressions();
+      const auto at = static_cast<std::size_t>(
+          std::ranges::find(all, plan_.facts[fact].of, &lines::match_expression::name) - all.begin());
+      for (std::size_t line = 0; line < lines_; ++line) to[line] = matches(line, at) ? 1 : 0;
+    } else {
+      lines::line_selector& reader = *numbers_[number++];
+      for (std::size_t line = 0; line < lines_; ++line) {
+        const std::optional<std::string_view> found = reader.read(text_of(line));
+        to[line] = found ? lines::number_in(*found).value_or(gates::unknown) : gates::unknown;
+      }
+    }
+  }
+}
+
+}  // namespace gpuhist::report::units

@@ -1,0 +1,86 @@
+// What is read of the lines of a batch besides their bytes: matches, numbers, keys and times (report/lines).
+//
+// A line that is not complete at the end of a text is held until its end, and then read alone.
+#pragma once
+
+#include "report/lines/event_times.hpp"
+#include "report/lines/match_set.hpp"
+#include "report/lines/selector.hpp"
+#include "report/units/unit_plan.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhist::report::units {
+
+/// One thread at a time.
+class line_facts {
+ public:
+  /// Borrows the plan. `delimiter`: ends a line. `reference`: of event_windows; nothing: that of the plan.
+  line_facts(const line_reading& plan, char delimiter, std::optional<std::int64_t> reference);
+
+  /// Reads complete lines from the beginning of `text`, which stays valid until the next call. `ends`: the offset after
+  /// each.
+  void read(std::span<const std::byte> text, std::span<const std::uint32_t> ends);
+
+  /// Adds text of the line that is open.
+  void extend_open(std::span<const std::byte> text);
+
+  /// Reads the line that was open, alone.
+  void read_open();
+
+  /// Takes over the open line of an object that has read the text before.
+  void continue_line_of(line_facts& earlier) { open_.swap(earlier.open_); }
+
+  /// The values of a fact of the plan, by line; NaN: it has none.
+  [[nodiscard]] std::span<const double> values(std::size_t fact) const {
+    return std::span(values_).subspan(fact * max_lines, lines_);
+  }
+
+  /// The values of all facts of a line. Valid until the next call.
+  [[nodiscard]] std::span<const double> facts_of(std::size_t line);
+
+  /// Whether an expression matches in a line.
+  [[nodiscard]] bool matches(std::size_t line, std::size_t expression) const {
+    return (matched_[line * words_ + expression / 64] >> (expression % 64) & 1U) != 0;
+  }
+
+  /// The key of a line; nothing: it has none. Valid until the next call. Precondition: the plan has a key.
+  [[nodiscard]] std::optional<std::string_view> key_of(std::size_t line) { return key_->read(text_of(line)); }
+
+  /// The time of a line. Precondition: the plan has event windows.
+  [[nodiscard]] lines::event_time_reader::outcome time_of(std::size_t line) { return times_->read(text_of(line)); }
+
+ private:
+  static constexpr std::size_t max_lines = gates::evaluation::max_units;
+
+  [[nodiscard]] std::string_view text_of(std::size_t line) const;  // without its delimiter
+  void find_matches();
+  void keep_first_matches();
+  void fill_values();
+
+  const line_reading& plan_;
+  const char delimiter_;
+  std::optional<lines::match_reader> matches_;
+  std::size_t words_ = 0;  // of a line in matched_
+  std::vector<std::unique_ptr<lines::line_selector>> numbers_;
+  std::unique_ptr<lines::line_selector> key_;
+  std::optional<lines::event_time_reader> times_;
+
+  std::string_view text_;
+  std::vector<std::uint32_t> ends_;
+  std::size_t lines_ = 0;
+  std::vector<std::uint64_t> matched_;  // words_ for each line
+  std::vector<double> values_;          // by fact: max_lines values
+  std::vector<double> of_line_;
+  std::string open_;
+  std::string line_;  // that was open
+};
+
+}  // namespace gpuhist::report::units

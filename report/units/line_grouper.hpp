@@ -1,0 +1,69 @@
+// Adds the lines of one input to their groups: by their key, and by the window of their time. A line without a time
+// belongs to the line before it.
+#pragma once
+
+#include "gpu/host/kernel.hpp"
+#include "report/units/group_table.hpp"
+#include "report/units/unit_batch.hpp"
+#include "report/units/unit_meter.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gpuhist::report::units {
+
+/// One thread at a time.
+class line_grouper {
+ public:
+  /// Borrows both. Precondition: the plan of the meter reads lines. `input`: its name. `is_later`: the first line is
+  /// not that of the input.
+  line_grouper(const unit_meter& meter, const std::string& input, bool is_later);
+
+  /// Adds the lines of a batch for which `holds` is 1; empty: all.
+  void add(unit_batch& batch, std::span<const double> holds);
+
+  /// Adds a line of so many bytes that the batch has read alone (line_facts::read_open()). `counts`: of its 256 byte
+  /// values.
+  void add_open(unit_batch& batch, const gpu::tally& counts, std::uint64_t bytes, bool is_counted);
+
+  /// What was added since it was cleared.
+  [[nodiscard]] const group_table& found() const { return found_; }
+  void clear() { found_.clear(); }
+
+  /// The window of the last line.
+  [[nodiscard]] std::int64_t window() const { return window_; }
+
+  /// `window`: of the last line of the text before, which another object has read.
+  void follow(std::int64_t window);
+
+ private:
+  [[nodiscard]] bool reads_keys() const { return plan_.key.has_value(); }
+  [[nodiscard]] std::size_t place_of(line_facts& facts, std::size_t line);
+  void note_time(const lines::event_time_reader::outcome& found);
+  void add_line(const line_facts& facts, std::size_t line, std::size_t place, std::uint64_t bytes);
+  void add_row(const unit_batch& batch, std::size_t line, std::size_t place);
+  void add_text(std::span<const std::byte> text, std::size_t place);
+
+  // Lines one after the other of the same group, whose bytes are counted together.
+  struct line_run {
+    std::size_t place = 0;
+    std::size_t first = 0;
+    std::size_t lines = 0;
+  };
+  void end_run(const unit_batch& batch, line_run& run);
+
+  const unit_meter& meter_;
+  const gpu::host::kernel& kernel_;
+  const std::string& input_;
+  const line_reading& plan_;
+  group_table found_;
+  std::vector<std::uint32_t> row_;    // of the kernel
+  std::int64_t window_;               // of the last line
+  std::int64_t window_of_place_ = 0;  // unless keys are read: of the group that was used last
+  std::size_t place_ = 0;             // its place
+};
+
+}  // namespace gpuhist::report::units

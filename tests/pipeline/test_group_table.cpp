@@ -1,0 +1,164 @@
+// Groups of lines: the table compared with a map, and the result that is made of it.
+#include "report/units/group_result.hpp"
+#include "report/units/group_table.hpp"
+#include "report/units/unit_plan.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace gpuhist::report::units;
+namespace lines = gpuhist::report::lines;
+
+namespace {
+
+constexpr std::size_t classes = 3;
+constexpr std::size_t matches = match_numbers::size(1);
+
+using model_key = std::pair<std::int64_t, std::optional<std::string>>;
+using model = std::map<model_key, std::vector<std::uint64_t>>;  // lines, bytes by class, matches
+
+class random_lines {
+ public:
+  explicit random_lines(unsigned seed) : numbers_(seed) {}
+
+  std::uint64_t number(std::uint64_t below) { return numbers_() % below; }
+
+  model_key key(std::uint64_t keys) {
+    const std::uint64_t chosen = number(keys);
+    if (chosen == 0) return {window(), std::nullopt};
+    return {window(),
+            chosen == 1 ? std::string()
+                        : std::string(1 + chosen % 40, static_cast<char>('a' + chosen % 26)) + std::to_string(chosen)};
+  }
+
+ private:
+  std::int64_t window() { return static_cast<std::int64_t>(number(5)) - 2; }
+
+  std::mt19937_64 numbers_;
+};
+
+void add(group_table& to, model& expected, const model_key& key, random_lines& random) {
+  const std::size_t place = to.place_of({.window = key.first, .key = key.second});
+  const auto counts = to.counts(place);
+  std::vector<std::uint64_t>& all = expected[key];
+  all.resize(1 + classes + matches);
+  ++counts.lines;
+  ++all[0];
+  for (std::size_t i = 0; i < classes + matches; ++i) {
+    const std::uint64_t more = random.number(100);
+    (i < classes ? counts.bytes[i] : counts.matches[i - classes]) += more;
+    all[1 + i] += more;
+  }
+}
+
+model content_of(const group_table& of) {
+  model made;
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    const group_id id = of.at(i);
+    const auto counts = of.counts(i);
+    std::vector<std::uint64_t> all = {counts.lines};
+    all.insert(all.end(), counts.bytes.begin(), counts.bytes.end());
+    all.insert(all.end(), counts.matches.begin(), counts.matches.end());
+    const bool is_new = made.emplace(model_key{id.window, id.key}, std::move(all)).second;
+    CHECK(is_new);
+  }
+  return made;
+}
+
+/// A plan that groups by the first field and by seconds.
+unit_plan plan_of(std::size_t most_groups) {
+  unit_plan made;
+  made.lines.emplace();
+  made.lines->by = "field:1";
+  made.lines->key.emplace("field:1", std::nullopt);
+  made.lines->events = event_windows{.typed = {}, .times = nullptr, .nanoseconds = 1'000'000'000, .reference = 0};
+  made.lines->most_groups = most_groups;
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("a table of groups has the sums of a map, also when several tables are added") {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    random_lines random(seed);
+    const std::uint64_t keys = seed % 2 == 0 ? 4 : 3000;
+    model expected;
+    group_table sum(classes, matches);
+    for (int part = 0; part < 4; ++part) {
+      group_table table(classes, matches);
+      for (std::uint64_t remaining = random.number(3000); remaining > 0; --remaining)
+        add(table, expected, random.key(keys), random);
+      sum += table;
+      table.clear();
+      CHECK(table.size() == 0);
+    }
+    CHECK(content_of(sum) == expected);
+  }
+}
+
+TEST_CASE("lines whose time is in the text before are added to the window of that text") {
+  group_table table(classes, 0);
+  const auto add_line = [&](std::int64_t window, std::optional<std::string_view> key) {
+    const auto counts = table.counts(table.place_of({.window = window, .key = key}));
+    ++counts.lines;
+    counts.bytes[0] += 10;
+  };
+  add_line(group_id::of_text_before, "a");
+  add_line(group_id::of_text_before, std::nullopt);
+  add_line(7, "a");
+  table.set_text_before(group_id::of_text_before);
+  CHECK(table.size() == 3);
+  table.set_text_before(7);
+  CHECK(content_of(table) == model{{{7, "a"}, {2, 20, 0, 0}}, {{7, std::nullopt}, {1, 10, 0, 0}}});
+}
+
+TEST_CASE("groups, other groups and lines without key add up to all lines, by key and by window") {
+  for (const std::size_t most : {std::size_t{1}, std::size_t{7}, std::size_t{100'000}}) {
+    CAPTURE(most);
+    random_lines random(5);
+    group_table table(classes, 0);
+    std::map<std::string, std::uint64_t> by_key;
+    std::map<std::int64_t, std::uint64_t> by_window;
+    std::uint64_t without_key = 0;
+    for (int i = 0; i < 5000; ++i) {
+      const model_key key = random.key(40);
+      ++table.counts(table.place_of({.window = key.first, .key = key.second})).lines;
+      ++by_window[key.first];
+      ++(key.second ? by_key[*key.second] : without_key);
+    }
+    const group_result found = group_result_of(plan_of(most), table);
+    CHECK(found.all.lines == 5000);
+    CHECK(found.number_of_groups == by_key.size());
+    CHECK(found.groups.size() == std::min(most, by_key.size()));
+    CHECK(found.without_key.value().lines == without_key);
+    std::uint64_t sum = without_key + (found.other_groups ? found.other_groups->lines : 0);
+    for (std::size_t i = 0; i < found.groups.size(); ++i) {
+      const keyed_group& each = found.groups[i];
+      CHECK(each.of.lines == by_key.at(each.key));
+      sum += each.of.lines;
+      if (i == 0) continue;
+      const keyed_group& before = found.groups[i - 1];
+      CHECK((before.of.lines > each.of.lines || (before.of.lines == each.of.lines && before.key < each.key)));
+    }
+    CHECK(sum == 5000);
+    CHECK(found.windows.size() == by_window.size());
+    for (const event_window& each : found.windows) {
+      CHECK(each.of.lines == by_window.at(each.start / 1'000'000'000));
+      CHECK(each.lines_by_key.size() == found.groups.size());
+    }
+    for (std::size_t i = 0; i < found.groups.size(); ++i) {
+      std::uint64_t of_windows = 0;
+      for (const event_window& each : found.windows) of_windows += each.lines_by_key[i];
+      CHECK(of_windows == found.groups[i].of.lines);
+    }
+  }
+}
