@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 namespace gpuhist::batch {
@@ -83,41 +84,6 @@ report::units::distribution unpack_distribution(pipeline::unpacker& in) {
   return report::units::distribution::joined(numbers);
 }
 
-void pack(pipeline::packer& out, const std::optional<report::units::group_table>& groups) {
-  out.number(groups ? 1 : 0);
-  if (!groups) return;
-  out.number(groups->classes()).number(groups->matches()).number(groups->size());
-  for (std::size_t i = 0; i < groups->size(); ++i) {
-    const report::units::group_id id = groups->at(i);
-    out.number(std::bit_cast<std::uint64_t>(id.window)).number(id.key ? 1 : 0).text(id.key.value_or(""));
-    const auto counts = groups->counts(i);
-    out.number(counts.lines);
-    for (const std::uint64_t each : counts.bytes) out.number(each);
-    for (const std::uint64_t each : counts.matches) out.number(each);
-  }
-}
-
-std::optional<report::units::group_table> unpack_groups(pipeline::unpacker& in) {
-  constexpr std::uint64_t most_classes = 256;
-  constexpr std::uint64_t most_matches = 1 << 20U;
-  if (in.at_most(1) == 0) return std::nullopt;
-  const std::size_t classes = in.at_most(most_classes);
-  const std::size_t matches = in.at_most(most_matches);
-  report::units::group_table made(classes, matches);
-  for (std::size_t remaining = in.elements(4 + classes + matches); remaining > 0; --remaining) {
-    const auto window = std::bit_cast<std::int64_t>(in.number());
-    const bool has_key = in.at_most(1) == 1;
-    const std::string key = in.text();
-    const std::size_t place =
-        made.place_of({.window = window, .key = has_key ? std::optional<std::string_view>(key) : std::nullopt});
-    const auto counts = made.counts(place);
-    counts.lines += in.number();
-    for (std::uint64_t& each : counts.bytes) each += in.number();
-    for (std::uint64_t& each : counts.matches) each += in.number();
-  }
-  return made;
-}
-
 // A field: 0: none; 1: without value; 2: its size follows.
 void pack(pipeline::packer& out, const std::optional<report::units::measured_field>& field) {
   if (!field) {
@@ -181,7 +147,12 @@ std::string packed_input_units(const input_units& record) {
   pack(out, record.window_lines);
   pack(out, record.totals);
   pack(out, record.values);
-  pack(out, record.groups);
+  out.number(record.groups.size());
+  for (const report::units::group_table& part : record.groups) {
+    std::vector<std::size_t> places(part.size());
+    std::iota(places.begin(), places.end(), std::size_t{0});
+    report::units::pack(out, part, places);
+  }
   out.number(record.best.size());
   for (const report::units::ranked_record& each : record.best) pack(out, each);
   return fixed_bytes(record_head{.entry = record.of.entry, .member = record.of.member, .type = type_of_units}) +
@@ -198,7 +169,9 @@ input_units unpacked_input_units(std::string_view record, const gpu::tally& no_t
   made.window_lines = unpack_lines(in);
   made.totals = unpack_totals(in);
   made.values = unpack_distribution(in);
-  made.groups = unpack_groups(in);
+  for (std::size_t remaining = in.elements(3); remaining > 0; --remaining) {
+    made.groups.push_back(report::units::unpack_groups(in));
+  }
   for (std::size_t remaining = in.elements(1); remaining > 0; --remaining) {
     made.best.push_back(unpack_ranked(in, no_text.counts.size()));
   }

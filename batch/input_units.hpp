@@ -28,8 +28,8 @@ struct input_units {
   line_extents window_lines{};  ///< lines of windows.jsonl
   report::units::unit_totals totals{};
   report::units::distribution values{};
-  std::optional<report::units::group_table> groups{};  ///< nothing: the job reads nothing of lines
-  std::vector<report::units::ranked_record> best{};    ///< those that may be among the first of the job
+  std::vector<report::units::group_table> groups{};  ///< of lines, in parts
+  std::vector<report::units::ranked_record> best{};  ///< those that may be among the first of the job
 };
 
 std::string packed_input_units(const input_units& record);

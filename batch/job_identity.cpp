@@ -90,7 +90,7 @@ void add_measuring(json& to, const report::measures::measuring& from) {
 
 void add_lines(json& to, const report::units::line_reading& from) {
   const auto& [matches, ignores_case, first_match_only, facts, separator, selectors, by, key, events, most_groups,
-               max_bytes] = from;
+               in_memory, spilled_to, max_bytes] = from;
   to["group-by"] = {text_as_json(by), most_groups, text_as_json(separator)};
   to["match-how"] = {ignores_case, first_match_only};
   to[line_limit] = max_bytes;

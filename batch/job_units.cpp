@@ -80,7 +80,9 @@ void job_units::record(const pipeline::completed_input& completed, const input_k
     report::units::unit_findings found = units()->take(input);
     made.totals = found.totals;
     made.values = std::move(found.values);
-    made.groups = std::move(found.groups);
+    if (found.groups) {
+      found.groups->for_each_part([&](const report::units::group_table& part) { made.groups.push_back(part); });
+    }
     keep_possible_best(key, found.best, made);
   }
   if (unit_lines_) made.unit_lines = unit_lines_->take(input);

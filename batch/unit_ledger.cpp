@@ -85,7 +85,7 @@ void unit_ledger::sum_up(const location& found) {
   input_units record = at(found);
   sum_->totals += record.totals;
   sum_->values += record.values;
-  if (record.groups) *sum_->groups += *record.groups;
+  for (const report::units::group_table& part : record.groups) sum_->groups->add(part);
   for (report::units::ranked_record& ranked : record.best) sum_->best.add(std::move(ranked));
 }
 

@@ -163,6 +163,10 @@ void plan_units(counting_plan& planned) {
   const pipeline::buffer_plan& buffers = planned.buffers;
   report::units::unit_plan made = *planned.units;
   made.held_bytes = std::min(buffers.memory_limit / share_of_memory, max_held);
+  if (made.lines) {
+    made.lines->groups_in_memory =
+        std::clamp<std::uint64_t>(buffers.memory_limit / share_of_memory, 4 * mib, 64 * mib);
+  }
   if (made.filter) {
     made.filter->in_memory =
         std::clamp<std::uint64_t>(buffers.memory_limit / share_for_open_units / buffers.decoders, 256 * kib, 16 * mib);
@@ -173,7 +177,8 @@ void plan_units(counting_plan& planned) {
 // Of the memory limit. It is taken from the slots, and from the windows of decoders beyond their quarter, so that no
 // limit is refused for it.
 std::uint64_t held_by_units(const counting_plan& planned) {
-  return planned.units && planned.units->shape.divides_text() ? planned.units->held_bytes : 0;
+  if (!planned.units || !planned.units->shape.divides_text()) return 0;
+  return planned.units->held_bytes + (planned.units->lines ? planned.units->lines->groups_in_memory : 0);
 }
 
 // Rows are there for a short time: from when a group was decoded until they are evaluated.

@@ -115,6 +115,7 @@ std::optional<report::units::line_reading> resolve_lines(const counting_options&
                                    .facts = names.used,
                                    .field_separator = asked.field_separator,
                                    .most_groups = asked.most_groups,
+                                   .spilled_to = {.path = options.temporary_folder, .content = "groups of lines"},
                                    .max_bytes = max_bytes};
   for (const report::gates::line_fact& each : names.used) {
     using fact = report::gates::line_fact::kind;

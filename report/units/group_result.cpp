@@ -3,125 +3,192 @@
 #include "report/units/unit_plan.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
 namespace gpuhist::report::units {
 namespace {
 
+// The counts of one group or of several: lines, bytes by class, matches.
+struct group_numbers {
+  std::uint64_t lines = 0;
+  std::vector<std::uint64_t> bytes{};
+  std::vector<std::uint64_t> matches{};
+
+  void add(std::uint64_t more_lines, std::span<const std::uint64_t> more_bytes,
+           std::span<const std::uint64_t> more_matches) {
+    lines += more_lines;
+    bytes.resize(more_bytes.size());
+    matches.resize(more_matches.size());
+    std::ranges::transform(bytes, more_bytes, bytes.begin(), std::plus());
+    std::ranges::transform(matches, more_matches, matches.begin(), std::plus());
+  }
+  void add(const group_table::const_counts_of_group& more) { add(more.lines, more.bytes, more.matches); }
+  void add(const group_numbers& more) { add(more.lines, more.bytes, more.matches); }
+};
+
+// The groups of one key.
+struct key_sum {
+  std::string key;
+  group_numbers sum{};
+  std::vector<std::pair<std::int64_t, std::uint64_t>> lines_by_window{};
+
+  [[nodiscard]] bool precedes(const key_sum& other) const {
+    return sum.lines != other.sum.lines ? sum.lines > other.sum.lines : key < other.key;
+  }
+};
+
+// Adds up the parts of a sum. Memory: those of the keys and windows that are reported.
 class result_maker {
  public:
-  result_maker(const line_reading& plan, const group_table& found) : plan_(plan), found_(found) {}
+  explicit result_maker(const line_reading& plan) : plan_(plan) {}
 
-  [[nodiscard]] group_result make() const {
-    std::vector<std::size_t> places(found_.size());
-    std::iota(places.begin(), places.end(), std::size_t{0});
-    group_result made{.all = sum_of(places)};
-    if (!plan_.by.empty()) add_groups(made);
-    if (plan_.events) add_windows(made);
+  void add(const group_table& part) {
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      const group_table::const_counts_of_group counts = part.counts(i);
+      all_.add(counts);
+      if (plan_.events) windows_[part.at(i).window].add(counts);
+    }
+    if (!plan_.by.empty()) add_keys(part);
+  }
+
+  [[nodiscard]] group_result take() {
+    group_result made{.all = named(all_)};
+    if (!plan_.by.empty()) take_keys(made);
+    if (plan_.events) take_windows(made);
     return made;
   }
 
  private:
-  using places = std::vector<std::size_t>;  // in the table
-
-  [[nodiscard]] group_counts sum_of(const places& all) const {
-    group_counts sum{.counts = gpu::tally(found_.classes())};
-    std::vector<std::uint64_t> matches(found_.matches());
-    for (const std::size_t each : all) {
-      const group_table::const_counts_of_group more = found_.counts(each);
-      sum.lines += more.lines;
-      std::ranges::transform(sum.counts.counts, more.bytes, sum.counts.counts.begin(), std::plus());
-      std::ranges::transform(matches, more.matches, matches.begin(), std::plus());
-    }
-    sum.bytes = sum.counts.bytes();
-    name_matches(matches, sum);
-    return sum;
-  }
-
-  void name_matches(const std::vector<std::uint64_t>& numbers, group_counts& to) const {
-    const std::size_t expressions = plan_.expressions();
-    if (expressions == 0) return;
-    for (std::size_t i = 0; i < expressions; ++i) {
-      to.matches.push_back({.name = plan_.matches->expressions()[i].name,
-                            .lines = numbers[match_numbers::lines_at(i)],
-                            .bytes = numbers[match_numbers::bytes_at(i)]});
-    }
-    to.unmatched = numbers[match_numbers::lines_at(expressions)];
-    to.unmatched_bytes = numbers[match_numbers::bytes_at(expressions)];
-  }
-
-  [[nodiscard]] std::optional<group_counts> sum_if_any(const places& all) const {
-    return all.empty() ? std::nullopt : std::optional(sum_of(all));
-  }
-
-  // Groups of one key, in several windows.
-  struct key_places {
-    std::string_view key;
+  // Places in a table, of the same key.
+  struct run_of_places {
     std::uint64_t lines = 0;
-    places at{};
+    std::span<const std::size_t> places;
   };
 
-  void add_groups(group_result& made) const {
-    made.by = plan_.by;
-    std::unordered_map<std::string_view, std::size_t> numbers;
-    std::vector<key_places> keys;
-    places without;
-    for (std::size_t i = 0; i < found_.size(); ++i) {
-      const group_id id = found_.at(i);
-      if (!id.key) {
-        without.push_back(i);
-        continue;
-      }
-      const auto [entry, is_new] = numbers.emplace(*id.key, keys.size());
-      if (is_new) keys.push_back({.key = *id.key});
-      keys[entry->second].at.push_back(i);
-      keys[entry->second].lines += found_.counts(i).lines;
-    }
-    std::ranges::sort(keys, [](const key_places& a, const key_places& b) {
-      return a.lines != b.lines ? a.lines > b.lines : a.key < b.key;
+  // The keys of a part are in no other part.
+  void add_keys(const group_table& part) {
+    std::vector<std::size_t> places(part.size());
+    std::iota(places.begin(), places.end(), std::size_t{0});
+    std::erase_if(places, [&](std::size_t place) {
+      const bool has_key = part.at(place).key.has_value();
+      if (!has_key) without_key_.add(part.counts(place));
+      return !has_key;
     });
-    made.number_of_groups = keys.size();
-    made.without_key = sum_if_any(without);
-    places others;
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (i < plan_.most_groups) {
-        made.groups.push_back({.key = std::string(keys[i].key), .of = sum_of(keys[i].at)});
+    std::vector<run_of_places> runs = runs_of(part, places);
+    number_of_groups_ += runs.size();
+    const auto key_of = [&](const run_of_places& run) { return *part.at(run.places.front()).key; };
+    const auto precedes = [&](const run_of_places& a, const run_of_places& b) {
+      return a.lines != b.lines ? a.lines > b.lines : key_of(a) < key_of(b);
+    };
+    const auto end = runs.begin() + static_cast<std::ptrdiff_t>(std::min(runs.size(), plan_.most_groups));
+    std::partial_sort(runs.begin(), end, runs.end(), precedes);
+    for (auto run = runs.begin(); run != runs.end(); ++run) {
+      if (run < end) {
+        keep(part, *run, std::string(key_of(*run)));
       } else {
-        others.insert(others.end(), keys[i].at.begin(), keys[i].at.end());
+        for (const std::size_t place : run->places) others_.add(part.counts(place));
       }
     }
-    made.other_groups = sum_if_any(others);
+    drop_last_keys();
   }
 
-  void add_windows(group_result& made) const {
+  // Without windows each group has a key of its own.
+  std::vector<run_of_places> runs_of(const group_table& part, std::vector<std::size_t>& places) const {
+    if (plan_.events) {
+      std::ranges::sort(places, {},
+                        [&](std::size_t place) { return std::tuple(part.hash_of_key(place), *part.at(place).key); });
+    }
+    std::vector<run_of_places> runs;
+    for (std::size_t first = 0, end = 0; first < places.size(); first = end) {
+      std::uint64_t lines = 0;
+      const std::string_view key = *part.at(places[first]).key;
+      for (end = first; end < places.size() && (end == first || *part.at(places[end]).key == key); ++end) {
+        lines += part.counts(places[end]).lines;
+      }
+      runs.push_back({.lines = lines, .places = std::span(places).subspan(first, end - first)});
+    }
+    return runs;
+  }
+
+  void keep(const group_table& part, const run_of_places& run, std::string key) {
+    key_sum& kept = keys_.emplace_back();
+    kept.key = std::move(key);
+    for (const std::size_t place : run.places) {
+      kept.sum.add(part.counts(place));
+      if (plan_.events) kept.lines_by_window.emplace_back(part.at(place).window, part.counts(place).lines);
+    }
+  }
+
+  void drop_last_keys() {
+    std::ranges::sort(keys_, [](const key_sum& a, const key_sum& b) { return a.precedes(b); });
+    for (; keys_.size() > plan_.most_groups; keys_.pop_back()) others_.add(keys_.back().sum);
+  }
+
+  void take_keys(group_result& made) {
+    made.by = plan_.by;
+    made.number_of_groups = number_of_groups_;
+    for (key_sum& each : keys_) made.groups.push_back({.key = std::move(each.key), .of = named(each.sum)});
+    made.other_groups = named_if_any(others_);
+    made.without_key = named_if_any(without_key_);
+  }
+
+  void take_windows(group_result& made) {
     made.window = plan_.events->nanoseconds;
-    std::map<std::int64_t, places> windows;
-    for (std::size_t i = 0; i < found_.size(); ++i) windows[found_.at(i).window].push_back(i);
     const auto taken = [&](std::int64_t number) {
-      const auto node = windows.extract(number);
-      return node.empty() ? std::nullopt : sum_if_any(node.mapped());
+      const auto node = windows_.extract(number);
+      return node.empty() ? std::nullopt : named_if_any(node.mapped());
     };
     made.without_time = taken(group_id::without_time);
     made.implausible_time = taken(group_id::implausible);
-    std::unordered_map<std::string_view, std::size_t> shown;
-    for (std::size_t i = 0; i < made.groups.size(); ++i) shown.emplace(made.groups[i].key, i);
-    for (const auto& [number, at] : windows) {
-      event_window window{.start = number * made.window, .of = sum_of(at), .lines_by_key = {}};
-      window.lines_by_key.resize(made.groups.size());
-      for (const std::size_t each : at) {
-        const auto entry = found_.at(each).key ? shown.find(*found_.at(each).key) : shown.end();
-        if (entry != shown.end()) window.lines_by_key[entry->second] += found_.counts(each).lines;
+    std::unordered_map<std::int64_t, std::size_t> places;
+    for (const auto& [number, sum] : windows_) {
+      places.emplace(number, made.windows.size());
+      made.windows.push_back({.start = number * made.window, .of = named(sum), .lines_by_key = {}});
+      made.windows.back().lines_by_key.resize(keys_.size());
+    }
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      for (const auto& [number, lines] : keys_[i].lines_by_window) {
+        const auto found = places.find(number);
+        if (found != places.end()) made.windows[found->second].lines_by_key[i] += lines;
       }
-      made.windows.push_back(std::move(window));
     }
   }
 
+  [[nodiscard]] group_counts named(const group_numbers& from) const {
+    group_counts made{.lines = from.lines};
+    made.counts.counts = from.bytes;
+    made.bytes = made.counts.bytes();
+    const std::size_t expressions = plan_.expressions();
+    if (expressions == 0) return made;
+    std::vector<std::uint64_t> numbers = from.matches;
+    numbers.resize(match_numbers::size(expressions));  // none without lines
+    for (std::size_t i = 0; i < expressions; ++i) {
+      made.matches.push_back({.name = plan_.matches->expressions()[i].name,
+                              .lines = numbers[match_numbers::lines_at(i)],
+                              .bytes = numbers[match_numbers::bytes_at(i)]});
+    }
+    made.unmatched = numbers[match_numbers::lines_at(expressions)];
+    made.unmatched_bytes = numbers[match_numbers::bytes_at(expressions)];
+    return made;
+  }
+
+  [[nodiscard]] std::optional<group_counts> named_if_any(const group_numbers& from) const {
+    return from.lines == 0 ? std::nullopt : std::optional(named(from));
+  }
+
   const line_reading& plan_;
-  const group_table& found_;
+  group_numbers all_;
+  group_numbers others_;
+  group_numbers without_key_;
+  std::vector<key_sum> keys_;  // at most those that are reported, first ones first
+  std::uint64_t number_of_groups_ = 0;
+  std::map<std::int64_t, group_numbers> windows_;
 };
 
 }  // namespace
@@ -138,13 +205,20 @@ void add(group_counts& to, const group_counts& more) {
   to.unmatched_bytes += more.unmatched_bytes;
 }
 
-std::optional<group_table> no_groups(const unit_plan& plan, std::size_t classes) {
-  if (!plan.lines) return std::nullopt;
-  return group_table(plan.lines->has_groups() ? classes : 1, match_numbers::size(plan.lines->expressions()));
+group_table empty_table(const line_reading& plan, std::size_t classes) {
+  return {plan.has_groups() ? classes : 1, match_numbers::size(plan.expressions())};
 }
 
-group_result group_result_of(const unit_plan& plan, const group_table& found) {
-  return result_maker(*plan.lines, found).make();
+std::optional<group_sum> no_groups(const unit_plan& plan, std::size_t classes) {
+  if (!plan.lines) return std::nullopt;
+  const line_reading& lines = *plan.lines;
+  return group_sum(empty_table(lines, classes), {.in_memory = lines.groups_in_memory, .spilled_to = lines.spilled_to});
+}
+
+group_result group_result_of(const unit_plan& plan, const group_sum& found) {
+  result_maker maker(*plan.lines);
+  found.for_each_part([&](const group_table& part) { maker.add(part); });
+  return maker.take();
 }
 
 }  // namespace gpuhist::report::units

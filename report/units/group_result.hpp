@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gpu/tally.hpp"
-#include "report/units/group_table.hpp"
+#include "report/units/group_sum.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 namespace gpuhist::report::units {
 
+struct line_reading;
 struct unit_plan;
 
 /// Lines and bytes of lines in which an expression matches.
@@ -65,11 +66,14 @@ struct group_result {
       implausible_time{};  ///< with a year that is not plausible, and the lines that follow them
 };
 
-/// An empty table for the groups of a plan; without a key and windows it has one group, whose bytes are in one class.
-/// Nothing: the plan reads nothing of lines. `classes`: of the partition of the plan.
-std::optional<group_table> no_groups(const unit_plan& plan, std::size_t classes);
+/// An empty table for the groups of a plan. `classes`: of the partition of the plan.
+group_table empty_table(const line_reading& plan, std::size_t classes);
 
-/// Precondition: the plan reads lines, and the table is one of it.
-group_result group_result_of(const unit_plan& plan, const group_table& found);
+/// An empty sum for the groups of a plan; without a key and windows it has one group, whose bytes are in one class.
+/// Nothing: the plan reads nothing of lines. `classes`: of the partition of the plan.
+std::optional<group_sum> no_groups(const unit_plan& plan, std::size_t classes);
+
+/// Precondition: the plan reads lines, and the sum is one of it.
+group_result group_result_of(const unit_plan& plan, const group_sum& found);
 
 }  // namespace gpuhist::report::units

@@ -16,28 +16,33 @@ std::uint64_t mixed(std::uint64_t value) {
   return value ^ (value >> 32U);
 }
 
-std::uint64_t hash_of(const group_id& of) {
-  const std::uint64_t key = of.key ? std::hash<std::string_view>()(*of.key) : 0;
-  return mixed(key + mixed(static_cast<std::uint64_t>(of.window)));
+std::uint64_t hash_of(const std::optional<std::string_view>& key) {
+  return mixed(key ? std::hash<std::string_view>()(*key) : 0);
+}
+
+// Of a group. Its low bits select a slot; those of the key alone select the part of a group_sum.
+std::uint64_t hash_of(std::uint64_t hash_of_key, std::int64_t window) {
+  return mixed(hash_of_key + mixed(static_cast<std::uint64_t>(window) + 1));
 }
 
 }  // namespace
 
-std::size_t group_table::place_of(const group_id& of) {
+std::size_t group_table::place_of(const group_id& of) { return place_of(of, hash_of(of.key)); }
+
+std::size_t group_table::place_of(const group_id& id, std::uint64_t hash_of_key) {
   if (groups_.size() * 2 >= slots_.size()) grow();
-  const std::uint64_t hash = hash_of(of);
   const std::size_t mask = slots_.size() - 1;
-  std::size_t slot = hash & mask;
+  std::size_t slot = hash_of(hash_of_key, id.window) & mask;
   for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
     const std::size_t place = slots_[slot] - 1;
-    if (groups_[place].hash == hash && at(place) == of) return place;
+    if (groups_[place].hash_of_key == hash_of_key && at(place) == id) return place;
   }
-  const std::string_view key = of.key.value_or(std::string_view());
-  groups_.push_back({.hash = hash,
-                     .window = of.window,
+  const std::string_view key = id.key.value_or(std::string_view());
+  groups_.push_back({.hash_of_key = hash_of_key,
+                     .window = id.window,
                      .key_at = keys_.size(),
                      .key_bytes = static_cast<std::uint32_t>(key.size()),
-                     .has_key = of.key.has_value()});
+                     .has_key = id.key.has_value()});
   keys_ += key;
   numbers_.resize(numbers_.size() + stride());
   slots_[slot] = static_cast<std::uint32_t>(groups_.size());
@@ -61,12 +66,34 @@ group_table::const_counts_of_group group_table::counts(std::size_t place) const 
 
 group_table& group_table::operator+=(const group_table& more) {
   for (std::size_t i = 0; i < more.size(); ++i) {
-    const std::size_t place = place_of(more.at(i));
-    const auto to = numbers_.begin() + static_cast<std::ptrdiff_t>(place * stride());
-    const auto from = more.numbers_.begin() + static_cast<std::ptrdiff_t>(i * stride());
-    std::transform(from, from + static_cast<std::ptrdiff_t>(stride()), to, to, std::plus());
+    prefetch(more, i);
+    add(more, i);
   }
   return *this;
+}
+
+void group_table::add(const group_table& from, std::size_t place) {
+  const std::size_t own = place_of(from.at(place), from.groups_[place].hash_of_key);
+  const auto to = numbers_.begin() + static_cast<std::ptrdiff_t>(own * stride());
+  const auto numbers = from.numbers_.begin() + static_cast<std::ptrdiff_t>(place * stride());
+  std::transform(numbers, numbers + static_cast<std::ptrdiff_t>(stride()), to, to, std::plus());
+}
+
+// Tables of many groups are not in a cache: their slots, groups and numbers are fetched before they are needed.
+void group_table::prefetch(const group_table& more, std::size_t next) const {
+  constexpr std::size_t slots_ahead = 16;
+  constexpr std::size_t groups_ahead = 8;
+  if (slots_.empty()) return;
+  if (next + slots_ahead < more.size()) __builtin_prefetch(&slots_[slot_of(more.groups_[next + slots_ahead])]);
+  if (next + groups_ahead >= more.size()) return;
+  const std::uint32_t place = slots_[slot_of(more.groups_[next + groups_ahead])];
+  if (place == 0) return;
+  __builtin_prefetch(&groups_[place - 1]);
+  __builtin_prefetch(&numbers_[(place - 1) * stride()], 1);
+}
+
+std::size_t group_table::slot_of(const group& of) const {
+  return hash_of(of.hash_of_key, of.window) & (slots_.size() - 1);
 }
 
 void group_table::set_text_before(std::int64_t window) {
@@ -96,7 +123,7 @@ void group_table::grow() {
   slots_.assign(std::max(fewest_slots, slots_.size() * 2), 0);
   const std::size_t mask = slots_.size() - 1;
   for (std::size_t place = 0; place < groups_.size(); ++place) {
-    std::size_t slot = groups_[place].hash & mask;
+    std::size_t slot = slot_of(groups_[place]);
     while (slots_[slot] != 0) slot = (slot + 1) & mask;
     slots_[slot] = static_cast<std::uint32_t>(place + 1);
   }

@@ -63,6 +63,12 @@ class group_table {
   /// The same numbers of classes and of matches.
   group_table& operator+=(const group_table& more);
 
+  /// Adds one group of a table.
+  void add(const group_table& from, std::size_t place);
+
+  /// The same for all groups of a key.
+  [[nodiscard]] std::uint64_t hash_of_key(std::size_t place) const { return groups_[place].hash_of_key; }
+
   /// Moves the groups of group_id::of_text_before to this window.
   void set_text_before(std::int64_t window);
 
@@ -76,15 +82,18 @@ class group_table {
 
  private:
   struct group {
-    std::uint64_t hash = 0;
+    std::uint64_t hash_of_key = 0;
     std::int64_t window = 0;
-    std::size_t key_at = 0;
+    std::uint64_t key_at = 0;
     std::uint32_t key_bytes = 0;
     bool has_key = false;
   };
 
   [[nodiscard]] std::size_t stride() const { return 1 + classes_ + matches_; }
   [[nodiscard]] std::string_view key_of(const group& of) const { return {keys_.data() + of.key_at, of.key_bytes}; }
+  [[nodiscard]] std::size_t slot_of(const group& of) const;
+  std::size_t place_of(const group_id& id, std::uint64_t hash_of_key);
+  void prefetch(const group_table& more, std::size_t next) const;
   void grow();
 
   std::size_t classes_;

@@ -21,7 +21,7 @@ line_grouper::line_grouper(const unit_meter& meter, const std::string& input, bo
       kernel_(gpu::host::best_kernel(meter.prepared_partition())),
       input_(input),
       plan_(*meter.plan().lines),
-      found_(*no_groups(meter.plan(), meter.partition().classes)),
+      found_(empty_table(plan_, meter.partition().classes)),
       row_(byte_values),
       window_(plan_.events && is_later ? group_id::of_text_before : group_id::without_time) {}
 

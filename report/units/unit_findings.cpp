@@ -43,7 +43,7 @@ void unit_findings::shift(const unit_place& begin) {
 unit_findings& unit_findings::operator+=(unit_findings more) {
   totals += more.totals;
   values += more.values;
-  if (more.groups) *groups += *more.groups;
+  if (more.groups) groups->add(*more.groups);
   for (ranked_record& each : more.best.records()) best.add(std::move(each));
   std::ranges::move(more.selected, std::back_inserter(selected));
   std::ranges::move(more.rendered, std::back_inserter(rendered));
@@ -95,7 +95,7 @@ void held_findings::select(unit_record found) {
 }
 
 void held_findings::add_groups(const group_table& more) {
-  *findings_.groups += more;
+  findings_.groups->add(more);
   note_memory();
 }
 
@@ -124,7 +124,7 @@ void shared_findings::add_values(std::span<const double> values) {
 
 void shared_findings::add_groups(const group_table& more) {
   const std::scoped_lock lock(mutex_);
-  *findings_.groups += more;
+  findings_.groups->add(more);
 }
 
 // Rendered before the lock is taken.
@@ -175,14 +175,14 @@ shared_findings::amount shared_findings::waiting() const {
   return all;
 }
 
-unit_findings shared_findings::found() const {
+unit_result shared_findings::result() const {
   const std::scoped_lock lock(mutex_);
-  unit_findings made(meter_);
-  made.totals = findings_.totals;
-  made.values = findings_.values;
-  made.groups = findings_.groups;
-  for (const ranked_record& each : findings_.best.records()) made.best.add(each);
-  return made;
+  return result_of(meter_.plan(), findings_);
+}
+
+unit_findings shared_findings::take_all() {
+  const std::scoped_lock lock(mutex_);
+  return std::exchange(findings_, unit_findings(meter_));
 }
 
 }  // namespace gpuhist::report::units

@@ -1,7 +1,7 @@
 // What is found in units: how many there are, which are selected, the highest values and their distribution.
 #pragma once
 
-#include "report/units/group_table.hpp"
+#include "report/units/group_sum.hpp"
 #include "report/units/held_memory.hpp"
 #include "report/units/kept_text.hpp"
 #include "report/units/unit_meter.hpp"
@@ -86,7 +86,7 @@ struct unit_findings {
   unit_totals totals{};
   distribution values{};
   best_units best;
-  std::optional<group_table> groups;  ///< of the plan: nothing if it reads nothing of lines
+  std::optional<group_sum> groups;  ///< of the plan: nothing if it reads nothing of lines
   // To be reported, in the order of their input.
   std::vector<unit_record> selected{};
   std::vector<rendered_units> rendered{};
@@ -206,7 +206,10 @@ class shared_findings final : public unit_outlet {
   [[nodiscard]] amount waiting() const;
 
   /// What was found so far, without what waits.
-  [[nodiscard]] unit_findings found() const;
+  [[nodiscard]] unit_result result() const;
+
+  /// Removes all that was found. Nothing waits.
+  [[nodiscard]] unit_findings take_all();
 
  private:
   const unit_meter& meter_;

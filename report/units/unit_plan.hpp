@@ -82,7 +82,9 @@ struct line_reading {
   std::optional<lines::selector> key{};      ///< nothing: the key is the name of the input
   std::optional<event_windows> events{};     ///< lines are grouped by their time
   std::size_t most_groups = 1000;            ///< that are reported by their key
-  std::size_t max_bytes = 0;                 ///< of a line that are read; its other bytes are only counted
+  std::size_t groups_in_memory = std::size_t{64} << 20U;  ///< bytes; more are spilled
+  pipeline::spill_folder spilled_to{};
+  std::size_t max_bytes = 0;  ///< of a line that are read; its other bytes are only counted
 
   [[nodiscard]] std::size_t expressions() const { return matches ? matches->size() : 0; }
   [[nodiscard]] bool has_groups() const { return !by.empty() || events; }

@@ -60,7 +60,7 @@ unit_findings unit_run::take(std::uint64_t input) {
   const std::scoped_lock lock(mutex_);
   const auto found = inputs_.find(input);
   if (found == inputs_.end()) return unit_findings(meter_);
-  unit_findings taken = found->second.found->found();
+  unit_findings taken = found->second.found->take_all();
   found->second.is_taken = true;
   if (found->second.readers == 0) inputs_.erase(found);
   return taken;
@@ -160,7 +160,7 @@ void unit_run::judge_whole(const whole_unit& found) {
 }
 
 unit_result unit_run::result() const {
-  unit_result made = result_of(meter_.plan(), found_.found());
+  unit_result made = found_.result();
   const std::scoped_lock lock(mutex_);
   made.early_ends = early_ends_;
   return made;

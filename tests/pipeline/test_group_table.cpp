@@ -121,6 +121,36 @@ TEST_CASE("lines whose time is in the text before are added to the window of tha
   CHECK(content_of(table) == model{{{7, "a"}, {2, 20, 0, 0}}, {{7, std::nullopt}, {1, 10, 0, 0}}});
 }
 
+TEST_CASE("a sum that is spilled has the groups of one in memory, and all groups of a key in one part") {
+  for (const std::size_t in_memory : {std::size_t{1}, std::size_t{100'000}}) {
+    CAPTURE(in_memory);
+    random_lines random(9);
+    model expected;
+    group_sum sum(group_table(classes, matches), {.in_memory = in_memory, .spilled_to = {}});
+    for (int part = 0; part < 6; ++part) {
+      group_table table(classes, matches);
+      for (int i = 0; i < 3000; ++i) add(table, expected, random.key(2000), random);
+      sum.add(table);
+    }
+    group_sum twice(group_table(classes, matches), {.in_memory = in_memory, .spilled_to = {}});
+    twice.add(sum);
+    for (const group_sum* each : {&sum, &twice}) {
+      model found;
+      std::map<std::optional<std::string>, int> part_of;
+      int parts = 0;
+      each->for_each_part([&](const group_table& part) {
+        for (const auto& [key, numbers] : content_of(part)) {
+          CHECK(found.emplace(key, numbers).second);
+          CHECK(part_of.try_emplace(key.second, parts).first->second == parts);
+        }
+        ++parts;
+      });
+      CHECK(parts > 1);
+      CHECK(found == expected);
+    }
+  }
+}
+
 TEST_CASE("groups, other groups and lines without key add up to all lines, by key and by window") {
   for (const std::size_t most : {std::size_t{1}, std::size_t{7}, std::size_t{100'000}}) {
     CAPTURE(most);
@@ -135,7 +165,9 @@ TEST_CASE("groups, other groups and lines without key add up to all lines, by ke
       ++by_window[key.first];
       ++(key.second ? by_key[*key.second] : without_key);
     }
-    const group_result found = group_result_of(plan_of(most), table);
+    group_sum sum_of_parts(group_table(classes, 0), {.in_memory = most == 7 ? std::size_t{1} : ~std::size_t{0}});
+    sum_of_parts.add(table);
+    const group_result found = group_result_of(plan_of(most), sum_of_parts);
     CHECK(found.all.lines == 5000);
     CHECK(found.number_of_groups == by_key.size());
     CHECK(found.groups.size() == std::min(most, by_key.size()));

@@ -1,0 +1,97 @@
+#include "report/units/group_sum.hpp"
+
+#include <bit>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace gpuhist::report::units {
+
+void group_sum::add(const group_table& more) {
+  table_ += more;
+  if (table_.memory() > allowed_.in_memory) spill();
+}
+
+void group_sum::add(const group_sum& more) {
+  more.for_each_part([this](const group_table& part) { add(part); });
+}
+
+void group_sum::spill() {
+  constexpr std::size_t file_buffer = std::size_t{1} << 20U;
+  if (!file_) file_ = std::make_shared<pipeline::spilled_bytes>(file_buffer, allowed_.spilled_to);
+  const std::vector<std::vector<std::size_t>> places = places_by_part();
+  for (std::size_t part = 0; part < parts; ++part) {
+    pipeline::packer out;
+    pack(out, table_, places[part]);
+    const std::string bytes = out.take();
+    extents_[part].push_back({.offset = file_->append(bytes), .bytes = bytes.size()});
+  }
+  table_.clear();
+}
+
+// Of the table in memory.
+std::vector<std::vector<std::size_t>> group_sum::places_by_part() const {
+  std::vector<std::vector<std::size_t>> made(parts);
+  for (std::size_t place = 0; place < table_.size(); ++place) {
+    made[table_.hash_of_key(place) % parts].push_back(place);
+  }
+  return made;
+}
+
+void group_sum::for_each_part(const std::function<void(const group_table&)>& use) const {
+  if (!file_) return use(table_);
+  const std::vector<std::vector<std::size_t>> places = places_by_part();
+  for (std::size_t part = 0; part < parts; ++part) {
+    group_table sum(table_.classes(), table_.matches());
+    for (const std::size_t place : places[part]) sum.add(table_, place);
+    for (const extent& each : extents_[part]) {
+      const std::string bytes = read_all(each);
+      pipeline::unpacker in(bytes);
+      sum += unpack_groups(in);
+    }
+    use(sum);
+  }
+}
+
+// Reading stops where the part in memory begins.
+std::string group_sum::read_all(const extent& from) const {
+  std::string bytes;
+  while (bytes.size() < from.bytes) bytes += file_->read(from.offset + bytes.size(), from.bytes - bytes.size());
+  return bytes;
+}
+
+void pack(pipeline::packer& out, const group_table& groups, std::span<const std::size_t> places) {
+  out.number(groups.classes()).number(groups.matches()).number(places.size());
+  for (const std::size_t i : places) {
+    const group_id id = groups.at(i);
+    out.number(std::bit_cast<std::uint64_t>(id.window)).number(id.key ? 1 : 0).text(id.key.value_or(""));
+    const group_table::const_counts_of_group counts = groups.counts(i);
+    out.number(counts.lines);
+    for (const std::uint64_t each : counts.bytes) out.number(each);
+    for (const std::uint64_t each : counts.matches) out.number(each);
+  }
+}
+
+group_table unpack_groups(pipeline::unpacker& in) {
+  constexpr std::uint64_t most_classes = 256;
+  constexpr std::uint64_t most_matches = std::uint64_t{1} << 20U;
+  constexpr std::size_t numbers_of_group = 4;  // window, whether there is a key, its size, lines
+  const std::size_t classes = in.at_most(most_classes);
+  const std::size_t matches = in.at_most(most_matches);
+  group_table made(classes, matches);
+  for (std::size_t remaining = in.elements(numbers_of_group + classes + matches); remaining > 0; --remaining) {
+    const auto window = std::bit_cast<std::int64_t>(in.number());
+    const bool has_key = in.at_most(1) == 1;
+    const std::string key = in.text();
+    const std::size_t place =
+        made.place_of({.window = window, .key = has_key ? std::optional<std::string_view>(key) : std::nullopt});
+    const group_table::counts_of_group counts = made.counts(place);
+    counts.lines += in.number();
+    for (std::uint64_t& each : counts.bytes) each += in.number();
+    for (std::uint64_t& each : counts.matches) each += in.number();
+  }
+  return made;
+}
+
+}  // namespace gpuhist::report::units

@@ -1,0 +1,65 @@
+// The groups of all lines of a run: a table in memory, and beyond a limit a temporary file, in parts by key.
+#pragma once
+
+#include "pipeline/counts/packed_numbers.hpp"
+#include "pipeline/counts/spilled_bytes.hpp"
+#include "report/units/group_table.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::report::units {
+
+/// A plain value; copies share the file. One thread at a time.
+class group_sum {
+ public:
+  struct limits {
+    std::size_t in_memory = ~std::size_t{0};  ///< bytes of the table; more are spilled
+    pipeline::spill_folder spilled_to{};
+  };
+
+  group_sum(group_table empty, limits allowed) : table_(std::move(empty)), allowed_(std::move(allowed)) {}
+
+  /// Throws pipeline::spill_error.
+  void add(const group_table& more);
+  void add(const group_sum& more);
+
+  /// As that of group_table. Precondition: nothing was spilled.
+  void set_text_before(std::int64_t window) { table_.set_text_before(window); }
+
+  /// Bytes of the table, about.
+  [[nodiscard]] std::size_t memory() const { return table_.memory(); }
+
+  /// Calls `use` with tables that have all groups together. All groups of a key are in one of them.
+  void for_each_part(const std::function<void(const group_table&)>& use) const;
+
+ private:
+  static constexpr std::size_t parts = 64;
+
+  struct extent {
+    std::uint64_t offset = 0;
+    std::size_t bytes = 0;
+  };
+
+  void spill();
+  [[nodiscard]] std::vector<std::vector<std::size_t>> places_by_part() const;
+  [[nodiscard]] std::string read_all(const extent& from) const;
+
+  group_table table_;
+  limits allowed_;
+  std::shared_ptr<pipeline::spilled_bytes> file_;     // null: nothing was spilled
+  std::array<std::vector<extent>, parts> extents_{};  // in the file: by part, one table each
+};
+
+/// Writes groups of a table, and reads them back. unpack throws pipeline::unpack_error.
+void pack(pipeline::packer& out, const group_table& groups, std::span<const std::size_t> places);
+group_table unpack_groups(pipeline::unpacker& in);
+
+}  // namespace gpuhist::report::units
