@@ -109,7 +109,7 @@ std::optional<report::units::unit_result> write_unit_outputs(result_files& to, c
     write_recorded(to, "windows.jsonl", entries, found, &line_files::windows, &input_units::window_lines);
   }
   if (!planned.units) return made;
-  const bool selects = planned.units->where.has_value();
+  const bool selects = planned.units->lists_selected();
   if (reads_units(planned)) {
     if (selects) write_recorded(to, "units.jsonl", entries, found, &line_files::units, &input_units::unit_lines);
     return found.ledger.result();

@@ -36,7 +36,7 @@ std::string line_of(const window& closed) {
 job_units::job_units(const library::counting_plan& planned, const job_folder& folder, unit_ledger& ledger,
                      job_journal& journal)
     : planned_(planned), ledger_(ledger), journal_(journal), synchronized_(std::chrono::steady_clock::now()) {
-  if (reads_units(planned) && planned.units->where) {
+  if (reads_units(planned) && planned.units->lists_selected()) {
     unit_lines_.emplace(folder.lines_file(lines_of::units), ledger.end_of_units());
   }
   if (planned.windows) window_lines_.emplace(folder.lines_file(lines_of::windows), ledger.end_of_windows());

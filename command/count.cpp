@@ -114,7 +114,7 @@ library::process_hooks hooks_of(const plan& planned, resumed_result* earlier, re
           reports.write_inputs(*frame, completed);
         };
   }
-  if (planned.units && planned.units->where && planned.format->unit_lines != nullptr) {
+  if (planned.units && planned.units->lists_selected() && planned.format->unit_lines != nullptr) {
     made.unit_lines = [&](const report::run_report& frame) { return reports.unit_lines(frame); };
   }
   if (reports.may_keep()) made.write_kept = [&] { reports.write_kept(); };

@@ -111,7 +111,8 @@ namespace {
 
 bool selects_units(const config::options& typed) {
   const std::optional<unit_options>& units = typed.run.counting.units;
-  return units && !units->where.empty() && typed.what != config::command::filter;
+  const bool lists = units && !units->where.empty() && units->group_by.empty() && units->event_time.empty();
+  return lists && typed.what != config::command::filter;
 }
 
 // A run writes the line of an input when the input is finished; other commands write all lines at the end.

@@ -406,12 +406,13 @@ constexpr std::array rows = {
                "Reports each unit of --each for which the condition holds, as soon as it is read: its input, number, "
                "line, offset and length, and the values of the names in the condition. The syntax is that of "
                "--fail-if; 'words' is the number of words of a line, record or part. The format is table or jsonl "
-               "(json is written as jsonl). Default: none.",
+               "(json is written as jsonl). With --group-by or --event-time, these units are not reported, but only "
+               "they are grouped. Default: none.",
                "gpuhist --each line --where 'words > 9 && digit > 0.9' access.log",
                on_counting([](counting_options& o, value v) {
                  add_condition(units_in(o), parse_text(v, "give a condition such as 'digit > 0.5'"));
                }),
-               rules(decision::text, "each")},
+               rules(decision::text, "each match group-by event-time")},
     option_row{
         measuring, "--jsonl-field", "FIELD", value_kind::text, "", text_runs | batch_runs, rare,
         "with --each line: measure this field of JSONL",

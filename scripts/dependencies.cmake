@@ -19,7 +19,6 @@ pkg_check_modules(gpuhist_lzma REQUIRED IMPORTED_TARGET GLOBAL liblzma>=5.4) # t
 pkg_check_modules(gpuhist_archive REQUIRED IMPORTED_TARGET GLOBAL libarchive>=3.6)
 pkg_check_modules(gpuhist_hwy REQUIRED IMPORTED_TARGET GLOBAL libhwy>=1.0)
 pkg_check_modules(gpuhist_simdjson REQUIRED IMPORTED_TARGET GLOBAL simdjson>=3.0)
-pkg_check_modules(gpuhist_hs REQUIRED IMPORTED_TARGET GLOBAL libhs>=5.4) # Vectorscan, or Hyperscan
 pkg_check_modules(gpuhist_re2 REQUIRED IMPORTED_TARGET GLOBAL re2)
 # -pthread would differ from the options of the precompiled header
 set_property(TARGET PkgConfig::gpuhist_re2 PROPERTY INTERFACE_COMPILE_OPTIONS)

@@ -56,7 +56,8 @@ class literal_windows {
 
   [[nodiscard]] std::size_t stride() const { return stride_; }
 
-  /// The first of the offsets `at`, at + stride(), ... with the hash of a window; the size of the text if there is none.
+  /// The first of the offsets `at`, at + stride(), ... with the hash of a window; the size of the text if there is
+  /// none.
   [[nodiscard]] std::size_t next_known(std::string_view text, std::size_t at) const;
 
   /// The windows with the hash of the text at this offset.
@@ -82,6 +83,7 @@ class literal_set {
   explicit literal_set(std::span<const std::string> texts);
 
   [[nodiscard]] std::size_t size() const { return literals_.size(); }
+  [[nodiscard]] const literal& operator[](std::size_t i) const { return literals_[i]; }
 
   /// Calls `found(i, at)` for the occurrences of literal i at the offsets `at`, in no order. It returns an offset;
   /// occurrences of the literal that begin before that offset are omitted or not.

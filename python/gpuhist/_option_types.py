@@ -110,7 +110,8 @@ class CountingOptions(TypedDict, total=False):
 
     Reports each unit of --each for which the condition holds, as soon as it is read: its input, number, line, offset
     and length, and the values of the names in the condition. The syntax is that of --fail-if; 'words' is the number of
-    words of a line, record or part. The format is table or jsonl (json is written as jsonl). Default: none.
+    words of a line, record or part. The format is table or jsonl (json is written as jsonl). With --group-by or
+    --event-time, these units are not reported, but only they are grouped. Default: none.
     """
     jsonl_field: str
     """with --each line: measure this field of JSONL.
@@ -134,6 +135,57 @@ class CountingOptions(TypedDict, total=False):
     Sets the quantiles that are reported with --distribution-of: the least values that are not below those of so many
     percent of the units. They are exact for whole numbers to 256, and otherwise less than 0.4 % too low. Default:
     50,90,99,99.9.
+    """
+    match: str | Sequence[str]
+    """count the lines in which a regex matches.
+
+    Counts the lines, and their bytes, in which the regular expression REGEX matches, and those in which none matches.
+    May be repeated: all expressions are searched in one pass. The meaning is that of ripgrep: within a line, of UTF-8.
+    In formulas of lines, match(NAME) is 1 or 0, as in gpuhist filter --keep-if 'match(error)'. Default: none.
+    """
+    match_ignore_case: bool
+    """with --match: letters match in both cases.
+
+    Expressions of --match match letters in upper and lower case. The option --ignore-case is about buckets.
+    """
+    match_first: bool
+    """with --match: a line counts for the first regex.
+
+    Of the expressions of --match that match in a line, only the first counts, in the order in which they are given. So
+    the numbers of lines, with those in which none matches, add up to all lines.
+    """
+    group_by: str
+    """count lines by a key: field:1, json:user, template.
+
+    Counts lines, bytes and buckets by a part of the line: field:N (separated by blanks; -1 is the last), csv:N,
+    json:KEY or json:/a/b, regex:REGEX (its first group), template (the line without its numbers, names and times),
+    host, app, status or level (of usual logs), or name (of the input). The groups with the most lines are reported,
+    with the sum of all others. With --where, only lines count for which it holds; with --event-time, windows are
+    divided by key, too. Details: gpuhist --help events. Default: none.
+    """
+    most_groups: int
+    """with --group-by: report N groups.
+
+    Reports the N groups of --group-by with the most lines (a table shows 20), and the sum of all others. Default: 1000.
+    """
+    field_separator: str
+    """the byte between fields of field:N and csv:N.
+
+    Sets the byte that separates the fields of field:N and the columns of csv:N: a character, or \\t, \\xNN. Default:
+    runs of blanks and tabs for field:N, a comma for csv:N.
+    """
+    event_time: str
+    """--window is a time that is written in the lines.
+
+    With --window 1m, windows are those of the times in the lines, whatever the order of lines and inputs. A line
+    without a time belongs to the line before it. The usual formats of logs are recognised; FORMAT is the name of one
+    (iso, clf, syslog, ...), json:KEY, or a pattern such as '%Y-%m-%d %H:%M:%S'. Formats and details: gpuhist --help
+    events. Default: windows are those of arrival.
+    """
+    time_zone: str
+    """with --event-time: of times without a zone.
+
+    Sets the time zone of times that are written without one, such as Europe/Berlin. Default: UTC.
     """
     fail_fast: bool
     """end the run when a condition of --fail-if holds.

@@ -1,18 +1,20 @@
-// Which of a set of regular expressions match in each line. Vectorscan scans a batch of lines for all expressions at
-// once.
+// Which of a set of regular expressions match in each line. RE2 searches only the lines that have a string without
+// which the expression cannot match; all lines of a batch are searched for these strings at once.
 //
 //     expressions:   slow=took [0-9]{4,} ms    user=(?i)user=\w+
+//     strings:       "took "                   "er="                 k and s are also U+212A and U+017F with (?i)
 //     lines:         USER=ann took 12 ms \n took 1234 ms \n
-//     matched:       10                       01              (binary; bit e: expression e)
+//     matched:       10                       01                     (binary; bit e: expression e)
 //
-// Meaning: that of `rg -a -c REGEX`. A match is within a line. ^ \A and $ \z are the begin and the end of the line. No
-// construct matches the delimiter. `.` matches one code point except \n; (?s) adds \n, in lines that may contain it. \w
-// \d \s \b and (?i) follow Unicode. A byte that is not part of valid UTF-8 matches nothing and is not a word character.
-// An expression that can match the empty text matches every line.
-//
-// Syntax: alternatives, groups, sets with ranges, [:alpha:], \p{L}, repetitions, and the flags i and s; m, u and U
-// change nothing here. Not supported: look-around, back-references, atomic groups, the flag x, operations on sets.
+// Syntax and meaning are those of RE2 (https://github.com/google/re2/wiki/Syntax). A match is within a line, at any
+// place in it. ^ \A and $ \z are the begin and the end of the line. `.` matches one code point except \n; (?s) adds \n,
+// in lines that may contain it. \w \d \s \b are those of ASCII; \pL and \pN are the letters and digits of Unicode. (?i)
+// follows Unicode. A byte that is not part of UTF-8 is matched by \C only; RE2 takes sequences of the form of UTF-8
+// that are not valid (surrogates, overlong ones) for code points. No look-around, no back-references. The time is
+// linear in the length of the line.
 #pragma once
+
+#include "gpu/host/literal_search.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -39,33 +41,38 @@ match_expression parse_match(std::string_view typed);
 /// line is dropped. `where`: the file, for messages. Throws config::usage_error with file and line.
 std::vector<match_expression> parse_match_file(std::string_view text, std::string_view where);
 
-/// Compiled expressions. Does not change after construction, except that rare databases are compiled at first use,
-/// under a lock; any thread may use it.
+/// Expressions that RE2 accepts, and the strings to search for. Immutable: any number of threads may use it.
 class match_set {
  public:
   static constexpr std::size_t max_expressions = 4096;
   static constexpr std::size_t max_pattern = std::size_t{8} << 10U;  ///< bytes
 
   /// Throws config::usage_error for an expression that is malformed, not supported or too large, for a name that occurs
-  /// twice, and for too many expressions; std::runtime_error if the variant of Vectorscan for this processor is known
-  /// to miss matches. `ignore_case`: as if each expression began with (?i).
+  /// twice, and for too many expressions. `ignore_case`: as if each expression began with (?i).
   match_set(std::vector<match_expression> typed, bool ignore_case);
-  ~match_set();
-  match_set(match_set&&) noexcept;
-  match_set& operator=(match_set&&) noexcept;
 
   [[nodiscard]] std::size_t size() const { return typed_.size(); }
   [[nodiscard]] std::span<const match_expression> expressions() const { return typed_; }
 
- private:
-  friend class match_reader;
-  class databases;
+  // For the reader.
+  [[nodiscard]] bool ignores_case() const { return ignores_case_; }
+  [[nodiscard]] const gpu::host::literal_set& needles() const { return needles_; }
+  /// The expressions that may match in a line with this needle.
+  [[nodiscard]] std::span<const std::uint32_t> candidates(std::size_t needle) const { return candidates_[needle]; }
+  /// The expressions that have no needles.
+  [[nodiscard]] std::span<const std::uint32_t> without_needles() const { return without_needles_; }
 
+ private:
   std::vector<match_expression> typed_;
-  std::unique_ptr<databases> databases_;
+  bool ignores_case_;
+  std::vector<std::vector<std::uint32_t>> candidates_;  // by needle
+  std::vector<std::uint32_t> without_needles_;
+  gpu::host::literal_set needles_;
 };
 
-/// Finds the matches in lines. One thread at a time. Borrows the set, which must not be moved meanwhile.
+/// Finds the matches in lines. One thread at a time. Borrows the set, which must not be moved meanwhile. Has
+/// expressions of its own, compiled when they are first used: readers that share one also share a lock. The automata
+/// take up to 8 MiB for each expression that is used.
 class match_reader {
  public:
   /// Throws std::bad_alloc.
@@ -77,18 +84,16 @@ class match_reader {
   /// Line i is text[ends[i-1], ends[i]), with its delimiter as the last byte, which is not part of the line for
   /// matching. A line may lack the delimiter; no line has it elsewhere. A '\r' before the delimiter is part of the
   /// line. `matched`: ends.size() * words_per_line() words, overwritten; bit e of line i is set if expression e matches
-  /// in it. Lines with the delimiter '\n' are scanned together, others one by one. Throws std::bad_alloc;
-  /// std::logic_error if Vectorscan reports an error; config::usage_error if the expressions are too large for this
-  /// delimiter.
+  /// in it. Throws std::bad_alloc.
   void read(std::string_view text, std::span<const std::uint32_t> ends, char delimiter,
             std::span<std::uint64_t> matched);
 
   [[nodiscard]] std::size_t words_per_line() const;
 
  private:
-  class scanner;
+  class searcher;
 
-  std::unique_ptr<scanner> scanner_;
+  std::unique_ptr<searcher> searcher_;
 };
 
 }  // namespace gpuhist::report::lines

@@ -103,6 +103,9 @@ struct unit_plan {
   /// Of selected units and kept text that readers of later text hold together until the text before has been read.
   std::size_t held_bytes = std::size_t{128} << 20U;
 
+  /// Whether units for which the condition holds are reported one by one: not if they are grouped.
+  [[nodiscard]] bool lists_selected() const { return where && (filter || !lines || !lines->has_groups()); }
+
   /// Whether inputs and windows must be counted by byte value. (Units of text have counts of their own.)
   [[nodiscard]] bool needs_byte_counts() const {
     return !shape.divides_text() && ((where && where->needs_byte_counts()) || (top && top->by.needs_byte_counts()) ||
