@@ -88,6 +88,12 @@ library::finished_run job_run::run(library::process_hooks hooks) {
                 "\n");
   };
   hooks.earlier = &earlier;
+  if (reads_units(planned_)) {
+    hooks.all_units = [this] {
+      note_waiting();
+      return job_.units.result();
+    };
+  }
   file_events called = events();
   units_.connect(hooks, called, [this] { note_waiting(); });
   library::file_run running(planned_, called, stop_.get_token(), std::move(hooks));

@@ -448,9 +448,9 @@ constexpr std::array rows = {
     option_row{measuring, "--match", "NAME=REGEX", value_kind::list, "", text_runs | batch_runs, rare,
                "count the lines in which a regex matches",
                "Counts the lines, and their bytes, in which the regular expression REGEX matches, and those in which "
-               "none matches. May be repeated: all expressions are searched in one pass. The meaning is that of "
-               "ripgrep: within a line, of UTF-8. In formulas of lines, match(NAME) is 1 or 0, as in gpuhist filter "
-               "--keep-if 'match(error)'. Default: none.",
+               "none matches. May be repeated: all expressions are searched in one pass. The syntax is that of RE2; a "
+               "match is within a line. In formulas of lines, match(NAME) is 1 or 0, as in gpuhist filter --keep-if "
+               "'match(error)'. Details: gpuhist --help events. Default: none.",
                "gpuhist --match error='ERROR|FATAL' --match slow='[0-9]{4}ms' a.log",
                on_counting([](counting_options& o, values v) { units_in(o).matches = parse_matches(v); }),
                rules(decision::counts)},

@@ -252,7 +252,7 @@ snapshot_interval parse_interval(const std::string& typed) {
   }
   const std::string unit = unit_at == std::string::npos ? "" : typed.substr(unit_at);
   try {
-    if (unit == "ms" || unit == "s" || unit == "m" || unit == "h") {
+    if (unit == "ms" || unit == "s" || unit == "m" || unit == "h" || unit == "d") {
       const std::chrono::milliseconds time = parse_duration(typed);
       if (time.count() > 0) return time;
     } else {

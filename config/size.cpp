@@ -38,7 +38,8 @@ constexpr std::array size_units = {
     unit{"tb", 1'000'000'000'000},
 };
 
-constexpr std::array duration_units = {unit{"ms", 1}, unit{"s", 1'000}, unit{"m", 60'000}, unit{"h", 3'600'000}};
+constexpr std::array duration_units = {unit{"ms", 1}, unit{"s", 1'000}, unit{"m", 60'000}, unit{"h", 3'600'000},
+                                       unit{"d", 86'400'000}};
 
 enum class verdict { good, malformed, too_large };
 

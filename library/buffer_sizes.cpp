@@ -164,8 +164,7 @@ void plan_units(counting_plan& planned) {
   report::units::unit_plan made = *planned.units;
   made.held_bytes = std::min(buffers.memory_limit / share_of_memory, max_held);
   if (made.lines) {
-    made.lines->groups_in_memory =
-        std::clamp<std::uint64_t>(buffers.memory_limit / share_of_memory, 4 * mib, 64 * mib);
+    made.lines->groups_in_memory = std::clamp<std::uint64_t>(buffers.memory_limit / share_of_memory, 4 * mib, 64 * mib);
   }
   if (made.filter) {
     made.filter->in_memory =

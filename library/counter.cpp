@@ -167,7 +167,9 @@ void counter::state::count() {
   finished = pipeline::run(planned, hooks);
   if (feed().is_stopped()) return;
   const callback_scope within(feed_.get());
-  events.watch_totals(finished->result, units.get());
+  if (!units) return events.watch_totals(finished->result, nullptr);
+  const report::units::unit_result found = units->result();
+  events.watch_totals(finished->result, &found);
 }
 
 void counter::state::run() noexcept {

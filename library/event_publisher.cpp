@@ -156,10 +156,10 @@ void event_publisher::watch(const pipeline::input_report& earlier) {
   if (plan_.watched.covers(report::gates::subject::kind::input)) watched_.watch(report::gates::subject_of(earlier));
 }
 
-void event_publisher::watch_totals(const pipeline::run_counts& result, const unit_reports* units) {
+void event_publisher::watch_totals(const pipeline::run_counts& result, const report::units::unit_result* units) {
   report::gates::watch_totals(result, plan_.watched, watched_);
-  if (units == nullptr || !plan_.units->lines || plan_.watched.gates.empty()) return;
-  report::units::watch_groups(*units->result().groups, result.verified, plan_.watched, plan_.measuring, watched_);
+  if (units == nullptr || !units->groups) return;
+  report::units::watch_groups(*units->groups, result.verified, plan_.watched, plan_.measuring, watched_);
 }
 
 void event_publisher::publish(std::span<const report::units::unit_record> found) {

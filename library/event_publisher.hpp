@@ -5,7 +5,6 @@
 #include "gpuhist/results.hpp"
 #include "io/descriptor.hpp"
 #include "library/counting_plan.hpp"
-#include "library/unit_reports.hpp"
 #include "pipeline/counts/windows/window_events.hpp"
 #include "pipeline/flow/run_hooks.hpp"
 #include "report/conditions/watcher.hpp"
@@ -77,7 +76,7 @@ class event_publisher {
 
   /// Checks the conditions for the totals of a run that no condition ended, and for its windows of event time. `units`:
   /// of the run; null: none.
-  void watch_totals(const pipeline::run_counts& result, const unit_reports* units);
+  void watch_totals(const pipeline::run_counts& result, const report::units::unit_result* units);
 
   /// Whether units are reported.
   [[nodiscard]] bool wants_units() const { return static_cast<bool>(events_.on_unit); }

@@ -91,12 +91,18 @@ finished_run file_run::run() {
   const bool ends_at_once = finished.end_at_once;
   try {
     if (process_.earlier != nullptr) add_earlier(finished.result);
-    if (!finished.ended_by_hook) publisher_.watch_totals(finished.result, units_.get());
+    if (!finished.ended_by_hook) watch_totals(finished.result);
     return conclude(std::move(finished));
   } catch (...) {
     if (ends_at_once) throw pipeline::unclean_end(std::current_exception());
     throw;
   }
+}
+
+void file_run::watch_totals(const pipeline::run_counts& result) {
+  if (!units_ || plan_.watched.gates.empty()) return publisher_.watch_totals(result, nullptr);
+  const report::units::unit_result units = process_.all_units ? process_.all_units() : units_->result();
+  publisher_.watch_totals(result, &units);
 }
 
 void file_run::add_earlier(pipeline::run_counts& to) {

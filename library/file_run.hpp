@@ -33,6 +33,8 @@ struct process_hooks {
   std::function<report::units::unit_line_output(const report::run_report& frame)> unit_lines{};
   /// As that of units::unit_run. It receives the lines of `unit_lines`.
   std::optional<report::units::units_by_input> units_by_input{};
+  /// With `units_by_input`: returns the units of all inputs, for conditions. Called after the last input.
+  std::function<report::units::unit_result()> all_units{};
   std::function<void(const pipeline::window_verdict&)> on_window_verdict{};  ///< as run_hooks::verdict
   std::function<void(const pipeline::input_report&)> on_input{};  ///< every finished input, in the order of reports
   std::function<void(std::span<const pipeline::completed_input>)> on_completed{};  ///< as run_hooks::inputs_completed
@@ -69,6 +71,7 @@ class file_run {
   [[nodiscard]] pipeline::run_hooks hooks();
   [[nodiscard]] finished_run conclude(pipeline::outcome finished) const;
   void add_earlier(pipeline::run_counts& to);
+  void watch_totals(const pipeline::run_counts& result);
   void publish(const pipeline::input_report& input);
   [[nodiscard]] results results_of(report::run_report::kind kind, pipeline::run_counts counts) const;
   [[nodiscard]] run_status status_of(const pipeline::outcome& finished) const;

@@ -46,6 +46,7 @@ report::units::event_windows events_of(const counting_options& options) {
   constexpr std::int64_t nanoseconds = 1'000'000;
   const std::string format = asked.event_time == "any" ? "" : asked.event_time;
   const report::lines::event_time_options typed{.format = format, .time_zone = asked.time_zone};
+  made_for("time-zone", [&] { return report::lines::event_times({.format = "iso", .time_zone = asked.time_zone}); });
   return {.typed = typed,
           .times = made_for("event-time", [&] { return std::make_shared<const report::lines::event_times>(typed); }),
           .nanoseconds = static_cast<std::int64_t>(options.windows->length) * nanoseconds,

@@ -13,7 +13,8 @@ unit_reports::unit_reports(const counting_plan& planned, const report::units::un
                            std::optional<report::units::units_by_input> by_input)
     : meter_(*planned.units, planned.partition, planned.measuring.baseline.get()),
       run_(meter_, planned.units->lists_selected() ? on_selected : nullptr, on_faults, outlets,
-           planned.units->lists_selected() ? std::move(output) : report::units::unit_line_output(), std::move(by_input)),
+           planned.units->lists_selected() ? std::move(output) : report::units::unit_line_output(),
+           std::move(by_input)),
       baselines_(planned.measuring.previous_windows, planned.windows && planned.windows->per_input) {}
 
 void unit_reports::connect(pipeline::run_hooks& to) {

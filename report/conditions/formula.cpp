@@ -298,7 +298,8 @@ std::vector<std::optional<double>> formula::values_of_references(const watched_c
         all.emplace_back(bytes);
         break;
       case meaning::kind::lines:
-        all.emplace_back(static_cast<double>(pipeline::lines_in(checked.counts, checked.partition)));
+        all.emplace_back(
+            static_cast<double>(checked.lines.value_or(pipeline::lines_in(checked.counts, checked.partition))));
         break;
       case meaning::kind::words:
         all.push_back(as_value(checked.words));

@@ -53,6 +53,7 @@ struct watched_counts {
   std::span<const pipeline::scheme_view> schemes{};  ///< with pairs; only for formulas that need pairs
   std::optional<std::uint64_t> words{};              ///< of a unit; nothing: not counted
   std::optional<std::uint64_t> malformed{};          ///< UTF-8 sequences; nothing: not counted
+  std::optional<std::uint64_t> lines{};              ///< nothing: line feeds are counted
   std::span<const double> facts{};                   ///< of a line, by line_names::used; unknown: it has none
 };
 

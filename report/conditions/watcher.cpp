@@ -41,6 +41,7 @@ bool watcher::watch(const subject& checked) {
                               .baseline = checked.baseline != nullptr ? checked.baseline : measuring_.baseline.get(),
                               .schemes = schemes_,
                               .malformed = checked.malformed,
+                              .lines = checked.number_of_lines,
                               .facts = checked.facts};
   bool failed_now = false;
   for (std::size_t number = 0; number < list_.gates.size(); ++number) {

@@ -34,6 +34,7 @@ struct subject {
   std::int64_t event_start = 0;                     ///< of an event window: nanoseconds since 1970-01-01 UTC
   const gpu::tally& counts;                         ///< over the partition of the watcher
   std::optional<std::uint64_t> malformed{};         ///< UTF-8 sequences; nothing: not counted
+  std::optional<std::uint64_t> number_of_lines{};   ///< nothing: line feeds are counted
   std::span<const double> facts{};                  ///< lines that match, by watch_list::facts; empty: not counted
   bool is_of_matches = false;                       ///< only conditions about matches are checked
   const measures::byte_counts* baseline = nullptr;  ///< of this window; null: that of the watcher

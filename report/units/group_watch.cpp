@@ -32,6 +32,7 @@ void watch_windows(const group_result& found, const gates::watch_list& list, con
                    .end = each.of.bytes,
                    .event_start = each.start,
                    .counts = each.of.counts,
+                   .number_of_lines = each.of.lines,
                    .facts = facts,
                    .baseline = previous ? previous->get() : nullptr});
     if (previous) previous->close(measures::counts_of(each.of.counts));
@@ -49,6 +50,7 @@ void watch_groups(const group_result& found, const gpu::tally& totals, const gat
                  .source = {},
                  .end = totals.bytes(),
                  .counts = totals,
+                 .number_of_lines = found.all.lines,
                  .facts = facts,
                  .is_of_matches = true});
 }

@@ -74,6 +74,14 @@ struct unit_findings {
       : best(plan.top ? plan.top->number : 0), groups(no_groups(plan, classes)) {}
   explicit unit_findings(const unit_meter& meter) : unit_findings(meter.plan(), meter.partition().classes) {}
 
+  /// Groups stay in memory, because the windows of some are not known yet.
+  static unit_findings of_later_text(const unit_meter& meter) {
+    unit_findings made(meter);
+    if (made.groups)
+      made.groups.emplace(empty_table(*meter.plan().lines, meter.partition().classes), group_sum::limits());
+    return made;
+  }
+
   /// Makes places that count from the end of earlier text of the input count from its beginning. `begin`: the place
   /// where the earlier text ends.
   void shift(const unit_place& begin);
@@ -127,7 +135,7 @@ class held_findings final : public unit_outlet {
  public:
   /// Borrows all. `run`: what is held is added to it in the end.
   held_findings(const unit_meter& meter, const unit_outlet& run, held_memory& memory, kept_buffers& buffers)
-      : run_(run), buffers_(buffers), findings_(meter), memory_(memory) {}
+      : run_(run), buffers_(buffers), findings_(unit_findings::of_later_text(meter)), memory_(memory) {}
 
   void add(const unit_totals& more) override { findings_.totals += more; }
   void add_values(std::span<const double> values) override { findings_.values.add(values); }

@@ -19,13 +19,19 @@ void add_bytes(std::span<const std::byte> text, std::vector<std::uint32_t>& row,
   for (std::size_t value = 0; value < byte_values; ++value) to.counts[value] += row[value];
 }
 
-// The last change of the input, if it is a file: for times without a year.
+// The last change of the input, or of the archive that it is a member of, if it is a file: for times without a year.
 std::optional<std::int64_t> change_of(const unit_meter& meter, const std::string& name) {
-  if (!meter.plan().lines || !meter.plan().lines->events) return std::nullopt;
-  struct stat found{};
-  if (::stat(name.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return std::nullopt;
   constexpr std::int64_t nanoseconds = 1'000'000'000;
-  return found.st_mtim.tv_sec * nanoseconds + found.st_mtim.tv_nsec;
+  if (!meter.plan().lines || !meter.plan().lines->events) return std::nullopt;
+  std::string path = name;  // "logs/a.tar/var/log/x.log"
+  while (!path.empty()) {
+    struct stat found{};
+    const bool exists = ::stat(path.c_str(), &found) == 0;
+    if (exists && S_ISREG(found.st_mode)) return found.st_mtim.tv_sec * nanoseconds + found.st_mtim.tv_nsec;
+    if (exists) return std::nullopt;
+    path.resize(path.find_last_of('/') == std::string::npos ? 0 : path.find_last_of('/'));
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -373,7 +379,10 @@ void unit_reader::judge() {
   batch_.evaluate();
   if (meter_.plan().distribution) out_->add_values(batch_.of_distribution());
   if (meter_.plan().top) last_rank_ = out_->last_rank();
-  if (groups_) groups_->add(batch_, batch_.of_condition());
+  if (groups_) {
+    groups_->add(batch_, batch_.of_condition());
+    if (groups_->found().size() >= max_groups) flush_groups();
+  }
   if (kept_) keep();
   if (is_dull()) return pass(0, batch_.size());
   std::size_t passed = 0;
@@ -477,11 +486,13 @@ void unit_reader::flush() {
   out_->add(totals_);
   of_input_ += totals_;
   totals_ = {};
-  if (groups_ && groups_->found().size() > 0) {
-    out_->add_groups(groups_->found());
-    groups_->clear();
-  }
+  if (groups_ && groups_->found().size() > 0) flush_groups();
   if (outlet_) drain();
+}
+
+void unit_reader::flush_groups() {
+  out_->add_groups(groups_->found());
+  groups_->clear();
 }
 
 void unit_reader::drain() {

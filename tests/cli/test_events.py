@@ -515,6 +515,17 @@ class Groups(EventTest):
                     options = ("--most-groups", str(most)) if most != 1000 else ()
                     self.assert_groups(self.result("--group-by", "field:1", *options, "-T", threads, path), lines, keys, most)
 
+    def test_more_groups_than_the_memory_limit_can_hold_are_exact(self):
+        chosen = random.Random(4)
+        lines = [b"k%d %s\n" % (chosen.randrange(200_000), b"k1"[: number % 3]) for number in range(150_000 if SANITIZED else 400_000)]
+        path = self.file("a", b"".join(lines))
+        numbers = collections.Counter(line.split()[0] for line in lines)
+        for threads in "12":
+            result = self.result("--group-by", "field:1", "--memory-limit", "64MiB", "--threads", threads, path)
+            order = sorted(numbers.items(), key=lambda each: (-each[1], each[0]))
+            self.assertEqual([(key_of(each), each["lines"]) for each in result["groups"]], order[:1000])
+            self.assertEqual((result["number_of_groups"], result["other_groups"]["lines"]), (len(order), sum(count for _, count in order[1000:])))
+
     def test_groups_have_the_matches_of_their_lines(self):
         lines = [line for line, _ in self.lines()]
         groups = by_value((line, item(fields(line), 0)) for line in lines)
