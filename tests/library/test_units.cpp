@@ -100,6 +100,44 @@ TEST_CASE("units are counted without events too, and an outcome without units ha
   CHECK_FALSE(results().units().has_value());
 }
 
+TEST_CASE("lines are counted by match, key and time, also in memory") {
+  const std::string text =
+      "2025-10-10T13:58:01Z INFO a 5\n2025-10-10T13:58:59Z ERROR b 7\n  at x\n2025-10-10T13:57:00Z INFO a 9\n";
+  const temporary_folder folder;
+  file_options options = options_of({written(folder, "a", text)},
+                                    {.matches = {"error=ERROR"}, .group_by = "field:3", .event_time = "iso"});
+  options.counting.schemes = {"digits=0-9"};
+  options.counting.windows = window_options{.measured_in = window_options::measure::milliseconds, .length = 60'000};
+  std::vector<alert> alerts;
+  file_events events;
+  events.on_alert = [&](const alert& each) { alerts.push_back(each); };
+  options.counting.alert_if = {"match(error) == 1 && lines == 3"};
+  counter fed(options.counting);
+  fed.open_input("fed").feed(text);
+  for (const results& found : {count_files(options, events).result, fed.finish()}) {
+    const line_summary lines = found.units().value().lines.value();
+    REQUIRE(lines.matches.size() == 1);
+    CHECK(lines.matches[0].name == "error");
+    CHECK(lines.matches[0].lines == 1);
+    CHECK(lines.unmatched.lines == 3);
+    REQUIRE(lines.groups.size() == 2);
+    CHECK(lines.groups[0].key == "a");
+    CHECK(lines.groups[0].lines == 2);
+    CHECK(lines.groups[0].counts == std::vector<std::vector<std::uint64_t>>{{30, 30}});
+    CHECK(lines.groups[1].key == "b");
+    CHECK(lines.number_of_groups == 2);
+    CHECK(lines.without_key.lines == 1);
+    REQUIRE(lines.windows.size() == 2);
+    CHECK(lines.windows[0].start == 1'760'104'620'000'000'000);
+    CHECK(lines.windows[0].lines_by_key == std::vector<std::uint64_t>{1, 0});
+    CHECK(lines.windows[1].lines == 3);
+    CHECK(lines.windows[1].bytes == 68);
+  }
+  REQUIRE(alerts.size() == 1);
+  CHECK((alerts[0].of == alert::unit::event_window));
+  CHECK(alerts[0].event_start == 1'760'104'680'000'000'000);
+}
+
 TEST_CASE("a field of JSONL is measured, and lines without it are counted and noticed") {
   const temporary_folder folder;
   const std::string path = written(folder, "a", "{\"text\":\"12\\n\"}\nx\n\n{\"text\":\"a\"}");

@@ -21,7 +21,7 @@ using report::units::lines_without_field;
 constexpr std::size_t longest = 200;
 
 unit_plan plan_of_field(std::string_view where) {
-  unit_plan made = plan_of(lines, where);
+  unit_plan made = plan_of(text_lines, where);
   made.field = field_of_lines{.name = "text", .max_bytes = longest};
   return made;
 }

@@ -250,7 +250,7 @@ TEST_CASE("groups of which a device has omitted units give the selected units of
   for (const std::string_view condition :
        {"digit > 0.3", "bytes > 3 && count(lower) < 4", "count(upper) / 0 > 1", "!(bytes > 5) || digit == 0.5"}) {
     for (int repeat = 0; repeat < 100; ++repeat) {
-      const unit_plan plan = plan_of(lines, condition);
+      const unit_plan plan = plan_of(text_lines, condition);
       const std::string text = random_text(random, random() % 900, small_alphabet);
       measured_run run(plan, nullptr, classes);
       REQUIRE(run.run().piece_classes()->condition.exists());
@@ -268,35 +268,35 @@ TEST_CASE("a device omits units if only a condition needs them, it is short, and
   const auto omits = [&](const unit_plan& plan) {
     return measured_run(plan, nullptr, coarse()).run().piece_classes()->condition.exists();
   };
-  CHECK(omits(plan_of(lines, "digit > 0.3 && count(upper) == 0")));
+  CHECK(omits(plan_of(text_lines, "digit > 0.3 && count(upper) == 0")));
   CHECK_FALSE(omits(plan_of(records('b'), "digit > 0.3")));
-  unit_plan ranked = plan_of(lines, "digit > 0.3");
+  unit_plan ranked = plan_of(text_lines, "digit > 0.3");
   ranked.top = ranking{.number = 1, .by = formula_of("bytes")};
   CHECK_FALSE(omits(ranked));
   std::string sum = "bytes";
   for (int i = 0; i < 20; ++i) sum += " + bytes";
-  CHECK_FALSE(omits(plan_of(lines, sum + " > 3")));
+  CHECK_FALSE(omits(plan_of(text_lines, sum + " > 3")));
   std::string nested = "bytes";
   for (int i = 0; i < 8; ++i) nested = "1 + (" + nested + ")";
-  CHECK_FALSE(omits(plan_of(lines, nested + " > 3")));
+  CHECK_FALSE(omits(plan_of(text_lines, nested + " > 3")));
 }
 
 TEST_CASE("a device measures the units of a plan if a few classes of bytes determine all of its formulas") {
   const auto is_measured = [&](const unit_plan& plan) {
     return measured_run(plan, nullptr, coarse()).run().piece_classes() != nullptr;
   };
-  CHECK_FALSE(measured_run(plan_of(lines, "digit > 0.3")).run().piece_classes() != nullptr);
-  CHECK(is_measured(plan_of(lines, "digit > 0.3 && count(upper) == 0")));
-  CHECK_FALSE(is_measured(plan_of(lines, "words > 3")));
-  CHECK_FALSE(is_measured(plan_of(lines, "entropy > 1")));
-  CHECK_FALSE(is_measured(plan_of(lines, "malformed > 0")));
+  CHECK_FALSE(measured_run(plan_of(text_lines, "digit > 0.3")).run().piece_classes() != nullptr);
+  CHECK(is_measured(plan_of(text_lines, "digit > 0.3 && count(upper) == 0")));
+  CHECK_FALSE(is_measured(plan_of(text_lines, "words > 3")));
+  CHECK_FALSE(is_measured(plan_of(text_lines, "entropy > 1")));
+  CHECK_FALSE(is_measured(plan_of(text_lines, "malformed > 0")));
   CHECK_FALSE(is_measured(plan_of(parts(100), "digit > 0.3")));
-  CHECK_FALSE(is_measured(filtered(plan_of(lines, "digit > 0.3"), units::filtering::kept::selected)));
+  CHECK_FALSE(is_measured(filtered(plan_of(text_lines, "digit > 0.3"), units::filtering::kept::selected)));
 }
 
 TEST_CASE("a unit that is longer than several groups is joined from them") {
   std::mt19937 random(6);
-  unit_plan plan = filtered(plan_of(lines, "words > 3"), units::filtering::kept::others);
+  unit_plan plan = filtered(plan_of(text_lines, "words > 3"), units::filtering::kept::others);
   plan.top = ranking{.number = 3, .by = formula_of("bytes")};
   const std::string text = "short\n" + random_text(random, 3'000'000, "ab c") + "\n1 2 3 4\n" +
                            random_text(random, 2'500'000, "xyz") + "\nend";
@@ -307,7 +307,7 @@ TEST_CASE("a unit that is longer than several groups is joined from them") {
 }
 
 TEST_CASE("later text holds at most as many reported units as text that is read in order reports at once") {
-  measured_run run(plan_of(lines, "bytes > 0"));
+  measured_run run(plan_of(text_lines, "bytes > 0"));
   const auto later = run.run().open_later("input", 0);
   const std::string text(100'000, '\n');
   std::size_t taken = 0;
@@ -318,7 +318,7 @@ TEST_CASE("later text holds at most as many reported units as text that is read 
 }
 
 TEST_CASE("a gap at the beginning of later text ends the unit before it") {
-  measured_run run(plan_of(lines, "bytes > 0"));
+  measured_run run(plan_of(text_lines, "bytes > 0"));
   auto first = run.run().open("input", 0);
   run.pass(*first, "one\ntw");
   auto later = run.run().open_later("input", 0);
@@ -336,7 +336,7 @@ TEST_CASE("a gap at the beginning of later text ends the unit before it") {
 TEST_CASE("parts of a fixed size are not read at the same time") {
   measured_run run(plan_of(parts(10), "bytes > 0"));
   CHECK_FALSE(run.run().divides());
-  measured_run of_lines(plan_of(lines, "bytes > 0"));
+  measured_run of_lines(plan_of(text_lines, "bytes > 0"));
   CHECK(of_lines.run().divides());
 }
 

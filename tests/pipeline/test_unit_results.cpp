@@ -116,7 +116,7 @@ namespace {
 using ending = input_observer::ending;
 
 unit_plan plan_of_lines() {
-  return {.shape = lines,
+  return {.shape = text_lines,
           .each = "line",
           .where = condition_of("digit >= 0.5"),
           .top = ranking{.number = 2, .by = formula_of("bytes")},
@@ -225,9 +225,9 @@ TEST_CASE("ranked units are those with the highest values; equal ones in the ord
   for (const std::string formula : {"bytes", "count(digit) / count(lower)", "-words", "entropy"}) {
     std::vector<expected_rank> all;
     for (std::size_t input = 0; input < texts.size(); ++input) {
-      for (const piece& each : split(texts[input], lines)) {
+      for (const piece& each : split(texts[input], text_lines)) {
         double value = static_cast<double>(each.text.size());
-        if (formula == "-words") value = -static_cast<double>(words_of(each.text, lines));
+        if (formula == "-words") value = -static_cast<double>(words_of(each.text, text_lines));
         if (formula == "entropy") continue;  // only its independence of the order is tested
         if (formula.starts_with("count")) {
           const auto lower = static_cast<double>(count_if(each.text, is_lower));
@@ -241,7 +241,8 @@ TEST_CASE("ranked units are those with the highest values; equal ones in the ord
     for (const unsigned number : {1U, 3U, 100U, 1'000'000U}) {
       std::vector<ranked_unit> first;
       for (const bool backwards : {false, true}) {
-        measured_run run({.shape = lines, .each = "line", .top = ranking{.number = number, .by = formula_of(formula)}});
+        measured_run run(
+            {.shape = text_lines, .each = "line", .top = ranking{.number = number, .by = formula_of(formula)}});
         for (std::size_t i = 0; i < texts.size(); ++i) {
           const std::size_t input = backwards ? texts.size() - 1 - i : i;
           run.read(texts[input], {backwards ? std::size_t{17} : std::size_t{1000}}, std::to_string(input), input);
@@ -269,7 +270,7 @@ TEST_CASE("ranked units are those with the highest values; equal ones in the ord
 }
 
 TEST_CASE("a distribution of units counts the values of all of them, and those without one") {
-  measured_run run({.shape = lines, .each = "line", .distribution = formula_of("1 / count(digit)")});
+  measured_run run({.shape = text_lines, .each = "line", .distribution = formula_of("1 / count(digit)")});
   run.read("1\n12\n\nabc\n1234\n99", {3});
   const distribution values = run.run().result().values;
   CHECK(values.known() == 4);

@@ -109,7 +109,7 @@ void check_text(const std::string& text, const unit_shape& shape, const std::vec
 }
 
 const std::vector<unit_shape>& shapes() {
-  static const std::vector<unit_shape> all = {lines,           records('\0'), records(','), records('a'),
+  static const std::vector<unit_shape> all = {text_lines,      records('\0'), records(','), records('a'),
                                               records('\xff'), parts(1),      parts(7),     parts(4096)};
   return all;
 }
@@ -148,7 +148,7 @@ TEST_CASE("a million empty lines are a million units, in one piece and in many")
   const std::uint64_t count = unless_sampled(1'000'000U, 100'000U);
   const std::string text(count, '\n');
   for (const std::size_t size : {text.size(), std::size_t{65'537}}) {
-    measured_run run(plan_of(lines, "bytes == 1"));
+    measured_run run(plan_of(text_lines, "bytes == 1"));
     run.read(text, {size});
     CHECK(run.run().result().totals ==
           unit_totals{.seen = count, .bytes = count, .selected = count, .selected_bytes = count});
@@ -159,7 +159,7 @@ TEST_CASE("a million empty lines are a million units, in one piece and in many")
 
 TEST_CASE("a reader stops soon after many units were selected, so that they are published before all are kept") {
   const std::string text(1'000'000, '\n');
-  measured_run run(plan_of(lines, "bytes == 1"));
+  measured_run run(plan_of(text_lines, "bytes == 1"));
   const auto reader = run.run().open("input", 0);
   CHECK(reader->take_some(std::as_bytes(std::span(text)), true) < 10'000);
   CHECK(run.run().wants_publishing());
@@ -171,13 +171,13 @@ TEST_CASE("a line that is longer than many pieces is one unit") {
   std::string text(300'000, 'x');
   text[123'456] = '7';
   text += "\nshort\n";
-  for (const std::size_t size : {1000, 65'536, 299'999, 300'001}) check_text(text, lines, {size});
+  for (const std::size_t size : {1000, 65'536, 299'999, 300'001}) check_text(text, text_lines, {size});
 }
 
 TEST_CASE("words that continue in the next piece are counted once, and the delimiter of records ends a word") {
   for (const std::size_t size : {1, 2, 3, 5, 100}) {
     check_text("alpha beta\xff gamma delta\xff\xff x", records('\xff'), {size});
-    check_text("aaaaaaaaaa bbbbbbbbbb\n  cccc  \n", lines, {size});
+    check_text("aaaaaaaaaa bbbbbbbbbb\n  cccc  \n", text_lines, {size});
     check_text("aaaaaaaaaa bbbbbbbbbb\n  cccc  \n", parts(7), {size});
   }
 }
@@ -217,11 +217,11 @@ TEST_CASE(
                digits[static_cast<std::size_t>(value % 16)] + ")";
     }
     typed += " >= 2 && words == 1";
-    measured_run run(plan_of(lines, typed));
+    measured_run run(plan_of(text_lines, typed));
     CHECK(run.meter().rows_suffice() == (sets <= 15));
     run.read(text, {11});
     CAPTURE(sets);
-    check_units(run, text, lines, [&](const std::string& t, const unit_shape& s) {
+    check_units(run, text, text_lines, [&](const std::string& t, const unit_shape& s) {
       return count_if(t, [&](unsigned char c) { return c >= 'a' && c < 'a' + sets; }) >= 2 && words_of(t, s) == 1;
     });
   }
@@ -231,14 +231,14 @@ TEST_CASE("units are compared with the baseline of the run") {
   measures::byte_counts baseline{};
   baseline['a'] = 3;
   baseline['\n'] = 1;
-  measured_run run(plan_of(lines, "jsd < 0.01"), &baseline);
+  measured_run run(plan_of(text_lines, "jsd < 0.01"), &baseline);
   run.read("aaa\nbbb\naaaaaa\n\n", {5});
   REQUIRE(run.selected.size() == 1);
   CHECK(run.selected[0].place == unit_place{.number = 1, .line = 1, .offset = 0, .bytes = 4});
 }
 
 TEST_CASE("units do not continue across a gap, in which line numbers and offsets do not advance") {
-  measured_run run(plan_of(lines, "bytes > 0"));
+  measured_run run(plan_of(text_lines, "bytes > 0"));
   const auto reader = run.run().open("input", 0);
   run.pass(*reader, "one\ntw");
   reader->note_gap();
@@ -259,7 +259,7 @@ TEST_CASE("units do not continue across a gap, in which line numbers and offsets
 }
 
 TEST_CASE("the values of a selected unit are those of the names in the condition; unknown ones have none") {
-  measured_run run(plan_of(lines, "words == 2 || chi2 > 1e300 || count(digit) == 7"));
+  measured_run run(plan_of(text_lines, "words == 2 || chi2 > 1e300 || count(digit) == 7"));
   run.read("a 1\n", {4});
   REQUIRE(run.selected.size() == 1);
   CHECK(run.selected[0].values == std::vector<gates::named_value>{{.name = "words", .value = 2},

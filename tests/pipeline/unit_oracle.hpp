@@ -59,7 +59,7 @@ inline gates::formula formula_of(std::string_view text) {
   return {gpuhist::config::parse_formula(text, schemes()), schemes()};
 }
 
-inline const unit_shape lines{};
+inline const unit_shape text_lines{};
 inline unit_shape records(char delimiter) { return {.delimiter = static_cast<std::byte>(delimiter)}; }
 inline unit_shape parts(std::uint64_t bytes) { return {.bytes = bytes}; }
 

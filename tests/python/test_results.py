@@ -77,6 +77,16 @@ class Results(unittest.TestCase):
         self.assertEqual(sum(each.units for each in summary.distribution), 3)
         self.assertEqual(summary.quantiles, {50: 3, 90: 4, 99: 4, 99.9: 4})
 
+    def test_lines_are_counted_by_match_key_and_time(self):
+        text = b"2025-10-10T13:58:01Z INFO a\n2025-10-10T13:57:59Z ERROR b\n2025-10-10T13:58:02Z INFO a\n"
+        options = {"match": ["e=ERROR"], "group_by": "field:3", "window": "1m", "event_time": "any"}
+        lines = counted(text, buckets="digits=0-9", **options).units.lines
+        self.assertEqual([(each.name, each.lines) for each in lines.matches], [("e", 1)])
+        self.assertEqual([(each.key, each.lines, each.counts) for each in lines.groups],
+                         [("a", 2, [[28, 28]]), ("b", 1, [[14, 15]])])  # fmt: skip
+        self.assertEqual([(each.start // 10**9, each.lines_by_key) for each in lines.windows],
+                         [(1760104620, [0, 1]), (1760104680, [2, 0])])  # fmt: skip
+
 
 if __name__ == "__main__":
     main()
