@@ -91,17 +91,23 @@ void add_measuring(json& to, const report::measures::measuring& from) {
 void add_lines(json& to, const report::units::line_reading& from) {
   const auto& [matches, ignores_case, first_match_only, facts, separator, selectors, by, key, events, most_groups,
                in_memory, spilled_to, max_bytes] = from;
-  to["group-by"] = {text_as_json(by), most_groups, text_as_json(separator)};
-  to["match-how"] = {ignores_case, first_match_only};
-  to[line_limit] = max_bytes;
-  for (const report::gates::line_fact& each : facts) to["facts"].push_back(text_as_json(each.of));
   for (std::size_t i = 0; matches && i < matches->size(); ++i) {
     const report::lines::match_expression& each = matches->expressions()[i];
     to["match"].push_back({text_as_json(each.name), text_as_json(each.pattern)});
   }
-  if (events) {
-    to["event-time"] = {text_as_json(events->typed.format), text_as_json(events->typed.time_zone), events->nanoseconds};
+  if (ignores_case) to["match-ignore-case"] = true;
+  if (first_match_only) to["match-first"] = true;
+  if (!separator.empty()) to["field-separator"] = text_as_json(separator);
+  if (!by.empty()) {
+    to["group-by"] = text_as_json(by);
+    to["most-groups"] = most_groups;
   }
+  if (events) {
+    to["event-time"] = text_as_json(events->typed.format.empty() ? "any" : events->typed.format);
+    to["time-zone"] = text_as_json(events->typed.time_zone);
+    to["window"] = events->nanoseconds;
+  }
+  to[line_limit] = max_bytes;
 }
 
 void add_units(json& to, const report::units::unit_plan& from) {
@@ -117,7 +123,7 @@ void add_units(json& to, const report::units::unit_plan& from) {
     to["distribution-of"] = text_as_json(distribution->text());
     to["quantiles"] = quantiles;
   }
-  if (lines) add_lines(to["lines"], *lines);
+  if (lines) add_lines(to, *lines);
 }
 
 json windows_as_json(const pipeline::window_shape& from) {

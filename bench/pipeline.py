@@ -2,6 +2,7 @@
 the ratio of their medians, its target, and the peak memory of gpuhist."""
 
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -14,6 +15,12 @@ LETTERS = f"{GPUHIST} --engine host --buckets letters"
 BYTES = f"{GPUHIST} --engine host --buckets bytes"
 PARTS = " ".join(f"{LOG}.{number:02}.zst" for number in range(16))
 
+EXPRESSIONS = ("DEBUG", "id=99[0-9]+", "POST.*curl")
+MATCHES = f"{GPUHIST} --engine host " + " ".join(f"--match e{number}={each}" for number, each in enumerate(EXPRESSIONS))
+SEARCHES = "; ".join(f"rg -c '{each}' {LOG}" for each in EXPRESSIONS)
+MINUTES = f"{GPUHIST} --engine host --window 1m --event-time {LOG}"
+MINUTES_BY_AWK = f"mawk '{{count[substr($1, 1, 16)]++}} END {{for (each in count) print each, count[each]}}' {LOG}"
+
 PAIRS = [  # name, gpuhist, reference command, upper bound of the ratio
     ("many-frame zstd", f"{LETTERS} {LOG}.many.zst", f"pzstd -q -dc -p 2 {LOG}.many.zst", 0.97),
     ("one-frame zstd", f"{LETTERS} {LOG}.zst", f"zstd -q -dc {LOG}.zst", 0.60),
@@ -24,6 +31,11 @@ PAIRS = [  # name, gpuhist, reference command, upper bound of the ratio
     ("bytes, many-frame", f"{BYTES} {LOG}.many.zst", f"{LETTERS} {LOG}.many.zst", 1.25),
     ("bytes, one-frame", f"{BYTES} {LOG}.zst", f"{LETTERS} {LOG}.zst", 1.25),
     ("bytes, 16 files", f"{BYTES} {PARTS}", f"{LETTERS} {PARTS}", 1.25),
+    ("3 --match, file", f"{MATCHES} {LOG}", SEARCHES, 0.60),
+    ("3 --match, one rg", f"{MATCHES} {LOG}", f"rg -c '{EXPRESSIONS[2]}' {LOG}", 1.10),
+    ("3 --match, zstd", f"{MATCHES} {LOG}.zst", f"zstd -q -dc {LOG}.zst | rg -c '{EXPRESSIONS[2]}'", 0.70),
+    ("--event-time", MINUTES, MINUTES_BY_AWK, 0.10),
+    ("--group-by field", f"{GPUHIST} --engine host --group-by field:2 {LOG}", f"mawk '{{print $2}}' {LOG} | sort | uniq -c", 0.15),
 ]
 
 
@@ -48,6 +60,10 @@ def peak_mib(command):
     return usage.ru_maxrss / 1024
 
 
+def is_installed(command):
+    return all(shutil.which(tool) for tool in ("rg", "mawk") if tool in command.split())
+
+
 def medians(first, second):
     times = [(seconds(first), seconds(second)) for _ in range(RUNS)]
     return [statistics.median(column) for column in zip(*times)]
@@ -61,6 +77,9 @@ def main():
     print(f"{LOG}: {os.path.getsize(LOG) / 2**30:.3g} GiB, {os.cpu_count()} cores, medians of {RUNS} alternating runs, warm cache")
     print(f"{'input':<18} {'gpuhist s':>10} {'ref. s':>8} {'ratio':>6} {'target':>7} {'peak MiB':>9}   commands")
     for name, ours, reference, target in PAIRS:
+        if not is_installed(reference):
+            print(f"{name:<18} left out: rg and mawk are not installed")
+            continue
         seconds(ours), seconds(reference)
         our_median, reference_median = medians(ours, reference)
         ratio = our_median / reference_median

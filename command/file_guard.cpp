@@ -84,6 +84,8 @@ std::vector<named_file> read_files(const config::options& typed) {
     made.all.push_back({.option = "the job file " + report::printable(typed.job), .path = typed.job});
   const std::string& baseline = typed.run.counting.baseline_file;
   if (!baseline.empty()) made.add("--baseline", baseline);
+  const std::optional<unit_options>& units = typed.run.counting.units;
+  if (units && !units->match_file.empty()) made.add("--match-file", units->match_file);
   if (!typed.run.dictionary.empty()) made.add("--zstd-dictionary", typed.run.dictionary);
   made.add("--manifest", typed.manifest);
   if (typed.output_dir && typed.run.list)

@@ -412,7 +412,7 @@ constexpr std::array rows = {
                on_counting([](counting_options& o, value v) {
                  add_condition(units_in(o), parse_text(v, "give a condition such as 'digit > 0.5'"));
                }),
-               rules(decision::text, "each match group-by event-time")},
+               rules(decision::text, "each match match-file group-by event-time")},
     option_row{
         measuring, "--jsonl-field", "FIELD", value_kind::text, "", text_runs | batch_runs, rare,
         "with --each line: measure this field of JSONL",
@@ -454,20 +454,28 @@ constexpr std::array rows = {
                "gpuhist --match error='ERROR|FATAL' --match slow='[0-9]{4}ms' a.log",
                on_counting([](counting_options& o, values v) { units_in(o).matches = parse_matches(v); }),
                rules(decision::counts)},
+    option_row{measuring, "--match-file", "FILE", value_kind::file, "", text_runs | batch_runs, rare,
+               "a file with expressions of --match, one a line",
+               "Reads more expressions of --match from the lines of FILE: NAME=REGEX. Blank lines and lines that begin "
+               "with # are skipped. Default: none.",
+               "gpuhist --match-file kinds.txt a.log", on_counting([](counting_options& o, value v) {
+                 units_in(o).match_file = parse_text(v, "give the path of a file");
+               }),
+               rules(decision::counts)},
     option_row{measuring, "--match-ignore-case", "", value_kind::flag, "", text_runs | batch_runs, rare,
                "with --match: letters match in both cases",
                "Expressions of --match match letters in upper and lower case. The option --ignore-case is about "
                "buckets.",
                "gpuhist --match error='error|fatal' --match-ignore-case a.log",
                on_counting([](counting_options& o, value v) { units_in(o).match_ignore_case = v == "true"; }),
-               rules(decision::counts, "match")},
+               rules(decision::counts, "match match-file")},
     option_row{measuring, "--match-first", "", value_kind::flag, "", text_runs | batch_runs, rare,
                "with --match: a line counts for the first regex",
                "Of the expressions of --match that match in a line, only the first counts, in the order in which they "
                "are given. So the numbers of lines, with those in which none matches, add up to all lines.",
                "gpuhist --match-first --match e=ERROR --match w=WARN a.log",
                on_counting([](counting_options& o, value v) { units_in(o).first_match_only = v == "true"; }),
-               rules(decision::counts, "match")},
+               rules(decision::counts, "match match-file")},
     option_row{measuring, "--group-by", "KEY", value_kind::text, "", text_runs | batch_runs, rare,
                "count lines by a key: field:1, json:user, template",
                "Counts lines, bytes and buckets by a part of the line: field:N (separated by blanks; -1 is the last), "
@@ -798,7 +806,9 @@ constexpr std::array rows = {
         "the command line.",
         "gpuhist --resume counts.jsonl -r /srv/logs",
         on_command([](options& o, value v) { o.resumed_file = parse_text(v, "give the path of a jsonl result"); }),
-        rules(decision::nothing, "", "output append each preset window pairs follow pass-through snapshot-every")},
+        rules(decision::nothing, "",
+              "output append each match match-file group-by event-time preset window pairs follow pass-through "
+              "snapshot-every")},
 
     option_row{jobs, "--manifest", "FILE", value_kind::file, "", batch_runs, rare, "count the inputs of this manifest",
                "Counts the inputs that 'gpuhist batch plan' has written to FILE, instead of looking them up. Default: "

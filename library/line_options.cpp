@@ -1,9 +1,16 @@
 #include "library/line_options.hpp"
 
 #include "config/option_table.hpp"
+#include "config/text.hpp"
 #include "config/usage_error.hpp"
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,18 +77,35 @@ void check_windows(const counting_options& options) {
   }
 }
 
+bool has_matches(const unit_options& asked) { return !asked.matches.empty() || !asked.match_file.empty(); }
+
+std::vector<report::lines::match_expression> expressions_in(const std::string& path) {
+  constexpr std::string_view option = "match-file";
+  if (path.empty()) return {};
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (file && file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
+  if (file.bad() || text.bad() || !file.is_open()) {
+    throw config::option_error(option, config::quote(path) + " cannot be read: " + std::strerror(errno));
+  }
+  return made_for(option, [&] { return report::lines::parse_match_file(text.str(), path); });
+}
+
+// Those of the options, then those of the file.
 std::vector<report::lines::match_expression> expressions_of(const unit_options& asked) {
-  return made_for("match", [&] {
-    std::vector<report::lines::match_expression> typed;
-    for (const std::string& each : asked.matches) typed.push_back(report::lines::parse_match(each));
-    return typed;
-  });
+  std::vector<report::lines::match_expression> typed;
+  for (const std::string& each : asked.matches) {
+    typed.push_back(made_for("match", [&] { return report::lines::parse_match(each); }));
+  }
+  std::ranges::move(expressions_in(asked.match_file), std::back_inserter(typed));
+  return typed;
 }
 
 }  // namespace
 
 std::string_view option_of_lines(const unit_options& asked) {
-  if (!asked.matches.empty()) return "match";
+  if (has_matches(asked)) return asked.matches.empty() ? "match-file" : "match";
   if (!asked.group_by.empty()) return "group-by";
   return asked.event_time.empty() ? "" : "event-time";
 }
@@ -96,8 +120,8 @@ std::vector<std::string> names_of_matches(const counting_options& options) {
 }
 
 std::shared_ptr<const report::lines::match_set> resolve_matches(const unit_options& asked) {
-  if (asked.matches.empty()) return nullptr;
-  return made_for("match", [&] {
+  if (!has_matches(asked)) return nullptr;
+  return made_for(option_of_lines(asked), [&] {
     return std::make_shared<const report::lines::match_set>(expressions_of(asked), asked.match_ignore_case);
   });
 }

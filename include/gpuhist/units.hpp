@@ -52,6 +52,7 @@ struct unit_options {
   // ---- read of lines and records (docs/events.md) --------------------------------------------------------------------
 
   std::vector<std::string> matches{};  ///< "NAME=REGEX": counts the lines in which it matches; match(NAME) in formulas
+  std::string match_file{};  ///< a file with more of them, one on each line; empty: none
   bool match_ignore_case = false;
   bool first_match_only = false;  ///< of the expressions that match in a line, only the first counts
   std::string group_by{};         ///< a selector of a key ("field:1", "json:/user/id", "template"), or "name"; empty: none

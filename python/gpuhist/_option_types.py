@@ -140,8 +140,15 @@ class CountingOptions(TypedDict, total=False):
     """count the lines in which a regex matches.
 
     Counts the lines, and their bytes, in which the regular expression REGEX matches, and those in which none matches.
-    May be repeated: all expressions are searched in one pass. The meaning is that of ripgrep: within a line, of UTF-8.
-    In formulas of lines, match(NAME) is 1 or 0, as in gpuhist filter --keep-if 'match(error)'. Default: none.
+    May be repeated: all expressions are searched in one pass. The syntax is that of RE2; a match is within a line. In
+    formulas of lines, match(NAME) is 1 or 0, as in gpuhist filter --keep-if 'match(error)'. Details: gpuhist --help
+    events. Default: none.
+    """
+    match_file: Path
+    """a file with expressions of --match, one a line.
+
+    Reads more expressions of --match from the lines of FILE: NAME=REGEX. Blank lines and lines that begin with # are
+    skipped. Default: none.
     """
     match_ignore_case: bool
     """with --match: letters match in both cases.

@@ -38,6 +38,7 @@ CHOICES = {
     "--distribution-of": [((), ("bytes",)), (("bytes",), ("digit",))],
     "--quantiles": [((), ("50",)), (("p50",), ("50,99.99",))],
     "--match": [((), ("a=x",)), (("a=x",), ("b=x",)), (("a=x",), ("a=y",))],
+    "--match-file": None,
     "--match-ignore-case": [((), (True,))],
     "--match-first": [((), (True,))],
     "--group-by": [((), ("field:1",)), (("field:1",), ("field:2",))],

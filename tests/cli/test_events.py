@@ -746,6 +746,7 @@ class Usage(EventTest):
             ((*events, "--follow"), "--event-time: cannot be combined with --follow"), (("--group-by", "field:1", "--follow"), "--group-by: cannot be combined with --follow"), (("--match", "a=a", "--follow"), "--follow"),
             (("--each", "line", "--jsonl-field", "x", "--group-by", "field:1"), "--jsonl-field", "--group-by"), ((*events, "--time-zone", "Europe/Berln"), "--time-zone: ", "did you mean Europe/Berlin?"),
             ((*events[:2], "--event-time=is"), "--event-time: ", '"is"', "iso"), ((*events[:2], "--event-time=%H"), "--event-time: ", "no month"), ((*events[:2], "--event-time=%Q"), "--event-time: ", '"%Q" is unknown'), ((*events[:2], "--event-time=json:"), "--event-time: "),
+            (("--group-by", "field:1", "--resume", "r.jsonl"), "--resume: cannot be combined with --group-by"), (("--match", "a=a", "--resume", "r.jsonl"), "--resume: "),
             ((*events, "--step", "1m"), "--step: "), ((*events, "--per-input"), "--per-input: ", "--group-by name"), (("--time-zone", "UTC"), "--time-zone: requires --event-time"),
             (("--most-groups", "5"), "--most-groups: requires --group-by"), (("--match-first",), "--match-first: requires --match"), (("--match-ignore-case",), "--match-ignore-case: requires --match"),
             (("--group-by", "field:1", "--most-groups", "0"), "--most-groups: 0 is out of range"), (("--group-by", "field:1", "--field-separator", "ab"), "--field-separator: ", "one byte"),
