@@ -181,6 +181,11 @@ std::vector<std::string> needles_of(const match_expression& typed, bool ignore_c
   return needle_choice(filtered, std::move(atoms)).choose();
 }
 
+// Whether an expression has no operators, so that RE2 is not needed to find it.
+bool is_plain_text(std::string_view pattern) {
+  return !pattern.empty() && pattern.find_first_of("\\^$.[]|()?*+{}") == std::string_view::npos;
+}
+
 bool is_name(std::string_view name) {
   return !name.empty() && std::ranges::all_of(name, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
@@ -244,6 +249,9 @@ match_set::match_set(std::vector<match_expression> typed, bool ignore_case)
 class match_reader::searcher {
  public:
   explicit searcher(const match_set& set) : set_(set), words_((set.size() + 63) / 64), expressions_(set.size()) {
+    for (const match_expression& each : set.expressions()) {
+      is_text_.push_back(!set.ignores_case() && is_plain_text(each.pattern));
+    }
     std::span<const std::uint32_t> rest = set.without_needles();
     while (rest.size() >= least_together) {
       const std::size_t size = std::min(rest.size(), most_together);
@@ -344,18 +352,18 @@ class match_reader::searcher {
   }
 
   bool matches(std::size_t expression, std::size_t line) {
-    std::unique_ptr<RE2>& compiled = expressions_[expression];
-    if (compiled == nullptr) {
-      const std::string& pattern = set_.expressions()[expression].pattern;
-      compiled = std::make_unique<RE2>(piece_of(pattern), options_of(set_.ignores_case()));
-    }
+    const std::string& pattern = set_.expressions()[expression].pattern;
     const std::string_view text = lines_.content(line);
+    if (is_text_[expression]) return text.find(pattern) != std::string_view::npos;
+    std::unique_ptr<RE2>& compiled = expressions_[expression];
+    if (compiled == nullptr) compiled = std::make_unique<RE2>(piece_of(pattern), options_of(set_.ignores_case()));
     return compiled->Match(piece_of(text), 0, text.size(), RE2::UNANCHORED, nullptr, 0);
   }
 
   const match_set& set_;
   std::size_t words_;
   std::vector<std::unique_ptr<RE2>> expressions_;  // null: not used so far
+  std::vector<bool> is_text_;                      // by expression: it matches itself only
   std::vector<group> groups_;
   std::vector<int> found_;
   batch lines_{};  // those that are read
