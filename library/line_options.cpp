@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -87,7 +87,8 @@ std::vector<report::lines::match_expression> expressions_in(const std::string& p
   std::ostringstream text;
   if (file && file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
   if (file.bad() || text.bad() || !file.is_open()) {
-    throw config::option_error(option, config::quote(path) + " cannot be read: " + std::strerror(errno));
+    throw config::option_error(option,
+                               config::quote(path) + " cannot be read: " + std::generic_category().message(errno));
   }
   return made_for(option, [&] { return report::lines::parse_match_file(text.str(), path); });
 }
