@@ -78,7 +78,9 @@ bool shows_inputs(const config::options& typed, const report::report_format& for
     throw config::usage_error(option + ": is only for --format table; format " + std::string(format.name) +
                               " contains all inputs in their order: leave the option out, or give --format table");
   }
-  if (typed.totals_only && !option.empty()) {
+  const bool is_of_groups =
+      option == "--top" && typed.run.counting.units && !typed.run.counting.units->group_by.empty();
+  if (typed.totals_only && !option.empty() && !is_of_groups) {
     throw config::usage_error(option + ": " + typed.where("--totals-only") +
                               " leaves out all inputs; give one of the two");
   }
@@ -89,8 +91,8 @@ bool shows_inputs(const config::options& typed, const report::report_format& for
 
 report::input_listing resolve_listing(const config::options& typed, const counting_options& counting,
                                       bool has_malformed, const report::report_format& format) {
-  if (!shows_inputs(typed, format)) return {};
   report::input_listing made{.top = typed.top};
+  if (!shows_inputs(typed, format)) return made;
   if (typed.columns.empty() && !typed.sort) return made;
   const std::vector<config::scheme> schemes = library::resolve_schemes(counting);
   const report::measures::measuring measuring = library::resolve_measuring(counting);

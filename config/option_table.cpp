@@ -593,11 +593,12 @@ constexpr std::array rows = {
         "all",
         with_buckets | batch_runs,
         rare,
-        "list at most N inputs; N:FORMULA: units of --each",
+        "list at most N inputs, groups; N:FORMULA: units",
         "Lists at most N inputs (or all), the first ones of the order, and the number of the others. The totals are "
         "those of all inputs, and every input that failed is listed after them. Only for --format table. Default: all; "
-        "on a terminal as many as fit below the buckets, at least ten. N:FORMULA, such as 10:entropy, requires --each: "
-        "adds the N units (1 to 1000000, in a job 1 to 1000) with the highest values to the result, in every format.",
+        "on a terminal as many as fit below the buckets, at least ten. With --group-by, as many groups, too (default: "
+        "20). N:FORMULA, such as 10:entropy, requires --each: adds the N units (1 to 1000000, in a job 1 to 1000) with "
+        "the highest values to the result, in every format.",
         "gpuhist -r --sort bytes --top 20 /var/log",
         {.on_counting = [](counting_options& o, const option_row& row,
                            values v) { set_top_units(units_in(o), v.back(), row.rules.range); },

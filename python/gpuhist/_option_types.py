@@ -202,12 +202,13 @@ class CountingOptions(TypedDict, total=False):
     exit status is 3.
     """
     top: str | int | Sequence[int]
-    """list at most N inputs; N:FORMULA: units of --each.
+    """list at most N inputs, groups; N:FORMULA: units.
 
     Lists at most N inputs (or all), the first ones of the order, and the number of the others. The totals are those of
     all inputs, and every input that failed is listed after them. Only for --format table. Default: all; on a terminal
-    as many as fit below the buckets, at least ten. N:FORMULA, such as 10:entropy, requires --each: adds the N units (1
-    to 1000000, in a job 1 to 1000) with the highest values to the result, in every format.
+    as many as fit below the buckets, at least ten. With --group-by, as many groups, too (default: 20). N:FORMULA, such
+    as 10:entropy, requires --each: adds the N units (1 to 1000000, in a job 1 to 1000) with the highest values to the
+    result, in every format.
     """
     window: str | int
     """a line per window: 64MiB of text, 10s, 100000lines.

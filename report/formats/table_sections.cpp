@@ -1,5 +1,6 @@
 #include "report/formats/table_sections.hpp"
 
+#include "report/formats/input_table.hpp"
 #include "report/formats/report_groups.hpp"
 #include "report/formats/text.hpp"
 #include "report/formats/text_table.hpp"
@@ -313,13 +314,15 @@ class group_rows {
 
 std::string key_lines(const units::group_result& found, const render_target& target) {
   group_rows rows(printable(*found.by), found.all);
-  const std::size_t shown = std::min(found.groups.size(), shown_groups);
+  const input_listing* const listing = target.sections.listing;
+  const std::size_t shown =
+      std::min(found.groups.size(), listing != nullptr && listing->top ? *listing->top : shown_groups);
   for (std::size_t i = 0; i < shown; ++i) rows.add(printable(found.groups[i].key), found.groups[i].of);
   rows.add_last("(without key)", found.without_key);
   std::string text = rows.lines(target);
   if (found.number_of_groups > shown) {
-    text += "... and " + number_of(found.number_of_groups - shown, "group") + " more (--format json has " +
-            grouped(found.groups.size()) + ")\n";
+    text += "... and " + number_of(found.number_of_groups - shown, "group") + " more";
+    text += found.groups.size() > shown ? " (--top all shows " + grouped(found.groups.size()) + ")\n" : "\n";
   }
   return text + "\n";
 }

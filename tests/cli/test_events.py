@@ -672,7 +672,11 @@ class Formats(EventTest):
             with self.subTest(row=row):
                 self.assertIn(row, rows)
         many = self.file("many", b"".join(b"%d\n" % number for number in range(50)))
-        self.assertIn("... and 30 groups more (--format json has 50)", run("--group-by", "field:1", many).stdout.decode())
+        self.assertIn("... and 30 groups more (--top all shows 50)\n", run("--group-by", "field:1", many).stdout.decode())
+        listed = run("--group-by", "field:1", "--top", "3", "--totals-only", many).stdout.decode()
+        self.assertIn("... and 47 groups more (--top all shows 50)\n", listed)
+        self.assertEqual([line.split()[0] for line in listed.split("field:1 ")[1].splitlines()[1:4]], ["0", "1", "10"])
+        self.assertNotIn("more", run("--group-by", "field:1", "--top", "all", many).stdout.decode())
 
 
 class Jobs(BatchTest):
