@@ -306,7 +306,7 @@ void set_extent(window_options& windows, std::uint64_t& to, std::uint64_t other,
 
 }  // namespace
 
-bool writes_windows(const counting_options& of) { return of.windows && !(of.units && !of.units->event_time.empty()); }
+bool writes_windows(const counting_options& of) { return of.windows && (!of.units || of.units->event_time.empty()); }
 
 window_options& windows_in(counting_options& of) { return of.windows ? *of.windows : of.windows.emplace(); }
 

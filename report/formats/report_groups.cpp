@@ -2,6 +2,7 @@
 
 #include "report/formats/report_json.hpp"
 #include "report/formats/text.hpp"
+#include "report/measures/previous_baseline.hpp"
 
 #include <array>
 #include <chrono>
@@ -28,10 +29,12 @@ void add_matches(member_writer& to, const group_counts& of) {
   add("unmatched", of.unmatched, of.unmatched_bytes);
 }
 
-void add_counts_of_group(member_writer& to, const run_report& content, const group_counts& of) {
+void add_counts_of_group(member_writer& to, const run_report& content, const group_counts& of,
+                         const measures::byte_counts* baseline = nullptr) {
   to.add_number("lines", of.lines);
   to.add_number("bytes", of.bytes);
   add_buckets(to, content, of.counts);
+  add_measures(to, content, of.counts, baseline);
   add_matches(to, of);
 }
 
@@ -77,10 +80,13 @@ void add_groups(member_writer& to, const run_report& content, const units::group
     add_optional(to, "without_key", content, found.without_key);
   }
   if (found.window == 0) return;
+  std::optional<measures::previous_baseline> previous;
+  if (content.measuring.previous_windows) previous.emplace(*content.measuring.previous_windows);
   add_list(to, "event_windows", found.windows, [&](member_writer& one, const units::event_window& each) {
     one.add_text("event_start", utc_text(each.start));
     one.add_text("event_end", utc_text(each.start + found.window));
-    add_counts_of_group(one, content, each.of);
+    add_counts_of_group(one, content, each.of, previous ? previous->get() : nullptr);
+    if (previous) previous->close(measures::counts_of(each.of.counts));
     if (found.by) one.add_numbers("lines_by_group", each.lines_by_key);
   });
   add_optional(to, "without_time", content, found.without_time);

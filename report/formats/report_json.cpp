@@ -96,11 +96,6 @@ json measures_as_json(const std::vector<measures::measurement>& measurements) {
   return out;
 }
 
-void add_measures(member_writer& to, const run_report& content, const gpu::tally& counts) {
-  if (content.measuring.asked.empty()) return;
-  to.add_json("measures", measures_as_json(measurements_of(content, counts)));
-}
-
 void add_utf8_report(member_writer& to, const std::optional<pipeline::utf8_report>& found) {
   if (!found) return;
   json out = json::object();
@@ -482,6 +477,13 @@ void add_buckets(member_writer& to, const run_report& content, const gpu::tally&
   to.close();
 }
 
+void add_measures(member_writer& to, const run_report& content, const gpu::tally& counts,
+                  const measures::byte_counts* baseline) {
+  if (content.measuring.asked.empty()) return;
+  to.add_json("measures",
+              measures_as_json(measures::take_measures(content.measuring, measures::counts_of(counts), baseline)));
+}
+
 void add_name(member_writer& to, const std::string& name) {
   to.add_text("name", name);
   if (!is_utf8(name)) to.add_text("name_base64", base64(name));
@@ -572,10 +574,7 @@ std::string window_line(const run_report& frame, std::string_view run, const pip
   if (frame.ignore_case) out.add_flag("ignore_case", true);
   out.add_number("bytes", window.counts.bytes());
   add_counts(out, frame, window.counts);
-  if (!frame.measuring.asked.empty()) {
-    out.add_json("measures", measures_as_json(measures::take_measures(frame.measuring,
-                                                                      measures::counts_of(window.counts), baseline)));
-  }
+  add_measures(out, frame, window.counts, baseline);
   return line.take() + "\n";
 }
 

@@ -17,6 +17,10 @@ namespace gpuhist::report {
 /// Adds "buckets": the counts of each bucket of each scheme.
 void add_buckets(member_writer& to, const run_report& content, const gpu::tally& counts);
 
+/// Adds "measures", if the report has some. `baseline`: of these counts; null: that of the report.
+void add_measures(member_writer& to, const run_report& content, const gpu::tally& counts,
+                  const measures::byte_counts* baseline = nullptr);
+
 /// Adds "name" and, if it is not UTF-8, "name_base64", which has the exact bytes.
 void add_name(member_writer& to, const std::string& name);
 

@@ -96,13 +96,9 @@ part status_after_request(std::string_view text) {
   constexpr std::string_view opening = " \"";
   constexpr std::string_view closing = "\" ";
   if (!text.starts_with(opening)) return std::nullopt;
-  std::size_t at = opening.size();
-  for (; at < text.size() && text[at] != '"'; ++at) {
-    at = std::min(text.find_first_of("\\\"", at), text.size());
-    if (at == text.size() || text[at] == '"') break;
-    ++at;
-  }
-  if (at >= text.size() || !text.substr(at).starts_with(closing)) return std::nullopt;
+  std::size_t at = text.find_first_of("\\\"", opening.size());
+  while (at != std::string_view::npos && text[at] == '\\') at = text.find_first_of("\\\"", at + 2);
+  if (at == std::string_view::npos || !text.substr(at).starts_with(closing)) return std::nullopt;
   return three_digits(text.substr(at + closing.size()));
 }
 

@@ -144,7 +144,7 @@ class needle_choice {
   void drop_short_ones() {
     std::vector<std::size_t> order(needles_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return needles_[i].size(); });
+    std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(needles_[i].size(), i); });
     for (const std::size_t i : order) {
       if (!is_chosen_[i]) continue;
       is_chosen_[i] = false;

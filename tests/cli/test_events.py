@@ -679,6 +679,18 @@ class Formats(EventTest):
         self.assertNotIn("more", run("--group-by", "field:1", "--top", "all", many).stdout.decode())
 
 
+    def test_measures_of_groups_and_windows_are_those_of_their_text(self):
+        data = b"".join(b"2025-01-01 00:%02d:00 %s\n" % (minute, b"ab" * minute) for minute in range(4))
+        options = ("--window", "1m", "--event-time", "--group-by", "field:3", "--measures", "entropy,jsd", "--baseline", "previous:2", "--format", "json")
+        found = run(*options, self.file("a", data)).result
+        for number, (line, window) in enumerate(zip(data.splitlines(True), found["event_windows"])):
+            counts = collections.Counter(line)
+            self.assertAlmostEqual(window["measures"]["entropy"]["value"], -sum(n / len(line) * math.log2(n / len(line)) for n in counts.values()))
+            self.assertEqual(window["measures"]["jsd"].get("baseline_size"), sum(map(len, data.splitlines(True)[max(0, number - 2) : number])) or None)
+            self.assertEqual(window["buckets"]["classes"]["lower"], 2 * number)
+        self.assertTrue(all("entropy" in each["measures"] for each in found["groups"]))
+
+
 class Jobs(BatchTest):
     OPTIONS = ("--group-by", "field:2", "--match", "done=done", "--match", "trace=^\\s+at ", "--window", "1h", "--event-time")
 
