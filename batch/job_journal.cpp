@@ -1,6 +1,7 @@
 #include "batch/job_journal.hpp"
 
 #include "batch/job_folder.hpp"
+#include "config/size.hpp"
 #include "io/checksum.hpp"
 #include "io/failure.hpp"
 #include "io/file_access.hpp"
@@ -139,6 +140,12 @@ void job_journal::read(const job_identity& job, const std::function<void(std::st
 std::uint64_t job_journal::bytes_of_record(std::string_view record) { return record_head_bytes + record.size(); }
 
 void job_journal::append(std::string_view record) {
+  if (record.size() > longest_record) {
+    throw std::runtime_error(report::printable(path_.string()) + ": what is recorded of an input has " +
+                             config::format_size(record.size()) +
+                             ", more than 64 MiB; give a --group-by with fewer "
+                             "groups or a longer --window, or count this input with gpuhist without a job");
+  }
   const auto size = static_cast<std::uint32_t>(record.size());
   const std::uint64_t checksum = io::checksum_of(record, seed_ + records_);
   std::string framed(record_head_bytes, '\0');

@@ -73,7 +73,7 @@ void check_options(const config::options& typed) {
       "the manifest of shards is fixed; count what is new in another folder, and add the results with gpuhist merge");
   refuse(typed.new_only && typed.plans_only, "new-only", "is for a run, which extends the manifest itself");
   refuse(typed.new_only && (typed.run.counting.units || typed.run.counting.windows), "new-only",
-         "cannot extend a job with --each or --window; count what is new in another folder");
+         "cannot extend a job with --each, --match, --group-by or --window; count what is new in another folder");
   // elsewhere, the format is that of other commands
   const bool is_format_typed = typed.format && !typed.origins.contains("--format");
   refuse(is_format_typed && !typed.dry_run, "format", "is for --dry-run; the results of a job are JSON");

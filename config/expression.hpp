@@ -7,8 +7,8 @@
 //     constant    = 0.15 | 2e-3 | 64KiB | 1GB ...                       (sizes: config/size)
 //     name        = part | part "." part | ("count" | "share") "(" part ["." part] ")"
 //                 | ("match" | "number") "(" part ")"
-//     part        = word | the longest known name at this position, if longer | '"' ... '"' | "'" ... "'" (\ escapes quotes and \)
-//     word        = letters, digits, "_", all characters beyond ASCII; does not begin with a digit
+//     part        = word | the longest known name at this position, if longer | '"' ... '"' | "'" ... "'" (\ escapes
+//     quotes and \) word        = letters, digits, "_", all characters beyond ASCII; does not begin with a digit
 //
 // A match, match(NAME), is also a condition: match(NAME) > 0. Operators further right bind tighter: || && comparison +-
 // */ !-. Operators of one kind associate to the left.

@@ -505,7 +505,7 @@ constexpr std::array rows = {
                  units_in(o).field_separator = std::string(1, parse_delimiter(v));
                }),
                rules(decision::counts, "each group-by where top distribution-of")},
-    option_row{measuring, "--event-time", "[=FORMAT]", value_kind::text, "", text_runs | batch_runs, rare,
+    option_row{measuring, "--event-time", "[=FORMAT]", value_kind::text, "", counting_runs | batch_runs, rare,
                "--window is a time that is written in the lines",
                "With --window 1m, windows are those of the times in the lines, whatever the order of lines and inputs. "
                "A line without a time belongs to the line before it. The usual formats of logs are recognised; FORMAT "
@@ -515,7 +515,7 @@ constexpr std::array rows = {
                  units_in(o).event_time = v == "true" ? "any" : parse_text(v, "give a format such as iso");
                }),
                rules(decision::counts, "window")},
-    option_row{measuring, "--time-zone", "NAME", value_kind::text, "", text_runs | batch_runs, rare,
+    option_row{measuring, "--time-zone", "NAME", value_kind::text, "", counting_runs | batch_runs, rare,
                "with --event-time: of times without a zone",
                "Sets the time zone of times that are written without one, such as Europe/Berlin. Default: UTC.",
                "gpuhist --window 1h --event-time --time-zone Europe/Berlin a.log",

@@ -159,7 +159,7 @@ void event_publisher::watch(const pipeline::input_report& earlier) {
 void event_publisher::watch_totals(const pipeline::run_counts& result, const report::units::unit_result* units) {
   report::gates::watch_totals(result, plan_.watched, watched_);
   if (units == nullptr || !units->groups) return;
-  report::units::watch_groups(*units->groups, result.verified, plan_.watched, plan_.measuring, watched_);
+  report::units::watch_groups(*units->groups, result, plan_.watched, plan_.measuring, watched_);
 }
 
 void event_publisher::publish(std::span<const report::units::unit_record> found) {

@@ -1,6 +1,7 @@
 #include "library/line_options.hpp"
 
 #include "config/option_table.hpp"
+#include "config/size.hpp"
 #include "config/text.hpp"
 #include "config/usage_error.hpp"
 
@@ -66,6 +67,10 @@ void check_windows(const counting_options& options) {
   const window_options& given = *options.windows;
   if (given.measured_in != window_options::measure::milliseconds) {
     throw config::option_error("window", "is a time with --event-time, such as 1m");
+  }
+  constexpr auto longest = std::chrono::duration_cast<std::chrono::milliseconds>(config::longest_duration).count();
+  if (given.length == 0 || given.length > static_cast<std::uint64_t>(longest)) {
+    throw config::option_error("window", "is a time from 1ms to 876000h with --event-time, such as 1m");
   }
   if (given.step > 0 && given.step != given.length) {
     throw config::option_error("step", "windows of --event-time do not overlap; leave it out");

@@ -16,6 +16,7 @@
 #include "pipeline/counts/partitioning.hpp"
 #include "report/formats/result_file.hpp"
 #include "report/formats/text.hpp"
+#include "report/lines/selector.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -169,6 +170,13 @@ void check_needs(const report::gates::formula& resolved, const std::string& text
   }
 }
 
+// Of number(). Throws config::usage_error.
+void check_selectors(const report::gates::line_names& names) {
+  for (const report::gates::line_fact& each : names.used) {
+    if (each.type == report::gates::line_fact::kind::number) report::lines::selector(each.of, std::nullopt);
+  }
+}
+
 std::vector<std::string_view> possible_names(const formula_context& known) {
   std::vector<std::string_view> made = known.columns;
   if (known.has_words) made.emplace_back("words");
@@ -182,6 +190,7 @@ Formula resolved(std::string_view option, const std::string& text, const formula
   try {
     Formula made(parse(text, known.schemes), known.schemes, possible_names(known), known.lines);
     check_needs(made, text, known);
+    if (known.lines != nullptr) check_selectors(*known.lines);
     return made;
   } catch (const config::usage_error& error) {
     throw config::option_error(option, error.what());

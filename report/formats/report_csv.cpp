@@ -155,8 +155,9 @@ void add_units(std::string& out, const units::unit_result& found) {
   }
 }
 
-void add_match(std::string& out, std::string_view name, std::uint64_t lines, std::uint64_t bytes, std::uint64_t all) {
-  const row_owner owner{.kind = "match", .input = name};
+void add_match(std::string& out, std::string_view kind, std::string_view name, std::uint64_t lines, std::uint64_t bytes,
+               std::uint64_t all) {
+  const row_owner owner{.kind = kind, .input = name};
   add_row(out, owner, "", "bytes", bytes);
   add_row(out, owner, "", "lines", lines, share_of_all(lines, all));
 }
@@ -164,9 +165,9 @@ void add_match(std::string& out, std::string_view name, std::uint64_t lines, std
 /// Lines by match, key and time.
 void add_groups(std::string& out, const run_report& content, const units::group_result& found, bool terminal) {
   for (const units::match_count& each : found.all.matches)
-    add_match(out, each.name, each.lines, each.bytes, found.all.lines);
+    add_match(out, "match", each.name, each.lines, each.bytes, found.all.lines);
   if (!found.all.matches.empty()) {
-    add_match(out, "(unmatched)", found.all.unmatched, found.all.unmatched_bytes, found.all.lines);
+    add_match(out, "unmatched", "", found.all.unmatched, found.all.unmatched_bytes, found.all.lines);
   }
   const auto add = [&](std::string_view kind, std::string_view name, const units::group_counts& of) {
     const row_owner owner{.kind = kind, .input = name};
@@ -180,11 +181,11 @@ void add_groups(std::string& out, const run_report& content, const units::group_
     if (of) add(kind, name, *of);
   };
   for (const units::keyed_group& each : found.groups) add("group", terminal ? printable(each.key) : each.key, each.of);
-  add_if("group", "(others)", found.other_groups);
-  add_if("group", "(without key)", found.without_key);
+  add_if("other_groups", "", found.other_groups);
+  add_if("without_key", "", found.without_key);
   for (const units::event_window& each : found.windows) add("event_window", utc_text(each.start), each.of);
-  add_if("event_window", "(without time)", found.without_time);
-  add_if("event_window", "(implausible time)", found.implausible_time);
+  add_if("without_time", "", found.without_time);
+  add_if("implausible_time", "", found.implausible_time);
 }
 
 void write_result(const run_report& content, bool terminal, const text_sink& to, std::string out) {

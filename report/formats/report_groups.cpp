@@ -87,7 +87,7 @@ void add_groups(member_writer& to, const run_report& content, const units::group
     one.add_text("event_end", utc_text(each.start + found.window));
     add_counts_of_group(one, content, each.of, previous ? previous->get() : nullptr);
     if (previous) previous->close(measures::counts_of(each.of.counts));
-    if (found.by) one.add_numbers("lines_by_group", each.lines_by_key);
+    if (!each.lines_by_key.empty()) one.add_numbers("lines_by_group", each.lines_by_key);
   });
   add_optional(to, "without_time", content, found.without_time);
   add_optional(to, "implausible_time", content, found.implausible_time);

@@ -333,6 +333,10 @@ bool find_at_beginning(std::string_view line, found_time& made) {
 
 }  // namespace
 
+bool find_iso_at_beginning(std::string_view line, written_time& made) {
+  return read_with<read_extended_iso>(line, made);
+}
+
 bool find_any_time(std::string_view line, found_time& made) {
   return find_at_beginning(line, made) || find_first_of_iso_and_clf(line, made);
 }

@@ -40,6 +40,9 @@ struct found_time {
 /// these precedes one of clf and iso, which may be elsewhere; of those two, the time that begins first is taken.
 bool find_any_time(std::string_view line, found_time& made);
 
+/// The time of the format iso, in its extended form, with which a line begins. False: there is none.
+bool find_iso_at_beginning(std::string_view line, written_time& made);
+
 /// The time of a line in one format; not json. False: there is none.
 bool find_time(std::string_view line, time_format format, written_time& made);
 

@@ -167,13 +167,14 @@ struct minute_begin {
     return is_known && line.size() > size && std::memcmp(line.data(), text.data(), size) == 0;
   }
 
+  // The time that was found may be a later one in the line.
   void keep(std::string_view line, const found_time& found) {
-    if (found.format != time_format::iso || line.size() <= size || line[4] != '-' || line[size - 1] != ':') return;
-    if (!std::ranges::all_of(line.substr(0, 4), time_text::is_digit)) return;
-    if (line[size] == '6' || found.time.seconds < 0) return;  // a leap second is in the next minute
+    written_time first;
+    if (found.format != time_format::iso || line.size() <= size || !find_iso_at_beginning(line, first)) return;
+    if (line[size] == '6' || first.seconds < 0) return;  // a leap second is in the next minute
     is_known = true;
     std::memcpy(text.data(), line.data(), size);
-    seconds = found.time.seconds - found.time.seconds % 60;
+    seconds = first.seconds - first.seconds % 60;
   }
 
   bool is_known = false;

@@ -64,8 +64,8 @@ class event_times {
 ///
 /// The result is a function of the line, the settings and the reference alone. It does not depend on lines read before:
 /// readers that begin at any line of a file, in any order, agree. A reader keeps only the offset of the time zone for
-/// the stretch of time of the last line, the minute of the last time of the format iso with the text that states it, and
-/// buffers of JSON; no format is assumed because the last line had it.
+/// the stretch of time of the last line, the minute of the last time of the format iso with the text that states it,
+/// and buffers of JSON; no format is assumed because the last line had it.
 class event_time_reader {
  public:
   /// Borrows `settings`. `reference`: nanoseconds since 1970-01-01 UTC, usually the last change of the file; 0:

@@ -18,7 +18,6 @@ re2::StringPiece piece_of(std::string_view text) { return {text.data(), text.siz
 
 RE2::Options regex_options() {
   RE2::Options options(RE2::Quiet);
-  options.set_never_nl(true);
   return options;
 }
 

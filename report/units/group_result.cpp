@@ -38,8 +38,8 @@ struct key_sum {
   group_numbers sum{};
   std::vector<std::pair<std::int64_t, std::uint64_t>> lines_by_window{};
 
-  [[nodiscard]] bool precedes(const key_sum& other) const {
-    return sum.lines != other.sum.lines ? sum.lines > other.sum.lines : key < other.key;
+  static bool precedes_other(const key_sum& a, const key_sum& b) {
+    return a.sum.lines != b.sum.lines ? a.sum.lines > b.sum.lines : a.key < b.key;
   }
 };
 
@@ -95,14 +95,14 @@ class result_maker {
         for (const std::size_t place : run->places) others_.add(part.counts(place));
       }
     }
-    drop_last_keys();
+    if (keys_.size() > plan_.most_groups) drop_last_keys();
   }
 
   // Without windows each group has a key of its own.
   std::vector<run_of_places> runs_of(const group_table& part, std::vector<std::size_t>& places) const {
     if (plan_.events) {
       std::ranges::sort(places, {},
-                        [&](std::size_t place) { return std::tuple(part.hash_of_key(place), *part.at(place).key); });
+                        [&](std::size_t place) { return std::tuple(part.part_of(place), *part.at(place).key); });
     }
     std::vector<run_of_places> runs;
     for (std::size_t first = 0, end = 0; first < places.size(); first = end) {
@@ -126,11 +126,14 @@ class result_maker {
   }
 
   void drop_last_keys() {
-    std::ranges::sort(keys_, [](const key_sum& a, const key_sum& b) { return a.precedes(b); });
-    for (; keys_.size() > plan_.most_groups; keys_.pop_back()) others_.add(keys_.back().sum);
+    const auto end = keys_.begin() + static_cast<std::ptrdiff_t>(plan_.most_groups);
+    std::ranges::nth_element(keys_, end, &key_sum::precedes_other);
+    for (auto each = end; each != keys_.end(); ++each) others_.add(each->sum);
+    keys_.erase(end, keys_.end());
   }
 
   void take_keys(group_result& made) {
+    std::ranges::sort(keys_, &key_sum::precedes_other);
     made.by = plan_.by;
     made.number_of_groups = number_of_groups_;
     for (key_sum& each : keys_) made.groups.push_back({.key = std::move(each.key), .of = named(each.sum)});
@@ -150,8 +153,10 @@ class result_maker {
     for (const auto& [number, sum] : windows_) {
       places.emplace(number, made.windows.size());
       made.windows.push_back({.start = number * made.window, .of = named(sum), .lines_by_key = {}});
-      made.windows.back().lines_by_key.resize(keys_.size());
     }
+    constexpr std::size_t most_cells = std::size_t{1} << 22U;
+    if (made.windows.size() * made.groups.size() > most_cells) return;
+    for (event_window& each : made.windows) each.lines_by_key.resize(made.groups.size());
     for (std::size_t i = 0; i < keys_.size(); ++i) {
       for (const auto& [number, lines] : keys_[i].lines_by_window) {
         const auto found = places.find(number);
@@ -186,7 +191,7 @@ class result_maker {
   group_numbers all_;
   group_numbers others_;
   group_numbers without_key_;
-  std::vector<key_sum> keys_;  // at most those that are reported, first ones first
+  std::vector<key_sum> keys_;  // at most those that are reported, in no order
   std::uint64_t number_of_groups_ = 0;
   std::map<std::int64_t, group_numbers> windows_;
 };

@@ -47,7 +47,7 @@ struct keyed_group {
 struct event_window {
   std::int64_t start = 0;  ///< nanoseconds since 1970-01-01 UTC
   group_counts of;
-  std::vector<std::uint64_t> lines_by_key{};  ///< of the reported groups, in their order
+  std::vector<std::uint64_t> lines_by_key{};  ///< of the reported groups, in their order; empty: too many numbers
 };
 
 struct group_result {

@@ -10,7 +10,7 @@ namespace gpuhist::report::units {
 
 void group_sum::add(const group_table& more) {
   table_ += more;
-  if (table_.memory() > allowed_.in_memory) spill();
+  if (table_.bytes() > allowed_.in_memory) spill();
 }
 
 void group_sum::add(const group_sum& more) {
@@ -34,7 +34,7 @@ void group_sum::spill() {
 std::vector<std::vector<std::size_t>> group_sum::places_by_part() const {
   std::vector<std::vector<std::size_t>> made(parts);
   for (std::size_t place = 0; place < table_.size(); ++place) {
-    made[table_.hash_of_key(place) % parts].push_back(place);
+    made[table_.part_of(place) % parts].push_back(place);
   }
   return made;
 }

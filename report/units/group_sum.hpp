@@ -21,7 +21,7 @@ namespace gpuhist::report::units {
 class group_sum {
  public:
   struct limits {
-    std::size_t in_memory = ~std::size_t{0};  ///< bytes of the table; more are spilled
+    std::size_t in_memory = ~std::size_t{0};  ///< of group_table::bytes(); more are spilled
     pipeline::spill_folder spilled_to{};
   };
 
@@ -34,10 +34,10 @@ class group_sum {
   /// As that of group_table. Precondition: nothing was spilled.
   void set_text_before(std::int64_t window) { table_.set_text_before(window); }
 
-  /// Bytes of the table, about.
-  [[nodiscard]] std::size_t memory() const { return table_.memory(); }
+  /// Of the table.
+  [[nodiscard]] std::size_t bytes() const { return table_.bytes(); }
 
-  /// Calls `use` with tables that have all groups together. All groups of a key are in one of them.
+  /// Calls `use` with tables that have all groups together. A group is in one of them, and all groups of a key are.
   void for_each_part(const std::function<void(const group_table&)>& use) const;
 
  private:

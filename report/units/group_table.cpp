@@ -114,9 +114,14 @@ void group_table::clear() {
   numbers_.clear();
 }
 
-std::size_t group_table::memory() const {
-  return slots_.capacity() * sizeof(std::uint32_t) + groups_.capacity() * sizeof(group) + keys_.capacity() +
-         numbers_.capacity() * sizeof(std::uint64_t);
+std::size_t group_table::bytes() const {
+  constexpr std::size_t bytes_of_slots = 3 * sizeof(std::uint32_t);  // two to four for a group
+  return groups_.size() * (bytes_of_slots + sizeof(group)) + keys_.size() + numbers_.size() * sizeof(std::uint64_t);
+}
+
+std::uint64_t group_table::part_of(std::size_t place) const {
+  const group& found = groups_[place];
+  return found.has_key ? found.hash_of_key : hash_of(found.hash_of_key, found.window);
 }
 
 void group_table::grow() {

@@ -66,16 +66,16 @@ class group_table {
   /// Adds one group of a table.
   void add(const group_table& from, std::size_t place);
 
-  /// The same for all groups of a key.
-  [[nodiscard]] std::uint64_t hash_of_key(std::size_t place) const { return groups_[place].hash_of_key; }
+  /// The same for all groups of a key; other groups have one each.
+  [[nodiscard]] std::uint64_t part_of(std::size_t place) const;
 
   /// Moves the groups of group_id::of_text_before to this window.
   void set_text_before(std::int64_t window);
 
   void clear();
 
-  /// Of memory, about.
-  [[nodiscard]] std::size_t memory() const;
+  /// Bytes of the groups; the memory is up to twice as much.
+  [[nodiscard]] std::size_t bytes() const;
 
   [[nodiscard]] std::size_t classes() const { return classes_; }
   [[nodiscard]] std::size_t matches() const { return matches_; }

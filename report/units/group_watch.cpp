@@ -41,15 +41,16 @@ void watch_windows(const group_result& found, const gates::watch_list& list, con
 
 }  // namespace
 
-void watch_groups(const group_result& found, const gpu::tally& totals, const gates::watch_list& list,
+void watch_groups(const group_result& found, const pipeline::run_counts& totals, const gates::watch_list& list,
                   const measures::measuring& measured, gates::watcher& checker) {
   if (found.window > 0) watch_windows(found, list, measured, checker);
   if (list.facts.empty()) return;
   const std::vector<double> facts = facts_of(found.all, list.facts);
   checker.watch({.type = subject::kind::total,
                  .source = {},
-                 .end = totals.bytes(),
-                 .counts = totals,
+                 .end = totals.verified.bytes(),
+                 .counts = totals.verified,
+                 .malformed = pipeline::malformed_in(totals.utf8),
                  .number_of_lines = found.all.lines,
                  .facts = facts,
                  .is_of_matches = true});

@@ -7,8 +7,8 @@
 namespace gpuhist::report::units {
 
 /// Checks the windows in the order of time, each compared with `measured.previous_windows` windows before it, if that
-/// is given. `totals`: the verified counts of the run. `list`: that of the checker.
-void watch_groups(const group_result& found, const gpu::tally& totals, const gates::watch_list& list,
+/// is given. `totals`: of the run. `list`: that of the checker.
+void watch_groups(const group_result& found, const pipeline::run_counts& totals, const gates::watch_list& list,
                   const measures::measuring& measured, gates::watcher& checker);
 
 }  // namespace gpuhist::report::units

@@ -54,13 +54,22 @@ std::span<const double> line_facts::facts_of(std::size_t line) {
 
 std::string_view line_facts::text_of(std::size_t line) const {
   const std::uint32_t begin = line == 0 ? 0 : ends_[line - 1];
-  const std::string_view found = text_.substr(begin, ends_[line] - begin);
+  const std::string_view found = text_.substr(begin, std::min<std::size_t>(ends_[line] - begin, plan_.max_bytes));
   return found.ends_with(delimiter_) ? found.substr(0, found.size() - 1) : found;
 }
 
+// Lines that are too long are cut, so they are searched one by one.
 void line_facts::find_matches() {
   const std::size_t used = ends_.empty() ? 0 : ends_.back();
-  matches_->read(text_.substr(0, used), ends_, delimiter_, std::span(matched_).first(lines_ * words_));
+  if (used <= plan_.max_bytes) {
+    matches_->read(text_.substr(0, used), ends_, delimiter_, std::span(matched_).first(lines_ * words_));
+  } else {
+    for (std::size_t line = 0; line < lines_; ++line) {
+      const std::string_view text = text_of(line);
+      const auto end = static_cast<std::uint32_t>(text.size());
+      matches_->read(text, {&end, 1}, delimiter_, std::span(matched_).subspan(line * words_, words_));
+    }
+  }
   if (plan_.first_match_only) keep_first_matches();
 }
 

@@ -51,13 +51,18 @@ class line_facts {
     return (matched_[line * words_ + expression / 64] >> (expression % 64) & 1U) != 0;
   }
 
-  /// The key of a line; nothing: it has none. Valid until the next call. Precondition: the plan has a key.
-  [[nodiscard]] std::optional<std::string_view> key_of(std::size_t line) { return key_->read(text_of(line)); }
+  /// The key of a line, of which the first max_key bytes count; nothing: it has none. Valid until the next call.
+  /// Precondition: the plan has a key.
+  [[nodiscard]] std::optional<std::string_view> key_of(std::size_t line) {
+    const std::optional<std::string_view> found = key_->read(text_of(line));
+    return found ? std::optional(found->substr(0, max_key)) : std::nullopt;
+  }
 
   /// The time of a line. Precondition: the plan has event windows.
   [[nodiscard]] lines::event_time_reader::outcome time_of(std::size_t line) { return times_->read(text_of(line)); }
 
  private:
+  static constexpr std::size_t max_key = 4096;
   static constexpr std::size_t max_lines = gates::evaluation::max_units;
 
   [[nodiscard]] std::string_view text_of(std::size_t line) const;  // without its delimiter

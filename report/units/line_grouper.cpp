@@ -31,7 +31,7 @@ void line_grouper::add(unit_batch& batch, std::span<const double> holds) {
   line_run run;
   for (std::size_t line = 0; line < batch.size(); ++line) {
     if (plan_.events) note_time(facts.time_of(line));
-    if (!holds.empty() && holds[line] != 1.0) continue;
+    if (!holds.empty() && !meter_.plan().counts_in_groups(holds[line])) continue;
     const std::size_t place = place_of(facts, line);
     add_line(facts, line, place, batch.end_of(line) - batch.begin_of(line));
     if (has_rows) {

@@ -101,7 +101,7 @@ void held_findings::add_groups(const group_table& more) {
 
 void held_findings::note_memory() {
   const std::size_t lines = findings_.rendered.empty() ? 0 : findings_.rendered.back().bytes();
-  const std::size_t groups = findings_.groups ? findings_.groups->memory() : 0;
+  const std::size_t groups = findings_.groups ? findings_.groups->bytes() : 0;
   memory_.grow_to(kept_bytes_ + record_bytes_ + lines + groups);
 }
 

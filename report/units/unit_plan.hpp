@@ -106,6 +106,10 @@ struct unit_plan {
   /// Whether units for which the condition holds are reported one by one: not if they are grouped.
   [[nodiscard]] bool lists_selected() const { return where && (filter || !lines || !lines->has_groups()); }
 
+  /// Whether a line with this value of the condition is counted by matches and in groups: one that is selected, with a
+  /// filter one that is kept.
+  [[nodiscard]] bool counts_in_groups(double holds) const { return filter ? filter->keeps(holds) : holds == 1.0; }
+
   /// Whether inputs and windows must be counted by byte value. (Units of text have counts of their own.)
   [[nodiscard]] bool needs_byte_counts() const {
     return !shape.divides_text() && ((where && where->needs_byte_counts()) || (top && top->by.needs_byte_counts()) ||

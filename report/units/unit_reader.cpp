@@ -22,12 +22,15 @@ void add_bytes(std::span<const std::byte> text, std::vector<std::uint32_t>& row,
 // The last change of the input, or of the archive that it is a member of, if it is a file: for times without a year.
 std::optional<std::int64_t> change_of(const unit_meter& meter, const std::string& name) {
   constexpr std::int64_t nanoseconds = 1'000'000'000;
+  constexpr std::time_t first_time = 315'532'800;  // 1980: earlier times of files mean that they have none
   if (!meter.plan().lines || !meter.plan().lines->events) return std::nullopt;
   std::string path = name;  // "logs/a.tar/var/log/x.log"
   while (!path.empty()) {
     struct stat found{};
     const bool exists = ::stat(path.c_str(), &found) == 0;
-    if (exists && S_ISREG(found.st_mode)) return found.st_mtim.tv_sec * nanoseconds + found.st_mtim.tv_nsec;
+    if (exists && S_ISREG(found.st_mode) && found.st_mtim.tv_sec > first_time) {
+      return found.st_mtim.tv_sec * nanoseconds + found.st_mtim.tv_nsec;
+    }
     if (exists) return std::nullopt;
     path.resize(path.find_last_of('/') == std::string::npos ? 0 : path.find_last_of('/'));
   }
@@ -332,7 +335,9 @@ bool unit_reader::judge_open() {
   }
   const double holds = run_.judge(unit, *out_);
   const bool is_selected = holds == 1.0;
-  if (groups_) groups_->add_open(batch_, open_, place_.bytes, is_selected || !meter_.plan().where);
+  if (groups_) {
+    groups_->add_open(batch_, open_, place_.bytes, !meter_.plan().where || meter_.plan().counts_in_groups(holds));
+  }
   of_input_ += {.seen = 1,
                 .bytes = place_.bytes,
                 .selected = is_selected ? 1U : 0U,
@@ -381,7 +386,7 @@ void unit_reader::judge() {
   if (meter_.plan().top) last_rank_ = out_->last_rank();
   if (groups_) {
     groups_->add(batch_, batch_.of_condition());
-    if (groups_->found().size() >= max_groups) flush_groups();
+    if (groups_->found().size() >= max_groups || groups_->found().bytes() >= max_bytes_of_groups) flush_groups();
   }
   if (kept_) keep();
   if (is_dull()) return pass(0, batch_.size());

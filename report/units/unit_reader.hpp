@@ -65,7 +65,8 @@ class unit_reader final : public pipeline::input_observer {
 
  private:
   static constexpr std::size_t max_selected = 4096;
-  static constexpr std::size_t max_groups = 4096;                   // that are not added to those of the run
+  static constexpr std::size_t max_groups = 4096;  // that are not added to those of the run
+  static constexpr std::size_t max_bytes_of_groups = std::size_t{1} << 20U;
   static constexpr std::size_t max_kept = std::size_t{256} << 10U;  // in a core's cache until it is written
   static constexpr std::size_t max_head = std::size_t{1} << 20U;
 

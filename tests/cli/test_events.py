@@ -652,9 +652,9 @@ class Formats(EventTest):
         rows = collections.defaultdict(dict)
         for kind, name, scheme, bucket, count, share in csv.reader(io.StringIO(printed)):
             rows[kind, name][scheme, bucket] = (count, share)
-        parts = [(("group", os.fsdecode(key_of(each))), each) for each in result["groups"]] + [(("group", "(without key)"), result["without_key"])]
+        parts = [(("group", os.fsdecode(key_of(each))), each) for each in result["groups"]] + [(("without_key", ""), result["without_key"])]
         parts += [(("event_window", each["event_start"]), each) for each in result["event_windows"]]
-        parts += [(("event_window", f"({name.replace('_', ' ')})"), result[name]) for name in ("without_time", "implausible_time")]
+        parts += [((name, ""), result[name]) for name in ("without_time", "implausible_time")]
         for owner, each in parts:
             with self.subTest(owner=owner):
                 found = rows.get(owner, {})
@@ -662,7 +662,7 @@ class Formats(EventTest):
                 self.assertEqual(found["match", "error"][0], str(each["matches"]["error"]["lines"]))
                 self.assertEqual({name: found["classes", name][0] for name in each["buckets"]["classes"]}, {name: str(count) for name, count in each["buckets"]["classes"].items()})
                 self.assertAlmostEqual(float(found["", "lines"][1]), each["lines"] / 33)
-        self.assertEqual((rows["match", "error"]["", "lines"][0], rows["match", "(unmatched)"]["", "lines"][0]), ("1", "32"))
+        self.assertEqual((rows["match", "error"]["", "lines"][0], rows["unmatched", ""]["", "lines"][0]), ("1", "32"))
 
     def test_the_table_has_a_row_for_each_match_group_and_window(self):
         printed = run(*self.OPTIONS, self.file("a", self.DATA)).stdout.decode()
@@ -689,6 +689,24 @@ class Formats(EventTest):
             self.assertEqual(window["measures"]["jsd"].get("baseline_size"), sum(map(len, data.splitlines(True)[max(0, number - 2) : number])) or None)
             self.assertEqual(window["buckets"]["classes"]["lower"], 2 * number)
         self.assertTrue(all("entropy" in each["measures"] for each in found["groups"]))
+
+
+    def test_long_lines_are_read_up_to_the_same_byte_whatever_the_chunks(self):
+        data = b"short ERROR\n" * 500 + (b"x" * 1_200_000 + b"ERROR\n") * 12 + b"y" * 1_000_000 + b"ERROR\n"
+        path = self.file("a", data)
+        for options in (("-T", "1"), ("-T", "8", "--chunk-size", "64KiB"), ("--chunk-size", "4MiB")):
+            found = run("--memory-limit", "64MiB", "--match", "e=ERROR", "--format", "json", *options, path).result
+            self.assertEqual(found["matches"]["e"]["lines"], 501, options)
+
+    def test_a_filter_counts_the_lines_that_are_kept(self):
+        data = b"a ERROR\n" * 3 + b"b INFO\n" * 2 + b"b ERROR"
+        kept = self.folder / "kept"
+        for option, expected in (("--keep-if", {"a": 3, "b": 1}), ("--drop-if", {"b": 2})):
+            result = self.folder / "result.jsonl"
+            ended = run("filter", option, "match(e)", "--match", "e=ERROR", "--group-by", "field:1", "--result", result, "-o", kept, self.file("a", data), engine=None)
+            self.assertEqual(ended.status, 0, ended)
+            groups = json.loads(result.read_bytes().splitlines()[-1])["groups"]
+            self.assertEqual({each["key"]: each["lines"] for each in groups}, expected)
 
 
 class Jobs(BatchTest):
@@ -762,6 +780,7 @@ class Usage(EventTest):
             ((*events, "--follow"), "--event-time: cannot be combined with --follow"), (("--group-by", "field:1", "--follow"), "--group-by: cannot be combined with --follow"), (("--match", "a=a", "--follow"), "--follow"),
             (("--each", "line", "--jsonl-field", "x", "--group-by", "field:1"), "--jsonl-field", "--group-by"), ((*events, "--time-zone", "Europe/Berln"), "--time-zone: ", "did you mean Europe/Berlin?"),
             ((*events[:2], "--event-time=is"), "--event-time: ", '"is"', "iso"), ((*events[:2], "--event-time=%H"), "--event-time: ", "no month"), ((*events[:2], "--event-time=%Q"), "--event-time: ", '"%Q" is unknown'), ((*events[:2], "--event-time=json:"), "--event-time: "),
+            (("--each", "line", "--top", '3:number("feld:1")'), "--top: ", "did you mean field?"), (("--each", "line", "--distribution-of", 'number("feld:1")'), "--distribution-of: ", "did you mean field?"),
             (("--group-by", "field:1", "--resume", "r.jsonl"), "--resume: cannot be combined with --group-by"), (("--match", "a=a", "--resume", "r.jsonl"), "--resume: "),
             ((*events, "--step", "1m"), "--step: "), ((*events, "--per-input"), "--per-input: ", "--group-by name"), (("--time-zone", "UTC"), "--time-zone: requires --event-time"),
             (("--most-groups", "5"), "--most-groups: requires --group-by"), (("--match-first",), "--match-first: requires --match"), (("--match-ignore-case",), "--match-ignore-case: requires --match"),

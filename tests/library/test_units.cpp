@@ -138,6 +138,14 @@ TEST_CASE("lines are counted by match, key and time, also in memory") {
   CHECK(alerts[0].event_start == 1'760'104'680'000'000'000);
 }
 
+TEST_CASE("windows of event time without a length, or too long ones, are refused") {
+  file_options options = options_of({"/dev/null"}, {.event_time = "iso"});
+  for (const std::uint64_t length : {std::uint64_t{0}, std::uint64_t{18'446'744'073'710}}) {
+    options.counting.windows = window_options{.measured_in = window_options::measure::milliseconds, .length = length};
+    CHECK_THROWS_WITH_AS(count_files(options), doctest::Contains("--window"), error);
+  }
+}
+
 TEST_CASE("a field of JSONL is measured, and lines without it are counted and noticed") {
   const temporary_folder folder;
   const std::string path = written(folder, "a", "{\"text\":\"12\\n\"}\nx\n\n{\"text\":\"a\"}");

@@ -210,13 +210,31 @@ TEST_CASE("a line has the same time whatever lines the reader has read before") 
 }
 
 TEST_CASE("lines of the same minute have the times that they have alone, whatever follows the minute") {
-  constexpr std::array<std::string_view, 6> minutes{"2025-10-10T13:55:", "2025-10-10 13:55:",  "1969-12-31T23:59:",
-                                                    "2025-12-31T23:59:", "[2025-10-10 13:55:", "25-10-10T13:55:"};
+  constexpr std::array<std::string_view, 9> minutes{
+      "2025-10-10-13:55:", "2025-13-10T13:55:", "2025-10-10,13:55:",  "2025-10-10T13:55:", "2025-10-10 13:55:",
+      "1969-12-31T23:59:", "2025-12-31T23:59:", "[2025-10-10 13:55:", "25-10-10T13:55:"};
   constexpr std::array<std::string_view, 9> seconds{"00", "36", "59", "60", "61", "5", "", "7:", "365"};
   constexpr std::array<std::string_view, 7> fractions{"", ".5", ",123", ".", ",x", ".123456789012", ".5,5"};
-  constexpr std::array<std::string_view, 18> zones{"Z ",     "Z",     " INFO x", " UTC x", " GMT+0200", " +0200 x",
-                                                   "+02:00", "-02 x", " -0200",  " Z x",   " Zebra",    " Update",
-                                                   "z x",    "Zebra", "",        " ",      "\t+0200",   "] x"};
+  constexpr std::array<std::string_view, 20> zones{" 2025-10-01T00:00:05Z",
+                                                   "Z 2025-10-01T00:07:05 x",
+                                                   "Z ",
+                                                   "Z",
+                                                   " INFO x",
+                                                   " UTC x",
+                                                   " GMT+0200",
+                                                   " +0200 x",
+                                                   "+02:00",
+                                                   "-02 x",
+                                                   " -0200",
+                                                   " Z x",
+                                                   " Zebra",
+                                                   " Update",
+                                                   "z x",
+                                                   "Zebra",
+                                                   "",
+                                                   " ",
+                                                   "\t+0200",
+                                                   "] x"};
   for (const std::string_view zone : {"", "Europe/Berlin"}) {
     const event_times settings = settings_of("", zone);
     event_time_reader reader(settings, november_2025);
