@@ -161,31 +161,6 @@ std::optional<written_time> time_of_first_member(std::string_view line) {
   return found && !may_have_other_key(rest, static_cast<std::size_t>(key - known_keys.begin())) ? found : std::nullopt;
 }
 
-std::string decoded_name(std::string_view name) {
-  std::string made;
-  for (std::size_t at = 0; at < name.size(); ++at) {
-    const std::string_view escape = name.substr(at, 2);
-    if (escape == "~0" || escape == "~1") {
-      made += escape == "~0" ? '~' : '/';
-      ++at;
-    } else if (name[at] != '~') {
-      made += name[at];
-    } else {
-      throw config::usage_error("the JSON Pointer has '~' in " + config::quote(name) +
-                                "; write ~0 for '~' and ~1 for '/'");
-    }
-  }
-  return made;
-}
-
-std::optional<std::size_t> index_of(std::string_view name) {
-  std::size_t index = 0;
-  const char* const end = name.data() + name.size();
-  const auto parsed = std::from_chars(name.data(), end, index);
-  const bool is_index = parsed.ec == std::errc() && parsed.ptr == end && (name.size() == 1 || name[0] != '0');
-  return is_index ? std::optional(index) : std::nullopt;
-}
-
 }  // namespace
 
 struct json_times::parser {
@@ -219,53 +194,6 @@ struct json_times::parser {
     }
     return best.key < known_keys.size() ? std::optional(best.time) : std::nullopt;
   }
-
-  // Steps down to the value of a name, or of an index. `from` is replaced.
-  static bool descend(ondemand::value& from, const std::string& name) {
-    ondemand::json_type type{};
-    if (from.type().get(type) != simdjson::SUCCESS) return false;
-    if (type == ondemand::json_type::object) {
-      ondemand::object object;
-      return from.get_object().get(object) == simdjson::SUCCESS && find_member(object, name, from);
-    }
-    const std::optional<std::size_t> index = type == ondemand::json_type::array ? index_of(name) : std::nullopt;
-    ondemand::array array;
-    if (!index || from.get_array().get(array) != simdjson::SUCCESS) return false;
-    std::size_t at = 0;
-    for (auto each : array) {
-      if (at++ == *index) return std::move(each).get(from) == simdjson::SUCCESS;
-      if (each.error() != simdjson::SUCCESS) return false;
-    }
-    return false;
-  }
-
-  static bool find_member(ondemand::object& object, std::string_view name, ondemand::value& made) {
-    for (auto each : object) {
-      ondemand::field field;
-      std::string_view key;
-      if (std::move(each).get(field) != simdjson::SUCCESS || field.unescaped_key().get(key) != simdjson::SUCCESS) {
-        return false;
-      }
-      if (key != name) continue;
-      made = field.value();
-      return true;
-    }
-    return false;
-  }
-
-  std::optional<written_time> find_at(std::string_view line, std::span<const std::string> path) {
-    ondemand::document document;
-    ondemand::object root;
-    ondemand::value value;
-    if (!open(line, document) || document.get_object().get(root) != simdjson::SUCCESS ||
-        !find_member(root, path.front(), value)) {
-      return std::nullopt;
-    }
-    for (const std::string& each : path.subspan(1)) {
-      if (!descend(value, each)) return std::nullopt;
-    }
-    return time_of_value(value);
-  }
 };
 
 json_times::json_times() : parser_(std::make_unique<parser>()) {}
@@ -278,8 +206,9 @@ std::optional<written_time> json_times::find_known(std::string_view line) {
   return first ? first : parser_->find_known(line);
 }
 
-std::optional<written_time> json_times::find_at(std::string_view line, std::span<const std::string> path) {
-  return parser_->find_at(line, path);
+std::optional<written_time> time_of_json_value(std::string_view value) {
+  const std::optional<written_time> found = time_of_string(value);
+  return found ? found : time_of_number(value);
 }
 
 std::optional<written_time> time_of_number(std::string_view text) {
@@ -307,16 +236,6 @@ bool looks_like_object(std::string_view line) {
   if (open == line.size() || line[open] != '{') return false;
   const std::size_t next = after_white_space(line, open + 1);
   return next < line.size() && (line[next] == '"' || line[next] == '}');
-}
-
-std::vector<std::string> path_of_pointer(std::string_view pointer) {
-  std::vector<std::string> path;
-  for (std::size_t begin = 1; begin <= pointer.size();) {
-    const std::size_t end = std::min(pointer.find('/', begin), pointer.size());
-    path.push_back(decoded_name(pointer.substr(begin, end - begin)));
-    begin = end + 1;
-  }
-  return path;
 }
 
 }  // namespace gpuhist::report::lines

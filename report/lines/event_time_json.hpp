@@ -6,16 +6,16 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 namespace gpuhist::report::lines {
 
 /// A number of JSON as seconds, milliseconds, microseconds or nanoseconds since 1970 by its magnitude: below 1e11,
 /// below 1e14, below 1e17, or more. Nothing: `text` is no such number. A negative number is a time before 1970.
 std::optional<written_time> time_of_number(std::string_view text);
+
+/// The time of a decoded string, or of a number as it is written.
+std::optional<written_time> time_of_json_value(std::string_view value);
 
 /// Whether a line looks like a JSON object: after white space, '{' and '"' or '}', perhaps with white space between.
 bool looks_like_object(std::string_view line);
@@ -38,17 +38,10 @@ class json_times {
   /// after an error is not found.
   std::optional<written_time> find_known(std::string_view line);
 
-  /// The time at a path of names in objects and indices in arrays; of members of the same name, the first one. Escapes
-  /// in names are decoded.
-  std::optional<written_time> find_at(std::string_view line, std::span<const std::string> path);
-
  private:
   struct parser;
 
   std::unique_ptr<parser> parser_;
 };
-
-/// The path of "/a/b", with ~0 for '~' and ~1 for '/' (RFC 6901). Throws config::usage_error.
-std::vector<std::string> path_of_pointer(std::string_view pointer);
 
 }  // namespace gpuhist::report::lines

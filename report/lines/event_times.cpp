@@ -7,6 +7,7 @@
 #include "report/lines/event_time_json.hpp"
 #include "report/lines/event_time_pattern.hpp"
 #include "report/lines/event_time_text.hpp"
+#include "report/lines/selector.hpp"
 
 #include <date/tz.h>
 
@@ -77,15 +78,6 @@ time_format format_of(std::string_view name) {
   throw config::usage_error("format of times: " + config::no_such_name(name, known));
 }
 
-std::vector<std::string> json_path_of(std::string_view typed) {
-  constexpr std::string_view prefix = "json:";
-  if (!typed.starts_with(prefix)) return {};
-  typed.remove_prefix(prefix.size());
-  if (typed.empty())
-    throw config::usage_error("format of times \"json:\": the key is missing; write json:KEY, or json");
-  return typed[0] == '/' ? path_of_pointer(typed) : std::vector{std::string(typed)};
-}
-
 // Converts local times. Keeps the stretch of the last one, in which the offset does not change.
 class zone_clock {
  public:
@@ -137,14 +129,14 @@ std::span<const event_time_format> event_time_formats() { return formats; }
 struct event_times::rules {
   std::optional<time_format> format{};  // nothing: any, or a pattern
   std::optional<time_pattern> pattern{};
-  std::vector<std::string> json_path{};   // empty: known keys
+  std::optional<selector> json_value{};   // nothing: that of known keys
   const date::time_zone* zone = nullptr;  // null: UTC
 };
 
 event_times::event_times(const event_time_options& typed) {
   auto made = std::make_unique<rules>();
-  made->json_path = json_path_of(typed.format);
-  if (!made->json_path.empty()) {
+  if (typed.format.starts_with("json:")) {
+    made->json_value.emplace(typed.format, std::nullopt);
     made->format = time_format::json;
   } else if (typed.format.find('%') != std::string::npos) {
     made->pattern.emplace(typed.format);
@@ -187,7 +179,8 @@ struct event_time_reader::state {
       : rules(settings),
         zone(settings.zone),
         reference_seconds(floor_seconds(reference)),
-        has_reference(reference != 0) {
+        has_reference(reference != 0),
+        json_value(settings.json_value ? settings.json_value->make_reader() : nullptr) {
     const date::sys_seconds latest{std::chrono::seconds(reference_seconds + 2 * day_seconds)};
     const date::year_month_day day{date::floor<date::days>(latest)};
     latest_year = static_cast<unsigned>(std::clamp(static_cast<int>(day.year()), 0, 9999));
@@ -231,8 +224,12 @@ struct event_time_reader::state {
   }
 
   outcome read_json(std::string_view line) {
-    const std::optional<written_time> found =
-        rules.json_path.empty() ? json.find_known(line) : json.find_at(line, rules.json_path);
+    std::optional<written_time> found;
+    if (json_value == nullptr) {
+      found = json.find_known(line);
+    } else if (const std::optional<std::string_view> value = json_value->read(line)) {
+      found = time_of_json_value(*value);
+    }
     if (!found) return {};
     format = time_format::json;
     return resolve(*found);
@@ -273,8 +270,9 @@ struct event_time_reader::state {
   json_times json;
   std::int64_t reference_seconds;
   bool has_reference;
-  unsigned latest_year = 0;             // of a local time that is not after the reference and one day
-  std::optional<time_format> format{};  // of the last time
+  std::unique_ptr<line_selector> json_value;  // null: known keys
+  unsigned latest_year = 0;                   // of a local time that is not after the reference and one day
+  std::optional<time_format> format{};        // of the last time
   minute_begin minute;
 };
 
