@@ -1,7 +1,5 @@
 #include "report/lines/event_time_json.hpp"
 
-#include "config/text.hpp"
-#include "config/usage_error.hpp"
 #include "report/lines/event_time_text.hpp"
 
 #include <simdjson.h>
