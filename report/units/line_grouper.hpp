@@ -22,7 +22,8 @@ class line_grouper {
   /// not that of the input.
   line_grouper(const unit_meter& meter, const std::string& input, bool is_later);
 
-  /// Adds the lines of a batch for which `holds` is 1; empty: all.
+  /// Adds the lines of a batch that the plan counts (unit_plan::counts_in_groups()). `holds`: the values of its
+  /// condition; empty: it has none.
   void add(unit_batch& batch, std::span<const double> holds);
 
   /// Adds a line of so many bytes that the batch has read alone (line_facts::read_open()). `counts`: of its 256 byte
