@@ -49,13 +49,14 @@ struct unit_options {
   /// each input. Empty: lines are measured.
   std::string jsonl_field{};
 
-  // ---- read of lines and records (docs/events.md) --------------------------------------------------------------------
+  // ---- read of lines and records (docs/events.md)
+  // --------------------------------------------------------------------
 
   std::vector<std::string> matches{};  ///< "NAME=REGEX": counts the lines in which it matches; match(NAME) in formulas
-  std::string match_file{};  ///< a file with more of them, one on each line; empty: none
+  std::string match_file{};            ///< a file with more of them, one on each line; empty: none
   bool match_ignore_case = false;
   bool first_match_only = false;  ///< of the expressions that match in a line, only the first counts
-  std::string group_by{};         ///< a selector of a key ("field:1", "json:/user/id", "template"), or "name"; empty: none
+  std::string group_by{};  ///< a selector of a key ("field:1", "json:/user/id", "template"), or "name"; empty: none
   unsigned most_groups = 1000;    ///< that are reported: those with the most lines
   std::string field_separator{};  ///< of selectors: one byte; empty: runs of blanks for fields, "," for csv
   /// A format of the times in lines ("any", "iso", "json:time", "%Y-%m-%d %H:%M:%S"): windows of
@@ -114,8 +115,8 @@ struct match_count {
 
 /// Lines that have something in common: the same key, or times in the same window.
 struct line_group {
-  std::string key{};                                ///< raw bytes; of a window empty
-  std::int64_t start = 0;                           ///< of a window: nanoseconds since 1970-01-01 UTC
+  std::string key{};       ///< raw bytes; of a window empty
+  std::int64_t start = 0;  ///< of a window: nanoseconds since 1970-01-01 UTC
   std::uint64_t lines = 0;
   std::uint64_t bytes = 0;
   std::vector<std::vector<std::uint64_t>> counts{};  ///< of the buckets, by scheme, in the order of the options
@@ -125,15 +126,15 @@ struct line_group {
 
 /// What was read of lines.
 struct line_summary {
-  std::vector<match_count> matches{};   ///< in the order of the options
-  match_count unmatched{};              ///< lines in which no expression matches
-  std::vector<line_group> groups{};     ///< by key: those with the most lines first, equal ones in the order of the keys
-  std::uint64_t number_of_groups = 0;   ///< different keys
-  line_group other_groups{};            ///< the sum of the keys that are not in `groups`
-  line_group without_key{};             ///< lines without a key
-  std::vector<line_group> windows{};    ///< with lines, in the order of time
-  line_group without_time{};            ///< lines before the first line with a time of their input
-  line_group implausible_time{};        ///< lines with a year that is not plausible, and the lines after them
+  std::vector<match_count> matches{};  ///< in the order of the options
+  match_count unmatched{};             ///< lines in which no expression matches
+  std::vector<line_group> groups{};    ///< by key: those with the most lines first, equal ones in the order of the keys
+  std::uint64_t number_of_groups = 0;  ///< different keys
+  line_group other_groups{};           ///< the sum of the keys that are not in `groups`
+  line_group without_key{};            ///< lines without a key
+  std::vector<line_group> windows{};   ///< with lines, in the order of time
+  line_group without_time{};           ///< lines before the first line with a time of their input
+  line_group implausible_time{};       ///< lines with a year that is not plausible, and the lines after them
 };
 
 /// The units of all inputs: of a run, or of a counter so far (results::units()).

@@ -80,7 +80,7 @@ class Help(CommandTest):
                     self.assertIn("--max-output", run(*words, engine=None, cwd=self.folder).stderr)
                     continue
                 ended = run(*words, engine=None, cwd=jobs if words[0] == "batch" else self.folder)
-                self.assertNotIn("see gpuhist --help", re.sub("--(config|zstd-dictionary|baseline).*(cannot be read|is no baseline).*\n.*", "", ended.stderr))
+                self.assertNotIn("see gpuhist --help", re.sub("--(config|zstd-dictionary|baseline|match-file).*(cannot be read|is no baseline).*\n.*", "", ended.stderr))
 
     def test_buckets_accept_every_escape_that_their_help_lists_and_no_other(self):
         listed = re.search(r"the escapes ((?:\\\S+ )+)", " ".join(printed_by("--help", "buckets").split())).group(1).split()

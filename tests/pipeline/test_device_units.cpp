@@ -72,7 +72,8 @@ TEST_CASE("units that a device measures are those of the text, whatever groups i
     watchdog.moved(seed);
     CAPTURE(seed);
     test::dice random(seed);
-    test::unit_plan measured = test::plan_of(test::text_lines, random.one_of({"bytes > 0", "digit > 0.3", "bytes > 70"}));
+    test::unit_plan measured =
+        test::plan_of(test::text_lines, random.one_of({"bytes > 0", "digit > 0.3", "bytes > 70"}));
     if (random(0, 1) == 0) measured.distribution = test::formula_of("count(lower)");  // without, rows are omitted
     test::measured_run units(measured, nullptr, classes);
     test::measured_run expected(measured, nullptr, classes);
