@@ -394,7 +394,8 @@ std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options
   of_units.has_words = true;
   of_units.has_pairs = true;  // refused below, with another remedy
   const std::shared_ptr<const report::lines::match_set> matches = resolve_matches(asked);
-  report::gates::line_names names{.matches = names_of_matches(options.counting)};
+  report::gates::line_names names{.matches = {}};
+  for (std::size_t i = 0; matches && i < matches->size(); ++i) names.matches.push_back(matches->expressions()[i].name);
   report::units::unit_plan made{.shape = shape_of(asked), .each = name_of(asked), .field = field_of(options.counting)};
   if (made.shape.divides_text() && !made.shape.bytes) of_units.lines = &names;
   of_units.of_windows = made.shape.divides == report::units::unit_shape::form::windows;
@@ -453,7 +454,8 @@ void resolve_subjects(const counting_options& options, report::gates::watch_list
 
 report::gates::watch_list resolve_watch(const counting_options& options, const formula_context& known) {
   report::gates::watch_list resolved;
-  report::gates::line_names names{.matches = names_of_matches(options), .has_numbers = false};
+  report::gates::line_names names{.matches = {}, .has_numbers = false};
+  if (!options.fail_if.empty() || !options.alert_if.empty()) names.matches = names_of_matches(options);
   formula_context with_matches = known;
   with_matches.lines = &names;
   add_gates(resolved, gate::kind::fail, options.fail_if, "fail-if", with_matches);

@@ -30,24 +30,6 @@ std::size_t digits_at(std::string_view text, std::size_t at) {
   return std::min(text.find_first_not_of(digits, at), text.size()) - at;
 }
 
-// By the grammar of JSON.
-bool is_number(std::string_view text) {
-  std::size_t at = text.starts_with('-') ? 1 : 0;
-  const std::size_t whole = digits_at(text, at);
-  if (whole == 0 || (whole > 1 && text[at] == '0')) return false;
-  at += whole;
-  if (at < text.size() && text[at] == '.') {
-    const std::size_t fraction = digits_at(text, at + 1);
-    if (fraction == 0) return false;
-    at += 1 + fraction;
-  }
-  if (at == text.size()) return true;
-  if (text[at] != 'e' && text[at] != 'E') return false;
-  ++at;
-  if (at < text.size() && (text[at] == '+' || text[at] == '-')) ++at;
-  return at < text.size() && at + digits_at(text, at) == text.size();
-}
-
 // The code unit of \uXXXX at the beginning of a text; nothing: there is no such escape.
 std::optional<unsigned> code_unit(std::string_view text) {
   constexpr std::size_t length = 6;
@@ -119,7 +101,7 @@ class rewritten_line {
     if (at_ == line_.size() || line_[at_] == '"') return;
     if (line_[at_] == 'N' || line_[at_] == 'I') return copy_word();
     const std::size_t length = std::min(line_.find_first_not_of("+-.0123456789Ee", at_), line_.size()) - at_;
-    if (!is_number(line_.substr(at_, length))) return copy(length);
+    if (!is_json_number(line_.substr(at_, length))) return copy(length);
     made_ += '0';
     at_ += length;
   }
@@ -253,6 +235,23 @@ line_field::outcome line_field::find(const input& from) {
 
 void line_field::release() {
   if (parser_->capacity > kept_bytes) parser_ = std::make_unique<parser>();
+}
+
+bool is_json_number(std::string_view text) {
+  std::size_t at = text.starts_with('-') ? 1 : 0;
+  const std::size_t whole = digits_at(text, at);
+  if (whole == 0 || (whole > 1 && text[at] == '0')) return false;
+  at += whole;
+  if (at < text.size() && text[at] == '.') {
+    const std::size_t fraction = digits_at(text, at + 1);
+    if (fraction == 0) return false;
+    at += 1 + fraction;
+  }
+  if (at == text.size()) return true;
+  if (text[at] != 'e' && text[at] != 'E') return false;
+  ++at;
+  if (at < text.size() && (text[at] == '+' || text[at] == '-')) ++at;
+  return at < text.size() && at + digits_at(text, at) == text.size();
 }
 
 std::string describe(field_fault fault, std::size_t max_bytes) {

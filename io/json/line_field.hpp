@@ -72,6 +72,9 @@ class line_field {
   std::unique_ptr<parser> parser_;
 };
 
+/// Whether a text is a number by the grammar of JSON.
+bool is_json_number(std::string_view text);
+
 /// The cause, as messages state it: "malformed JSON"; of `too_long`, "longer than 16 MiB". Not of `none`.
 std::string describe(field_fault fault, std::size_t max_bytes);
 

@@ -9,6 +9,7 @@
 // not checked. A string with half a surrogate pair has no value.
 
 #include "config/text.hpp"
+#include "io/json/line_field.hpp"
 #include "report/lines/selector_kinds.hpp"
 
 #include <simdjson.h>
@@ -36,29 +37,6 @@ struct json_step {
   std::string key;
   std::optional<std::size_t> index;  // if the key is one of an array
 };
-
-// Digits in sequence.
-std::size_t count_digits(std::string_view text, std::size_t at) {
-  return std::min(text.find_first_not_of("0123456789", at), text.size()) - at;
-}
-
-// By the grammar of JSON.
-bool is_json_number(std::string_view text) {
-  std::size_t at = text.starts_with('-') ? 1 : 0;
-  const std::size_t whole = count_digits(text, at);
-  if (whole == 0 || (whole > 1 && text[at] == '0')) return false;
-  at += whole;
-  if (at < text.size() && text[at] == '.') {
-    const std::size_t fraction = count_digits(text, at + 1);
-    if (fraction == 0) return false;
-    at += 1 + fraction;
-  }
-  if (at == text.size()) return true;
-  if (text[at] != 'e' && text[at] != 'E') return false;
-  ++at;
-  if (at < text.size() && (text[at] == '+' || text[at] == '-')) ++at;
-  return at < text.size() && at + count_digits(text, at) == text.size();
-}
 
 std::string_view trimmed(std::string_view text) { return text.substr(0, text.find_last_not_of(json_white_space) + 1); }
 
@@ -171,7 +149,7 @@ class json_selector final : public line_selector {
         break;
       case ondemand::json_type::number:
         text = trimmed(value.raw_json_token());
-        if (!is_json_number(text)) error = simdjson::NUMBER_ERROR;
+        if (!io::is_json_number(text)) error = simdjson::NUMBER_ERROR;
         break;
       case ondemand::json_type::object:
         error = raw_text<ondemand::object>(value.get_object(), text);
@@ -206,7 +184,7 @@ class json_selector final : public line_selector {
 // The index that a step of a pointer names: 0, or digits that do not begin with 0.
 std::optional<std::size_t> array_index(std::string_view step) {
   if (step.empty() || (step.size() > 1 && step.front() == '0')) return std::nullopt;
-  if (count_digits(step, 0) != step.size()) return std::nullopt;
+  if (step.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
   std::size_t index = 0;
   const auto parsed = std::from_chars(step.data(), step.data() + step.size(), index);
   return parsed.ec == std::errc() ? std::optional(index) : std::nullopt;

@@ -21,6 +21,12 @@ line_facts::line_facts(const line_reading& plan, char delimiter, std::optional<s
     words_ = matches_.emplace(*plan.matches).words_per_line();
     matched_.resize(max_lines * words_);
   }
+  for (const gates::line_fact& each : plan.facts) {
+    if (each.type != gates::line_fact::kind::match) continue;
+    const auto all = plan.matches->expressions();
+    expressions_.push_back(
+        static_cast<std::size_t>(std::ranges::find(all, each.of, &lines::match_expression::name) - all.begin()));
+  }
   for (const lines::selector& each : plan.selectors) numbers_.push_back(each.make_reader());
   if (plan.key) key_ = plan.key->make_reader();
   if (plan.events) times_.emplace(*plan.events->times, reference.value_or(plan.events->reference));
@@ -84,13 +90,12 @@ void line_facts::keep_first_matches() {
 }
 
 void line_facts::fill_values() {
+  std::size_t match = 0;
   std::size_t number = 0;
   for (std::size_t fact = 0; fact < plan_.facts.size(); ++fact) {
     const std::span<double> to = std::span(values_).subspan(fact * max_lines, lines_);
     if (plan_.facts[fact].type == gates::line_fact::kind::match) {
-      const auto& all = plan_.matches->expressions();
-      const auto at = static_cast<std::size_t>(
-          std::ranges::find(all, plan_.facts[fact].of, &lines::match_expression::name) - all.begin());
+      const std::size_t at = expressions_[match++];
       for (std::size_t line = 0; line < lines_; ++line) to[line] = matches(line, at) ? 1 : 0;
     } else {
       lines::line_selector& reader = *numbers_[number++];

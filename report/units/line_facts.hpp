@@ -73,7 +73,8 @@ class line_facts {
   const line_reading& plan_;
   const char delimiter_;
   std::optional<lines::match_reader> matches_;
-  std::size_t words_ = 0;  // of a line in matched_
+  std::size_t words_ = 0;                 // of a line in matched_
+  std::vector<std::size_t> expressions_;  // of the facts that are matches, in their order
   std::vector<std::unique_ptr<lines::line_selector>> numbers_;
   std::unique_ptr<lines::line_selector> key_;
   std::optional<lines::event_time_reader> times_;
