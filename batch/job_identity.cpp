@@ -20,7 +20,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr const char* state_schema = "gpuhist.state/6";
+constexpr const char* state_schema = "gpuhist.state/7";
 constexpr unsigned most_shards = 100'000;  // as --shard has
 
 constexpr const char* line_limit = "line-limit";
@@ -89,8 +89,8 @@ void add_measuring(json& to, const report::measures::measuring& from) {
 }
 
 void add_lines(json& to, const report::units::line_reading& from) {
-  const auto& [matches, ignores_case, first_match_only, facts, separator, selectors, by, key, events, most_groups,
-               in_memory, spilled_to, max_bytes] = from;
+  const auto& [matches, ignores_case, first_match_only, facts, separator, selectors, keys, events, finds_changes,
+               most_groups, in_memory, spilled_to, max_bytes] = from;
   for (std::size_t i = 0; matches && i < matches->size(); ++i) {
     const report::lines::match_expression& each = matches->expressions()[i];
     to["match"].push_back({text_as_json(each.name), text_as_json(each.pattern)});
@@ -98,14 +98,15 @@ void add_lines(json& to, const report::units::line_reading& from) {
   if (ignores_case) to["match-ignore-case"] = true;
   if (first_match_only) to["match-first"] = true;
   if (!separator.empty()) to["field-separator"] = text_as_json(separator);
-  if (!by.empty()) {
-    to["group-by"] = text_as_json(by);
+  if (!keys.empty()) {
+    to["group-by"] = text_as_json(keys.front().text);
+    if (keys.size() > 1) to["then-by"] = text_as_json(keys.back().text);
     to["most-groups"] = most_groups;
   }
   if (events) {
     to["event-time"] = text_as_json(events->typed.format.empty() ? "any" : events->typed.format);
     to["time-zone"] = text_as_json(events->typed.time_zone);
-    to["window"] = events->nanoseconds;
+    to["window"] = {events->windows.length, events->windows.most};
   }
   to[line_limit] = max_bytes;
 }

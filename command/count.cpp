@@ -1,4 +1,5 @@
 // `gpuhist [FILE...]`: typed options -> plan -> run -> report.
+#include "command/changes.hpp"
 #include "command/command_frame.hpp"
 #include "command/commands.hpp"
 #include "command/plan.hpp"
@@ -131,10 +132,10 @@ library::finished_run run_with_progress(const plan& planned, resumed_result* ear
       .run();
 }
 
-ending::status exit_status_of(run_status status) {
+ending::status exit_status_of(run_status status, bool has_changes) {
   switch (status) {
     case run_status::complete:
-      return ending::counted_all;
+      return has_changes ? ending::gate_failed : ending::counted_all;
     case run_status::condition_held:
       return ending::gate_failed;
     case run_status::incomplete:
@@ -172,7 +173,8 @@ ending::status conclude(const plan& planned, const library::finished_run& finish
   // main() ends the process by SIGPIPE, unless that signal is ignored
   if (consumer_left(finished.outcome))
     throw io::destination_error(EPIPE, std::system_category(), "cannot write standard output");
-  return exit_status_of(finished.outcome.status);
+  const bool has_changes = result.units && result.units->changes && !result.units->changes->found.empty();
+  return exit_status_of(finished.outcome.status, has_changes);
 }
 
 // The output. That of --resume is locked until the end: two runs would both count what is missing.
@@ -214,6 +216,15 @@ std::shared_ptr<resumed_result> resume(const config::options& typed, plan& plann
   return earlier;
 }
 
+// Logs without times, in windows of lines.
+void look_again(const config::options& typed, library::finished_run& finished, report::report_writer& reports,
+                report::console& screen, const command_frame& frame) {
+  if (finished.is_stopped) return;
+  const report::units::unit_result& found = *finished.outcome.result.shared().content.units;
+  const std::optional<plan> in_lines = plan_without_times(typed, *found.changes);
+  if (in_lines) add_changes(finished, run_with_progress(*in_lines, nullptr, reports, screen, frame));
+}
+
 std::string name_of_run(const plan& planned, const resumed_result* earlier) {
   if (!planned.format->names_run) return {};
   return earlier != nullptr && !earlier->run().empty() ? earlier->run() : report::make_run_id();
@@ -239,7 +250,8 @@ ending count(const config::options& typed, const io::open_descriptors& open_desc
       output, *planned.format, screen,
       is_stage ? report::report_writer::fault::is_put_off : report::report_writer::fault::ends_run,
       name_of_run(planned, earlier.get()), sections_of(planned));
-  const library::finished_run finished = run_with_progress(planned, earlier.get(), reports, screen, frame);
+  library::finished_run finished = run_with_progress(planned, earlier.get(), reports, screen, frame);
+  if (finds_changes(planned)) look_again(typed, finished, reports, screen, frame);
   return frame.end(
       finished, [&] { return conclude(planned, finished, output, reports, screen); }, after_signal(finished));
 }

@@ -132,6 +132,8 @@ ending run(const config::options& typed, const io::open_descriptors& open_descri
       return command::batch(typed, open_descriptors);
     case config::command::merge:
       return command::merge(typed, open_descriptors);
+    case config::command::changes:
+      return command::find_changes(typed, open_descriptors);
     case config::command::count:
       break;
   }

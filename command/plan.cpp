@@ -205,6 +205,11 @@ void check_format_of_units(const config::options& typed, const report::report_fo
       std::string(format.name) + " cannot hold the units that --where selects; give --format table or jsonl");
 }
 
+void check_format_of_changes(const config::options& typed, const report::report_format& format) {
+  if (typed.what != config::command::changes || format.name != "prometheus") return;
+  throw config::option_error(format_option(typed), "prometheus cannot hold changes; give json, jsonl, csv or table");
+}
+
 bool writes_snapshots(const config::options& typed, const report::report_format& format) {
   const bool is_filter = typed.run.pass_through.has_value();
   return typed.run.snapshot_every || config::writes_windows(typed.run.counting) || selects_units(typed) ||
@@ -264,6 +269,7 @@ plan make_plan(const config::options& typed) {
   planned.format = format;
   check_format_of_windows(typed, *planned.format);
   check_format_of_units(typed, *planned.format);
+  check_format_of_changes(typed, *planned.format);
   planned.output = typed.output;
   if (typed.run.pass_through) planned.output = resolve_report_of_filter(typed);
   planned.output_name = planned.output ? "the output " + report::printable(*planned.output) : "standard output";

@@ -39,6 +39,9 @@ void check_format_of_windows(const config::options& typed, const report::report_
 /// Refuses selected units in a format without lines for them.
 void check_format_of_units(const config::options& typed, const report::report_format& format);
 
+/// Refuses changes in a format without room for them.
+void check_format_of_changes(const config::options& typed, const report::report_format& format);
+
 /// How reports of that format are written to their destination. Refuses --append with a format whose reports
 /// cannot follow one another, and snapshots that replace one another without a file.
 report::writing resolve_writing(const config::options& typed, const report::report_format& format);

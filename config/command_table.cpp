@@ -14,6 +14,17 @@ constexpr std::array rows = {
                 .detail = "Counts the bytes of all inputs and reports them by bucket. '--' ends the options; a file "
                           "with the name of a command is written ./report.",
                 .example = "zstdcat access.log.zst | gpuhist --buckets letters"},
+    command_row{.kind = command::changes,
+                .name = "changes",
+                .usage = "[OPTIONS] [FILE...]",
+                .help = "finds what changed in logs",
+                .detail =
+                    "Compares the kinds of lines, their number, length and bytes in windows of the times that are "
+                    "written in the lines, for each log by itself, and lists the changes, strongest evidence first, "
+                    "with the first line of each. Rotated files are one log. It needs no rule. The exit status is 3 "
+                    "if there is a change. Times and formats: gpuhist --help events.",
+                .example = "gpuhist changes -r /var/log",
+                .note = {.key = "window", .help = "length of the windows: 5m, 1h, or 1000lines"}},
     command_row{.kind = command::report,
                 .name = "report",
                 .usage = "[OPTIONS] [RESULT...]",

@@ -1,4 +1,5 @@
-// The table of the commands: counting (`gpuhist` without a command), report, devices, repack, filter, batch, merge.
+// The table of the commands: counting (`gpuhist` without a command), report, devices, repack, filter, batch, merge,
+// changes.
 #pragma once
 
 #include "config/options.hpp"

@@ -270,6 +270,7 @@ snapshot_interval parse_interval(const std::string& typed) {
 window_extent parse_window(const std::string& typed) {
   using measure = window_options::measure;
   constexpr std::string_view good = "; good forms are 64MiB, 10s, 100000lines";
+  if (typed == "auto") return {.unit = measure::milliseconds, .amount = 0};
   std::uint64_t number = 0;
   const char* const end = typed.data() + typed.size();
   const auto [rest, error] = std::from_chars(typed.data(), end, number);
@@ -306,7 +307,9 @@ void set_extent(window_options& windows, std::uint64_t& to, std::uint64_t other,
 
 }  // namespace
 
-bool writes_windows(const counting_options& of) { return of.windows && (!of.units || of.units->event_time.empty()); }
+bool writes_windows(const counting_options& of) {
+  return of.windows && (!of.units || (of.units->event_time.empty() && !of.units->changes));
+}
 
 window_options& windows_in(counting_options& of) { return of.windows ? *of.windows : of.windows.emplace(); }
 

@@ -20,8 +20,9 @@ namespace gpuhist::config {
 using snapshot_interval = std::variant<std::chrono::milliseconds, std::uint64_t>;
 
 /// The command: `gpuhist [FILE...]`, `gpuhist report RESULT...`, `gpuhist devices`, `gpuhist
-/// repack FILE...`, `gpuhist filter FILE...`, `gpuhist batch [plan] JOB`, `gpuhist merge DIR...`.
-enum class command { count, report, devices, repack, filter, batch, merge };
+/// repack FILE...`, `gpuhist filter FILE...`, `gpuhist batch [plan] JOB`, `gpuhist merge DIR...`, `gpuhist changes
+/// [FILE...]`.
+enum class command { count, report, devices, repack, filter, batch, merge, changes };
 
 /// --compress: how the outputs of a filter are compressed.
 struct output_compression {

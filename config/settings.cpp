@@ -71,7 +71,7 @@ void store(const std::vector<const setting*>& values, options& to) {
 /// What is given without being typed: the units of a filter, and the walk of a job.
 std::string_view implied_value(command selected, std::string_view key) {
   if (selected == command::filter && key == "each") return "line";
-  return selected == command::batch && key == "recursive" ? "true" : "";
+  return (selected == command::batch || selected == command::changes) && key == "recursive" ? "true" : "";
 }
 
 /// One word of option_rules::needs or excludes: "each", "each=line", "filter:output-dir".

@@ -48,29 +48,40 @@ void check_kind(const unit_options& asked, std::string_view option) {
   throw config::option_error(option, "is read of lines or records; give --each line, or leave it out");
 }
 
+// Few enough for a look at a terminal.
+constexpr std::size_t most_windows = 60;
+
+report::units::window_lengths windows_of(const std::optional<window_options>& asked, std::size_t most) {
+  constexpr std::int64_t nanoseconds = 1'000'000;  // of a millisecond
+  constexpr std::int64_t second = 1'000'000'000;
+  if (!asked || asked->length == 0) return {.length = second, .most = most};
+  return {.length = static_cast<std::int64_t>(asked->length) * nanoseconds};
+}
+
 report::units::event_windows events_of(const counting_options& options) {
   const unit_options& asked = *options.units;
   const auto now = std::chrono::time_point_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now());
-  constexpr std::int64_t nanoseconds = 1'000'000;
   const std::string format = asked.event_time == "any" ? "" : asked.event_time;
+  const std::size_t most = asked.changes ? report::units::most_windows_of_changes : most_windows;
   const report::lines::event_time_options typed{.format = format, .time_zone = asked.time_zone};
   made_for("time-zone", [&] { return report::lines::event_times({.format = "iso", .time_zone = asked.time_zone}); });
   return {.typed = typed,
           .times = made_for("event-time", [&] { return std::make_shared<const report::lines::event_times>(typed); }),
-          .nanoseconds = static_cast<std::int64_t>(options.windows->length) * nanoseconds,
+          .windows = windows_of(options.windows, most),
           .reference = now.time_since_epoch().count()};
 }
 
 void check_windows(const counting_options& options) {
   constexpr std::string_view option = "event-time";
+  if (!options.windows && options.units->changes) return;
   if (!options.windows) throw config::option_error(option, "requires --window with a time, such as --window 1m");
   const window_options& given = *options.windows;
   if (given.measured_in != window_options::measure::milliseconds) {
     throw config::option_error("window", "is a time with --event-time, such as 1m");
   }
   constexpr auto longest = std::chrono::duration_cast<std::chrono::milliseconds>(config::longest_duration).count();
-  if (given.length == 0 || given.length > static_cast<std::uint64_t>(longest)) {
-    throw config::option_error("window", "is a time from 1ms to 876000h with --event-time, such as 1m");
+  if (given.length > static_cast<std::uint64_t>(longest)) {
+    throw config::option_error("window", "is a time from 1ms to 876000h with --event-time, such as 1m, or auto");
   }
   if (given.step > 0 && given.step != given.length) {
     throw config::option_error("step", "windows of --event-time do not overlap; leave it out");
@@ -80,6 +91,48 @@ void check_windows(const counting_options& options) {
                                "windows of --event-time are those of all inputs; to divide them by input, give "
                                "--group-by name");
   }
+}
+
+report::units::group_key key_of(std::string_view option, const std::string& typed, const unit_options& asked) {
+  const auto named = report::units::source_named(typed);
+  if (named) return {.text = typed, .from = *named};
+  return {.text = typed, .selector = selector_of(option, typed, asked)};
+}
+
+std::vector<report::units::group_key> keys_of(const unit_options& asked) {
+  std::vector<report::units::group_key> made;
+  if (!asked.group_by.empty()) made.push_back(key_of("group-by", asked.group_by, asked));
+  if (asked.then_by.empty()) return made;
+  if (made.empty()) throw config::option_error("then-by", "requires --group-by, the first of the two keys");
+  made.push_back(key_of("then-by", asked.then_by, asked));
+  return made;
+}
+
+bool reads_lines_in_windows(const counting_options& options) {
+  return options.windows && options.windows->measured_in == window_options::measure::lines;
+}
+
+// Kinds of lines by log and by window: of time, or of lines of each input.
+void add_changes(const counting_options& options, report::units::line_reading& to) {
+  constexpr std::string_view option = "changes";
+  const unit_options& asked = *options.units;
+  if (!asked.group_by.empty() || !asked.where.empty() || asked.top > 0 || !asked.distribution_of.empty()) {
+    throw config::option_error(option, "groups all lines itself; leave out other options of units");
+  }
+  const bool has_lines = reads_lines_in_windows(options);
+  to.finds_changes = true;
+  to.keys.push_back(key_of(option, has_lines ? "name" : "family", asked));
+  to.keys.push_back(key_of(option, "kind", asked));
+  if (has_lines) {
+    constexpr std::int64_t shortest = 100;
+    const auto length = static_cast<std::int64_t>(options.windows->length);
+    to.events = {.windows = {.length = length, .are_of_lines = true}};
+    if (length == 0)
+      to.events->windows = {.length = shortest, .most = report::units::most_windows_of_changes, .are_of_lines = true};
+    return;
+  }
+  check_windows(options);
+  to.events = events_of(options);
 }
 
 bool has_matches(const unit_options& asked) { return !asked.matches.empty() || !asked.match_file.empty(); }
@@ -112,11 +165,14 @@ std::vector<report::lines::match_expression> expressions_of(const unit_options& 
 
 std::string_view option_of_lines(const unit_options& asked) {
   if (has_matches(asked)) return asked.matches.empty() ? "match-file" : "match";
+  if (asked.changes) return "changes";
   if (!asked.group_by.empty()) return "group-by";
   return asked.event_time.empty() ? "" : "event-time";
 }
 
-bool has_event_windows(const counting_options& options) { return options.units && !options.units->event_time.empty(); }
+bool has_event_windows(const counting_options& options) {
+  return options.units && !options.units->event_time.empty() && !options.units->changes;
+}
 
 std::vector<std::string> names_of_matches(const counting_options& options) {
   std::vector<std::string> names;
@@ -138,6 +194,9 @@ std::optional<report::units::line_reading> resolve_lines(const counting_options&
                                                          std::size_t max_bytes) {
   const unit_options& asked = *options.units;
   const std::string_view option = option_of_lines(asked);
+  if (!asked.time_zone.empty() && asked.event_time.empty()) {
+    throw config::option_error("time-zone", "requires --event-time, whose times it is for");
+  }
   if (option.empty() && names.used.empty()) return std::nullopt;
   if (!option.empty()) check_kind(asked, option);
   report::units::line_reading made{.matches = std::move(matches),
@@ -153,9 +212,10 @@ std::optional<report::units::line_reading> resolve_lines(const counting_options&
     if (each.type == fact::number) made.selectors.push_back(selector_of("where", each.of, asked));
   }
   config::check_range("most-groups", asked.most_groups);
-  made.by = asked.group_by;
-  if (!made.by.empty() && made.by != "name") made.key.emplace(selector_of("group-by", made.by, asked));
-  if (!asked.event_time.empty()) {
+  made.keys = keys_of(asked);
+  if (asked.changes) {
+    add_changes(options, made);
+  } else if (!asked.event_time.empty()) {
     check_windows(options);
     made.events = events_of(options);
   }

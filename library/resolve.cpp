@@ -517,7 +517,11 @@ void check_time(const window_options& given, const pipeline::window_shape& shape
 std::optional<pipeline::window_shape> resolve_windows(const counting_options& options) {
   if (!config::writes_windows(options)) return std::nullopt;
   const window_options& given = *options.windows;
-  if (given.length == 0) throw config::option_error("window", "a window of no length; give 1 or more");
+  if (given.length == 0) {
+    throw config::option_error("window",
+                               "has no length, which only windows of --event-time can do without; give a "
+                               "length, such as 64MiB");
+  }
   const std::uint64_t step = given.step > 0 ? given.step : given.length;
   check_step(given.length, step);
   const std::uint64_t pane = std::gcd(given.length, step);

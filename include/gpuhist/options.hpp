@@ -33,9 +33,11 @@ struct window_options {
   enum class measure : std::uint8_t { bytes, lines, milliseconds };
 
   measure measured_in = measure::bytes;
-  std::uint64_t length = 0;  ///< of a window, at least 1
-  std::uint64_t step = 0;    ///< from the start of a window to that of the next one, at most `length`; 0: `length`
-  bool per_input = false;    ///< every input has its own windows; false: windows span inputs
+  /// Of a window, at least 1; 0: with unit_options::event_time or changes, the library chooses so that a result has
+  /// some dozens of windows.
+  std::uint64_t length = 0;
+  std::uint64_t step = 0;  ///< from the start of a window to that of the next one, at most `length`; 0: `length`
+  bool per_input = false;  ///< every input has its own windows; false: windows span inputs
 };
 
 /// What conditions are checked for.

@@ -56,13 +56,19 @@ struct unit_options {
   std::string match_file{};            ///< a file with more of them, one on each line; empty: none
   bool match_ignore_case = false;
   bool first_match_only = false;  ///< of the expressions that match in a line, only the first counts
-  std::string group_by{};  ///< a selector of a key ("field:1", "json:/user/id", "template"), or "name"; empty: none
+  /// A selector of a key ("field:1", "json:/user/id", "template"), or "name" or "family" (the name of the input,
+  /// without what rotation adds to it); empty: none.
+  std::string group_by{};
+  std::string then_by{};          ///< divides each group by a second key
   unsigned most_groups = 1000;    ///< that are reported: those with the most lines
   std::string field_separator{};  ///< of selectors: one byte; empty: runs of blanks for fields, "," for csv
   /// A format of the times in lines ("any", "iso", "json:time", "%Y-%m-%d %H:%M:%S"): windows of
   /// counting_options::windows, which are measured in time, are windows of these times. Empty: times are not read.
   std::string event_time{};
   std::string time_zone{};  ///< of times without a zone: an IANA name; empty: UTC
+  /// Finds what changed in the course of time (docs/changes.md), with `matches`, and no other of these options. Windows
+  /// are those of the times in the lines, or of numbers of lines if counting_options::windows are.
+  bool changes = false;
 };
 
 /// A unit and the values of the names in the condition or formula that it was selected or ranked by.

@@ -165,10 +165,17 @@ class CountingOptions(TypedDict, total=False):
     """count lines by a key: field:1, json:user, template.
 
     Counts lines, bytes and buckets by a part of the line: field:N (separated by blanks; -1 is the last), csv:N,
-    json:KEY or json:/a/b, regex:REGEX (its first group), template (the line without its numbers, names and times),
-    host, app, status or level (of usual logs), or name (of the input). The groups with the most lines are reported,
-    with the sum of all others. With --where, only lines count for which it holds; with --event-time, windows are
-    divided by key, too. Details: gpuhist --help events. Default: none.
+    json:KEY or json:/a/b, regex:REGEX (its first group), template (the line without its numbers, names and times), kind
+    (the same with its level and message), host, app, status or level (of usual logs), name (of the input), or family
+    (its name without rotation). The groups with the most lines are reported, with the sum of all others. With --where,
+    only lines count for which it holds; with --event-time, windows are divided by key, too. Details: gpuhist --help
+    events. Default: none.
+    """
+    then_by: str
+    """with --group-by: a second key, such as template.
+
+    Counts lines by two keys: the groups are the pairs of keys that occur. A line without one of them has no key. The
+    keys are those of --group-by. Default: none.
     """
     most_groups: int
     """with --group-by: report N groups.
@@ -213,13 +220,14 @@ class CountingOptions(TypedDict, total=False):
     window: str | int
     """a line per window: 64MiB of text, 10s, 100000lines.
 
-    Writes a line of JSON with the counts of each window of the text. Windows follow each other, or overlap with --step.
-    A window is a number of bytes (64MiB), a number of lines (100000lines), or a time (10s): the time of arrival, not
-    one that the text contains. A window of time holds the text that arrived in it, and is also written if none arrived;
-    one of the inputs must be a stream or followed. Windows continue from one input to the next, unless --per-input is
-    given. A line is written as soon as its text is counted, before the result. Compressed text is reported before its
-    verification; a verdict follows. Its frames are decoded in sequence. The format is jsonl, also with --format json;
-    other formats cannot hold windows. Fields and examples: gpuhist --help windows. Default: none.
+    Writes a line of JSON with the counts of each window of the text; with --event-time, EXTENT is a time or auto.
+    Windows follow each other, or overlap with --step. A window is a number of bytes (64MiB), a number of lines
+    (100000lines), or a time (10s): the time of arrival, not one that the text contains. A window of time holds the text
+    that arrived in it, and is also written if none arrived; one of the inputs must be a stream or followed. Windows
+    continue from one input to the next, unless --per-input is given. A line is written as soon as its text is counted,
+    before the result. Compressed text is reported before its verification; a verdict follows. Its frames are decoded in
+    sequence. The format is jsonl, also with --format json; other formats cannot hold windows. Fields and examples:
+    gpuhist --help windows. Default: none.
     """
     step: str | int
     """with --window: from one window to the next.

@@ -14,10 +14,12 @@
 // in `scheme`, of kind `top` the formula in `scheme`, the number of the unit in `bucket`, its offset in `count` and its
 // value in `share`, of kind `distribution` the bounds in `bucket` and the number of units in `count`. Rows of kind
 // `match`, `group` and `event_window` have the expression, the key or the start of the window in `input`, and then rows
-// as those of an input; the share of lines refers to all lines. Rows of kind `utf8` have the name of a number in
-// `bucket`; of a script, `script` in `scheme` and the share of all code points. They are rows and not a column, so that
-// reports can be appended to a file that an earlier version wrote.
+// as those of an input; the share of lines refers to all lines. Rows of kind `change` have the log in `input`, what
+// differs in `scheme`, its name in `bucket`, its lines in `count` and the level in the changed stretch in `share`. Rows
+// of kind `utf8` have the name of a number in `bucket`; of a script, `script` in `scheme` and the share of all code
+// points. They are rows and not a column, so that reports can be appended to a file that an earlier version wrote.
 #include "report/formats/report.hpp"
+#include "report/formats/report_changes.hpp"
 #include "report/formats/report_groups.hpp"
 #include "report/formats/text.hpp"
 #include "report/measures/pair_measures.hpp"
@@ -162,6 +164,17 @@ void add_match(std::string& out, std::string_view kind, std::string_view name, s
   add_row(out, owner, "", "lines", lines, share_of_all(lines, all));
 }
 
+/// A row for each difference: the log, what differs, its name, lines and the level.
+void add_change_rows(std::string& out, const run_report& content, const units::change_result& found, bool terminal) {
+  for (const units::found_change& change : found.found) {
+    const std::string stream = terminal ? printable(change.stream) : change.stream;
+    for (const units::found_difference& each : change.differences) {
+      add_row(out, {.kind = "change", .input = stream}, series_name(each.of.of), subject_of(content, each),
+              each.of.lines, fixed(each.of.inside, 6));
+    }
+  }
+}
+
 /// Lines by match, key and time.
 void add_groups(std::string& out, const run_report& content, const units::group_result& found, bool terminal) {
   for (const units::match_count& each : found.all.matches)
@@ -180,7 +193,10 @@ void add_groups(std::string& out, const run_report& content, const units::group_
   const auto add_if = [&](std::string_view kind, std::string_view name, const std::optional<units::group_counts>& of) {
     if (of) add(kind, name, *of);
   };
-  for (const units::keyed_group& each : found.groups) add("group", terminal ? printable(each.key) : each.key, each.of);
+  for (const units::keyed_group& each : found.groups) {
+    const std::string key = found.then_by ? each.key + "\t" + each.then : each.key;
+    add("group", terminal ? printable(key) : key, each.of);
+  }
   add_if("other_groups", "", found.other_groups);
   add_if("without_key", "", found.without_key);
   for (const units::event_window& each : found.windows) add("event_window", utc_text(each.start), each.of);
@@ -200,6 +216,7 @@ void write_result(const run_report& content, bool terminal, const text_sink& to,
   add_unverified(out, content, {.kind = "unverified", .input = ""}, content.unverified);
   if (content.units) add_units(out, *content.units);
   if (content.units && content.units->groups) add_groups(out, content, *content.units->groups, terminal);
+  if (content.units && content.units->changes) add_change_rows(out, content, *content.units->changes, terminal);
   for (const pipeline::skipped_names& each : content.skipped) {
     add_row(out, {.kind = "skipped", .input = ""}, "", cause_of(each), each.count);
   }

@@ -38,9 +38,9 @@ void add_counts_of_group(member_writer& to, const run_report& content, const gro
   add_matches(to, of);
 }
 
-void add_key(member_writer& to, const std::string& key) {
-  to.add_text("key", key);
-  if (!is_utf8(key)) to.add_text("key_base64", base64(key));
+void add_key(member_writer& to, const std::string& name, const std::string& key) {
+  to.add_text(name, key);
+  if (!is_utf8(key)) to.add_text(name + "_base64", base64(key));
 }
 
 void add_optional(member_writer& to, std::string_view name, const run_report& content,
@@ -71,9 +71,11 @@ void add_groups(member_writer& to, const run_report& content, const units::group
   add_matches(to, found.all);
   if (found.by) {
     to.add_text("group_by", *found.by);
+    if (found.then_by) to.add_text("then_by", *found.then_by);
     to.add_number("number_of_groups", found.number_of_groups);
     add_list(to, "groups", found.groups, [&](member_writer& one, const units::keyed_group& each) {
-      add_key(one, each.key);
+      add_key(one, "key", each.key);
+      if (found.then_by) add_key(one, "then_key", each.then);
       add_counts_of_group(one, content, each.of);
     });
     add_optional(to, "other_groups", content, found.other_groups);

@@ -1,6 +1,7 @@
 #include "report/formats/report_json.hpp"
 
 #include "config/scheme.hpp"
+#include "report/formats/report_changes.hpp"
 #include "report/formats/report_groups.hpp"
 #include "report/formats/text.hpp"
 #include "report/measures/pair_measures.hpp"
@@ -519,6 +520,7 @@ void add_totals(member_writer& to, const run_report& content, std::string_view r
   if (content.counted_unverified) to.add_flag("counted_unverified", true);
   if (content.units) to.add_json("units", units_as_json(content, *content.units));
   if (content.units && content.units->groups) add_groups(to, content, *content.units->groups);
+  if (content.units && content.units->changes) add_changes(to, content, *content.units->changes);
   if (const std::uint64_t skipped = skipped_in_all(content); skipped > 0) {
     to.add_number("skipped", skipped);
     to.add_json("skipped_by_cause", skipped_as_json(content));

@@ -3,6 +3,7 @@
 #include "report/formats/input_table.hpp"
 #include "report/formats/notice_lines.hpp"
 #include "report/formats/report.hpp"
+#include "report/formats/report_changes.hpp"
 #include "report/formats/table_sections.hpp"
 #include "report/formats/text.hpp"
 #include "report/formats/text_table.hpp"
@@ -167,6 +168,10 @@ std::string lines_before_inputs(const run_report& content, const gpu::tally& cou
 }  // namespace
 
 void render_table(const run_report& content, const render_target& target, const text_sink& out) {
+  if (content.units && content.units->changes) {
+    out(change_lines(content, *content.units->changes, target));
+    return write_remarks(content, target, out);
+  }
   const gpu::tally counts = shown_counts(content, content.verified, content.unverified);
   const bucket_tables tables = tables_of(content, counts);
   const text_table frame = frame_of(content, tables, target.width);

@@ -313,11 +313,15 @@ class group_rows {
 };
 
 std::string key_lines(const units::group_result& found, const render_target& target) {
-  group_rows rows(printable(*found.by), found.all);
+  const auto joined = [&](const std::string& key, const std::string& then) {
+    return printable(key) + (found.then_by ? ", " + printable(then) : "");
+  };
+  group_rows rows(joined(*found.by, found.then_by.value_or("")), found.all);
   const input_listing* const listing = target.sections.listing;
   const std::size_t shown =
       std::min(found.groups.size(), listing != nullptr && listing->top ? *listing->top : shown_groups);
-  for (std::size_t i = 0; i < shown; ++i) rows.add(printable(found.groups[i].key), found.groups[i].of);
+  for (std::size_t i = 0; i < shown; ++i)
+    rows.add(joined(found.groups[i].key, found.groups[i].then), found.groups[i].of);
   rows.add_last("(without key)", found.without_key);
   std::string text = rows.lines(target);
   if (found.number_of_groups > shown) {

@@ -15,7 +15,7 @@
 namespace gpuhist::report::lines {
 namespace {
 
-constexpr std::array<selector_kind, 9> kinds = {{
+constexpr std::array<selector_kind, 10> kinds = {{
     {.name = "field",
      .argument = "N",
      .example = "field:3",
@@ -41,6 +41,11 @@ constexpr std::array<selector_kind, 9> kinds = {{
      .example = "template",
      .description = "the line with its numbers, times, addresses, paths and quoted texts replaced",
      .parse = parse_template_selector},
+    {.name = "kind",
+     .argument = {},
+     .example = "kind",
+     .description = "the template, with levels, messages and the status of HTTP as they are",
+     .parse = parse_kind_selector},
     {.name = "host",
      .argument = {},
      .example = "host",

@@ -14,6 +14,7 @@ reader_factory parse_csv_selector(const typed_selector& typed);
 reader_factory parse_json_selector(const typed_selector& typed);
 reader_factory parse_regex_selector(const typed_selector& typed);
 reader_factory parse_template_selector(const typed_selector& typed);
+reader_factory parse_kind_selector(const typed_selector& typed);
 reader_factory parse_host_selector(const typed_selector& typed);
 reader_factory parse_app_selector(const typed_selector& typed);
 reader_factory parse_status_selector(const typed_selector& typed);

@@ -22,6 +22,10 @@
 //                       begin a word and the sign is where a path can begin. The other bytes of the word, such as a
 //                       unit, are kept: took 12.5ms, user42, web-13 become took <num>ms, user<num>, web-<num>
 //
+// kind reads the same, but keeps what usually distinguishes events: the text in quotes that is the value of one of
+// kept_keys ("msg":"..." of JSON, msg="..." of logfmt), without its own variable parts, and numbers from 100 to 599 of
+// three digits that are the value of one of code_keys, or follow the request of an access log.
+//
 // All parts from <time> to <num> begin at a word with a digit. A template has at most 512 bytes: of a longer one, the
 // first 509 bytes, without a part of a UTF-8 sequence at their end, and "...".
 
@@ -78,6 +82,41 @@ constexpr std::array<std::uint8_t, 256> classes = make_classes();
 
 bool is_of(char byte, unsigned which) { return (classes[static_cast<unsigned char>(byte)] & which) != 0; }
 
+constexpr std::array<std::string_view, 14> kept_keys = {"msg",    "message", "log",    "event",    "error",
+                                                        "err",    "reason",  "level",  "severity", "lvl",
+                                                        "status", "state",   "method", "exception"};
+constexpr std::array<std::string_view, 6> code_keys = {"status",     "code",        "status_code",
+                                                       "statuscode", "http_status", "response_code"};
+
+bool is_key_byte(char byte) { return is_of(byte, word_class) || byte == '_'; }
+
+// The key whose value begins at `at`, in lower case, of `"key":`, `"key": ` or `key=`; empty: none, or it is too long.
+class key_before {
+ public:
+  key_before(std::string_view text, std::size_t at) {
+    if (at > 1 && text[at - 1] == ' ' && text[at - 2] == ':') --at;
+    if (at < 2 || (text[at - 1] != ':' && text[at - 1] != '=')) return;
+    std::size_t end = at - 1;
+    if (text[end - 1] == '"') --end;
+    std::size_t begin = end;
+    while (begin > 0 && end - begin <= bytes_.size() && is_key_byte(text[begin - 1])) --begin;
+    size_ = end - begin <= bytes_.size() ? end - begin : 0;
+    for (std::size_t i = 0; i < size_; ++i) {
+      const char byte = text[begin + i];
+      bytes_[i] = byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte - 'A' + 'a') : byte;
+    }
+  }
+
+  template <class List>
+  [[nodiscard]] bool is_one_of(const List& keys) const {
+    return size_ > 0 && std::ranges::find(keys, std::string_view(bytes_.data(), size_)) != keys.end();
+  }
+
+ private:
+  std::array<char, 16> bytes_{};
+  std::size_t size_ = 0;
+};
+
 // The text of a template.
 class template_text {
  public:
@@ -119,6 +158,11 @@ struct word {
 
 class template_selector final : public line_selector {
  public:
+  // What is kept.
+  enum class form : std::uint8_t { plain, kind };
+
+  explicit template_selector(form made) : form_(made) {}
+
   std::optional<std::string_view> read(std::string_view line) override {
     constexpr std::string_view blanks = " \t";
     line = without_carriage_return(line);
@@ -138,6 +182,7 @@ class template_selector final : public line_selector {
     at_ = 0;
     copied_ = 0;
     url_path_ = std::string_view::npos;
+    end_of_kept_ = 0;
     no_closing_before_ = {};
     made_.clear();
   }
@@ -225,11 +270,14 @@ class template_selector final : public line_selector {
 
   void read_quote(std::size_t at) {
     at_ = at + 1;
-    if (at > 0 && is_of(text_[at - 1], word_class)) return;
+    const bool is_in_kept = end_of_kept_ > 0 && at <= end_of_kept_ && text_[at] == '"';  // escaped, or the closing one
+    if (is_in_kept || (at > 0 && is_of(text_[at - 1], word_class))) return;
     const std::optional<std::size_t> closing = closing_quote(at + 1, text_[at]);
     if (!closing) return;
     if (text_[at] == '"' && is_json_key(at, *closing)) {
       at_ = *closing + 1;
+    } else if (form_ == form::kind && key_before(text_, at).is_one_of(kept_keys)) {
+      end_of_kept_ = *closing;
     } else {
       replace(at, *closing + 1, "<str>");
     }
@@ -353,8 +401,21 @@ class template_selector final : public line_selector {
 
   static bool is_hexadecimal(char byte) { return is_of(byte, digit_class | hex_letter_class); }
 
+  // Whether the word is a status.
+  [[nodiscard]] bool is_code(word found) const {
+    constexpr std::size_t digits = 3;
+    if (found.end - found.begin != digits || text_[found.begin] < '1' || text_[found.begin] > '5') return false;
+    if (!is_of(text_[found.begin + 1], digit_class) || !is_of(text_[found.begin + 2], digit_class)) return false;
+    const bool follows_request = found.begin > 1 && text_[found.begin - 1] == ' ' && text_[found.begin - 2] == '"';
+    return follows_request ? has(found.end, ' ') : key_before(text_, found.begin).is_one_of(code_keys);
+  }
+
   // `at`: the first digit of the word.
   void read_numbers(word found, std::size_t at) {
+    if (form_ == form::kind && is_code(found)) {
+      at_ = found.end;
+      return;
+    }
     std::size_t begin = at;
     const bool is_signed = at == found.begin && at > copied_ && (text_[at - 1] == '-' || text_[at - 1] == '+');
     if (is_signed && is_opened(at - 1)) begin = at - 1;
@@ -386,10 +447,12 @@ class template_selector final : public line_selector {
     return at;
   }
 
+  const form form_;
   std::string_view text_;
   std::size_t at_ = 0;      // read
   std::size_t copied_ = 0;  // up to here, the text is in the template
   std::size_t url_path_ = 0;
+  std::size_t end_of_kept_ = 0;                     // the closing quote of a text that is kept; 0: none was
   std::array<std::size_t, 2> no_closing_before_{};  // of double and single quotes
   template_text made_;
 };
@@ -397,7 +460,11 @@ class template_selector final : public line_selector {
 }  // namespace
 
 reader_factory parse_template_selector(const typed_selector& /*typed*/) {
-  return [] { return std::make_unique<template_selector>(); };
+  return [] { return std::make_unique<template_selector>(template_selector::form::plain); };
+}
+
+reader_factory parse_kind_selector(const typed_selector& /*typed*/) {
+  return [] { return std::make_unique<template_selector>(template_selector::form::kind); };
 }
 
 }  // namespace gpuhist::report::lines

@@ -54,12 +54,13 @@ class result_maker {
       all_.add(counts);
       if (plan_.events) windows_[part.at(i).window].add(counts);
     }
-    if (!plan_.by.empty()) add_keys(part);
+    if (!plan_.keys.empty()) add_keys(part);
+    if (plan_.events) length_ = part.windows().length;
   }
 
   [[nodiscard]] group_result take() {
     group_result made{.all = named(all_)};
-    if (!plan_.by.empty()) take_keys(made);
+    if (!plan_.keys.empty()) take_keys(made);
     if (plan_.events) take_windows(made);
     return made;
   }
@@ -134,15 +135,22 @@ class result_maker {
 
   void take_keys(group_result& made) {
     std::ranges::sort(keys_, &key_sum::precedes_other);
-    made.by = plan_.by;
+    made.by = plan_.keys.front().text;
+    if (plan_.keys.size() > 1) made.then_by = plan_.keys.back().text;
     made.number_of_groups = number_of_groups_;
-    for (key_sum& each : keys_) made.groups.push_back({.key = std::move(each.key), .of = named(each.sum)});
+    for (key_sum& each : keys_) made.groups.push_back(group_of(each));
     made.other_groups = named_if_any(others_);
     made.without_key = named_if_any(without_key_);
   }
 
+  [[nodiscard]] keyed_group group_of(const key_sum& from) const {
+    if (plan_.keys.size() == 1) return {.key = from.key, .of = named(from.sum)};
+    std::vector<std::string> keys = split_key(from.key, plan_.keys.size());
+    return {.key = std::move(keys.front()), .of = named(from.sum), .then = std::move(keys.back())};
+  }
+
   void take_windows(group_result& made) {
-    made.window = plan_.events->nanoseconds;
+    made.window = length_;
     const auto taken = [&](std::int64_t number) {
       const auto node = windows_.extract(number);
       return node.empty() ? std::nullopt : named_if_any(node.mapped());
@@ -152,7 +160,7 @@ class result_maker {
     std::unordered_map<std::int64_t, std::size_t> places;
     for (const auto& [number, sum] : windows_) {
       places.emplace(number, made.windows.size());
-      made.windows.push_back({.start = number * made.window, .of = named(sum), .lines_by_key = {}});
+      made.windows.push_back({.start = number, .of = named(sum), .lines_by_key = {}});
     }
     constexpr std::size_t most_cells = std::size_t{1} << 22U;
     if (made.windows.size() * made.groups.size() > most_cells) return;
@@ -193,7 +201,8 @@ class result_maker {
   group_numbers without_key_;
   std::vector<key_sum> keys_;  // at most those that are reported, in no order
   std::uint64_t number_of_groups_ = 0;
-  std::map<std::int64_t, group_numbers> windows_;
+  std::map<std::int64_t, group_numbers> windows_;  // by their start
+  std::int64_t length_ = 0;                        // of windows
 };
 
 }  // namespace
@@ -211,7 +220,10 @@ void add(group_counts& to, const group_counts& more) {
 }
 
 group_table empty_table(const line_reading& plan, std::size_t classes) {
-  return {plan.has_groups() ? classes : 1, match_numbers::size(plan.expressions())};
+  return group_table({.classes = plan.has_groups() ? classes : 1,
+                      .matches = match_numbers::size(plan.expressions()),
+                      .windows = plan.events ? plan.events->windows : window_lengths(),
+                      .has_first_lines = plan.finds_changes});
 }
 
 std::optional<group_sum> no_groups(const unit_plan& plan, std::size_t classes) {

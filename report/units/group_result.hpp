@@ -41,6 +41,7 @@ void add(group_counts& to, const group_counts& more);
 struct keyed_group {
   std::string key;  ///< raw bytes
   group_counts of;
+  std::string then{};  ///< the second key, if lines are grouped by two
 };
 
 /// Lines whose times are in a window.
@@ -54,6 +55,7 @@ struct group_result {
   group_counts all;  ///< of all lines
 
   std::optional<std::string> by{};             ///< the selector of the key, as typed
+  std::optional<std::string> then_by{};        ///< that of the second key
   std::uint64_t number_of_groups = 0;          ///< different keys
   std::vector<keyed_group> groups{};           ///< those with the most lines, equal numbers in the order of the keys
   std::optional<group_counts> other_groups{};  ///< of keys that are not in `groups`

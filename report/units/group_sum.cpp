@@ -43,7 +43,7 @@ void group_sum::for_each_part(const std::function<void(const group_table&)>& use
   if (!file_) return use(table_);
   const std::vector<std::vector<std::size_t>> places = places_by_part();
   for (std::size_t part = 0; part < parts; ++part) {
-    group_table sum(table_.classes(), table_.matches());
+    group_table sum(table_.form());
     for (const std::size_t place : places[part]) sum.add(table_, place);
     for (const extent& each : extents_[part]) {
       const std::string bytes = read_all(each);
@@ -61,27 +61,69 @@ std::string group_sum::read_all(const extent& from) const {
   return bytes;
 }
 
+namespace {
+
+// Starts of windows are multiples of their length, and packed as its factor: small numbers are short.
+std::uint64_t packed_window(std::int64_t start, std::int64_t length) {
+  const std::int64_t factor = length > 0 && group_id::is_time(start) ? start / length : start;
+  return std::bit_cast<std::uint64_t>(factor);
+}
+
+std::int64_t unpacked_window(std::uint64_t packed, std::int64_t length) {
+  const auto factor = std::bit_cast<std::int64_t>(packed);
+  if (length == 0 || !group_id::is_time(factor)) return factor;
+  constexpr std::int64_t last = group_id::implausible;
+  if (factor > last / length || factor < -(last / length)) throw pipeline::unpack_error("a window is out of range");
+  return factor * length;
+}
+
+void pack_line(pipeline::packer& out, const first_line& line) {
+  out.number(std::bit_cast<std::uint64_t>(line.time)).number(line.place.number).number(line.place.line);
+  out.number(line.place.offset).number(line.place.bytes).text(line.input).text(line.text);
+}
+
+void unpack_line(pipeline::unpacker& in, group_table& to, std::size_t place) {
+  first_line line{.time = std::bit_cast<std::int64_t>(in.number())};
+  line.place = {.number = in.number(), .line = in.number(), .offset = in.number(), .bytes = in.number()};
+  const std::string input = in.text();
+  const std::string text = in.text();
+  line.input = input;
+  line.text = text;
+  to.note_first(place, line);
+}
+
+}  // namespace
+
 void pack(pipeline::packer& out, const group_table& groups, std::span<const std::size_t> places) {
-  out.number(groups.classes()).number(groups.matches()).number(places.size());
+  const group_table::shape& form = groups.form();
+  out.number(form.classes).number(form.matches).number(form.has_first_lines ? 1 : 0);
+  out.number(static_cast<std::uint64_t>(form.windows.length)).number(form.windows.most);
+  out.number(form.windows.are_of_lines ? 1 : 0).number(places.size());
   for (const std::size_t i : places) {
     const group_id id = groups.at(i);
-    out.number(std::bit_cast<std::uint64_t>(id.window)).number(id.key ? 1 : 0).text(id.key.value_or(""));
+    out.number(packed_window(id.window, form.windows.length)).number(id.key ? 1 : 0).text(id.key.value_or(""));
     const group_table::const_counts_of_group counts = groups.counts(i);
     out.number(counts.lines);
     for (const std::uint64_t each : counts.bytes) out.number(each);
     for (const std::uint64_t each : counts.matches) out.number(each);
+    if (form.has_first_lines) pack_line(out, groups.first_of(i));
   }
 }
 
 group_table unpack_groups(pipeline::unpacker& in) {
+  constexpr std::uint64_t longest = std::uint64_t{1} << 62U;
   constexpr std::uint64_t most_classes = 256;
   constexpr std::uint64_t most_matches = std::uint64_t{1} << 20U;
   constexpr std::size_t numbers_of_group = 4;  // window, whether there is a key, its size, lines
-  const std::size_t classes = in.at_most(most_classes);
-  const std::size_t matches = in.at_most(most_matches);
-  group_table made(classes, matches);
-  for (std::size_t remaining = in.elements(numbers_of_group + classes + matches); remaining > 0; --remaining) {
-    const auto window = std::bit_cast<std::int64_t>(in.number());
+  group_table::shape form{.classes = in.at_most(most_classes), .matches = in.at_most(most_matches)};
+  form.has_first_lines = in.at_most(1) == 1;
+  form.windows.length = static_cast<std::int64_t>(in.at_most(longest));
+  form.windows.most = in.at_most(longest);
+  form.windows.are_of_lines = in.at_most(1) == 1;
+  group_table made(form);
+  for (std::size_t remaining = in.elements(numbers_of_group + form.classes + form.matches); remaining > 0;
+       --remaining) {
+    const std::int64_t window = unpacked_window(in.number(), form.windows.length);
     const bool has_key = in.at_most(1) == 1;
     const std::string key = in.text();
     const std::size_t place =
@@ -90,6 +132,7 @@ group_table unpack_groups(pipeline::unpacker& in) {
     counts.lines += in.number();
     for (std::uint64_t& each : counts.bytes) each += in.number();
     for (std::uint64_t& each : counts.matches) each += in.number();
+    if (form.has_first_lines) unpack_line(in, made, place);
   }
   return made;
 }

@@ -31,13 +31,15 @@ class group_sum {
   void add(const group_table& more);
   void add(const group_sum& more);
 
-  /// As that of group_table. Precondition: nothing was spilled.
-  void set_text_before(std::int64_t window) { table_.set_text_before(window); }
+  /// As those of group_table. Precondition: nothing was spilled.
+  void set_text_before(std::int64_t time) { table_.set_text_before(time); }
+  void shift(const unit_place& begin) { table_.shift(begin); }
 
   /// Of the table.
   [[nodiscard]] std::size_t bytes() const { return table_.bytes(); }
 
   /// Calls `use` with tables that have all groups together. A group is in one of them, and all groups of a key are.
+  /// Windows have the same length in all.
   void for_each_part(const std::function<void(const group_table&)>& use) const;
 
  private:

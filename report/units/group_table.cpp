@@ -1,8 +1,9 @@
 #include "report/units/group_table.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <functional>
+#include <tuple>
 #include <utility>
 
 namespace gpuhist::report::units {
@@ -25,9 +26,51 @@ std::uint64_t hash_of(std::uint64_t hash_of_key, std::int64_t window) {
   return mixed(hash_of_key + mixed(static_cast<std::uint64_t>(window) + 1));
 }
 
+constexpr std::int64_t second = 1'000'000'000;
+constexpr std::int64_t minute = 60 * second;
+constexpr std::int64_t hour = 60 * minute;
+constexpr std::int64_t day = 24 * hour;
+
+// Each divides the next.
+constexpr std::array lengths_of_time = {second,      5 * second,  15 * second, 30 * second, minute,   5 * minute,
+                                        15 * minute, 30 * minute, hour,        3 * hour,    6 * hour, 12 * hour,
+                                        day,         7 * day,     28 * day,    364 * day};
+
+// Rounded down, also before 1970.
+std::int64_t rounded(std::int64_t time, std::int64_t length) {
+  const std::int64_t rest = time % length;
+  return time - (rest < 0 ? rest + length : rest);
+}
+
 }  // namespace
 
-std::size_t group_table::place_of(const group_id& of) { return place_of(of, hash_of(of.key)); }
+std::int64_t longer_window(const window_lengths& windows) {
+  if (windows.are_of_lines) return windows.length * 2;
+  const auto* const found = std::ranges::upper_bound(lengths_of_time, windows.length);
+  return found == lengths_of_time.end() ? windows.length * 2 : *found;
+}
+
+bool first_line::precedes(const first_line& other) const {
+  return std::tuple(time, input, place.offset) < std::tuple(other.time, other.input, other.place.offset);
+}
+
+std::size_t group_table::place_of(const group_id& of) {
+  return place_of({.window = start_of(of.window), .key = of.key}, hash_of(of.key));
+}
+
+// Lines that follow each other are usually of the same window: a division is saved.
+std::int64_t group_table::start_of(std::int64_t time) {
+  const std::int64_t length = shape_.windows.length;
+  if (length == 0 || !group_id::is_time(time)) return time;
+  if (time < last_start_ || time - last_start_ >= length) last_start_ = rounded(time, length);
+  return last_start_;
+}
+
+void group_table::note_window(std::int64_t start) {
+  if (shape_.windows.most == 0 || !group_id::is_time(start)) return;
+  const auto at = std::ranges::lower_bound(starts_, start);
+  if (at == starts_.end() || *at != start) starts_.insert(at, start);
+}
 
 std::size_t group_table::place_of(const group_id& id, std::uint64_t hash_of_key) {
   if (groups_.size() * 2 >= slots_.size()) grow();
@@ -38,6 +81,7 @@ std::size_t group_table::place_of(const group_id& id, std::uint64_t hash_of_key)
     if (groups_[place].hash_of_key == hash_of_key && at(place) == id) return place;
   }
   const std::string_view key = id.key.value_or(std::string_view());
+  note_window(id.window);
   groups_.push_back({.hash_of_key = hash_of_key,
                      .window = id.window,
                      .key_at = keys_.size(),
@@ -45,6 +89,7 @@ std::size_t group_table::place_of(const group_id& id, std::uint64_t hash_of_key)
                      .has_key = id.key.has_value()});
   keys_ += key;
   numbers_.resize(numbers_.size() + stride());
+  if (shape_.has_first_lines) first_lines_.emplace_back();
   slots_[slot] = static_cast<std::uint32_t>(groups_.size());
   return groups_.size() - 1;
 }
@@ -56,27 +101,57 @@ group_id group_table::at(std::size_t place) const {
 
 group_table::counts_of_group group_table::counts(std::size_t place) {
   const std::span<std::uint64_t> all = std::span(numbers_).subspan(place * stride(), stride());
-  return {.lines = all.front(), .bytes = all.subspan(1, classes_), .matches = all.subspan(1 + classes_)};
+  return {.lines = all.front(), .bytes = all.subspan(1, shape_.classes), .matches = all.subspan(1 + shape_.classes)};
 }
 
 group_table::const_counts_of_group group_table::counts(std::size_t place) const {
   const std::span<const std::uint64_t> all = std::span(numbers_).subspan(place * stride(), stride());
-  return {.lines = all.front(), .bytes = all.subspan(1, classes_), .matches = all.subspan(1 + classes_)};
+  return {.lines = all.front(), .bytes = all.subspan(1, shape_.classes), .matches = all.subspan(1 + shape_.classes)};
+}
+
+void group_table::note_first(std::size_t place, const first_line& line) {
+  if (first_lines_[place].is_set && !line.precedes(first_of(place))) return;
+  first_lines_[place] = {.time = line.time,
+                         .place = line.place,
+                         .texts_at = keys_.size(),
+                         .input_bytes = static_cast<std::uint32_t>(line.input.size()),
+                         .text_bytes = static_cast<std::uint32_t>(std::min(line.text.size(), first_line::max_bytes)),
+                         .is_set = true};
+  keys_ += line.input;
+  keys_ += line.text.substr(0, first_line::max_bytes);
+}
+
+first_line group_table::first_of(std::size_t place) const {
+  const kept_line& kept = first_lines_[place];
+  const std::string_view texts(keys_.data() + kept.texts_at, kept.input_bytes + kept.text_bytes);
+  return {.time = kept.time,
+          .place = kept.place,
+          .input = texts.substr(0, kept.input_bytes),
+          .text = texts.substr(kept.input_bytes)};
+}
+
+void group_table::shift(const unit_place& begin) {
+  for (kept_line& each : first_lines_) each.place.shift(begin);
 }
 
 group_table& group_table::operator+=(const group_table& more) {
+  widen(more.windows().length);
   for (std::size_t i = 0; i < more.size(); ++i) {
     prefetch(more, i);
     add(more, i);
   }
+  for (const std::int64_t each : more.starts_) note_window(start_of(each));  // also of groups that were removed
+  settle();
   return *this;
 }
 
 void group_table::add(const group_table& from, std::size_t place) {
-  const std::size_t own = place_of(from.at(place), from.groups_[place].hash_of_key);
+  const group_id id = from.at(place);
+  const std::size_t own = place_of({.window = start_of(id.window), .key = id.key}, from.groups_[place].hash_of_key);
   const auto to = numbers_.begin() + static_cast<std::ptrdiff_t>(own * stride());
   const auto numbers = from.numbers_.begin() + static_cast<std::ptrdiff_t>(place * stride());
   std::transform(numbers, numbers + static_cast<std::ptrdiff_t>(stride()), to, to, std::plus());
+  if (shape_.has_first_lines && from.first_lines_[place].is_set) note_first(own, from.first_of(place));
 }
 
 // Tables of many groups are not in a cache: their slots, groups and numbers are fetched before they are needed.
@@ -96,15 +171,36 @@ std::size_t group_table::slot_of(const group& of) const {
   return hash_of(of.hash_of_key, of.window) & (slots_.size() - 1);
 }
 
-void group_table::set_text_before(std::int64_t window) {
+void group_table::set_text_before(std::int64_t time) {
   const auto is_before = [](const group& each) { return each.window == group_id::of_text_before; };
-  if (window == group_id::of_text_before || std::ranges::none_of(groups_, is_before)) return;
-  for (group& each : groups_) {
-    if (is_before(each)) each.window = window;
+  if (time == group_id::of_text_before || std::ranges::none_of(groups_, is_before)) return;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    if (!is_before(groups_[i])) continue;
+    groups_[i].window = time;
+    if (shape_.has_first_lines) first_lines_[i].time = time;
   }
-  group_table moved(classes_, matches_);
+  group_table moved(shape_);
   moved += *this;  // two groups may have become one
   *this = std::move(moved);
+}
+
+void group_table::widen(std::int64_t length) {
+  if (length <= shape_.windows.length) return;
+  shape widened = shape_;
+  widened.windows.length = length;
+  group_table moved(widened);
+  for (std::size_t i = 0; i < size(); ++i) moved.add(*this, i);
+  for (const std::int64_t each : starts_) moved.note_window(moved.start_of(each));
+  *this = std::move(moved);
+}
+
+bool group_table::settle() {
+  bool has_widened = false;
+  while (shape_.windows.most > 0 && starts_.size() > shape_.windows.most) {
+    widen(longer_window(shape_.windows));
+    has_widened = true;
+  }
+  return has_widened;
 }
 
 void group_table::clear() {
@@ -112,11 +208,13 @@ void group_table::clear() {
   groups_.clear();
   keys_.clear();
   numbers_.clear();
+  first_lines_.clear();
 }
 
 std::size_t group_table::bytes() const {
   constexpr std::size_t bytes_of_slots = 3 * sizeof(std::uint32_t);  // two to four for a group
-  return groups_.size() * (bytes_of_slots + sizeof(group)) + keys_.size() + numbers_.size() * sizeof(std::uint64_t);
+  return groups_.size() * (bytes_of_slots + sizeof(group)) + keys_.size() + numbers_.size() * sizeof(std::uint64_t) +
+         first_lines_.size() * sizeof(kept_line);
 }
 
 std::uint64_t group_table::part_of(std::size_t place) const {

@@ -1,6 +1,12 @@
 // Lines, bytes and matches by group: by the key that is read of a line, by the window of its time, or by both. Tables
 // are added, so the groups of a run do not depend on the order of lines, threads and inputs.
+//
+// The length of windows may grow with the text: it is the first one of a list, each of which divides the next, with
+// which no more than a given number of windows have lines. More text has no fewer windows, so the length of the whole
+// is at least that of each part, and does not depend on how the text was divided.
 #pragma once
+
+#include "report/units/unit_place.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -21,10 +27,36 @@ struct group_id {
   /// The window of the last line with a time of the text before, which is not known yet.
   static constexpr std::int64_t of_text_before = without_time - 1;
 
-  std::int64_t window = without_time;     ///< the number of its window since 1970-01-01; without windows always this
+  /// A time in its window: nanoseconds since 1970-01-01 UTC, or the number of lines before it. Of a group in a table
+  /// the start of the window. Without windows always the same.
+  std::int64_t window = without_time;
   std::optional<std::string_view> key{};  ///< nothing: the line has no key
 
   bool operator==(const group_id&) const = default;
+  [[nodiscard]] static bool is_time(std::int64_t window) { return window < implausible; }
+};
+
+/// The windows of a table.
+struct window_lengths {
+  std::int64_t length = 0;    ///< of each, in the unit of group_id::window; 0: there are no windows
+  std::size_t most = 0;       ///< if more windows have lines, the next length is used; 0: the length does not change
+  bool are_of_lines = false;  ///< lengths are numbers of lines
+
+  bool operator==(const window_lengths&) const = default;
+};
+
+/// The next longer one of the lengths that windows can have.
+std::int64_t longer_window(const window_lengths& windows);
+
+/// The first line of a group, in the order of time, then of inputs by name and offset.
+struct first_line {
+  std::int64_t time = 0;  ///< as group_id::window, of the line itself
+  unit_place place{};
+  std::string_view input{};
+  std::string_view text{};  ///< up to max_bytes of it, without its end
+
+  static constexpr std::size_t max_bytes = 400;
+  [[nodiscard]] bool precedes(const first_line& other) const;
 };
 
 /// Of the numbers of matches: where those of an expression are. The last expression is "none matches".
@@ -37,8 +69,16 @@ struct match_numbers {
 /// A plain value: a hash table whose groups are in the order in which they were added. One thread at a time.
 class group_table {
  public:
-  /// `classes`: of the partition that bytes are counted by. `matches`: match_numbers::size().
-  group_table(std::size_t classes, std::size_t matches) : classes_(classes), matches_(matches) {}
+  /// The numbers of a group, and the windows.
+  struct shape {
+    std::size_t classes = 1;  ///< of the partition that bytes are counted by
+    std::size_t matches = 0;  ///< match_numbers::size()
+    window_lengths windows{};
+    bool has_first_lines = false;  ///< the first line of each group is kept
+
+    bool operator==(const shape&) const = default;
+  };
+  explicit group_table(const shape& of) : shape_(of) {}
 
   /// The counts of a group: lines, bytes by class, match_numbers. Valid until a group is added.
   struct counts_of_group {
@@ -60,7 +100,19 @@ class group_table {
   [[nodiscard]] counts_of_group counts(std::size_t place);
   [[nodiscard]] const_counts_of_group counts(std::size_t place) const;
 
-  /// The same numbers of classes and of matches.
+  /// Whether the group has a line of an earlier time.
+  [[nodiscard]] bool has_line_before(std::size_t place, std::int64_t time) const {
+    return first_lines_[place].is_set && first_lines_[place].time < time;
+  }
+
+  /// Keeps the line if the group has none that precedes it. Precondition: shape::has_first_lines.
+  void note_first(std::size_t place, const first_line& line);
+  [[nodiscard]] first_line first_of(std::size_t place) const;
+
+  /// Adds so much to the places of all first lines, which counted from the end of earlier text of the input.
+  void shift(const unit_place& begin);
+
+  /// The same shape, except for the length of windows.
   group_table& operator+=(const group_table& more);
 
   /// Adds one group of a table.
@@ -69,16 +121,27 @@ class group_table {
   /// The same for all groups of a key; other groups have one each.
   [[nodiscard]] std::uint64_t part_of(std::size_t place) const;
 
-  /// Moves the groups of group_id::of_text_before to this window.
-  void set_text_before(std::int64_t window);
+  /// Moves the groups of group_id::of_text_before to the window of this time.
+  void set_text_before(std::int64_t time);
 
+  [[nodiscard]] const window_lengths& windows() const { return shape_.windows; }
+
+  /// Joins windows to those of this length, unless they are as long.
+  void widen(std::int64_t length);
+
+  /// Joins windows until they are not too many. Returns whether there were too many: places have changed then.
+  bool settle();
+
+  /// The start of the window of a time.
+  [[nodiscard]] std::int64_t start_of(std::int64_t time);
+
+  /// Removes the groups. The windows with lines still count for the length.
   void clear();
 
   /// Bytes of the groups; the memory is up to twice as much.
   [[nodiscard]] std::size_t bytes() const;
 
-  [[nodiscard]] std::size_t classes() const { return classes_; }
-  [[nodiscard]] std::size_t matches() const { return matches_; }
+  [[nodiscard]] const shape& form() const { return shape_; }
 
  private:
   struct group {
@@ -89,19 +152,32 @@ class group_table {
     bool has_key = false;
   };
 
-  [[nodiscard]] std::size_t stride() const { return 1 + classes_ + matches_; }
+  // The place and the texts of a first line; in `keys_`: the name of the input, then the text.
+  struct kept_line {
+    std::int64_t time = 0;
+    unit_place place{};
+    std::uint64_t texts_at = 0;
+    std::uint32_t input_bytes = 0;
+    std::uint32_t text_bytes = 0;
+    bool is_set = false;
+  };
+
+  [[nodiscard]] std::size_t stride() const { return 1 + shape_.classes + shape_.matches; }
+  void note_window(std::int64_t start);
   [[nodiscard]] std::string_view key_of(const group& of) const { return {keys_.data() + of.key_at, of.key_bytes}; }
   [[nodiscard]] std::size_t slot_of(const group& of) const;
   std::size_t place_of(const group_id& id, std::uint64_t hash_of_key);
   void prefetch(const group_table& more, std::size_t next) const;
   void grow();
 
-  std::size_t classes_;
-  std::size_t matches_;
+  shape shape_;
   std::vector<std::uint32_t> slots_;  // 1 + a place; 0: empty. Their number is a power of two
   std::vector<group> groups_;
   std::string keys_;
   std::vector<std::uint64_t> numbers_;  // stride() for each group
+  std::vector<kept_line> first_lines_;  // of each group, or none
+  std::vector<std::int64_t> starts_;    // of windows with lines, ascending; only if their number is limited
+  std::int64_t last_start_ = 0;         // of the window that was looked up last
 };
 
 }  // namespace gpuhist::report::units

@@ -28,8 +28,8 @@ line_facts::line_facts(const line_reading& plan, char delimiter, std::optional<s
         static_cast<std::size_t>(std::ranges::find(all, each.of, &lines::match_expression::name) - all.begin()));
   }
   for (const lines::selector& each : plan.selectors) numbers_.push_back(each.make_reader());
-  if (plan.key) key_ = plan.key->make_reader();
-  if (plan.events) times_.emplace(*plan.events->times, reference.value_or(plan.events->reference));
+  if (plan.events && plan.events->times)
+    times_.emplace(*plan.events->times, reference.value_or(plan.events->reference));
 }
 
 void line_facts::read(std::span<const std::byte> text, std::span<const std::uint32_t> ends) {

@@ -1,4 +1,4 @@
-// What is read of the lines of a batch besides their bytes: matches, numbers, keys and times (report/lines).
+// What is read of the lines of a batch besides their bytes: matches, numbers and times (report/lines).
 //
 // A line that is not complete at the end of a text is held until its end, and then read alone.
 #pragma once
@@ -51,21 +51,15 @@ class line_facts {
     return (matched_[line * words_ + expression / 64] >> (expression % 64) & 1U) != 0;
   }
 
-  /// The key of a line, of which the first max_key bytes count; nothing: it has none. Valid until the next call.
-  /// Precondition: the plan has a key.
-  [[nodiscard]] std::optional<std::string_view> key_of(std::size_t line) {
-    const std::optional<std::string_view> found = key_->read(text_of(line));
-    return found ? std::optional(found->substr(0, max_key)) : std::nullopt;
-  }
+  /// A line without its delimiter, of which at most line_reading::max_bytes are read.
+  [[nodiscard]] std::string_view text_of(std::size_t line) const;
 
-  /// The time of a line. Precondition: the plan has event windows.
+  /// The time of a line. Precondition: the plan has windows of event time.
   [[nodiscard]] lines::event_time_reader::outcome time_of(std::size_t line) { return times_->read(text_of(line)); }
 
  private:
-  static constexpr std::size_t max_key = 4096;
   static constexpr std::size_t max_lines = gates::evaluation::max_units;
 
-  [[nodiscard]] std::string_view text_of(std::size_t line) const;  // without its delimiter
   void find_matches();
   void keep_first_matches();
   void fill_values();
@@ -76,7 +70,6 @@ class line_facts {
   std::size_t words_ = 0;                 // of a line in matched_
   std::vector<std::size_t> expressions_;  // of the facts that are matches, in their order
   std::vector<std::unique_ptr<lines::line_selector>> numbers_;
-  std::unique_ptr<lines::line_selector> key_;
   std::optional<lines::event_time_reader> times_;
 
   std::string_view text_;

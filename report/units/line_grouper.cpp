@@ -6,12 +6,17 @@
 namespace gpuhist::report::units {
 namespace {
 
-using outcome = lines::event_time_reader::outcome;
+// Of a line of a batch.
+unit_place place_in(const unit_batch& batch, std::size_t line, const unit_place& first) {
+  return {.number = first.number + line,
+          .line = first.line + batch.newlines(0, line),
+          .offset = first.offset + batch.begin_of(line),
+          .bytes = batch.end_of(line) - batch.begin_of(line)};
+}
 
-// Rounded down, also before 1970.
-std::int64_t window_of(std::int64_t nanoseconds, std::int64_t length) {
-  const std::int64_t quotient = nanoseconds / length;
-  return nanoseconds % length < 0 ? quotient - 1 : quotient;
+// Lines before the first one with a time may follow one in the text before.
+std::int64_t first_time(const line_reading& plan, bool is_later) {
+  return plan.events && plan.events->times && is_later ? group_id::of_text_before : group_id::without_time;
 }
 
 }  // namespace
@@ -21,19 +26,23 @@ line_grouper::line_grouper(const unit_meter& meter, const std::string& input, bo
       kernel_(gpu::host::best_kernel(meter.prepared_partition())),
       input_(input),
       plan_(*meter.plan().lines),
+      keys_(plan_.keys, input),
       found_(empty_table(plan_, meter.partition().classes)),
       row_(byte_values),
-      window_(plan_.events && is_later ? group_id::of_text_before : group_id::without_time) {}
+      time_(first_time(plan_, is_later)) {}
 
-void line_grouper::add(unit_batch& batch, std::span<const double> holds) {
+void line_grouper::add(unit_batch& batch, std::span<const double> holds, const unit_place& first) {
   line_facts& facts = *batch.facts();
   const bool has_rows = !meter_.class_columns().empty();
   line_run run;
   for (std::size_t line = 0; line < batch.size(); ++line) {
-    if (plan_.events) note_time(facts.time_of(line));
+    if (plan_.events) note_time(facts, line, first.number + line);
     if (!holds.empty() && !meter_.plan().counts_in_groups(holds[line])) continue;
     const std::size_t place = place_of(facts, line);
     add_line(facts, line, place, batch.end_of(line) - batch.begin_of(line));
+    if (plan_.finds_changes && !found_.has_line_before(place, time_)) {
+      note_first(facts, line, place, place_in(batch, line, first));
+    }
     if (has_rows) {
       add_row(batch, line, place);
       continue;
@@ -43,43 +52,55 @@ void line_grouper::add(unit_batch& batch, std::span<const double> holds) {
     ++run.lines;
   }
   end_run(batch, run);
+  if (found_.settle()) start_of_place_.reset();
 }
 
-void line_grouper::add_open(unit_batch& batch, const gpu::tally& counts, std::uint64_t bytes, bool is_counted) {
+void line_grouper::add_open(unit_batch& batch, const gpu::tally& counts, const unit_place& place, bool is_counted) {
   line_facts& facts = *batch.facts();
-  if (plan_.events) note_time(facts.time_of(0));
+  if (plan_.events) note_time(facts, 0, place.number);
   if (!is_counted) return;
-  const std::size_t place = place_of(facts, 0);
-  add_line(facts, 0, place, bytes);
-  const std::span<std::uint64_t> to = found_.counts(place).bytes;
+  const std::size_t at = place_of(facts, 0);
+  add_line(facts, 0, at, place.bytes);
+  if (plan_.finds_changes) note_first(facts, 0, at, place);
+  const std::span<std::uint64_t> to = found_.counts(at).bytes;
   if (to.size() == 1) {
-    to.front() += bytes;
+    to.front() += place.bytes;
     return;
   }
   const gpu::tally folded = meter_.fold(counts);
   for (std::size_t i = 0; i < to.size(); ++i) to[i] += folded.counts[i];
 }
 
-void line_grouper::follow(std::int64_t window) {
-  if (window_ == group_id::of_text_before) window_ = window;
-  found_.set_text_before(window);
+void line_grouper::follow(std::int64_t time) {
+  if (time_ == group_id::of_text_before) time_ = time;
+  found_.set_text_before(time);
 }
 
-// The time of a line is that of the lines after it, also if it is not counted itself.
-void line_grouper::note_time(const outcome& found) {
-  if (found.is == lines::event_time_reader::kind::time) {
-    window_ = window_of(found.nanoseconds, plan_.events->nanoseconds);
-  } else if (found.is == lines::event_time_reader::kind::implausible) {
-    window_ = group_id::implausible;
+// The time of a line is that of the lines after it, also if it is not counted itself. `number`: of the line, from 1.
+void line_grouper::note_time(line_facts& facts, std::size_t line, std::uint64_t number) {
+  using kind = lines::event_time_reader::kind;
+  if (!plan_.events->times) {
+    time_ = static_cast<std::int64_t>(number - 1);
+    return;
+  }
+  const lines::event_time_reader::outcome found = facts.time_of(line);
+  if (found.is == kind::time) {
+    time_ = found.nanoseconds;
+  } else if (found.is == kind::implausible) {
+    time_ = group_id::implausible;
   }
 }
 
+void line_grouper::note_first(const line_facts& facts, std::size_t line, std::size_t to, const unit_place& place) {
+  found_.note_first(to, {.time = time_, .place = place, .input = input_, .text = facts.text_of(line)});
+}
+
 std::size_t line_grouper::place_of(line_facts& facts, std::size_t line) {
-  if (reads_keys()) return found_.place_of({.window = window_, .key = facts.key_of(line)});
-  if (found_.size() == 0 || window_ != window_of_place_) {
-    place_ = found_.place_of(
-        {.window = window_, .key = plan_.by.empty() ? std::nullopt : std::optional(std::string_view(input_))});
-    window_of_place_ = window_;
+  if (!keys_.is_constant()) return found_.place_of({.window = time_, .key = keys_.read(facts.text_of(line))});
+  const std::int64_t start = found_.start_of(time_);
+  if (found_.size() == 0 || start != start_of_place_) {
+    place_ = found_.place_of({.window = time_, .key = keys_.read({})});
+    start_of_place_ = start;
   }
   return place_;
 }

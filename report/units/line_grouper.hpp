@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,27 +24,26 @@ class line_grouper {
   line_grouper(const unit_meter& meter, const std::string& input, bool is_later);
 
   /// Adds the lines of a batch that the plan counts (unit_plan::counts_in_groups()). `holds`: the values of its
-  /// condition; empty: it has none.
-  void add(unit_batch& batch, std::span<const double> holds);
+  /// condition; empty: it has none. `first`: the place of its first line.
+  void add(unit_batch& batch, std::span<const double> holds, const unit_place& first);
 
-  /// Adds a line of so many bytes that the batch has read alone (line_facts::read_open()). `counts`: of its 256 byte
-  /// values.
-  void add_open(unit_batch& batch, const gpu::tally& counts, std::uint64_t bytes, bool is_counted);
+  /// Adds a line that the batch has read alone (line_facts::read_open()). `counts`: of its 256 byte values.
+  void add_open(unit_batch& batch, const gpu::tally& counts, const unit_place& place, bool is_counted);
 
   /// What was added since it was cleared.
   [[nodiscard]] const group_table& found() const { return found_; }
   void clear() { found_.clear(); }
 
-  /// The window of the last line.
-  [[nodiscard]] std::int64_t window() const { return window_; }
+  /// The time of the last line (group_id::window).
+  [[nodiscard]] std::int64_t time() const { return time_; }
 
-  /// `window`: of the last line of the text before, which another object has read.
-  void follow(std::int64_t window);
+  /// `time`: of the last line of the text before, which another object has read.
+  void follow(std::int64_t time);
 
  private:
-  [[nodiscard]] bool reads_keys() const { return plan_.key.has_value(); }
   [[nodiscard]] std::size_t place_of(line_facts& facts, std::size_t line);
-  void note_time(const lines::event_time_reader::outcome& found);
+  void note_time(line_facts& facts, std::size_t line, std::uint64_t number);
+  void note_first(const line_facts& facts, std::size_t line, std::size_t to, const unit_place& place);
   void add_line(const line_facts& facts, std::size_t line, std::size_t place, std::uint64_t bytes);
   void add_row(const unit_batch& batch, std::size_t line, std::size_t place);
   void add_text(std::span<const std::byte> text, std::size_t place);
@@ -60,11 +60,12 @@ class line_grouper {
   const gpu::host::kernel& kernel_;
   const std::string& input_;
   const line_reading& plan_;
+  key_reader keys_;
   group_table found_;
-  std::vector<std::uint32_t> row_;    // of the kernel
-  std::int64_t window_;               // of the last line
-  std::int64_t window_of_place_ = 0;  // unless keys are read: of the group that was used last
-  std::size_t place_ = 0;             // its place
+  std::vector<std::uint32_t> row_;                // of the kernel
+  std::int64_t time_;                             // of the last line
+  std::optional<std::int64_t> start_of_place_{};  // unless keys are read: the window of the group that was used last
+  std::size_t place_ = 0;                         // its place
 };
 
 }  // namespace gpuhist::report::units

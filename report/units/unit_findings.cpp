@@ -8,12 +8,6 @@
 namespace gpuhist::report::units {
 namespace {
 
-void shift_place(unit_place& place, const unit_place& begin) {
-  place.number += begin.number - 1;
-  place.line += begin.line - 1;
-  place.offset += begin.offset;
-}
-
 bool comes_first(const ranked_record& a, const ranked_record& b) { return a.at.precedes(b.at); }
 
 }  // namespace
@@ -30,14 +24,15 @@ void best_units::add(ranked_record found) {
 }
 
 void unit_findings::shift(const unit_place& begin) {
-  for (unit_record& each : selected) shift_place(each.place, begin);
+  for (unit_record& each : selected) each.place.shift(begin);
   for (rendered_units& each : rendered) {
-    for (rendered_units::line& line : each.lines) shift_place(line.place, begin);
+    for (rendered_units::line& line : each.lines) line.place.shift(begin);
   }
   for (ranked_record& each : best.records()) {
-    shift_place(each.unit.place, begin);
+    each.unit.place.shift(begin);
     each.at.unit = each.unit.place.number;
   }
+  if (groups) groups->shift(begin);
 }
 
 unit_findings& unit_findings::operator+=(unit_findings more) {
@@ -64,7 +59,11 @@ unit_result result_of(const unit_plan& plan, const unit_findings& found) {
   if (found.values.known() > 0) {
     for (const double each : plan.quantiles) made.quantiles.push_back({each, found.values.quantile(each)});
   }
-  if (found.groups) made.groups = group_result_of(plan, *found.groups);
+  if (found.groups && plan.lines->finds_changes) {
+    made.changes = change_result_of(*plan.lines, *found.groups);
+  } else if (found.groups) {
+    made.groups = group_result_of(plan, *found.groups);
+  }
   return made;
 }
 

@@ -67,7 +67,7 @@ unit_meter::unit_meter(const unit_plan& planned, const gpu::partition& partition
   if (columns.sets.size() >= gpu::host::max_unit_sets) rows_suffice_ = false;
   if (!rows_suffice_) columns.sets.clear();
   if (!planned.shape.are_lines()) newlines_ = column_of(columns, set_of("\n"));
-  if (planned.lines && planned.lines->key) add_class_columns(columns);
+  if (planned.lines && planned.lines->reads_keys()) add_class_columns(columns);
   if (columns.word_separators) words_ = columns.sets.size();
   for (unit_formula& each : formulas_) {
     for (name_source& name : each.names) {

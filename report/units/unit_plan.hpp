@@ -6,7 +6,10 @@
 #include "report/lines/event_times.hpp"
 #include "report/lines/match_set.hpp"
 #include "report/lines/selector.hpp"
+#include "report/units/group_key.hpp"
+#include "report/units/group_table.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -61,11 +64,15 @@ struct ranking {
   gates::formula by;
 };
 
-/// Windows of the times that are written in lines.
+/// With windows whose length is chosen.
+inline constexpr std::size_t most_windows_of_changes = 200;
+
+/// Windows of the times that are written in lines, or of numbers of lines.
 struct event_windows {
-  lines::event_time_options typed;
-  std::shared_ptr<const lines::event_times> times;  ///< of them
-  std::int64_t nanoseconds = 0;  ///< of a window; windows begin at multiples of it since 1970-01-01 UTC
+  lines::event_time_options typed{};
+  std::shared_ptr<const lines::event_times> times{};  ///< of them; null: windows are of lines
+  /// They begin at multiples of their length since 1970-01-01 UTC, or since the first line of each input.
+  window_lengths windows{};
   /// For times without a year, of inputs that are not files: nanoseconds since 1970-01-01 UTC.
   std::int64_t reference = 0;
 };
@@ -78,16 +85,18 @@ struct line_reading {
   std::vector<gates::line_fact> facts{};     ///< that formulas use
   std::string field_separator{};             ///< of selectors, as typed
   std::vector<lines::selector> selectors{};  ///< of the facts that are numbers, in their order
-  std::string by{};                          ///< the key by which lines are grouped, as typed; empty: by none
-  std::optional<lines::selector> key{};      ///< nothing: the key is the name of the input
+  std::vector<group_key> keys{};             ///< by which lines are grouped: none, one or two
   std::optional<event_windows> events{};     ///< lines are grouped by their time
+  bool finds_changes = false;                ///< in groups of logs and kinds of lines, by their first lines
   std::size_t most_groups = 1000;            ///< that are reported by their key
   std::size_t groups_in_memory = std::size_t{64} << 20U;  ///< bytes; more are spilled
   pipeline::spill_folder spilled_to{};
   std::size_t max_bytes = 0;  ///< of a line that are read; its other bytes are only counted
 
   [[nodiscard]] std::size_t expressions() const { return matches ? matches->size() : 0; }
-  [[nodiscard]] bool has_groups() const { return !by.empty() || events; }
+  /// Whether lines of an input can have different keys.
+  [[nodiscard]] bool reads_keys() const { return std::ranges::any_of(keys, &group_key::reads_line); }
+  [[nodiscard]] bool has_groups() const { return !keys.empty() || events; }
 };
 
 struct unit_plan {

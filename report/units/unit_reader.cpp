@@ -23,7 +23,7 @@ void add_bytes(std::span<const std::byte> text, std::vector<std::uint32_t>& row,
 std::optional<std::int64_t> change_of(const unit_meter& meter, const std::string& name) {
   constexpr std::int64_t nanoseconds = 1'000'000'000;
   constexpr std::time_t first_time = 315'532'800;  // 1980: earlier times of files mean that they have none
-  if (!meter.plan().lines || !meter.plan().lines->events) return std::nullopt;
+  if (!meter.plan().lines || !meter.plan().lines->events || !meter.plan().lines->events->times) return std::nullopt;
   std::string path = name;  // "logs/a.tar/var/log/x.log"
   while (!path.empty()) {
     struct stat found{};
@@ -202,8 +202,8 @@ void unit_reader::follow(std::unique_ptr<pipeline::input_observer> earlier) {
   }
   if (fields_ != nullptr) fields_->follow(*earlier_->fields_, begin.line);
   if (groups_) {
-    groups_->follow(earlier_->groups_->window());
-    held_->findings().groups->set_text_before(earlier_->groups_->window());
+    groups_->follow(earlier_->groups_->time());
+    held_->findings().groups->set_text_before(earlier_->groups_->time());
   }
   found_.add(std::move(held_->findings()));
   held_.reset();
@@ -336,7 +336,7 @@ bool unit_reader::judge_open() {
   const double holds = run_.judge(unit, *out_);
   const bool is_selected = holds == 1.0;
   if (groups_) {
-    groups_->add_open(batch_, open_, place_.bytes, !meter_.plan().where || meter_.plan().counts_in_groups(holds));
+    groups_->add_open(batch_, open_, place_, !meter_.plan().where || meter_.plan().counts_in_groups(holds));
   }
   of_input_ += {.seen = 1,
                 .bytes = place_.bytes,
@@ -385,7 +385,7 @@ void unit_reader::judge() {
   if (meter_.plan().distribution) out_->add_values(batch_.of_distribution());
   if (meter_.plan().top) last_rank_ = out_->last_rank();
   if (groups_) {
-    groups_->add(batch_, batch_.of_condition());
+    groups_->add(batch_, batch_.of_condition(), place_);
     if (groups_->found().size() >= max_groups || groups_->found().bytes() >= max_bytes_of_groups) flush_groups();
   }
   if (kept_) keep();

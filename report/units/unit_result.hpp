@@ -3,8 +3,10 @@
 
 #include "gpu/tally.hpp"
 #include "report/conditions/formula.hpp"
+#include "report/units/change_result.hpp"
 #include "report/units/distribution.hpp"
 #include "report/units/group_result.hpp"
+#include "report/units/unit_place.hpp"
 #include "report/units/unit_plan.hpp"
 
 #include <array>
@@ -16,16 +18,6 @@
 #include <vector>
 
 namespace gpuhist::report::units {
-
-/// The place of a unit in its input.
-struct unit_place {
-  std::uint64_t number = 1;  ///< in the input, from 1
-  std::uint64_t line = 1;    ///< in which it begins, from 1
-  std::uint64_t offset = 0;  ///< of its first byte in the text of the input
-  std::uint64_t bytes = 0;
-
-  bool operator==(const unit_place&) const = default;
-};
 
 /// What was measured instead of a line.
 struct measured_field {
@@ -100,7 +92,8 @@ struct unit_result {
   std::optional<std::string> distribution_of{};  ///< as typed
   distribution values{};
   std::vector<distribution_quantile> quantiles{};  ///< of these values; none if none is known
-  std::optional<group_result> groups{};            ///< nothing: nothing is read of lines
+  std::optional<group_result> groups{};            ///< nothing: nothing is read of lines, or changes are found
+  std::optional<change_result> changes{};          ///< nothing: none are looked for
 };
 
 /// A number of unit_totals, with the bytes of these units, in all formats.

@@ -76,8 +76,11 @@ class unit_run final : public pipeline::text_observer {
 
   std::unique_ptr<pipeline::input_observer> open(const std::string& name, std::uint64_t order) override;
 
-  /// Where a part of a fixed size begins depends on all text before.
-  [[nodiscard]] bool divides() const override { return !meter_.plan().shape.bytes; }
+  /// Where a part of a fixed size, or a window of lines, begins depends on all text before.
+  [[nodiscard]] bool divides() const override {
+    const std::optional<line_reading>& lines = meter_.plan().lines;
+    return !meter_.plan().shape.bytes && !(lines && lines->events && !lines->events->times);
+  }
   std::unique_ptr<pipeline::input_observer> open_later(const std::string& name, std::uint64_t order) override;
   [[nodiscard]] bool wants_publishing() const override;
   [[nodiscard]] bool must_publish() const override;

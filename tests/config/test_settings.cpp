@@ -67,7 +67,7 @@ std::string good_value(const option_row& row) {
   if (row.key() == "max-errors") return "0.1%";
   if (row.key() == "quantiles") return "50,99.9";
   if (row.key() == "match") return "error=ERROR";
-  if (row.key() == "group-by") return "field:1";
+  if (row.key() == "group-by" || row.key() == "then-by") return "field:1";
   if (row.key() == "event-time") return "iso";
   if (row.key() == "time-zone") return "UTC";
   switch (row.kind) {

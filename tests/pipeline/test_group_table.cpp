@@ -5,12 +5,14 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <random>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,6 +23,9 @@ namespace {
 
 constexpr std::size_t classes = 3;
 constexpr std::size_t matches = match_numbers::size(1);
+
+constexpr window_lengths seconds{.length = 1'000'000'000};
+const group_table::shape shape{.classes = classes, .matches = matches};
 
 using model_key = std::pair<std::int64_t, std::optional<std::string>>;
 using model = std::map<model_key, std::vector<std::uint64_t>>;  // lines, bytes by class, matches
@@ -77,9 +82,8 @@ model content_of(const group_table& of) {
 unit_plan plan_of(std::size_t most_groups) {
   unit_plan made;
   made.lines.emplace();
-  made.lines->by = "field:1";
-  made.lines->key.emplace("field:1", std::nullopt);
-  made.lines->events = event_windows{.typed = {}, .times = nullptr, .nanoseconds = 1'000'000'000, .reference = 0};
+  made.lines->keys.push_back({.text = "field:1", .selector = lines::selector("field:1", std::nullopt)});
+  made.lines->events = event_windows{.windows = seconds};
   made.lines->most_groups = most_groups;
   return made;
 }
@@ -92,9 +96,9 @@ TEST_CASE("a table of groups has the sums of a map, also when several tables are
     random_lines random(seed);
     const std::uint64_t keys = seed % 2 == 0 ? 4 : 3000;
     model expected;
-    group_table sum(classes, matches);
+    group_table sum(shape);
     for (int part = 0; part < 4; ++part) {
-      group_table table(classes, matches);
+      group_table table(shape);
       for (std::uint64_t remaining = random.number(3000); remaining > 0; --remaining)
         add(table, expected, random.key(keys), random);
       sum += table;
@@ -106,7 +110,7 @@ TEST_CASE("a table of groups has the sums of a map, also when several tables are
 }
 
 TEST_CASE("lines whose time is in the text before are added to the window of that text") {
-  group_table table(classes, 0);
+  group_table table({.classes = classes});
   const auto add_line = [&](std::int64_t window, std::optional<std::string_view> key) {
     const auto counts = table.counts(table.place_of({.window = window, .key = key}));
     ++counts.lines;
@@ -126,13 +130,13 @@ TEST_CASE("a sum that is spilled has the groups of one in memory, and all groups
     CAPTURE(in_memory);
     random_lines random(9);
     model expected;
-    group_sum sum(group_table(classes, matches), {.in_memory = in_memory, .spilled_to = {}});
+    group_sum sum(group_table(shape), {.in_memory = in_memory, .spilled_to = {}});
     for (int part = 0; part < 6; ++part) {
-      group_table table(classes, matches);
+      group_table table(shape);
       for (int i = 0; i < 3000; ++i) add(table, expected, random.key(2000), random);
       sum.add(table);
     }
-    group_sum twice(group_table(classes, matches), {.in_memory = in_memory, .spilled_to = {}});
+    group_sum twice(group_table(shape), {.in_memory = in_memory, .spilled_to = {}});
     twice.add(sum);
     for (const group_sum* each : {&sum, &twice}) {
       model found;
@@ -155,7 +159,7 @@ TEST_CASE("groups, other groups and lines without key add up to all lines, by ke
   for (const std::size_t most : {std::size_t{1}, std::size_t{7}, std::size_t{100'000}}) {
     CAPTURE(most);
     random_lines random(5);
-    group_table table(classes, 0);
+    group_table table({.classes = classes});
     std::map<std::string, std::uint64_t> by_key;
     std::map<std::int64_t, std::uint64_t> by_window;
     std::uint64_t without_key = 0;
@@ -165,7 +169,8 @@ TEST_CASE("groups, other groups and lines without key add up to all lines, by ke
       ++by_window[key.first];
       ++(key.second ? by_key[*key.second] : without_key);
     }
-    group_sum sum_of_parts(group_table(classes, 0), {.in_memory = most == 7 ? std::size_t{1} : ~std::size_t{0}});
+    group_sum sum_of_parts(group_table({.classes = classes}),
+                           {.in_memory = most == 7 ? std::size_t{1} : ~std::size_t{0}});
     sum_of_parts.add(table);
     const group_result found = group_result_of(plan_of(most), sum_of_parts);
     CHECK(found.all.lines == 5000);
@@ -184,7 +189,7 @@ TEST_CASE("groups, other groups and lines without key add up to all lines, by ke
     CHECK(sum == 5000);
     CHECK(found.windows.size() == by_window.size());
     for (const event_window& each : found.windows) {
-      CHECK(each.of.lines == by_window.at(each.start / 1'000'000'000));
+      CHECK(each.of.lines == by_window.at(each.start));
       CHECK(each.lines_by_key.size() == found.groups.size());
     }
     for (std::size_t i = 0; i < found.groups.size(); ++i) {
@@ -193,4 +198,111 @@ TEST_CASE("groups, other groups and lines without key add up to all lines, by ke
       CHECK(of_windows == found.groups[i].of.lines);
     }
   }
+}
+
+TEST_CASE("the length of windows is the first one with few enough of them, however lines are divided between tables") {
+  const group_table::shape few{.classes = classes, .windows = {.length = 1'000'000'000, .most = 10}};
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    std::mt19937_64 numbers(seed);
+    const auto span = static_cast<std::int64_t>(std::uint64_t{1'000'000'000} << (numbers() % 24));
+    group_sum spilled(group_table(few), {.in_memory = 1, .spilled_to = {}});
+    group_table whole(few);
+    std::map<std::int64_t, std::uint64_t> times;
+    for (int part = 0; part < 6; ++part) {
+      group_table table(few);
+      for (int i = 0; i < 50; ++i) {
+        const std::int64_t time = static_cast<std::int64_t>(numbers() % static_cast<std::uint64_t>(span)) - span / 3;
+        ++times[time];
+        ++table.counts(table.place_of({.window = time, .key = "a"})).lines;
+      }
+      table.settle();
+      spilled.add(table);
+      whole += table;
+    }
+    // the oracle: by the definition
+    window_lengths expected = few.windows;
+    std::map<std::int64_t, std::uint64_t> windows;
+    for (;; expected.length = longer_window(expected)) {
+      windows.clear();
+      for (const auto& [time, lines] : times) {
+        const std::int64_t rest = ((time % expected.length) + expected.length) % expected.length;
+        windows[time - rest] += lines;
+      }
+      if (windows.size() <= 10) break;
+    }
+    CHECK(whole.windows() == expected);
+    CHECK(whole.size() == windows.size());
+    for (std::size_t i = 0; i < whole.size(); ++i) CHECK(whole.counts(i).lines == windows.at(whole.at(i).window));
+    std::map<std::int64_t, std::uint64_t> found;
+    spilled.for_each_part([&](const group_table& each) {
+      for (std::size_t i = 0; i < each.size(); ++i) found[each.at(i).window] += each.counts(i).lines;
+    });
+    CHECK(found == windows);
+  }
+}
+
+TEST_CASE("each length of a window divides the next one") {
+  window_lengths windows{.length = 1'000'000'000};
+  for (int i = 0; i < 20; ++i) {
+    const std::int64_t longer = longer_window(windows);
+    CHECK(longer > windows.length);
+    CHECK(longer % windows.length == 0);
+    windows.length = longer;
+  }
+}
+
+TEST_CASE("a group keeps its first line by time, input and offset, also when it is spilled") {
+  const group_table::shape with_lines{.classes = 1, .windows = {.length = 10}, .has_first_lines = true};
+  std::mt19937_64 numbers(3);
+  for (const std::size_t in_memory : {std::size_t{1}, ~std::size_t{0}}) {
+    group_sum sum(group_table(with_lines), {.in_memory = in_memory, .spilled_to = {}});
+    using order = std::tuple<std::int64_t, std::string, std::uint64_t>;
+    std::map<std::pair<std::int64_t, std::string>, order> expected;
+    for (int part = 0; part < 5; ++part) {
+      group_table table(with_lines);
+      for (int i = 0; i < 300; ++i) {
+        const auto time = static_cast<std::int64_t>(numbers() % 40);
+        const std::string key(1, static_cast<char>('a' + numbers() % 3));
+        const std::string input = "log." + std::to_string(numbers() % 3);
+        const std::uint64_t offset = numbers() % 1000;
+        const order of(time, input, offset);
+        const auto at = expected.try_emplace({time / 10 * 10, key}, of).first;
+        at->second = std::min(at->second, of);
+        const std::size_t place = table.place_of({.window = time, .key = key});
+        table.note_first(place,
+                         {.time = time, .place = {.offset = offset}, .input = input, .text = std::to_string(offset)});
+      }
+      sum.add(table);
+    }
+    std::size_t groups = 0;
+    sum.for_each_part([&](const group_table& part) {
+      for (std::size_t i = 0; i < part.size(); ++i, ++groups) {
+        const first_line line = part.first_of(i);
+        CHECK(order(line.time, line.input, line.place.offset) ==
+              expected.at({part.at(i).window, std::string(*part.at(i).key)}));
+        CHECK(line.text == std::to_string(line.place.offset));
+      }
+    });
+    CHECK(groups == expected.size());
+  }
+}
+
+TEST_CASE("two keys are joined in the order of their bytes, and split again") {
+  const std::vector<std::string> parts = {
+      "", "a", std::string(1, '\0'), std::string("a\0", 2), std::string("a\0b", 3), "b", "\xff"};
+  std::map<std::pair<std::string, std::string>, std::string> joined;
+  for (const std::string& first : parts) {
+    for (const std::string& second : parts) {
+      const std::vector<group_key> keys = {
+          {.text = "name", .from = group_key::source::name},
+          {.text = "field", .selector = lines::selector(R"(regex:(\C*))", std::nullopt)}};
+      key_reader reader(keys, first);
+      CHECK_FALSE(reader.is_constant());
+      const std::string key(reader.read(second).value());
+      CHECK(split_key(key, 2) == std::vector{first, second});
+      joined[{first, second}] = key;
+    }
+  }
+  CHECK(std::ranges::is_sorted(joined, {}, [](const auto& each) { return each.second; }));
 }

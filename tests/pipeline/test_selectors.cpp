@@ -1,4 +1,5 @@
 // Selectors: each kind compared with a table and with a second implementation that reads byte by byte, on random lines.
+#include "report/lines/log_family.hpp"
 #include "report/lines/selector.hpp"
 
 #include "config/usage_error.hpp"
@@ -184,7 +185,7 @@ void check_all(std::string_view typed, std::initializer_list<sample> samples) {
 
 TEST_CASE("a selector keeps its text, and every kind of the table has an example that is a selector") {
   CHECK(selector("field:2", std::nullopt).text() == "field:2");
-  CHECK(selector_kinds().size() == 9);
+  CHECK(selector_kinds().size() == 10);
   for (const selector_kind& each : selector_kinds()) {
     CHECK(each.example.starts_with(each.name));
     CHECK_FALSE(each.description.empty());
@@ -451,6 +452,54 @@ TEST_CASE("a template has names for the variable parts of a line") {
            "1",
            "\xc3\xa9t\xc3\xa9<num>"},
       });
+}
+
+TEST_CASE("a kind is a template that keeps levels, messages and the status of HTTP") {
+  check_all("kind",
+            {
+                {R"({"ts":"2025-10-10","level":"error","msg":"took 12 ms for \"x\"","user":"bob","status":502})",
+                 R"({"ts":<str>,"level":"error","msg":"took <num> ms for \"x\"","user":<str>,"status":502})"},
+                {R"({"Level": "WARN", "message": "a 1", "code": 99, "n": 502})",
+                 R"({"Level": "WARN", "message": "a <num>", "code": <num>, "n": <num>})"},
+                {R"(level=info msg="started in 3 s" user="bob" status=200 took=200)",
+                 R"(level=info msg="started in <num> s" user=<str> status=200 took=<num>)"},
+                {R"(10.0.0.1 - - [10/Oct/2025:13:55:36 +0000] "GET /a/b HTTP/1.1" 502 512 "-" "curl/8.0")",
+                 R"(<ip> - - [<time>] <str> 502 <num> <str> <str>)"},
+                {R"("GET /a" 700 1)", "<str> <num> <num>"},
+                {R"("GET /a" 5020 1)", "<str> <num> <num>"},
+                {R"("GET /a" 502)", "<str> <num>"},
+                {"status 502", "status <num>"},
+                {R"(msg="unclosed 12)", R"(msg="unclosed <num>)"},
+                {R"({"msg":""})", R"({"msg":""})"},
+                {"worker 12 done", "worker <num> done"},
+            });
+}
+
+TEST_CASE("rotated files are of one log") {
+  using gpuhist::report::lines::log_name;
+  using gpuhist::report::lines::parse_log_name;
+  for (const char* const name :
+       {"logs/app.log", "logs/app.log.1", "logs/app.log.12.gz", "logs/app.log-20261123.zst", "logs/app-20261123.log",
+        "logs/app-2026-11-23.log.gz", "logs/app.2026-11-23T04.log", "logs/app-20261123-0400.log", "logs/app.log.old",
+        "logs/app.log.gz", "logs/app.1.log", "logs/app.log-1763870400", "logs/app.log.2026-11-23.xz",
+        "logs/app-20261123.log.3.gz", "logs/app_2026-11-23T04:00:00Z.log"}) {
+    CAPTURE(name);
+    CHECK(parse_log_name(name).family == "logs/app.log");
+  }
+  for (const char* const name :
+       {"logs/worker-1.log", "logs/app2.log", "a.d/1/x", "app", "20261123", "app-2026.log", "", "v1.2/x.log", ".gz"}) {
+    CAPTURE(name);
+    CHECK(parse_log_name(name).family == name);
+  }
+  const std::vector<std::string> by_age = {"a-20261122.log", "a-20261123.log", "a.log.10.gz",
+                                           "a.log.2",        "a.log.1",        "a.log"};
+  for (std::size_t i = 0; i < by_age.size(); ++i) {
+    for (std::size_t j = 0; j < by_age.size(); ++j) {
+      CAPTURE(by_age[i]);
+      CAPTURE(by_age[j]);
+      CHECK(parse_log_name(by_age[i]).is_older_than(parse_log_name(by_age[j])) == (i < j));
+    }
+  }
 }
 
 TEST_CASE("a template is cut after 512 bytes, between characters of UTF-8") {

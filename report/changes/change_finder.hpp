@@ -1,0 +1,109 @@
+// What changed in logs, with no rule given: the command `gpuhist changes` counts lines by stream, kind of line and
+// window of time, and find_changes() returns the changes, strongest evidence first.
+//
+// Definition. A stream is the log of one program, cut into windows of equal length. Five series of it are watched: the
+// share of each kind of line, the share of each expression of the user, the lines per window, the bytes per line, and
+// the share of each class of byte values. Stretches of consecutive windows are compared with the other windows of the
+// stream, and with the four times as many windows before them. The comparison is the likelihood ratio of "two levels"
+// and "one level" for negative binomial counts. Their dispersion is that of the series itself: of the differences of
+// neighbouring blocks of windows, at the length of the stretch and at all greater lengths, without the greatest
+// differences. So one burst or one step does not hide itself, but a series that varies at a time scale needs a greater
+// difference there.
+//
+// The evidence of a change is -log10 of the number of differences as strong that are expected by chance in the whole
+// run: the probability of the likelihood ratio (F distribution, because the dispersion is estimated), times the number
+// of all comparisons. Evidence 3: one run of 1000 without a change has one. Changes with an expected number below
+// finder_options::false_alarms are reported.
+//
+// No change is: a difference of less than 10 lines; a ratio of shares below 1.25, of lines per window below 1.5, of
+// bytes per line below 1.1, of shares of bytes below 1.1 or 1 percentage point; a level that is reached by 0.4 in three
+// other separate stretches, or in two others at equal distances (nightly jobs, cycles); a new kind in a stream where
+// kinds of that size are new again and again, and the same for kinds that end; fewer lines in the first or the last
+// window; a number of lines that changes slowly, as it does with the hours of the day; a level that only the first two
+// windows of a stream have; anything in a stream of fewer than 6 windows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gpuhist::report::changes {
+
+/// The lines of a stream in a window of time.
+struct window_counts {
+  std::uint64_t lines = 0;
+  std::uint64_t bytes = 0;
+  std::vector<std::uint64_t> classes{};  ///< bytes by class of byte values; all windows of a run have the same classes
+};
+
+/// The lines of a kind in a window of a stream.
+struct kind_window {
+  std::size_t window = 0;   ///< index into log_stream::windows
+  std::uint64_t lines = 0;  ///< at least 1
+  std::uint64_t bytes = 0;
+};
+
+/// Lines with the same template, or lines in which an expression matches.
+struct kind_of_line {
+  std::string text{};
+  std::vector<kind_window> windows{};  ///< ascending, without windows that have no line of the kind
+};
+
+/// The log of one program.
+struct log_stream {
+  std::string name{};
+  std::vector<window_counts> windows{};  ///< of equal length, in the order of time, also those without lines
+  std::vector<kind_of_line> kinds{};     ///< those with at least 10 lines
+  std::vector<kind_of_line> matches{};   ///< by the name of the expression; a line may match several
+  bool has_rate = true;                  ///< false: windows are numbers of lines; their lines are no information
+};
+
+/// One series of a stream that differs in a stretch of windows.
+struct difference {
+  enum class series : std::uint8_t {
+    kind,        ///< lines of a kind / all lines
+    match,       ///< lines in which an expression matches / all lines
+    rate,        ///< lines / window
+    length,      ///< bytes / line
+    class_share  ///< bytes of a class / all bytes
+  };
+  series of = series::kind;
+  std::size_t index = 0;    ///< of the kind, the expression or the class; 0 for rate and length
+  double before = 0;        ///< level of the windows before the stretch; if they are fewer than 3, of those outside it
+  double inside = 0;        ///< level of the stretch, in the unit of the series
+  std::uint64_t lines = 0;  ///< in the stretch: of the kind or the expression; of other series all lines
+  std::size_t first = 0;    ///< windows [first, end)
+  std::size_t end = 0;
+  double evidence = 0;  ///< -log10 of the expected number by chance in the run
+};
+
+/// Differences of one stream that are one incident.
+struct change {
+  std::size_t stream = 0;  ///< index
+  std::size_t first = 0;   ///< windows [first, end) of the strongest difference
+  std::size_t end = 0;
+  bool lasts = false;                     ///< to the end of the stream
+  double evidence = 0;                    ///< of the strongest difference
+  std::vector<difference> differences{};  ///< strongest evidence first
+};
+
+struct finder_options {
+  /// Upper bound of the expected number of false changes in one run, over all streams; greater than 0.
+  double false_alarms = 0.05;
+  /// Number of lines by which a stretch must differ.
+  double least_lines = 10;
+  double least_ratio_of_shares = 1.25;
+  double least_ratio_of_rates = 1.5;
+  double least_ratio_of_lengths = 1.1;
+  double least_ratio_of_class_shares = 1.1;
+  double least_difference_of_class_shares = 0.01;
+};
+
+/// The changes of all streams: by descending evidence, then by stream, then by first window. A pure function: equal
+/// input gives equal output, and any threads may call it. Memory: some numbers for each window of one series. Throws
+/// std::bad_alloc.
+std::vector<change> find_changes(std::span<const log_stream> streams, const finder_options& options = {});
+
+}  // namespace gpuhist::report::changes

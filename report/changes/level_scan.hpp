@@ -1,0 +1,39 @@
+// Where the level of one series differs: the stretches of windows whose counts are improbable at the level of the
+// others.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace gpuhist::report::changes {
+
+/// What a stretch must have to be reported.
+struct scan_limits {
+  double nats = 20;     ///< -ln of the probability of one comparison
+  double factor = 1;    ///< least variance / mean of a count: of bytes the bytes of a line
+  double count = 10;    ///< difference of the count from the expected one
+  double ratio = 1.25;  ///< of the levels, the greater by the smaller one
+  double level = 0;     ///< difference of the levels
+};
+
+/// A stretch with another level. Windows are indexes into the series.
+struct level_change {
+  std::size_t first = 0;
+  std::size_t end = 0;
+  double before =
+      0;  ///< level of the windows before it that are in no change, if they are at least 3; else of the others
+  double inside = 0;
+  double nats = 0;  ///< -ln of the probability of the comparison
+};
+
+/// Comparisons that scan_levels() makes in a series of this many windows.
+std::size_t comparisons(std::size_t windows);
+
+/// Stretches that differ, in the order of windows; if none does, the stretch to the end in which the level rises or
+/// falls all the time. Changes in the same direction that touch are one. `counts` and `exposures`: of the windows, same
+/// number. At most 8 stretches are found. Cost: about 14 comparisons a window.
+std::vector<level_change> scan_levels(std::span<const double> counts, std::span<const double> exposures,
+                                      const scan_limits& limits);
+
+}  // namespace gpuhist::report::changes

@@ -1,0 +1,231 @@
+#include "report/formats/report_changes.hpp"
+
+#include "report/formats/input_table.hpp"
+#include "report/formats/report_groups.hpp"
+#include "report/formats/text.hpp"
+#include "report/formats/text_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+namespace gpuhist::report {
+namespace {
+
+using series = changes::difference::series;
+using units::change_result;
+using units::found_change;
+using units::found_difference;
+
+// Of the first scheme.
+std::string class_name(const run_report& content, std::size_t number) {
+  if (content.schemes.empty()) return std::to_string(number);
+  const pipeline::scheme_view& view = content.schemes.front();
+  const std::size_t bucket =
+      number < view.bucket_of_class.size() ? view.bucket_of_class[number] : view.scheme.buckets.size();
+  return bucket < view.scheme.buckets.size() ? view.scheme.buckets[bucket] : "other";
+}
+
+// Three digits, for people.
+std::string short_number(double value) {
+  const double size = std::abs(value);
+  if (size >= 100) return grouped(static_cast<std::uint64_t>(std::llround(value)));
+  return fixed(value, size == 0 ? 0 : size >= 10 ? 0 : size >= 1 ? 1 : size >= 0.01 ? 2 : 4);
+}
+
+std::string levels(double before, double inside) {
+  return "from " + short_number(before) + " to " + short_number(inside);
+}
+std::string percents(double before, double inside) { return levels(100 * before, 100 * inside) + " %"; }
+
+// "5m", "36h", "1.5s".
+std::string length_text(const units::window_lengths& windows) {
+  if (windows.are_of_lines) return number_of(static_cast<std::uint64_t>(windows.length), "line");
+  constexpr std::int64_t second = 1'000'000'000;
+  constexpr std::array<std::pair<std::int64_t, std::string_view>, 4> names = {
+      {{86'400 * second, "d"}, {3'600 * second, "h"}, {60 * second, "m"}, {second, "s"}}};
+  for (const auto& [length, name] : names) {
+    if (windows.length % length == 0)
+      return grouped(static_cast<std::uint64_t>(windows.length / length)) + std::string(name);
+  }
+  return short_number(static_cast<double>(windows.length) / 1e6) + "ms";
+}
+
+// From the beginning.
+std::string cut_end(std::string text, std::size_t width) {
+  if (columns(text) <= width) return text;
+  while (!text.empty() && columns(text) + 3 > width) {
+    do {
+      text.pop_back();
+    } while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xc0U) == 0x80U);
+    if (!text.empty() && static_cast<unsigned char>(text.back()) >= 0xc0U) text.pop_back();
+  }
+  return text + "...";
+}
+
+std::string place_text(const found_change& of) {
+  if (of.in_lines) {
+    if (!of.line) return {};
+    return "from line " + grouped(of.line->place.line) + " of " + printable(of.line->input);
+  }
+  return utc_text(of.start) + (of.lasts ? " until the end" : " to " + utc_text(of.end));
+}
+
+constexpr std::string_view indent = "    ";
+constexpr std::size_t any_width = std::size_t{1} << 20U;
+
+// Of a paragraph; a file is not cut to the width of a terminal.
+std::size_t width_of(const render_target& target) {
+  constexpr std::size_t narrowest = 40;
+  return target.terminal ? std::max<std::size_t>(narrowest, target.width) : any_width;
+}
+
+std::string line_text(const found_change& of, std::size_t width) {
+  if (!of.line) return {};
+  const std::string heading = of.line_is_last_seen ? "last seen in " : "first line: ";
+  return std::string(indent) + heading + printable(of.line->input) + ", line " + grouped(of.line->place.line) + "\n" +
+         cut_end(std::string(indent) + printable(of.line->text), width) + "\n";
+}
+
+constexpr std::size_t shown_changes = 20;
+constexpr std::size_t shown_differences = 4;
+
+std::string paragraph_of(const run_report& content, const change_result& found, std::size_t index,
+                         const render_target& target) {
+  const found_change& of = found.found[index];
+  const std::string heading = std::to_string(index + 1) + ". " + printable(of.stream);
+  std::string text = painted(heading, ink::heading, target.color) + "  " + place_text(of) + "\n";
+  const std::size_t shown = std::min(of.differences.size(), shown_differences);
+  for (std::size_t i = 0; i < shown; ++i) {
+    text += std::string(indent) + words_of(content, found, of.differences[i], width_of(target) - indent.size()) + "\n";
+  }
+  if (of.differences.size() > shown)
+    text += std::string(indent) + "... and " + number_of(of.differences.size() - shown, "difference") + " more\n";
+  return text + line_text(of, width_of(target)) + "\n";
+}
+
+std::string summary_of(const change_result& found) {
+  std::string text = number_of(found.found.size(), "change") + " in " + number_of(found.streams, "log") + ": " +
+                     number_of(found.lines, "line") + ", in windows of " + length_text(found.windows);
+  if (found.window_of_lines > 0) {
+    text += ", or " + length_text({.length = found.window_of_lines, .are_of_lines = true}) + " of logs without times";
+  }
+  text += "\n";
+  if (found.without_time > 0) text += number_of(found.without_time, "line") + " without a time\n";
+  return text;
+}
+
+void add_text_of_line(member_writer& to, const found_change& of) {
+  if (!of.line) return;
+  to.add_text("input", of.line->input);
+  to.add_number("line", of.line->place.line);
+  to.add_number("offset", of.line->place.offset);
+  to.add_text("text", of.line->text);
+  if (!is_utf8(of.line->text)) to.add_text("text_base64", base64(of.line->text));
+  if (of.line_is_last_seen) to.add_flag("is_last_seen", true);
+}
+
+void add_differences(member_writer& to, const run_report& content, const change_result& found, const found_change& of) {
+  std::string list = "[";
+  for (const found_difference& each : of.differences) {
+    object_text one;
+    one.members.add_text("what", series_name(each.of.of));
+    if (const std::string subject = subject_of(content, each); !subject.empty()) one.members.add_text("of", subject);
+    one.members.add_number("before", each.of.before);
+    one.members.add_number("inside", each.of.inside);
+    one.members.add_number("lines", each.of.lines);
+    one.members.add_number("evidence", each.of.evidence);
+    one.members.add_text("words", words_of(content, found, each, any_width));
+    list.append(list.size() > 1 ? "," : "") += one.take();
+  }
+  to.add_json_text("differences", list + "]");
+}
+
+void add_place(member_writer& to, const found_change& of) {
+  if (of.in_lines) return;
+  to.add_text("start", utc_text(of.start));
+  of.lasts ? to.add_json_text("end", "null") : to.add_text("end", utc_text(of.end));
+}
+
+}  // namespace
+
+std::string_view series_name(series of) {
+  switch (of) {
+    case series::kind:
+      return "kind";
+    case series::match:
+      return "match";
+    case series::rate:
+      return "rate";
+    case series::length:
+      return "length";
+    case series::class_share:
+      return "bytes_of_class";
+  }
+  return "";
+}
+
+std::string subject_of(const run_report& content, const found_difference& of) {
+  return of.of.of == series::class_share ? class_name(content, of.of.index) : of.name;
+}
+
+void add_changes(member_writer& to, const run_report& content, const change_result& found) {
+  const double length = static_cast<double>(found.windows.length);
+  found.windows.are_of_lines ? to.add_number("window_lines", length) : to.add_number("window_seconds", length / 1e9);
+  if (found.window_of_lines > 0) to.add_number("window_lines", static_cast<std::uint64_t>(found.window_of_lines));
+  to.add_number("streams", found.streams);
+  to.add_number("without_time", found.without_time);
+  std::string list = "[";
+  for (const found_change& each : found.found) {
+    object_text one;
+    one.members.add_text("stream", each.stream);
+    add_place(one.members, each);
+    one.members.add_number("evidence", each.evidence);
+    add_differences(one.members, content, found, each);
+    add_text_of_line(one.members, each);
+    list.append(list.size() > 1 ? "," : "") += one.take();
+  }
+  to.add_json_text("changes", list + "]");
+}
+
+std::string change_lines(const run_report& content, const change_result& found, const render_target& target) {
+  const input_listing* const listing = target.sections.listing;
+  const std::size_t shown =
+      std::min(found.found.size(), listing != nullptr && listing->top ? *listing->top : shown_changes);
+  std::string text;
+  for (std::size_t i = 0; i < shown; ++i) text += paragraph_of(content, found, i, target);
+  if (found.found.size() > shown) {
+    text += "... and " + number_of(found.found.size() - shown, "change") + " more (--top all shows all)\n\n";
+  }
+  return text + summary_of(found);
+}
+
+std::string words_of(const run_report& content, const change_result& found, const found_difference& of,
+                     std::size_t width) {
+  const changes::difference& levels_of = of.of;
+  const auto lines_of = [&](std::string_view begin, std::string_view end) {
+    constexpr std::size_t shortest_name = 16;
+    const std::string shares = std::string(end) + percents(levels_of.before, levels_of.inside);
+    const std::size_t used = begin.size() + shares.size();
+    return std::string(begin) + cut_end(printable(of.name), std::max(shortest_name, width - std::min(width, used))) +
+           shares;
+  };
+  switch (levels_of.of) {
+    case series::kind:
+      return lines_of("lines of the kind `", "` ");
+    case series::match:
+      return lines_of("lines that match ", " ");
+    case series::rate:
+      return "lines in " + length_text(found.windows) + " " + levels(levels_of.before, levels_of.inside);
+    case series::length:
+      return "bytes of a line " + levels(levels_of.before, levels_of.inside);
+    case series::class_share:
+      return class_name(content, levels_of.index) + " " + percents(levels_of.before, levels_of.inside) +
+             " of the bytes";
+  }
+  return "";
+}
+
+}  // namespace gpuhist::report

@@ -1,0 +1,88 @@
+#include "report/lines/log_family.hpp"
+
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <optional>
+
+namespace gpuhist::report::lines {
+namespace {
+
+constexpr std::array compressions = {".gz", ".zst", ".zstd", ".xz", ".bz2", ".lz4", ".lz", ".lzma", ".zip", ".Z"};
+constexpr std::array extensions = {".log", ".txt", ".json", ".jsonl",  ".ndjson",
+                                   ".csv", ".out", ".err",  ".access", ".error"};
+
+template <class List>
+bool remove_one(std::string& name, const List& endings) {
+  for (const std::string_view each : endings) {
+    if (name.size() <= each.size() || !name.ends_with(each)) continue;
+    name.resize(name.size() - each.size());
+    return true;
+  }
+  return false;
+}
+
+// "app-2026-11-23", "app.20261123-0400", "app_2026-11-23T04:00:00Z", "app-1763870400" (seconds since 1970).
+bool remove_date(std::string& name, std::string& date) {
+  static const re2::RE2 dated(
+      R"((?s)(.*?)[-._@](\d{4})[-._]?(0[1-9]|1[0-2])[-._]?(0[1-9]|[12]\d|3[01])(?:[-_.T]?(\d{2})(?:[-:]?(\d{2})(?:[-:]?(\d{2}))?)?)?Z?)",
+      re2::RE2::Latin1);
+  static const re2::RE2 seconds(R"((?s)(.*)[-._](1\d{9}))", re2::RE2::Latin1);
+  std::array<std::string, 7> parts;
+  if (re2::RE2::FullMatch(name, dated, &parts[0], &parts[1], &parts[2], &parts[3], &parts[4], &parts[5], &parts[6])) {
+    name = parts[0];
+    date.clear();
+    for (std::size_t i = 1; i < parts.size(); ++i) date += parts[i];
+    return true;
+  }
+  if (!re2::RE2::FullMatch(name, seconds, &parts[0], &parts[1])) return false;
+  name = parts[0];
+  date = parts[1];
+  return true;
+}
+
+// "app.log.12"; not of "app-12".
+bool remove_number(std::string& name, std::uint32_t& number) {
+  static const re2::RE2 numbered(R"((?s)(.+)\.(\d{1,5}))", re2::RE2::Latin1);
+  std::string rest;
+  if (!re2::RE2::FullMatch(name, numbered, &rest, &number)) return false;
+  name = rest;
+  return true;
+}
+
+void remove_rotation(std::string& base, log_name& to) {
+  constexpr std::array older = {".old", ".bak", ".prev"};
+  while (remove_one(base, compressions)) {
+  }
+  if (remove_one(base, older)) to.number = 1;
+  std::uint32_t number = 0;
+  if (remove_number(base, number)) to.number = number;
+  remove_date(base, to.date);
+}
+
+}  // namespace
+
+bool log_name::is_older_than(const log_name& other) const {
+  if (date != other.date) return other.date.empty() || (!date.empty() && date < other.date);
+  return number > other.number;
+}
+
+log_name parse_log_name(std::string_view name) {
+  log_name made;
+  const std::size_t folder = name.find_last_of('/') + 1;  // 0: none
+  std::string base(name.substr(folder));
+  remove_rotation(base, made);
+  const std::string whole = base;
+  if (remove_one(base, extensions)) {  // "app-20261123.log"
+    const std::string extension = whole.substr(base.size());
+    remove_rotation(base, made);
+    base += extension;
+  }
+  made.family = std::string(name.substr(0, folder)) + base;
+  return made;
+}
+
+}  // namespace gpuhist::report::lines

@@ -1,0 +1,374 @@
+#include "report/units/change_result.hpp"
+
+#include "report/lines/log_family.hpp"
+#include "report/units/unit_plan.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <numeric>
+#include <set>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+namespace gpuhist::report::units {
+namespace {
+
+using series = changes::difference::series;
+
+constexpr std::size_t most_empty_windows = 200;  // in sequence: more of them are no more information
+constexpr std::size_t most_windows_in_all = std::size_t{1} << 20U;
+constexpr std::uint64_t fewest_lines_of_kind = 10;
+
+// The lines with the same first key: those of a family, or with windows of lines those of an input.
+struct source {
+  lines::log_name name{};
+  std::set<std::int64_t> starts{};  // of windows with lines
+  std::uint64_t lines = 0;
+  std::uint64_t without_time = 0;
+  std::size_t stream = 0;               // index
+  std::size_t begin = 0;                // its windows in the stream
+  std::vector<std::int64_t> windows{};  // their starts
+};
+
+using source_map = std::map<std::string, source>;
+
+// A group of lines of a source.
+struct source_group {
+  std::string source;
+  std::string kind;
+  std::int64_t start = 0;
+  std::size_t place = 0;  // in its table
+};
+
+// The groups of a table that are in windows, or all.
+template <class Use>
+void for_each_group(const group_table& part, Use use) {
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    const group_id id = part.at(i);
+    if (!id.key) continue;
+    std::vector<std::string> keys = split_key(*id.key, 2);
+    use(source_group{.source = std::move(keys[0]), .kind = std::move(keys[1]), .start = id.window, .place = i});
+  }
+}
+
+// The windows of all sources, by stream.
+class stream_places {
+ public:
+  void add(const group_table& part) {
+    windows_ = part.windows();
+    classes_ = part.form().classes;
+    for_each_group(part, [&](const source_group& group) {
+      source& of = sources_[group.source];
+      const bool is_in_window = group_id::is_time(group.start);
+      (is_in_window ? of.lines : of.without_time) += part.counts(group.place).lines;
+      if (is_in_window) of.starts.insert(group.start);
+    });
+  }
+
+  // Inputs of a family follow each other, the oldest first. Returns the names of the streams.
+  std::vector<std::string> arrange() {
+    std::vector<source_map::value_type*> sorted;
+    for (source_map::value_type& each : sources_) {
+      each.second.name = lines::log_name{.family = each.first};
+      if (windows_.are_of_lines) each.second.name = lines::parse_log_name(each.first);
+      sorted.push_back(&each);
+    }
+    std::ranges::stable_sort(sorted, [](const auto* a, const auto* b) {
+      const lines::log_name& first = a->second.name;
+      const lines::log_name& second = b->second.name;
+      return first.family != second.family ? first.family < second.family : first.is_older_than(second);
+    });
+    std::vector<std::string> names;
+    for (source_map::value_type* const each : sorted) {
+      if (!each->second.starts.empty()) place(*each, names);
+    }
+    return names;
+  }
+
+  [[nodiscard]] const source_map& sources() const { return sources_; }
+  [[nodiscard]] const window_lengths& windows() const { return windows_; }
+  [[nodiscard]] std::size_t classes() const { return classes_; }  // of bytes
+  [[nodiscard]] std::size_t size_of(std::size_t stream) const { return of_streams_[stream].size(); }
+  [[nodiscard]] std::size_t index_of(const source& of, std::int64_t start) const {
+    return of.begin + static_cast<std::size_t>(std::ranges::lower_bound(of.windows, start) - of.windows.begin());
+  }
+  [[nodiscard]] std::int64_t start_of(std::size_t stream, std::size_t window) const {
+    return of_streams_[stream][window];
+  }
+
+ private:
+  void place(source_map::value_type& each, std::vector<std::string>& names) {
+    source& of = each.second;
+    if (names.empty() || names.back() != of.name.family) {
+      names.push_back(of.name.family);
+      of_streams_.emplace_back();
+    }
+    of.stream = names.size() - 1;
+    of.begin = of_streams_.back().size();
+    for (const std::int64_t start : of.starts) add_window(of.windows, start);
+    of_streams_.back().insert(of_streams_.back().end(), of.windows.begin(), of.windows.end());
+    in_all_ += of.windows.size();
+    if (in_all_ <= most_windows_in_all) return;
+    throw std::runtime_error("--window: there would be more than " + std::to_string(most_windows_in_all) +
+                             " windows of all logs together; give a longer one, or leave it out");
+  }
+
+  // And those without lines before it.
+  void add_window(std::vector<std::int64_t>& to, std::int64_t start) const {
+    const std::int64_t length = windows_.length;
+    const std::int64_t longest = static_cast<std::int64_t>(most_empty_windows + 1) * length;
+    if (!to.empty()) {
+      for (std::int64_t each = std::max(to.back() + length, start - longest); each < start; each += length)
+        to.push_back(each);
+    }
+    to.push_back(start);
+  }
+
+  source_map sources_;  // by the first key
+  window_lengths windows_;
+  std::size_t classes_ = 0;
+  std::vector<std::vector<std::int64_t>> of_streams_;  // starts
+  std::size_t in_all_ = 0;
+};
+
+// The counts of all streams.
+class stream_counts {
+ public:
+  stream_counts(const line_reading& plan, const stream_places& places, const std::vector<std::string>& names)
+      : plan_(plan), places_(places) {
+    changes::window_counts empty;
+    empty.classes.resize(places.classes());
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      streams_.push_back({.name = names[i], .has_rate = !places.windows().are_of_lines});
+      streams_.back().windows.resize(places.size_of(i), empty);
+    }
+    kinds_.resize(names.size());
+    matches_.resize(names.size() * plan.expressions());
+  }
+
+  void add(const group_table& part) {
+    for_each_group(part, [&](source_group group) {
+      if (!group_id::is_time(group.start)) return;
+      const source& of = places_.sources().at(group.source);
+      const std::size_t window = places_.index_of(of, group.start);
+      const changes::kind_window added = add_to(streams_[of.stream].windows[window], window, part.counts(group.place));
+      kinds_[of.stream][std::move(group.kind)].push_back(added);
+      add_matches(of.stream, window, part.counts(group.place).matches);
+    });
+    // all groups of a key are in one part, so rare kinds remain rare; but inputs of a family have keys of their own
+    if (!places_.windows().are_of_lines) remove_rare_kinds();
+  }
+
+  std::vector<changes::log_stream> take() {
+    remove_rare_kinds();
+    for (std::size_t i = 0; i < streams_.size(); ++i) {
+      for (auto& [text, windows] : kinds_[i]) streams_[i].kinds.push_back({.text = text, .windows = merged(windows)});
+      for (std::size_t match = 0; match < plan_.expressions(); ++match) {
+        streams_[i].matches.push_back({.text = plan_.matches->expressions()[match].name,
+                                       .windows = merged(matches_[i * plan_.expressions() + match])});
+      }
+    }
+    return std::move(streams_);
+  }
+
+ private:
+  using kind_map = std::map<std::string, std::vector<changes::kind_window>>;
+
+  static changes::kind_window add_to(changes::window_counts& to, std::size_t window,
+                                     const group_table::const_counts_of_group& counts) {
+    std::ranges::transform(to.classes, counts.bytes, to.classes.begin(), std::plus());
+    const std::uint64_t bytes = std::accumulate(counts.bytes.begin(), counts.bytes.end(), std::uint64_t{0});
+    to.lines += counts.lines;
+    to.bytes += bytes;
+    return {.window = window, .lines = counts.lines, .bytes = bytes};
+  }
+
+  void add_matches(std::size_t stream, std::size_t window, std::span<const std::uint64_t> matches) {
+    for (std::size_t i = 0; i < plan_.expressions(); ++i) {
+      const std::uint64_t lines = matches[match_numbers::lines_at(i)];
+      if (lines == 0) continue;
+      matches_[stream * plan_.expressions() + i].push_back(
+          {.window = window, .lines = lines, .bytes = matches[match_numbers::bytes_at(i)]});
+    }
+  }
+
+  void remove_rare_kinds() {
+    for (kind_map& of_stream : kinds_) {
+      std::erase_if(of_stream, [](const auto& kind) {
+        std::uint64_t lines = 0;
+        for (const changes::kind_window& each : kind.second) lines += each.lines;
+        return lines < fewest_lines_of_kind;
+      });
+    }
+  }
+
+  // One for each window, ascending.
+  static std::vector<changes::kind_window> merged(std::vector<changes::kind_window>& windows) {
+    std::ranges::sort(windows, {}, &changes::kind_window::window);
+    std::vector<changes::kind_window> made;
+    for (const changes::kind_window& each : windows) {
+      if (made.empty() || made.back().window != each.window) {
+        made.push_back(each);
+      } else {
+        made.back().lines += each.lines;
+        made.back().bytes += each.bytes;
+      }
+    }
+    return made;
+  }
+
+  const line_reading& plan_;
+  const stream_places& places_;
+  std::vector<changes::log_stream> streams_;
+  std::vector<kind_map> kinds_;                             // by stream
+  std::vector<std::vector<changes::kind_window>> matches_;  // by stream and expression
+};
+
+// Names, times and lines for the changes.
+class change_namer {
+ public:
+  change_namer(const stream_places& places, const std::vector<changes::log_stream>& streams,
+               std::span<const changes::change> found)
+      : places_(places), streams_(streams) {
+    for (const changes::change& each : found) add(each);
+  }
+
+  void add_lines(const group_table& part) {
+    for_each_group(part, [&](const source_group& group) {
+      if (!group_id::is_time(group.start)) return;
+      const source& of = places_.sources().at(group.source);
+      const auto range = wanted_.equal_range(of.stream);
+      const std::size_t window = range.first == range.second ? 0 : places_.index_of(of, group.start);
+      for (auto each = range.first; each != range.second; ++each) {
+        if (each->second.includes(window, group.kind)) offer(each->second, of, part, group.place);
+      }
+    });
+  }
+
+  std::vector<found_change> take() { return std::move(made_); }
+
+ private:
+  // The line that a change shows: the first one of a kind in some windows.
+  struct wanted_line {
+    std::size_t change = 0;  // index
+    std::size_t first = 0;   // windows
+    std::size_t end = 0;
+    const std::string* kind = nullptr;  // null: any
+    // Of the lines of any kind, those of the kind that has most, or least, of it.
+    std::optional<changes::difference> extreme{};
+    double found = 0;              // of the line that was found, so that a greater number is preferred
+    std::size_t source_begin = 0;  // of its windows
+
+    [[nodiscard]] bool includes(std::size_t window, const std::string& of) const {
+      return window >= first && window < end && (kind == nullptr || *kind == of);
+    }
+  };
+
+  void add(const changes::change& from) {
+    const std::int64_t length = places_.windows().length;
+    found_change& to = made_.emplace_back();
+    to.stream = streams_[from.stream].name;
+    to.start = places_.start_of(from.stream, from.first);
+    to.end = places_.start_of(from.stream, from.end - 1) + length;
+    to.lasts = from.lasts;
+    to.in_lines = places_.windows().are_of_lines;
+    to.evidence = from.evidence;
+    for (const changes::difference& each : from.differences)
+      to.differences.push_back({.of = each, .name = name_of(from.stream, each)});
+    want_line(from);
+  }
+
+  [[nodiscard]] std::string name_of(std::size_t stream, const changes::difference& of) const {
+    if (of.of == series::kind) return streams_[stream].kinds[of.index].text;
+    if (of.of == series::match) return streams_[stream].matches[of.index].text;
+    return {};
+  }
+
+  void want_line(const changes::change& from) {
+    wanted_line wanted{.change = made_.size() - 1, .first = from.first, .end = from.end};
+    const changes::difference& main = from.differences.front();
+    if (main.of == series::kind) {
+      const changes::kind_of_line& kind = streams_[from.stream].kinds[main.index];
+      wanted.kind = &kind.text;
+      const auto later = std::ranges::lower_bound(kind.windows, from.first, {}, &changes::kind_window::window);
+      if (main.inside < main.before && later != kind.windows.begin()) {
+        wanted.first = std::prev(later)->window;
+        wanted.end = wanted.first + 1;
+        made_.back().line_is_last_seen = true;
+      }
+    }
+    if (main.of == series::length || main.of == series::class_share) {
+      wanted.end = from.first + 1;
+      wanted.extreme = main;
+    }
+    wanted_.emplace(from.stream, wanted);
+  }
+
+  static double preference(const wanted_line& wanted, const group_table::const_counts_of_group& counts) {
+    if (!wanted.extreme) return 0;
+    const std::uint64_t bytes = std::accumulate(counts.bytes.begin(), counts.bytes.end(), std::uint64_t{0});
+    const bool is_length = wanted.extreme->of == series::length;
+    const std::uint64_t some = is_length ? bytes : counts.bytes[wanted.extreme->index];
+    const double level = static_cast<double>(some) / static_cast<double>(is_length ? counts.lines : bytes);
+    return wanted.extreme->inside > wanted.extreme->before ? level : -level;
+  }
+
+  // Lines of windows of lines are ordered by their inputs first.
+  void offer(wanted_line& to, const source& of, const group_table& part, std::size_t place) {
+    std::optional<shown_line>& kept = made_[to.change].line;
+    const first_line line = part.first_of(place);
+    const double preferred = preference(to, part.counts(place));
+    if (kept && preferred < to.found) return;
+    const bool is_earlier =
+        kept && (of.begin != to.source_begin ? of.begin < to.source_begin : line.precedes(as_line(*kept)));
+    if (kept && preferred == to.found && !is_earlier) return;
+    to.found = preferred;
+    to.source_begin = of.begin;
+    kept = {.input = std::string(line.input), .place = line.place, .time = line.time, .text = std::string(line.text)};
+  }
+
+  static first_line as_line(const shown_line& of) {
+    return {.time = of.time, .place = of.place, .input = of.input, .text = of.text};
+  }
+
+  const stream_places& places_;
+  const std::vector<changes::log_stream>& streams_;
+  std::vector<found_change> made_;
+  std::multimap<std::size_t, wanted_line> wanted_;  // by stream
+};
+
+}  // namespace
+
+change_result change_result_of(const line_reading& plan, const group_sum& found) {
+  stream_places places;
+  found.for_each_part([&](const group_table& part) { places.add(part); });
+  const std::vector<std::string> names = places.arrange();
+  stream_counts counts(plan, places, names);
+  found.for_each_part([&](const group_table& part) { counts.add(part); });
+  const std::vector<changes::log_stream> streams = counts.take();
+  change_namer namer(places, streams, changes::find_changes(streams));
+  found.for_each_part([&](const group_table& part) { namer.add_lines(part); });
+  change_result made{.windows = places.windows(), .streams = names.size(), .found = namer.take()};
+  for (const auto& [name, of] : places.sources()) {
+    made.lines += of.lines;
+    made.without_time += of.without_time;
+    if (of.without_time > of.lines) made.timeless.push_back(name);
+  }
+  return made;
+}
+
+void add(change_result& to, change_result more) {
+  to.streams += more.streams;
+  to.lines += more.lines;
+  to.window_of_lines = more.windows.length;
+  to.without_time -= std::min(to.without_time, more.lines);
+  to.timeless.clear();
+  std::ranges::move(more.found, std::back_inserter(to.found));
+  std::ranges::stable_sort(to.found, std::greater(), &found_change::evidence);
+}
+
+}  // namespace gpuhist::report::units

@@ -1,0 +1,87 @@
+#include "report/units/group_key.hpp"
+
+#include "report/lines/log_family.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpuhist::report::units {
+namespace {
+
+// Joined keys have the order of their bytes, one after the other: after the first key a zero byte and `ends`; a zero
+// byte of the key is followed by `continues`.
+constexpr char ends = '\x01';
+constexpr char continues = '\x02';
+
+void append_escaped(std::string& to, std::string_view key) {
+  for (const char each : key) {
+    to += each;
+    if (each == '\0') to += continues;
+  }
+  to += '\0';
+  to += ends;
+}
+
+std::string text_of(const group_key& key, std::string_view input) {
+  switch (key.from) {
+    case group_key::source::name:
+      return std::string(input);
+    case group_key::source::family:
+      return lines::parse_log_name(input).family;
+    case group_key::source::line:
+      break;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<group_key::source> source_named(std::string_view typed) {
+  if (typed == "name") return group_key::source::name;
+  if (typed == "family") return group_key::source::family;
+  return std::nullopt;
+}
+
+key_reader::key_reader(std::span<const group_key> keys, std::string_view input) {
+  for (const group_key& each : keys) {
+    parts_.push_back({.reader = each.selector ? each.selector->make_reader() : nullptr,
+                      .text = text_of(each, input).substr(0, max_key)});
+    if (each.selector) ++selectors_;
+  }
+}
+
+std::optional<std::string_view> key_reader::read(std::string_view line) {
+  std::string_view found;
+  joined_.clear();
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const part& each = parts_[i];
+    const std::optional<std::string_view> read =
+        each.reader ? each.reader->read(line) : std::optional(std::string_view(each.text));
+    if (!read) return std::nullopt;
+    found = read->substr(0, max_key);
+    if (parts_.size() == 1) return found;
+    if (i + 1 < parts_.size()) {
+      append_escaped(joined_, found);
+    } else {
+      joined_ += found;
+    }
+  }
+  return parts_.empty() ? std::nullopt : std::optional<std::string_view>(joined_);
+}
+
+std::vector<std::string> split_key(std::string_view joined, std::size_t keys) {
+  std::vector<std::string> made;
+  while (made.size() + 1 < keys) {
+    std::string& key = made.emplace_back();
+    std::size_t at = 0;
+    for (; at + 1 < joined.size() && !(joined[at] == '\0' && joined[at + 1] == ends); ++at) {
+      key += joined[at];
+      if (joined[at] == '\0') ++at;  // what follows it
+    }
+    joined.remove_prefix(std::min(joined.size(), at + 2));
+  }
+  made.emplace_back(joined);
+  return made;
+}
+
+}  // namespace gpuhist::report::units

@@ -1,0 +1,63 @@
+// What lines are grouped by: a part of the line, the name of its input, or two of these.
+#pragma once
+
+#include "report/lines/selector.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhist::report::units {
+
+/// One key. Immutable: any thread may use it.
+struct group_key {
+  enum class source : std::uint8_t {
+    line,    ///< a part of the line
+    name,    ///< the name of the input
+    family,  ///< the name without rotation (lines::parse_log_name())
+  };
+
+  std::string text;  ///< as typed
+  source from = source::line;
+  std::optional<lines::selector> selector{};  ///< of the line
+
+  [[nodiscard]] bool reads_line() const { return from == source::line; }
+};
+
+/// The source of a key that is typed so; nothing: it is a selector.
+std::optional<group_key::source> source_named(std::string_view typed);
+
+/// Reads the key of each line of one input. One thread at a time.
+class key_reader {
+ public:
+  /// `input`: its name. Both are copied.
+  key_reader(std::span<const group_key> keys, std::string_view input);
+
+  /// Whether all lines of the input have the same key.
+  [[nodiscard]] bool is_constant() const { return selectors_ == 0; }
+
+  /// The key of a line, of which the first max_key bytes count; nothing: the line has none. Two keys are joined
+  /// (split_key()), and a line without one of them has none. Valid until the next call.
+  std::optional<std::string_view> read(std::string_view line);
+
+ private:
+  static constexpr std::size_t max_key = 4096;
+
+  struct part {
+    std::unique_ptr<lines::line_selector> reader;  // null: `text`
+    std::string text;
+  };
+
+  std::vector<part> parts_;
+  std::size_t selectors_ = 0;
+  std::string joined_;
+};
+
+/// The keys that were joined, of which there are so many.
+std::vector<std::string> split_key(std::string_view joined, std::size_t keys);
+
+}  // namespace gpuhist::report::units
