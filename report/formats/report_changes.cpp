@@ -102,7 +102,8 @@ std::string paragraph_of(const run_report& content, const change_result& found, 
     text += std::string(indent) + words_of(content, found, of.differences[i], width_of(target) - indent.size()) + "\n";
   }
   if (of.differences.size() > shown)
-    text += std::string(indent) + "... and " + number_of(of.differences.size() - shown, "difference") + " more\n";
+    text += std::string(indent) + "... and " + std::to_string(of.differences.size() - shown) + " more " +
+            (of.differences.size() - shown == 1 ? "difference" : "differences") + "\n";
   return text + line_text(of, width_of(target)) + "\n";
 }
 
