@@ -116,6 +116,7 @@ void pack(pipeline::packer& out, const report::units::ranked_record& ranked) {
     if (each.value) out.number(bits_of(*each.value));
   }
   pack(out, unit.field);
+  out.number(unit.text ? 1 : 0).text(unit.text.value_or(""));
 }
 
 report::units::ranked_record unpack_ranked(pipeline::unpacker& in, std::size_t classes) {
@@ -136,6 +137,9 @@ report::units::ranked_record unpack_ranked(pipeline::unpacker& in, std::size_t c
     if (in.number() != 0) each.value = double_in(in);
   }
   unit.field = unpack_field(in);
+  const bool has_text = in.at_most(1) == 1;
+  std::string text = in.text();
+  if (has_text) unit.text = std::move(text);
   return made;
 }
 

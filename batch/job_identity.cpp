@@ -112,12 +112,13 @@ void add_lines(json& to, const report::units::line_reading& from) {
 }
 
 void add_units(json& to, const report::units::unit_plan& from) {
-  const auto& [shape, each, field, where, filter, top, distribution, quantiles, lines, held_bytes] = from;
+  const auto& [shape, each, field, where, filter, top, distribution, quantiles, lines, shows_text, held_bytes] = from;
   to["each"] = {each, static_cast<unsigned>(shape.delimiter), shape.bytes.value_or(0)};
   if (field) {
     to["jsonl-field"] = text_as_json(field->name);
     to[line_limit] = field->max_bytes;
   }
+  if (shows_text) to["show-text"] = true;
   if (where) to["where"] = text_as_json(where->text());
   if (top) to["top"] = {top->number, text_as_json(top->by.text())};
   if (distribution) {

@@ -4,6 +4,8 @@
 #include "config/usage_error.hpp"
 #include "library/resolve.hpp"
 
+#include <unistd.h>
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +20,11 @@ void take_filter(file_options& run) {
   if (!units || units->where.empty()) throw config::usage_error("give --keep-if, --drop-if or --preset");
   if (units->filter == unit_filter::none) units->filter = unit_filter::drop;  // what presets say
   run.pass_through = pass_through_options{.forwarded = pass_through_options::content::text};
+}
+
+bool shows_table_on_terminal(const config::options& typed) {
+  return typed.what == config::command::count && !typed.output && typed.format.value_or("table") == "table" &&
+         !typed.run.pass_through && ::isatty(standard_output) == 1;
 }
 
 }  // namespace
@@ -39,6 +46,7 @@ run_request request_of(const config::options& typed) {
   run.inputs = typed.inputs;
   if (run.inputs.empty() && !run.list) run.inputs.emplace_back("-");
   if (typed.what == config::command::filter) take_filter(run);
+  if (run.counting.units) run.counting.units->show_text = typed.show_text.value_or(shows_table_on_terminal(typed));
   if (run.pass_through) run.pass_through->descriptor = standard_output;
   return made;
 }

@@ -110,9 +110,9 @@ constexpr std::array line_keys = {
     entry{"csv:N", "columns of CSV, with quotes (--field-separator)"},
     entry{"json:KEY, json:/a/b", "a value of the JSON object in the line"},
     entry{"regex:REGEX", "the text of its first group, or of all of it"},
-    entry{"template", "the line with <num>, <ip>, ... for what varies"},
+    entry{"template, kind", "the line without what varies; kind keeps messages"},
     entry{"host, app, status, level", "of the usual formats of logs"},
-    entry{"name", "the input"},
+    entry{"name, family", "the input; without what rotation adds to its name"},
 };
 
 constexpr std::array event_formats = {

@@ -439,6 +439,14 @@ constexpr std::array rows = {
         }),
         rules(decision::counts, "each")},
     option_row{
+        measuring, "--show-text", "", value_kind::flag, "", text_runs | batch_runs, rare,
+        "with --where, --top N:FORMULA: the text of units",
+        "Reports the first 400 bytes of each line, record or part that --where selects (of gpuhist filter "
+        "--result: that is dropped) or that --top N:FORMULA ranks; --no-show-text never does. Default: in a table "
+        "on a terminal only.",
+        "gpuhist --each line --top 3:digit --show-text access.log",
+        on_command([](options& o, value v) { o.show_text = v == "true"; }), rules(decision::report)},
+    option_row{
         measuring, "--quantiles", "LIST", value_kind::list, "", text_runs | batch_runs, rare,
         "with --distribution-of: percents such as 50,99.9",
         "Sets the quantiles that are reported with --distribution-of: the least values that are not below those "

@@ -427,6 +427,7 @@ std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options
     }
     made.quantiles = asked.quantiles;
   }
+  made.shows_text = asked.show_text && made.shape.divides_text();
   made.lines = resolve_lines(options.counting, matches, names, longest_line(options.counting));
   return std::make_shared<const report::units::unit_plan>(std::move(made));
 }

@@ -69,6 +69,7 @@ gpuhist::unit unit_of(const report::units::unit_record& found, std::shared_ptr<c
                      .offset = found.place.offset,
                      .bytes = found.place.bytes,
                      .verified = found.verified};
+  made.text = found.text.value_or("");
   if (found.field) {
     made.field_bytes = found.field->bytes;
     made.without_field = found.field->cause;

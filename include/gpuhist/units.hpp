@@ -42,7 +42,8 @@ struct unit_options {
   /// instead of those that are selected. With file_options::skip_damage, units with damaged text are not kept, whatever
   /// the condition, nor is the unit that a gap cuts; text is held until its frame is verified.
   unit_filter filter = unit_filter::none;
-  std::string distribution_of{};                    ///< a formula; empty: no distribution
+  bool show_text = false;         ///< reported lines, records and parts have the beginning of their text
+  std::string distribution_of{};  ///< a formula; empty: no distribution
   std::vector<double> quantiles{50, 90, 99, 99.9};  ///< of the distribution, in percent: above 0, at most 100
   /// Only of lines, which are JSON objects: the decoded string in this field (UTF-8) is measured instead of the line.
   /// A line that has none has no values: it is without field, and counting_events::on_notice reports the first one of
@@ -86,7 +87,8 @@ struct unit {
   std::vector<alert::named_value> values{};
   std::optional<std::uint64_t> field_bytes{};  ///< with unit_options::jsonl_field: of the decoded value
   std::string without_field{};                 ///< why the line is without field; empty: it has a value, or is blank
-  std::shared_ptr<const state> shared{};       ///< of the implementation
+  std::string text{};                     ///< with unit_options::show_text: its first 400 bytes, raw, without its end
+  std::shared_ptr<const state> shared{};  ///< of the implementation
 
   /// As window::to_json(), of kind "unit", with the counts. Only of units that the library has passed.
   [[nodiscard]] GPUHIST_API std::string to_json() const;

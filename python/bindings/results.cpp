@@ -133,7 +133,8 @@ void bind_units(nb::module_& core) {
       .def_ro("verified", &unit::verified)
       .def_prop_ro("values", [](const unit& found) { return values_of(found.values); })
       .def_ro("field_bytes", &unit::field_bytes)
-      .def_prop_ro("without_field", [](const unit& found) { return as_text(found.without_field); });
+      .def_prop_ro("without_field", [](const unit& found) { return as_text(found.without_field); })
+      .def_prop_ro("text", [](const unit& found) { return nb::bytes(found.text.data(), found.text.size()); });
   nb::class_<ranked_unit>(core, "RankedUnit", "A unit and its value.")
       .def_ro("value", &ranked_unit::value)
       .def_ro("unit", &ranked_unit::found);

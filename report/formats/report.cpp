@@ -53,6 +53,12 @@ const report_format* find_report_format(std::string_view name) {
   return found == formats.end() ? nullptr : found;
 }
 
+std::size_t text_width(const render_target& target) {
+  constexpr std::size_t narrowest = 40;
+  constexpr std::size_t any = std::size_t{1} << 20U;
+  return target.terminal ? std::max<std::size_t>(narrowest, target.width) : any;
+}
+
 gpu::tally shown_counts(const run_report& content, const gpu::tally& verified, const gpu::tally& unverified) {
   if (content.type == run_report::kind::result || unverified.counts.empty()) return verified;
   if (verified.counts.empty()) return unverified;

@@ -60,6 +60,9 @@ struct render_target {
   std::string_view run{};           ///< from make_run_id(), for each line of jsonl; empty: lines do not name the run
 };
 
+/// Columns for text of inputs: a file is not cut to the width of a terminal.
+std::size_t text_width(const render_target& target);
+
 /// The counts that a report shows for people: a snapshot includes unverified text.
 gpu::tally shown_counts(const run_report& content, const gpu::tally& verified, const gpu::tally& unverified);
 

@@ -53,18 +53,6 @@ std::string length_text(const units::window_lengths& windows) {
   return short_number(static_cast<double>(windows.length) / 1e6) + "ms";
 }
 
-// From the beginning.
-std::string cut_end(std::string text, std::size_t width) {
-  if (columns(text) <= width) return text;
-  while (!text.empty() && columns(text) + 3 > width) {
-    do {
-      text.pop_back();
-    } while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xc0U) == 0x80U);
-    if (!text.empty() && static_cast<unsigned char>(text.back()) >= 0xc0U) text.pop_back();
-  }
-  return text + "...";
-}
-
 std::string place_text(const found_change& of) {
   if (of.in_lines) {
     if (!of.line) return {};
@@ -75,12 +63,6 @@ std::string place_text(const found_change& of) {
 
 constexpr std::string_view indent = "    ";
 constexpr std::size_t any_width = std::size_t{1} << 20U;
-
-// Of a paragraph; a file is not cut to the width of a terminal.
-std::size_t width_of(const render_target& target) {
-  constexpr std::size_t narrowest = 40;
-  return target.terminal ? std::max<std::size_t>(narrowest, target.width) : any_width;
-}
 
 std::string line_text(const found_change& of, std::size_t width) {
   if (!of.line) return {};
@@ -99,12 +81,13 @@ std::string paragraph_of(const run_report& content, const change_result& found, 
   std::string text = painted(heading, ink::heading, target.color) + "  " + place_text(of) + "\n";
   const std::size_t shown = std::min(of.differences.size(), shown_differences);
   for (std::size_t i = 0; i < shown; ++i) {
-    text += std::string(indent) + words_of(content, found, of.differences[i], width_of(target) - indent.size()) + "\n";
+    text +=
+        std::string(indent) + words_of(content, found, of.differences[i], text_width(target) - indent.size()) + "\n";
   }
   if (of.differences.size() > shown)
     text += std::string(indent) + "... and " + std::to_string(of.differences.size() - shown) + " more " +
             (of.differences.size() - shown == 1 ? "difference" : "differences") + "\n";
-  return text + line_text(of, width_of(target)) + "\n";
+  return text + line_text(of, text_width(target)) + "\n";
 }
 
 std::string summary_of(const change_result& found) {

@@ -143,6 +143,10 @@ void add_measured(member_writer& to, const run_report& frame, const units::unit_
   to.close();
   if (frame.ignore_case) to.add_flag("ignore_case", true);
   to.add_number("bytes", found.place.bytes);
+  if (found.text) {
+    to.add_text("text", *found.text);
+    if (!is_utf8(*found.text)) to.add_text("text_base64", base64(*found.text));
+  }
   if (found.field && !found.field->bytes) {
     if (!found.field->cause.empty()) to.add_text("without_field", found.field->cause);
     return;

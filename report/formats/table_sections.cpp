@@ -202,7 +202,12 @@ std::string top_lines(const units::unit_result& found, const render_target& targ
   const text_table table(
       {{"top", false}, {"line"}, {"offset", true, 2}, {"bytes", true, 1}, {printable(*found.ranked_by)}}, rows,
       target.width);
-  return table_lines(table, rows, target.color) + "\n";
+  std::string text = painted(table.heading(), ink::heading, target.color) + "\n";
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    text += table.line(rows[i]) + "\n";
+    if (found.top[i].unit.text) text += cut_end("    " + printable(*found.top[i].unit.text), text_width(target)) + "\n";
+  }
+  return text + "\n";
 }
 
 using bin_list = std::vector<units::distribution_bin>;
@@ -402,6 +407,7 @@ class unit_text_form final : public units::unit_renderer {
     for (const gates::named_value& each : found.values) {
       to += ", " + printable(each.name) + " " + (each.value ? measure_text(*each.value) : "unknown");
     }
+    if (found.text) to += ": " + printable(*found.text);
     to += '\n';
   }
 };

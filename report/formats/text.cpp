@@ -50,6 +50,17 @@ std::string cut_to(std::string_view text, std::size_t width) {
   return std::string(ellipsis).append(kept);
 }
 
+std::string cut_end(std::string text, std::size_t width) {
+  if (columns(text) <= width) return text;
+  while (!text.empty() && columns(text) + 3 > width) {
+    do {
+      text.pop_back();
+    } while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xc0U) == 0x80U);
+    if (!text.empty() && static_cast<unsigned char>(text.back()) >= 0xc0U) text.pop_back();
+  }
+  return text + "...";
+}
+
 void append_number(std::string& to, std::uint64_t number) {
   std::array<char, 20> digits;  // NOLINT(cppcoreguidelines-pro-type-member-init): only what is written is read
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number);

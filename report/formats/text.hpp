@@ -26,6 +26,9 @@ std::size_t columns(std::string_view text);
 /// combining mark is not separated from its letter. Precondition: UTF-8.
 std::string cut_to(std::string_view text, std::size_t width);
 
+/// As cut_to(), but the beginning remains.
+std::string cut_end(std::string text, std::size_t width);
+
 /// Appends all digits of a number.
 void append_number(std::string& to, std::uint64_t number);
 

@@ -77,7 +77,7 @@ unit_meter::unit_meter(const unit_plan& planned, const gpu::partition& partition
   if (planned.field) exclude_end_of_value(columns);
   prepared_.emplace(columns, planned.field ? end_of_value : planned.shape.delimiter);
   const bool needs_text = !planned.shape.divides_text() || planned.shape.bytes || planned.field || planned.filter ||
-                          planned.lines || !rows_suffice_ || words_;
+                          planned.lines || planned.shows_text || !rows_suffice_ || words_;
   if (!needs_text) pieces_ = unit_pieces::make(columns, partition, planned.shape.delimiter);
   if (pieces_ && planned.where && !planned.top && !planned.distribution && planned.shape.are_lines()) {
     pieces_->omit_unless(planned.where->typed(), formulas_.front().names);
@@ -126,6 +126,12 @@ gpu::tally unit_meter::fold(const gpu::tally& counts) const {
   return made;
 }
 
+// Without the end of a line or record.
+std::string_view unit_meter::shown_part(std::string_view text) const {
+  const bool has_end = !plan_.shape.bytes && text.ends_with(static_cast<char>(plan_.shape.delimiter));
+  return text.substr(0, std::min(text.size() - (has_end ? 1 : 0), unit_plan::shown_bytes));
+}
+
 unit_record unit_meter::record_of(const counted_unit& found, const gates::formula& of) const {
   unit_record made{.input = found.input,
                    .place = found.place,
@@ -133,6 +139,7 @@ unit_record unit_meter::record_of(const counted_unit& found, const gates::formul
                    .counts = fold(found.counts),
                    .values = of.values(watched(found.counts, found.sequences, found.baseline)),
                    .field = found.field};
+  if (plan_.shows_text && found.text) made.text = std::string(shown_part(*found.text));
   if (found.has_values()) return made;
   for (gates::named_value& each : made.values) each.value.reset();
   return made;

@@ -44,6 +44,7 @@ struct counted_unit {
   sequence_counts sequences{};
   const measures::byte_counts* baseline = nullptr;  ///< of this unit; null: that of the meter
   std::optional<measured_field> field{};            ///< that was counted; nothing: the unit itself
+  std::optional<std::string_view> text{};           ///< its first bytes; nothing: they are not shown
 
   [[nodiscard]] bool has_values() const { return !field || field->bytes; }
 };
@@ -108,6 +109,7 @@ class unit_meter {
  private:
   [[nodiscard]] gates::watched_counts watched(const gpu::tally& counts, const sequence_counts& sequences,
                                               const measures::byte_counts* baseline) const;
+  [[nodiscard]] std::string_view shown_part(std::string_view text) const;
   void add_class_columns(gpu::host::unit_columns& columns);
   [[nodiscard]] unit_formula bind(const gates::formula* typed, gpu::host::unit_columns& columns);
 

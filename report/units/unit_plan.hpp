@@ -100,6 +100,8 @@ struct line_reading {
 };
 
 struct unit_plan {
+  static constexpr std::size_t shown_bytes = 400;  ///< of the text of a unit
+
   unit_shape shape;
   std::string each;                         ///< as typed: "line"
   std::optional<field_of_lines> field{};    ///< only of lines; nothing: the units themselves are measured
@@ -109,6 +111,7 @@ struct unit_plan {
   std::optional<gates::formula> distribution{};
   std::vector<double> quantiles{};      ///< of the distribution, in percent
   std::optional<line_reading> lines{};  ///< only of lines and records
+  bool shows_text = false;              ///< reported units of a text have the beginning of it
   /// Of selected units and kept text that readers of later text hold together until the text before has been read.
   std::size_t held_bytes = std::size_t{128} << 20U;
 

@@ -224,6 +224,7 @@ void unit_reader::continue_unit_of(unit_reader& earlier) {
   std::swap(open_, earlier.open_);
   std::swap(open_words_, earlier.open_words_);
   std::swap(last_, earlier.last_);
+  std::swap(open_text_, earlier.open_text_);
   std::swap(open_utf8_, earlier.open_utf8_);
   std::swap(kept_, earlier.kept_);
   if (fields_ != nullptr) fields_->continue_line_of(*earlier.fields_);
@@ -257,6 +258,10 @@ void unit_reader::extend_open(std::span<const std::byte> text) {
   if (text.empty()) return;
   if (kept_) kept_->add_open(text);
   if (groups_) batch_.facts()->extend_open(text);
+  if (meter_.plan().shows_text) {
+    const std::size_t room = unit_plan::shown_bytes + 1 - open_text_.size();  // and its end
+    open_text_.append(reinterpret_cast<const char*>(text.data()), std::min(text.size(), room));
+  }
   if (fields_ != nullptr) {
     fields_->extend_open(text);
   } else {
@@ -314,6 +319,7 @@ void unit_reader::close_open() {
   if (kept_) kept_->close(is_kept, held_ ? kept_text::use::later : kept_text::use::next);
   advance(fields_ != nullptr ? (last_ == std::byte{'\n'} ? 1 : 0) : open_.counts['\n']);
   std::ranges::fill(open_.counts, 0);
+  open_text_.clear();
   open_words_ = 0;
   open_is_verified_ = true;
 }
@@ -329,6 +335,7 @@ bool unit_reader::judge_open() {
   if (groups_) sequences.facts = batch_.facts()->facts_of(0);
   counted_unit unit = counted(open_, sequences, 0);
   unit.verified = open_is_verified_;
+  if (meter_.plan().shows_text) unit.text = open_text_;
   if (rejects(unit.verified)) {
     reject(unit);
     return false;
@@ -373,8 +380,7 @@ void unit_reader::reject_batch() {
   batch_.evaluate();  // for the values of the reported units
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     place_.bytes = batch_.end_of(i) - batch_.begin_of(i);
-    batch_.count(i, scratch_);
-    reject(counted(scratch_, batch_.sequences_of(i), i));
+    reject(counted_in_batch(i));
     advance(batch_.newlines_of(i));
   }
 }
@@ -400,8 +406,7 @@ void unit_reader::judge() {
     place_.bytes = batch_.end_of(i) - batch_.begin_of(i);
     note(judged);
     if (reports) {
-      batch_.count(i, scratch_);
-      report(judged, counted(scratch_, batch_.sequences_of(i), i));
+      report(judged, counted_in_batch(i));
     }
     advance(batch_.newlines_of(i));
   }
@@ -484,6 +489,15 @@ counted_unit unit_reader::counted(const gpu::tally& counts, const sequence_count
                     .counts = counts,
                     .sequences = sequences};
   if (fields_ != nullptr) made.field = fields_->found_in(unit, counts.bytes());
+  return made;
+}
+
+counted_unit unit_reader::counted_in_batch(std::size_t unit) {
+  batch_.count(unit, scratch_);
+  counted_unit made = counted(scratch_, batch_.sequences_of(unit), unit);
+  if (!meter_.plan().shows_text) return made;
+  const std::span<const std::byte> text = batch_.text_of(unit, unit);
+  made.text.emplace(reinterpret_cast<const char*>(text.data()), text.size());
   return made;
 }
 

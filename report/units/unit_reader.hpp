@@ -120,6 +120,7 @@ class unit_reader final : public pipeline::input_observer {
   void note(const judged_unit& found);
   [[nodiscard]] counted_unit counted(const gpu::tally& counts, const sequence_counts& sequences,
                                      std::size_t unit) const;
+  [[nodiscard]] counted_unit counted_in_batch(std::size_t unit);
   void advance(std::uint64_t newlines);
   void flush();
   void flush_groups();
@@ -145,7 +146,8 @@ class unit_reader final : public pipeline::input_observer {
   bool open_is_verified_ = true;  // false without text of the unit: its begin is missing
   gpu::tally open_;               // the counts of the open unit, by byte value
   std::uint64_t open_words_ = 0;
-  std::byte last_{};  // byte of the open unit
+  std::byte last_{};       // byte of the open unit
+  std::string open_text_;  // its beginning, if units are shown
   gpu::host::utf8_meter open_utf8_{gpu::host::utf8_detail::code_points};
 
   unit_batch batch_;

@@ -41,6 +41,7 @@ struct unit_record {
   gpu::tally counts;                         ///< over the partition of the plan
   std::vector<gates::named_value> values{};  ///< of the names in the condition, or of the ranking
   std::optional<measured_field> field{};     ///< nothing: the unit itself was measured
+  std::optional<std::string> text{};         ///< its first bytes, raw, without its end; nothing: it is not shown
 };
 
 /// Numbers of units and of their bytes.

@@ -44,6 +44,7 @@ CHOICES = {
     "--group-by": [((), ("field:1",)), (("field:1",), ("field:2",))],
     "--most-groups": [((), ("3",))],
     "--field-separator": [((), (",",))],
+    "--show-text": [((), (True,))],
     "--then-by": [((), ("field:1",)), (("field:1",), ("field:2",))],
     "--event-time": [(("iso",), ("any",)), (("iso",), ("clf",))],
     "--time-zone": [((), ("Europe/Berlin",))],

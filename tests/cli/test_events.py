@@ -764,6 +764,32 @@ class Jobs(BatchTest):
         self.assertIn("holds for the event window 2025-01-01T01:00:00Z", ended.stderr)
 
 
+class ShownText(EventTest):
+    LINES = [b"a 1", b"bb \xff 22 " + b"x" * 500, b"", b"ccc 333", b"no digit", b"dddd 4444"]
+
+    def shown(self, data, *options):
+        ended = run("--each", "line", "--where", "digit > 0", "--show-text", "--format", "jsonl", *options, stdin_bytes=data)
+        self.assertEqual(ended.status, 0, ended)
+        units = [json.loads(line) for line in ended.stdout.splitlines() if json.loads(line)["kind"] == "unit"]
+        return [base64.b64decode(each["text_base64"]) if "text_base64" in each else each["text"].encode() for each in units]
+
+    def test_selected_lines_have_the_beginning_of_their_text(self):
+        data = b"\n".join(self.LINES * 300)
+        expected = [line[:400] for line in self.LINES * 300 if any(byte in b"0123456789" for byte in line)]
+        for options in ((), ("--threads", "1"), ("--threads", "3", "--chunk-size", "64"), ("--chunk-size", "1KiB")):
+            self.assertEqual(self.shown(data, *options), expected, options)
+        path = self.file("a.zst", b"".join(map(zstd, split_parts(data, 999))))
+        ended = run("--each", "line", "--top", "2:bytes", "--show-text", "--format", "json", path)
+        self.assertEqual([base64.b64decode(each["text_base64"]) for each in ended.result["units"]["top"]], [self.LINES[1][:400]] * 2)
+
+    def test_text_is_shown_only_if_it_is_asked_for(self):
+        path = self.file("a", b"\n".join(self.LINES))
+        self.assertNotIn(b"ccc", run("--each", "line", "--where", "digit > 0", path).stdout)
+        shown = run("--each", "line", "--where", "digit > 0", "--show-text", "--top", "1:digit", path).stdout
+        self.assertIn(b", digit 0.375: ccc 333\n", shown)
+        self.assertIn(b"\n    ccc 333\n" if b"\n    ccc 333\n" in shown else b"\n    dddd 4444\n", shown)
+
+
 class Usage(EventTest):
     def test_invalid_options_are_refused_with_the_cause(self):
         path = self.file("a", b"2025-01-01 00:00:00 a\n")

@@ -143,7 +143,7 @@ class Recipes(CommandTest):
         self.assertTrue(recipes)
         program = self.folder / "bin" / "gpuhist"
         program.parent.mkdir()
-        program.write_text(f"#!/bin/sh\nexec '{GPUHIST}' --engine {ENGINE} \"$@\"\n")
+        program.write_text(f"#!/bin/sh\nGPUHIST_ENGINE={ENGINE} exec '{GPUHIST}' \"$@\"\n")
         program.chmod(0o755)
         for recipe in recipes:
             with self.subTest(recipe=recipe.name):
