@@ -1,10 +1,12 @@
 // `gpuhist [FILE...]`: typed options -> plan -> run -> report.
+#include "command/alert_command.hpp"
 #include "command/changes.hpp"
 #include "command/command_frame.hpp"
 #include "command/commands.hpp"
 #include "command/plan.hpp"
 #include "command/resumed_result.hpp"
 #include "command/run_messages.hpp"
+#include "command/signals.hpp"
 #include "config/text.hpp"
 #include "library/event_publisher.hpp"
 #include "library/file_run.hpp"
@@ -56,11 +58,35 @@ report::progress make_progress(const plan& planned, report::console& screen) {
   return {screen, style, style == report::progress_style::none ? std::nullopt : library::size_of_inputs(planned)};
 }
 
+// What a run writes to, and passes alerts to.
+struct run_outputs {
+  report::report_writer& reports;
+  report::console& screen;
+  alert_command* commands = nullptr;  // null without --exec
+};
+
+// Null without --exec. Must be destroyed before the command frame, which keeps the stop signal.
+std::unique_ptr<alert_command> make_alert_command(const config::options& typed) {
+  if (!typed.exec) return nullptr;
+  return std::make_unique<alert_command>(alert_command_setting{.command = *typed.exec,
+                                                               .stop_descriptor = kept_stop_signal::notification(),
+                                                               .report =
+                                                                   [](std::string_view message) {
+                                                                     report::erase_line_of_status();
+                                                                     report::complain(message);
+                                                                   },
+                                                               .before_start = report::erase_line_of_status});
+}
+
 // Prints a condition that holds on standard error and, if the format has lines for alerts, writes it to the output.
-void print_alert(const plan& planned, const alert& reported, report::report_writer& reports, report::console& screen) {
+// Passes it to the command of --exec.
+void print_alert(const plan& planned, const alert& reported, const run_outputs& to) {
   const report::gates::firing fired = library::firing_of(reported);
-  screen.say("gpuhist: " + report::firing_for_people(fired) + "\n");
-  if (planned.format->carries_alerts) reports.write(report::alert_line(fired, reports.run()));
+  to.screen.say("gpuhist: " + report::firing_for_people(fired) + "\n");
+  if (!planned.format->carries_alerts && to.commands == nullptr) return;
+  std::string line = report::alert_line(fired, to.reports.run());
+  if (planned.format->carries_alerts) to.reports.write(line);
+  if (to.commands != nullptr) to.commands->pass({.condition = fired.condition, .line = std::move(line)});
 }
 
 void write_window(const window& closed, report::report_writer& reports) {
@@ -75,15 +101,16 @@ std::shared_ptr<const report::run_report> report_of(const results& counts) {
   return {kept, &kept->shared().content};
 }
 
-file_events events_of(const plan& planned, report::report_writer& reports, report::console& screen,
-                      report::progress& shown) {
+file_events events_of(const plan& planned, const run_outputs& to, report::progress& shown) {
+  report::report_writer& reports = to.reports;
+  report::console& screen = to.screen;
   file_events made;
   made.on_window = [&](const window& closed) { write_window(closed, reports); };
   made.on_verdict = [&](const verdict& given) {
     reports.write(
         report::verdict_line(reports.run(), {.first = given.first, .last = given.last, .verified = given.verified}));
   };
-  made.on_alert = [&](const alert& reported) { print_alert(planned, reported, reports, screen); };
+  made.on_alert = [&](const alert& reported) { print_alert(planned, reported, to); };
   made.on_snapshot = [&](const results& now) { reports.write_snapshot(report_of(now)); };
   made.on_notice = [&](std::string_view notice) {
     if (!planned.quiet) screen.say("gpuhist: " + report::printable(notice) + "\n");
@@ -123,12 +150,12 @@ library::process_hooks hooks_of(const plan& planned, resumed_result* earlier, re
 }
 
 // Runs the plan and shows its progress. The progress line is erased when the run ends, also by an exception.
-library::finished_run run_with_progress(const plan& planned, resumed_result* earlier, report::report_writer& reports,
-                                        report::console& screen, const command_frame& frame) {
-  report::progress shown = make_progress(planned, screen);
-  const file_events events = events_of(planned, reports, screen, shown);
+library::finished_run run_with_progress(const plan& planned, resumed_result* earlier, const run_outputs& to,
+                                        const command_frame& frame) {
+  report::progress shown = make_progress(planned, to.screen);
+  const file_events events = events_of(planned, to, shown);
   return library::file_run(planned, events, frame.stop().get_token(),
-                           hooks_of(planned, earlier, reports, frame.hooks(screen)))
+                           hooks_of(planned, earlier, to.reports, frame.hooks(to.screen)))
       .run();
 }
 
@@ -217,12 +244,12 @@ std::shared_ptr<resumed_result> resume(const config::options& typed, plan& plann
 }
 
 // Logs without times, in windows of lines.
-void look_again(const config::options& typed, library::finished_run& finished, report::report_writer& reports,
-                report::console& screen, const command_frame& frame) {
+void look_again(const config::options& typed, library::finished_run& finished, const run_outputs& to,
+                const command_frame& frame) {
   if (finished.is_stopped) return;
   const report::units::unit_result& found = *finished.outcome.result.shared().content.units;
   const std::optional<plan> in_lines = plan_without_times(typed, *found.changes);
-  if (in_lines) add_changes(finished, run_with_progress(*in_lines, nullptr, reports, screen, frame));
+  if (in_lines) add_changes(finished, run_with_progress(*in_lines, nullptr, to, frame));
 }
 
 std::string name_of_run(const plan& planned, const resumed_result* earlier) {
@@ -250,10 +277,16 @@ ending count(const config::options& typed, const io::open_descriptors& open_desc
       output, *planned.format, screen,
       is_stage ? report::report_writer::fault::is_put_off : report::report_writer::fault::ends_run,
       name_of_run(planned, earlier.get()), sections_of(planned));
-  library::finished_run finished = run_with_progress(planned, earlier.get(), reports, screen, frame);
-  if (finds_changes(planned)) look_again(typed, finished, reports, screen, frame);
-  return frame.end(
-      finished, [&] { return conclude(planned, finished, output, reports, screen); }, after_signal(finished));
+  const std::unique_ptr<alert_command> commands = make_alert_command(typed);
+  const run_outputs to{.reports = reports, .screen = screen, .commands = commands.get()};
+  library::finished_run finished = run_with_progress(planned, earlier.get(), to, frame);
+  if (finds_changes(planned)) look_again(typed, finished, to, frame);
+  const auto conclude_and_wait = [&] {
+    const ending::status status = conclude(planned, finished, output, reports, screen);
+    if (commands != nullptr) commands->finish();  // a signal may end this wait
+    return status;
+  };
+  return frame.end(finished, conclude_and_wait, after_signal(finished));
 }
 
 }  // namespace gpuhist::command

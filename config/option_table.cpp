@@ -365,6 +365,18 @@ constexpr std::array rows = {
         "status. With --format jsonl, each message is also a line of kind alert. May be repeated. Default: none.",
         "gpuhist --alert-if 'entropy > 7.5' --format jsonl access.log",
         on_counting([](counting_options& o, values v) { o.alert_if = parse_conditions(v); }), rules(decision::report)},
+    option_row{
+        measuring, "--exec", "COMMAND", value_kind::text, "", counting_runs, rare,
+        "run COMMAND for each condition that holds",
+        "Runs COMMAND by /bin/sh -c for each condition of --fail-if and --alert-if that holds. Its standard input is "
+        "the alert, a line of JSON as of --format jsonl; GPUHIST_CONDITION in its environment is the condition; its "
+        "standard output is the standard error of gpuhist. Commands run one after the other while counting continues. "
+        "At most 64 alerts wait; further ones are not passed to COMMAND, and their number is printed at the end. "
+        "gpuhist ends after the last command. After a signal, no command is started, and the one that runs gets "
+        "SIGTERM after 10 s. A command that fails is reported, and does not change the exit status. Default: none.",
+        "gpuhist --follow --alert-if 'entropy > 7' --exec 'logger -t gpuhist' app.log",
+        on_command([](options& o, value v) { o.exec = parse_text(v, "give a command, such as 'logger -t gpuhist'"); }),
+        rules(decision::nothing, "fail-if alert-if")},
     option_row{measuring, "--watch", "WHAT", value_kind::list, "totals inputs windows", with_buckets | batch_runs, rare,
                "what conditions are checked for",
                "Selects what the conditions of --fail-if and --alert-if are checked for: totals, inputs and windows, "

@@ -78,6 +78,7 @@ struct options {
   std::optional<std::string> result;                   ///< filter: the file with the result, a path
   std::optional<std::string> output_dir;               ///< filter: the folder with one output for each input
   std::optional<std::string> resumed_file;  ///< --resume FILE: a jsonl result, whose complete inputs are skipped
+  std::optional<std::string> exec;          ///< --exec: a shell command that is run for each alert; nothing: none
   std::optional<std::string> config;        ///< the configuration file that was read, a path
   std::string job;                          ///< batch: the job file; empty: the job is given by options
   std::optional<std::string> manifest;      ///< batch: a list of inputs with their sizes, a path; nothing: it is made

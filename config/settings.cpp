@@ -195,6 +195,7 @@ options resolve_run(const settings& given) {
 namespace {
 
 constexpr std::string_view prefix = "GPUHIST_";
+constexpr std::string_view of_commands = "GPUHIST_CONDITION";  // of --exec, whose command may be gpuhist
 
 [[noreturn]] void refuse_unknown(const std::string& name) {
   std::vector<std::string> known;
@@ -225,7 +226,7 @@ settings settings_of_environment(std::span<const std::string> environment) {
     const std::size_t sign = std::min(each.find('='), each.size());
     const std::string name = each.substr(0, sign);
     const std::string value = sign == each.size() ? "" : each.substr(sign + 1);
-    if (value.empty()) continue;
+    if (value.empty() || name == of_commands) continue;
     const auto row = std::find_if(option_table().begin(), option_table().end(),
                                   [&](const option_row& r) { return r.is_setting() && r.variable() == name; });
     if (row == option_table().end()) refuse_unknown(name);

@@ -36,7 +36,8 @@ options resolve_run(const settings& given);
 
 // Settings from the environment: GPUHIST_BUCKETS, GPUHIST_CHUNK_SIZE, ...; one variable per option.
 
-/// `environment` holds "NAME=value". Variables that do not begin with GPUHIST_, and empty ones, are ignored. Throws
+/// `environment` holds "NAME=value". Variables that do not begin with GPUHIST_, and empty ones, are ignored, and so
+/// is GPUHIST_CONDITION, which --exec sets. Throws
 /// usage_error for a GPUHIST_ variable that names no option, and for a flag that is neither on nor off.
 settings settings_of_environment(std::span<const std::string> environment);
 

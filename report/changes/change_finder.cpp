@@ -44,11 +44,12 @@ class stream_finder {
   // Series that are scanned of a stream.
   static std::size_t number_of_series(const log_stream& stream) {
     const std::size_t classes = stream.windows.empty() ? 0 : stream.windows.front().classes.size();
-    return stream.kinds.size() + stream.matches.size() + classes + 1 + (stream.has_rate ? 1 : 0);
+    return stream.kinds.size() + stream.levels.size() + stream.matches.size() + classes + 1 + (stream.has_rate ? 1 : 0);
   }
 
   std::vector<difference> find() {
     scan_kinds(stream_.kinds, series::kind);
+    scan_kinds(stream_.levels, series::level);
     scan_kinds(stream_.matches, series::match);
     if (stream_.has_rate) scan_rate();
     scan_length();
@@ -142,6 +143,7 @@ class stream_finder {
 
   std::vector<level_change> scan(scan_limits limits) const {
     limits.nats = nats_;
+    limits.day = stream_.windows_in_day;
     std::vector<level_change> found = scan_levels(counts_, exposures_, limits);
     // the levels that are reported are those of other windows than the ones that were compared
     std::erase_if(found, [&](const level_change& each) {
@@ -211,7 +213,9 @@ std::size_t overlap(const difference& a, const difference& b) {
   return end > first ? end - first : 0;
 }
 
-bool is_of_kinds(const difference& of) { return of.of == series::kind || of.of == series::match; }
+bool is_of_kinds(const difference& of) {
+  return of.of == series::kind || of.of == series::level || of.of == series::match;
+}
 
 // Whether both are of one incident: they begin together, or most of their windows are the same. What follows from the
 // mix of kinds and from their number may be shorter.

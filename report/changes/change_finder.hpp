@@ -1,9 +1,9 @@
 // What changed in logs, with no rule given: the command `gpuhist changes` counts lines by stream, kind of line and
 // window of time, and find_changes() returns the changes, strongest evidence first.
 //
-// Definition. A stream is the log of one program, cut into windows of equal length. Five series of it are watched: the
-// share of each kind of line, the share of each expression of the user, the lines per window, the bytes per line, and
-// the share of each class of byte values. Stretches of consecutive windows are compared with the other windows of the
+// Definition. A stream is the log of one program, cut into windows of equal length. Series of it are watched: the
+// shares of the lines of each kind, each level and each expression of the user, the lines per window, the bytes per line,
+// and the share of each class of byte values. Stretches of consecutive windows are compared with the other windows of the
 // stream, and with the four times as many windows before them. The comparison is the likelihood ratio of "two levels"
 // and "one level" for negative binomial counts. Their dispersion is that of the series itself: of the differences of
 // neighbouring blocks of windows, at the length of the stretch and at all greater lengths, without the greatest
@@ -17,7 +17,7 @@
 //
 // No change is: a difference of less than 10 lines; a ratio of shares below 1.25, of lines per window below 1.5, of
 // bytes per line below 1.1, of shares of bytes below 1.1 or 1 percentage point; a level that is reached by 0.4 in three
-// other separate stretches, or in two others at equal distances (nightly jobs, cycles); a new kind in a stream where
+// other separate stretches, or in two others at equal distances, or at the same time of another day (nightly jobs, cycles); a new kind in a stream where
 // kinds of that size are new again and again, and the same for kinds that end; fewer lines in the first or the last
 // window; a number of lines that changes slowly, as it does with the hours of the day; a level that only the first two
 // windows of a stream have; anything in a stream of fewer than 6 windows.
@@ -56,6 +56,8 @@ struct log_stream {
   std::string name{};
   std::vector<window_counts> windows{};  ///< of equal length, in the order of time, also those without lines
   std::vector<kind_of_line> kinds{};     ///< those with at least 10 lines
+  std::vector<kind_of_line> levels{};    ///< lines of a level, such as ERROR, of all kinds
+  std::size_t windows_in_day = 0;        ///< 0: unknown
   std::vector<kind_of_line> matches{};   ///< by the name of the expression; a line may match several
   bool has_rate = true;                  ///< false: windows are numbers of lines; their lines are no information
 };
@@ -64,13 +66,14 @@ struct log_stream {
 struct difference {
   enum class series : std::uint8_t {
     kind,        ///< lines of a kind / all lines
+    level,       ///< lines of a level / all lines
     match,       ///< lines in which an expression matches / all lines
     rate,        ///< lines / window
     length,      ///< bytes / line
     class_share  ///< bytes of a class / all bytes
   };
   series of = series::kind;
-  std::size_t index = 0;    ///< of the kind, the expression or the class; 0 for rate and length
+  std::size_t index = 0;    ///< of the kind, the level, the expression or the class; 0 for rate and length
   double before = 0;        ///< level of the windows before the stretch; if they are fewer than 3, of those outside it
   double inside = 0;        ///< level of the stretch, in the unit of the series
   std::uint64_t lines = 0;  ///< in the stretch: of the kind or the expression; of other series all lines

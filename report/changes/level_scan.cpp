@@ -70,8 +70,9 @@ void for_each_stretch(std::size_t windows, Visit visit) {
 // One search in some windows of a series.
 class level_search {
  public:
-  level_search(const count_sums& sums, const scan_limits& limits)
-      : sums_(sums), limits_(limits), usual_level_(median_level(sums)) {}
+  // `places`: of the windows in their series.
+  level_search(const count_sums& sums, std::span<const std::size_t> places, const scan_limits& limits)
+      : sums_(sums), places_(places), limits_(limits), usual_level_(median_level(sums)) {}
 
   // The strongest stretch that is not regular.
   std::optional<candidate> strongest() {
@@ -230,10 +231,20 @@ class level_search {
     return (in.level() - level) * whole >= recurring_part * whole * whole;
   }
 
+  // Of another day.
+  [[nodiscard]] bool is_same_time(std::size_t a, std::size_t b) const {
+    if (limits_.day < 2) return false;
+    const std::size_t distance = places_[std::max(a, b)] - places_[std::min(a, b)];
+    const std::size_t rest = distance % limits_.day;
+    return distance + 1 >= limits_.day && std::min(rest, limits_.day - rest) <= 1;
+  }
+
   [[nodiscard]] bool is_regular(const stretch& at) const {
     std::vector<std::size_t> middles = recurrences(at);
+    const std::size_t middle = at.first + (at.length() - 1) / 2;
+    if (std::ranges::any_of(middles, [&](std::size_t other) { return is_same_time(middle, other); })) return true;
     if (middles.size() != 2) return middles.size() > 2;
-    middles.push_back(at.first + (at.length() - 1) / 2);
+    middles.push_back(middle);
     std::ranges::sort(middles);
     const std::size_t one = middles[1] - middles[0];
     const std::size_t two = middles[2] - middles[1];
@@ -241,6 +252,7 @@ class level_search {
   }
 
   const count_sums& sums_;
+  const std::span<const std::size_t> places_;
   const scan_limits& limits_;
   const double usual_level_;
   std::optional<dispersion> noise_;  // most series differ nowhere, and need none
@@ -313,13 +325,13 @@ class level_scanner {
 
   std::vector<level_change> scan() {
     sums_.assign(counts_, exposures_);
-    const std::optional<candidate> found = level_search(sums_, limits_).strongest();
+    std::vector<std::size_t> windows(counts_.size());
+    std::iota(windows.begin(), windows.end(), std::size_t{0});
+    const std::optional<candidate> found = level_search(sums_, windows, limits_).strongest();
     if (!found) {
       const std::optional<level_change> trend = trend_search(sums_, limits_).find();
       return trend ? std::vector{*trend} : std::vector<level_change>();
     }
-    std::vector<std::size_t> windows(counts_.size());
-    std::iota(windows.begin(), windows.end(), std::size_t{0});
     split(windows, *found);
     return join();
   }
@@ -340,7 +352,7 @@ class level_scanner {
     }
     count_sums sums;
     sums.assign(counts, exposures);
-    const std::optional<candidate> found = level_search(sums, limits_).strongest();
+    const std::optional<candidate> found = level_search(sums, windows, limits_).strongest();
     if (found) split(windows, *found);
   }
 

@@ -14,7 +14,9 @@ struct scan_limits {
   double factor = 1;    ///< least variance / mean of a count: of bytes the bytes of a line
   double count = 10;    ///< difference of the count from the expected one
   double ratio = 1.25;  ///< of the levels, the greater by the smaller one
-  double level = 0;     ///< difference of the levels
+  double level = 0;      ///< difference of the levels
+  std::size_t day = 0;   ///< windows of a day: what occurs at the same time of another day is regular; 0: unknown
+
 };
 
 /// A stretch with another level. Windows are indexes into the series.

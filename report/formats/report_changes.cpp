@@ -139,6 +139,8 @@ std::string_view series_name(series of) {
   switch (of) {
     case series::kind:
       return "kind";
+    case series::level:
+      return "level";
     case series::match:
       return "match";
     case series::rate:
@@ -199,6 +201,8 @@ std::string words_of(const run_report& content, const change_result& found, cons
   switch (levels_of.of) {
     case series::kind:
       return lines_of("lines of the kind `", "` ");
+    case series::level:
+      return lines_of("lines of the level ", " ");
     case series::match:
       return lines_of("lines that match ", " ");
     case series::rate:

@@ -14,7 +14,8 @@ void write_to_standard_error(std::string_view text);
 /// Writes the line "gpuhist: MESSAGE".
 void complain(std::string_view message);
 
-/// Erases the status line, if one is shown, just before a signal ends the process. Async-signal-safe; never blocks.
+/// Erases the status line, if one is shown, just before a signal ends the process, or before another thread or process
+/// writes to the terminal: the next console::show() shows it again. Async-signal-safe; any thread; never blocks.
 void erase_line_of_status() noexcept;
 
 /// A descriptor for messages, with an optional status line. The cursor stays at the beginning of the status line, so

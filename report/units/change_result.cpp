@@ -1,12 +1,14 @@
 #include "report/units/change_result.hpp"
 
 #include "report/lines/log_family.hpp"
+#include "report/lines/selector.hpp"
 #include "report/units/unit_plan.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <set>
 #include <span>
@@ -146,7 +148,9 @@ class stream_counts {
       streams_.push_back({.name = names[i], .has_rate = !places.windows().are_of_lines});
       streams_.back().windows.resize(places.size_of(i), empty);
     }
+    for (changes::log_stream& each : streams_) each.windows_in_day = windows_in_day(places.windows());
     kinds_.resize(names.size());
+    levels_.resize(names.size());
     matches_.resize(names.size() * plan.expressions());
   }
 
@@ -156,6 +160,7 @@ class stream_counts {
       const source& of = places_.sources().at(group.source);
       const std::size_t window = places_.index_of(of, group.start);
       const changes::kind_window added = add_to(streams_[of.stream].windows[window], window, part.counts(group.place));
+      if (const auto level = level_->read(group.kind)) levels_[of.stream][std::string(*level)].push_back(added);
       kinds_[of.stream][std::move(group.kind)].push_back(added);
       add_matches(of.stream, window, part.counts(group.place).matches);
     });
@@ -167,6 +172,7 @@ class stream_counts {
     remove_rare_kinds();
     for (std::size_t i = 0; i < streams_.size(); ++i) {
       for (auto& [text, windows] : kinds_[i]) streams_[i].kinds.push_back({.text = text, .windows = merged(windows)});
+      for (auto& [text, windows] : levels_[i]) streams_[i].levels.push_back({.text = text, .windows = merged(windows)});
       for (std::size_t match = 0; match < plan_.expressions(); ++match) {
         streams_[i].matches.push_back({.text = plan_.matches->expressions()[match].name,
                                        .windows = merged(matches_[i * plan_.expressions() + match])});
@@ -177,6 +183,11 @@ class stream_counts {
 
  private:
   using kind_map = std::map<std::string, std::vector<changes::kind_window>>;
+
+  static std::size_t windows_in_day(const window_lengths& of) {
+    constexpr std::int64_t day = std::int64_t{86'400} * 1'000'000'000;
+    return of.are_of_lines || day % of.length != 0 ? 0 : static_cast<std::size_t>(day / of.length);
+  }
 
   static changes::kind_window add_to(changes::window_counts& to, std::size_t window,
                                      const group_table::const_counts_of_group& counts) {
@@ -224,6 +235,9 @@ class stream_counts {
   const line_reading& plan_;
   const stream_places& places_;
   std::vector<changes::log_stream> streams_;
+  // A kind keeps the level of its lines.
+  const std::unique_ptr<lines::line_selector> level_ = lines::selector("level", std::nullopt).make_reader();
+  std::vector<kind_map> levels_;                             // by stream
   std::vector<kind_map> kinds_;                             // by stream
   std::vector<std::vector<changes::kind_window>> matches_;  // by stream and expression
 };
@@ -244,7 +258,8 @@ class change_namer {
       const auto range = wanted_.equal_range(of.stream);
       const std::size_t window = range.first == range.second ? 0 : places_.index_of(of, group.start);
       for (auto each = range.first; each != range.second; ++each) {
-        if (each->second.includes(window, group.kind)) offer(each->second, of, part, group.place);
+        const wanted_line& wanted = each->second;
+        if (wanted.includes(window, group.kind) && wanted.has_level(*level_, group.kind)) offer(each->second, of, part, group.place);
       }
     });
   }
@@ -258,6 +273,7 @@ class change_namer {
     std::size_t first = 0;   // windows
     std::size_t end = 0;
     const std::string* kind = nullptr;  // null: any
+    std::optional<std::string> level{};  // of the kind
     // Of the lines of any kind, those of the kind that has most, or least, of it.
     std::optional<changes::difference> extreme{};
     double found = 0;              // of the line that was found, so that a greater number is preferred
@@ -265,6 +281,9 @@ class change_namer {
 
     [[nodiscard]] bool includes(std::size_t window, const std::string& of) const {
       return window >= first && window < end && (kind == nullptr || *kind == of);
+    }
+    [[nodiscard]] bool has_level(lines::line_selector& levels, const std::string& of) const {
+      return !level || levels.read(of) == std::string_view(*level);
     }
   };
 
@@ -284,6 +303,7 @@ class change_namer {
 
   [[nodiscard]] std::string name_of(std::size_t stream, const changes::difference& of) const {
     if (of.of == series::kind) return streams_[stream].kinds[of.index].text;
+    if (of.of == series::level) return streams_[stream].levels[of.index].text;
     if (of.of == series::match) return streams_[stream].matches[of.index].text;
     return {};
   }
@@ -301,6 +321,7 @@ class change_namer {
         made_.back().line_is_last_seen = true;
       }
     }
+    if (main.of == series::level && main.inside > main.before) wanted.level = streams_[from.stream].levels[main.index].text;
     if (main.of == series::length || main.of == series::class_share) {
       wanted.end = from.first + 1;
       wanted.extreme = main;
@@ -337,6 +358,7 @@ class change_namer {
 
   const stream_places& places_;
   const std::vector<changes::log_stream>& streams_;
+  const std::unique_ptr<lines::line_selector> level_ = lines::selector("level", std::nullopt).make_reader();
   std::vector<found_change> made_;
   std::multimap<std::size_t, wanted_line> wanted_;  // by stream
 };
