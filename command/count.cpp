@@ -243,13 +243,16 @@ std::shared_ptr<resumed_result> resume(const config::options& typed, plan& plann
   return earlier;
 }
 
-// Logs without times, in windows of lines.
-void look_again(const config::options& typed, library::finished_run& finished, const run_outputs& to,
+// Logs without times, in windows of lines. Nothing is written during that run.
+void look_again(const config::options& typed, library::finished_run& finished, report::console& screen,
                 const command_frame& frame) {
   if (finished.is_stopped) return;
-  const report::units::unit_result& found = *finished.outcome.result.shared().content.units;
-  const std::optional<plan> in_lines = plan_without_times(typed, *found.changes);
-  if (in_lines) add_changes(finished, run_with_progress(*in_lines, nullptr, to, frame));
+  const std::optional<plan> in_lines = plan_without_times(typed, finished.outcome.result.shared().content);
+  if (!in_lines) return;
+  const library::finished_run added =
+      library::file_run(*in_lines, {}, frame.stop().get_token(), frame.hooks(screen)).run();
+  print_failures(*in_lines, added.outcome);
+  add_changes(finished, added);
 }
 
 std::string name_of_run(const plan& planned, const resumed_result* earlier) {
@@ -280,7 +283,7 @@ ending count(const config::options& typed, const io::open_descriptors& open_desc
   const std::unique_ptr<alert_command> commands = make_alert_command(typed);
   const run_outputs to{.reports = reports, .screen = screen, .commands = commands.get()};
   library::finished_run finished = run_with_progress(planned, earlier.get(), to, frame);
-  if (finds_changes(planned)) look_again(typed, finished, to, frame);
+  if (finds_changes(planned)) look_again(typed, finished, screen, frame);
   const auto conclude_and_wait = [&] {
     const ending::status status = conclude(planned, finished, output, reports, screen);
     if (commands != nullptr) commands->finish();  // a signal may end this wait

@@ -1,26 +1,25 @@
 // What changed in logs, with no rule given: the command `gpuhist changes` counts lines by stream, kind of line and
 // window of time, and find_changes() returns the changes, strongest evidence first.
 //
-// Definition. A stream is the log of one program, cut into windows of equal length. Series of it are watched: the
-// shares of the lines of each kind, each level and each expression of the user, the lines per window, the bytes per line,
-// and the share of each class of byte values. Stretches of consecutive windows are compared with the other windows of the
-// stream, and with the four times as many windows before them. The comparison is the likelihood ratio of "two levels"
-// and "one level" for negative binomial counts. Their dispersion is that of the series itself: of the differences of
-// neighbouring blocks of windows, at the length of the stretch and at all greater lengths, without the greatest
-// differences. So one burst or one step does not hide itself, but a series that varies at a time scale needs a greater
-// difference there.
+// Definition. A stream is the log of one program, cut into windows of equal length. Five series of it are watched: the
+// share of each kind of line, the share of each expression of the user, the lines per window, the bytes per line, and
+// the share of each class of byte values. A stretch of consecutive windows is compared with all other windows of the
+// stream; a short one also with the windows beside it, twice as many on either side, from both of which it must differ.
+// The comparison is the likelihood ratio of "two levels" and "one level" for negative binomial counts. Their dispersion
+// is that of the series itself: of the differences of neighbouring blocks of the windows outside the stretch, at its
+// length and at all greater lengths. A series that varies at some time scale needs a greater difference at that scale.
 //
 // The evidence of a change is -log10 of the number of differences as strong that are expected by chance in the whole
-// run: the probability of the likelihood ratio (F distribution, because the dispersion is estimated), times the number
-// of all comparisons. Evidence 3: one run of 1000 without a change has one. Changes with an expected number below
-// finder_options::false_alarms are reported.
+// run: the probability of the likelihood ratio (tail of Student's t distribution, because the dispersion is estimated),
+// times the number of all comparisons. Evidence 3: one of 1000 runs in which nothing changes has such a difference.
+// Changes whose expected number is below finder_options::false_alarms are reported.
 //
 // No change is: a difference of less than 10 lines; a ratio of shares below 1.25, of lines per window below 1.5, of
-// bytes per line below 1.1, of shares of bytes below 1.1 or 1 percentage point; a level that is reached by 0.4 in three
-// other separate stretches, or in two others at equal distances, or at the same time of another day (nightly jobs, cycles); a new kind in a stream where
-// kinds of that size are new again and again, and the same for kinds that end; fewer lines in the first or the last
-// window; a number of lines that changes slowly, as it does with the hours of the day; a level that only the first two
-// windows of a stream have; anything in a stream of fewer than 6 windows.
+// bytes per line below 1.1, of shares of bytes below 1.1 or their difference below 1 percentage point; a level that is
+// reached in three other separate stretches, or in two others at equal distances (nightly jobs, cycles); a new kind in
+// a stream in which kinds of that size are new again and again, and the same for kinds that end; the number of lines of
+// the first and the last window; a level that only the first two windows of a stream have; anything in a stream of
+// fewer than 6 windows.
 #pragma once
 
 #include <cstddef>

@@ -2,17 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <numeric>
 
 namespace gpuhist::report::changes {
 namespace {
 
-// Of squared normal deviates.
-constexpr double median_of_chi_squared = 0.4549;
+// Mean of the middle half of squared normal deviates.
+constexpr double middle_of_chi_squared = 0.5361;
 
 // Differences that an estimate needs at least.
 constexpr std::size_t least_differences = 5;
+// The same for a mean of all but the greatest.
+constexpr std::size_t least_for_mean = 12;
 
 // One term of a negative binomial log-likelihood ratio: `size` is mean / (factor - 1).
 double negative_binomial_term(double count, double mean, double size) {
@@ -20,17 +21,22 @@ double negative_binomial_term(double count, double mean, double size) {
   return own - (count + size) * std::log((count + size) / (mean + size));
 }
 
-double median(std::vector<double>& of) {
-  const auto middle = of.begin() + static_cast<std::ptrdiff_t>(of.size() / 2);
-  std::ranges::nth_element(of, middle);
-  return *middle;
+// Of the middle half of the values. Counts of few lines have few different values, and a median is one of them.
+double middle_mean(std::vector<double>& of) {
+  const auto first = of.begin() + static_cast<std::ptrdiff_t>(of.size() / 4);
+  const auto end = of.end() - static_cast<std::ptrdiff_t>(of.size() / 4);
+  std::ranges::nth_element(of, first);
+  if (end != of.end()) std::ranges::nth_element(first, end, of.end());
+  return std::accumulate(first, end, 0.0) / static_cast<double>(end - first);
 }
 
-// The median of squares does not see rare bursts of a sparse series; this mean does. Two bursts have four edges.
-double trimmed_mean(std::vector<double>& of, std::size_t dropped) {
-  const auto kept = of.end() - static_cast<std::ptrdiff_t>(dropped);
-  std::ranges::nth_element(of, kept);
-  return std::accumulate(of.begin(), kept, 0.0) / static_cast<double>(kept - of.begin());
+// The middle of the squares does not see rare bursts of a sparse series; this mean does. The greatest values count like
+// the next smaller one, so that a burst does not hide itself.
+double winsorized_mean(std::vector<double>& of, std::size_t reduced) {
+  const auto end = of.end() - static_cast<std::ptrdiff_t>(reduced);
+  std::ranges::nth_element(of, end - 1);
+  const double sum = std::accumulate(of.begin(), end, 0.0) + static_cast<double>(reduced) * *(end - 1);
+  return sum / static_cast<double>(of.size());
 }
 
 }  // namespace
@@ -42,19 +48,22 @@ void count_sums::assign(std::span<const double> counts, std::span<const double> 
   }
 }
 
-dispersion::dispersion(const count_sums& of)
-    : window_exposure_(of.windows() > 0 ? of.all().exposure / static_cast<double>(of.windows()) : 0) {
-  for (std::size_t length = 1; length * (least_differences + 1) <= of.windows(); length *= 2) {
-    scale next = estimate_scale(of, length);
+dispersion::dispersion(const count_sums& of, std::size_t blocks, std::size_t edges)
+    : window_exposure_(of.windows() > 0 ? of.all().exposure / static_cast<double>(of.windows()) : 0),
+      level_(of.all().level()) {
+  for (std::size_t length = 1; length == 1 || length * blocks <= of.windows(); length *= 2) {
+    scale next = estimate_scale(of, length, edges);
     if (next.differences < least_differences) return;
     // A longer block of a series that varies at a short scale only has a smaller variance by chance or by a period.
+    // A few differences give a greater one by chance.
+    next.variance *= length > 1 ? 1 - 0.7 / std::sqrt(static_cast<double>(next.differences)) : 1;
     if (!scales_.empty()) next.variance = std::max(next.variance, scales_.back().variance);
     scales_.push_back(next);
   }
 }
 
 // Blocks overlap by half, so that few blocks give more differences.
-dispersion::scale dispersion::estimate_scale(const count_sums& of, std::size_t length) {
+dispersion::scale dispersion::estimate_scale(const count_sums& of, std::size_t length, std::size_t edges) {
   const std::size_t step = std::max<std::size_t>(1, length / 2);
   std::vector<double> squares;
   for (std::size_t at = 0; at + 2 * length <= of.windows(); at += step) {
@@ -64,11 +73,14 @@ dispersion::scale dispersion::estimate_scale(const count_sums& of, std::size_t l
     const double between = a.level() - b.level();
     squares.push_back(between * between / (1 / a.exposure + 1 / b.exposure));
   }
-  const std::size_t edges = 4 * (length / step);
   scale made{.differences = squares.size() / (length / step)};
   if (squares.size() < least_differences) return made;
-  made.variance = median(squares) / median_of_chi_squared;
-  if (squares.size() >= 3 * edges) made.variance = std::max(made.variance, trimmed_mean(squares, edges));
+  made.variance = middle_mean(squares) / middle_of_chi_squared;
+  // Differences that have an edge of a burst inside.
+  const std::size_t reduced = edges * ((2 * length - 2) / step + 1);
+  if (squares.size() >= 3 * reduced && squares.size() >= least_for_mean) {
+    made.variance = std::max(made.variance, winsorized_mean(squares, reduced));
+  }
   return made;
 }
 
@@ -84,18 +96,17 @@ double dispersion::variance(std::size_t first_scale, std::size_t reach) const {
   return sum + 2 * weight * scales_[at].variance;
 }
 
-dispersion::estimate dispersion::factor(std::size_t length, std::size_t reach, double level, double exposure,
-                                        double least) const {
+dispersion::estimate dispersion::factor(std::size_t length, std::size_t reach, double exposure, double least) const {
   std::size_t at = 0;
   while (at + 1 < scales_.size() && (std::size_t{1} << (at + 1)) <= length) ++at;
-  const double own = variance(at, reach) / std::max(level, 1e-300);
+  const double own = variance(at, reach) / std::max(level_, 1e-300);
   // A share that varies by itself does not vary less where there are more lines.
   const double usual = window_exposure_ * static_cast<double>(length);
   const double more = std::max(1.0, exposure / std::max(usual, 1e-300));
   const auto differences = static_cast<double>(scales_[at].differences);
   const auto all = static_cast<double>(scales_.front().differences);
-  return {.factor = std::max(least, own > least ? least + (own - least) * more : own) * (1 + 2 / differences),
-          .freedom = std::sqrt(all * differences)};
+  return {.factor = std::max(least, own > least ? least + (own - least) * more : own) * (1 + 3 / differences),
+          .freedom = std::pow(all, 0.75) * std::pow(differences, 0.25)};
 }
 
 double log_likelihood_ratio(const count_sums::part& a, const count_sums::part& b, double factor) {

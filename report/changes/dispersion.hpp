@@ -34,7 +34,9 @@ class count_sums {
 /// Variance of the level of blocks of windows, by the length of the blocks.
 class dispersion {
  public:
-  explicit dispersion(const count_sums& of);
+  /// Of blocks of 1, 2, 4 ... windows, as long as the series has at least `blocks` of them. `edges`: of bursts that do
+  /// not count, two for each burst.
+  dispersion(const count_sums& of, std::size_t blocks, std::size_t edges);
 
   /// Variance / mean of the count of a stretch.
   struct estimate {
@@ -45,11 +47,9 @@ class dispersion {
   /// Whether there are windows enough to estimate anything.
   [[nodiscard]] bool known() const { return !scales_.empty(); }
 
-  /// For the difference of a stretch of `length` windows from the level of `reach` windows around or before it, at a
-  /// mean level of `level` and with an exposure in the stretch of `exposure`. `least`: of the factor. Precondition:
-  /// known().
-  [[nodiscard]] estimate factor(std::size_t length, std::size_t reach, double level, double exposure,
-                                double least) const;
+  /// For the difference of a stretch of `length` windows with this exposure from the level of `reach` windows around
+  /// it. `least`: of the factor. Precondition: known().
+  [[nodiscard]] estimate factor(std::size_t length, std::size_t reach, double exposure, double least) const;
 
  private:
   struct scale {
@@ -57,11 +57,12 @@ class dispersion {
     std::size_t differences = 0;  // that it is estimated of
   };
 
-  static scale estimate_scale(const count_sums& of, std::size_t length);
+  static scale estimate_scale(const count_sums& of, std::size_t length, std::size_t edges);
   [[nodiscard]] double variance(std::size_t first_scale, std::size_t reach) const;
 
   std::vector<scale> scales_;   // of blocks of 1, 2, 4 ... windows
   double window_exposure_ = 0;  // mean
+  double level_ = 0;
 };
 
 /// Logarithm of the likelihood ratio of "two levels" and "one level" for two negative binomial counts whose variance is

@@ -14,9 +14,8 @@ struct scan_limits {
   double factor = 1;    ///< least variance / mean of a count: of bytes the bytes of a line
   double count = 10;    ///< difference of the count from the expected one
   double ratio = 1.25;  ///< of the levels, the greater by the smaller one
-  double level = 0;      ///< difference of the levels
-  std::size_t day = 0;   ///< windows of a day: what occurs at the same time of another day is regular; 0: unknown
-
+  double level = 0;     ///< difference of the levels
+  std::size_t day = 0;  ///< windows of a day: what occurs at the same time of another day is regular; 0: unknown
 };
 
 /// A stretch with another level. Windows are indexes into the series.
@@ -32,9 +31,8 @@ struct level_change {
 /// Comparisons that scan_levels() makes in a series of this many windows.
 std::size_t comparisons(std::size_t windows);
 
-/// Stretches that differ, in the order of windows; if none does, the stretch to the end in which the level rises or
-/// falls all the time. Changes in the same direction that touch are one. `counts` and `exposures`: of the windows, same
-/// number. At most 8 stretches are found. Cost: about 14 comparisons a window.
+/// Stretches that differ, in the order of windows. Changes in the same direction that touch are one. `counts` and
+/// `exposures`: of the windows, same number. Cost: about 12 comparisons a window.
 std::vector<level_change> scan_levels(std::span<const double> counts, std::span<const double> exposures,
                                       const scan_limits& limits);
 

@@ -54,7 +54,7 @@ std::string length_text(const units::window_lengths& windows) {
 }
 
 std::string place_text(const found_change& of) {
-  if (of.in_lines) {
+  if (of.windows.are_of_lines) {
     if (!of.line) return {};
     return "from line " + grouped(of.line->place.line) + " of " + printable(of.line->input);
   }
@@ -81,8 +81,7 @@ std::string paragraph_of(const run_report& content, const change_result& found, 
   std::string text = painted(heading, ink::heading, target.color) + "  " + place_text(of) + "\n";
   const std::size_t shown = std::min(of.differences.size(), shown_differences);
   for (std::size_t i = 0; i < shown; ++i) {
-    text +=
-        std::string(indent) + words_of(content, found, of.differences[i], text_width(target) - indent.size()) + "\n";
+    text += std::string(indent) + words_of(content, of, of.differences[i], text_width(target) - indent.size()) + "\n";
   }
   if (of.differences.size() > shown)
     text += std::string(indent) + "... and " + std::to_string(of.differences.size() - shown) + " more " +
@@ -90,13 +89,27 @@ std::string paragraph_of(const run_report& content, const change_result& found, 
   return text + line_text(of, text_width(target)) + "\n";
 }
 
+// "in windows of 30s to 1h"
+std::string windows_text(const change_result& found) {
+  const auto text_of = [&](std::int64_t length) {
+    return length_text({.length = length, .are_of_lines = found.are_of_lines});
+  };
+  std::string text = ", in windows of " + text_of(found.shortest);
+  if (found.longest > found.shortest) text += " to " + text_of(found.longest);
+  return text;
+}
+
 std::string summary_of(const change_result& found) {
   std::string text = number_of(found.found.size(), "change") + " in " + number_of(found.streams, "log") + ": " +
-                     number_of(found.lines, "line") + ", in windows of " + length_text(found.windows);
-  if (found.window_of_lines > 0) {
-    text += ", or " + length_text({.length = found.window_of_lines, .are_of_lines = true}) + " of logs without times";
-  }
+                     number_of(found.lines, "line");
+  if (found.shortest > 0) text += windows_text(found);
+  if (found.streams_in_lines > 0)
+    text += ", " + number_of(found.streams_in_lines, "log") + " without times in windows of lines";
   text += "\n";
+  if (found.not_compared > 0)
+    text += "not compared: " + number_of(found.not_compared, "log") + " with fewer than 6 windows\n";
+  for (const units::timeless_log& each : found.timeless)
+    text += "not compared: " + printable(each.name) + ", without times\n";
   if (found.without_time > 0) text += number_of(found.without_time, "line") + " without a time\n";
   return text;
 }
@@ -111,7 +124,7 @@ void add_text_of_line(member_writer& to, const found_change& of) {
   if (of.line_is_last_seen) to.add_flag("is_last_seen", true);
 }
 
-void add_differences(member_writer& to, const run_report& content, const change_result& found, const found_change& of) {
+void add_differences(member_writer& to, const run_report& content, const found_change& of) {
   std::string list = "[";
   for (const found_difference& each : of.differences) {
     object_text one;
@@ -121,14 +134,17 @@ void add_differences(member_writer& to, const run_report& content, const change_
     one.members.add_number("inside", each.of.inside);
     one.members.add_number("lines", each.of.lines);
     one.members.add_number("evidence", each.of.evidence);
-    one.members.add_text("words", words_of(content, found, each, any_width));
+    one.members.add_text("words", words_of(content, of, each, any_width));
     list.append(list.size() > 1 ? "," : "") += one.take();
   }
   to.add_json_text("differences", list + "]");
 }
 
 void add_place(member_writer& to, const found_change& of) {
-  if (of.in_lines) return;
+  constexpr double second = 1e9;
+  const auto length = static_cast<double>(of.windows.length);
+  if (of.windows.are_of_lines) return to.add_number("window_lines", length);
+  to.add_number("window_seconds", length / second);
   to.add_text("start", utc_text(of.start));
   of.lasts ? to.add_json_text("end", "null") : to.add_text("end", utc_text(of.end));
 }
@@ -158,10 +174,9 @@ std::string subject_of(const run_report& content, const found_difference& of) {
 }
 
 void add_changes(member_writer& to, const run_report& content, const change_result& found) {
-  const double length = static_cast<double>(found.windows.length);
-  found.windows.are_of_lines ? to.add_number("window_lines", length) : to.add_number("window_seconds", length / 1e9);
-  if (found.window_of_lines > 0) to.add_number("window_lines", static_cast<std::uint64_t>(found.window_of_lines));
   to.add_number("streams", found.streams);
+  to.add_number("streams_in_lines", found.streams_in_lines);
+  to.add_number("not_compared", found.not_compared + found.timeless.size());
   to.add_number("without_time", found.without_time);
   std::string list = "[";
   for (const found_change& each : found.found) {
@@ -169,7 +184,7 @@ void add_changes(member_writer& to, const run_report& content, const change_resu
     one.members.add_text("stream", each.stream);
     add_place(one.members, each);
     one.members.add_number("evidence", each.evidence);
-    add_differences(one.members, content, found, each);
+    add_differences(one.members, content, each);
     add_text_of_line(one.members, each);
     list.append(list.size() > 1 ? "," : "") += one.take();
   }
@@ -188,7 +203,7 @@ std::string change_lines(const run_report& content, const change_result& found, 
   return text + summary_of(found);
 }
 
-std::string words_of(const run_report& content, const change_result& found, const found_difference& of,
+std::string words_of(const run_report& content, const found_change& change, const found_difference& of,
                      std::size_t width) {
   const changes::difference& levels_of = of.of;
   const auto lines_of = [&](std::string_view begin, std::string_view end) {
@@ -206,7 +221,7 @@ std::string words_of(const run_report& content, const change_result& found, cons
     case series::match:
       return lines_of("lines that match ", " ");
     case series::rate:
-      return "lines in " + length_text(found.windows) + " " + levels(levels_of.before, levels_of.inside);
+      return "lines in " + length_text(change.windows) + " " + levels(levels_of.before, levels_of.inside);
     case series::length:
       return "bytes of a line " + levels(levels_of.before, levels_of.inside);
     case series::class_share:

@@ -24,7 +24,7 @@ std::string subject_of(const run_report& content, const units::found_difference&
 
 /// A difference in words: "lines of the kind `upstream timed out <ip>` from 0 to 12 %". `width`: in columns, of which
 /// the name of the kind gets what remains.
-std::string words_of(const run_report& content, const units::change_result& found, const units::found_difference& of,
+std::string words_of(const run_report& content, const units::found_change& change, const units::found_difference& of,
                      std::size_t width);
 
 }  // namespace gpuhist::report

@@ -28,7 +28,7 @@ bool remove_one(std::string& name, const List& endings) {
 // "app-2026-11-23", "app.20261123-0400", "app_2026-11-23T04:00:00Z", "app-1763870400" (seconds since 1970).
 bool remove_date(std::string& name, std::string& date) {
   static const re2::RE2 dated(
-      R"((?s)(.*?)[-._@](\d{4})[-._]?(0[1-9]|1[0-2])[-._]?(0[1-9]|[12]\d|3[01])(?:[-_.T]?(\d{2})(?:[-:]?(\d{2})(?:[-:]?(\d{2}))?)?)?Z?)",
+      R"((?s)(.*?)(?:^|[-._@])(\d{4})[-._]?(0[1-9]|1[0-2])[-._]?(0[1-9]|[12]\d|3[01])(?:[-_.T]?(\d{2})(?:[-:]?(\d{2})(?:[-:]?(\d{2}))?)?)?Z?)",
       re2::RE2::Latin1);
   static const re2::RE2 seconds(R"((?s)(.*)[-._](1\d{9}))", re2::RE2::Latin1);
   std::array<std::string, 7> parts;
@@ -44,12 +44,18 @@ bool remove_date(std::string& name, std::string& date) {
   return true;
 }
 
-// "app.log.12"; not of "app-12".
+// "app.log.12", "app-20261123.2"; not of "app-12", "10.0.0.12".
 bool remove_number(std::string& name, std::uint32_t& number) {
   static const re2::RE2 numbered(R"((?s)(.+)\.(\d{1,5}))", re2::RE2::Latin1);
   std::string rest;
-  if (!re2::RE2::FullMatch(name, numbered, &rest, &number)) return false;
+  std::uint32_t found = 0;
+  if (!re2::RE2::FullMatch(name, numbered, &rest, &found)) return false;
+  std::string before = rest;
+  std::string date;
+  const bool is_address_or_version = before.back() >= '0' && before.back() <= '9' && !remove_date(before, date);
+  if (is_address_or_version) return false;
   name = rest;
+  number = found;
   return true;
 }
 
@@ -67,7 +73,7 @@ void remove_rotation(std::string& base, log_name& to) {
 
 bool log_name::is_older_than(const log_name& other) const {
   if (date != other.date) return other.date.empty() || (!date.empty() && date < other.date);
-  return number > other.number;
+  return date.empty() ? number > other.number : number < other.number;  // of a day, numbers count up
 }
 
 log_name parse_log_name(std::string_view name) {
@@ -81,6 +87,7 @@ log_name parse_log_name(std::string_view name) {
     remove_rotation(base, made);
     base += extension;
   }
+  if (base.empty()) base = whole;  // only a date
   made.family = std::string(name.substr(0, folder)) + base;
   return made;
 }

@@ -14,6 +14,7 @@
 #include <span>
 #include <stdexcept>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 namespace gpuhist::report::units {
@@ -21,7 +22,8 @@ namespace {
 
 using series = changes::difference::series;
 
-constexpr std::size_t most_empty_windows = 200;  // in sequence: more of them are no more information
+constexpr std::int64_t most_empty_windows = 200;  // in sequence: more of them are no more information
+constexpr std::size_t most_windows_with_gaps = 2 * most_windows_of_changes;
 constexpr std::size_t most_windows_in_all = std::size_t{1} << 20U;
 constexpr std::uint64_t fewest_lines_of_kind = 10;
 
@@ -31,6 +33,7 @@ struct source {
   std::set<std::int64_t> starts{};  // of windows with lines
   std::uint64_t lines = 0;
   std::uint64_t without_time = 0;
+  std::int64_t length = 0;              // of a window
   std::size_t stream = 0;               // index
   std::size_t begin = 0;                // its windows in the stream
   std::vector<std::int64_t> windows{};  // their starts
@@ -61,10 +64,11 @@ void for_each_group(const group_table& part, Use use) {
 class stream_places {
  public:
   void add(const group_table& part) {
-    windows_ = part.windows();
+    are_of_lines_ = part.form().windows.are_of_lines;
     classes_ = part.form().classes;
     for_each_group(part, [&](const source_group& group) {
       source& of = sources_[group.source];
+      of.length = part.windows(group.source).length;
       const bool is_in_window = group_id::is_time(group.start);
       (is_in_window ? of.lines : of.without_time) += part.counts(group.place).lines;
       if (is_in_window) of.starts.insert(group.start);
@@ -76,7 +80,7 @@ class stream_places {
     std::vector<source_map::value_type*> sorted;
     for (source_map::value_type& each : sources_) {
       each.second.name = lines::log_name{.family = each.first};
-      if (windows_.are_of_lines) each.second.name = lines::parse_log_name(each.first);
+      if (are_of_lines_) each.second.name = lines::parse_log_name(each.first);
       sorted.push_back(&each);
     }
     std::ranges::stable_sort(sorted, [](const auto* a, const auto* b) {
@@ -92,11 +96,15 @@ class stream_places {
   }
 
   [[nodiscard]] const source_map& sources() const { return sources_; }
-  [[nodiscard]] const window_lengths& windows() const { return windows_; }
+  [[nodiscard]] bool are_of_lines() const { return are_of_lines_; }
+  [[nodiscard]] window_lengths windows_of(std::size_t stream) const {
+    return {.length = lengths_[stream], .are_of_lines = are_of_lines_};
+  }
   [[nodiscard]] std::size_t classes() const { return classes_; }  // of bytes
   [[nodiscard]] std::size_t size_of(std::size_t stream) const { return of_streams_[stream].size(); }
   [[nodiscard]] std::size_t index_of(const source& of, std::int64_t start) const {
-    return of.begin + static_cast<std::size_t>(std::ranges::lower_bound(of.windows, start) - of.windows.begin());
+    const std::int64_t own = rounded_down(start, of.length);
+    return of.begin + static_cast<std::size_t>(std::ranges::lower_bound(of.windows, own) - of.windows.begin());
   }
   [[nodiscard]] std::int64_t start_of(std::size_t stream, std::size_t window) const {
     return of_streams_[stream][window];
@@ -108,10 +116,13 @@ class stream_places {
     if (names.empty() || names.back() != of.name.family) {
       names.push_back(of.name.family);
       of_streams_.emplace_back();
+      lengths_.push_back(0);
     }
     of.stream = names.size() - 1;
     of.begin = of_streams_.back().size();
-    for (const std::int64_t start : of.starts) add_window(of.windows, start);
+    while (!are_of_lines_ && spanned(of) > most_windows_with_gaps) widen(of);
+    for (const std::int64_t start : of.starts) add_window(of.windows, start, of.length);
+    lengths_.back() = of.length;
     of_streams_.back().insert(of_streams_.back().end(), of.windows.begin(), of.windows.end());
     in_all_ += of.windows.size();
     if (in_all_ <= most_windows_in_all) return;
@@ -119,20 +130,36 @@ class stream_places {
                              " windows of all logs together; give a longer one, or leave it out");
   }
 
-  // And those without lines before it.
-  void add_window(std::vector<std::int64_t>& to, std::int64_t start) const {
-    const std::int64_t length = windows_.length;
-    const std::int64_t longest = static_cast<std::int64_t>(most_empty_windows + 1) * length;
-    if (!to.empty()) {
-      for (std::int64_t each = std::max(to.back() + length, start - longest); each < start; each += length)
-        to.push_back(each);
+  // Windows of the lines and between them; a long pause counts as a short one.
+  static std::size_t spanned(const source& of) {
+    std::size_t windows = 1;
+    std::int64_t before = *of.starts.begin();
+    for (const std::int64_t start : of.starts) {
+      windows += static_cast<std::size_t>(std::min((start - before) / of.length, most_empty_windows));
+      before = start;
     }
+    return windows;
+  }
+
+  // A log of few lines has few windows of any length, most of them empty.
+  static void widen(source& of) {
+    of.length = longer_window({.length = of.length});
+    std::set<std::int64_t> wider;
+    for (const std::int64_t start : of.starts) wider.insert(rounded_down(start, of.length));
+    of.starts = std::move(wider);
+  }
+
+  // And those without lines before it, unless they are so many that the log has paused, or its clock was wrong.
+  static void add_window(std::vector<std::int64_t>& to, std::int64_t start, std::int64_t length) {
+    const bool has_paused = to.empty() || (start - to.back()) / length > most_empty_windows;
+    for (std::int64_t each = has_paused ? start : to.back() + length; each < start; each += length) to.push_back(each);
     to.push_back(start);
   }
 
   source_map sources_;  // by the first key
-  window_lengths windows_;
+  bool are_of_lines_ = false;
   std::size_t classes_ = 0;
+  std::vector<std::int64_t> lengths_;                  // of windows, by stream
   std::vector<std::vector<std::int64_t>> of_streams_;  // starts
   std::size_t in_all_ = 0;
 };
@@ -145,34 +172,38 @@ class stream_counts {
     changes::window_counts empty;
     empty.classes.resize(places.classes());
     for (std::size_t i = 0; i < names.size(); ++i) {
-      streams_.push_back({.name = names[i], .has_rate = !places.windows().are_of_lines});
+      streams_.push_back({.name = names[i], .has_rate = !places.are_of_lines()});
       streams_.back().windows.resize(places.size_of(i), empty);
     }
-    for (changes::log_stream& each : streams_) each.windows_in_day = windows_in_day(places.windows());
+    for (std::size_t i = 0; i < names.size(); ++i) streams_[i].windows_in_day = windows_in_day(places.windows_of(i));
     kinds_.resize(names.size());
     levels_.resize(names.size());
     matches_.resize(names.size() * plan.expressions());
   }
 
   void add(const group_table& part) {
+    std::vector<kind_map> kinds(streams_.size());
     for_each_group(part, [&](source_group group) {
       if (!group_id::is_time(group.start)) return;
       const source& of = places_.sources().at(group.source);
       const std::size_t window = places_.index_of(of, group.start);
       const changes::kind_window added = add_to(streams_[of.stream].windows[window], window, part.counts(group.place));
       if (const auto level = level_->read(group.kind)) levels_[of.stream][std::string(*level)].push_back(added);
-      kinds_[of.stream][std::move(group.kind)].push_back(added);
+      kinds[of.stream][std::move(group.kind)].push_back(added);
       add_matches(of.stream, window, part.counts(group.place).matches);
     });
     // all groups of a key are in one part, so rare kinds remain rare; but inputs of a family have keys of their own
-    if (!places_.windows().are_of_lines) remove_rare_kinds();
+    if (!places_.are_of_lines()) remove_rare(kinds);
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      for (auto& [text, windows] : kinds[i]) std::ranges::move(windows, std::back_inserter(kinds_[i][text]));
+    }
   }
 
   std::vector<changes::log_stream> take() {
-    remove_rare_kinds();
+    remove_rare(kinds_);
     for (std::size_t i = 0; i < streams_.size(); ++i) {
-      for (auto& [text, windows] : kinds_[i]) streams_[i].kinds.push_back({.text = text, .windows = merged(windows)});
-      for (auto& [text, windows] : levels_[i]) streams_[i].levels.push_back({.text = text, .windows = merged(windows)});
+      take(kinds_[i], streams_[i].kinds);
+      take(levels_[i], streams_[i].levels);
       for (std::size_t match = 0; match < plan_.expressions(); ++match) {
         streams_[i].matches.push_back({.text = plan_.matches->expressions()[match].name,
                                        .windows = merged(matches_[i * plan_.expressions() + match])});
@@ -182,7 +213,7 @@ class stream_counts {
   }
 
  private:
-  using kind_map = std::map<std::string, std::vector<changes::kind_window>>;
+  using kind_map = std::unordered_map<std::string, std::vector<changes::kind_window>>;
 
   static std::size_t windows_in_day(const window_lengths& of) {
     constexpr std::int64_t day = std::int64_t{86'400} * 1'000'000'000;
@@ -207,14 +238,20 @@ class stream_counts {
     }
   }
 
-  void remove_rare_kinds() {
-    for (kind_map& of_stream : kinds_) {
+  static void remove_rare(std::vector<kind_map>& kinds) {
+    for (kind_map& of_stream : kinds) {
       std::erase_if(of_stream, [](const auto& kind) {
         std::uint64_t lines = 0;
         for (const changes::kind_window& each : kind.second) lines += each.lines;
         return lines < fewest_lines_of_kind;
       });
     }
+  }
+
+  // In the order of their texts.
+  static void take(kind_map& from, std::vector<changes::kind_of_line>& to) {
+    for (auto& [text, windows] : from) to.push_back({.text = text, .windows = merged(windows)});
+    std::ranges::sort(to, {}, &changes::kind_of_line::text);
   }
 
   // One for each window, ascending.
@@ -237,7 +274,7 @@ class stream_counts {
   std::vector<changes::log_stream> streams_;
   // A kind keeps the level of its lines.
   const std::unique_ptr<lines::line_selector> level_ = lines::selector("level", std::nullopt).make_reader();
-  std::vector<kind_map> levels_;                             // by stream
+  std::vector<kind_map> levels_;                            // by stream
   std::vector<kind_map> kinds_;                             // by stream
   std::vector<std::vector<changes::kind_window>> matches_;  // by stream and expression
 };
@@ -259,7 +296,8 @@ class change_namer {
       const std::size_t window = range.first == range.second ? 0 : places_.index_of(of, group.start);
       for (auto each = range.first; each != range.second; ++each) {
         const wanted_line& wanted = each->second;
-        if (wanted.includes(window, group.kind) && wanted.has_level(*level_, group.kind)) offer(each->second, of, part, group.place);
+        if (wanted.includes(window, group.kind) && wanted.has_level(*level_, group.kind))
+          offer(each->second, of, part, group.place);
       }
     });
   }
@@ -272,7 +310,7 @@ class change_namer {
     std::size_t change = 0;  // index
     std::size_t first = 0;   // windows
     std::size_t end = 0;
-    const std::string* kind = nullptr;  // null: any
+    const std::string* kind = nullptr;   // null: any
     std::optional<std::string> level{};  // of the kind
     // Of the lines of any kind, those of the kind that has most, or least, of it.
     std::optional<changes::difference> extreme{};
@@ -288,13 +326,12 @@ class change_namer {
   };
 
   void add(const changes::change& from) {
-    const std::int64_t length = places_.windows().length;
     found_change& to = made_.emplace_back();
+    to.windows = places_.windows_of(from.stream);
     to.stream = streams_[from.stream].name;
     to.start = places_.start_of(from.stream, from.first);
-    to.end = places_.start_of(from.stream, from.end - 1) + length;
+    to.end = places_.start_of(from.stream, from.end - 1) + to.windows.length;
     to.lasts = from.lasts;
-    to.in_lines = places_.windows().are_of_lines;
     to.evidence = from.evidence;
     for (const changes::difference& each : from.differences)
       to.differences.push_back({.of = each, .name = name_of(from.stream, each)});
@@ -321,7 +358,8 @@ class change_namer {
         made_.back().line_is_last_seen = true;
       }
     }
-    if (main.of == series::level && main.inside > main.before) wanted.level = streams_[from.stream].levels[main.index].text;
+    if (main.of == series::level && main.inside > main.before)
+      wanted.level = streams_[from.stream].levels[main.index].text;
     if (main.of == series::length || main.of == series::class_share) {
       wanted.end = from.first + 1;
       wanted.extreme = main;
@@ -374,22 +412,41 @@ change_result change_result_of(const line_reading& plan, const group_sum& found)
   const std::vector<changes::log_stream> streams = counts.take();
   change_namer namer(places, streams, changes::find_changes(streams));
   found.for_each_part([&](const group_table& part) { namer.add_lines(part); });
-  change_result made{.windows = places.windows(), .streams = names.size(), .found = namer.take()};
+  change_result made{.are_of_lines = places.are_of_lines(), .found = namer.take()};
+  constexpr std::size_t fewest_windows = 6;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::int64_t length = places.windows_of(i).length;
+    const bool is_compared = places.size_of(i) >= fewest_windows;
+    ++(is_compared ? made.streams : made.not_compared);
+    if (!is_compared) continue;
+    made.shortest = made.shortest == 0 ? length : std::min(made.shortest, length);
+    made.longest = std::max(made.longest, length);
+  }
   for (const auto& [name, of] : places.sources()) {
     made.lines += of.lines;
     made.without_time += of.without_time;
-    if (of.without_time > of.lines) made.timeless.push_back(name);
+    if (of.without_time > of.lines) {
+      made.timeless.push_back({.name = name, .lines = of.lines, .without_time = of.without_time});
+    }
   }
   return made;
 }
 
-void add(change_result& to, change_result more) {
-  to.streams += more.streams;
-  to.lines += more.lines;
-  to.window_of_lines = more.windows.length;
-  to.without_time -= std::min(to.without_time, more.lines);
+void replace_timeless(change_result& to, change_result in_lines) {
+  const auto is_replaced = [&](const found_change& of) {
+    return std::ranges::find(to.timeless, of.stream, &timeless_log::name) != to.timeless.end();
+  };
+  std::erase_if(to.found, is_replaced);
+  for (const timeless_log& each : to.timeless) {
+    to.lines -= each.lines;
+    to.without_time -= each.without_time;
+  }
   to.timeless.clear();
-  std::ranges::move(more.found, std::back_inserter(to.found));
+  to.lines += in_lines.lines;
+  to.streams += in_lines.streams;
+  to.streams_in_lines = in_lines.streams;
+  to.not_compared += in_lines.not_compared;
+  std::ranges::move(in_lines.found, std::back_inserter(to.found));
   std::ranges::stable_sort(to.found, std::greater(), &found_change::evidence);
 }
 

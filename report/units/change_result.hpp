@@ -32,11 +32,11 @@ struct found_difference {
 
 /// changes::change, with its place.
 struct found_change {
-  std::string stream;      ///< the name of the logs without rotation, raw bytes
-  std::int64_t start = 0;  ///< nanoseconds since 1970-01-01 UTC; of windows of lines the number of the first line
-  std::int64_t end = 0;    ///< after the last window; as `start`
-  bool lasts = false;      ///< to the end of the stream
-  bool in_lines = false;   ///< windows are of lines
+  std::string stream;        ///< the name of the logs without rotation, raw bytes
+  std::int64_t start = 0;    ///< nanoseconds since 1970-01-01 UTC; of windows of lines the number of the first line
+  std::int64_t end = 0;      ///< after the last window; as `start`
+  bool lasts = false;        ///< to the end of the stream
+  window_lengths windows{};  ///< of the stream
   double evidence = 0;
   std::vector<found_difference> differences{};  ///< strongest evidence first
   /// The first line concerned: of the kind, or of the log; if the kind vanished, one of the last window that has it.
@@ -45,21 +45,32 @@ struct found_change {
   bool line_is_last_seen = false;
 };
 
+/// A stream of which most lines are in no window.
+struct timeless_log {
+  std::string name;
+  std::uint64_t lines = 0;         ///< in windows
+  std::uint64_t without_time = 0;  ///< in none
+};
+
 struct change_result {
-  window_lengths windows{};             ///< as they were chosen
-  std::uint64_t streams = 0;            ///< logs with lines
-  std::uint64_t lines = 0;              ///< in their windows
-  std::vector<found_change> found{};    ///< strongest evidence first
-  std::int64_t window_of_lines = 0;     ///< of logs without times, if they were compared too; 0: they were not
-  std::uint64_t without_time = 0;       ///< lines that are in no window
-  std::vector<std::string> timeless{};  ///< streams of which most lines are in no window, in the order of their names
+  bool are_of_lines = false;  ///< windows of the whole run
+  std::int64_t shortest = 0;  ///< window of a stream that was compared; 0: none was
+  std::int64_t longest = 0;
+
+  std::uint64_t streams = 0;             ///< logs that were compared
+  std::uint64_t not_compared = 0;        ///< logs with fewer than 6 windows
+  std::uint64_t lines = 0;               ///< in their windows
+  std::vector<found_change> found{};     ///< strongest evidence first
+  std::uint64_t streams_in_lines = 0;    ///< of the logs that were compared: those without times, in windows of lines
+  std::uint64_t without_time = 0;        ///< lines that are in no window
+  std::vector<timeless_log> timeless{};  ///< in the order of their names
 };
 
 /// Precondition: the plan finds changes, and the sum is one of it. Memory: the kinds with at least 10 lines. Throws
 /// pipeline::spill_error, and std::runtime_error if there are too many windows.
 change_result change_result_of(const line_reading& plan, const group_sum& found);
 
-/// Adds the changes of the streams without times, in windows of lines.
-void add(change_result& to, change_result more);
+/// Replaces what was found of the streams without times by what was found of them in windows of lines.
+void replace_timeless(change_result& to, change_result in_lines);
 
 }  // namespace gpuhist::report::units

@@ -69,6 +69,11 @@ std::optional<std::string_view> key_reader::read(std::string_view line) {
   return parts_.empty() ? std::nullopt : std::optional<std::string_view>(joined_);
 }
 
+std::string_view first_key_of(std::string_view joined) {
+  constexpr std::string_view end("\0\x01", 2);
+  return joined.substr(0, joined.find(end));
+}
+
 std::vector<std::string> split_key(std::string_view joined, std::size_t keys) {
   std::vector<std::string> made;
   while (made.size() + 1 < keys) {

@@ -57,6 +57,9 @@ class key_reader {
   std::string joined_;
 };
 
+/// The first of two keys that were joined, as it is in the joined one; all of a key that was not.
+std::string_view first_key_of(std::string_view joined);
+
 /// The keys that were joined, of which there are so many.
 std::vector<std::string> split_key(std::string_view joined, std::size_t keys);
 

@@ -1,5 +1,7 @@
 #include "report/units/group_sum.hpp"
 
+#include "report/units/group_key.hpp"
+
 #include <bit>
 #include <optional>
 #include <string>
@@ -43,7 +45,7 @@ void group_sum::for_each_part(const std::function<void(const group_table&)>& use
   if (!file_) return use(table_);
   const std::vector<std::vector<std::size_t>> places = places_by_part();
   for (std::size_t part = 0; part < parts; ++part) {
-    group_table sum(table_.form());
+    group_table sum = table_.without_groups();
     for (const std::size_t place : places[part]) sum.add(table_, place);
     for (const extent& each : extents_[part]) {
       const std::string bytes = read_all(each);
@@ -95,13 +97,16 @@ void unpack_line(pipeline::unpacker& in, group_table& to, std::size_t place) {
 }  // namespace
 
 void pack(pipeline::packer& out, const group_table& groups, std::span<const std::size_t> places) {
-  const group_table::shape& form = groups.form();
+  group_table::shape form = groups.form();
+  if (!form.has_first_lines) form.windows = groups.windows();
   out.number(form.classes).number(form.matches).number(form.has_first_lines ? 1 : 0);
   out.number(static_cast<std::uint64_t>(form.windows.length)).number(form.windows.most);
   out.number(form.windows.are_of_lines ? 1 : 0).number(places.size());
   for (const std::size_t i : places) {
     const group_id id = groups.at(i);
-    out.number(packed_window(id.window, form.windows.length)).number(id.key ? 1 : 0).text(id.key.value_or(""));
+    const std::int64_t length = groups.windows(first_key_of(id.key.value_or(""))).length;
+    if (form.has_first_lines) out.number(static_cast<std::uint64_t>(length));
+    out.number(packed_window(id.window, length)).number(id.key ? 1 : 0).text(id.key.value_or(""));
     const group_table::const_counts_of_group counts = groups.counts(i);
     out.number(counts.lines);
     for (const std::uint64_t each : counts.bytes) out.number(each);
@@ -123,7 +128,9 @@ group_table unpack_groups(pipeline::unpacker& in) {
   group_table made(form);
   for (std::size_t remaining = in.elements(numbers_of_group + form.classes + form.matches); remaining > 0;
        --remaining) {
-    const std::int64_t window = unpacked_window(in.number(), form.windows.length);
+    const std::int64_t length =
+        form.has_first_lines ? static_cast<std::int64_t>(in.at_most(longest)) : form.windows.length;
+    const std::int64_t window = unpacked_window(in.number(), length);
     const bool has_key = in.at_most(1) == 1;
     const std::string key = in.text();
     const std::size_t place =

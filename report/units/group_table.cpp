@@ -1,5 +1,7 @@
 #include "report/units/group_table.hpp"
 
+#include "report/units/group_key.hpp"
+
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -36,13 +38,12 @@ constexpr std::array lengths_of_time = {second,      5 * second,  15 * second, 3
                                         15 * minute, 30 * minute, hour,        3 * hour,    6 * hour, 12 * hour,
                                         day,         7 * day,     28 * day,    364 * day};
 
-// Rounded down, also before 1970.
-std::int64_t rounded(std::int64_t time, std::int64_t length) {
+}  // namespace
+
+std::int64_t rounded_down(std::int64_t time, std::int64_t length) {
   const std::int64_t rest = time % length;
   return time - (rest < 0 ? rest + length : rest);
 }
-
-}  // namespace
 
 std::int64_t longer_window(const window_lengths& windows) {
   if (windows.are_of_lines) return windows.length * 2;
@@ -54,22 +55,62 @@ bool first_line::precedes(const first_line& other) const {
   return std::tuple(time, input, place.offset) < std::tuple(other.time, other.input, other.place.offset);
 }
 
+// The cache of the last scale is not copied.
+group_table::group_table(const group_table& other)
+    : shape_(other.shape_),
+      slots_(other.slots_),
+      groups_(other.groups_),
+      keys_(other.keys_),
+      numbers_(other.numbers_),
+      first_lines_(other.first_lines_),
+      scales_(other.scales_) {}
+
+group_table& group_table::operator=(const group_table& other) {
+  if (this != &other) *this = group_table(other);
+  return *this;
+}
+
 std::size_t group_table::place_of(const group_id& of) {
-  return place_of({.window = start_of(of.window), .key = of.key}, hash_of(of.key));
+  return place_of({.window = start_of(of.window, scale_of(of.key)), .key = of.key}, hash_of(of.key));
 }
 
-// Lines that follow each other are usually of the same window: a division is saved.
-std::int64_t group_table::start_of(std::int64_t time) {
-  const std::int64_t length = shape_.windows.length;
-  if (length == 0 || !group_id::is_time(time)) return time;
-  if (time < last_start_ || time - last_start_ >= length) last_start_ = rounded(time, length);
-  return last_start_;
+window_lengths group_table::windows(std::string_view first_key) const {
+  window_lengths made = shape_.windows;
+  const auto found = scales_.find(shape_.has_first_lines ? first_key : std::string_view());
+  if (found != scales_.end()) made.length = found->second.length;
+  return made;
 }
 
-void group_table::note_window(std::int64_t start) {
+group_table group_table::without_groups() const {
+  group_table made(shape_);
+  made.scales_ = scales_;
+  return made;
+}
+
+// Lines that follow each other usually have the same first key.
+group_table::window_scale& group_table::scale_of(const std::optional<std::string_view>& key) {
+  const std::string_view first = shape_.has_first_lines && key ? first_key_of(*key) : std::string_view();
+  if (last_scale_ == nullptr || last_scale_->first != first) {
+    auto found = scales_.find(first);
+    if (found == scales_.end()) {
+      found = scales_.emplace(std::string(first), window_scale{.length = shape_.windows.length}).first;
+    }
+    last_scale_ = &*found;
+  }
+  return last_scale_->second;
+}
+
+// And the same window: a division is saved.
+std::int64_t group_table::start_of(std::int64_t time, window_scale& in) {
+  if (in.length == 0 || !group_id::is_time(time)) return time;
+  if (time < in.last_start || time - in.last_start >= in.length) in.last_start = rounded_down(time, in.length);
+  return in.last_start;
+}
+
+void group_table::note_window(std::int64_t start, window_scale& in) const {
   if (shape_.windows.most == 0 || !group_id::is_time(start)) return;
-  const auto at = std::ranges::lower_bound(starts_, start);
-  if (at == starts_.end() || *at != start) starts_.insert(at, start);
+  const auto at = std::ranges::lower_bound(in.starts, start);
+  if (at == in.starts.end() || *at != start) in.starts.insert(at, start);
 }
 
 std::size_t group_table::place_of(const group_id& id, std::uint64_t hash_of_key) {
@@ -81,7 +122,7 @@ std::size_t group_table::place_of(const group_id& id, std::uint64_t hash_of_key)
     if (groups_[place].hash_of_key == hash_of_key && at(place) == id) return place;
   }
   const std::string_view key = id.key.value_or(std::string_view());
-  note_window(id.window);
+  note_window(id.window, scale_of(id.key));
   groups_.push_back({.hash_of_key = hash_of_key,
                      .window = id.window,
                      .key_at = keys_.size(),
@@ -135,19 +176,38 @@ void group_table::shift(const unit_place& begin) {
 }
 
 group_table& group_table::operator+=(const group_table& more) {
-  widen(more.windows().length);
+  if (take_lengths(more.scales_)) {
+    const group_table before = std::exchange(*this, without_groups());
+    for (std::size_t i = 0; i < before.size(); ++i) add(before, i);
+  }
   for (std::size_t i = 0; i < more.size(); ++i) {
     prefetch(more, i);
     add(more, i);
   }
-  for (const std::int64_t each : more.starts_) note_window(start_of(each));  // also of groups that were removed
   settle();
   return *this;
 }
 
+// The greater lengths, and the windows with lines, also those of groups that were removed. Returns whether a length has
+// grown: the groups must be added again.
+bool group_table::take_lengths(const scale_map& of) {
+  bool grows = false;
+  for (const auto& [key, scale] : of) {
+    window_scale& own = scales_.try_emplace(key, window_scale{.length = scale.length}).first->second;
+    grows = grows || scale.length > own.length;
+    const std::vector<std::int64_t> known = std::exchange(own.starts, {});
+    own.length = std::max(own.length, scale.length);
+    own.last_start = 0;
+    for (const std::int64_t each : known) note_window(start_of(each, own), own);
+    for (const std::int64_t each : scale.starts) note_window(start_of(each, own), own);
+  }
+  return grows;
+}
+
 void group_table::add(const group_table& from, std::size_t place) {
   const group_id id = from.at(place);
-  const std::size_t own = place_of({.window = start_of(id.window), .key = id.key}, from.groups_[place].hash_of_key);
+  const std::size_t own =
+      place_of({.window = start_of(id.window, scale_of(id.key)), .key = id.key}, from.groups_[place].hash_of_key);
   const auto to = numbers_.begin() + static_cast<std::ptrdiff_t>(own * stride());
   const auto numbers = from.numbers_.begin() + static_cast<std::ptrdiff_t>(place * stride());
   std::transform(numbers, numbers + static_cast<std::ptrdiff_t>(stride()), to, to, std::plus());
@@ -179,28 +239,29 @@ void group_table::set_text_before(std::int64_t time) {
     groups_[i].window = time;
     if (shape_.has_first_lines) first_lines_[i].time = time;
   }
-  group_table moved(shape_);
+  group_table moved = without_groups();
   moved += *this;  // two groups may have become one
   *this = std::move(moved);
 }
 
-void group_table::widen(std::int64_t length) {
-  if (length <= shape_.windows.length) return;
-  shape widened = shape_;
-  widened.windows.length = length;
-  group_table moved(widened);
-  for (std::size_t i = 0; i < size(); ++i) moved.add(*this, i);
-  for (const std::int64_t each : starts_) moved.note_window(moved.start_of(each));
-  *this = std::move(moved);
-}
-
 bool group_table::settle() {
-  bool has_widened = false;
-  while (shape_.windows.most > 0 && starts_.size() > shape_.windows.most) {
-    widen(longer_window(shape_.windows));
-    has_widened = true;
+  if (shape_.windows.most == 0) return false;
+  scale_map longer;
+  for (const auto& [key, scale] : scales_) {
+    window_scale wider = scale;
+    while (wider.starts.size() > shape_.windows.most) {
+      const window_lengths now{.length = wider.length, .are_of_lines = shape_.windows.are_of_lines};
+      window_scale next{.length = longer_window(now)};
+      for (const std::int64_t each : wider.starts) note_window(start_of(each, next), next);
+      wider = std::move(next);
+    }
+    if (wider.length > scale.length) longer.emplace(key, std::move(wider));
   }
-  return has_widened;
+  if (longer.empty()) return false;
+  take_lengths(longer);
+  const group_table before = std::exchange(*this, without_groups());
+  for (std::size_t i = 0; i < before.size(); ++i) add(before, i);
+  return true;
 }
 
 void group_table::clear() {

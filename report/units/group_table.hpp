@@ -3,14 +3,17 @@
 //
 // The length of windows may grow with the text: it is the first one of a list, each of which divides the next, with
 // which no more than a given number of windows have lines. More text has no fewer windows, so the length of the whole
-// is at least that of each part, and does not depend on how the text was divided.
+// is at least that of each part, and does not depend on how the text was divided. If first lines are kept, each first
+// key (a log) has a length of its own.
 #pragma once
 
 #include "report/units/unit_place.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -44,6 +47,9 @@ struct window_lengths {
 
   bool operator==(const window_lengths&) const = default;
 };
+
+/// The start of the window of this length that a time is in, also before 1970.
+std::int64_t rounded_down(std::int64_t time, std::int64_t length);
 
 /// The next longer one of the lengths that windows can have.
 std::int64_t longer_window(const window_lengths& windows);
@@ -79,6 +85,11 @@ class group_table {
     bool operator==(const shape&) const = default;
   };
   explicit group_table(const shape& of) : shape_(of) {}
+  group_table(const group_table& other);
+  group_table& operator=(const group_table& other);
+  group_table(group_table&&) noexcept = default;
+  group_table& operator=(group_table&&) noexcept = default;
+  ~group_table() = default;
 
   /// The counts of a group: lines, bytes by class, match_numbers. Valid until a group is added.
   struct counts_of_group {
@@ -124,16 +135,17 @@ class group_table {
   /// Moves the groups of group_id::of_text_before to the window of this time.
   void set_text_before(std::int64_t time);
 
-  [[nodiscard]] const window_lengths& windows() const { return shape_.windows; }
+  /// Those of all groups; if first lines are kept, of those with this first key.
+  [[nodiscard]] window_lengths windows(std::string_view first_key = {}) const;
 
-  /// Joins windows to those of this length, unless they are as long.
-  void widen(std::int64_t length);
+  /// A table without groups whose windows are as long.
+  [[nodiscard]] group_table without_groups() const;
 
   /// Joins windows until they are not too many. Returns whether there were too many: places have changed then.
   bool settle();
 
-  /// The start of the window of a time.
-  [[nodiscard]] std::int64_t start_of(std::int64_t time);
+  /// The start of the window of a time. Precondition: first lines are not kept.
+  [[nodiscard]] std::int64_t start_of(std::int64_t time) { return start_of(time, scale_of(std::nullopt)); }
 
   /// Removes the groups. The windows with lines still count for the length.
   void clear();
@@ -162,8 +174,19 @@ class group_table {
     bool is_set = false;
   };
 
+  // The windows of a first key.
+  struct window_scale {
+    std::int64_t length = 0;
+    std::vector<std::int64_t> starts{};  // of windows with lines, ascending; only if their number is limited
+    std::int64_t last_start = 0;         // of the window that was looked up last
+  };
+  using scale_map = std::map<std::string, window_scale, std::less<>>;
+
   [[nodiscard]] std::size_t stride() const { return 1 + shape_.classes + shape_.matches; }
-  void note_window(std::int64_t start);
+  [[nodiscard]] window_scale& scale_of(const std::optional<std::string_view>& key);
+  static std::int64_t start_of(std::int64_t time, window_scale& in);
+  void note_window(std::int64_t start, window_scale& in) const;
+  bool take_lengths(const scale_map& of);
   [[nodiscard]] std::string_view key_of(const group& of) const { return {keys_.data() + of.key_at, of.key_bytes}; }
   [[nodiscard]] std::size_t slot_of(const group& of) const;
   std::size_t place_of(const group_id& id, std::uint64_t hash_of_key);
@@ -176,8 +199,8 @@ class group_table {
   std::string keys_;
   std::vector<std::uint64_t> numbers_;  // stride() for each group
   std::vector<kept_line> first_lines_;  // of each group, or none
-  std::vector<std::int64_t> starts_;    // of windows with lines, ascending; only if their number is limited
-  std::int64_t last_start_ = 0;         // of the window that was looked up last
+  scale_map scales_;                    // by first key; without first lines only ""
+  scale_map::value_type* last_scale_ = nullptr;
 };
 
 }  // namespace gpuhist::report::units

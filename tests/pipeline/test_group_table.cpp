@@ -242,6 +242,45 @@ TEST_CASE("the length of windows is the first one with few enough of them, howev
   }
 }
 
+TEST_CASE("if first lines are kept, each first key has windows of its own length") {
+  const group_table::shape of_logs{
+      .classes = 1, .windows = {.length = 1'000'000'000, .most = 4}, .has_first_lines = true};
+  group_sum spilled(group_table(of_logs), {.in_memory = 1, .spilled_to = {}});
+  group_sum whole(group_table(of_logs), {});
+  const std::vector<group_key> keys = {{.text = "name", .from = group_key::source::name},
+                                       {.text = "field", .selector = lines::selector("field:1", std::nullopt)}};
+  for (int part = 0; part < 3; ++part) {
+    for (const std::int64_t step : {1, 60, 3600}) {
+      group_table table(of_logs);
+      key_reader reader(keys, "log of " + std::to_string(step));
+      for (std::int64_t i = part * 20; i < (part + 1) * 20; ++i) {
+        ++table.counts(table.place_of({.window = i * step * 1'000'000'000, .key = reader.read("a")})).lines;
+        table.settle();
+      }
+      spilled.add(table);
+      whole.add(table);
+    }
+  }
+  for (const group_sum* each : {&spilled, &whole}) {
+    std::map<std::string, std::map<std::int64_t, std::uint64_t>> found;
+    std::map<std::string, std::int64_t> lengths;
+    each->for_each_part([&](const group_table& part) {
+      for (std::size_t i = 0; i < part.size(); ++i) {
+        const std::string log = split_key(*part.at(i).key, 2).front();
+        found[log][part.at(i).window] += part.counts(i).lines;
+        lengths[log] = part.windows(log).length / 1'000'000'000;
+      }
+    });
+    CHECK(lengths == std::map<std::string, std::int64_t>{{"log of 1", 15}, {"log of 60", 900}, {"log of 3600", 86400}});
+    for (const auto& [log, windows] : found) {
+      CHECK(windows.size() <= 4);
+      std::uint64_t lines = 0;
+      for (const auto& [start, number] : windows) lines += number;
+      CHECK(lines == 60);
+    }
+  }
+}
+
 TEST_CASE("each length of a window divides the next one") {
   window_lengths windows{.length = 1'000'000'000};
   for (int i = 0; i < 20; ++i) {

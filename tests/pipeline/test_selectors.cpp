@@ -486,11 +486,13 @@ TEST_CASE("rotated files are of one log") {
     CAPTURE(name);
     CHECK(parse_log_name(name).family == "logs/app.log");
   }
-  for (const char* const name :
-       {"logs/worker-1.log", "logs/app2.log", "a.d/1/x", "app", "20261123", "app-2026.log", "", "v1.2/x.log", ".gz"}) {
+  for (const char* const name : {"logs/worker-1.log", "logs/app2.log", "a.d/1/x", "app", "20261123", "10.0.0.1.log",
+                                 "10.0.0.2", "app-1.2.log", "app-1.2", "app-2026.log", "", "v1.2/x.log", ".gz"}) {
     CAPTURE(name);
     CHECK(parse_log_name(name).family == name);
   }
+  CHECK(parse_log_name("day/2026-11-23.log").family == "day/.log");
+  CHECK(parse_log_name("app-2026-11-23.0.log").is_older_than(parse_log_name("app-2026-11-23.1.log")));
   const std::vector<std::string> by_age = {"a-20261122.log", "a-20261123.log", "a.log.10.gz",
                                            "a.log.2",        "a.log.1",        "a.log"};
   for (std::size_t i = 0; i < by_age.size(); ++i) {
