@@ -46,7 +46,9 @@ run_request request_of(const config::options& typed) {
   run.inputs = typed.inputs;
   if (run.inputs.empty() && !run.list) run.inputs.emplace_back("-");
   if (typed.what == config::command::filter) take_filter(run);
-  if (run.counting.units) run.counting.units->show_text = typed.show_text.value_or(shows_table_on_terminal(typed));
+  if (run.counting.units && !typed.given.contains("show-text")) {
+    run.counting.units->show_text = shows_table_on_terminal(typed);
+  }
   if (run.pass_through) run.pass_through->descriptor = standard_output;
   return made;
 }

@@ -374,7 +374,7 @@ constexpr std::array rows = {
         "At most 64 alerts wait; further ones are not passed to COMMAND, and their number is printed at the end. "
         "gpuhist ends after the last command. After a signal, no command is started, and the one that runs gets "
         "SIGTERM after 10 s. A command that fails is reported, and does not change the exit status. Default: none.",
-        "gpuhist --follow --alert-if 'entropy > 7' --exec 'logger -t gpuhist' app.log",
+        "gpuhist --follow --alert-if 'entropy > 7' --exec logger app.log",
         on_command([](options& o, value v) { o.exec = parse_text(v, "give a command, such as 'logger -t gpuhist'"); }),
         rules(decision::nothing, "fail-if alert-if")},
     option_row{measuring, "--watch", "WHAT", value_kind::list, "totals inputs windows", with_buckets | batch_runs, rare,
@@ -457,7 +457,8 @@ constexpr std::array rows = {
         "--result: that is dropped) or that --top N:FORMULA ranks; --no-show-text never does. Default: in a table "
         "on a terminal only.",
         "gpuhist --each line --top 3:digit --show-text access.log",
-        on_command([](options& o, value v) { o.show_text = v == "true"; }), rules(decision::report)},
+        on_counting([](counting_options& o, value v) { units_in(o).show_text = v == "true"; }),
+        rules(decision::report, "each")},
     option_row{
         measuring, "--quantiles", "LIST", value_kind::list, "", text_runs | batch_runs, rare,
         "with --distribution-of: percents such as 50,99.9",

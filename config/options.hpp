@@ -101,7 +101,6 @@ struct options {
   std::optional<std::string> sort;   ///< a formula: the order of the table of the inputs
   std::optional<unsigned> top;       ///< maximum number of inputs in the table, at least 1
   bool stats = false;
-  std::optional<bool> show_text;  ///< of reported units; nothing: if standard output is a terminal that shows a table
   std::optional<bool> progress;   ///< nothing: if standard error is a terminal
   bool verbose = false;           ///< devices: details of kernels
   bool quiet = false;             ///< neither progress nor hints

@@ -129,6 +129,12 @@ class CountingOptions(TypedDict, total=False):
     Adds to the result how many units of --each have which value of the formula: a histogram, and the lowest and the
     highest value. The upper bound of a bin exceeds its lower bound by at most 1/8. Default: none.
     """
+    show_text: bool
+    """with --where, --top N:FORMULA: the text of units.
+
+    Reports the first 400 bytes of each line, record or part that --where selects (of gpuhist filter --result: that is
+    dropped) or that --top N:FORMULA ranks; --no-show-text never does. Default: in a table on a terminal only.
+    """
     quantiles: str | Sequence[str]
     """with --distribution-of: percents such as 50,99.9.
 

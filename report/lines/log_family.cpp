@@ -87,7 +87,7 @@ log_name parse_log_name(std::string_view name) {
     remove_rotation(base, made);
     base += extension;
   }
-  if (base.empty()) base = whole;  // only a date
+  if (base.empty()) base = name.substr(folder);  // only a date
   made.family = std::string(name.substr(0, folder)) + base;
   return made;
 }

@@ -77,6 +77,7 @@ REQUIRED = {
     "--jsonl-field": ("--each", "line", "--where", "bytes > 5"),
     "--distribution-of": ("--each", "line"),
     "--quantiles": ("--each", "line", "--distribution-of", "bytes"),
+    "--show-text": ("--each", "line", "--where", "digit > 0.1"),
     "--match-ignore-case": ("--match", "a=x"),
     "--match-first": ("--match", "a=x"),
     "--then-by": ("--group-by", "field:1"),
