@@ -1,13 +1,14 @@
 // What changed in logs, with no rule given: the command `gpuhist changes` counts lines by stream, kind of line and
 // window of time, and find_changes() returns the changes, strongest evidence first.
 //
-// Definition. A stream is the log of one program, cut into windows of equal length. Five series of it are watched: the
-// share of each kind of line, the share of each expression of the user, the lines per window, the bytes per line, and
-// the share of each class of byte values. A stretch of consecutive windows is compared with all other windows of the
-// stream; a short one also with the windows beside it, twice as many on either side, from both of which it must differ.
-// The comparison is the likelihood ratio of "two levels" and "one level" for negative binomial counts. Their dispersion
-// is that of the series itself: of the differences of neighbouring blocks of the windows outside the stretch, at its
-// length and at all greater lengths. A series that varies at some time scale needs a greater difference at that scale.
+// Definition. A stream is the log of one program, cut into windows of equal length. Series of it are watched: the
+// shares of the lines of each kind, each level and each expression of the user, the lines per window, the bytes per
+// line, and the share of each class of byte values. A stretch of consecutive windows is compared with all other windows
+// of the stream; a short one also with the windows beside it, twice as many on either side, from both of which it must
+// differ. The comparison is the likelihood ratio of "two levels" and "one level" for negative binomial counts. Their
+// dispersion is that of the series itself: of the differences of neighbouring blocks of the windows outside the
+// stretch, at its length and at all greater lengths. A series that varies at some time scale needs a greater difference
+// at that scale.
 //
 // The evidence of a change is -log10 of the number of differences as strong that are expected by chance in the whole
 // run: the probability of the likelihood ratio (tail of Student's t distribution, because the dispersion is estimated),
@@ -16,10 +17,10 @@
 //
 // No change is: a difference of less than 10 lines; a ratio of shares below 1.25, of lines per window below 1.5, of
 // bytes per line below 1.1, of shares of bytes below 1.1 or their difference below 1 percentage point; a level that is
-// reached in three other separate stretches, or in two others at equal distances (nightly jobs, cycles); a new kind in
-// a stream in which kinds of that size are new again and again, and the same for kinds that end; the number of lines of
-// the first and the last window; a level that only the first two windows of a stream have; anything in a stream of
-// fewer than 6 windows.
+// reached in three other separate stretches, in two others at equal distances, or at the same time of another day
+// (nightly jobs, cycles); a new kind in a stream in which kinds of that size are new again and again, and the same for
+// kinds that end; the number of lines of the first and the last window, and one that changes slowly, as with the hours
+// of the day; a level that only the first two windows of a stream have; anything in a stream of fewer than 6 windows.
 #pragma once
 
 #include <cstddef>
