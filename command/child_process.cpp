@@ -120,7 +120,7 @@ int child_process::start(const std::string& command, std::span<const std::string
   return 0;
 }
 
-std::optional<child_end> child_process::take_end() {
+std::optional<child_end> child_process::take_end() const {
   int status = 0;
   const pid_t ended = ::waitpid(pid_, &status, WNOHANG);
   if (ended == 0 || (ended < 0 && errno == EINTR)) return std::nullopt;

@@ -54,7 +54,7 @@ class child_process {
   [[nodiscard]] int end_descriptor() const { return end_.get(); }
 
   /// Does not block. Nothing while the child runs; the end, once.
-  [[nodiscard]] std::optional<child_end> take_end();
+  [[nodiscard]] std::optional<child_end> take_end() const;
 
   /// Sends SIGTERM to the process group, also if it is suspended. Precondition: take_end() has not returned the end.
   void terminate() const;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <iterator>
+#include <numbers>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -180,7 +181,7 @@ class stream_scan {
                       .lines = lines,
                       .first = found.first,
                       .end = found.end,
-                      .evidence = (found.nats - nats_) / std::log(10.0) - std::log10(options_.false_alarms)});
+                      .evidence = (found.nats - nats_) / std::numbers::ln10 - std::log10(options_.false_alarms)});
   }
 
   [[nodiscard]] volume volume_of(std::size_t first, std::size_t end) const {
@@ -219,7 +220,7 @@ std::vector<change> find_changes(std::span<const log_stream> streams, const find
     std::ranges::move(incidents(streams[i], i, search.differences(), options.least_ratio_of_shares),
                       std::back_inserter(made));
   }
-  std::ranges::stable_sort(made, [](const change& a, const change& b) {
+  std::ranges::sort(made, [](const change& a, const change& b) {
     return std::tuple(-a.evidence, a.stream, a.first) < std::tuple(-b.evidence, b.stream, b.first);
   });
   return made;

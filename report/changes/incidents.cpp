@@ -49,7 +49,9 @@ class explained_kinds {
     for (difference& one : differences) {
       if (one.of == series::kind) kinds.push_back(&one);
     }
-    std::ranges::stable_sort(kinds, [](const difference* a, const difference* b) { return moved(*a) > moved(*b); });
+    std::ranges::sort(kinds, [](const difference* a, const difference* b) {
+      return std::tuple(-moved(*a), a->index, a->first) < std::tuple(-moved(*b), b->index, b->first);
+    });
     std::vector<std::size_t> dropped;
     for (std::size_t i = 0; i < kinds.size(); ++i) {
       const line_split lines = lines_of(kinds[i]->index);
@@ -102,7 +104,7 @@ class explained_kinds {
 
 std::vector<change> incidents(const log_stream& stream, std::size_t index, std::vector<difference> found,
                               double least_ratio) {
-  std::ranges::stable_sort(found, [](const difference& a, const difference& b) {
+  std::ranges::sort(found, [](const difference& a, const difference& b) {
     return std::tuple(-a.evidence, a.of, a.index, a.first) < std::tuple(-b.evidence, b.of, b.index, b.first);
   });
   std::vector<change> made;

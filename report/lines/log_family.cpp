@@ -31,16 +31,17 @@ bool remove_date(std::string& name, std::string& date) {
       R"((?s)(.*?)(?:^|[-._@])(\d{4})[-._]?(0[1-9]|1[0-2])[-._]?(0[1-9]|[12]\d|3[01])(?:[-_.T]?(\d{2})(?:[-:]?(\d{2})(?:[-:]?(\d{2}))?)?)?Z?)",
       re2::RE2::Latin1);
   static const re2::RE2 seconds(R"((?s)(.*)[-._](1\d{9}))", re2::RE2::Latin1);
-  std::array<std::string, 7> parts;
-  if (re2::RE2::FullMatch(name, dated, &parts[0], &parts[1], &parts[2], &parts[3], &parts[4], &parts[5], &parts[6])) {
-    name = parts[0];
+  std::string rest;
+  std::array<std::string, 6> parts;
+  auto& [year, month, day, hour, minute, second] = parts;
+  if (re2::RE2::FullMatch(name, dated, &rest, &year, &month, &day, &hour, &minute, &second)) {
+    name = rest;
     date.clear();
-    for (std::size_t i = 1; i < parts.size(); ++i) date += parts[i];
+    for (const std::string& each : parts) date += each;
     return true;
   }
-  if (!re2::RE2::FullMatch(name, seconds, &parts[0], &parts[1])) return false;
-  name = parts[0];
-  date = parts[1];
+  if (!re2::RE2::FullMatch(name, seconds, &rest, &date)) return false;
+  name = rest;
   return true;
 }
 

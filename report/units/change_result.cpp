@@ -14,6 +14,7 @@
 #include <span>
 #include <stdexcept>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -83,10 +84,12 @@ class stream_places {
       if (are_of_lines_) each.second.name = lines::parse_log_name(each.first);
       sorted.push_back(&each);
     }
-    std::ranges::stable_sort(sorted, [](const auto* a, const auto* b) {
+    std::ranges::sort(sorted, [](const auto* a, const auto* b) {
       const lines::log_name& first = a->second.name;
       const lines::log_name& second = b->second.name;
-      return first.family != second.family ? first.family < second.family : first.is_older_than(second);
+      if (first.family != second.family) return first.family < second.family;
+      if (first.is_older_than(second) || second.is_older_than(first)) return first.is_older_than(second);
+      return a->first < b->first;
     });
     std::vector<std::string> names;
     for (source_map::value_type* const each : sorted) {
@@ -102,7 +105,7 @@ class stream_places {
   }
   [[nodiscard]] std::size_t classes() const { return classes_; }  // of bytes
   [[nodiscard]] std::size_t size_of(std::size_t stream) const { return of_streams_[stream].size(); }
-  [[nodiscard]] std::size_t index_of(const source& of, std::int64_t start) const {
+  [[nodiscard]] static std::size_t index_of(const source& of, std::int64_t start) {
     const std::int64_t own = rounded_down(start, of.length);
     return of.begin + static_cast<std::size_t>(std::ranges::lower_bound(of.windows, own) - of.windows.begin());
   }
@@ -447,7 +450,10 @@ void replace_timeless(change_result& to, change_result in_lines) {
   to.streams_in_lines = in_lines.streams;
   to.not_compared += in_lines.not_compared;
   std::ranges::move(in_lines.found, std::back_inserter(to.found));
-  std::ranges::stable_sort(to.found, std::greater(), &found_change::evidence);
+  std::ranges::sort(to.found, [](const found_change& a, const found_change& b) {
+    return std::tuple(-a.evidence, std::cref(a.stream), a.start) <
+           std::tuple(-b.evidence, std::cref(b.stream), b.start);
+  });
 }
 
 }  // namespace gpuhist::report::units

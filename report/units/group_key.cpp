@@ -79,7 +79,7 @@ std::vector<std::string> split_key(std::string_view joined, std::size_t keys) {
   while (made.size() + 1 < keys) {
     std::string& key = made.emplace_back();
     std::size_t at = 0;
-    for (; at + 1 < joined.size() && !(joined[at] == '\0' && joined[at + 1] == ends); ++at) {
+    for (; at + 1 < joined.size() && (joined[at] != '\0' || joined[at + 1] != ends); ++at) {
       key += joined[at];
       if (joined[at] == '\0') ++at;  // what follows it
     }

@@ -138,7 +138,7 @@ class result_maker {
     made.by = plan_.keys.front().text;
     if (plan_.keys.size() > 1) made.then_by = plan_.keys.back().text;
     made.number_of_groups = number_of_groups_;
-    for (key_sum& each : keys_) made.groups.push_back(group_of(each));
+    for (const key_sum& each : keys_) made.groups.push_back(group_of(each));
     made.other_groups = named_if_any(others_);
     made.without_key = named_if_any(without_key_);
   }

@@ -79,7 +79,8 @@ class unit_run final : public pipeline::text_observer {
   /// Where a part of a fixed size, or a window of lines, begins depends on all text before.
   [[nodiscard]] bool divides() const override {
     const std::optional<line_reading>& lines = meter_.plan().lines;
-    return !meter_.plan().shape.bytes && !(lines && lines->events && !lines->events->times);
+    const bool has_windows_of_lines = lines && lines->events && !lines->events->times;
+    return !meter_.plan().shape.bytes && !has_windows_of_lines;
   }
   std::unique_ptr<pipeline::input_observer> open_later(const std::string& name, std::uint64_t order) override;
   [[nodiscard]] bool wants_publishing() const override;
