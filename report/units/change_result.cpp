@@ -451,8 +451,8 @@ void replace_timeless(change_result& to, change_result in_lines) {
   to.not_compared += in_lines.not_compared;
   std::ranges::move(in_lines.found, std::back_inserter(to.found));
   std::ranges::sort(to.found, [](const found_change& a, const found_change& b) {
-    return std::tuple(-a.evidence, std::cref(a.stream), a.start) <
-           std::tuple(-b.evidence, std::cref(b.stream), b.start);
+    if (a.evidence != b.evidence) return a.evidence > b.evidence;
+    return std::tie(a.stream, a.start) < std::tie(b.stream, b.start);
   });
 }
 
