@@ -138,11 +138,34 @@ TEST_CASE("lines are counted by match, key and time, also in memory") {
   CHECK(alerts[0].event_start == 1'760'104'680'000'000'000);
 }
 
-TEST_CASE("windows of event time without a length, or too long ones, are refused") {
+TEST_CASE("windows of event time that are too long are refused") {
   file_options options = options_of({"/dev/null"}, {.event_time = "iso"});
-  for (const std::uint64_t length : {std::uint64_t{0}, std::uint64_t{18'446'744'073'710}}) {
-    options.counting.windows = window_options{.measured_in = window_options::measure::milliseconds, .length = length};
-    CHECK_THROWS_WITH_AS(count_files(options), doctest::Contains("--window"), error);
+  options.counting.windows =
+      window_options{.measured_in = window_options::measure::milliseconds, .length = 18'446'744'073'710};
+  CHECK_THROWS_WITH_AS(count_files(options), doctest::Contains("--window"), error);
+}
+
+TEST_CASE("changes in logs are in the result as JSON, and reported units have their text if it is asked for") {
+  std::string text;
+  for (int minute = 0; minute < 60; ++minute) {
+    const std::string time = "2025-10-10T13:" + std::string(minute < 10 ? "0" : "") + std::to_string(minute) + ":";
+    for (int i = 10; i < 60; ++i)
+      text += time + std::to_string(i) + (minute == 40 && i < 40 ? "Z no disk\n" : "Z read 1\n");
+  }
+  const temporary_folder folder;
+  const std::string path = written(folder, "a.log.1", text);
+  const std::string found = count_files(options_of({path}, {.changes = true})).result.to_json();
+  CHECK(doctest::String(found.c_str()) == doctest::Contains(R"("changes":[{"stream":")"));
+  CHECK(doctest::String(found.c_str()) == doctest::Contains(R"("start":"2025-10-10T13:40:00Z")"));
+  CHECK(doctest::String(found.c_str()) == doctest::Contains(R"("text":"2025-10-10T13:40:10Z no disk")"));
+  for (const bool is_shown : {false, true}) {
+    file_events events;
+    std::vector<std::string> texts;
+    events.on_unit = [&](const unit& each) { texts.push_back(each.text); };
+    CHECK(count_files(options_of({path}, {.where = "lower > 0.18", .show_text = is_shown}), events).status ==
+          run_status::complete);
+    REQUIRE_FALSE(texts.empty());
+    CHECK((texts.front() == (is_shown ? "2025-10-10T13:40:10Z no disk" : "")));
   }
 }
 
