@@ -545,7 +545,7 @@ constexpr std::array rows = {
                "gpuhist --window 1m --event-time app.log.zst", on_counting([](counting_options& o, value v) {
                  units_in(o).event_time = v == "true" ? "any" : parse_text(v, "give a format such as iso");
                }),
-               rules(decision::counts)},
+               rules(decision::counts, "window")},
     option_row{measuring, "--time-zone", "NAME", value_kind::text, "", counting_runs | batch_runs | change_runs, rare,
                "with --event-time: of times without a zone",
                "Sets the time zone of times that are written without one, such as Europe/Berlin. Default: UTC.",
@@ -553,7 +553,7 @@ constexpr std::array rows = {
                on_counting([](counting_options& o, value v) {
                  units_in(o).time_zone = parse_text(v, "give a name such as Europe/Berlin");
                }),
-               rules(decision::counts)},
+               rules(decision::counts, "event-time")},
     option_row{measuring, "--fail-fast", "", value_kind::flag, "", counting_runs, rare,
                "end the run when a condition of --fail-if holds",
                "Ends the run as soon as a condition of --fail-if holds for a finished input (in the order of the "

@@ -194,9 +194,6 @@ std::optional<report::units::line_reading> resolve_lines(const counting_options&
                                                          std::size_t max_bytes) {
   const unit_options& asked = *options.units;
   const std::string_view option = option_of_lines(asked);
-  if (!asked.time_zone.empty() && asked.event_time.empty()) {
-    throw config::option_error("time-zone", "requires --event-time, whose times it is for");
-  }
   if (option.empty() && names.used.empty()) return std::nullopt;
   if (!option.empty()) check_kind(asked, option);
   report::units::line_reading made{.matches = std::move(matches),

@@ -338,6 +338,12 @@ class change_namer {
     to.evidence = from.evidence;
     for (const changes::difference& each : from.differences)
       to.differences.push_back({.of = each, .name = name_of(from.stream, each)});
+    // what is more than before explains what is less
+    std::ranges::sort(to.differences, [](const found_difference& a, const found_difference& b) {
+      if (a.rises() != b.rises()) return a.rises();
+      if (a.of.evidence != b.of.evidence) return a.of.evidence > b.of.evidence;
+      return std::tuple(a.of.of, a.of.index) < std::tuple(b.of.of, b.of.index);
+    });
     want_line(from);
   }
 
@@ -350,12 +356,12 @@ class change_namer {
 
   void want_line(const changes::change& from) {
     wanted_line wanted{.change = made_.size() - 1, .first = from.first, .end = from.end};
-    const changes::difference& main = from.differences.front();
+    const changes::difference& main = made_.back().differences.front().of;
     if (main.of == series::kind) {
       const changes::kind_of_line& kind = streams_[from.stream].kinds[main.index];
       wanted.kind = &kind.text;
       const auto later = std::ranges::lower_bound(kind.windows, from.first, {}, &changes::kind_window::window);
-      if (main.inside < main.before && later != kind.windows.begin()) {
+      if (main.lines == 0 && later != kind.windows.begin()) {
         wanted.first = std::prev(later)->window;
         wanted.end = wanted.first + 1;
         made_.back().line_is_last_seen = true;

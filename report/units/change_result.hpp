@@ -27,7 +27,9 @@ struct shown_line {
 /// changes::difference, with its name.
 struct found_difference {
   changes::difference of;
-  std::string name{};  ///< of the kind or the expression; empty: others
+  std::string name{};  ///< of the kind, the level or the expression; empty: others
+
+  [[nodiscard]] bool rises() const { return of.inside > of.before; }
 };
 
 /// changes::change, with its place.
@@ -38,7 +40,7 @@ struct found_change {
   bool lasts = false;        ///< to the end of the stream
   window_lengths windows{};  ///< of the stream
   double evidence = 0;
-  std::vector<found_difference> differences{};  ///< strongest evidence first
+  std::vector<found_difference> differences{};  ///< what is more than before, then what is less, by evidence
   /// The first line concerned: of the kind, or of the log; if the kind vanished, one of the last window that has it.
   /// Nothing: there is none.
   std::optional<shown_line> line{};
