@@ -101,13 +101,13 @@ struct options {
   std::optional<std::string> sort;   ///< a formula: the order of the table of the inputs
   std::optional<unsigned> top;       ///< maximum number of inputs in the table, at least 1
   bool stats = false;
-  std::optional<bool> progress;   ///< nothing: if standard error is a terminal
-  bool verbose = false;           ///< devices: details of kernels
-  bool quiet = false;             ///< neither progress nor hints
-  bool waits = false;             ///< batch: for another run in the same folder, which is otherwise an error
-  int level = 3;                  ///< repack: compression level of zstd, 1 to 22
-  bool force = false;             ///< replace the file at --output (repack), the outputs in --output-dir (filter)
-  bool resume = false;            ///< filter: inputs whose output in output_dir is complete are skipped
+  std::optional<bool> progress;  ///< nothing: if standard error is a terminal
+  bool verbose = false;          ///< devices: details of kernels
+  bool quiet = false;            ///< neither progress nor hints
+  bool waits = false;            ///< batch: for another run in the same folder, which is otherwise an error
+  int level = 3;                 ///< repack: compression level of zstd, 1 to 22
+  bool force = false;            ///< replace the file at --output (repack), the outputs in --output-dir (filter)
+  bool resume = false;           ///< filter: inputs whose output in output_dir is complete are skipped
 
   /// The values of each option that was given, in their order, as typed, by its key ("buckets").
   std::map<std::string, std::vector<std::string>, std::less<>> given;

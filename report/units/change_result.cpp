@@ -189,7 +189,7 @@ class stream_counts {
     for_each_group(part, [&](source_group group) {
       if (!group_id::is_time(group.start)) return;
       const source& of = places_.sources().at(group.source);
-      const std::size_t window = places_.index_of(of, group.start);
+      const std::size_t window = stream_places::index_of(of, group.start);
       const changes::kind_window added = add_to(streams_[of.stream].windows[window], window, part.counts(group.place));
       if (const auto level = level_->read(group.kind)) levels_[of.stream][std::string(*level)].push_back(added);
       kinds[of.stream][std::move(group.kind)].push_back(added);
@@ -296,7 +296,7 @@ class change_namer {
       if (!group_id::is_time(group.start)) return;
       const source& of = places_.sources().at(group.source);
       const auto range = wanted_.equal_range(of.stream);
-      const std::size_t window = range.first == range.second ? 0 : places_.index_of(of, group.start);
+      const std::size_t window = range.first == range.second ? 0 : stream_places::index_of(of, group.start);
       for (auto each = range.first; each != range.second; ++each) {
         const wanted_line& wanted = each->second;
         if (wanted.includes(window, group.kind) && wanted.has_level(*level_, group.kind))
