@@ -175,10 +175,11 @@ class stream_counts {
     changes::window_counts empty;
     empty.classes.resize(places.classes());
     for (std::size_t i = 0; i < names.size(); ++i) {
-      streams_.push_back({.name = names[i], .has_rate = !places.are_of_lines()});
+      streams_.push_back({.name = names[i],
+                          .windows_in_day = windows_in_day(places.windows_of(i)),
+                          .has_rate = !places.are_of_lines()});
       streams_.back().windows.resize(places.size_of(i), empty);
     }
-    for (std::size_t i = 0; i < names.size(); ++i) streams_[i].windows_in_day = windows_in_day(places.windows_of(i));
     kinds_.resize(names.size());
     levels_.resize(names.size());
     matches_.resize(names.size() * plan.expressions());

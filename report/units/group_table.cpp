@@ -176,10 +176,7 @@ void group_table::shift(const unit_place& begin) {
 }
 
 group_table& group_table::operator+=(const group_table& more) {
-  if (take_lengths(more.scales_)) {
-    const group_table before = std::exchange(*this, without_groups());
-    for (std::size_t i = 0; i < before.size(); ++i) add(before, i);
-  }
+  if (take_lengths(more.scales_)) add_again();
   for (std::size_t i = 0; i < more.size(); ++i) {
     prefetch(more, i);
     add(more, i);
@@ -239,9 +236,8 @@ void group_table::set_text_before(std::int64_t time) {
     groups_[i].window = time;
     if (shape_.has_first_lines) first_lines_[i].time = time;
   }
-  group_table moved = without_groups();
-  moved += *this;  // two groups may have become one
-  *this = std::move(moved);
+  add_again();
+  settle();
 }
 
 bool group_table::settle() {
@@ -259,9 +255,14 @@ bool group_table::settle() {
   }
   if (longer.empty()) return false;
   take_lengths(longer);
+  add_again();
+  return true;
+}
+
+// Groups whose windows have changed: several may have become one.
+void group_table::add_again() {
   const group_table before = std::exchange(*this, without_groups());
   for (std::size_t i = 0; i < before.size(); ++i) add(before, i);
-  return true;
 }
 
 void group_table::clear() {

@@ -187,6 +187,7 @@ class group_table {
   static std::int64_t start_of(std::int64_t time, window_scale& in);
   void note_window(std::int64_t start, window_scale& in) const;
   bool take_lengths(const scale_map& of);
+  void add_again();
   [[nodiscard]] std::string_view key_of(const group& of) const { return {keys_.data() + of.key_at, of.key_bytes}; }
   [[nodiscard]] std::size_t slot_of(const group& of) const;
   std::size_t place_of(const group_id& id, std::uint64_t hash_of_key);

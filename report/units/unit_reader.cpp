@@ -196,9 +196,7 @@ void unit_reader::follow(std::unique_ptr<pipeline::input_observer> earlier) {
     continue_unit_of(*earlier_);
   } else {
     held_->findings().shift(begin);
-    place_.number += begin.number - 1;
-    place_.line += begin.line - 1;
-    place_.offset += begin.offset;
+    place_.shift(begin);
   }
   if (fields_ != nullptr) fields_->follow(*earlier_->fields_, begin.line);
   if (groups_) {
