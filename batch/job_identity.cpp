@@ -103,6 +103,7 @@ void add_lines(json& to, const report::units::line_reading& from) {
     if (keys.size() > 1) to["then-by"] = text_as_json(keys.back().text);
     to["most-groups"] = most_groups;
   }
+  if (finds_changes) to["changes"] = true;
   if (events) {
     to["event-time"] = text_as_json(events->typed.format.empty() ? "any" : events->typed.format);
     to["time-zone"] = text_as_json(events->typed.time_zone);

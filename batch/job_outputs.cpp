@@ -2,6 +2,7 @@
 
 #include "library/event_publisher.hpp"
 #include "library/unit_reports.hpp"
+#include "report/formats/report_changes.hpp"
 #include "report/formats/report_json.hpp"
 
 #include <functional>
@@ -34,7 +35,7 @@ report::run_report report_of(const library::counting_plan& planned, pipeline::ru
 
 }  // namespace
 
-void write_outputs(result_files& to, const library::counting_plan& planned, const manifest& inputs,
+bool write_outputs(result_files& to, const library::counting_plan& planned, const manifest& inputs,
                    const job_ledger& ledger, const recorded_units& units, const job_description& job) {
   pipeline::run_counts none;
   none.partition = planned.partition;
@@ -46,6 +47,11 @@ void write_outputs(result_files& to, const library::counting_plan& planned, cons
   sum.complete = sum.complete && ledger.finished() == inputs.entries.size();
   report::run_report total = report_of(planned, std::move(sum));
   total.units = write_unit_outputs(to, planned, inputs.entries.size(), ledger, units);
+  const report::units::change_result* const changes =
+      total.units && total.units->changes ? &*total.units->changes : nullptr;
+  if (changes != nullptr) {
+    to.write("changes.txt", [&](const report::text_sink& out) { out(report::change_lines(total, *changes, {})); });
+  }
   to.write("job.json", [&](const report::text_sink& out) {
     out(report::as_line(job_as_json(inputs, ledger, job, total.complete)));
   });
@@ -53,6 +59,7 @@ void write_outputs(result_files& to, const library::counting_plan& planned, cons
   report::add_totals(line.members, total, {});
   line.members.add_number("input_count", std::uint64_t{ledger.reports()});
   to.write("total.json", [&](const report::text_sink& out) { out(line.take() + "\n"); });
+  return changes != nullptr && !changes->found.empty();
 }
 
 namespace {

@@ -1,5 +1,5 @@
 // The results of a batch job in its folder: files.jsonl, errors.jsonl, total.json, job.json, units.jsonl,
-// windows.jsonl.
+// windows.jsonl, changes.txt.
 #pragma once
 
 #include "batch/job_document.hpp"
@@ -38,8 +38,8 @@ std::optional<report::units::unit_result> write_unit_outputs(result_files& to, c
                                                              const recorded_units& found);
 
 /// Writes all four files, and those of the units; total.json is the last one. The entries of the manifest are in their
-/// order. Throws as result_files::write().
-void write_outputs(result_files& to, const library::counting_plan& planned, const manifest& inputs,
+/// order. Returns whether the logs have changes (--changes). Throws as result_files::write().
+bool write_outputs(result_files& to, const library::counting_plan& planned, const manifest& inputs,
                    const job_ledger& ledger, const recorded_units& units, const job_description& job);
 
 }  // namespace gpuhist::batch

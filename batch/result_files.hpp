@@ -17,8 +17,8 @@
 
 namespace gpuhist::batch {
 
-inline constexpr std::array names_of_results = {"files.jsonl",   "errors.jsonl", "total.json",
-                                                "windows.jsonl", "units.jsonl",  "job.json"};
+inline constexpr std::array names_of_results = {"files.jsonl", "errors.jsonl", "total.json", "windows.jsonl",
+                                                "units.jsonl", "job.json",     "changes.txt"};
 
 /// One thread. Precondition of write(): the folders of the job exist, and its lock is held.
 class result_files {

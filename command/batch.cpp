@@ -373,6 +373,7 @@ class batch_job {
                           const batch::job_run& counting, const library::finished_run& finished) {
     print_failures(planned, finished.outcome);
     const std::size_t missing = chosen.size() - ledger.finished();
+    bool has_changes = false;
     if (!counting.stop_reason().empty()) return stopped(counting);
     if (missing > 0) {
       report::complain(name() + ": " + config::grouped(missing) + " of " + config::number_of(chosen.size(), "input") +
@@ -380,14 +381,16 @@ class batch_job {
     } else if (shard_.count > 0) {
       folder_.publish();
     } else {
-      batch::write_outputs(*results_, planned, inputs, ledger, recorded(units), description_of(finished));
+      has_changes = batch::write_outputs(*results_, planned, inputs, ledger, recorded(units), description_of(finished));
     }
+    if (has_changes) report::complain(name() + ": the logs have changed: changes.txt");
     if (!typed_.quiet && missing == 0) {
       report::complain(name() + ": " + config::number_of(chosen.size(), "input") + ", " +
                        config::grouped(ledger.failed()) + " failed");
     }
     if (missing > 0 || ledger.failed() > 0) return ending::input_failed;
-    return finished.outcome.status == run_status::condition_held ? ending::gate_failed : ending::counted_all;
+    return has_changes || finished.outcome.status == run_status::condition_held ? ending::gate_failed
+                                                                                : ending::counted_all;
   }
 
   [[nodiscard]] batch::job_description description_of(const library::finished_run& finished) const {

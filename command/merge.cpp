@@ -258,15 +258,18 @@ ending merge(const config::options& typed, const io::open_descriptors& open_desc
   }
   batch::join_pieces(division, pieces, ledger);
   const std::vector<batch::job_run_times> runs = runs_of(typed.inputs, results);
-  batch::write_outputs(to.results, planned, inputs, ledger, recorded,
-                       {.header = batch::header_of(job), .began = began, .missing_shards = missing, .runs = runs});
+  const bool has_changes =
+      batch::write_outputs(to.results, planned, inputs, ledger, recorded,
+                           {.header = batch::header_of(job), .began = began, .missing_shards = missing, .runs = runs});
   if (!typed.quiet) {
     report::complain(report::printable(target.path().string()) + ": " + config::grouped(ledger.finished()) + " of " +
                      config::number_of(inputs.entries.size(), "input") + ", " + config::grouped(ledger.failed()) +
                      " failed");
   }
   const bool is_complete = missing.empty() && ledger.failed() == 0;
-  return {.exit_status = is_complete ? ending::counted_all : ending::input_failed};
+  if (has_changes) report::complain(report::printable(target.path().string()) + ": the logs have changed: changes.txt");
+  if (!is_complete) return {.exit_status = ending::input_failed};
+  return {.exit_status = has_changes ? ending::gate_failed : ending::counted_all};
 }
 
 }  // namespace gpuhist::command

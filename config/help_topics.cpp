@@ -107,7 +107,7 @@ constexpr std::array unit_options = {
 
 constexpr std::array line_keys = {
     entry{"field:N", "separated by blanks; field:-1 is the last"},
-    entry{"csv:N", "columns of CSV, with quotes (--field-separator)"},
+    entry{"csv:N, csv:NAME", "columns of CSV, with quotes (--field-separator)"},
     entry{"json:KEY, json:/a/b", "a value of the JSON object in the line"},
     entry{"regex:REGEX", "the text of its first group, or of all of it"},
     entry{"template, kind", "the line without what varies; kind keeps messages"},
@@ -116,9 +116,9 @@ constexpr std::array line_keys = {
 };
 
 constexpr std::array event_formats = {
-    entry{"iso", "2025-10-10T13:55:36.5+02:00, also with , and blank"},
-    entry{"clf", "[10/Oct/2025:13:55:36 -0700]"},
-    entry{"slashes, us", "2025/10/10 13:55:36; 10/10/2025 1:55:36 PM"},
+    entry{"iso, slashes", "2025-10-10T13:55:36.5+02:00; 2025/10/10 13:55:36"},
+    entry{"clf, dmy", "[10/Oct/2025:13:55:36 -0700]; 10-Oct-2025 13:55:36"},
+    entry{"us, mdy", "10/10/2025 1:55:36 PM; Oct 10, 2025 1:55:36 PM"},
     entry{"syslog, glog", "Oct 10 13:55:36; I1010 13:55:36.5 (no year)"},
     entry{"ctime, rfc2822", "Fri Oct 10 13:55:36 2025; Fri, 10 Oct 2025 ..."},
     entry{"epoch, dmesg", "1760104536, 13, 16 or 19 digits; [12345.678901]"},

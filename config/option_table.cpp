@@ -502,7 +502,8 @@ constexpr std::array rows = {
     option_row{measuring, "--group-by", "KEY", value_kind::text, "", text_runs | batch_runs, rare,
                "count lines by a key: field:1, json:user, template",
                "Counts lines, bytes and buckets by a part of the line: field:N (separated by blanks; -1 is the last), "
-               "csv:N, json:KEY or json:/a/b, regex:REGEX (its first group), template (the line without its numbers, "
+               "csv:N or csv:NAME, json:KEY or json:/a/b, regex:REGEX (its first group), template (the line without "
+               "its numbers, "
                "names and times), kind (the same with its level and message), host, app, status or level (of usual "
                "logs), name (of the input), or family (its name without rotation). The groups with the most lines are "
                "reported, with the sum of all others. With --where, only lines count for which it holds; with "
@@ -528,9 +529,16 @@ constexpr std::array rows = {
                  units_in(o).most_groups = static_cast<unsigned>(parse_number(v, row.rules.range));
                }),
                rules(decision::report, "group-by").between(1, 10'000'000)},
+    option_row{
+        measuring, "--changes", "", value_kind::flag, "", text_runs | batch_runs, rare,
+        "find what changed in logs, as gpuhist changes",
+        "Compares each log with itself over time, as the command gpuhist changes does: a job writes what changed to "
+        "changes.txt and total.json. Logs without times are not compared, unless --window is a number of lines.",
+        "gpuhist batch --changes --output-dir job logs",
+        on_counting([](counting_options& o, value v) { units_in(o).changes = v == "true"; }), rules(decision::counts)},
     option_row{measuring, "--field-separator", "BYTE", value_kind::text, "", text_runs | batch_runs, rare,
                "the byte between fields of field:N and csv:N",
-               "Sets the byte that separates the fields of field:N and the columns of csv:N: a character, or \\t, "
+               "Sets the byte that separates the fields of field:N and the columns of csv: a character, or \\t, "
                "\\xNN. Default: runs of blanks and tabs for field:N, a comma for csv:N.",
                "gpuhist --group-by field:3 --field-separator ';' a.log", on_counting([](counting_options& o, value v) {
                  units_in(o).field_separator = std::string(1, parse_delimiter(v));
@@ -545,7 +553,7 @@ constexpr std::array rows = {
                "gpuhist --window 1m --event-time app.log.zst", on_counting([](counting_options& o, value v) {
                  units_in(o).event_time = v == "true" ? "any" : parse_text(v, "give a format such as iso");
                }),
-               rules(decision::counts, "window")},
+               rules(decision::counts, "window changes")},
     option_row{measuring, "--time-zone", "NAME", value_kind::text, "", counting_runs | batch_runs | change_runs, rare,
                "with --event-time: of times without a zone",
                "Sets the time zone of times that are written without one, such as Europe/Berlin. Default: UTC.",
@@ -553,7 +561,7 @@ constexpr std::array rows = {
                on_counting([](counting_options& o, value v) {
                  units_in(o).time_zone = parse_text(v, "give a name such as Europe/Berlin");
                }),
-               rules(decision::counts, "event-time")},
+               rules(decision::counts, "event-time changes")},
     option_row{measuring, "--fail-fast", "", value_kind::flag, "", counting_runs, rare,
                "end the run when a condition of --fail-if holds",
                "Ends the run as soon as a condition of --fail-if holds for a finished input (in the order of the "
@@ -597,7 +605,8 @@ constexpr std::array rows = {
         "Standard input and archives with members are refused. An existing output is an error without --resume or "
         "--force. Default: one stream to --output. 'gpuhist batch': DIR has the state of the job and its results: "
         "files.jsonl (a line per input), errors.jsonl, total.json, job.json, with --where units.jsonl, with --window "
-        "windows.jsonl; it must be given. Files with these names that are no results of the job are an error. 'gpuhist "
+        "windows.jsonl, with --changes changes.txt; it must be given. Files with these names that are no results of "
+        "the job are an error. 'gpuhist "
         "merge': the results of all shards are written there; default: the first folder.",
         "gpuhist filter -r --drop-if 'digit > 0.5' --output-dir clean logs",
         on_command([](options& o, value v) { o.output_dir = parse_text(v, "give the path of a folder"); })},

@@ -118,7 +118,7 @@ std::unique_ptr<library::unit_reports> counter::state::make_units() {
     const callback_scope within(feed_.get());
     events.publish(found);
   };
-  const auto publish_faults = [this](const report::units::lines_without_field& found) {
+  const auto publish_faults = [this](const report::units::input_fault& found) {
     const callback_scope within(feed_.get());
     events.publish(found);
   };

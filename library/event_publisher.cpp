@@ -106,18 +106,6 @@ void callback_sink::forward() noexcept {
   reading_ = {};  // a writer then fails
 }
 
-namespace {
-
-// "a.jsonl: line 7 is without field 'text': malformed JSON; so are 3 lines in all"
-std::string notice_of(const report::units::lines_without_field& found, const std::string& field) {
-  std::string text = *found.input + ": line " + std::to_string(found.first_line) + " is without field '" + field +
-                     "': " + found.first_cause;
-  if (found.lines > 1) text += "; " + std::to_string(found.lines) + " lines are without field";
-  return "warning: " + text;
-}
-
-}  // namespace
-
 std::shared_ptr<const report::run_report> frame_of(const counting_plan& planned) {
   pipeline::run_counts none;
   none.partition = planned.partition;
@@ -167,8 +155,8 @@ void event_publisher::publish(std::span<const report::units::unit_record> found)
   for (const report::units::unit_record& each : found) call(events_.on_unit, unit_of(each, frame_));
 }
 
-void event_publisher::publish(const report::units::lines_without_field& found) {
-  notify(notice_of(found, plan_.units->field->name));
+void event_publisher::publish(const report::units::input_fault& found) {
+  notify("warning: " + *found.input + ": " + found.cause);
 }
 
 // A window is published before its alerts. Returns whether the reading ends.

@@ -87,7 +87,7 @@ class event_publisher {
   [[nodiscard]] bool wants_notices() const { return static_cast<bool>(events_.on_notice); }
 
   void notify(std::string_view text) { call(events_.on_notice, text); }
-  void publish(const report::units::lines_without_field& found);
+  void publish(const report::units::input_fault& found);
 
   /// Whether a condition of fail_if held.
   [[nodiscard]] bool has_failed() const { return watched_.has_failed(); }

@@ -77,10 +77,9 @@ file_run::file_run(const counting_plan& planned, const file_events& events, std:
   const auto publish_units = [this](std::span<const report::units::unit_record> found) { publisher_.publish(found); };
   units_ = std::make_unique<unit_reports>(
       plan_, publisher_.wants_units() ? report::units::unit_run::report_units(publish_units) : nullptr,
-      publisher_.wants_notices()
-          ? report::units::unit_run::report_faults(
-                [this](const report::units::lines_without_field& found) { publisher_.publish(found); })
-          : nullptr,
+      publisher_.wants_notices() ? report::units::unit_run::report_faults(
+                                       [this](const report::units::input_fault& found) { publisher_.publish(found); })
+                                 : nullptr,
       process_.outlets,
       process_.unit_lines ? process_.unit_lines(publisher_.frame()) : report::units::unit_line_output(),
       process_.units_by_input);

@@ -170,12 +170,12 @@ class CountingOptions(TypedDict, total=False):
     group_by: str
     """count lines by a key: field:1, json:user, template.
 
-    Counts lines, bytes and buckets by a part of the line: field:N (separated by blanks; -1 is the last), csv:N,
-    json:KEY or json:/a/b, regex:REGEX (its first group), template (the line without its numbers, names and times), kind
-    (the same with its level and message), host, app, status or level (of usual logs), name (of the input), or family
-    (its name without rotation). The groups with the most lines are reported, with the sum of all others. With --where,
-    only lines count for which it holds; with --event-time, windows are divided by key, too. Details: gpuhist --help
-    events. Default: none.
+    Counts lines, bytes and buckets by a part of the line: field:N (separated by blanks; -1 is the last), csv:N or
+    csv:NAME, json:KEY or json:/a/b, regex:REGEX (its first group), template (the line without its numbers, names and
+    times), kind (the same with its level and message), host, app, status or level (of usual logs), name (of the input),
+    or family (its name without rotation). The groups with the most lines are reported, with the sum of all others. With
+    --where, only lines count for which it holds; with --event-time, windows are divided by key, too. Details: gpuhist
+    --help events. Default: none.
     """
     then_by: str
     """with --group-by: a second key, such as template.
@@ -188,11 +188,17 @@ class CountingOptions(TypedDict, total=False):
 
     Reports the N groups of --group-by with the most lines (a table shows 20), and the sum of all others. Default: 1000.
     """
+    changes: bool
+    """find what changed in logs, as gpuhist changes.
+
+    Compares each log with itself over time, as the command gpuhist changes does: a job writes what changed to
+    changes.txt and total.json. Logs without times are not compared, unless --window is a number of lines.
+    """
     field_separator: str
     """the byte between fields of field:N and csv:N.
 
-    Sets the byte that separates the fields of field:N and the columns of csv:N: a character, or \\t, \\xNN. Default:
-    runs of blanks and tabs for field:N, a comma for csv:N.
+    Sets the byte that separates the fields of field:N and the columns of csv: a character, or \\t, \\xNN. Default: runs
+    of blanks and tabs for field:N, a comma for csv:N.
     """
     event_time: str
     """--window is a time that is written in the lines.

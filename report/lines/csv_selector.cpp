@@ -1,5 +1,5 @@
 // csv:N reads the N-th column of a line of CSV (RFC 4180): a column in quotes may contain separators, and quotes that
-// are written twice.
+// are written twice. csv:NAME reads the column that has this name in the first line of its input, the header.
 //
 // A line ends at its line feed: a column in quotes that is open there ends at the end of the line. Text between the
 // closing quote and the separator belongs to the column. A quote that is not at the beginning of a column is text. An
@@ -17,12 +17,36 @@ constexpr char quote_mark = '"';
 
 class csv_selector final : public line_selector {
  public:
-  csv_selector(unsigned number, char separator) : number_(number), separator_(separator) {}
+  // `name`: of the column, if its number is 0.
+  csv_selector(unsigned number, std::string name, char separator)
+      : number_(number), separator_(separator), name_(std::move(name)) {}
 
   std::optional<std::string_view> read(std::string_view line) override {
+    if (number_ == 0) return std::nullopt;
+    return column(without_carriage_return(line), number_);
+  }
+
+  [[nodiscard]] bool reads_header() const override { return !name_.empty(); }
+
+  void read_header(std::string_view line) override {
+    if (name_.empty()) return;
+    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+    if (line.starts_with(byte_order_mark)) line.remove_prefix(byte_order_mark.size());
     line = without_carriage_return(line);
+    number_ = 1;
+    std::optional<std::string_view> found = column(line, number_);
+    while (found && *found != name_) found = column(line, ++number_);
+    if (found) return;
+    number_ = 0;
+    fault_ = "its first line has no column " + config::quote(name_);
+  }
+
+  [[nodiscard]] std::string fault() const override { return fault_; }
+
+ private:
+  std::optional<std::string_view> column(std::string_view line, unsigned number) {
     if (line.empty()) return std::nullopt;
-    for (unsigned left = number_ - 1; left > 0; --left) {
+    for (unsigned left = number - 1; left > 0; --left) {
       const std::size_t separator = end_of_column(line);
       if (separator == line.size()) return std::nullopt;
       line.remove_prefix(separator + 1);
@@ -30,7 +54,6 @@ class csv_selector final : public line_selector {
     return line.starts_with(quote_mark) ? quoted(line) : line.substr(0, line.find(separator_));
   }
 
- private:
   // The quote that closes a text that begins after the opening quote; the end of the line if none does.
   static std::size_t closing_quote(std::string_view line, std::size_t at) {
     for (;;) {
@@ -66,8 +89,10 @@ class csv_selector final : public line_selector {
     return value_;
   }
 
-  unsigned number_;
+  unsigned number_;  // 0: not known
   char separator_;
+  std::string name_;
+  std::string fault_;
   std::string value_;  // a column that differs from its text in the line
 };
 
@@ -75,17 +100,19 @@ class csv_selector final : public line_selector {
 
 reader_factory parse_csv_selector(const typed_selector& typed) {
   const std::optional<int> number = integer_argument(typed);
-  if (!number || *number < 1) {
+  if (number && *number < 1) {
     refuse(typed, config::quote(typed.argument) +
-                      " is not the number of a column; columns are given by number from 1, as in csv:3");
+                      " is not the number of a column; write a number from 1, as in csv:3, or "
+                      "a name in the first line, as in csv:status");
   }
   const char separator = typed.field_separator.value_or(',');
   if (separator == quote_mark || separator == '\n' || separator == '\r') {
     refuse(typed, config::quote(std::string_view(&separator, 1)) +
                       " cannot separate columns of CSV; use another separator, such as ','");
   }
-  return [number = static_cast<unsigned>(*number), separator] {
-    return std::make_unique<csv_selector>(number, separator);
+  return [number = static_cast<unsigned>(number.value_or(0)), separator,
+          name = std::string(number ? std::string_view() : typed.argument)] {
+    return std::make_unique<csv_selector>(number, name, separator);
   };
 }
 

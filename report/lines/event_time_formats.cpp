@@ -202,14 +202,9 @@ bool read_half_of_day(cursor& text, time_of_day& made) {
   return true;
 }
 
-bool read_us(std::string_view from, written_time& made) {
-  cursor text(from);
-  calendar_date day;
+// " 1:55:36 PM", " 13:55:36", perhaps after a comma.
+bool read_clock_after_year(cursor& text, const calendar_date& day, written_time& made) {
   time_of_day time;
-  if (!text.number(day.month, 1, 2) || !text.skip('/') || !text.number(day.day, 1, 2) || !text.skip('/') ||
-      !text.four(day.year)) {
-    return false;
-  }
   text.skip(',');
   if (!text.skip(' ') || !text.number(time.hour, 1, 2) || !text.skip(':') || !text.two(time.minute) ||
       !text.skip(':') || !text.two(time.second) || is_digit(text.peek())) {
@@ -217,6 +212,51 @@ bool read_us(std::string_view from, written_time& made) {
   }
   read_fraction_if_any(text, made, '.');
   return read_half_of_day(text, time) && is_clock(time) && set_time(made, day, time);
+}
+
+bool read_us(std::string_view from, written_time& made) {
+  cursor text(from);
+  calendar_date day;
+  if (!text.number(day.month, 1, 2) || !text.skip('/') || !text.number(day.day, 1, 2) || !text.skip('/') ||
+      !text.four(day.year)) {
+    return false;
+  }
+  return read_clock_after_year(text, day, made);
+}
+
+// "7:M " before the date: the process and the role of Redis.
+void skip_process(cursor& text) {
+  cursor ahead = text;
+  unsigned process = 0;
+  if (!ahead.number(process, 1, 9) || !ahead.skip(':') || !is_letter(ahead.peek())) return;
+  ahead.advance(1);
+  if (ahead.skip(' ')) text = ahead;
+}
+
+bool read_dmy(std::string_view from, written_time& made) {
+  cursor text(from);
+  calendar_date day;
+  time_of_day time;
+  skip_process(text);
+  const char separator = text.peek(text.peek(1) == '-' || text.peek(1) == ' ' ? 1 : 2);
+  if ((separator != '-' && separator != ' ') || !text.number(day.day, 1, 2) || !text.skip(separator) ||
+      !text.name(day.month, months) || !text.skip(separator) || !text.four(day.year) || !text.skip_any(' ', 'T') ||
+      !read_clock(text, time) || !set_time(made, day, time)) {
+    return false;
+  }
+  read_fraction_if_any(text, made, '.', ',');
+  read_zone_if_any(text, made);
+  return true;
+}
+
+bool read_mdy(std::string_view from, written_time& made) {
+  cursor text(from);
+  calendar_date day;
+  if (!text.name(day.month, months) || !text.skip(' ') || !text.day(day.day) || !text.skip(',') || !text.skip(' ') ||
+      !text.four(day.year)) {
+    return false;
+  }
+  return read_clock_after_year(text, day, made);
 }
 
 std::string_view after_opening(std::string_view line) {
@@ -309,6 +349,9 @@ bool find_by_digits(std::string_view text, found_time& made) {
   if (digits == 4 && next == '-') return found_with<read_extended_iso>(text, time_format::iso, made);
   if (digits == 4 && next == '/') return found_with<read_slashes>(text, time_format::slashes, made);
   if (digits <= 2 && next == '/') return found_with<read_us>(text, time_format::us, made);
+  if (next == ':' || (digits <= 2 && (next == ' ' || next == '-'))) {
+    return found_with<read_dmy>(text, time_format::dmy, made);
+  }
   return digits >= 10 && found_with<read_epoch>(text, time_format::epoch, made);
 }
 
@@ -318,7 +361,7 @@ bool find_by_letters(std::string_view text, found_time& made) {
   if (text[3] == ',') return found_with<read_rfc2822>(text, time_format::rfc2822, made);
   if (text[3] != ' ') return false;
   return found_with<read_syslog>(text, time_format::syslog, made) ||
-         found_with<read_ctime>(text, time_format::ctime, made);
+         found_with<read_ctime>(text, time_format::ctime, made) || found_with<read_mdy>(text, time_format::mdy, made);
 }
 
 bool find_at_beginning(std::string_view line, found_time& made) {
@@ -363,6 +406,10 @@ bool find_time(std::string_view line, time_format format, written_time& made) {
       return read_with<read_epoch>(after_opening(line), made);
     case time_format::us:
       return read_with<read_us>(after_opening(line), made);
+    case time_format::dmy:
+      return read_with<read_dmy>(after_opening(line), made);
+    case time_format::mdy:
+      return read_with<read_mdy>(after_opening(line), made);
     case time_format::json:
       break;
   }

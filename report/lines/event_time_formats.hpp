@@ -26,7 +26,21 @@ struct written_time {
 };
 
 /// The formats, as event_time_formats() lists them.
-enum class time_format : std::uint8_t { iso, slashes, clf, syslog, ctime, rfc2822, glog, dmesg, epoch, us, json };
+enum class time_format : std::uint8_t {
+  iso,
+  slashes,
+  clf,
+  syslog,
+  ctime,
+  rfc2822,
+  glog,
+  dmesg,
+  epoch,
+  us,
+  dmy,
+  mdy,
+  json
+};
 
 /// A time and its format.
 struct found_time {

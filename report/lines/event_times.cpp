@@ -31,7 +31,7 @@ constexpr std::int64_t end_of_times = 9'214'646'400;  // 2262-01-01 00:00:00 UTC
 constexpr std::int64_t reference_margin = 3653 * day_seconds;
 
 // In the order of time_format.
-constexpr std::array<event_time_format, 11> formats{{
+constexpr std::array<event_time_format, 13> formats{{
     {.name = "iso", .example = "2025-10-10T13:55:36.123Z, 2025-10-10 13:55:36,123 +0200, 20251010T135536Z"},
     {.name = "slashes", .example = "2025/10/10 13:55:36"},
     {.name = "clf", .example = "[10/Oct/2025:13:55:36 -0700]"},
@@ -42,6 +42,8 @@ constexpr std::array<event_time_format, 11> formats{{
     {.name = "dmesg", .example = "[12345.678901]: seconds since the start of the system"},
     {.name = "epoch", .example = "1760104536, 1760104536.123, 1760104536123: seconds to nanoseconds since 1970"},
     {.name = "us", .example = "10/10/2025 1:55:36 PM, 10/10/2025 13:55:36"},
+    {.name = "dmy", .example = "10 Oct 2025 13:55:36, 10-Oct-2025 13:55:36.123, 7:M 10 Oct 2025 13:55:36.123"},
+    {.name = "mdy", .example = "Oct 10, 2025 1:55:36 PM"},
     {.name = "json", .example = R"({"time":"2025-10-10T13:55:36Z"}, {"ts":1760104536.123})"},
 }};
 static_assert(formats[static_cast<std::size_t>(time_format::json)].name == "json");

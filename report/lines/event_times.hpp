@@ -36,8 +36,9 @@ struct event_time_format {
 /// All formats. Reading tries them in this order of priority:
 ///
 /// 1. json, if the line looks like a JSON object; no other format is tried then.
-/// 2. Those at the beginning of the line: slashes, us, epoch, dmesg, syslog, ctime, rfc2822, glog. They exclude each
-///    other: they differ in the number of digits before the first other byte, or in their first four bytes.
+/// 2. Those at the beginning of the line: slashes, us, dmy, mdy, epoch, dmesg, syslog, ctime, rfc2822, glog. They
+/// exclude
+///    each other: they differ in the number of digits before the first other byte, or in their first four bytes.
 /// 3. Of iso (in the first 64 bytes) and clf (in the first 256), the time that begins first. One of iso at the
 /// beginning
 ///    of the line matches none of 2.

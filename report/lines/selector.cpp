@@ -22,9 +22,9 @@ constexpr std::array<selector_kind, 10> kinds = {{
      .description = "the N-th field, from 1, or from the end with -1; separated by runs of blanks and tabs",
      .parse = parse_field_selector},
     {.name = "csv",
-     .argument = "N",
-     .example = "csv:3",
-     .description = "the N-th column of CSV, from 1, without its quotes",
+     .argument = "N or NAME",
+     .example = "csv:status",
+     .description = "a column of CSV, without its quotes: the N-th, from 1, or by its name in the first line",
      .parse = parse_csv_selector},
     {.name = "json",
      .argument = "KEY or /POINTER",
@@ -129,7 +129,9 @@ bool is_below_one(std::string_view number) {
 }  // namespace
 
 selector::selector(std::string_view typed, std::optional<char> field_separator)
-    : text_(typed), make_reader_(parse_selector(text_, field_separator)) {}
+    : text_(typed),
+      make_reader_(parse_selector(text_, field_separator)),
+      reads_header_(make_reader_()->reads_header()) {}
 
 std::span<const selector_kind> selector_kinds() { return kinds; }
 

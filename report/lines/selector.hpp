@@ -24,6 +24,15 @@ class line_selector {
   /// one '\r' at its end is not part of the line and is removed here. The result is valid until the next call, and only
   /// as long as the bytes of the line. Throws std::bad_alloc.
   virtual std::optional<std::string_view> read(std::string_view line) = 0;
+
+  /// Whether the first line of the input is a header, without which no part of the other lines is known.
+  [[nodiscard]] virtual bool reads_header() const { return false; }
+
+  /// `line`: the first one of the input. Called once, before lines are read. Throws std::bad_alloc.
+  virtual void read_header([[maybe_unused]] std::string_view line) {}
+
+  /// Why no line of the input has the part; empty: lines may have it.
+  [[nodiscard]] virtual std::string fault() const { return {}; }
 };
 
 /// Makes a reader. Any thread may call it.
@@ -42,9 +51,13 @@ class selector {
 
   [[nodiscard]] std::unique_ptr<line_selector> make_reader() const { return make_reader_(); }
 
+  /// As that of its readers: all text of an input must then be read by the same one, from the beginning.
+  [[nodiscard]] bool reads_header() const { return reads_header_; }
+
  private:
   std::string text_;
   reader_factory make_reader_;
+  bool reads_header_;
 };
 
 /// A selector that was typed and is not yet checked.

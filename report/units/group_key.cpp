@@ -69,6 +69,24 @@ std::optional<std::string_view> key_reader::read(std::string_view line) {
   return parts_.empty() ? std::nullopt : std::optional<std::string_view>(joined_);
 }
 
+bool key_reader::reads_header() const {
+  return std::ranges::any_of(parts_, [](const part& each) { return each.reader && each.reader->reads_header(); });
+}
+
+void key_reader::read_header(std::string_view line) {
+  for (const part& each : parts_) {
+    if (each.reader) each.reader->read_header(line);
+  }
+}
+
+std::string key_reader::fault() const {
+  for (const part& each : parts_) {
+    const std::string found = each.reader ? each.reader->fault() : "";
+    if (!found.empty()) return found;
+  }
+  return {};
+}
+
 std::string_view first_key_of(std::string_view joined) {
   constexpr std::string_view end("\0\x01", 2);
   return joined.substr(0, joined.find(end));

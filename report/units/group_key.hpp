@@ -44,6 +44,11 @@ class key_reader {
   /// (split_key()), and a line without one of them has none. Valid until the next call.
   std::optional<std::string_view> read(std::string_view line);
 
+  /// As those of lines::line_selector.
+  [[nodiscard]] bool reads_header() const;
+  void read_header(std::string_view line);
+  [[nodiscard]] std::string fault() const;
+
  private:
   static constexpr std::size_t max_key = 4096;
 

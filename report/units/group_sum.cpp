@@ -132,9 +132,10 @@ group_table unpack_groups(pipeline::unpacker& in) {
         form.has_first_lines ? static_cast<std::int64_t>(in.at_most(longest)) : form.windows.length;
     const std::int64_t window = unpacked_window(in.number(), length);
     const bool has_key = in.at_most(1) == 1;
-    const std::string key = in.text();
-    const std::size_t place =
-        made.place_of({.window = window, .key = has_key ? std::optional<std::string_view>(key) : std::nullopt});
+    const std::string text = in.text();
+    const std::optional<std::string_view> key = has_key ? std::optional<std::string_view>(text) : std::nullopt;
+    made.set_length(key, length);
+    const std::size_t place = made.place_of({.window = window, .key = key});
     const group_table::counts_of_group counts = made.counts(place);
     counts.lines += in.number();
     for (std::uint64_t& each : counts.bytes) each += in.number();

@@ -138,6 +138,10 @@ class group_table {
   /// Those of all groups; if first lines are kept, of those with this first key.
   [[nodiscard]] window_lengths windows(std::string_view first_key = {}) const;
 
+  /// Sets the length of windows of groups with this key, if first lines are kept: of those with the same first key.
+  /// Precondition: there are none of another length.
+  void set_length(const std::optional<std::string_view>& key, std::int64_t length) { scale_of(key).length = length; }
+
   /// A table without groups whose windows are as long.
   [[nodiscard]] group_table without_groups() const;
 

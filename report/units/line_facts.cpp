@@ -37,7 +37,17 @@ void line_facts::read(std::span<const std::byte> text, std::span<const std::uint
   ends_.assign(ends.begin(), ends.end());
   lines_ = ends.size();
   if (matches_) find_matches();
+  if (lines_ > 0 && !std::exchange(has_read_, true)) {
+    for (const auto& each : numbers_) each->read_header(text_of(0));
+  }
   fill_values();
+}
+
+std::string line_facts::fault() const {
+  for (const auto& each : numbers_) {
+    if (!each->fault().empty()) return each->fault();
+  }
+  return {};
 }
 
 void line_facts::extend_open(std::span<const std::byte> text) {

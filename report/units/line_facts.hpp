@@ -51,6 +51,9 @@ class line_facts {
     return (matched_[line * words_ + expression / 64] >> (expression % 64) & 1U) != 0;
   }
 
+  /// Why numbers of the plan are in no line of the input; empty: they may be.
+  [[nodiscard]] std::string fault() const;
+
   /// A line without its delimiter, of which at most line_reading::max_bytes are read.
   [[nodiscard]] std::string_view text_of(std::size_t line) const;
 
@@ -72,6 +75,7 @@ class line_facts {
   std::vector<std::unique_ptr<lines::line_selector>> numbers_;
   std::optional<lines::event_time_reader> times_;
 
+  bool has_read_ = false;
   std::string_view text_;
   std::vector<std::uint32_t> ends_;
   std::size_t lines_ = 0;

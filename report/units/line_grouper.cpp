@@ -36,9 +36,9 @@ void line_grouper::add(unit_batch& batch, std::span<const double> holds, const u
   const bool has_rows = !meter_.class_columns().empty();
   line_run run;
   for (std::size_t line = 0; line < batch.size(); ++line) {
-    if (plan_.events) note_time(facts, line, first.number + line);
+    note_line(facts, line, first.number + line);
     if (!holds.empty() && !meter_.plan().counts_in_groups(holds[line])) continue;
-    const std::size_t place = place_of(facts, line);
+    const std::size_t place = place_of(facts, line, first.number + line);
     add_line(facts, line, place, batch.end_of(line) - batch.begin_of(line));
     if (plan_.finds_changes && !found_.has_line_before(place, time_)) {
       note_first(facts, line, place, place_in(batch, line, first));
@@ -57,9 +57,9 @@ void line_grouper::add(unit_batch& batch, std::span<const double> holds, const u
 
 void line_grouper::add_open(unit_batch& batch, const gpu::tally& counts, const unit_place& place, bool is_counted) {
   line_facts& facts = *batch.facts();
-  if (plan_.events) note_time(facts, 0, place.number);
+  note_line(facts, 0, place.number);
   if (!is_counted) return;
-  const std::size_t at = place_of(facts, 0);
+  const std::size_t at = place_of(facts, 0, place.number);
   add_line(facts, 0, at, place.bytes);
   if (plan_.finds_changes) note_first(facts, 0, at, place);
   const std::span<std::uint64_t> to = found_.counts(at).bytes;
@@ -74,6 +74,12 @@ void line_grouper::add_open(unit_batch& batch, const gpu::tally& counts, const u
 void line_grouper::follow(std::int64_t time) {
   if (time_ == group_id::of_text_before) time_ = time;
   found_.set_text_before(time);
+}
+
+// Also of a line that is not counted. `number`: of the line, from 1.
+void line_grouper::note_line(line_facts& facts, std::size_t line, std::uint64_t number) {
+  if (plan_.events) note_time(facts, line, number);
+  if (number == 1) keys_.read_header(facts.text_of(line));
 }
 
 // The time of a line is that of the lines after it, also if it is not counted itself. `number`: of the line, from 1.
@@ -95,7 +101,8 @@ void line_grouper::note_first(const line_facts& facts, std::size_t line, std::si
   found_.note_first(to, {.time = time_, .place = place, .input = input_, .text = facts.text_of(line)});
 }
 
-std::size_t line_grouper::place_of(line_facts& facts, std::size_t line) {
+std::size_t line_grouper::place_of(line_facts& facts, std::size_t line, std::uint64_t number) {
+  if (number == 1 && keys_.reads_header()) return found_.place_of({.window = time_});
   if (!keys_.is_constant()) return found_.place_of({.window = time_, .key = keys_.read(facts.text_of(line))});
   const std::int64_t start = found_.start_of(time_);
   if (found_.size() == 0 || start != start_of_place_) {

@@ -37,11 +37,15 @@ class line_grouper {
   /// The time of the last line (group_id::window).
   [[nodiscard]] std::int64_t time() const { return time_; }
 
+  /// As that of the reader of keys.
+  [[nodiscard]] std::string fault() const { return keys_.fault(); }
+
   /// `time`: of the last line of the text before, which another object has read.
   void follow(std::int64_t time);
 
  private:
-  [[nodiscard]] std::size_t place_of(line_facts& facts, std::size_t line);
+  [[nodiscard]] std::size_t place_of(line_facts& facts, std::size_t line, std::uint64_t number);
+  void note_line(line_facts& facts, std::size_t line, std::uint64_t number);
   void note_time(line_facts& facts, std::size_t line, std::uint64_t number);
   void note_first(const line_facts& facts, std::size_t line, std::size_t to, const unit_place& place);
   void add_line(const line_facts& facts, std::size_t line, std::size_t place, std::uint64_t bytes);

@@ -96,6 +96,11 @@ struct line_reading {
   [[nodiscard]] std::size_t expressions() const { return matches ? matches->size() : 0; }
   /// Whether lines of an input can have different keys.
   [[nodiscard]] bool reads_keys() const { return std::ranges::any_of(keys, &group_key::reads_line); }
+  /// Whether a reader of lines must have read the first one of its input.
+  [[nodiscard]] bool reads_headers() const {
+    return std::ranges::any_of(selectors, &lines::selector::reads_header) ||
+           std::ranges::any_of(keys, [](const group_key& key) { return key.selector && key.selector->reads_header(); });
+  }
   [[nodiscard]] bool has_groups() const { return !keys.empty() || events; }
 };
 

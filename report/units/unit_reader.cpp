@@ -37,6 +37,14 @@ std::optional<std::int64_t> change_of(const unit_meter& meter, const std::string
   return std::nullopt;
 }
 
+// "line 7 is without field 'text': malformed JSON; 3 lines are without field"
+std::string text_of(const lines_without_field& found, const std::string& field) {
+  std::string text =
+      "line " + std::to_string(found.first_line) + " is without field '" + field + "': " + found.first_cause;
+  if (found.lines > 1) text += "; " + std::to_string(found.lines) + " lines are without field";
+  return text;
+}
+
 }  // namespace
 
 unit_reader::unit_reader(unit_run& run, std::uint64_t number, const std::string& name, position from)
@@ -139,12 +147,17 @@ void unit_reader::end(ending how) {
   }
   flush();
   if (outlet_) outlet_->end({.how = how, .has_gaps = has_gaps_, .units = of_input_});
-  if (fields_ != nullptr && fields_->faults().lines > 0) {
-    lines_without_field found = fields_->faults();
-    found.input = name_;
-    run_.note(std::move(found));
-  }
+  note_faults();
   run_.note_end(input_);
+}
+
+void unit_reader::note_faults() {
+  if (fields_ != nullptr && fields_->faults().lines > 0)
+    run_.note({.input = name_, .cause = text_of(fields_->faults(), meter_.plan().field->name)});
+  if (!groups_) return;
+  std::string cause = groups_->fault();
+  if (cause.empty()) cause = batch_.facts()->fault();
+  if (!cause.empty()) run_.note({.input = name_, .cause = std::move(cause)});
 }
 
 // A unit that is open is held, too: what is kept of it becomes complete at once.

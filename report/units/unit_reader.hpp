@@ -124,6 +124,7 @@ class unit_reader final : public pipeline::input_observer {
   void advance(std::uint64_t newlines);
   void flush();
   void flush_groups();
+  void note_faults();
   void drain();
 
   unit_run& run_;

@@ -25,9 +25,14 @@ struct measured_field {
   std::string cause{};                   ///< why it is without field; empty: it has a value, or is blank
 };
 
+/// What is wrong with lines of an input.
+struct input_fault {
+  std::shared_ptr<const std::string> input{};  ///< its name, raw bytes
+  std::string cause;                           ///< "its first line has no column \"status\""
+};
+
 /// The lines without field of one input. Blank lines are not among them.
 struct lines_without_field {
-  std::shared_ptr<const std::string> input{};  ///< its name, raw bytes
   std::uint64_t lines = 0;
   std::uint64_t first_line = 0;  ///< from 1
   std::string first_cause{};

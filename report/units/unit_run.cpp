@@ -90,7 +90,7 @@ bool unit_run::must_publish() const {
 void unit_run::publish() {
   publish(found_.take(), output_.write);
   std::vector<std::pair<std::uint64_t, shared_findings::waiting_units>> by_input;
-  std::vector<lines_without_field> faults;
+  std::vector<input_fault> faults;
   bool has_ended_inputs = false;
   {
     const std::scoped_lock lock(mutex_);
@@ -101,7 +101,7 @@ void unit_run::publish() {
   for (auto& [input, found] : by_input) {
     publish(std::move(found), [&, number = input](std::string_view lines) { by_input_->write(number, lines); });
   }
-  for (const lines_without_field& each : faults) report_lines_(each);
+  for (const input_fault& each : faults) report_lines_(each);
   if (has_ended_inputs) by_input_->ended();
 }
 
@@ -111,7 +111,7 @@ void unit_run::publish(shared_findings::waiting_units found, const std::function
   for (rendered_units& each : found.rendered) buffers_.give_back(std::move(each.ends));
 }
 
-void unit_run::note(lines_without_field found) {
+void unit_run::note(input_fault found) {
   if (!report_lines_) return;
   const std::scoped_lock lock(mutex_);
   faults_.push_back(std::move(found));

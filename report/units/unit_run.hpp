@@ -37,8 +37,8 @@ class unit_run final : public pipeline::text_observer {
   /// Receives reported units, at least one, those of an input in order.
   using report_units = std::function<void(std::span<const unit_record> found)>;
 
-  /// Receives the lines without field of each input that has some, when it has ended.
-  using report_faults = std::function<void(const lines_without_field& found)>;
+  /// Receives what is wrong with the lines of an input, when it has ended.
+  using report_faults = std::function<void(const input_fault& found)>;
 
   /// Borrows the meter. `report`: called by publish() for units that are selected, or with a filter not kept; empty: no
   /// records are made. `report_lines`: called by publish(). `outlets`: with a filter, receive the kept text; null:
@@ -76,11 +76,12 @@ class unit_run final : public pipeline::text_observer {
 
   std::unique_ptr<pipeline::input_observer> open(const std::string& name, std::uint64_t order) override;
 
-  /// Where a part of a fixed size, or a window of lines, begins depends on all text before.
+  /// Where a part of a fixed size, or a window of lines, begins depends on all text before, and columns of CSV on the
+  /// first line.
   [[nodiscard]] bool divides() const override {
     const std::optional<line_reading>& lines = meter_.plan().lines;
     const bool has_windows_of_lines = lines && lines->events && !lines->events->times;
-    return !meter_.plan().shape.bytes && !has_windows_of_lines;
+    return !meter_.plan().shape.bytes && !has_windows_of_lines && !(lines && lines->reads_headers());
   }
   std::unique_ptr<pipeline::input_observer> open_later(const std::string& name, std::uint64_t order) override;
   [[nodiscard]] bool wants_publishing() const override;
@@ -128,7 +129,7 @@ class unit_run final : public pipeline::text_observer {
   /// The last reader of this input has ended.
   void note_end(std::uint64_t input);
 
-  void note(lines_without_field found);
+  void note(input_fault found);
 
   /// An input had an early end.
   void note_early_end();
@@ -180,7 +181,7 @@ class unit_run final : public pipeline::text_observer {
   std::uint64_t early_ends_ = 0;
   std::map<std::uint64_t, input_findings> inputs_;  // by input; only with by_input_
   bool has_ended_inputs_ = false;                   // since publish()
-  std::vector<lines_without_field> faults_;
+  std::vector<input_fault> faults_;
 };
 
 }  // namespace gpuhist::report::units

@@ -45,6 +45,7 @@ CHOICES = {
     "--most-groups": [((), ("3",))],
     "--field-separator": [((), (",",))],
     "--show-text": [((), (True,))],
+    "--changes": [((), (True,))],
     "--then-by": [((), ("field:1",)), (("field:1",), ("field:2",))],
     "--event-time": [(("iso",), ("any",)), (("iso",), ("clf",))],
     "--time-zone": [((), ("Europe/Berlin",))],

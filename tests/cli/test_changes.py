@@ -131,6 +131,27 @@ class Reading(ChangeTest):
         self.assertEqual(lines[-1]["streams_in_lines"], 1)
         self.assertEqual(lines[-1]["lines"], 9000 + sum(data.count(b"\n") for data in self.logs.values()))
 
+    def test_a_job_finds_what_the_command_finds_however_it_is_divided(self):
+        expected = changes(self.folder / "plain")
+        table = run_changes("--top", "all", self.folder / "plain").stdout
+        manifest = self.folder / "manifest.jsonl"
+        self.assertEqual(run("batch", "plan", self.folder / "plain", "-o", manifest, engine=None).status, 0)
+        for shards in (1, 3):
+            out = self.folder / f"job{shards}"
+            statuses = []
+            for number in range(1, shards + 1):
+                shard = ("--manifest", manifest, "--shard", f"{number}/{shards}") if shards > 1 else (self.folder / "plain",)
+                statuses.append(run("batch", "--changes", "--engine", ENGINE, "--output-dir", out, *shard, engine=None).status)
+            if shards > 1:
+                self.assertEqual(statuses, [0] * shards)
+                statuses = [run("merge", out, engine=None).status]
+            self.assertEqual(statuses, [FOUND])
+            self.assertEqual(self.compared(json.loads((out / "total.json").read_text())), self.compared(expected))
+            self.assertEqual((out / "changes.txt").read_bytes(), table)
+        quiet = self.file("quiet.log", b"".join(b"2026-11-23T%02d:%02d:00Z x\n" % (minute // 60, minute % 60) for minute in range(1200)))
+        ended = run("batch", "--changes", "--engine", ENGINE, "--output-dir", self.folder / "quiet", quiet, engine=None)
+        self.assertEqual((ended.status, json.loads((self.folder / "quiet/total.json").read_text())["changes"]), (0, []))
+
     def test_members_of_archives_without_times_are_named(self):
         data = b"".join(b"a %d\n" % i for i in range(9000))
         ended = run_changes(self.file("x.tar", tar({"t.log": data, "s1/app.log": self.logs[1]})))

@@ -150,6 +150,9 @@ FORMS = {
     "ctime of apache": (lambda t: f"[{t:%a %b %d %H:%M:%S.%f %Y}] [core:error] [pid 7]", 1, ""),
     "ctime of date": (lambda t: f"{t:%a %b %e %H:%M:%S UTC %Y}", SECOND, ""),
     "rfc2822": (lambda t: f"{t.astimezone(EAST):%a, %d %b %Y %H:%M:%S +0530}", SECOND, ""),
+    "dmy of BIND": (lambda t: f"{t:%d-%b-%Y %H:%M:%S}.{t.microsecond // 1000:03} client:", 1000, ""),
+    "dmy of Redis": (lambda t: f"7:M {t:%d %b %Y %H:%M:%S}.{t.microsecond // 1000:03} *", 1000, ""),
+    "mdy of java.util.logging": (lambda t: f"{t:%b %d, %Y %I:%M:%S %p} org.example.Main", SECOND, ""),
     "glog": (lambda t: f"I{t:%m%d %H:%M:%S.%f} 7 main.cc:12]", 1, ""),
     "glog with a year": (lambda t: f"E{t:%Y%m%d %H:%M:%S.%f} 7 main.cc:12]", 1, ""),
     "epoch": (lambda t: f"{epoch(t)}", SECOND, ""),
@@ -495,6 +498,26 @@ class Groups(EventTest):
         ):  # fmt: skip
             with self.subTest(options=options):
                 self.assert_groups(self.result("--group-by", *options, path), lines, map(read, texts))
+
+    def test_columns_of_csv_are_keys_by_their_names(self):
+        chosen = random.Random(9)
+        paths, lines, keys = [], [], []
+        for number, header in enumerate((["id", "status", "user name"], ["user name", "id", "status"], ["status"])):
+            rows = [[chosen.choice(("200", "404", 'a "b"', "x,y", "")) for _ in header] for _ in range(3000)]
+            made = io.StringIO()
+            csv.writer(made, lineterminator="\r\n" if number else "\n").writerows([header, *rows])
+            text = made.getvalue().encode()
+            paths.append(self.file(f"{number}.csv", text if number else b"\xef\xbb\xbf" + text))
+            lines += paths[-1].read_bytes().splitlines(keepends=True)
+            keys += [None, *((row[header.index("status")].encode() if any(row) or len(row) > 1 else b"") for row in rows)]
+        for options in ((), ("-T", "1"), ("--chunk-size", "4KiB")):
+            with self.subTest(options=options):
+                self.assert_groups(self.result("--group-by", "csv:status", *options, *paths), lines, keys)
+        ran = run("--group-by", "csv:user name", "--format", "json", *paths)
+        self.assertIn(f'{paths[2]}: its first line has no column "user name"', ran.stderr)
+        self.assertEqual(json.loads(ran.stdout)["without_key"]["lines"], 3001 + 2)
+        ran = run("--each", "line", "--where", 'number("csv:stat") > 0', "--format", "json", paths[0])
+        self.assertIn('its first line has no column "stat"', ran.stderr)
 
     def test_parts_of_well_known_formats_are_keys(self):
         made = self.lines()

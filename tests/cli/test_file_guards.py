@@ -11,7 +11,7 @@ import system_calls
 from support import CommandTest, Running, main, run, text, wait_until
 
 DROP = ("--drop-if", "digit > 0.5")
-RESULTS = ("files.jsonl", "errors.jsonl", "total.json", "units.jsonl", "windows.jsonl", "job.json")
+RESULTS = ("files.jsonl", "errors.jsonl", "total.json", "units.jsonl", "windows.jsonl", "changes.txt", "job.json")
 # Options that name a file that is read; None: the input itself.
 READS = {
     "config": ("--config",),

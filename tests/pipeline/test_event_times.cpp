@@ -366,7 +366,8 @@ TEST_CASE("a mistake in the format or the zone is reported with its cause and re
 
 TEST_CASE("of the formats at the beginning of a line at most one matches, and its time is that of the line") {
   std::vector<event_times> settings;
-  for (const std::string_view name : {"slashes", "us", "epoch", "dmesg", "syslog", "ctime", "rfc2822", "glog"}) {
+  for (const std::string_view name :
+       {"slashes", "us", "dmy", "mdy", "epoch", "dmesg", "syslog", "ctime", "rfc2822", "glog"}) {
     settings.push_back(settings_of(name));
   }
   std::vector<event_time_reader> readers;

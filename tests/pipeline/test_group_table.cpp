@@ -1,5 +1,6 @@
 // Groups of lines: the table compared with a map, and the result that is made of it.
 #include "report/units/group_result.hpp"
+#include "report/units/group_sum.hpp"
 #include "report/units/group_table.hpp"
 #include "report/units/unit_plan.hpp"
 
@@ -9,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <string>
@@ -278,6 +280,34 @@ TEST_CASE("if first lines are kept, each first key has windows of its own length
       for (const auto& [start, number] : windows) lines += number;
       CHECK(lines == 60);
     }
+  }
+}
+
+TEST_CASE("groups that were packed and read back have windows of the same length for each first key") {
+  const group_table::shape of_logs{
+      .classes = 1, .windows = {.length = 1'000'000'000, .most = 4}, .has_first_lines = true};
+  group_table table(of_logs);
+  const std::vector<group_key> keys = {{.text = "name", .from = group_key::source::name},
+                                       {.text = "field", .selector = lines::selector("field:1", std::nullopt)}};
+  for (const std::int64_t step : {1, 60, 3600}) {
+    key_reader reader(keys, "log of " + std::to_string(step));
+    for (std::int64_t i = 0; i < 60; ++i) {
+      ++table.counts(table.place_of({.window = i * step * 1'000'000'000, .key = reader.read("a")})).lines;
+      table.settle();
+    }
+  }
+  std::vector<std::size_t> places(table.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  gpuhist::pipeline::packer out;
+  pack(out, table, places);
+  const std::string bytes = out.take();
+  gpuhist::pipeline::unpacker in(bytes);
+  const group_table read_back = unpack_groups(in);
+  REQUIRE(read_back.size() == table.size());
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    CHECK(read_back.at(i) == table.at(i));
+    const std::string first(first_key_of(*table.at(i).key));
+    CHECK(read_back.windows(first) == table.windows(first));
   }
 }
 

@@ -16,7 +16,7 @@ namespace gpuhist::test {
 namespace {
 
 using report::units::field_of_lines;
-using report::units::lines_without_field;
+using report::units::input_fault;
 
 constexpr std::size_t longest = 200;
 
@@ -118,8 +118,8 @@ TEST_CASE("the first line without field of each input is reported when the input
   const unit_plan plan = plan_of_field("bytes > 0");
   const partition identity = partition::identity();
   const unit_meter meter(plan, identity, nullptr);
-  std::vector<lines_without_field> reported;
-  unit_run run(meter, {}, [&](const lines_without_field& found) { reported.push_back(found); });
+  std::vector<input_fault> reported;
+  unit_run run(meter, {}, [&](const input_fault& found) { reported.push_back(found); });
   const auto read = [&](const std::string& name, std::uint64_t order, std::string_view text) {
     const auto reader = run.open(name, order);
     reader->take(std::as_bytes(std::span(text)), true);
@@ -133,9 +133,7 @@ TEST_CASE("the first line without field of each input is reported when the input
   run.publish();
   REQUIRE(reported.size() == 1);
   CHECK(*reported[0].input == "bad");
-  CHECK(reported[0].lines == 3);
-  CHECK(reported[0].first_line == 3);
-  CHECK(reported[0].first_cause == "the value is not a string");
+  CHECK(reported[0].cause == "line 3 is without field 'text': the value is not a string; 3 lines are without field");
 }
 
 TEST_CASE("several inputs are read at the same time, also with lines that need much memory") {

@@ -193,6 +193,25 @@ TEST_CASE("a selector keeps its text, and every kind of the table has an example
   }
 }
 
+TEST_CASE("a column of CSV with a name has the number that the header gives it") {
+  const std::string header = "\xef\xbb\xbfid,\"user, name\",status\r";
+  const auto part_of = [&](std::string_view name, std::string_view line) -> std::optional<std::string> {
+    const auto reader = selector("csv:" + std::string(name), std::nullopt).make_reader();
+    CHECK(reader->reads_header());
+    CHECK_FALSE(reader->read(line));  // the header is not known yet
+    reader->read_header(header);
+    const std::optional<std::string_view> found = reader->read(line);
+    CHECK(reader->fault().empty() == (name != "Status"));
+    return found ? std::optional(std::string(*found)) : std::nullopt;
+  };
+  CHECK(part_of("id", "7,x,200") == "7");
+  CHECK(part_of("user, name", "7,\"a \"\"b\"\",c\",200") == "a \"b\",c");
+  CHECK(part_of("status", "7,x,200\r") == "200");
+  CHECK(part_of("status", "7,x") == std::nullopt);
+  CHECK(part_of("Status", "7,x,200") == std::nullopt);
+  CHECK_FALSE(selector("csv:3", std::nullopt).reads_header());
+}
+
 TEST_CASE("a selector that cannot be read is refused with the text, the cause and the remedy") {
   CHECK(has_text(error_of("feild:3"), "selector \"feild:3\": there is no kind \"feild\""));
   CHECK(has_text(error_of("feild:3"), "did you mean field?"));
@@ -205,7 +224,7 @@ TEST_CASE("a selector that cannot be read is refused with the text, the cause an
     CHECK(has_text(error_of(wrong), "selector \""));
   }
   CHECK(has_text(error_of("field:0"), "write 1 for the first field"));
-  CHECK(has_text(error_of("csv:name"), "columns are given by number"));
+  CHECK(has_text(error_of("csv:0"), "or a name in the first line"));
   CHECK(has_text(error_of("csv:-1"), "as in csv:3"));
   CHECK(has_text(error_of("csv:1", '"'), "cannot separate"));
   CHECK(has_text(error_of("field:1", '\n'), "line feed"));
