@@ -13,6 +13,7 @@
 #include "library/results.hpp"
 #include "report/formats/report.hpp"
 #include "report/formats/report_alert.hpp"
+#include "report/formats/report_groups.hpp"
 #include "report/formats/report_json.hpp"
 #include "report/output/destination.hpp"
 #include "report/output/messages.hpp"
@@ -144,6 +145,13 @@ library::process_hooks hooks_of(const plan& planned, resumed_result* earlier, re
   }
   if (planned.units && planned.units->lists_selected() && planned.format->unit_lines != nullptr) {
     made.unit_lines = [&](const report::run_report& frame) { return reports.unit_lines(frame); };
+  }
+  if (planned.units && planned.units->lines && planned.units->lines->closes_windows() &&
+      planned.format->carries_alerts) {
+    made.on_event_window = [&reports](const report::run_report& frame, const report::units::closed_event_window& closed,
+                                      const report::measures::byte_counts* baseline) {
+      reports.write(report::event_window_line(frame, reports.run(), closed, baseline));
+    };
   }
   if (reports.may_keep()) made.write_kept = [&] { reports.write_kept(); };
   return made;

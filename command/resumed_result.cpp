@@ -142,7 +142,7 @@ void resumed_result::add_line(const std::string& line) {
   report::check_schema(document);
   check_run(document);
   const std::string kind = report::kind_of(document);
-  if (kind == "window" || kind == "unit" || kind == "verdict")
+  if (kind == "window" || kind == "event_window" || kind == "unit" || kind == "verdict")
     throw report::result_damage("it has lines of --window or --each");
   if (!is_kept(document)) return;
   check_options(document);

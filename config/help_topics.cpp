@@ -130,7 +130,7 @@ constexpr std::array event_fields = {
     entry{"matches, unmatched", "lines and bytes by --match"},
     entry{"groups", "key, lines, bytes, buckets: most lines first"},
     entry{"event_windows", "event_start, event_end, lines, bytes, buckets"},
-    entry{"without_time", "lines before the first line with a time"},
+    entry{"without_time, late", "lines before the first time; of closed windows"},
 };
 
 constexpr std::array unit_fields = {

@@ -1,6 +1,7 @@
 #include "config/option_table.hpp"
 
 #include "config/option_values.hpp"
+#include "config/size.hpp"
 #include "config/usage_error.hpp"
 
 #include <algorithm>
@@ -254,7 +255,8 @@ constexpr std::array rows = {
         "rotation (rename and create), through truncation, and while they do not exist. At the signal, the bytes that "
         "the files contain by then are counted and reported. With --snapshot-every, counts are also written while the "
         "run lasts. Conditions (--fail-if, --alert-if) are checked for the bytes counted so far at every snapshot, or "
-        "once a second. Only plain text can be followed. Bytes that are written between the last read of a file and "
+        "once a second. Windows of --event-time close 10s after their end (--allowed-lateness). Only plain text can be "
+        "followed. Bytes that are written between the last read of a file and "
         "its truncation (copytruncate of logrotate) are missed; a truncation is reported.",
         "gpuhist --follow --snapshot-every 10s /var/log/syslog", field<&file_options::follow>},
     option_row{inputs, "--pass-through", "[=WHAT]", value_kind::choice, "raw text", counting_runs, common,
@@ -554,6 +556,17 @@ constexpr std::array rows = {
                  units_in(o).event_time = v == "true" ? "any" : parse_text(v, "give a format such as iso");
                }),
                rules(decision::counts, "window changes")},
+    option_row{
+        measuring, "--allowed-lateness", "DURATION", value_kind::interval, "", counting_runs, rare,
+        "with --event-time: when windows close (10s)",
+        "Windows of --event-time close while the run lasts: when a line is so much later than their end, or would "
+        "be by the clock if no line follows. --format jsonl has a line for each at once, and conditions are "
+        "checked for it. Lines of windows that have closed are counted as late. Requires --follow, or one input, "
+        "such as a pipe. Details: gpuhist --help events. Default: 10s with --follow; otherwise windows are "
+        "reported at the end, whatever the order of lines.",
+        "kubectl logs -f x | gpuhist --window 1m --event-time --allowed-lateness 10s",
+        on_counting([](counting_options& o, value v) { units_in(o).allowed_lateness = parse_duration(v); }),
+        rules(decision::counts, "event-time")},
     option_row{measuring, "--time-zone", "NAME", value_kind::text, "", counting_runs | batch_runs | change_runs, rare,
                "with --event-time: of times without a zone",
                "Sets the time zone of times that are written without one, such as Europe/Berlin. Default: UTC.",

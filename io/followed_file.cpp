@@ -51,6 +51,7 @@ std::optional<followed_file::generation> followed_file::open_named(clock::time_p
   made.fd = std::move(fd);
   made.device = found.st_dev;
   made.inode = found.st_ino;
+  made.source = ++sources_;
   made.grown = now;
   return made;
 }
@@ -127,6 +128,7 @@ std::size_t followed_file::read_file(generation& file, std::span<std::byte> out)
   file.offset += bytes;
   file.grown = clock::now();
   position_ += bytes;
+  source_ = file.source;
   return bytes;
 }
 
@@ -151,6 +153,7 @@ std::uint64_t followed_file::size_of(const generation& file) const {
 void followed_file::restart(generation& file) {
   file.offset = 0;
   file.last_size = 0;
+  file.source = ++sources_;
 }
 
 void followed_file::remember(generation& file, std::span<const std::byte> read) {

@@ -59,6 +59,10 @@ class followed_file {
   /// Bytes read from all files that have had the name.
   [[nodiscard]] std::uint64_t position() const { return position_; }
 
+  /// Changes if the last bytes that were read do not continue those before: they are of another file, or of one that is
+  /// read again from its start.
+  [[nodiscard]] std::uint64_t source() const { return source_; }
+
   /// The descriptor of the current file, for watching it; -1 if there is none.
   [[nodiscard]] int current() const { return current_ ? current_->fd.get() : -1; }
 
@@ -70,6 +74,7 @@ class followed_file {
     descriptor fd;
     dev_t device = 0;
     ino_t inode = 0;
+    std::uint64_t source = 0;
     std::uint64_t offset = 0;            // bytes before it were read
     std::optional<std::uint64_t> end{};  // bytes after it are not read
     // The last bytes before the offset. If the file holds different ones, it was rewritten.
@@ -85,7 +90,7 @@ class followed_file {
   [[nodiscard]] bool is_rewritten(const generation& file) const;
   [[nodiscard]] std::uint64_t size_of(const generation& file) const;
   [[nodiscard]] std::uint64_t remaining_of(const generation& file) const;
-  static void restart(generation& file);
+  void restart(generation& file);
   static void remember(generation& file, std::span<const std::byte> read);
   void retire(clock::time_point now);
   void forget_old(clock::time_point now);
@@ -94,6 +99,8 @@ class followed_file {
   std::optional<generation> current_;
   std::deque<generation> earlier_;  // files that had the name, the oldest first; few
   std::uint64_t position_ = 0;
+  std::uint64_t source_ = 0;
+  mutable std::uint64_t sources_ = 0;  // that were opened, or started again
 };
 
 }  // namespace gpuhist::io

@@ -194,6 +194,9 @@ counting_plan plan_of(const file_options& options, bool is_fed) {
   planned.validates_utf8 = options.utf8;
   check_followed(options);
   resolve_counts(options, planned);
+  if (planned.units && planned.units->lines && planned.units->lines->closes_windows()) {
+    planned.archives_refused = "is an archive, and --allowed-lateness is for one text; extract it, or leave it out";
+  }
   planned.watched.growing = options.follow;
   resolve_engines(options.counting, planned);
   if (planned.forecast.shared && !planned.list && !planned.follow) {

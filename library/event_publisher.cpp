@@ -121,7 +121,8 @@ event_publisher::event_publisher(const counting_plan& planned, counting_events e
           planned.watched, planned.partition, planned.measuring,
           [this](const report::gates::firing& fired) { call(events_.on_alert, alert_of(fired)); }, planned.schemes),
       frame_(frame_of(planned)),
-      baselines_(planned.measuring.previous_windows, planned.windows && planned.windows->per_input) {}
+      baselines_(planned.measuring.previous_windows, planned.windows && planned.windows->per_input),
+      event_watch_(planned.watched, planned.measuring, watched_) {}
 
 void event_publisher::connect(pipeline::run_hooks& to) {
   to.window = [this](const pipeline::closed_window& closed) { return publish(closed); };
@@ -147,7 +148,22 @@ void event_publisher::watch(const pipeline::input_report& earlier) {
 void event_publisher::watch_totals(const pipeline::run_counts& result, const report::units::unit_result* units) {
   report::gates::watch_totals(result, plan_.watched, watched_);
   if (units == nullptr || !units->groups) return;
-  report::units::watch_groups(*units->groups, result, plan_.watched, plan_.measuring, watched_);
+  if (!plan_.units->lines->closes_windows()) {
+    for (const report::units::event_window& each : units->groups->windows) watch(each);
+  }
+  watch_matches(result, *units);
+}
+
+bool event_publisher::watch_matches(const pipeline::run_counts& now, const report::units::unit_result& units) {
+  return units.groups && report::units::watch_matches(*units.groups, now, plan_.watched, watched_);
+}
+
+void event_publisher::watch(const report::units::event_window& closed) {
+  if (event_watch_.watch(closed)) must_end_ = true;
+}
+
+void event_publisher::publish(const report::units::closed_event_window& closed) {
+  if (wants_event_windows()) call(events_.on_event_window, lines_of(closed.of, *frame_));
 }
 
 void event_publisher::publish(std::span<const report::units::unit_record> found) {

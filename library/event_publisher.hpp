@@ -9,6 +9,7 @@
 #include "pipeline/flow/run_hooks.hpp"
 #include "report/conditions/watcher.hpp"
 #include "report/measures/previous_baseline.hpp"
+#include "report/units/group_watch.hpp"
 #include "report/units/unit_result.hpp"
 
 #include <cstddef>
@@ -74,9 +75,28 @@ class event_publisher {
   /// Checks the conditions for an input that this run does not read.
   void watch(const pipeline::input_report& earlier);
 
-  /// Checks the conditions for the totals of a run that no condition ended, and for its windows of event time. `units`:
-  /// of the run; null: none.
+  /// Checks the conditions for the totals of a run that no condition ended, and for its windows of event time, unless
+  /// they closed during the run. `units`: of the run; null: none.
   void watch_totals(const pipeline::run_counts& result, const report::units::unit_result* units);
+
+  /// Checks the conditions about matches for the totals so far. Returns whether the reading ends.
+  bool watch_matches(const pipeline::run_counts& now, const report::units::unit_result& units);
+
+  /// Checks the conditions for a window of event time that closes during the run.
+  void watch(const report::units::event_window& closed);
+
+  /// What a window of event time that closes now is compared with; null: as the run.
+  [[nodiscard]] const report::measures::byte_counts* baseline_of_event_window() const {
+    return event_watch_.baseline();
+  }
+
+  /// Whether windows of event time are reported when they close.
+  [[nodiscard]] bool wants_event_windows() const { return static_cast<bool>(events_.on_event_window); }
+
+  void publish(const report::units::closed_event_window& closed);
+
+  /// Whether a condition ends the reading: of a window of event time.
+  [[nodiscard]] bool must_end() const { return must_end_; }
 
   /// Whether units are reported.
   [[nodiscard]] bool wants_units() const { return static_cast<bool>(events_.on_unit); }
@@ -121,6 +141,8 @@ class event_publisher {
   report::gates::watcher watched_;
   std::shared_ptr<const report::run_report> frame_;  // what all windows share
   report::measures::window_baselines baselines_;
+  report::units::event_window_watch event_watch_;
+  bool must_end_ = false;
   std::mutex throwing_;
   std::exception_ptr thrown_;  // under the mutex
 };

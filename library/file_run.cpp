@@ -82,7 +82,19 @@ file_run::file_run(const counting_plan& planned, const file_events& events, std:
                                  : nullptr,
       process_.outlets,
       process_.unit_lines ? process_.unit_lines(publisher_.frame()) : report::units::unit_line_output(),
-      process_.units_by_input);
+      process_.units_by_input,
+      report::units::closed_window_output{
+          .note = [this](const report::units::closed_event_window& closed) { note(closed); },
+          .is_reported = process_.on_event_window || publisher_.wants_event_windows()});
+}
+
+// A window is reported before its alerts.
+void file_run::note(const report::units::closed_event_window& closed) {
+  if (process_.on_event_window)
+    process_.on_event_window(publisher_.frame(), closed, publisher_.baseline_of_event_window());
+  publisher_.publish(closed);
+  if (has_ended_by_condition_) return;
+  for (const report::units::event_window& each : closed.of.windows) publisher_.watch(each);
 }
 
 finished_run file_run::run() {
@@ -90,6 +102,8 @@ finished_run file_run::run() {
   const bool ends_at_once = finished.end_at_once;
   try {
     if (process_.earlier != nullptr) add_earlier(finished.result);
+    has_ended_by_condition_ = finished.ended_by_hook;
+    if (units_ && units_->run().watermark() != nullptr) units_->run().close_windows();
     if (!finished.ended_by_hook) watch_totals(finished.result);
     return conclude(std::move(finished));
   } catch (...) {
@@ -137,7 +151,7 @@ pipeline::run_hooks file_run::hooks() {
   pipeline::run_hooks made;
   publisher_.connect(made);
   made.stop = stop_;
-  if (units_) units_->connect(made);
+  if (units_) connect_units(made);
   if (events_.on_input) {
     made.input_finished = [this, watch = std::move(made.input_finished)](const pipeline::input_report& input) {
       publish(input);
@@ -179,6 +193,24 @@ pipeline::run_hooks file_run::hooks() {
   return made;
 }
 
+void file_run::connect_units(pipeline::run_hooks& to) {
+  using clock = std::chrono::steady_clock;
+  units_->connect(to);
+  const report::gates::watch_list& watched = plan_.watched;
+  if (watched.growing && !watched.facts.empty() && watched.covers(report::gates::subject::kind::total)) {
+    to.check_counts = [this, next = std::move(to.check_counts)](const pipeline::run_counts& now) {
+      const bool ends = publisher_.watch_matches(now, units_->result());
+      return (next && next(now)) || ends;
+    };
+  }
+  if (units_->run().watermark() == nullptr) return;
+  to.check_clock = [this, last = clock::now()]() mutable {
+    const clock::time_point now = clock::now();
+    units_->run().tick(std::chrono::nanoseconds(now - std::exchange(last, now)).count());
+    return publisher_.must_end();
+  };
+}
+
 // As a result that contains this input alone.
 void file_run::publish(const pipeline::input_report& input) {
   pipeline::run_counts alone;
@@ -193,8 +225,11 @@ void file_run::publish(const pipeline::input_report& input) {
 }
 
 results file_run::results_of(report::run_report::kind kind, pipeline::run_counts counts) const {
-  return results(std::make_shared<const results::state>(
-      results::state{.content = make_report(plan_, kind, std::move(counts)), .failed = {}}));
+  auto made = std::make_shared<results::state>(
+      results::state{.content = make_report(plan_, kind, std::move(counts)), .failed = {}});
+  const bool has_lines = plan_.units && plan_.units->lines && !process_.units_by_input;
+  if (kind == report::run_report::kind::snapshot && has_lines) made->content.units = units_->result();
+  return results(std::move(made));
 }
 
 // Inputs that a condition or a stop request cuts short have not failed.

@@ -31,6 +31,11 @@ struct process_hooks {
   /// Returns where the lines of the units go that counting_events::on_unit receives. `frame`: the schemes and measures
   /// of the run; it outlives the run. Empty: they are not written.
   std::function<report::units::unit_line_output(const report::run_report& frame)> unit_lines{};
+  /// Receives windows of event time that close during the run, before conditions are checked for them. `baseline`: of
+  /// the window; null: that of the run. `frame`: as above. Empty: windows that close are a part of the result.
+  std::function<void(const report::run_report& frame, const report::units::closed_event_window& closed,
+                     const report::measures::byte_counts* baseline)>
+      on_event_window{};
   /// As that of units::unit_run. It receives the lines of `unit_lines`.
   std::optional<report::units::units_by_input> units_by_input{};
   /// With `units_by_input`: returns the units of all inputs, for conditions. Called after the last input.
@@ -70,6 +75,8 @@ class file_run {
  private:
   [[nodiscard]] pipeline::run_hooks hooks();
   [[nodiscard]] finished_run conclude(pipeline::outcome finished) const;
+  void connect_units(pipeline::run_hooks& to);
+  void note(const report::units::closed_event_window& closed);
   void add_earlier(pipeline::run_counts& to);
   void watch_totals(const pipeline::run_counts& result);
   void publish(const pipeline::input_report& input);
@@ -82,6 +89,7 @@ class file_run {
   const process_hooks process_;
   event_publisher publisher_;
   std::unique_ptr<unit_reports> units_;  // null: no units are measured
+  bool has_ended_by_condition_ = false;
 };
 
 /// The size of all inputs as they are stored, in bytes; nothing if it is not known.

@@ -222,4 +222,26 @@ std::optional<report::units::line_reading> resolve_lines(const counting_options&
   return made;
 }
 
+void resolve_lateness(const file_options& options, bool is_fed, std::optional<report::units::line_reading>& lines) {
+  constexpr std::string_view option = "allowed-lateness";
+  constexpr std::chrono::seconds when_followed{10};
+  std::optional<std::chrono::milliseconds> lateness = options.counting.units->allowed_lateness;
+  const bool has_events = has_event_windows(options.counting);
+  if (lateness && !has_events) throw config::option_error(option, "requires --event-time");
+  if (!has_events || (!lateness && !options.follow)) return;
+  if (is_fed) throw config::option_error(option, "is for runs over files; leave it out");
+  if (lateness && (lateness->count() < 0 || *lateness > config::longest_duration)) {
+    throw config::option_error(option, "is a time from 0 to 876000h, such as 10s");
+  }
+  if (options.counting.windows->length == 0) {
+    throw config::option_error("window", "needs a length for windows that close during the run, such as 1m");
+  }
+  if (!options.follow && (options.inputs.size() != 1 || options.list || options.trees)) {
+    throw config::option_error(option,
+                               "requires --follow, or one input: inputs are read one after the other, and all lines of "
+                               "the second might be late; leave it out");
+  }
+  lines->events->lateness = std::chrono::nanoseconds(lateness.value_or(when_followed)).count();
+}
+
 }  // namespace gpuhist::library

@@ -1,7 +1,7 @@
 // What unit_options reads of lines, resolved: expressions, selectors, formats of times.
 #pragma once
 
-#include "gpuhist/options.hpp"
+#include "gpuhist/files.hpp"
 #include "report/conditions/formula.hpp"
 #include "report/units/unit_plan.hpp"
 
@@ -30,5 +30,9 @@ std::shared_ptr<const report::lines::match_set> resolve_matches(const unit_optio
 std::optional<report::units::line_reading> resolve_lines(const counting_options& options,
                                                          std::shared_ptr<const report::lines::match_set> matches,
                                                          const report::gates::line_names& names, std::size_t max_bytes);
+
+/// Sets when windows of event time close, if they do during the run. `is_fed`: a program feeds the inputs. Throws
+/// config::option_error.
+void resolve_lateness(const file_options& options, bool is_fed, std::optional<report::units::line_reading>& lines);
 
 }  // namespace gpuhist::library

@@ -316,10 +316,8 @@ report::units::unit_shape shape_of(const unit_options& asked) {
 
 void check_combination(const file_options& options) {
   constexpr std::string_view each = "each";
-  if (options.follow) {
-    const std::string_view reads = option_of_lines(*options.counting.units);
-    throw config::option_error(reads.empty() ? each : reads,
-                               "cannot be combined with --follow; give --window and --alert-if");
+  if (options.follow && options.counting.units->changes) {
+    throw config::option_error("follow", "changes are found at the end of logs; leave it out");
   }
   if (options.counting.units->each == kind::window && !config::writes_windows(options.counting)) {
     throw config::option_error(each, "window requires --window");
@@ -429,6 +427,7 @@ std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options
   }
   made.shows_text = asked.show_text && made.shape.divides_text();
   made.lines = resolve_lines(options.counting, matches, names, longest_line(options.counting));
+  resolve_lateness(options, known.is_fed, made.lines);
   return std::make_shared<const report::units::unit_plan>(std::move(made));
 }
 

@@ -10,11 +10,12 @@ namespace gpuhist::library {
 unit_reports::unit_reports(const counting_plan& planned, const report::units::unit_run::report_units& on_selected,
                            const report::units::unit_run::report_faults& on_faults,
                            report::units::kept_outlets* outlets, report::units::unit_line_output output,
-                           std::optional<report::units::units_by_input> by_input)
+                           std::optional<report::units::units_by_input> by_input,
+                           report::units::closed_window_output closed)
     : meter_(*planned.units, planned.partition, planned.measuring.baseline.get()),
       run_(meter_, planned.units->lists_selected() ? on_selected : nullptr, on_faults, outlets,
-           planned.units->lists_selected() ? std::move(output) : report::units::unit_line_output(),
-           std::move(by_input)),
+           planned.units->lists_selected() ? std::move(output) : report::units::unit_line_output(), std::move(by_input),
+           std::move(closed)),
       baselines_(planned.measuring.previous_windows, planned.windows && planned.windows->per_input) {}
 
 void unit_reports::connect(pipeline::run_hooks& to) {
@@ -96,6 +97,8 @@ line_group group_of(const report::units::group_counts& from, const report::run_r
   return made;
 }
 
+}  // namespace
+
 line_summary lines_of(const report::units::group_result& found, const report::run_report& frame) {
   const auto group_if = [&](const std::optional<report::units::group_counts>& from) {
     return from ? group_of(*from, frame) : line_group();
@@ -106,7 +109,8 @@ line_summary lines_of(const report::units::group_result& found, const report::ru
                     .other_groups = group_if(found.other_groups),
                     .without_key = group_if(found.without_key),
                     .without_time = group_if(found.without_time),
-                    .implausible_time = group_if(found.implausible_time)};
+                    .implausible_time = group_if(found.implausible_time),
+                    .late = group_if(found.late)};
   for (const report::units::keyed_group& each : found.groups) {
     made.groups.push_back(group_of(each.of, frame));
     made.groups.back().key = each.key;
@@ -118,8 +122,6 @@ line_summary lines_of(const report::units::group_result& found, const report::ru
   }
   return made;
 }
-
-}  // namespace
 
 unit_summary summary_of(const report::units::unit_result& found,
                         const std::shared_ptr<const report::run_report>& frame) {

@@ -22,12 +22,13 @@ namespace gpuhist::library {
 class unit_reports {
  public:
   /// Borrows the plan, which measures units. `on_selected`: empty: selected units are not reported as records.
-  /// `on_faults`: empty: lines without field are only counted. `outlets`, `output`, `by_input`: as those of
+  /// `on_faults`: empty: lines without field are only counted. `outlets`, `output`, `by_input`, `closed`: as those of
   /// units::unit_run.
   unit_reports(const counting_plan& planned, const report::units::unit_run::report_units& on_selected,
                const report::units::unit_run::report_faults& on_faults = {},
                report::units::kept_outlets* outlets = nullptr, report::units::unit_line_output output = {},
-               std::optional<report::units::units_by_input> by_input = std::nullopt);
+               std::optional<report::units::units_by_input> by_input = std::nullopt,
+               report::units::closed_window_output closed = {});
 
   /// Sets the hooks that measure the units, before those that are set. They borrow this object.
   void connect(pipeline::run_hooks& to);
@@ -56,6 +57,7 @@ class unit_reports {
 gpuhist::unit unit_of(const report::units::unit_record& found, std::shared_ptr<const report::run_report> frame);
 unit_summary summary_of(const report::units::unit_result& found,
                         const std::shared_ptr<const report::run_report>& frame);
+line_summary lines_of(const report::units::group_result& found, const report::run_report& frame);
 
 }  // namespace gpuhist::library
 

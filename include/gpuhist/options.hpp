@@ -95,6 +95,9 @@ struct counting_events {
   /// Every unit that unit_options::where selects, with unit_options::filter every one that is not kept; those of an
   /// input in order. Of inputs that are fed, before the call returns that fed the end of the unit.
   std::function<void(const unit&)> on_unit{};
+  /// With unit_options::allowed_lateness: every window of event time, in their order, as soon as it has closed: what
+  /// was read of its lines, with this window alone in line_summary::windows. The result has no windows then.
+  std::function<void(const line_summary&)> on_event_window{};
   /// Messages for people. Of files: one that was rotated, and lines without unit_options::jsonl_field. Of a counter:
   /// these lines when their input has ended, and an input that has failed, by damage or otherwise, when it and all
   /// inputs that were opened before have ended.

@@ -4,6 +4,7 @@
 #include <gpuhist/api.hpp>
 #include <gpuhist/results.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -67,6 +68,10 @@ struct unit_options {
   /// counting_options::windows, which are measured in time, are windows of these times. Empty: times are not read.
   std::string event_time{};
   std::string time_zone{};  ///< of times without a zone: an IANA name; empty: UTC
+  /// Windows of `event_time` close while the run lasts: when a line is this much later than the end of the window
+  /// (docs/events.md). Only of count_files(), with file_options::follow or one input. Absent: with
+  /// file_options::follow 10 seconds, else all windows close at the end.
+  std::optional<std::chrono::milliseconds> allowed_lateness{};
   /// Finds what changed in the course of time (docs/changes.md), with `matches`, and no other of these options. Windows
   /// are those of the times in the lines, or of numbers of lines if counting_options::windows are.
   bool changes = false;
@@ -143,6 +148,7 @@ struct line_summary {
   std::vector<line_group> windows{};   ///< with lines, in the order of time
   line_group without_time{};           ///< lines before the first line with a time of their input
   line_group implausible_time{};       ///< lines with a year that is not plausible, and the lines after them
+  line_group late{};                   ///< lines of windows that had closed: unit_options::allowed_lateness
 };
 
 /// The units of all inputs: of a run, or of a counter so far (results::units()).

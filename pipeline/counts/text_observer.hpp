@@ -44,6 +44,9 @@ class input_observer {
   /// Text is missing before the next text.
   virtual void note_gap() = 0;
 
+  /// All text of the input that there is was observed; more may follow later. Only of streams and of inputs that grow.
+  virtual void note_idle() {}
+
   /// No more text follows. Not for an observer of later text before follow().
   virtual void end(ending how) = 0;
 

@@ -187,7 +187,8 @@ async::task<> feeder::follow_all() {
   notes_.add_reading("followed, straight into the slots");
   // not on the thread that writes snapshots: a stalled reader of snapshots must not stop reading
   async::loop_thread own;
-  follower follows(cutter_, counts_, notes_.read, own.loop(), plan_.buffers.chunk_bytes, notify_, stop_);
+  follower follows(cutter_, {.counts = counts_, .taps = taps_.is_used() ? &taps_ : nullptr}, notes_.read, own.loop(),
+                   plan_.buffers.chunk_bytes, notify_, stop_);
   co_await async::run_on(own.loop(), follows.follow(std::move(inputs)));
   flush();
 }
@@ -571,6 +572,7 @@ async::task<> feeder::read_stream(text_track& text, io::stream_source& stream) {
       co_await async::yield();
       continue;
     }
+    text.note_idle();
     const stopwatch waiting(notes_.read.waiting_nanoseconds);
     if (!co_await stream.readable()) break;
   }

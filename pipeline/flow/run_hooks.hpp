@@ -51,6 +51,8 @@ struct run_hooks {
   std::chrono::milliseconds prefix_interval{0};  ///< above zero if `prefixes` is set
   /// Every 50 ms, if set: writes reports that could not be written before.
   std::function<void()> write_kept{};
+  /// Every 100 ms, if set: for what happens if no text arrives. Returns true to end the reading.
+  std::function<bool()> check_clock{};
   /// The process exits after the run as for outcome::end_at_once. The run then leaves devices open, which saves 0.1 s.
   bool process_exits = false;
   std::function<void(const std::string&)> notice{};     ///< messages to be printed at once

@@ -21,7 +21,8 @@ run_notifier::run_notifier(async::event_loop& loop, const run_plan& plan, const 
       progress_alarm_(loop),
       flush_alarm_(loop),
       kept_alarm_(loop),
-      prefix_alarm_(loop) {}
+      prefix_alarm_(loop),
+      clock_alarm_(loop) {}
 
 void run_notifier::start(notified_run run) {
   run_.emplace(std::move(run));
@@ -39,6 +40,7 @@ void run_notifier::start(notified_run run) {
   if (hooks_.status_requests) spawn(status_by_request());
   if (hooks_.write_kept) spawn(kept_reports_by_time());
   if (hooks_.prefixes) spawn(prefixes_by_time());
+  if (hooks_.check_clock) spawn(clock_by_time());
   if (hooks_.input_finished) spawn(inputs_as_they_finish());
   // windows precede their input; those that are not numbered by input may have text of later ones
   const bool completes_at_once = hooks_.inputs_completed && (!plan_.windows || plan_.windows->numbered_by_input);
@@ -153,6 +155,15 @@ async::task<> run_notifier::kept_reports_by_time() {
   }
 }
 
+async::task<> run_notifier::clock_by_time() {
+  constexpr std::chrono::milliseconds interval(100);
+  while (!ended_by_hook_) {
+    clock_alarm_.set(interval);
+    co_await clock_alarm_.wait();
+    if (hooks_.check_clock()) end_by_hook();
+  }
+}
+
 async::task<> run_notifier::prefixes_by_time() {
   for (;;) {
     prefix_alarm_.set(hooks_.prefix_interval);
@@ -245,6 +256,7 @@ void run_notifier::cancel() {
   flush_alarm_.cancel();
   kept_alarm_.cancel();
   prefix_alarm_.cancel();
+  clock_alarm_.cancel();
   merged_for_snapshots_.close();
   merged_for_status_.close();
   merged_for_inputs_.close();

@@ -79,6 +79,7 @@ class run_notifier {
   async::task<> flushes_by_time();
   async::task<> kept_reports_by_time();
   async::task<> prefixes_by_time();
+  async::task<> clock_by_time();
   void notify_prefixes();
   void notify_finished_inputs();
   void notify_completed_inputs();
@@ -101,6 +102,7 @@ class run_notifier {
   async::alarm flush_alarm_;
   async::alarm kept_alarm_;
   async::alarm prefix_alarm_;
+  async::alarm clock_alarm_;
   std::uint64_t snapshot_due_at_ = std::numeric_limits<std::uint64_t>::max();  // bytes merged
   std::size_t inputs_notified_ = 0;
   std::size_t completions_notified_ = 0;

@@ -309,6 +309,12 @@ async::task<> text_taps::note_gap(text_owner owner) {
   if (found->utf8_meter) found->utf8_meter->skip();
 }
 
+void text_taps::note_idle(input_id input) {
+  if (observer_ == nullptr || has_failed_) return;
+  const tap_pointer to = open({.input = input});
+  if (to && to->observer) to->observer->note_idle();
+}
+
 // An input without text was validated if it was read to its end. After an early end, text is missing, and the input may
 // have finished before: an incomplete sequence is not judged.
 async::task<> text_taps::end(input_id input, input_observer::ending how) {

@@ -132,6 +132,9 @@ class text_taps {
   /// Text is missing before the next text of the input or group. Text after that of note_verified() is damaged.
   async::task<> note_gap(text_owner owner);
 
+  /// All text of the input that there is was passed; more may follow.
+  void note_idle(input_id input);
+
   /// The input has no more text, and its groups have ended.
   async::task<> end(input_id input, input_observer::ending how);
 

@@ -24,6 +24,14 @@ async::task<> text_track::observe(std::span<const std::byte> text) const {
   return to_.is_written ? to_.taps->observe(owner_, text) : to_.taps->pass(owner_, text);
 }
 
+async::task<> text_track::note_gap() const {
+  if (is_observed()) co_await to_.taps->note_gap(owner_);
+}
+
+async::task<> text_track::end_observing(input_observer::ending how) const {
+  if (is_observed()) co_await to_.taps->end(owner_.input, how);
+}
+
 async::task<> text_track::end_group(bool whole) const {
   if (is_observed()) co_await to_.taps->end_group(owner_, whole);
 }

@@ -91,6 +91,17 @@ class text_track {
   }
   async::task<> end_group(bool whole) const;
 
+  /// All text that there is was taken; more may follow. Not for groups.
+  void note_idle() const {
+    if (is_observed()) to_.taps->note_idle(owner_.input);
+  }
+
+  /// Text is missing before the next one, which begins a unit. Not for groups.
+  [[nodiscard]] async::task<> note_gap() const;
+
+  /// No more text is observed. Not for groups.
+  [[nodiscard]] async::task<> end_observing(input_observer::ending how) const;
+
   /// Completes when all groups before it have ended for the taps.
   async::task<> wait_for_turn() const;
 

@@ -117,7 +117,8 @@ void bind_lines(nb::module_& core) {
       .def_ro("without_key", &line_summary::without_key)
       .def_ro("windows", &line_summary::windows)
       .def_ro("without_time", &line_summary::without_time)
-      .def_ro("implausible_time", &line_summary::implausible_time);
+      .def_ro("implausible_time", &line_summary::implausible_time)
+      .def_ro("late", &line_summary::late);
 }
 
 void bind_units(nb::module_& core) {

@@ -8,7 +8,7 @@ from typing import Literal, TypedDict
 from gpuhist._results import Path, Results
 
 NUMBERS = {"top", "devices"}
-INTERVALS = {"snapshot_every", "window", "step"}
+INTERVALS = {"allowed_lateness", "snapshot_every", "window", "step"}
 
 
 class CountingOptions(TypedDict, total=False):
@@ -207,6 +207,14 @@ class CountingOptions(TypedDict, total=False):
     without a time belongs to the line before it. The usual formats of logs are recognised; FORMAT is the name of one
     (iso, clf, syslog, ...), json:KEY, or a pattern such as '%Y-%m-%d %H:%M:%S'. Formats and details: gpuhist --help
     events. Default: windows are those of arrival.
+    """
+    allowed_lateness: str | int
+    """with --event-time: when windows close (10s).
+
+    Windows of --event-time close while the run lasts: when a line is so much later than their end, or would be by the
+    clock if no line follows. --format jsonl has a line for each at once, and conditions are checked for it. Lines of
+    windows that have closed are counted as late. Requires --follow, or one input, such as a pipe. Details: gpuhist
+    --help events. Default: 10s with --follow; otherwise windows are reported at the end, whatever the order of lines.
     """
     time_zone: str
     """with --event-time: of times without a zone.
@@ -431,8 +439,9 @@ class FileOptions(CountingOptions, total=False):
     rotation (rename and create), through truncation, and while they do not exist. At the signal, the bytes that the
     files contain by then are counted and reported. With --snapshot-every, counts are also written while the run lasts.
     Conditions (--fail-if, --alert-if) are checked for the bytes counted so far at every snapshot, or once a second.
-    Only plain text can be followed. Bytes that are written between the last read of a file and its truncation
-    (copytruncate of logrotate) are missed; a truncation is reported.
+    Windows of --event-time close 10s after their end (--allowed-lateness). Only plain text can be followed. Bytes that
+    are written between the last read of a file and its truncation (copytruncate of logrotate) are missed; a truncation
+    is reported.
     """
     label: str
     """name of standard input in the result.

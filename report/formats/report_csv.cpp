@@ -202,6 +202,7 @@ void add_groups(std::string& out, const run_report& content, const units::group_
   for (const units::event_window& each : found.windows) add("event_window", utc_text(each.start), each.of);
   add_if("without_time", "", found.without_time);
   add_if("implausible_time", "", found.implausible_time);
+  add_if("late", "", found.late);
 }
 
 void write_result(const run_report& content, bool terminal, const text_sink& to, std::string out) {
@@ -249,6 +250,7 @@ void write_snapshot(const run_report& content, bool terminal, const text_sink& t
   add_measures(out, content, "", content.verified);
   add_sizes(out, content, provisional, content.unverified);
   add_buckets(out, content, provisional, content.unverified);
+  if (content.units && content.units->groups) add_groups(out, content, *content.units->groups, terminal);
   for (const pipeline::input_report& each : content.inputs) {
     const std::string name = terminal ? printable(each.name) : each.name;
     add_row(out, {.kind = "snapshot", .input = name}, "", "bytes", each.verified.bytes());

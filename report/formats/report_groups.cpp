@@ -65,34 +65,58 @@ void add_list(member_writer& to, std::string_view name, const List& list, AddOne
   to.add_json_text(name, text + "]");
 }
 
+void add_keys(member_writer& to, const run_report& content, const units::group_result& found) {
+  if (!found.by) return;
+  to.add_text("group_by", *found.by);
+  if (found.then_by) to.add_text("then_by", *found.then_by);
+  to.add_number("number_of_groups", found.number_of_groups);
+  add_list(to, "groups", found.groups, [&](member_writer& one, const units::keyed_group& each) {
+    add_key(one, "key", each.key);
+    if (found.then_by) add_key(one, "then_key", each.then);
+    add_counts_of_group(one, content, each.of);
+  });
+  add_optional(to, "other_groups", content, found.other_groups);
+  add_optional(to, "without_key", content, found.without_key);
+}
+
+void add_times(member_writer& to, std::int64_t start, std::int64_t length) {
+  to.add_text("event_start", utc_text(start));
+  to.add_text("event_end", utc_text(start + length));
+}
+
 }  // namespace
 
 void add_groups(member_writer& to, const run_report& content, const units::group_result& found) {
   add_matches(to, found.all);
-  if (found.by) {
-    to.add_text("group_by", *found.by);
-    if (found.then_by) to.add_text("then_by", *found.then_by);
-    to.add_number("number_of_groups", found.number_of_groups);
-    add_list(to, "groups", found.groups, [&](member_writer& one, const units::keyed_group& each) {
-      add_key(one, "key", each.key);
-      if (found.then_by) add_key(one, "then_key", each.then);
-      add_counts_of_group(one, content, each.of);
-    });
-    add_optional(to, "other_groups", content, found.other_groups);
-    add_optional(to, "without_key", content, found.without_key);
-  }
+  add_keys(to, content, found);
   if (found.window == 0) return;
   std::optional<measures::previous_baseline> previous;
   if (content.measuring.previous_windows) previous.emplace(*content.measuring.previous_windows);
-  add_list(to, "event_windows", found.windows, [&](member_writer& one, const units::event_window& each) {
-    one.add_text("event_start", utc_text(each.start));
-    one.add_text("event_end", utc_text(each.start + found.window));
+  const bool has_list = !found.windows.empty() || !found.has_reported_windows;
+  const auto add_window = [&](member_writer& one, const units::event_window& each) {
+    add_times(one, each.start, found.window);
     add_counts_of_group(one, content, each.of, previous ? previous->get() : nullptr);
     if (previous) previous->close(measures::counts_of(each.of.counts));
     if (!each.lines_by_key.empty()) one.add_numbers("lines_by_group", each.lines_by_key);
-  });
+  };
+  if (has_list) add_list(to, "event_windows", found.windows, add_window);
   add_optional(to, "without_time", content, found.without_time);
   add_optional(to, "implausible_time", content, found.implausible_time);
+  add_optional(to, "late", content, found.late);
+}
+
+std::string event_window_line(const run_report& frame, std::string_view run, const units::closed_event_window& closed,
+                              const measures::byte_counts* baseline) {
+  object_text line;
+  add_beginning(line.members, "event_window", run);
+  for (const units::event_window& each : closed.of.windows) {
+    add_times(line.members, each.start, closed.of.window);
+    line.members.add_text("closed_by", closed.is_at_end ? "end" : "time");
+    if (frame.ignore_case) line.members.add_flag("ignore_case", true);
+    add_counts_of_group(line.members, frame, each.of, baseline);
+  }
+  add_keys(line.members, frame, closed.of);
+  return line.take() + "\n";
 }
 
 std::string utc_text(std::int64_t nanoseconds) {

@@ -1,4 +1,4 @@
-// The groups of lines in JSON: "matches", "groups" and "event_windows" of a result.
+// The groups of lines in JSON: "matches", "groups" and "event_windows" of a result, and lines of windows.
 #pragma once
 
 #include "report/formats/member_writer.hpp"
@@ -7,11 +7,16 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace gpuhist::report {
 
 /// Adds the members that the result has.
 void add_groups(member_writer& to, const run_report& content, const units::group_result& found);
+
+/// One line of kind "event_window". `frame`, `run` and `baseline`: as those of window_line().
+std::string event_window_line(const run_report& frame, std::string_view run, const units::closed_event_window& closed,
+                              const measures::byte_counts* baseline);
 
 /// "2025-10-10T13:55:00Z", with milliseconds unless they are 0. `nanoseconds`: since 1970-01-01 UTC.
 std::string utc_text(std::int64_t nanoseconds);

@@ -353,6 +353,7 @@ void write_snapshot(const run_report& content, std::string_view run, const text_
   add_start(before.members, content, "snapshot", run);
   add_all_counts(before.members, "provisional", content, content.unverified);
   if (content.units) before.members.add_json("units", units_as_json(content, *content.units));
+  if (content.units && content.units->groups) add_groups(before.members, content, *content.units->groups);
   out(before.text);
   write_inputs(content, prefix_text, out);
   out("}\n");

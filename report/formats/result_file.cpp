@@ -9,11 +9,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -185,7 +188,8 @@ void result_sum::add_document(document_reader& from, position& at) {
   const std::string kind = kind_of(document);
   if (kind == "result") return add_result(document, within, at);
   within.pending().drop();
-  if (kind == "snapshot" || kind == "window" || kind == "verdict" || kind == "alert") return;
+  constexpr std::array<std::string_view, 5> others = {"snapshot", "window", "event_window", "verdict", "alert"};
+  if (std::ranges::find(others, kind) != others.end()) return;
   if (kind != "input") throw result_damage("the kind is " + config::quote(kind) + "; results are of kind \"result\"");
   run_lines& current = go_to_run(document, at);
   const pipeline::input_report input = read_input(document, wanted_, is_folded(document));

@@ -363,6 +363,7 @@ std::string window_lines(const units::group_result& found, const render_target& 
   for (const units::event_window& each : shown) rows.add(utc_text(each.start), each.of);
   rows.add_last("(without time)", found.without_time);
   rows.add_last("(implausible time)", found.implausible_time);
+  rows.add_last("(late)", found.late);
   std::string text = rows.lines(target);
   if (length > found.window) {
     text += "each row has " + grouped(static_cast<std::uint64_t>(length / found.window)) +

@@ -180,9 +180,13 @@ struct event_time_reader::state {
   state(const event_times::rules& settings, std::int64_t reference)
       : rules(settings),
         zone(settings.zone),
-        reference_seconds(floor_seconds(reference)),
-        has_reference(reference != 0),
         json_value(settings.json_value ? settings.json_value->make_reader() : nullptr) {
+    set_reference(reference);
+  }
+
+  void set_reference(std::int64_t reference) {
+    reference_seconds = floor_seconds(reference);
+    has_reference = reference != 0;
     const date::sys_seconds latest{std::chrono::seconds(reference_seconds + 2 * day_seconds)};
     const date::year_month_day day{date::floor<date::days>(latest)};
     latest_year = static_cast<unsigned>(std::clamp(static_cast<int>(day.year()), 0, 9999));
@@ -270,8 +274,8 @@ struct event_time_reader::state {
   const event_times::rules& rules;
   zone_clock zone;
   json_times json;
-  std::int64_t reference_seconds;
-  bool has_reference;
+  std::int64_t reference_seconds = 0;
+  bool has_reference = false;
   std::unique_ptr<line_selector> json_value;  // null: known keys
   unsigned latest_year = 0;                   // of a local time that is not after the reference and one day
   std::optional<time_format> format{};        // of the last time
@@ -284,6 +288,8 @@ event_time_reader::event_time_reader(const event_times& settings, std::int64_t r
 event_time_reader::~event_time_reader() = default;
 event_time_reader::event_time_reader(event_time_reader&&) noexcept = default;
 event_time_reader& event_time_reader::operator=(event_time_reader&&) noexcept = default;
+
+void event_time_reader::set_reference(std::int64_t reference) { state_->set_reference(reference); }
 
 event_time_reader::outcome event_time_reader::read(std::string_view line) { return state_->read(line); }
 

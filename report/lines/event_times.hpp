@@ -77,6 +77,9 @@ class event_time_reader {
   event_time_reader(event_time_reader&&) noexcept;
   event_time_reader& operator=(event_time_reader&&) noexcept;
 
+  /// For the next lines.
+  void set_reference(std::int64_t reference);
+
   enum class kind : std::uint8_t {
     none,  ///< no time is recognised; also if it is no date, such as 2025-02-30, or no time of day, such as 24:00:00
     time,  ///< the line has one

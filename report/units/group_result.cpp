@@ -157,6 +157,8 @@ class result_maker {
     };
     made.without_time = taken(group_id::without_time);
     made.implausible_time = taken(group_id::implausible);
+    made.late = taken(group_id::late);
+    made.has_reported_windows = taken(group_id::reported).has_value();
     std::unordered_map<std::int64_t, std::size_t> places;
     for (const auto& [number, sum] : windows_) {
       places.emplace(number, made.windows.size());

@@ -65,7 +65,9 @@ struct group_result {
   std::vector<event_window> windows{};         ///< with lines, in the order of time
   std::optional<group_counts> without_time{};  ///< before the first line with a time of their input
   std::optional<group_counts>
-      implausible_time{};  ///< with a year that is not plausible, and the lines that follow them
+      implausible_time{};              ///< with a year that is not plausible, and the lines that follow them
+  std::optional<group_counts> late{};  ///< of windows that had closed before
+  bool has_reported_windows = false;   ///< windows closed, were reported, and are not in `windows`
 };
 
 /// An empty table for the groups of a plan. `classes`: of the partition of the plan.
@@ -74,6 +76,12 @@ group_table empty_table(const line_reading& plan, std::size_t classes);
 /// An empty sum for the groups of a plan; without a key and windows it has one group, whose bytes are in one class.
 /// Nothing: the plan reads nothing of lines. `classes`: of the partition of the plan.
 std::optional<group_sum> no_groups(const unit_plan& plan, std::size_t classes);
+
+/// A window that has closed.
+struct closed_event_window {
+  group_result of;         ///< of the lines in it; it has this window alone
+  bool is_at_end = false;  ///< of the run: more lines may belong to it
+};
 
 /// Precondition: the plan reads lines, and the sum is one of it.
 group_result group_result_of(const unit_plan& plan, const group_sum& found);

@@ -74,7 +74,7 @@ std::uint64_t packed_window(std::int64_t start, std::int64_t length) {
 std::int64_t unpacked_window(std::uint64_t packed, std::int64_t length) {
   const auto factor = std::bit_cast<std::int64_t>(packed);
   if (length == 0 || !group_id::is_time(factor)) return factor;
-  constexpr std::int64_t last = group_id::implausible;
+  constexpr std::int64_t last = group_id::reported;
   if (factor > last / length || factor < -(last / length)) throw pipeline::unpack_error("a window is out of range");
   return factor * length;
 }

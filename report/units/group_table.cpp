@@ -201,8 +201,10 @@ bool group_table::take_lengths(const scale_map& of) {
   return grows;
 }
 
-void group_table::add(const group_table& from, std::size_t place) {
-  const group_id id = from.at(place);
+void group_table::add(const group_table& from, std::size_t place) { add(from, place, from.groups_[place].window); }
+
+void group_table::add(const group_table& from, std::size_t place, std::int64_t window) {
+  const group_id id{.window = window, .key = from.at(place).key};
   const std::size_t own =
       place_of({.window = start_of(id.window, scale_of(id.key)), .key = id.key}, from.groups_[place].hash_of_key);
   const auto to = numbers_.begin() + static_cast<std::ptrdiff_t>(own * stride());

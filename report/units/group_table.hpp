@@ -24,9 +24,12 @@ namespace gpuhist::report::units {
 
 /// The group of a line. Borrows the key.
 struct group_id {
-  // Windows that are no time: of lines before the first line with a time, and of times with an implausible year.
+  // Windows that are no time: of lines before the first line with a time, of times with an implausible year, of lines
+  // of windows that had closed, and of all windows that closed and were reported.
   static constexpr std::int64_t without_time = std::numeric_limits<std::int64_t>::max();
   static constexpr std::int64_t implausible = without_time - 2;
+  static constexpr std::int64_t late = without_time - 3;
+  static constexpr std::int64_t reported = without_time - 4;
   /// The window of the last line with a time of the text before, which is not known yet.
   static constexpr std::int64_t of_text_before = without_time - 1;
 
@@ -36,7 +39,7 @@ struct group_id {
   std::optional<std::string_view> key{};  ///< nothing: the line has no key
 
   bool operator==(const group_id&) const = default;
-  [[nodiscard]] static bool is_time(std::int64_t window) { return window < implausible; }
+  [[nodiscard]] static bool is_time(std::int64_t window) { return window < reported; }
 };
 
 /// The windows of a table.
@@ -128,6 +131,9 @@ class group_table {
 
   /// Adds one group of a table.
   void add(const group_table& from, std::size_t place);
+
+  /// The same, to another window. Precondition: first lines are not kept.
+  void add(const group_table& from, std::size_t place, std::int64_t window);
 
   /// The same for all groups of a key; other groups have one each.
   [[nodiscard]] std::uint64_t part_of(std::size_t place) const;

@@ -1,7 +1,5 @@
 #include "report/units/group_watch.hpp"
 
-#include "report/measures/previous_baseline.hpp"
-
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -21,39 +19,40 @@ std::vector<double> facts_of(const group_counts& of, const std::vector<gates::li
   return made;
 }
 
-void watch_windows(const group_result& found, const gates::watch_list& list, const measures::measuring& measured,
-                   gates::watcher& checker) {
-  std::optional<measures::previous_baseline> previous;
-  if (measured.previous_windows) previous.emplace(*measured.previous_windows);
-  for (const event_window& each : found.windows) {
-    const std::vector<double> facts = facts_of(each.of, list.facts);
-    checker.watch({.type = subject::kind::event_window,
-                   .source = {},
-                   .end = each.of.bytes,
-                   .event_start = each.start,
-                   .counts = each.of.counts,
-                   .number_of_lines = each.of.lines,
-                   .facts = facts,
-                   .baseline = previous ? previous->get() : nullptr});
-    if (previous) previous->close(measures::counts_of(each.of.counts));
-  }
-}
-
 }  // namespace
 
-void watch_groups(const group_result& found, const pipeline::run_counts& totals, const gates::watch_list& list,
-                  const measures::measuring& measured, gates::watcher& checker) {
-  if (found.window > 0) watch_windows(found, list, measured, checker);
-  if (list.facts.empty()) return;
+event_window_watch::event_window_watch(const gates::watch_list& list, const measures::measuring& measured,
+                                       gates::watcher& checker)
+    : list_(list), checker_(checker) {
+  if (measured.previous_windows) previous_.emplace(*measured.previous_windows);
+}
+
+bool event_window_watch::watch(const event_window& closed) {
+  const std::vector<double> facts = facts_of(closed.of, list_.facts);
+  const bool ends = checker_.watch({.type = subject::kind::event_window,
+                                    .source = {},
+                                    .end = closed.of.bytes,
+                                    .event_start = closed.start,
+                                    .counts = closed.of.counts,
+                                    .number_of_lines = closed.of.lines,
+                                    .facts = facts,
+                                    .baseline = baseline()});
+  if (previous_) previous_->close(measures::counts_of(closed.of.counts));
+  return ends;
+}
+
+bool watch_matches(const group_result& found, const pipeline::run_counts& totals, const gates::watch_list& list,
+                   gates::watcher& checker) {
+  if (list.facts.empty()) return false;
   const std::vector<double> facts = facts_of(found.all, list.facts);
-  checker.watch({.type = subject::kind::total,
-                 .source = {},
-                 .end = totals.verified.bytes(),
-                 .counts = totals.verified,
-                 .malformed = pipeline::malformed_in(totals.utf8),
-                 .number_of_lines = found.all.lines,
-                 .facts = facts,
-                 .is_of_matches = true});
+  return checker.watch({.type = subject::kind::total,
+                        .source = {},
+                        .end = totals.verified.bytes(),
+                        .counts = totals.verified,
+                        .malformed = pipeline::malformed_in(totals.utf8),
+                        .number_of_lines = found.all.lines,
+                        .facts = facts,
+                        .is_of_matches = true});
 }
 
 }  // namespace gpuhist::report::units

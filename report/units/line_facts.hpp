@@ -58,6 +58,9 @@ class line_facts {
   [[nodiscard]] std::string_view text_of(std::size_t line) const;
 
   /// The time of a line. Precondition: the plan has windows of event time.
+  /// Of the next lines. Precondition: times are read.
+  void set_reference(std::int64_t reference) { times_->set_reference(reference); }
+
   [[nodiscard]] lines::event_time_reader::outcome time_of(std::size_t line) { return times_->read(text_of(line)); }
 
  private:

@@ -71,6 +71,11 @@ void line_grouper::add_open(unit_batch& batch, const gpu::tally& counts, const u
   for (std::size_t i = 0; i < to.size(); ++i) to[i] += folded.counts[i];
 }
 
+void line_grouper::set_horizon(const event_horizon& now) {
+  horizon_ = now;
+  if (group_id::is_time(time_) && now.is_late(time_)) time_ = group_id::late;
+}
+
 void line_grouper::follow(std::int64_t time) {
   if (time_ == group_id::of_text_before) time_ = time;
   found_.set_text_before(time);
@@ -91,7 +96,8 @@ void line_grouper::note_time(line_facts& facts, std::size_t line, std::uint64_t 
   }
   const lines::event_time_reader::outcome found = facts.time_of(line);
   if (found.is == kind::time) {
-    time_ = found.nanoseconds;
+    const bool is_late = horizon_ && horizon_->note(found.nanoseconds);
+    time_ = is_late ? group_id::late : found.nanoseconds;
   } else if (found.is == kind::implausible) {
     time_ = group_id::implausible;
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gpu/host/kernel.hpp"
+#include "report/units/event_watermark.hpp"
 #include "report/units/group_table.hpp"
 #include "report/units/unit_batch.hpp"
 #include "report/units/unit_meter.hpp"
@@ -39,6 +40,11 @@ class line_grouper {
 
   /// As that of the reader of keys.
   [[nodiscard]] std::string fault() const { return keys_.fault(); }
+  /// If windows close: which have, before the next lines. Lines without a time that follow one of a window that has
+  /// closed are late, too.
+  void set_horizon(const event_horizon& now);
+  /// After the last line. Precondition: it was set.
+  [[nodiscard]] const event_horizon& horizon() const { return *horizon_; }
 
   /// `time`: of the last line of the text before, which another object has read.
   void follow(std::int64_t time);
@@ -68,6 +74,7 @@ class line_grouper {
   group_table found_;
   std::vector<std::uint32_t> row_;                // of the kernel
   std::int64_t time_;                             // of the last line
+  std::optional<event_horizon> horizon_{};        // if windows close
   std::optional<std::int64_t> start_of_place_{};  // unless keys are read: the window of the group that was used last
   std::size_t place_ = 0;                         // its place
 };

@@ -123,7 +123,17 @@ void shared_findings::add_values(std::span<const double> values) {
 
 void shared_findings::add_groups(const group_table& more) {
   const std::scoped_lock lock(mutex_);
-  findings_.groups->add(more);
+  windows_ ? windows_->add(more) : findings_.groups->add(more);
+}
+
+std::vector<window_sum> shared_findings::take_closed(std::int64_t before, window_groups::kept remainder) {
+  const std::scoped_lock lock(mutex_);
+  return windows_->take_closed(before, remainder);
+}
+
+std::size_t shared_findings::closed(std::int64_t before) const {
+  const std::scoped_lock lock(mutex_);
+  return windows_->closed(before);
 }
 
 // Rendered before the lock is taken.
@@ -176,7 +186,9 @@ shared_findings::amount shared_findings::waiting() const {
 
 unit_result shared_findings::result() const {
   const std::scoped_lock lock(mutex_);
-  return result_of(meter_.plan(), findings_);
+  unit_result made = result_of(meter_.plan(), findings_);
+  if (windows_) made.groups = group_result_of(meter_.plan(), windows_->all());
+  return made;
 }
 
 unit_findings shared_findings::take_all() {

@@ -7,6 +7,7 @@
 #include "report/units/unit_meter.hpp"
 #include "report/units/unit_renderer.hpp"
 #include "report/units/unit_result.hpp"
+#include "report/units/window_groups.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -179,7 +180,10 @@ class shared_findings final : public unit_outlet {
  public:
   /// Borrows all. `wanted`: the forms in which selected units wait.
   shared_findings(const unit_meter& meter, const selected_forms& wanted, kept_buffers& buffers)
-      : meter_(meter), wanted_(wanted), buffers_(buffers), findings_(meter) {}
+      : meter_(meter), wanted_(wanted), buffers_(buffers), findings_(meter) {
+    const unit_plan& plan = meter.plan();
+    if (plan.lines && plan.lines->closes_windows()) windows_.emplace(plan, meter.partition().classes);
+  }
 
   void add(const unit_totals& more) override;
   void add_values(std::span<const double> values) override;
@@ -213,6 +217,10 @@ class shared_findings final : public unit_outlet {
   /// How much waits; no bytes: nothing.
   [[nodiscard]] amount waiting() const;
 
+  /// As those of window_groups. Precondition: windows close.
+  [[nodiscard]] std::vector<window_sum> take_closed(std::int64_t before, window_groups::kept remainder);
+  [[nodiscard]] std::size_t closed(std::int64_t before) const;
+
   /// What was found so far, without what waits.
   [[nodiscard]] unit_result result() const;
 
@@ -224,7 +232,8 @@ class shared_findings final : public unit_outlet {
   const selected_forms wanted_;
   kept_buffers& buffers_;
   mutable std::mutex mutex_;
-  unit_findings findings_;  // under the mutex
+  unit_findings findings_;                  // under the mutex
+  std::optional<window_groups> windows_{};  // under the mutex: the groups, if windows close
 };
 
 }  // namespace gpuhist::report::units

@@ -75,6 +75,8 @@ struct event_windows {
   window_lengths windows{};
   /// For times without a year, of inputs that are not files: nanoseconds since 1970-01-01 UTC.
   std::int64_t reference = 0;
+  /// Windows close while the run lasts: nanoseconds after their end (event_watermark). Nothing: at the end of the run.
+  std::optional<std::int64_t> lateness{};
 };
 
 /// What is read of lines or records, besides their bytes.
@@ -102,6 +104,8 @@ struct line_reading {
            std::ranges::any_of(keys, [](const group_key& key) { return key.selector && key.selector->reads_header(); });
   }
   [[nodiscard]] bool has_groups() const { return !keys.empty() || events; }
+  /// Whether windows close while the run lasts.
+  [[nodiscard]] bool closes_windows() const { return events && events->lateness; }
 };
 
 struct unit_plan {

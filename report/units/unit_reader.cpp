@@ -3,6 +3,7 @@
 #include "gpu/host/kernel.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -45,6 +46,11 @@ std::string text_of(const lines_without_field& found, const std::string& field) 
   return text;
 }
 
+std::int64_t time_of_clock() {
+  const auto now = std::chrono::time_point_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now());
+  return now.time_since_epoch().count();
+}
+
 }  // namespace
 
 unit_reader::unit_reader(unit_run& run, std::uint64_t number, const std::string& name, position from)
@@ -59,16 +65,37 @@ unit_reader::unit_reader(unit_run& run, std::uint64_t number, const std::string&
       batch_(meter_, run.long_lines(), change_of(meter_, name)),
       fields_(batch_.fields()),
       row_(byte_values),
-      scratch_(byte_values) {
+      scratch_(byte_values),
+      watermark_(run.watermark()) {
   if (in_head_) out_ = &held_.emplace(meter_, found_, run.held(), run.buffers());
   if (meter_.plan().lines) groups_.emplace(meter_, *name_, in_head_);
   if (meter_.plan().filter) kept_.emplace(*meter_.plan().filter, run.buffers().take());
   if (kept_ && !held_ && run.outlets() != nullptr) outlet_ = run.outlets()->open(name);
+  if (watermark_ != nullptr) watermark_->open(input_);
 }
 
 unit_reader::~unit_reader() {
   if (kept_) run_.buffers().give_back(kept_->release());
+  if (watermark_ != nullptr) watermark_->close(input_);
   run_.leave(input_);
+}
+
+// Lines that are written while the run lasts have times of now: the clock is the reference for those without a year.
+void unit_reader::begin_lines() {
+  if (watermark_ == nullptr) return;
+  const std::int64_t clock = time_of_clock();
+  if (is_live_) batch_.facts()->set_reference(clock);
+  groups_->set_horizon(watermark_->begin(input_, clock));
+}
+
+// All lines were added to the groups of the run.
+void unit_reader::end_lines() {
+  if (watermark_ != nullptr) watermark_->end(input_, groups_->horizon());
+}
+
+void unit_reader::note_idle() {
+  is_live_ = true;
+  if (watermark_ != nullptr) watermark_->note_idle(input_, time_of_clock());
 }
 
 void unit_reader::take(std::span<const std::byte> text, bool verified) { take_until(text, verified, {}); }
@@ -82,6 +109,7 @@ std::size_t unit_reader::take_until(std::span<const std::byte> text, bool verifi
   const std::size_t all = text.size();
   verified_ = verified;
   selected_ = 0;
+  begin_lines();
   if (in_head_) text = text.subspan(extend_head(text));
   if (has_open()) {
     const std::size_t rest = rest_of_open(text);
@@ -103,6 +131,7 @@ std::size_t unit_reader::take_until(std::span<const std::byte> text, bool verifi
     text = text.subspan(batch_.end_of(batch_.size() - 1));
   }
   flush();
+  end_lines();
   return all - text.size();
 }
 
@@ -133,12 +162,15 @@ std::size_t unit_reader::take_pieces(const gpu::cuda::units::piece_rows& pieces,
 void unit_reader::note_gap() {
   has_gaps_ = true;
   if (std::exchange(in_head_, false)) gap_after_head_ = true;
+  begin_lines();
   cut_open();
   if (drops_unverified() && !meter_.plan().shape.bytes) open_is_verified_ = false;
   flush();
+  end_lines();
 }
 
 void unit_reader::end(ending how) {
+  begin_lines();
   if (how == ending::early) {
     run_.note_early_end();
     cut_open();
@@ -146,6 +178,7 @@ void unit_reader::end(ending how) {
     close_open();
   }
   flush();
+  end_lines();
   if (outlet_) outlet_->end({.how = how, .has_gaps = has_gaps_, .units = of_input_});
   note_faults();
   run_.note_end(input_);

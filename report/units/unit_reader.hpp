@@ -59,6 +59,7 @@ class unit_reader final : public pipeline::input_observer {
   /// of the next line or record, so filtering::drops_unverified drops both.
   void note_gap() override;
   void end(ending how) override;
+  void note_idle() override;
   void follow(std::unique_ptr<pipeline::input_observer> earlier) override;
   [[nodiscard]] bool is_full() const override;
   [[nodiscard]] std::span<const std::byte> next_kept() override;
@@ -90,6 +91,8 @@ class unit_reader final : public pipeline::input_observer {
     std::size_t kept_bytes = std::numeric_limits<std::size_t>::max();
   };
 
+  void begin_lines();
+  void end_lines();
   std::size_t take_until(std::span<const std::byte> text, bool verified, const limits& most);
   std::size_t extend_head(std::span<const std::byte> text);
   std::size_t extend_head(const gpu::cuda::units::piece_rows& pieces, std::size_t from);
@@ -156,6 +159,8 @@ class unit_reader final : public pipeline::input_observer {
   std::vector<std::uint32_t> row_;  // of 256 counters
   gpu::tally scratch_;
   std::optional<line_grouper> groups_;   // nothing: the plan reads nothing of lines
+  event_watermark* const watermark_;     // null: windows do not close before the end
+  bool is_live_ = false;                 // all text that there was has been read once
   std::optional<kept_text> kept_;        // with a filter
   std::unique_ptr<kept_outlet> outlet_;  // null: next_kept() returns the kept text
   unit_totals totals_{};                 // not added to the run yet

@@ -67,7 +67,12 @@ unit_findings unit_run::take(std::uint64_t input) {
 }
 
 shared_findings::amount unit_run::waiting() const {
+  constexpr std::size_t bytes_of_window = 1024;
   shared_findings::amount all = found_.waiting();
+  if (watermark_) {
+    const std::size_t closed = found_.closed(watermark_->closed_before());
+    all += {.batches = closed, .bytes = closed * bytes_of_window};
+  }
   if (!by_input_) return all;
   const std::scoped_lock lock(mutex_);
   for (const auto& [input, each] : inputs_) all += each.found->waiting();
@@ -89,6 +94,7 @@ bool unit_run::must_publish() const {
 
 void unit_run::publish() {
   publish(found_.take(), output_.write);
+  if (watermark_) publish_windows(false);
   std::vector<std::pair<std::uint64_t, shared_findings::waiting_units>> by_input;
   std::vector<input_fault> faults;
   bool has_ended_inputs = false;
@@ -103,6 +109,26 @@ void unit_run::publish() {
   }
   for (const input_fault& each : faults) report_lines_(each);
   if (has_ended_inputs) by_input_->ended();
+}
+
+void unit_run::publish_windows(bool at_end) {
+  using kept = window_groups::kept;
+  const std::vector<window_sum> taken =
+      found_.take_closed(watermark_->closed_before(), closed_.is_reported ? kept::sums : kept::window);
+  if (!closed_.note) return;
+  for (const window_sum& each : taken)
+    closed_.note({.of = group_result_of(meter_.plan(), each.groups), .is_at_end = at_end});
+}
+
+void unit_run::tick(std::int64_t elapsed) {
+  watermark_->tick(elapsed);
+  publish();
+}
+
+void unit_run::close_windows() {
+  publish();
+  watermark_->close_all();
+  publish_windows(true);
 }
 
 void unit_run::publish(shared_findings::waiting_units found, const std::function<void(std::string_view)>& write) {

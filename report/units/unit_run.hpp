@@ -3,6 +3,7 @@
 #pragma once
 
 #include "pipeline/counts/text_observer.hpp"
+#include "report/units/event_watermark.hpp"
 #include "report/units/kept_text.hpp"
 #include "report/units/unit_findings.hpp"
 #include "report/units/unit_meter.hpp"
@@ -29,6 +30,12 @@ struct units_by_input {
   std::function<void()> ended{};  ///< called by publish() after the text of inputs has ended
 };
 
+/// What is called for windows that close while the run lasts (line_reading::closes_windows()).
+struct closed_window_output {
+  std::function<void(const closed_event_window&)> note{};  ///< called by publish() and close_windows()
+  bool is_reported = false;                                ///< windows are reported, and result() does not have them
+};
+
 /// Thread-safe. Memory: the units of the ranking, for each input the records or lines of as many units as
 /// unit_reader::take_some() takes, and unit_plan::held_bytes. By input: the ranking and the distribution for each input
 /// that was not taken.
@@ -47,16 +54,23 @@ class unit_run final : public pipeline::text_observer {
   /// the lines instead; result() has no units then.
   unit_run(const unit_meter& meter, report_units report, report_faults report_lines = {},
            kept_outlets* outlets = nullptr, unit_line_output output = {},
-           std::optional<units_by_input> by_input = std::nullopt)
+           std::optional<units_by_input> by_input = std::nullopt, closed_window_output closed = {})
       : meter_(meter),
         report_(std::move(report)),
         report_lines_(std::move(report_lines)),
         outlets_(outlets),
         output_(std::move(output)),
         by_input_(std::move(by_input)),
+        closed_(std::move(closed)),
         held_(meter.plan().held_bytes),
         buffers_(meter.plan().held_bytes),
-        found_(meter, forms(), buffers_) {}
+        found_(meter, forms(), buffers_) {
+    const std::optional<line_reading>& lines = meter.plan().lines;
+    if (lines && lines->closes_windows()) {
+      watermark_.emplace(
+          closing_windows{.length = lines->events->windows.length, .lateness = *lines->events->lateness});
+    }
+  }
 
   // ---- for units that are inputs or windows, on one thread ---------------------------------------------------------
 
@@ -76,12 +90,12 @@ class unit_run final : public pipeline::text_observer {
 
   std::unique_ptr<pipeline::input_observer> open(const std::string& name, std::uint64_t order) override;
 
-  /// Where a part of a fixed size, or a window of lines, begins depends on all text before, and columns of CSV on the
-  /// first line.
+  /// Where a part of a fixed size, or a window of lines, begins depends on all text before, and so does what is late;
+  /// columns of CSV depend on the first line.
   [[nodiscard]] bool divides() const override {
     const std::optional<line_reading>& lines = meter_.plan().lines;
     const bool has_windows_of_lines = lines && lines->events && !lines->events->times;
-    return !meter_.plan().shape.bytes && !has_windows_of_lines && !(lines && lines->reads_headers());
+    return !meter_.plan().shape.bytes && !has_windows_of_lines && !watermark_ && !(lines && lines->reads_headers());
   }
   std::unique_ptr<pipeline::input_observer> open_later(const std::string& name, std::uint64_t order) override;
   [[nodiscard]] bool wants_publishing() const override;
@@ -94,6 +108,15 @@ class unit_run final : public pipeline::text_observer {
   [[nodiscard]] const gpu::cuda::units::piece_classes* piece_classes() const override {
     return meter_.pieces() != nullptr ? &meter_.pieces()->classes() : nullptr;
   }
+
+  // ---- if windows close; on the thread that calls publish()
+  // ----------------------------------------------------------
+
+  /// Moves the watermark if no text arrives: event_watermark::tick(). Reports windows that close.
+  void tick(std::int64_t elapsed);
+
+  /// Closes and reports all windows: after the end of the inputs.
+  void close_windows();
 
   /// The result so far.
   [[nodiscard]] unit_result result() const;
@@ -110,6 +133,9 @@ class unit_run final : public pipeline::text_observer {
   // ---- for the readers of inputs -----------------------------------------------------------------------------------
 
   [[nodiscard]] const unit_meter& meter() const { return meter_; }
+
+  /// Null: windows do not close before the end of the run.
+  [[nodiscard]] event_watermark* watermark() { return watermark_ ? &*watermark_ : nullptr; }
 
   /// Null: kept text is not written by the readers.
   [[nodiscard]] kept_outlets* outlets() const { return outlets_; }
@@ -165,6 +191,7 @@ class unit_run final : public pipeline::text_observer {
   [[nodiscard]] shared_findings::amount waiting() const;
   [[nodiscard]] input_findings& findings_of(std::uint64_t input);
   void publish(shared_findings::waiting_units found, const std::function<void(std::string_view)>& write);
+  void publish_windows(bool at_end);
 
   const unit_meter& meter_;
   const report_units report_;
@@ -172,6 +199,8 @@ class unit_run final : public pipeline::text_observer {
   kept_outlets* const outlets_;
   const unit_line_output output_;
   const std::optional<units_by_input> by_input_;
+  const closed_window_output closed_;
+  std::optional<event_watermark> watermark_;  // if windows close
   held_memory held_;
   kept_buffers buffers_;
   std::mutex long_lines_;

@@ -206,7 +206,7 @@ class Resume(CommandTest):
 # option selects inputs, an engine or a destination, prints, or does not end by itself.
 CHOICES = {
     **test_batch_options.CHOICES,
-    "--recursive": None, "--label": None, "--resume": None, "--append": None, "--snapshot-every": None, "--follow": None, "--exec": None,
+    "--recursive": None, "--label": None, "--resume": None, "--append": None, "--snapshot-every": None, "--follow": None, "--exec": None, "--allowed-lateness": None,
     "--stats": None, "--columns": None, "--sort": None,
     "--totals-only": [((), (True,))],
     "--fail-fast": [((), (True,))],

@@ -470,7 +470,6 @@ class Usage(UnitTest):
             (["--distribution-of", "bytes"], "--distribution-of", "requires --each"),
             (["--each", "line", "--delimiter", "x"], "--delimiter", "requires --each record"),
             (["--each", "window"], "--each", "requires --window"),
-            (["--each", "line", "--follow"], "--each", "--follow"),
             (["--fail-if", "words > 3"], "--fail-if: words are counted for the units of --each only\n    words > 3\n    ^\n"),
             (["--each", "line", "--fail-if", "words > 3"], "--fail-if: words", "    ^\n"),
             (["--each", "input", "--where", "words > 3"], "--where: words are counted in lines, records and parts only", "    ^\n"),

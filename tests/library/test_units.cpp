@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <fstream>
 #include <functional>
@@ -138,6 +139,38 @@ TEST_CASE("lines are counted by match, key and time, also in memory") {
   CHECK(alerts[0].event_start == 1'760'104'680'000'000'000);
 }
 
+TEST_CASE("windows of event time that close while the run lasts are reported by a callback, and late lines counted") {
+  const std::string text =
+      "2025-10-10T13:58:01Z INFO a\n2025-10-10T13:58:59Z ERROR b\n2025-10-10T13:59:10Z INFO a\n"
+      "2025-10-10T13:58:10Z ERROR c\n  at x\n";
+  const temporary_folder folder;
+  file_options options = options_of({written(folder, "a", text)}, {.matches = {"error=ERROR"},
+                                                                   .group_by = "field:3",
+                                                                   .event_time = "iso",
+                                                                   .allowed_lateness = std::chrono::seconds(10)});
+  options.counting.windows = window_options{.measured_in = window_options::measure::milliseconds, .length = 60'000};
+  const line_summary all = count_files(options).result.units().value().lines.value();
+  REQUIRE(all.windows.size() == 2);  // without a callback they are in the result
+  CHECK(all.late.lines == 2);
+  CHECK(all.late.matches.at(0).lines == 1);
+  std::vector<line_summary> closed;
+  file_events events;
+  events.on_event_window = [&](const line_summary& window) { closed.push_back(window); };
+  const line_summary rest = count_files(options, events).result.units().value().lines.value();
+  CHECK(rest.windows.empty());
+  CHECK(rest.late.lines == 2);
+  CHECK(rest.number_of_groups == 3);
+  REQUIRE(closed.size() == 2);
+  REQUIRE(closed[0].windows.size() == 1);
+  CHECK(closed[0].windows[0].start == 1'760'104'680'000'000'000);
+  CHECK(closed[0].windows[0].lines == 2);
+  CHECK(closed[0].matches.at(0).lines == 1);
+  CHECK(closed[0].number_of_groups == 2);
+  CHECK(closed[1].windows.at(0).lines == 1);
+  counting_options fed = options.counting;
+  CHECK_THROWS_WITH_AS(counter{fed}, doctest::Contains("--allowed-lateness"), error);
+}
+
 TEST_CASE("windows of event time that are too long are refused") {
   file_options options = options_of({"/dev/null"}, {.event_time = "iso"});
   options.counting.windows =
@@ -205,9 +238,11 @@ TEST_CASE("errors of units name the options") {
   CHECK(begins(message_of(options_of({path}, {.each = unit_options::kind::record, .jsonl_field = "a"})),
                "--jsonl-field: requires --each line"));
   CHECK(begins(message_of(options_of({path}, {.jsonl_field = "\xff"})), "--jsonl-field"));
-  file_options followed = options_of({path}, {.where = "bytes > 1"});
+  file_options followed = options_of({path}, {.changes = true});
   followed.follow = true;
-  CHECK(begins(message_of(followed), "--each"));
+  CHECK(begins(message_of(followed), "--follow"));
+  CHECK(begins(message_of(options_of({path}, {.allowed_lateness = std::chrono::seconds(1)})),
+               "--allowed-lateness: requires --event-time"));
 }
 
 TEST_CASE("an exception of on_unit ends the run and is thrown to the caller") {

@@ -34,10 +34,10 @@ std::string folder_of(const std::string& path) {
 
 }  // namespace
 
-follower::follower(cutter& cut, rolling_counts& counts, stage_clock& clock, async::event_loop& loop,
+follower::follower(cutter& cut, const text_track::destination& counted, stage_clock& clock, async::event_loop& loop,
                    std::uint32_t max_reservation, remark report, std::stop_token stop)
     : cut_(cut),
-      counted_{.counts = counts},
+      counted_(counted),
       clock_(clock),
       max_reservation_(max_reservation),
       report_(std::move(report)),
@@ -58,6 +58,7 @@ follower::follower(cutter& cut, rolling_counts& counts, stage_clock& clock, asyn
 async::task<> follower::follow(std::vector<std::pair<input_id, std::string>> inputs) {
   for (auto& [input, name] : inputs)
     files_.push_back({.text = {counted_, {.input = input}}, .reader = io::followed_file(std::move(name))});
+  for (const followed& each : files_) each.text.begin_group();  // of all, before the first is read
   const std::stop_callback wake_on_stop(stop_, [wake = wake_up_]() noexcept { wake->post(); });
   for (bool first = true;; first = false) {
     for (followed& each : files_) watch_folder(each);
@@ -73,10 +74,15 @@ async::task<> follower::follow(std::vector<std::pair<input_id, std::string>> inp
     if (std::ranges::all_of(files_, &followed::has_failed) || (stopping && !more)) break;
     if (!more && !stop_.stop_requested()) co_await wait_for_change();
   }
+  co_await end_all();
+}
+
+async::task<> follower::end_all() {
+  using ending = input_observer::ending;
   for (followed& each : files_) {
-    if (each.has_failed) continue;
-    note_unread(each);
-    each.text.finish();
+    if (!each.has_failed) note_unread(each);
+    co_await each.text.end_observing(each.has_failed ? ending::early : ending::whole);
+    if (!each.has_failed) each.text.finish();
   }
 }
 
@@ -113,10 +119,18 @@ async::task<bool> follower::take_some(followed& file) {
       watch(file);
     }
     const std::uint64_t pending = file.reader.pending();
-    if (pending == 0) co_return false;
+    if (pending == 0) {
+      file.text.note_idle();
+      co_return false;
+    }
     held_reservation target(cut_, co_await cut_.reserve(std::min<std::uint64_t>(pending, max_reservation_)));
     const std::size_t read = read_into(file, target.bytes());
-    file.text.commit(target, read);
+    // the text of another file does not continue a line
+    if (read > 0) {
+      const std::uint64_t earlier = std::exchange(file.source, file.reader.source());
+      if (earlier != 0 && earlier != file.source) co_await file.text.note_gap();
+    }
+    co_await file.text.take(std::move(target), read);
     clock_.bytes += read;
     co_await async::yield();  // lets signals and timers run
     co_return read > 0;
@@ -201,6 +215,7 @@ void follower::note(followed& file, io::name_change change) {
 
 void follower::fail(followed& file) {
   file.text.fail(failure_from(std::current_exception()));
+  file.text.note_idle();
   file.has_failed = true;
 }
 

@@ -35,7 +35,7 @@ class follower {
   using remark = std::function<void(const std::string&)>;
 
   /// `max_reservation`: maximum size of one reservation, in bytes. `report` receives the messages.
-  follower(cutter& cut, rolling_counts& counts, stage_clock& clock, async::event_loop& loop,
+  follower(cutter& cut, const text_track::destination& counted, stage_clock& clock, async::event_loop& loop,
            std::uint32_t max_reservation, remark report, std::stop_token stop);
 
   /// Follows the files until a stop is requested. Bytes that were written before the stop are counted. On the event
@@ -49,6 +49,7 @@ class follower {
     bool has_end = false;          // a stop was requested: bytes written later are not read
     bool has_failed = false;       // it is not read any more
     bool format_checked = false;   // its first bytes were read
+    std::uint64_t source = 0;      // io::followed_file::source() of the last text
     int watched = -1;              // the descriptor that is watched
     bool is_baseline_set = false;  // arrivals and seen are compared
     int folder_watch = -1;         // the watch of the folder that contains the name
@@ -63,6 +64,7 @@ class follower {
   std::size_t read_into(followed& file, std::span<std::byte> room);
   async::task<> wait_for_change();
   void note(followed& file, io::name_change change);
+  async::task<> end_all();
   static void fail(followed& file);
   void watch_folder(followed& file);
   void watch(followed& file);
