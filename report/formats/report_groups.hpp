@@ -6,7 +6,9 @@
 #include "report/units/group_result.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace gpuhist::report {
 
@@ -15,5 +17,8 @@ void add_groups(member_writer& to, const run_report& content, const units::group
 
 /// "2025-10-10T13:55:00Z", with milliseconds unless they are 0. `nanoseconds`: since 1970-01-01 UTC.
 std::string utc_text(std::int64_t nanoseconds);
+
+/// Nanoseconds since 1970-01-01 UTC of such a text; nothing: it is none.
+std::optional<std::int64_t> time_of_utc_text(std::string_view text);
 
 }  // namespace gpuhist::report

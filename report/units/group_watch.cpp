@@ -11,16 +11,6 @@ namespace {
 
 using gates::subject;
 
-// Lines that match, by fact.
-std::vector<double> facts_of(const group_counts& of, const std::vector<gates::line_fact>& facts) {
-  std::vector<double> made;
-  for (const gates::line_fact& each : facts) {
-    const auto found = std::ranges::find(of.matches, each.of, &match_count::name);
-    made.push_back(found == of.matches.end() ? gates::unknown : static_cast<double>(found->lines));
-  }
-  return made;
-}
-
 void watch_windows(const group_result& found, const gates::watch_list& list, const measures::measuring& measured,
                    gates::watcher& checker) {
   std::optional<measures::previous_baseline> previous;
@@ -40,6 +30,15 @@ void watch_windows(const group_result& found, const gates::watch_list& list, con
 }
 
 }  // namespace
+
+std::vector<double> facts_of(const group_counts& of, const std::vector<gates::line_fact>& facts) {
+  std::vector<double> made;
+  for (const gates::line_fact& each : facts) {
+    const auto found = std::ranges::find(of.matches, each.of, &match_count::name);
+    made.push_back(found == of.matches.end() ? gates::unknown : static_cast<double>(found->lines));
+  }
+  return made;
+}
 
 void watch_groups(const group_result& found, const pipeline::run_counts& totals, const gates::watch_list& list,
                   const measures::measuring& measured, gates::watcher& checker) {
