@@ -103,6 +103,7 @@ merged_results add_all(const config::options& typed, const report::wanted_counts
     }
   }
   for (const std::string& error : sum.errors()) report::complain(error);
+  for (const std::string& warning : sum.warnings()) report::complain("warning: " + warning);
   merged_results made{.sum = {}, .addends = sum.addends(), .has_errors = !sum.errors().empty()};
   made.sum = sum.take();
   for (const report::result_sum::addend& each : made.addends) {
@@ -114,7 +115,8 @@ merged_results add_all(const config::options& typed, const report::wanted_counts
 void write_sum(const config::options& typed, const report::run_report& sum,
                const io::open_descriptors& open_descriptors) {
   const report::report_format& format = *resolve_report_format(typed);
-  const report::input_listing listing = resolve_listing(typed, request_of(typed).run.counting, true, format);
+  const report::input_listing listing =
+      resolve_listing(typed, request_of(typed).run.counting, {.has_malformed = true}, format);
   report::destination output(typed.output, resolve_writing(typed, format), open_descriptors);
   const std::string run = format.names_run ? report::make_run_id() : "";
   output.write([&](const report::text_sink& out) {
@@ -145,11 +147,13 @@ ending merge_results(const config::options& typed, const io::open_descriptors& o
                 "is for the parts of a job; the sum of results is written to --output");
   refuse_option(typed.partial, "partial", "is for the parts of a job; the sum has what the results contain");
   const std::vector<scheme_names> found = read_schemes(typed.inputs);
+  refuse_other_reading(found);
   const auto [schemes, have_byte_counts, ignore_case] = common_schemes(found, typed.run.counting.schemes);
   const gpu::partition counted = have_byte_counts ? gpu::partition::identity() : pipeline::coarsest_partition(schemes);
   const report::bucket_counts by_bucket(counted, schemes);
   report::wanted_counts wanted(ignore_case ? report::letter_case::ignored : report::letter_case::exact);
   if (!have_byte_counts) wanted.by_bucket = &by_bucket;
+  wanted.lines = report::line_results::wanted;
   merged_results merged = add_all(typed, wanted);
   if (merged.addends.empty()) return {.exit_status = ending::input_failed};  // the old output stays
   if (!typed.allow_duplicates && input_names().complain_of_duplicates(merged.sum, merged.addends)) {

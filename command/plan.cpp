@@ -3,6 +3,7 @@
 #include "command/typed_options.hpp"
 #include "config/option_values.hpp"
 #include "config/usage_error.hpp"
+#include "library/line_options.hpp"
 #include "library/resolve.hpp"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -78,19 +80,20 @@ bool shows_inputs(const config::options& typed, const report::report_format& for
     throw config::usage_error(option + ": is only for --format table; format " + std::string(format.name) +
                               " contains all inputs in their order: leave the option out, or give --format table");
   }
-  const bool is_of_groups =
-      option == "--top" && typed.run.counting.units && !typed.run.counting.units->group_by.empty();
-  if (typed.totals_only && !option.empty() && !is_of_groups) {
+  const std::optional<unit_options>& units = typed.run.counting.units;
+  const bool has_groups = units && !units->group_by.empty();
+  const bool shows_groups = has_groups || (option != "--top" && library::has_event_windows(typed.run.counting));
+  if (typed.totals_only && !option.empty() && !shows_groups) {
     throw config::usage_error(option + ": " + typed.where("--totals-only") +
                               " leaves out all inputs; give one of the two");
   }
-  return !typed.totals_only;
+  return !typed.totals_only || shows_groups;
 }
 
 }  // namespace
 
 report::input_listing resolve_listing(const config::options& typed, const counting_options& counting,
-                                      bool has_malformed, const report::report_format& format) {
+                                      const listed_facts& rows, const report::report_format& format) {
   report::input_listing made{.top = typed.top};
   if (!shows_inputs(typed, format)) return made;
   if (typed.columns.empty() && !typed.sort) return made;
@@ -99,13 +102,16 @@ report::input_listing resolve_listing(const config::options& typed, const counti
   library::formula_context known{.schemes = schemes,
                                  .measuring = measuring,
                                  .has_pairs = counting.pairs,
-                                 .has_malformed = has_malformed,
+                                 .has_malformed = rows.has_malformed,
                                  .columns = {"share", "mostly"}};
+  report::gates::line_names names{.matches = rows.matches, .has_numbers = false};
+  if (!rows.matches.empty()) known.lines = &names;
   for (const std::string& each : typed.columns) {
     made.columns.push_back(resolve_column(trimmed(each), known));
   }
   known.columns = {"share"};
   if (typed.sort) made.order = resolve_order(trimmed(*typed.sort), known);
+  made.facts = std::move(names.used);
   return made;
 }
 
@@ -257,10 +263,22 @@ bool names_standard_output(std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
+namespace {
+
+// Of the groups and windows that a table has.
+std::vector<std::string> matches_of_groups(const counting_options& counting) {
+  const bool has_groups = counting.units && (!counting.units->group_by.empty() || library::has_event_windows(counting));
+  return has_groups ? library::names_of_matches(counting) : std::vector<std::string>();
+}
+
+}  // namespace
+
 plan make_plan(const config::options& typed) {
   run_request requested = request_of(typed);
   const report::report_format* const format = resolve_report_format(typed);
-  report::input_listing listing = resolve_listing(typed, requested.run.counting, requested.run.utf8, *format);
+  report::input_listing listing = resolve_listing(
+      typed, requested.run.counting,
+      {.has_malformed = requested.run.utf8, .matches = matches_of_groups(requested.run.counting)}, *format);
   if (listing.needs_byte_counts()) requested.run.counting.byte_counts = true;
   plan planned;
   static_cast<library::counting_plan&>(planned) = library::make_plan(requested.run);

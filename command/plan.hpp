@@ -12,16 +12,23 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gpuhist::command {
 
 /// The folder for temporary files: that of --temporary-folder, else $TMPDIR, else /tmp; the folder may not exist.
 pipeline::spill_folder folder_for_spills(const config::options& typed);
 
-/// The table of inputs as --columns, --sort and --top ask for it. Throws config::usage_error for unknown names, and for
-/// a format or another option that shows no inputs.
+/// What rows of a table have, besides counts of bytes.
+struct listed_facts {
+  bool has_malformed = false;          ///< inputs: the number of malformed UTF-8 sequences
+  std::vector<std::string> matches{};  ///< groups and windows of lines: these expressions
+};
+
+/// The tables of inputs and of groups of lines as --columns, --sort and --top ask for them. Throws config::usage_error
+/// for unknown names, and for a format or another option that shows no inputs and no groups.
 report::input_listing resolve_listing(const config::options& typed, const counting_options& counting,
-                                      bool has_malformed, const report::report_format& format);
+                                      const listed_facts& rows, const report::report_format& format);
 
 // Options of reports. All throw config::usage_error.
 

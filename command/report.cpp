@@ -68,12 +68,29 @@ void check_members(const config::options& typed, std::vector<scheme_names> found
   refuse_other_members(found, schemes);
 }
 
+// The names of expressions that columns may contain: those of the results, which are read for them. Standard input can
+// be read only once.
+std::vector<std::string> matches_for_columns(const config::options& typed, std::vector<scheme_names> found) {
+  const auto has_match = [](const std::string& formula) { return formula.find("match(") != std::string::npos; };
+  if (std::ranges::none_of(typed.columns, has_match) && !(typed.sort && has_match(*typed.sort))) return {};
+  for (const std::string& each : typed.inputs) {
+    std::error_code ignored;
+    if (fs::is_regular_file(each, ignored)) std::ranges::move(schemes_in(each), std::back_inserter(found));
+  }
+  std::vector<std::string> names;
+  for (const scheme_names& each : found) {
+    for (const std::string& name : each.reading.names_of_expressions()) names.push_back(name);
+  }
+  return names;
+}
+
 report::result_sum read_results(const config::options& typed, const std::vector<config::scheme>& schemes,
                                 const report::bucket_counts* by_bucket) {
   report::wanted_counts wanted(
       typed.run.counting.ignore_case ? report::letter_case::ignored : report::letter_case::exact,
       typed.run.counting.pairs ? schemes : std::vector<config::scheme>());
   wanted.by_bucket = by_bucket;
+  wanted.lines = report::line_results::wanted;
   report::result_sum sum(std::move(wanted), folder_for_spills(typed));
   const std::vector<std::string> standard_input = {"-"};
   for (const std::string& each : typed.inputs.empty() ? standard_input : typed.inputs) {
@@ -85,6 +102,7 @@ report::result_sum read_results(const config::options& typed, const std::vector<
     }
   }
   for (const std::string& error : sum.errors()) report::complain(error);
+  for (const std::string& warning : sum.warnings()) report::complain("warning: " + warning);
   return sum;
 }
 
@@ -118,7 +136,8 @@ ending report_results(const config::options& typed, const io::open_descriptors& 
   // results may contain what --utf8 found
   const report::gates::watch_list watched = library::resolve_watch(
       counting, {.schemes = schemes, .measuring = measuring, .has_pairs = counting.pairs, .has_malformed = true});
-  const report::input_listing listing = resolve_listing(chosen, counting, true, format);
+  const report::input_listing listing = resolve_listing(
+      chosen, counting, {.has_malformed = true, .matches = matches_for_columns(chosen, of_jobs)}, format);
   if (!warning.empty()) report::complain("warning: " + warning);
   const bool by_byte = chosen.run.counting.pairs || !measuring.asked.empty() || watched.needs_byte_counts() ||
                        listing.needs_byte_counts();

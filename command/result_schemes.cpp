@@ -31,7 +31,8 @@ std::optional<scheme_names> schemes_of_document(const std::string& path, const j
   scheme_names made{.result = path,
                     .lists_byte_counts = document.contains("byte_counts"),
                     .has_byte_counts = document.contains("byte_counts") || buckets->contains("bytes"),
-                    .ignore_case = document.value("ignore_case", false)};
+                    .ignore_case = document.value("ignore_case", false),
+                    .reading = report::reading_options::in(document)};
   for (const auto& [name, counts] : buckets->items()) {
     if (!counts.is_object()) return std::nullopt;
     for (const auto& each : counts.items()) made.buckets[name].push_back(each.key());
@@ -146,6 +147,20 @@ shared_schemes common_schemes(const std::vector<scheme_names>& results, const st
                       .ignore_case = ignore_case};
   if (!made.have_byte_counts) refuse_other_members(results, made.schemes);
   return made;
+}
+
+void refuse_other_reading(const std::vector<scheme_names>& results) {
+  if (results.empty()) return;
+  report::reading_options common = results.front().reading;
+  for (const scheme_names& each : results) {
+    if (const std::string difference = each.reading.difference_from(common); !difference.empty()) {
+      throw config::usage_error("the lines of " + report::printable(each.result) +
+                                " were read with other options than those of " +
+                                report::printable(results.front().result) + ", and cannot be added: " + difference +
+                                "; count again with the same options");
+    }
+    common.add(each.reading);
+  }
 }
 
 void refuse_other_members(const std::vector<scheme_names>& results, const std::vector<config::scheme>& schemes) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "config/scheme.hpp"
+#include "report/formats/result_lines.hpp"
 
 #include <cstddef>
 #include <map>
@@ -19,6 +20,7 @@ struct scheme_names {
   bool lists_byte_counts = false;                             ///< --byte-counts
   bool has_byte_counts = false;                               ///< the counts of all byte values can be read
   bool ignore_case = false;
+  report::reading_options reading{};  ///< of lines
 
   /// "letters, classes (with --ignore-case)", for messages.
   [[nodiscard]] std::string text() const;
@@ -27,6 +29,9 @@ struct scheme_names {
 /// That of each result in the file: documents of the kind "result". Damaged ones are left out. Throws std::system_error
 /// if the file cannot be read.
 std::vector<scheme_names> schemes_in(const std::string& path);
+
+/// Throws config::usage_error that names two results whose lines were read with other options: they cannot be added.
+void refuse_other_reading(const std::vector<scheme_names>& results);
 
 /// How the sum of results is divided.
 struct shared_schemes {

@@ -1,6 +1,7 @@
 #include "report/formats/bucket_counts.hpp"
 
 #include "config/text.hpp"
+#include "pipeline/counts/partitioning.hpp"
 #include "report/formats/result_document.hpp"
 
 #include <nlohmann/json.hpp>
@@ -29,6 +30,23 @@ std::uint64_t whole_number(const nlohmann::json& from, const std::string& key) {
 }  // namespace
 
 bucket_counts::bucket_counts(const gpu::partition& counted, std::span<const config::scheme> schemes)
+    : of_text_(counted, schemes, line_feeds::are_lines),
+      of_groups_(pipeline::pair_partition(schemes), schemes, line_feeds::are_bytes),
+      class_of_group_class_(of_groups_.partition().classes) {
+  for (std::size_t byte = 0; byte < values_of_a_byte; ++byte) {
+    class_of_group_class_[of_groups_.partition().class_of[byte]] = counted.class_of[byte];
+  }
+}
+
+gpu::tally bucket_counts::read_group(const nlohmann::json& from) const {
+  const gpu::tally found = of_groups_.read(from);
+  gpu::tally made = no_text();
+  for (std::size_t i = 0; i < found.counts.size(); ++i) made.counts[class_of_group_class_[i]] += found.counts[i];
+  return made;
+}
+
+bucket_counts::equations::equations(const gpu::partition& counted, std::span<const config::scheme> schemes,
+                                    line_feeds are)
     : partition_(counted), schemes_(schemes.size()) {
   const auto classes_where = [&](const auto& holds) {
     std::vector<bool> is_member(partition_.classes);
@@ -38,7 +56,9 @@ bucket_counts::bucket_counts(const gpu::partition& counted, std::span<const conf
     return is_member;
   };
   add_sum("", "bytes", classes_where([](std::size_t) { return true; }));
-  add_sum("", "lines", classes_where([](std::size_t byte) { return byte == '\n'; }));
+  if (are == line_feeds::are_lines) {
+    add_sum("", "lines", classes_where([](std::size_t byte) { return byte == '\n'; }));
+  }
   for (const config::scheme& each : schemes) {
     for (std::size_t bucket = 0; bucket < each.buckets.size(); ++bucket) {
       add_sum(each.name, each.buckets[bucket],
@@ -48,7 +68,7 @@ bucket_counts::bucket_counts(const gpu::partition& counted, std::span<const conf
   plan_steps();
 }
 
-void bucket_counts::add_sum(std::string scheme, std::string name, const std::vector<bool>& is_member) {
+void bucket_counts::equations::add_sum(std::string scheme, std::string name, const std::vector<bool>& is_member) {
   sum made{.scheme = std::move(scheme), .name = std::move(name), .classes = {}};
   for (std::size_t each = 0; each < is_member.size(); ++each) {
     if (is_member[each]) made.classes.push_back(static_cast<std::uint8_t>(each));
@@ -56,7 +76,7 @@ void bucket_counts::add_sum(std::string scheme, std::string name, const std::vec
   sums_.push_back(std::move(made));
 }
 
-void bucket_counts::plan_steps() {
+void bucket_counts::equations::plan_steps() {
   std::vector<bool> is_known(partition_.classes);
   for (bool has_changed = true; std::exchange(has_changed, false);) {
     for (std::size_t i = 0; i < sums_.size(); ++i) {
@@ -71,7 +91,7 @@ void bucket_counts::plan_steps() {
   }
 }
 
-gpu::tally bucket_counts::read(const nlohmann::json& from) const {
+gpu::tally bucket_counts::equations::read(const nlohmann::json& from) const {
   std::vector<std::uint64_t> values;
   for (const sum& each : sums_) values.push_back(value_of(each, from));
   if (from.at("buckets").size() != schemes_) throw result_damage("it has counts of schemes that are not in --buckets");
@@ -80,7 +100,7 @@ gpu::tally bucket_counts::read(const nlohmann::json& from) const {
   return found;
 }
 
-std::uint64_t bucket_counts::value_of(const sum& wanted, const nlohmann::json& from) {
+std::uint64_t bucket_counts::equations::value_of(const sum& wanted, const nlohmann::json& from) {
   if (wanted.scheme.empty()) return whole_number(from, wanted.name);
   const auto schemes = from.find("buckets");
   if (schemes == from.end() || !schemes->is_object()) throw result_damage("\"buckets\" is not an object");
@@ -91,7 +111,7 @@ std::uint64_t bucket_counts::value_of(const sum& wanted, const nlohmann::json& f
   return whole_number(*scheme, wanted.name);
 }
 
-gpu::tally bucket_counts::fold_byte_counts(const nlohmann::json& from) const {
+gpu::tally bucket_counts::equations::fold_byte_counts(const nlohmann::json& from) const {
   const nlohmann::json& all = from.at("byte_counts");
   if (!all.is_array() || all.size() != values_of_a_byte) {
     throw result_damage("\"byte_counts\" is not a list of 256 numbers");
@@ -104,7 +124,7 @@ gpu::tally bucket_counts::fold_byte_counts(const nlohmann::json& from) const {
   return made;
 }
 
-gpu::tally bucket_counts::solve(const std::vector<std::uint64_t>& values) const {
+gpu::tally bucket_counts::equations::solve(const std::vector<std::uint64_t>& values) const {
   if (steps_.size() != partition_.classes) {
     throw result_damage(
         "its buckets do not determine the counts that are needed; a run with --byte-counts writes lines that do");
@@ -120,7 +140,7 @@ gpu::tally bucket_counts::solve(const std::vector<std::uint64_t>& values) const 
   return made;
 }
 
-void bucket_counts::check(const gpu::tally& found, const std::vector<std::uint64_t>& values) const {
+void bucket_counts::equations::check(const gpu::tally& found, const std::vector<std::uint64_t>& values) const {
   for (std::size_t i = 0; i < sums_.size(); ++i) {
     std::uint64_t added = 0;
     for (const std::uint8_t each : sums_[i].classes) added += found.counts[each];

@@ -22,16 +22,6 @@ std::vector<input_column> usual_columns() {
   return {{.type = kind::bytes}, {.type = kind::lines}, {.type = kind::share}, {.type = kind::mostly}};
 }
 
-/// "lower 63.1 %": the largest bucket of the first scheme.
-std::string most_of(const run_report& content, const gpu::tally& counts) {
-  if (content.schemes.empty() || counts.bytes() == 0) return "";
-  const pipeline::scheme_view& view = content.schemes.front();
-  const std::vector<std::uint64_t> folded = view.fold(counts);
-  const auto largest = static_cast<std::size_t>(std::distance(folded.begin(), std::ranges::max_element(folded)));
-  const double share = 100 * static_cast<double>(folded[largest]) / static_cast<double>(counts.bytes());
-  return printable(view.scheme.buckets[largest]) + " " + fixed(share, 1) + " %";
-}
-
 std::optional<double> value_for(const gates::formula& computed, const run_report& content,
                                 const pipeline::input_report& input) {
   const gpu::tally counts = shown_counts(content, input.verified, input.unverified);
@@ -243,6 +233,15 @@ std::string input_column::heading() const {
 bool input_listing::needs_byte_counts() const {
   const auto needs = [](const input_column& each) { return each.formula && each.formula->needs_byte_counts(); };
   return std::ranges::any_of(columns, needs) || (order && order->needs_byte_counts());
+}
+
+std::string most_of(const run_report& content, const gpu::tally& counts) {
+  if (content.schemes.empty() || counts.bytes() == 0) return "";
+  const pipeline::scheme_view& view = content.schemes.front();
+  const std::vector<std::uint64_t> folded = view.fold(counts);
+  const auto largest = static_cast<std::size_t>(std::distance(folded.begin(), std::ranges::max_element(folded)));
+  const double share = 100 * static_cast<double>(folded[largest]) / static_cast<double>(counts.bytes());
+  return printable(view.scheme.buckets[largest]) + " " + fixed(share, 1) + " %";
 }
 
 void write_input_table(const run_report& content, const render_target& target, std::size_t other_lines,

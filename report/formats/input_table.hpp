@@ -22,11 +22,13 @@ struct input_column {
   [[nodiscard]] std::string heading() const;
 };
 
-/// A plain value. Formulas are computed from the counts that the report shows.
+/// A plain value. Formulas are computed from the counts that the report shows. The columns and the order are also those
+/// of groups of lines.
 struct input_listing {
   std::vector<input_column> columns{};    ///< empty: bytes, lines, share of all bytes, the largest bucket
   std::optional<gates::formula> order{};  ///< inputs with the highest value first; absent: the order of the report
   std::optional<std::uint64_t> top{};     ///< maximum number of inputs; absent: all, or what fits on a terminal
+  std::vector<gates::line_fact> facts{};  ///< of groups, that the formulas use; inputs have none of them
 
   /// Nothing was asked for: columns without room are left out.
   [[nodiscard]] bool is_usual() const { return columns.empty() && !order && !top; }
@@ -34,6 +36,9 @@ struct input_listing {
   /// Whether a formula must be computed from the counts of all 256 byte values.
   [[nodiscard]] bool needs_byte_counts() const;
 };
+
+/// "lower 63.1 %": the largest bucket of the first scheme; empty without bytes.
+std::string most_of(const run_report& content, const gpu::tally& counts);
 
 /// Writes the rows, the number of inputs that are left out, and an empty line. `other_lines`: of the report, which also
 /// have to fit on a terminal. Reads the inputs twice or three times. Without an order, memory does not grow with the

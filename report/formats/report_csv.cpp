@@ -14,7 +14,8 @@
 // in `scheme`, of kind `top` the formula in `scheme`, the number of the unit in `bucket`, its offset in `count` and its
 // value in `share`, of kind `distribution` the bounds in `bucket` and the number of units in `count`. Rows of kind
 // `match`, `group` and `event_window` have the expression, the key or the start of the window in `input`, and then rows
-// as those of an input; the share of lines refers to all lines. Rows of kind `change` have the log in `input`, what
+// as those of an input, and `measure` in `scheme` for their measures; the share of lines refers to all lines; if it is
+// not exact, `lines_at_most` follows. Rows of kind `change` have the log in `input`, what
 // differs in `scheme`, its name in `bucket`, its lines in `count` and the level in the changed stretch in `share`. Rows
 // of kind `utf8` have the name of a number in `bucket`; of a script, `script` in `scheme` and the share of all code
 // points. They are rows and not a column, so that reports can be appended to a file that an earlier version wrote.
@@ -23,9 +24,12 @@
 #include "report/formats/report_groups.hpp"
 #include "report/formats/text.hpp"
 #include "report/measures/pair_measures.hpp"
+#include "report/measures/previous_baseline.hpp"
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 namespace gpuhist::report {
@@ -175,6 +179,17 @@ void add_change_rows(std::string& out, const run_report& content, const units::c
   }
 }
 
+/// The measures of a group or window are rows of its own kind, since a key may be the name of an input.
+void add_group_measures(std::string& out, const run_report& content, const row_owner& owner,
+                        const units::group_counts& of, const measures::byte_counts* baseline) {
+  if (content.measuring.asked.empty()) return;
+  for (const measures::measurement& each :
+       measures::take_measures(content.measuring, measures::counts_of(of.counts), baseline)) {
+    add_row(out, owner, "measure", each.definition->name, each.sample_size,
+            each.found.value ? shortest(*each.found.value) : "");
+  }
+}
+
 /// Lines by match, key and time.
 void add_groups(std::string& out, const run_report& content, const units::group_result& found, bool terminal) {
   for (const units::match_count& each : found.all.matches)
@@ -182,24 +197,34 @@ void add_groups(std::string& out, const run_report& content, const units::group_
   if (!found.all.matches.empty()) {
     add_match(out, "unmatched", "", found.all.unmatched, found.all.unmatched_bytes, found.all.lines);
   }
-  const auto add = [&](std::string_view kind, std::string_view name, const units::group_counts& of) {
+  const auto add = [&](std::string_view kind, std::string_view name, const units::group_counts& of,
+                       std::optional<std::uint64_t> at_most = {}, const measures::byte_counts* baseline = nullptr) {
     const row_owner owner{.kind = kind, .input = name};
     add_row(out, owner, "", "bytes", of.bytes);
     add_row(out, owner, "", "lines", of.lines, share_of_all(of.lines, found.all.lines));
+    if (at_most) add_row(out, owner, "", "lines_at_most", *at_most);
     for (const units::match_count& each : of.matches)
       add_row(out, owner, "match", each.name, each.lines, share_of_all(each.lines, of.lines));
     add_buckets(out, content, owner, of.counts);
+    add_group_measures(out, content, owner, of, baseline);
   };
   const auto add_if = [&](std::string_view kind, std::string_view name, const std::optional<units::group_counts>& of) {
     if (of) add(kind, name, *of);
   };
   for (const units::keyed_group& each : found.groups) {
     const std::string key = found.then_by ? each.key + "\t" + each.then : each.key;
-    add("group", terminal ? printable(key) : key, each.of);
+    add("group", terminal ? printable(key) : key, each.of, each.lines_at_most);
   }
   add_if("other_groups", "", found.other_groups);
+  if (found.other_group_at_most)
+    add_row(out, {.kind = "other_groups", .input = ""}, "", "group_lines_at_most", *found.other_group_at_most);
   add_if("without_key", "", found.without_key);
-  for (const units::event_window& each : found.windows) add("event_window", utc_text(each.start), each.of);
+  std::optional<measures::previous_baseline> previous;
+  if (content.measuring.previous_windows) previous.emplace(*content.measuring.previous_windows);
+  for (const units::event_window& each : found.windows) {
+    add("event_window", utc_text(each.start), each.of, {}, previous ? previous->get() : nullptr);
+    if (previous) previous->close(measures::counts_of(each.of.counts));
+  }
   add_if("without_time", "", found.without_time);
   add_if("implausible_time", "", found.implausible_time);
   add_if("late", "", found.late);

@@ -4,6 +4,7 @@
 #include "report/formats/text.hpp"
 #include "report/measures/previous_baseline.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -34,6 +35,7 @@ void add_counts_of_group(member_writer& to, const run_report& content, const gro
   to.add_number("lines", of.lines);
   to.add_number("bytes", of.bytes);
   add_buckets(to, content, of.counts);
+  if (content.byte_counts) add_byte_counts(to, content, of.counts);
   add_measures(to, content, of.counts, baseline);
   add_matches(to, of);
 }
@@ -70,13 +72,28 @@ void add_keys(member_writer& to, const run_report& content, const units::group_r
   to.add_text("group_by", *found.by);
   if (found.then_by) to.add_text("then_by", *found.then_by);
   to.add_number("number_of_groups", found.number_of_groups);
+  if (found.number_is_least) to.add_flag("number_of_groups_is_at_least", true);
   add_list(to, "groups", found.groups, [&](member_writer& one, const units::keyed_group& each) {
     add_key(one, "key", each.key);
     if (found.then_by) add_key(one, "then_key", each.then);
+    if (each.lines_at_most) one.add_number("lines_at_most", *each.lines_at_most);
     add_counts_of_group(one, content, each.of);
   });
   add_optional(to, "other_groups", content, found.other_groups);
+  if (found.other_group_at_most) to.add_number("other_group_lines_at_most", *found.other_group_at_most);
   add_optional(to, "without_key", content, found.without_key);
+}
+
+void add_terms(member_writer& to, const units::line_terms& terms) {
+  if (!terms.expressions.empty()) {
+    add_list(to, "match_expressions", terms.expressions, [](member_writer& one, const lines::match_expression& each) {
+      one.add_text("name", each.name);
+      one.add_text("regex", each.pattern);
+    });
+    if (terms.ignores_case) to.add_flag("match_ignore_case", true);
+    if (terms.first_match_only) to.add_flag("match_first", true);
+  }
+  if (!terms.field_separator.empty()) to.add_text("field_separator", terms.field_separator);
 }
 
 void add_times(member_writer& to, std::int64_t start, std::int64_t length) {
@@ -88,6 +105,7 @@ void add_times(member_writer& to, std::int64_t start, std::int64_t length) {
 
 void add_groups(member_writer& to, const run_report& content, const units::group_result& found) {
   add_matches(to, found.all);
+  add_terms(to, found.terms);
   add_keys(to, content, found);
   if (found.window == 0) return;
   std::optional<measures::previous_baseline> previous;
@@ -136,6 +154,33 @@ std::string utc_text(std::int64_t nanoseconds) {
     made += fraction.data();
   }
   return made + "Z";
+}
+
+std::optional<std::int64_t> time_of_utc_text(std::string_view text) {
+  using namespace std::chrono;
+  constexpr std::string_view form = "0000-00-00T00:00:00";
+  constexpr std::string_view form_of_fraction = ".000";
+  const auto is_like = [](std::string_view part, std::string_view shape) {
+    return std::ranges::equal(part, shape, [](char found, char wanted) {
+      return wanted == '0' ? found >= '0' && found <= '9' : found == wanted;
+    });
+  };
+  const std::string_view date = text.substr(0, form.size());
+  std::string_view rest = text.substr(date.size());
+  if (!is_like(date, form) || !rest.ends_with('Z')) return std::nullopt;
+  rest.remove_suffix(1);
+  if (!rest.empty() && !is_like(rest, form_of_fraction)) return std::nullopt;
+  const auto number_at = [&](std::size_t begin, std::size_t digits) {
+    int made = 0;
+    for (const char each : text.substr(begin, digits)) made = made * 10 + (each - '0');
+    return made;
+  };
+  const year_month_day day(year(number_at(0, 4)), month(static_cast<unsigned>(number_at(5, 2))),
+                           std::chrono::day(static_cast<unsigned>(number_at(8, 2))));
+  if (!day.ok()) return std::nullopt;
+  const sys_time<nanoseconds> time = sys_days(day) + hours(number_at(11, 2)) + minutes(number_at(14, 2)) +
+                                     seconds(number_at(17, 2)) + milliseconds(rest.empty() ? 0 : number_at(20, 3));
+  return time.time_since_epoch().count();
 }
 
 }  // namespace gpuhist::report

@@ -6,6 +6,7 @@
 #include "report/units/group_result.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,5 +21,8 @@ std::string event_window_line(const run_report& frame, std::string_view run, con
 
 /// "2025-10-10T13:55:00Z", with milliseconds unless they are 0. `nanoseconds`: since 1970-01-01 UTC.
 std::string utc_text(std::int64_t nanoseconds);
+
+/// Nanoseconds since 1970-01-01 UTC of such a text; nothing: it is none.
+std::optional<std::int64_t> time_of_utc_text(std::string_view text);
 
 }  // namespace gpuhist::report

@@ -28,15 +28,6 @@ using json = nlohmann::ordered_json;
 
 constexpr std::string_view result_schema = "gpuhist.result/1";
 
-void add_byte_counts(member_writer& to, const run_report& content, const gpu::tally& counts) {
-  std::array<std::uint64_t, 256> all{};
-  if (!counts.counts.empty()) {
-    std::ranges::transform(content.partition.class_of, all.begin(),
-                           [&](std::uint8_t byte_class) { return counts.counts[byte_class]; });
-  }
-  to.add_numbers("byte_counts", all);
-}
-
 json surprising_as_json(const pipeline::scheme_view& view, const pipeline::pair_matrix& pairs) {
   json all = json::array();
   for (const measures::surprising_pair& each : measures::most_surprising(pairs)) {
@@ -481,6 +472,15 @@ void add_buckets(member_writer& to, const run_report& content, const gpu::tally&
     to.close();
   }
   to.close();
+}
+
+void add_byte_counts(member_writer& to, const run_report& content, const gpu::tally& counts) {
+  std::array<std::uint64_t, 256> all{};
+  if (!counts.counts.empty()) {
+    std::ranges::transform(content.partition.class_of, all.begin(),
+                           [&](std::uint8_t byte_class) { return counts.counts[byte_class]; });
+  }
+  to.add_numbers("byte_counts", all);
 }
 
 void add_measures(member_writer& to, const run_report& content, const gpu::tally& counts,

@@ -17,6 +17,9 @@ namespace gpuhist::report {
 /// Adds "buckets": the counts of each bucket of each scheme.
 void add_buckets(member_writer& to, const run_report& content, const gpu::tally& counts);
 
+/// Adds "byte_counts": those of the 256 byte values. The partition is the identity.
+void add_byte_counts(member_writer& to, const run_report& content, const gpu::tally& counts);
+
 /// Adds "measures", if the report has some. `baseline`: of these counts; null: that of the report.
 void add_measures(member_writer& to, const run_report& content, const gpu::tally& counts,
                   const measures::byte_counts* baseline = nullptr);

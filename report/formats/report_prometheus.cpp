@@ -8,8 +8,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace gpuhist::report {
 namespace {
@@ -157,6 +163,67 @@ void add_units(exposition& to, const units::unit_result& found) {
   }
 }
 
+// The samples of a family differ: keys that are equal when they are escaped are one sample.
+struct key_sample {
+  labels with;
+  std::uint64_t lines = 0;
+  std::uint64_t bytes = 0;
+};
+
+std::vector<key_sample> samples_of(const units::group_result& found, bool terminal) {
+  std::vector<key_sample> made;
+  std::map<std::pair<std::string, std::string>, std::size_t> places;
+  const auto shown = [&](const std::string& key) { return terminal ? printable(key) : key; };
+  for (const units::keyed_group& each : found.groups) {
+    const std::string key = shown(each.key);
+    const std::string then = shown(each.then);
+    const auto [place, is_new] = places.try_emplace({escaped(key), escaped(then)}, made.size());
+    if (is_new) {
+      made.push_back({.with = {{"key", key}}});
+      if (found.then_by) made.back().with.push_back({"then_key", then});
+    }
+    made[place->second].lines += each.of.lines;
+    made[place->second].bytes += each.of.bytes;
+  }
+  return made;
+}
+
+void add_matches(exposition& to, const units::group_counts& all) {
+  if (all.matches.empty()) return;
+  to.family("match_lines", "Lines in which an expression matches.");
+  for (const units::match_count& each : all.matches) to.sample({{"match", each.name}}, each.lines);
+  to.family("match_bytes", "Bytes of the lines in which an expression matches.");
+  for (const units::match_count& each : all.matches) to.sample({{"match", each.name}}, each.bytes);
+  to.family("unmatched_lines", "Lines in which no expression matches.");
+  to.sample({}, all.unmatched);
+  to.family("unmatched_bytes", "Bytes of the lines in which no expression matches.");
+  to.sample({}, all.unmatched_bytes);
+}
+
+void add_lines_and_bytes(exposition& to, std::string_view name, std::string_view of,
+                         const std::optional<units::group_counts>& found) {
+  to.family(std::string(name) + "_lines", "Lines " + std::string(of));
+  to.sample({}, found ? found->lines : 0);
+  to.family(std::string(name) + "_bytes", "Bytes of the lines " + std::string(of));
+  to.sample({}, found ? found->bytes : 0);
+}
+
+// The lines of all keys are those of the groups that are reported, of the others, and of lines without key. Windows of
+// event time are left out: they have times of their own, which samples cannot have.
+void add_groups(exposition& to, const units::group_result& found, bool terminal) {
+  add_matches(to, found.all);
+  if (!found.by) return;
+  to.family("groups", "Different keys of lines; if results were added that did not report all keys, a lower bound.");
+  to.sample({}, found.number_of_groups);
+  const std::vector<key_sample> groups = samples_of(found, terminal);
+  to.family("group_lines", "Lines by key; if results were added that did not report all keys, lower bounds.");
+  for (const key_sample& each : groups) to.sample(each.with, each.lines);
+  to.family("group_bytes", "Bytes of the lines of gpuhist_group_lines.");
+  for (const key_sample& each : groups) to.sample(each.with, each.bytes);
+  add_lines_and_bytes(to, "other_groups", "that are not in gpuhist_group_lines, but have a key.", found.other_groups);
+  add_lines_and_bytes(to, "without_key", "without the key.", found.without_key);
+}
+
 void add_utf8_totals(exposition& to, const gpu::host::utf8_counts& counts) {
   for (const pipeline::utf8_number& each : pipeline::utf8_numbers) {
     to.family("utf8_" + std::string(each.name), each.help);
@@ -166,7 +233,7 @@ void add_utf8_totals(exposition& to, const gpu::host::utf8_counts& counts) {
   to.scripts({}, counts);
 }
 
-void add_totals(exposition& to, const run_report& content) {
+void add_totals(exposition& to, const run_report& content, bool terminal) {
   to.family("bytes", "Bytes of text that were counted and verified.");
   to.sample({}, content.verified.bytes());
   to.family("lines", "Line feeds in text that was counted and verified.");
@@ -193,6 +260,7 @@ void add_totals(exposition& to, const run_report& content) {
   add_pairs(to, content);
   if (content.utf8) add_utf8_totals(to, content.utf8->counts);
   if (content.units) add_units(to, *content.units);
+  if (content.units && content.units->groups) add_groups(to, *content.units->groups, terminal);
   if (content.unverified.bytes() == 0) return;
   to.family("unverified_bucket_bytes", "Unverified bytes by bucket of each scheme.");
   to.buckets(content, {}, content.unverified);
@@ -250,7 +318,7 @@ void add_inputs(exposition& to, const run_report& content, bool terminal) {
 
 void render_prometheus(const run_report& content, const render_target& target, const text_sink& out) {
   exposition to(out);
-  add_totals(to, content);
+  add_totals(to, content, target.terminal);
   add_inputs(to, content, target.terminal);
   to.write();
 }

@@ -161,7 +161,7 @@ std::string lines_before_inputs(const run_report& content, const gpu::tally& cou
   for (const pipeline::scheme_view& view : content.schemes) text += pair_lines(view, counts, target);
   text += measure_lines(content, counts, target);
   text += utf8_lines(content, target);
-  if (content.units) text += unit_lines(*content.units, target);
+  if (content.units) text += unit_lines(content, target);
   return text;
 }
 

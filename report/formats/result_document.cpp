@@ -13,35 +13,16 @@
 namespace gpuhist::report {
 namespace {
 
+using documents::damaged;
+using documents::flag;
+using documents::flag_if_any;
+using documents::member;
+using documents::number;
+using documents::text;
 using nlohmann::json;
 
 constexpr std::string_view schema = "gpuhist.result/1";
 constexpr std::size_t byte_values = 256;
-
-[[noreturn]] void damaged(const std::string& cause) { throw result_damage(cause); }
-
-std::string named(std::string_view key) { return "\"" + std::string(key) + "\""; }
-
-const json& member(const json& from, const char* key) {
-  const auto found = from.find(key);
-  if (found == from.end()) damaged(named(key) + " is missing");
-  return *found;
-}
-
-std::uint64_t number(const json& value, std::string_view key) {
-  if (!value.is_number_unsigned()) damaged(named(key) + " is not a whole number from 0 to 2^64 - 1");
-  return value.get<std::uint64_t>();
-}
-
-bool flag(const json& value, std::string_view key) {
-  if (!value.is_boolean()) damaged(named(key) + " is neither true nor false");
-  return value.get<bool>();
-}
-
-std::string text(const json& value, std::string_view key) {
-  if (!value.is_string()) damaged(named(key) + " is not a string");
-  return value.get<std::string>();
-}
 
 gpu::tally kept_counts(const json& value) {
   if (!value.is_array() || value.size() != byte_values) damaged("\"byte_counts\" is not a list of 256 numbers");
@@ -132,9 +113,8 @@ void append_pairs(gpu::tally& to, const json& from, const config::scheme& scheme
   }
 }
 
-/// The counts of an object. They must match its fields "bytes" and "lines".
-gpu::tally read_counts(const json& from, const wanted_counts& wanted, bool folded) {
-  if (wanted.by_bucket != nullptr) return wanted.by_bucket->read(from);
+// The counts of the 256 byte values, which must match "bytes".
+gpu::tally read_byte_counts(const json& from, const wanted_counts& wanted, bool folded) {
   gpu::tally counts = counts_in(from, wanted, folded);
   const std::uint64_t bytes = number(member(from, "bytes"), "bytes");
   std::uint64_t sum = 0;
@@ -145,6 +125,13 @@ gpu::tally read_counts(const json& from, const wanted_counts& wanted, bool folde
     damaged("the counts do not add up: their sum is " + std::to_string(sum) + ", but \"bytes\" is " +
             std::to_string(bytes));
   }
+  return counts;
+}
+
+/// The counts of an object. They must match its fields "bytes" and "lines".
+gpu::tally read_counts(const json& from, const wanted_counts& wanted, bool folded) {
+  if (wanted.by_bucket != nullptr) return wanted.by_bucket->read(from);
+  gpu::tally counts = read_byte_counts(from, wanted, folded);
   if (const std::uint64_t lines = number(member(from, "lines"), "lines"); lines != counts.counts['\n']) {
     damaged("\"lines\" is " + std::to_string(lines) + ", but " + std::to_string(counts.counts['\n']) +
             " line feeds were counted");
@@ -158,11 +145,6 @@ gpu::tally read_unverified(const json& from, const wanted_counts& wanted, bool f
   if (found == from.end()) return wanted.no_text();
   if (!found->is_object()) damaged("\"unverified\" is not an object");
   return read_counts(*found, wanted, folded);
-}
-
-bool has_counted_unverified(const json& from) {
-  const auto found = from.find("counted_unverified");
-  return found != from.end() && flag(*found, "counted_unverified");
 }
 
 std::vector<pipeline::skipped_names> read_skipped(const json& from) {
@@ -252,15 +234,6 @@ std::vector<io::notice> read_notices(const json& from) {
   return made;
 }
 
-std::string read_name(const json& from) {
-  std::string name = text(member(from, "name"), "name");
-  const auto encoded = from.find("name_base64");
-  if (encoded == from.end()) return name;
-  const std::optional<std::string> raw = from_base64(text(*encoded, "name_base64"));
-  if (!raw) damaged("\"name_base64\" is not base64");
-  return *raw;
-}
-
 }  // namespace
 
 gpu::tally wanted_counts::no_text() const {
@@ -288,10 +261,7 @@ std::string run_of(const json& document) {
   return run;
 }
 
-bool is_folded(const json& document) {
-  const auto found = document.find("ignore_case");
-  return found != document.end() && flag(*found, "ignore_case");
-}
+bool is_folded(const json& document) { return flag_if_any(document, "ignore_case"); }
 
 // Older results have a message only.
 io::failure_kind read_error_kind(const json& document, const std::string& error) {
@@ -301,10 +271,15 @@ io::failure_kind read_error_kind(const json& document, const std::string& error)
   return io::failure_kind_named(text(*found, "error_kind")).value_or(io::failure_kind::unknown);
 }
 
+gpu::tally read_group_counts(const json& group, const wanted_counts& wanted, bool folded) {
+  if (wanted.by_bucket != nullptr) return wanted.by_bucket->read_group(group);
+  return read_byte_counts(group, wanted, folded);
+}
+
 pipeline::input_report read_input(const json& document, const wanted_counts& wanted, bool folded) {
   if (!document.is_object()) damaged("an input is not an object");
   pipeline::input_report input;
-  input.name = read_name(document);
+  input.name = documents::raw_text(document, "name");
   try {
     input.format = text(member(document, "format"), "format");
     input.complete = flag(member(document, "complete"), "complete");
@@ -315,7 +290,7 @@ pipeline::input_report read_input(const json& document, const wanted_counts& wan
     }
     input.verified = read_counts(document, wanted, folded);
     input.unverified = read_unverified(document, wanted, folded);
-    input.counted_unverified = has_counted_unverified(document);
+    input.counted_unverified = flag_if_any(document, "counted_unverified");
     read_lost(document, input);
     input.notices = read_notices(document);
     input.utf8 = read_utf8(document);
@@ -335,7 +310,7 @@ run_report read_totals(const json& document, const wanted_counts& wanted) {
   totals.complete = flag(member(document, "complete"), "complete");
   totals.verified = read_counts(document, wanted, is_folded(document));
   totals.unverified = read_unverified(document, wanted, is_folded(document));
-  totals.counted_unverified = has_counted_unverified(document);
+  totals.counted_unverified = flag_if_any(document, "counted_unverified");
   totals.skipped = read_skipped(document);
   totals.utf8 = read_utf8(document);
   return totals;

@@ -5,12 +5,12 @@
 #include "config/scheme.hpp"
 #include "io/file_state.hpp"
 #include "report/formats/bucket_counts.hpp"
+#include "report/formats/document_members.hpp"
 #include "report/formats/report.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,22 +18,21 @@
 
 namespace gpuhist::report {
 
-/// An invalid document. The message follows the name of its file.
-struct result_damage : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 /// Whether the counts must distinguish upper and lower case.
 enum class letter_case { exact, ignored };
 
 /// What writes results that can be read back.
 inline constexpr std::string_view writer_of_results = "gpuhist --byte-counts --format json";
 
+/// Whether what was read of lines is wanted: matches, groups, windows of event time.
+enum class line_results { left_out, wanted };
+
 /// The counts that are read from documents.
 struct wanted_counts {
   letter_case letters = letter_case::exact;
   std::vector<config::scheme> pairs{};       ///< schemes whose pairs are wanted; a tally has them in this order
   const bucket_counts* by_bucket = nullptr;  ///< reads counts over another partition; borrowed; null: 256 values
+  line_results lines = line_results::left_out;
 
   /// Implicit: without pairs.
   wanted_counts(letter_case wanted, std::vector<config::scheme> paired = {})
@@ -68,6 +67,10 @@ io::file_state state_from(const json& object) {
 /// Reads an input: a line of its own, or an element of `inputs`. The counts are "byte_counts" or, if these are absent,
 /// the buckets of the scheme `bytes`. `folded`: these buckets ignore case. Throws result_damage.
 pipeline::input_report read_input(const nlohmann::json& document, const wanted_counts& wanted, bool folded);
+
+/// The counts of a group of lines, over the partition of `wanted` and without pairs. `folded`: as above. Throws
+/// result_damage.
+gpu::tally read_group_counts(const nlohmann::json& group, const wanted_counts& wanted, bool folded);
 
 /// Whether the counts of buckets ignore case.
 bool is_folded(const nlohmann::json& document);

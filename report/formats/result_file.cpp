@@ -226,6 +226,7 @@ void result_sum::add_result(const nlohmann::json& document, inputs_within& withi
                                __builtin_add_overflow(sum_.unverified.bytes(), result.unverified.bytes(), &bytes)) {
     throw result_damage("the sum with the results before it exceeds 2^64 - 1 bytes");
   }
+  std::optional<units::unit_result> lines = read_lines_in(document);
   const std::size_t number = inputs.size();
   inputs.keep();
   inputs_ += number;
@@ -233,6 +234,44 @@ void result_sum::add_result(const nlohmann::json& document, inputs_within& withi
   addends_.push_back({.name = at.name, .end_of_inputs = inputs_, .is_complete = result.complete});
   sum_.add(result);
   all_have_utf8_ = all_have_utf8_ && result.utf8;
+  add_read_lines(std::move(lines), document, at);
+}
+
+/// What was read of the lines of a result. Throws result_damage if it cannot be added to that of the results before.
+std::optional<units::unit_result> result_sum::read_lines_in(const nlohmann::json& document) const {
+  if (wanted_.lines == line_results::left_out) return std::nullopt;
+  const reading_options options = reading_options::in(document);
+  if (const std::string difference = reading_ ? options.difference_from(*reading_) : ""; !difference.empty()) {
+    throw result_damage("its lines were read with other options than those of " + first_of_reading_ + ": " +
+                        difference + "; show it by itself, or count again with the same options");
+  }
+  return lacks_counts_of_groups(document, wanted_) ? std::nullopt : read_lines(document, wanted_);
+}
+
+/// Adds what read_lines_in() has returned for the document.
+void result_sum::add_read_lines(std::optional<units::unit_result> lines, const nlohmann::json& document,
+                                const position& at) {
+  if (wanted_.lines == line_results::left_out) return;
+  const reading_options options = reading_options::in(document);
+  if (reading_) {
+    reading_->add(options);
+  } else {
+    reading_ = options;
+    first_of_reading_ = at.name;
+  }
+  if (!lines && !options.values.empty()) {
+    lacks_groups_ = true;
+    warnings_.push_back(at.name +
+                        ": its groups and windows have no byte counts, as those of older versions, and are left out; "
+                        "count again with --byte-counts");
+  }
+  if (!lines) return;
+  groups_.add(*std::exchange(lines->groups, std::nullopt));
+  if (units_) {
+    units_->totals += lines->totals;
+  } else {
+    units_ = std::move(lines);
+  }
 }
 
 /// Whether damaged lines of unknown runs, which were reported, explain the lines that a named result lacks.
@@ -324,6 +363,10 @@ void result_sum::add_error(const position& at, std::string_view cause) {
 run_report result_sum::take() {
   sum_.inputs = pipeline::input_reports(kept_, inputs_);
   if (!all_have_utf8_) sum_.utf8.reset();
+  if (units_ && !lacks_groups_) {
+    units_->groups = groups_.take();
+    sum_.units = std::move(units_);
+  }
   return std::move(sum_);
 }
 

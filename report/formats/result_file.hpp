@@ -6,11 +6,14 @@
 #include "report/formats/pending_inputs.hpp"
 #include "report/formats/report.hpp"
 #include "report/formats/result_document.hpp"
+#include "report/formats/result_lines.hpp"
+#include "report/units/group_addition.hpp"
 
 #include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,6 +58,9 @@ class result_sum {
   /// The errors, each with its file and, if it applies, its line.
   [[nodiscard]] const std::vector<std::string>& errors() const { return errors_; }
 
+  /// What results have, but the sum has not, each with its file.
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
+
   /// The sum, over the 256 byte values, or the partition of wanted_counts::by_bucket.
   [[nodiscard]] run_report take();
 
@@ -96,6 +102,8 @@ class result_sum {
   run_lines& go_to_run(const nlohmann::json& document, position& at);
   static pending_inputs& inputs_of(const nlohmann::json& document, inputs_within& within, pending_inputs& before,
                                    position& at);
+  [[nodiscard]] std::optional<units::unit_result> read_lines_in(const nlohmann::json& document) const;
+  void add_read_lines(std::optional<units::unit_result> lines, const nlohmann::json& document, const position& at);
   static void check_input_count(std::size_t count, std::size_t found, position& at);
   static bool explains_missing(const nlohmann::json& document, std::size_t found, position& at);
   static void drop_current_run(position& at, bool is_result);
@@ -110,7 +118,15 @@ class result_sum {
   std::size_t results_ = 0;
   std::vector<addend> addends_;
   std::vector<std::string> errors_;
+  std::vector<std::string> warnings_;
   bool all_have_utf8_ = true;  // of the results so far
+
+  // What was read of lines: the options, which are those of all results, and the sum.
+  std::optional<reading_options> reading_;
+  std::string first_of_reading_;  // the name of the first result
+  std::optional<units::unit_result> units_;
+  units::group_addition groups_;
+  bool lacks_groups_ = false;  // counts of groups are missing in a result
   run_report sum_;
 };
 

@@ -5,6 +5,8 @@
 #include "report/formats/text.hpp"
 #include "report/formats/text_table.hpp"
 #include "report/measures/pair_measures.hpp"
+#include "report/measures/previous_baseline.hpp"
+#include "report/units/group_watch.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -266,13 +269,6 @@ std::string distribution_lines(const units::unit_result& found, const render_tar
 constexpr std::size_t shown_groups = 20;
 constexpr std::size_t shown_windows = 60;
 
-// Lines, bytes and share of a group, and the lines of each expression.
-table_row cells_of(std::string name, const units::group_counts& of, std::uint64_t all_lines) {
-  table_row cells{std::move(name), grouped(of.lines), grouped(of.bytes), share_of(of.lines, all_lines)};
-  for (const units::match_count& each : of.matches) cells.push_back(grouped(each.lines));
-  return cells;
-}
-
 std::string match_lines(const units::group_counts& all, const render_target& target) {
   std::vector<bar_row> rows;
   row_widths widths;
@@ -286,54 +282,156 @@ std::string match_lines(const units::group_counts& all, const render_target& tar
   return bar_lines(table, rows, target.unicode, target.color) + "\n";
 }
 
+// The columns of a table of groups: those that were asked for, or lines, bytes, share, matches and measures.
+class group_columns {
+ public:
+  // Borrows all of them.
+  group_columns(const run_report& content, const units::group_counts& all, const input_listing& listing)
+      : content_(content), all_(all), listing_(listing) {}
+
+  [[nodiscard]] std::vector<table_column> headings(std::string first) const {
+    std::vector<table_column> made = {{.heading = std::move(first), .to_the_right = false}};
+    for (const input_column& each : listing_.columns) made.push_back({.heading = each.heading()});
+    if (!listing_.columns.empty()) return made;
+    made.insert(made.end(), {{"lines"}, {"bytes", true, 3}, {"share", true, 1}});
+    for (const units::match_count& each : all_.matches) made.push_back({printable(each.name), true, 4});
+    for (const measures::measure* const each : content_.measuring.asked)
+      made.push_back({std::string(each->name), true, 2});
+    return made;
+  }
+
+  // `mark`: after the number of lines. `baseline`: of a window; null: that of the report.
+  [[nodiscard]] table_row cells(std::string name, const units::group_counts& of, std::string_view mark,
+                                const measures::byte_counts* baseline) const {
+    table_row made = {std::move(name)};
+    for (const input_column& each : listing_.columns) made.push_back(cell(each, of, mark, baseline));
+    if (!listing_.columns.empty()) return made;
+    made.insert(made.end(), {grouped(of.lines) + std::string(mark), grouped(of.bytes), share_of(of.lines, all_.lines)});
+    for (const units::match_count& each : of.matches) made.push_back(grouped(each.lines));
+    if (content_.measuring.asked.empty()) return made;
+    for (const measures::measurement& each :
+         measures::take_measures(content_.measuring, measures::counts_of(of.counts), baseline)) {
+      made.push_back(each.found.value ? measure_text(*each.found.value) : "-");
+    }
+    return made;
+  }
+
+  [[nodiscard]] std::optional<double> value(const gates::formula& of_group, const units::group_counts& of,
+                                            const measures::byte_counts* baseline) const {
+    const std::vector<double> facts = units::facts_of(of, listing_.facts);
+    return of_group.value({.counts = of.counts,
+                           .partition = content_.partition,
+                           .baseline = baseline != nullptr ? baseline : content_.measuring.baseline.get(),
+                           .lines = of.lines,
+                           .facts = facts});
+  }
+
+ private:
+  [[nodiscard]] std::string cell(const input_column& column, const units::group_counts& of, std::string_view mark,
+                                 const measures::byte_counts* baseline) const {
+    using kind = input_column::kind;
+    switch (column.type) {
+      case kind::bytes:
+        return grouped(of.bytes);
+      case kind::lines:
+        return grouped(of.lines) + std::string(mark);
+      case kind::share:
+        return share_of(of.lines, all_.lines);
+      case kind::mostly:
+        return of.bytes == 0 ? "-" : most_of(content_, of.counts);
+      case kind::formula:
+        break;
+    }
+    const std::optional<double> found = value(*column.formula, of, baseline);
+    return found ? measure_text(*found) : "-";
+  }
+
+  const run_report& content_;
+  const units::group_counts& all_;
+  const input_listing& listing_;
+};
+
 // A table of groups with their bars.
 class group_rows {
  public:
-  group_rows(std::string heading, const units::group_counts& all) : all_(all) {
-    columns_ = {{std::move(heading), false}, {"lines"}, {"bytes", true, 2}, {"share", true, 1}};
-    for (const units::match_count& each : all.matches) columns_.push_back({printable(each.name), true, 3});
-  }
+  group_rows(std::string heading, const group_columns& columns)
+      : columns_(columns), headings_(columns.headings(std::move(heading))) {}
 
-  void add(std::string name, const units::group_counts& of) {
-    rows_.push_back({cells_of(std::move(name), of, all_.lines), of.lines});
+  void add(std::string name, const units::group_counts& of, std::string_view mark = "",
+           const measures::byte_counts* baseline = nullptr) {
+    rows_.push_back({columns_.cells(std::move(name), of, mark, baseline), of.lines});
     widths_.add(rows_.back().cells);
   }
 
   // Without a bar.
   void add_last(std::string_view name, const std::optional<units::group_counts>& of) {
     if (!of) return;
-    rows_.push_back({cells_of(std::string(name), *of, all_.lines), 0});
+    rows_.push_back({columns_.cells(std::string(name), *of, "", nullptr), 0});
     widths_.add(rows_.back().cells);
   }
 
   [[nodiscard]] std::string lines(const render_target& target) const {
-    return bar_lines(text_table(columns_, widths_, target.width), rows_, target.unicode, target.color);
+    return bar_lines(text_table(headings_, widths_, target.width), rows_, target.unicode, target.color);
   }
 
  private:
-  const units::group_counts& all_;
-  std::vector<table_column> columns_;
+  const group_columns& columns_;
+  std::vector<table_column> headings_;
   std::vector<bar_row> rows_;
   row_widths widths_;
 };
 
-std::string key_lines(const units::group_result& found, const render_target& target) {
+// The reported groups in the order of the table: that of the result or, with --sort, the highest value first.
+std::vector<const units::keyed_group*> groups_in_order(const units::group_result& found, const group_columns& columns,
+                                                       const input_listing& listing) {
+  struct ranked_group {
+    std::optional<double> value;
+    std::size_t number = 0;
+  };
+  std::vector<ranked_group> ranked;
+  for (const units::keyed_group& each : found.groups) {
+    ranked.push_back({.value = listing.order ? columns.value(*listing.order, each.of, nullptr) : std::nullopt,
+                      .number = ranked.size()});
+  }
+  std::ranges::sort(ranked, [](const ranked_group& a, const ranked_group& b) {
+    return a.value != b.value ? b.value < a.value : a.number < b.number;  // no value is less than any
+  });
+  std::vector<const units::keyed_group*> made;
+  for (const ranked_group& each : ranked) made.push_back(&found.groups[each.number]);
+  return made;
+}
+
+// "... and 7 groups more". `shown`: the rows.
+std::string remaining_groups(const units::group_result& found, std::size_t shown) {
+  std::string text;
+  if (found.number_of_groups > shown) {
+    text += std::string("... and ") + (found.number_is_least ? "at least " : "") +
+            number_of(found.number_of_groups - shown, "group") + " more";
+    text += found.groups.size() > shown ? " (--top all shows " + grouped(found.groups.size()) + ")\n" : "\n";
+  }
+  if (std::ranges::any_of(found.groups, [](const units::keyed_group& each) { return each.lines_at_most.has_value(); }))
+    text += "+: at least so many lines; more may be among the other groups of a result\n";
+  return text;
+}
+
+const input_listing& listing_of(const render_target& target) {
+  static const input_listing usual;
+  return target.sections.listing != nullptr ? *target.sections.listing : usual;
+}
+
+std::string key_lines(const run_report& content, const units::group_result& found, const render_target& target) {
   const auto joined = [&](const std::string& key, const std::string& then) {
     return printable(key) + (found.then_by ? ", " + printable(then) : "");
   };
-  group_rows rows(joined(*found.by, found.then_by.value_or("")), found.all);
-  const input_listing* const listing = target.sections.listing;
-  const std::size_t shown =
-      std::min(found.groups.size(), listing != nullptr && listing->top ? *listing->top : shown_groups);
-  for (std::size_t i = 0; i < shown; ++i)
-    rows.add(joined(found.groups[i].key, found.groups[i].then), found.groups[i].of);
+  const input_listing& listing = listing_of(target);
+  const group_columns columns(content, found.all, listing);
+  group_rows rows(joined(*found.by, found.then_by.value_or("")), columns);
+  std::vector<const units::keyed_group*> groups = groups_in_order(found, columns, listing);
+  groups.resize(static_cast<std::size_t>(std::min<std::uint64_t>(groups.size(), listing.top.value_or(shown_groups))));
+  for (const units::keyed_group* const each : groups)
+    rows.add(joined(each->key, each->then), each->of, each->lines_at_most ? "+" : "");
   rows.add_last("(without key)", found.without_key);
-  std::string text = rows.lines(target);
-  if (found.number_of_groups > shown) {
-    text += "... and " + number_of(found.number_of_groups - shown, "group") + " more";
-    text += found.groups.size() > shown ? " (--top all shows " + grouped(found.groups.size()) + ")\n" : "\n";
-  }
-  return text + "\n";
+  return rows.lines(target) + remaining_groups(found, groups.size()) + "\n";
 }
 
 // Joins neighbouring windows until there are few enough rows.
@@ -356,11 +454,17 @@ std::vector<units::event_window> joined_windows(const units::group_result& found
   return joined;
 }
 
-std::string window_lines(const units::group_result& found, const render_target& target) {
+std::string window_lines(const run_report& content, const units::group_result& found, const render_target& target) {
   std::int64_t length = 0;
   const std::vector<units::event_window> shown = joined_windows(found, length);
-  group_rows rows("event time", found.all);
-  for (const units::event_window& each : shown) rows.add(utc_text(each.start), each.of);
+  const group_columns columns(content, found.all, listing_of(target));
+  group_rows rows("event time", columns);
+  std::optional<measures::previous_baseline> previous;
+  if (content.measuring.previous_windows) previous.emplace(*content.measuring.previous_windows);
+  for (const units::event_window& each : shown) {
+    rows.add(utc_text(each.start), each.of, "", previous ? previous->get() : nullptr);
+    if (previous) previous->close(measures::counts_of(each.of.counts));
+  }
   rows.add_last("(without time)", found.without_time);
   rows.add_last("(implausible time)", found.implausible_time);
   rows.add_last("(late)", found.late);
@@ -372,11 +476,11 @@ std::string window_lines(const units::group_result& found, const render_target& 
   return text + "\n";
 }
 
-std::string group_lines(const units::group_result& found, const render_target& target) {
+std::string group_lines(const run_report& content, const units::group_result& found, const render_target& target) {
   std::string text;
   if (!found.all.matches.empty()) text += match_lines(found.all, target);
-  if (found.window > 0) text += window_lines(found, target);
-  if (found.by) text += key_lines(found, target);
+  if (found.window > 0) text += window_lines(content, found, target);
+  if (found.by) text += key_lines(content, found, target);
   return text;
 }
 
@@ -446,11 +550,12 @@ std::string utf8_lines(const run_report& content, const render_target& target) {
   return text + "\n";
 }
 
-std::string unit_lines(const units::unit_result& found, const render_target& target) {
+std::string unit_lines(const run_report& content, const render_target& target) {
+  const units::unit_result& found = *content.units;
   std::string text = totals_lines(found, target);
   if (found.ranked_by) text += top_lines(found, target);
   if (found.distribution_of) text += distribution_lines(found, target);
-  if (found.groups) text += group_lines(*found.groups, target);
+  if (found.groups) text += group_lines(content, *found.groups, target);
   return text;
 }
 

@@ -16,8 +16,8 @@ std::string pair_lines(const pipeline::scheme_view& view, const gpu::tally& coun
 /// Reads the inputs up to the first one that is malformed.
 std::string utf8_lines(const run_report& content, const render_target& target);
 
-/// How many units were seen and selected, the units with the highest values, and the distribution. Lines, with an empty
-/// line after each section.
-std::string unit_lines(const units::unit_result& found, const render_target& target);
+/// How many units were seen and selected, the units with the highest values, the distribution, and groups of lines.
+/// Lines, with an empty line after each section. Precondition: the report has units.
+std::string unit_lines(const run_report& content, const render_target& target);
 
 }  // namespace gpuhist::report

@@ -59,7 +59,7 @@ class result_maker {
   }
 
   [[nodiscard]] group_result take() {
-    group_result made{.all = named(all_)};
+    group_result made{.all = named(all_), .terms = terms()};
     if (!plan_.keys.empty()) take_keys(made);
     if (plan_.events) take_windows(made);
     return made;
@@ -133,6 +133,14 @@ class result_maker {
     keys_.erase(end, keys_.end());
   }
 
+  [[nodiscard]] line_terms terms() const {
+    line_terms made{.ignores_case = plan_.ignores_case,
+                    .first_match_only = plan_.first_match_only,
+                    .field_separator = plan_.field_separator};
+    for (std::size_t i = 0; i < plan_.expressions(); ++i) made.expressions.push_back(plan_.matches->expressions()[i]);
+    return made;
+  }
+
   void take_keys(group_result& made) {
     std::ranges::sort(keys_, &key_sum::precedes_other);
     made.by = plan_.keys.front().text;
@@ -164,7 +172,6 @@ class result_maker {
       places.emplace(number, made.windows.size());
       made.windows.push_back({.start = number, .of = named(sum), .lines_by_key = {}});
     }
-    constexpr std::size_t most_cells = std::size_t{1} << 22U;
     if (made.windows.size() * made.groups.size() > most_cells) return;
     for (event_window& each : made.windows) each.lines_by_key.resize(made.groups.size());
     for (std::size_t i = 0; i < keys_.size(); ++i) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpu/tally.hpp"
+#include "report/lines/match_set.hpp"
 #include "report/units/group_sum.hpp"
 
 #include <cstddef>
@@ -34,7 +35,7 @@ struct group_counts {
   std::uint64_t unmatched_bytes = 0;
 };
 
-/// Adds the counts of lines of the same run.
+/// Adds the counts of lines that were read alike.
 void add(group_counts& to, const group_counts& more);
 
 /// Lines with the same key.
@@ -42,6 +43,9 @@ struct keyed_group {
   std::string key;  ///< raw bytes
   group_counts of;
   std::string then{};  ///< the second key, if lines are grouped by two
+  /// Of added results: the counts lack lines that are among the other groups of a result, and there are at most so many
+  /// lines with this key. Nothing: the counts are exact.
+  std::optional<std::uint64_t> lines_at_most{};
 };
 
 /// Lines whose times are in a window.
@@ -51,14 +55,26 @@ struct event_window {
   std::vector<std::uint64_t> lines_by_key{};  ///< of the reported groups, in their order; empty: too many numbers
 };
 
+/// What the names of matches and of keys do not determine.
+struct line_terms {
+  std::vector<lines::match_expression> expressions{};  ///< as typed; of older results none
+  bool ignores_case = false;                           ///< the expressions do
+  bool first_match_only = false;                       ///< a line counts only for the first expression that matches
+  std::string field_separator{};                       ///< of keys, as typed
+};
+
 struct group_result {
-  group_counts all;  ///< of all lines
+  group_counts all;    ///< of all lines
+  line_terms terms{};  ///< by which they were read
 
   std::optional<std::string> by{};             ///< the selector of the key, as typed
   std::optional<std::string> then_by{};        ///< that of the second key
   std::uint64_t number_of_groups = 0;          ///< different keys
+  bool number_is_least = false;                ///< of added results: there may be more
   std::vector<keyed_group> groups{};           ///< those with the most lines, equal numbers in the order of the keys
-  std::optional<group_counts> other_groups{};  ///< of keys that are not in `groups`
+  std::optional<group_counts> other_groups{};  ///< of keys that are not in `groups`, and what `groups` lack
+  /// Of added results: a key that is not in `groups` has at most so many lines. Nothing: as the last of `groups`.
+  std::optional<std::uint64_t> other_group_at_most{};
   std::optional<group_counts> without_key{};
 
   std::int64_t window = 0;                     ///< nanoseconds of a window; 0: lines are not grouped by time
@@ -69,6 +85,9 @@ struct group_result {
   std::optional<group_counts> late{};  ///< of windows that had closed before
   bool has_reported_windows = false;   ///< windows closed, were reported, and are not in `windows`
 };
+
+/// Numbers of lines by window and group: more are left out of a result.
+inline constexpr std::size_t most_cells = std::size_t{1} << 22U;
 
 /// An empty table for the groups of a plan. `classes`: of the partition of the plan.
 group_table empty_table(const line_reading& plan, std::size_t classes);

@@ -5,11 +5,9 @@
 #include <vector>
 
 namespace gpuhist::report::units {
-namespace {
 
 using gates::subject;
 
-// Lines that match, by fact.
 std::vector<double> facts_of(const group_counts& of, const std::vector<gates::line_fact>& facts) {
   std::vector<double> made;
   for (const gates::line_fact& each : facts) {
@@ -18,8 +16,6 @@ std::vector<double> facts_of(const group_counts& of, const std::vector<gates::li
   }
   return made;
 }
-
-}  // namespace
 
 event_window_watch::event_window_watch(const gates::watch_list& list, const measures::measuring& measured,
                                        gates::watcher& checker)

@@ -6,8 +6,12 @@
 #include "report/units/group_result.hpp"
 
 #include <optional>
+#include <vector>
 
 namespace gpuhist::report::units {
+
+/// The values of facts for a group: the lines that match. Of numbers it has none.
+std::vector<double> facts_of(const group_counts& of, const std::vector<gates::line_fact>& facts);
 
 /// Checks windows in the order of time, each compared with `measured.previous_windows` windows before it, if that is
 /// given.

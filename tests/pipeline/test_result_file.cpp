@@ -2,6 +2,8 @@
 // kind is reported with file and line and never counted.
 #include "report/formats/result_file.hpp"
 
+#include "report/formats/report_groups.hpp"
+#include "report/units/group_addition.hpp"
 #include "tests/pipeline/report_samples.hpp"
 #include "tests/support/campaign.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -334,4 +336,77 @@ TEST_CASE("a torn result names its line, and of many damaged lines ten are repor
   CHECK(read_back.faults[0].starts_with("2: "));
   CHECK(read_back.faults[9].starts_with("11: "));
   CHECK(read_back.faults[10] == " errors in 2 more lines");
+}
+
+namespace {
+
+using gpuhist::report::units::group_counts;
+using gpuhist::report::units::group_result;
+
+group_counts lines_and_bytes(std::uint64_t lines) { return {.lines = lines, .bytes = 10 * lines}; }
+
+group_result groups_of(const std::vector<std::pair<std::string, std::uint64_t>>& keys, std::uint64_t others) {
+  group_result made{.all = lines_and_bytes(others)};
+  made.by = "host";
+  for (const auto& [key, lines] : keys) {
+    made.groups.push_back({.key = key, .of = lines_and_bytes(lines)});
+    gpuhist::report::units::add(made.all, lines_and_bytes(lines));
+  }
+  made.number_of_groups = keys.size() + (others > 0 ? 2 : 0);
+  if (others > 0) made.other_groups = lines_and_bytes(others);
+  return made;
+}
+
+/// "b 120, d 40..60"
+std::string keys_of(const group_result& found) {
+  std::string made;
+  for (const auto& each : found.groups) {
+    made += (made.empty() ? "" : ", ") + each.key + " " + std::to_string(each.of.lines);
+    if (each.lines_at_most) made += ".." + std::to_string(*each.lines_at_most);
+  }
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("a sum of groups has every line once, and states which numbers are exact") {
+  gpuhist::report::units::group_addition added;
+  added.add(groups_of({{"a", 90}, {"b", 50}, {"c", 20}}, 30));
+  added.add(groups_of({{"b", 70}, {"d", 40}}, 0));
+  const group_result sum = added.take();
+  CHECK(keys_of(sum) == "b 120, a 90, d 40..60, c 20");
+  CHECK(sum.other_groups->lines == 30);
+  CHECK(sum.other_group_at_most == 20);
+  CHECK(sum.number_of_groups == 5);
+  CHECK(sum.number_is_least);
+  CHECK(sum.all.lines == 300);
+  CHECK(sum.all.bytes == 3000);
+
+  gpuhist::report::units::group_addition again;  // a sum is a result, too
+  again.add(groups_of({{"e", 5}}, 4));
+  again.add(group_result(sum));
+  const group_result second = again.take();
+  CHECK(keys_of(second) == "b 120..124, a 90..94, d 40..64, c 20..24, e 5..25");
+  CHECK(second.other_groups->lines == 34);
+  CHECK(second.other_group_at_most == 24);
+
+  gpuhist::report::units::group_addition alone;
+  alone.add(group_result(sum));
+  CHECK(keys_of(alone.take()) == keys_of(sum));
+}
+
+TEST_CASE("times of windows are read back as they were written, and other texts are no times") {
+  std::mt19937_64 random(1);
+  constexpr std::int64_t millisecond = 1'000'000;
+  for (int i = 0; i < 10'000; ++i) {
+    const std::int64_t time = static_cast<std::int64_t>(random() % 9'000'000'000'000) * millisecond;
+    CHECK(time_of_utc_text(utc_text(time)) == time);
+  }
+  CHECK(time_of_utc_text("1970-01-01T00:00:01.500Z") == 1500 * millisecond);
+  for (const std::string_view text :
+       {"", "Z", "2025-10-10T13:58:00", "2025-10-10 13:58:00Z", "2025-13-10T13:58:00Z", "2025-02-30T13:58:00Z",
+        "2025-10-10T13:58:00.1Z", "2025-10-10T13:58:00.0001Z", "2025-10-1aT13:58:00Z", "2025-10-10T13:58:00ZZ"}) {
+    CAPTURE(text);
+    CHECK_FALSE(time_of_utc_text(text));
+  }
 }

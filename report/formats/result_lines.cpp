@@ -1,0 +1,367 @@
+#include "report/formats/result_lines.hpp"
+
+#include "config/text.hpp"
+#include "report/formats/document_members.hpp"
+#include "report/formats/report_groups.hpp"
+#include "report/formats/text.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::report {
+namespace {
+
+using documents::damaged;
+using documents::flag_if_any;
+using documents::member;
+using documents::number;
+using documents::text;
+using nlohmann::json;
+using units::group_counts;
+
+constexpr std::array lists_of_lines = {"groups", "event_windows"};
+constexpr std::array other_lines = {"other_groups", "without_key", "without_time", "implausible_time", "late"};
+
+// Without windows that have lines, their length is not known, and any length is a multiple of it.
+constexpr std::int64_t unknown_length = 1;
+
+bool has_lines(const json& document) {
+  const auto is_member = [&](const char* key) { return document.contains(key); };
+  return is_member("matches") || std::ranges::any_of(lists_of_lines, is_member);
+}
+
+const json& list(const json& from, const char* key) {
+  const json& found = member(from, key);
+  if (!found.is_array() || !std::ranges::all_of(found, [](const json& each) { return each.is_object(); })) {
+    damaged("\"" + std::string(key) + "\" is not a list of objects");
+  }
+  return found;
+}
+
+const json& object(const json& from, const char* key) {
+  const json& found = member(from, key);
+  if (!found.is_object()) damaged("\"" + std::string(key) + "\" is not an object");
+  return found;
+}
+
+std::uint64_t number_in(const json& from, const char* key) { return number(member(from, key), key); }
+
+std::optional<std::uint64_t> number_if_any(const json& from, const char* key) {
+  return from.contains(key) ? std::optional(number_in(from, key)) : std::nullopt;
+}
+
+std::optional<std::string> text_if_any(const json& from, const char* key) {
+  return from.contains(key) ? std::optional(text(from[key], key)) : std::nullopt;
+}
+
+std::int64_t time_in(const json& window, const char* key) {
+  const std::optional<std::int64_t> time = time_of_utc_text(text(member(window, key), key));
+  if (!time) damaged("\"" + std::string(key) + "\" is not a time such as 2025-10-10T13:58:00Z");
+  return *time;
+}
+
+std::int64_t length_of(const json& window) {
+  const std::int64_t start = time_in(window, "event_start");
+  const std::int64_t length = time_in(window, "event_end") - start;
+  if (length <= 0 || start % length != 0) {
+    damaged("a window of \"event_windows\" does not begin at a multiple of its length");
+  }
+  return length;
+}
+
+std::int64_t length_of_windows(const json& document) {
+  if (!document.contains("event_windows")) return 0;
+  const json& windows = list(document, "event_windows");
+  return windows.empty() ? unknown_length : length_of(windows.front());
+}
+
+std::vector<lines::match_expression> expressions_in(const json& document) {
+  std::vector<lines::match_expression> made;
+  for (const json& each : list(document, "match_expressions")) {
+    made.push_back({.name = text(member(each, "name"), "name"), .pattern = text(member(each, "regex"), "regex")});
+  }
+  return made;
+}
+
+// In the order of the expressions. (Members of objects have none, and older results have no expressions.)
+std::vector<std::string> names_of_matches(const json& document) {
+  std::vector<std::string> names;
+  if (!document.contains("match_expressions")) {
+    for (const auto& [name, counts] : object(document, "matches").items()) names.push_back(name);
+    return names;
+  }
+  for (lines::match_expression& each : expressions_in(document)) names.push_back(std::move(each.name));
+  return names;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string made;
+  for (const std::string& each : names) made += (made.empty() ? "" : ", ") + each;
+  return made;
+}
+
+std::string text_of_length(std::int64_t nanoseconds) {
+  constexpr double second = 1e9;
+  return shortest(static_cast<double>(nanoseconds) / second) + "s";
+}
+
+std::string difference(const std::string& option, const std::string* ours, const std::string* theirs) {
+  const auto shown = [](const std::string* value) { return value != nullptr ? printable(*value) : "not given"; };
+  return option + " " + shown(ours) + " instead of " + shown(theirs);
+}
+
+// The first entry that only one of the two has, or that differs.
+std::string first_difference(const std::map<std::string, std::string>& ours,
+                             const std::map<std::string, std::string>& theirs, const std::string& before_key) {
+  std::map<std::string, std::string> all = ours;
+  all.insert(theirs.begin(), theirs.end());
+  for (const auto& [key, ignored_value] : all) {
+    const auto a = ours.find(key);
+    const auto b = theirs.find(key);
+    const std::string* const own = a == ours.end() ? nullptr : &a->second;
+    const std::string* const other = b == theirs.end() ? nullptr : &b->second;
+    if (own == nullptr || other == nullptr || *own != *other) return difference(before_key + key, own, other);
+  }
+  return {};
+}
+
+// Reads the groups of one document.
+class line_reader {
+ public:
+  line_reader(const json& document, const wanted_counts& wanted)
+      : document_(document), wanted_(wanted), is_folded_(is_folded(document)) {
+    if (document.contains("matches")) matches_ = names_of_matches(document);
+  }
+
+  [[nodiscard]] units::unit_result read() const {
+    units::unit_result made = read_units();
+    made.groups = read_groups(made);
+    return made;
+  }
+
+ private:
+  // The numbers of the units.
+  [[nodiscard]] units::unit_result read_units() const {
+    const json& from = object(document_, "units");
+    units::unit_result made;
+    made.each = text(member(from, "each"), "each");
+    for (const units::unit_number& each : units::unit_numbers) {
+      if (each.option != nullptr) made.*each.option = text_if_any(from, std::string(each.option_name).c_str());
+      if (!each.is_in(made)) continue;
+      made.totals.*each.units = number_in(from, std::string(each.name).c_str());
+      if (each.bytes != nullptr) made.totals.*each.bytes = number_in(from, std::string(each.bytes_name).c_str());
+    }
+    return made;
+  }
+
+  [[nodiscard]] units::group_result read_groups(const units::unit_result& of) const {
+    units::group_result made{.all = all_lines(of), .terms = read_terms()};
+    if (document_.contains("groups")) read_keys(made);
+    if (document_.contains("event_windows")) read_windows(made);
+    return made;
+  }
+
+  // Of all lines or, with a condition, those for which it holds.
+  [[nodiscard]] group_counts all_lines(const units::unit_result& of) const {
+    group_counts made{.lines = of.where ? of.totals.selected : of.totals.seen};
+    made.bytes = of.where ? of.totals.selected_bytes : of.totals.bytes;
+    read_matches(document_, made);
+    return made;
+  }
+
+  [[nodiscard]] units::line_terms read_terms() const {
+    units::line_terms made{.ignores_case = flag_if_any(document_, "match_ignore_case"),
+                           .first_match_only = flag_if_any(document_, "match_first"),
+                           .field_separator = text_if_any(document_, "field_separator").value_or("")};
+    if (document_.contains("match_expressions")) made.expressions = expressions_in(document_);
+    return made;
+  }
+
+  void read_matches(const json& from, group_counts& into) const {
+    if (!document_.contains("matches")) return;
+    const json& found = object(from, "matches");
+    if (found.size() != matches_.size()) damaged("\"matches\" does not have the names of the expressions");
+    for (const std::string& name : matches_) {
+      const json& counts = object(found, name.c_str());
+      into.matches.push_back({.name = name, .lines = number_in(counts, "lines"), .bytes = number_in(counts, "bytes")});
+    }
+    const json& unmatched = object(from, "unmatched");
+    into.unmatched = number_in(unmatched, "lines");
+    into.unmatched_bytes = number_in(unmatched, "bytes");
+    const bool are_possible = std::ranges::all_of(into.matches, [&](const units::match_count& each) {
+      return each.lines <= into.lines && each.bytes <= into.bytes;
+    });
+    if (!are_possible || into.unmatched > into.lines || into.unmatched_bytes > into.bytes) {
+      damaged("the counts do not add up: \"matches\" has more lines than there are");
+    }
+  }
+
+  [[nodiscard]] group_counts read_counts(const json& from) const {
+    group_counts made{.lines = number_in(from, "lines"), .bytes = number_in(from, "bytes")};
+    made.counts = read_group_counts(from, wanted_, is_folded_);
+    read_matches(from, made);
+    return made;
+  }
+
+  [[nodiscard]] std::optional<group_counts> read_if_any(const char* key) const {
+    return document_.contains(key) ? std::optional(read_counts(object(document_, key))) : std::nullopt;
+  }
+
+  void read_keys(units::group_result& into) const {
+    into.by = text(member(document_, "group_by"), "group_by");
+    into.then_by = text_if_any(document_, "then_by");
+    into.number_of_groups = number_in(document_, "number_of_groups");
+    into.number_is_least = flag_if_any(document_, "number_of_groups_is_at_least");
+    into.other_group_at_most = number_if_any(document_, "other_group_lines_at_most");
+    for (const json& each : list(document_, "groups")) {
+      units::keyed_group& made = into.groups.emplace_back();
+      made.key = documents::raw_text(each, "key");
+      if (into.then_by) made.then = documents::raw_text(each, "then_key");
+      made.of = read_counts(each);
+      made.lines_at_most = number_if_any(each, "lines_at_most");
+    }
+    into.other_groups = read_if_any("other_groups");
+    into.without_key = read_if_any("without_key");
+    group_counts sum;
+    for (const units::keyed_group& each : into.groups) add_sizes(sum, each.of);
+    add_sizes(sum, into.other_groups);
+    add_sizes(sum, into.without_key);
+    check_sum(sum, into.all, "groups");
+    check_number(into);
+  }
+
+  static void check_number(const units::group_result& of) {
+    const bool is_possible = of.other_groups ? of.number_of_groups > of.groups.size() || of.number_is_least
+                                             : of.number_of_groups == of.groups.size();
+    if (!is_possible) damaged("\"number_of_groups\" is not that of the groups");
+  }
+
+  void read_windows(units::group_result& into) const {
+    into.window = length_of_windows(document_);
+    for (const json& each : list(document_, "event_windows")) {
+      units::event_window& made = into.windows.emplace_back();
+      made.start = time_in(each, "event_start");
+      if (length_of(each) != into.window) damaged("the windows of \"event_windows\" have several lengths");
+      made.of = read_counts(each);
+      if (each.contains("lines_by_group")) made.lines_by_key = read_lines_by_key(each, into.groups.size());
+    }
+    into.without_time = read_if_any("without_time");
+    into.implausible_time = read_if_any("implausible_time");
+    into.late = read_if_any("late");
+    group_counts sum;
+    for (const units::event_window& each : into.windows) add_sizes(sum, each.of);
+    add_sizes(sum, into.without_time);
+    add_sizes(sum, into.implausible_time);
+    add_sizes(sum, into.late);
+    check_sum(sum, into.all, "event_windows");
+  }
+
+  static std::vector<std::uint64_t> read_lines_by_key(const json& window, std::size_t groups) {
+    const json& from = window["lines_by_group"];
+    if (!from.is_array() || from.size() != groups)
+      damaged("\"lines_by_group\" is not a list of a number for each group");
+    std::vector<std::uint64_t> made;
+    for (const json& each : from) made.push_back(number(each, "lines_by_group"));
+    return made;
+  }
+
+  static void add_sizes(group_counts& to, const group_counts& more) {
+    to.lines += more.lines;
+    to.bytes += more.bytes;
+  }
+  static void add_sizes(group_counts& to, const std::optional<group_counts>& more) {
+    if (more) add_sizes(to, *more);
+  }
+
+  static void check_sum(const group_counts& sum, const group_counts& all, std::string_view parts) {
+    if (sum.lines == all.lines && sum.bytes == all.bytes) return;
+    damaged("the counts do not add up: \"" + std::string(parts) + "\" and the other lines have " +
+            config::number_of(sum.lines, "line") + ", " + config::number_of(sum.bytes, "byte") + ", but " +
+            config::number_of(all.lines, "line") + ", " + config::number_of(all.bytes, "byte") + " were counted");
+  }
+
+  const json& document_;
+  const wanted_counts& wanted_;
+  bool is_folded_;
+  std::vector<std::string> matches_;
+};
+
+}  // namespace
+
+reading_options reading_options::in(const json& document) {
+  reading_options made;
+  if (!has_lines(document)) return made;
+  const auto add_text = [&](const std::string& option, const json& from, const char* key) {
+    if (const std::optional<std::string> found = text_if_any(from, key)) made.values[option] = *found;
+  };
+  const json& units = object(document, "units");
+  add_text("--each", units, "each");
+  add_text("--where", units, "where");
+  add_text("--jsonl-field", units, "jsonl_field");
+  add_text("--group-by", document, "group_by");
+  add_text("--then-by", document, "then_by");
+  add_text("--field-separator", document, "field_separator");
+  const bool is_first_only = flag_if_any(document, "match_first");
+  if (is_first_only) made.values["--match-first"] = "given";
+  if (flag_if_any(document, "match_ignore_case")) made.values["--match-ignore-case"] = "given";
+  if (document.contains("matches")) {
+    std::vector<std::string> names = names_of_matches(document);
+    if (!is_first_only) std::ranges::sort(names);
+    made.values["--match"] = joined(names);
+  }
+  if (document.contains("match_expressions")) {
+    made.expressions.emplace();
+    for (const lines::match_expression& each : expressions_in(document)) (*made.expressions)[each.name] = each.pattern;
+  }
+  if (document.contains("event_windows")) made.values["--event-time"] = "given";
+  made.window = length_of_windows(document);
+  return made;
+}
+
+std::string reading_options::difference_from(const reading_options& other) const {
+  if (std::string found = first_difference(values, other.values, ""); !found.empty()) return found;
+  if (expressions && other.expressions) {
+    if (std::string found = first_difference(*expressions, *other.expressions, "--match "); !found.empty())
+      return found;
+  }
+  if (window == other.window || window % other.window == 0 || other.window % window == 0) return {};
+  return "--window " + text_of_length(window) + " instead of " + text_of_length(other.window);
+}
+
+std::vector<std::string> reading_options::names_of_expressions() const {
+  std::vector<std::string> names;
+  if (!expressions) return names;
+  for (const auto& [name, pattern] : *expressions) names.push_back(name);
+  return names;
+}
+
+void reading_options::add(const reading_options& more) {
+  window = std::max(window, more.window);
+  if (!expressions) expressions = more.expressions;
+}
+
+bool lacks_counts_of_groups(const json& document, const wanted_counts& wanted) {
+  if (wanted.by_bucket != nullptr) return false;
+  const auto lacks = [](const json& group) {
+    if (!group.is_object() || group.contains("byte_counts")) return false;
+    const auto buckets = group.find("buckets");
+    return buckets == group.end() || !buckets->is_object() || !buckets->contains("bytes");
+  };
+  const auto has_any = [&](const char* key) {
+    const auto found = document.find(key);
+    return found != document.end() && found->is_array() && std::ranges::any_of(*found, lacks);
+  };
+  const auto has_one = [&](const char* key) { return document.contains(key) && lacks(document[key]); };
+  return std::ranges::any_of(lists_of_lines, has_any) || std::ranges::any_of(other_lines, has_one);
+}
+
+std::optional<units::unit_result> read_lines(const json& document, const wanted_counts& wanted) {
+  if (!has_lines(document)) return std::nullopt;
+  return line_reader(document, wanted).read();
+}
+
+}  // namespace gpuhist::report
