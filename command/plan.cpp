@@ -206,7 +206,7 @@ void check_format_of_units(const config::options& typed, const report::report_fo
 }
 
 void check_format_of_changes(const config::options& typed, const report::report_format& format) {
-  if (typed.what != config::command::changes || format.name != "prometheus") return;
+  if (!config::compares_logs(typed.what) || format.name != "prometheus") return;
   throw config::option_error(format_option(typed), "prometheus cannot hold changes; give json, jsonl, csv or table");
 }
 
@@ -257,6 +257,18 @@ bool names_standard_output(std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
+namespace {
+
+// The groups themselves are the result. Both sides together need the memory of one run.
+std::shared_ptr<const report::units::unit_plan> compared(const report::units::unit_plan& of) {
+  auto made = std::make_shared<report::units::unit_plan>(of);
+  made->lines->is_compared = true;
+  made->lines->groups_in_memory /= 2;
+  return made;
+}
+
+}  // namespace
+
 plan make_plan(const config::options& typed) {
   run_request requested = request_of(typed);
   const report::report_format* const format = resolve_report_format(typed);
@@ -264,6 +276,7 @@ plan make_plan(const config::options& typed) {
   if (listing.needs_byte_counts()) requested.run.counting.byte_counts = true;
   plan planned;
   static_cast<library::counting_plan&>(planned) = library::make_plan(requested.run);
+  if (typed.what == config::command::diff) planned.units = compared(*planned.units);
   planned.listing = std::move(listing);
   planned.measuring.warning = requested.warning;
   planned.format = format;
