@@ -90,7 +90,7 @@ void add_measuring(json& to, const report::measures::measuring& from) {
 
 void add_lines(json& to, const report::units::line_reading& from) {
   const auto& [matches, ignores_case, first_match_only, facts, separator, selectors, keys, events, finds_changes,
-               most_groups, in_memory, spilled_to, max_bytes] = from;
+               is_compared, most_groups, in_memory, spilled_to, max_bytes] = from;
   for (std::size_t i = 0; matches && i < matches->size(); ++i) {
     const report::lines::match_expression& each = matches->expressions()[i];
     to["match"].push_back({text_as_json(each.name), text_as_json(each.pattern)});

@@ -17,26 +17,41 @@
 namespace gpuhist::command {
 namespace {
 
-// Folders are read with all that is in them.
-void add_units(config::options& to) {
-  if (!to.run.trees && (!to.inputs.empty() || to.run.list)) to.run.trees.emplace();
-  unit_options& units = to.run.counting.units ? *to.run.counting.units : to.run.counting.units.emplace();
+// Logs without times are read once more.
+void complete_changes(const config::options& typed, library::finished_run& first, const later_runs& make) {
+  const report::run_report& found = first.outcome.result.shared().content;
+  const report::units::change_result& changes = *found.units->changes;
+  if (changes.are_of_lines || changes.timeless.empty()) return;
+  auto files = files_of(changes.timeless, typed, found);
+  if (!files || files->empty()) return complain_of_timeless(changes.timeless);
+  plan in_lines = plan_in_lines(typed, *std::move(files));
+  const library::finished_run added = make.read_again(in_lines);
+  replace_timeless(first, *added.outcome.result.shared().content.units->changes);
+  add_ending(first, added);
+}
+
+}  // namespace
+
+config::options with_kinds_of_lines(const config::options& typed) {
+  config::options made = typed;
+  if (!made.run.trees && (!made.inputs.empty() || made.run.list)) made.run.trees.emplace();
+  unit_options& units = made.run.counting.units ? *made.run.counting.units : made.run.counting.units.emplace();
   units.changes = true;
   if (units.event_time.empty()) units.event_time = "any";
+  return made;
 }
 
-std::string hint_of(const std::vector<report::units::timeless_log>& logs) {
-  const std::string others = logs.size() > 1 ? " and " + config::number_of(logs.size() - 1, "other log") : "";
-  return report::printable(logs.front().name) + others +
-         ": most lines have no time that is known, and were not compared; give --event-time=FORMAT, or --window "
-         "1000lines";
+ending find_changes(const config::options& typed, const io::open_descriptors& open_descriptors) {
+  const config::options with_units = with_kinds_of_lines(typed);
+  return count(with_units, open_descriptors,
+               [&](library::finished_run& first, const later_runs& make) { complete_changes(typed, first, make); });
 }
 
-// The files of these logs; nothing: an input of them is no file, or a member of an archive.
 std::optional<std::vector<std::string>> files_of(const std::vector<report::units::timeless_log>& logs,
-                                                 const report::run_report& found) {
+                                                 const config::options& typed, const report::run_report& of) {
+  if (typed.given.contains("event-time")) return std::nullopt;
   std::vector<std::string> files;
-  for (const pipeline::input_report& each : found.inputs) {
+  for (const pipeline::input_report& each : of.inputs) {
     const std::string family = report::lines::parse_log_name(each.name).family;
     if (std::ranges::find(logs, family, &report::units::timeless_log::name) == logs.end()) continue;
     std::error_code ignored;
@@ -46,42 +61,34 @@ std::optional<std::vector<std::string>> files_of(const std::vector<report::units
   return files;
 }
 
-}  // namespace
-
-ending find_changes(const config::options& typed, const io::open_descriptors& open_descriptors) {
-  config::options with_units = typed;
-  add_units(with_units);
-  return count(with_units, open_descriptors);
+void complain_of_timeless(const std::vector<report::units::timeless_log>& logs) {
+  const std::string others = logs.size() > 1 ? " and " + config::number_of(logs.size() - 1, "other log") : "";
+  report::complain(report::printable(logs.front().name) + others +
+                   ": most lines have no time that is known, and were not compared; give --event-time=FORMAT, or "
+                   "--window 1000lines");
 }
 
-bool finds_changes(const plan& planned) {
-  return planned.units && planned.units->lines && planned.units->lines->finds_changes;
-}
-
-std::optional<plan> plan_without_times(const config::options& typed, const report::run_report& found) {
-  const report::units::change_result& changes = *found.units->changes;
-  if (changes.are_of_lines || changes.timeless.empty()) return std::nullopt;
-  const auto files = typed.given.contains("event-time") ? std::nullopt : files_of(changes.timeless, found);
-  if (!files || files->empty()) {
-    report::complain(hint_of(changes.timeless));
-    return std::nullopt;
-  }
-  config::options in_lines = typed;
-  in_lines.inputs = *files;
+plan plan_in_lines(const config::options& typed, std::vector<std::string> files) {
+  config::options in_lines = with_kinds_of_lines(typed);
+  in_lines.inputs = std::move(files);
   in_lines.run.list.reset();
   in_lines.run.counting.windows = window_options{.measured_in = window_options::measure::lines};
   return make_plan(in_lines);
 }
 
-void add_changes(library::finished_run& to, const library::finished_run& in_lines) {
+void replace_timeless(library::finished_run& in, report::units::change_result found) {
+  auto replaced = std::make_shared<results::state>(in.outcome.result.shared());
+  report::units::replace_timeless(*replaced->content.units->changes, std::move(found));
+  in.outcome.result = results(std::move(replaced));
+}
+
+void add_ending(library::finished_run& to, const library::finished_run& later) {
   auto joined = std::make_shared<results::state>(to.outcome.result.shared());
-  const report::run_report& added = in_lines.outcome.result.shared().content;
-  report::units::replace_timeless(*joined->content.units->changes, *added.units->changes);
-  joined->content.complete = joined->content.complete && added.complete;
-  if (to.outcome.status == run_status::complete) to.outcome.status = in_lines.outcome.status;
+  joined->content.complete = joined->content.complete && later.outcome.result.shared().content.complete;
   to.outcome.result = results(std::move(joined));
-  to.is_stopped = to.is_stopped || in_lines.is_stopped;
-  to.end_at_once = to.end_at_once || in_lines.end_at_once;
+  if (to.outcome.status == run_status::complete) to.outcome.status = later.outcome.status;
+  to.is_stopped = to.is_stopped || later.is_stopped;
+  to.end_at_once = to.end_at_once || later.end_at_once;
 }
 
 }  // namespace gpuhist::command

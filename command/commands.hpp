@@ -3,8 +3,12 @@
 // condition keeps. Each prints its messages on standard error and returns how the process ends.
 #pragma once
 
+#include "command/plan.hpp"
 #include "config/options.hpp"
 #include "io/open_descriptors.hpp"
+#include "library/file_run.hpp"
+
+#include <functional>
 
 namespace gpuhist::command {
 
@@ -20,11 +24,23 @@ struct ending {
 // All throw config::usage_error, gpu::engine_error, destination_error and std::exception; main() prints them.
 // `open_descriptors`: the descriptors that were open when the process started; inputs and outputs may name them.
 
-ending count(const config::options& typed, const io::open_descriptors& open_descriptors);
+/// The runs that a command makes after its first one.
+struct later_runs {
+  std::function<library::finished_run(plan&)> read_more;   ///< of other inputs: shown and written as the first run
+  std::function<library::finished_run(plan&)> read_again;  ///< of inputs of an earlier run: nothing is written
+};
+
+/// Adds what later runs find to the first one, before its report.
+using run_completion = std::function<void(library::finished_run& first, const later_runs& make)>;
+
+/// `complete`: empty: there is one run.
+ending count(const config::options& typed, const io::open_descriptors& open_descriptors,
+             const run_completion& complete = {});
 ending report_results(const config::options& typed, const io::open_descriptors& open_descriptors);
 ending list_devices(const config::options& typed, const io::open_descriptors& open_descriptors);
 ending filter_inputs(const config::options& typed, const io::open_descriptors& open_descriptors);
 ending find_changes(const config::options& typed, const io::open_descriptors& open_descriptors);
+ending find_differences(const config::options& typed, const io::open_descriptors& open_descriptors);
 ending repack_inputs(const config::options& typed, const io::open_descriptors& open_descriptors);
 ending batch(const config::options& typed, const io::open_descriptors& open_descriptors);
 ending merge(const config::options& typed, const io::open_descriptors& open_descriptors);

@@ -1,6 +1,5 @@
 // `gpuhist [FILE...]`: typed options -> plan -> run -> report.
 #include "command/alert_command.hpp"
-#include "command/changes.hpp"
 #include "command/command_frame.hpp"
 #include "command/commands.hpp"
 #include "command/plan.hpp"
@@ -208,7 +207,7 @@ ending::status conclude(const plan& planned, const library::finished_run& finish
   // main() ends the process by SIGPIPE, unless that signal is ignored
   if (consumer_left(finished.outcome))
     throw io::destination_error(EPIPE, std::system_category(), "cannot write standard output");
-  const bool has_changes = result.units && result.units->changes && !result.units->changes->found.empty();
+  const bool has_changes = result.units && result.units->changes && result.units->changes->has_findings();
   return exit_status_of(finished.outcome.status, has_changes);
 }
 
@@ -251,18 +250,6 @@ std::shared_ptr<resumed_result> resume(const config::options& typed, plan& plann
   return earlier;
 }
 
-// Logs without times, in windows of lines. Nothing is written during that run.
-void look_again(const config::options& typed, library::finished_run& finished, report::console& screen,
-                const command_frame& frame) {
-  if (finished.is_stopped) return;
-  const std::optional<plan> in_lines = plan_without_times(typed, finished.outcome.result.shared().content);
-  if (!in_lines) return;
-  const library::finished_run added =
-      library::file_run(*in_lines, {}, frame.stop().get_token(), frame.hooks(screen)).run();
-  print_failures(*in_lines, added.outcome);
-  add_changes(finished, added);
-}
-
 std::string name_of_run(const plan& planned, const resumed_result* earlier) {
   if (!planned.format->names_run) return {};
   return earlier != nullptr && !earlier->run().empty() ? earlier->run() : report::make_run_id();
@@ -270,7 +257,8 @@ std::string name_of_run(const plan& planned, const resumed_result* earlier) {
 
 }  // namespace
 
-ending count(const config::options& typed, const io::open_descriptors& open_descriptors) {
+ending count(const config::options& typed, const io::open_descriptors& open_descriptors,
+             const run_completion& complete) {
   plan planned = make_plan(typed.resumed_file ? options_of_resumed_run(typed) : typed);
   refuse_new_output_as_input(planned);
   planned.descriptors = open_descriptors;
@@ -291,7 +279,23 @@ ending count(const config::options& typed, const io::open_descriptors& open_desc
   const std::unique_ptr<alert_command> commands = make_alert_command(typed);
   const run_outputs to{.reports = reports, .screen = screen, .commands = commands.get()};
   library::finished_run finished = run_with_progress(planned, earlier.get(), to, frame);
-  if (finds_changes(planned)) look_again(typed, finished, screen, frame);
+  if (complete && !finished.is_stopped) {
+    const auto prepare = [&](plan& next) {
+      next.descriptors = open_descriptors;
+      library::set_outputs(next, output.files());
+    };
+    const auto read_more = [&](plan& next) {
+      prepare(next);
+      return run_with_progress(next, nullptr, to, frame);
+    };
+    const auto read_again = [&](plan& next) {
+      prepare(next);
+      library::finished_run made = library::file_run(next, {}, frame.stop().get_token(), frame.hooks(screen)).run();
+      print_failures(next, made.outcome);
+      return made;
+    };
+    complete(finished, {.read_more = read_more, .read_again = read_again});
+  }
   const auto conclude_and_wait = [&] {
     const ending::status status = conclude(planned, finished, output, reports, screen);
     if (commands != nullptr) commands->finish();  // a signal may end this wait

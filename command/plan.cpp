@@ -212,7 +212,7 @@ void check_format_of_units(const config::options& typed, const report::report_fo
 }
 
 void check_format_of_changes(const config::options& typed, const report::report_format& format) {
-  if (typed.what != config::command::changes || format.name != "prometheus") return;
+  if (!config::compares_logs(typed.what) || format.name != "prometheus") return;
   throw config::option_error(format_option(typed), "prometheus cannot hold changes; give json, jsonl, csv or table");
 }
 
@@ -271,6 +271,14 @@ std::vector<std::string> matches_of_groups(const counting_options& counting) {
   return has_groups ? library::names_of_matches(counting) : std::vector<std::string>();
 }
 
+// The groups themselves are the result. Both sides together need the memory of one run.
+std::shared_ptr<const report::units::unit_plan> compared(const report::units::unit_plan& of) {
+  auto made = std::make_shared<report::units::unit_plan>(of);
+  made->lines->is_compared = true;
+  made->lines->groups_in_memory /= 2;
+  return made;
+}
+
 }  // namespace
 
 plan make_plan(const config::options& typed) {
@@ -282,6 +290,7 @@ plan make_plan(const config::options& typed) {
   if (listing.needs_byte_counts()) requested.run.counting.byte_counts = true;
   plan planned;
   static_cast<library::counting_plan&>(planned) = library::make_plan(requested.run);
+  if (typed.what == config::command::diff) planned.units = compared(*planned.units);
   planned.listing = std::move(listing);
   planned.measuring.warning = requested.warning;
   planned.format = format;

@@ -25,6 +25,19 @@ constexpr std::array rows = {
                     "if there is a change. Times and formats: gpuhist --help events.",
                 .example = "gpuhist changes -r /var/log",
                 .note = {.key = "window", .help = "length of the windows: 5m, 1h, or 1000lines"}},
+    command_row{.kind = command::diff,
+                .name = "diff",
+                .usage = "[OPTIONS] A B",
+                .help = "compares two results, logs or trees",
+                .detail =
+                    "Compares the logs of A with those of B: the kinds of lines, their number, length and bytes, and "
+                    "lists the logs that differ, strongest evidence first, with the first line of B that differs. A "
+                    "and B are files, folders, archives, or '-' for standard input; logs with the same name in two "
+                    "folders are compared, and those on one side only are listed. Or both are results of gpuhist "
+                    "with kinds of lines: --group-by kind --format json. The exit status is 3 if there is a "
+                    "difference.",
+                .example = "gpuhist diff yesterday today",
+                .note = {.key = "window", .help = "length of the windows: 5m, 1h, or 1000lines"}},
     command_row{.kind = command::report,
                 .name = "report",
                 .usage = "[OPTIONS] [RESULT...]",

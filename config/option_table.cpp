@@ -19,12 +19,13 @@ constexpr command_set with_buckets = counting_runs | set_of(command::report);
 constexpr command_set repacking_runs = set_of(command::repack);
 constexpr command_set filtering_runs = set_of(command::filter);
 constexpr command_set change_runs = set_of(command::changes);
+constexpr command_set log_runs = change_runs | set_of(command::diff);
 constexpr command_set text_runs = counting_runs | filtering_runs;
 constexpr command_set reading_runs = text_runs | repacking_runs;
 constexpr command_set reporting = with_buckets | set_of(command::devices);
 constexpr command_set batch_runs = set_of(command::batch);
 constexpr command_set merging_runs = set_of(command::merge);
-constexpr command_set writing_commands = reporting | change_runs | repacking_runs | filtering_runs | batch_runs;
+constexpr command_set writing_commands = reporting | log_runs | repacking_runs | filtering_runs | batch_runs;
 constexpr command_set every_command = writing_commands | merging_runs;
 
 constexpr bool rare = true;
@@ -152,7 +153,7 @@ list_options& list_in(file_options& of) { return of.list ? *of.list : of.list.em
 // group, names, value, kind, choices, commands, rare, help, detail, example, effect
 constexpr std::array rows = {
     option_row{
-        inputs, "-r,--recursive", "", value_kind::flag, "", text_runs | change_runs, common,
+        inputs, "-r,--recursive", "", value_kind::flag, "", text_runs | log_runs, common,
         "count the files below directories as well",
         "Counts all regular files below the directories among the inputs, depth first, in the byte order of their "
         "names. Without it a directory is an error. Symbolic links, FIFOs, sockets and devices are skipped, and the "
@@ -175,7 +176,7 @@ constexpr std::array rows = {
                "find . -type f -print0 | gpuhist --null --files-from -",
                on_run([](file_options& o, value v) { list_in(o).terminator = v == "true" ? '\0' : '\n'; }),
                rules(decision::nothing, "files-from")},
-    option_row{inputs, "--include", "GLOB", value_kind::list, "", text_runs | batch_runs | change_runs, rare,
+    option_row{inputs, "--include", "GLOB", value_kind::list, "", text_runs | batch_runs | log_runs, rare,
                "with -r: only files that match (repeatable)",
                "Counts only files below directories (-r) that match one of the patterns. The syntax is that of the "
                "shell: *, ?, [...] and \\, applied to bytes; a leading dot is matched like any other byte. A pattern "
@@ -185,7 +186,7 @@ constexpr std::array rows = {
                "gpuhist -r --include '*.log' --include '*.txt' /srv",
                on_run([](file_options& o, values v) { trees_in(o).include = parse_patterns(v); }),
                rules(decision::nothing, "recursive")},
-    option_row{inputs, "--exclude", "GLOB", value_kind::list, "", text_runs | batch_runs | change_runs, rare,
+    option_row{inputs, "--exclude", "GLOB", value_kind::list, "", text_runs | batch_runs | log_runs, rare,
                "with -r: no files or directories that match",
                "Leaves out files and directories below directories (-r) that match one of the patterns; of a "
                "directory, everything in it. Patterns have the syntax of --include; a pattern that ends in a slash "
@@ -193,7 +194,7 @@ constexpr std::array rows = {
                "gpuhist -r --exclude .git/ --exclude 'build/**/*.o' src",
                on_run([](file_options& o, values v) { trees_in(o).exclude = parse_patterns(v); }),
                rules(decision::nothing, "recursive")},
-    option_row{inputs, "--follow-symlinks", "", value_kind::flag, "", text_runs | batch_runs | change_runs, rare,
+    option_row{inputs, "--follow-symlinks", "", value_kind::flag, "", text_runs | batch_runs | log_runs, rare,
                "with -r: follow symbolic links as well",
                "Follows symbolic links below directories (-r). The target is counted under the name of the link, also "
                "if it is counted under another name. A link to a directory that contains the link is skipped. Links "
@@ -203,7 +204,7 @@ constexpr std::array rows = {
                rules(decision::nothing, "recursive")},
     option_row{inputs, "--input-format", "FORMAT", value_kind::choice,
                "auto raw zstd gzip xz lzma lzip bzip2 lz4 compress tar zip 7z cpio",
-               reading_runs | batch_runs | change_runs, common, "auto, raw, zstd, gzip, xz, ..., tar, zip, 7z, cpio",
+               reading_runs | batch_runs | log_runs, common, "auto, raw, zstd, gzip, xz, ..., tar, zip, 7z, cpio",
                "Sets the format of the inputs: auto, raw, zstd, gzip, xz, lzma, lzip, bzip2, lz4, compress, tar, zip, "
                "7z or cpio. 'auto' detects the format of each input by its content; a notice says where its name "
                "promises another one (--strict-names). 'raw' counts the bytes without decoding, also those of "
@@ -212,7 +213,7 @@ constexpr std::array rows = {
                "magic number, so 'auto' recognises it by the names .lzma and .tlz only. 'tar', 'zip', '7z' and 'cpio' "
                "count the members of such archives, compressed or not. Default: auto.",
                "gpuhist --input-format raw backup.zst", field<&file_options::format>, rules(decision::text)},
-    option_row{inputs, "--zstd-dictionary", "FILE", value_kind::file, "", reading_runs | batch_runs | change_runs, rare,
+    option_row{inputs, "--zstd-dictionary", "FILE", value_kind::file, "", reading_runs | batch_runs | log_runs, rare,
                "dictionary of the zstd archives",
                "Decompresses zstd archives with this dictionary ('zstd -D', 'zstd --train'), or with that in the first "
                "frame of this .warc.zst file. Frames name their dictionary by a number; a frame that needs another one "
@@ -225,7 +226,7 @@ constexpr std::array rows = {
                "Frames that end before SIZE are counted. Frames of a pipe, and those whose text is passed through or "
                "measured in units, are then decoded one after the other. Default: no limit.",
                "gpuhist --max-output 100GiB upload.zst", field<&file_options::max_output>, rules(decision::counts)},
-    option_row{inputs, "--skip-damage", "", value_kind::flag, "", text_runs | batch_runs | change_runs, rare,
+    option_row{inputs, "--skip-damage", "", value_kind::flag, "", text_runs | batch_runs | log_runs, rare,
                "continue after damage in a compressed input",
                "Continues after a damaged part of a compressed input, at the next intact frame or member. An input of "
                "one frame has no next one: nothing more of it is read. The field 'lost' of the JSON result lists the "
@@ -235,12 +236,12 @@ constexpr std::array rows = {
                "gpuhist --skip-damage --format json broken.zst", field<&file_options::skip_damage>,
                rules(decision::counts)},
     option_row{
-        inputs, "--strict-names", "", value_kind::flag, "", text_runs | batch_runs | change_runs, rare,
+        inputs, "--strict-names", "", value_kind::flag, "", text_runs | batch_runs | log_runs, rare,
         "refuse inputs whose content differs from the name",
         "Refuses an input, or a member of an archive, whose content is not what the suffix of its name promises, such "
         "as text named .gz. Without this option the content decides, and a notice names the difference.",
         "gpuhist --strict-names -r incoming/", field<&file_options::strict_names>, rules(decision::counts)},
-    option_row{inputs, "--fail-on-unknown", "", value_kind::flag, "", text_runs | batch_runs | change_runs, rare,
+    option_row{inputs, "--fail-on-unknown", "", value_kind::flag, "", text_runs | batch_runs | log_runs, rare,
                "refuse compressed data that is not read",
                "Refuses an input, or a member of an archive, whose bytes are of a compressed format or container that "
                "gpuhist does not read (brotli, snappy, lrzip, rar, rpm, deb, Parquet, ORC, Arrow, journals of systemd, "
@@ -278,7 +279,7 @@ constexpr std::array rows = {
                "cat *.log | gpuhist --label 'all logs' --format json", field<&file_options::label>},
 
     option_row{counting, "-b,--buckets", "SCHEMES", value_kind::list, "letters alphabet bytes classes utf8",
-               with_buckets | filtering_runs | batch_runs | merging_runs | change_runs, common,
+               with_buckets | filtering_runs | batch_runs | merging_runs | log_runs, common,
                "classes (default), letters, alphabet, bytes, utf8",
                "Selects the schemes that put bytes into buckets. letters: a-d e-h i-l m-p q-t u-x y-z, lower case; "
                "alphabet: the 26 lower case letters; bytes: all 256 values; classes: upper, lower, digit, space, "
@@ -470,7 +471,7 @@ constexpr std::array rows = {
         "gpuhist --each line --distribution-of bytes --quantiles 50,99 a.log",
         on_counting([](counting_options& o, values v) { units_in(o).quantiles = parse_percents(v); }),
         rules(decision::report, "distribution-of")},
-    option_row{measuring, "--match", "NAME=REGEX", value_kind::list, "", text_runs | batch_runs | change_runs, rare,
+    option_row{measuring, "--match", "NAME=REGEX", value_kind::list, "", text_runs | batch_runs | log_runs, rare,
                "count the lines in which a regex matches",
                "Counts the lines, and their bytes, in which the regular expression REGEX matches, and those in which "
                "none matches. May be repeated: all expressions are searched in one pass. The syntax is that of RE2; a "
@@ -479,7 +480,7 @@ constexpr std::array rows = {
                "gpuhist --match error='ERROR|FATAL' --match slow='[0-9]{4}ms' a.log",
                on_counting([](counting_options& o, values v) { units_in(o).matches = parse_matches(v); }),
                rules(decision::counts)},
-    option_row{measuring, "--match-file", "FILE", value_kind::file, "", text_runs | batch_runs | change_runs, rare,
+    option_row{measuring, "--match-file", "FILE", value_kind::file, "", text_runs | batch_runs | log_runs, rare,
                "a file with expressions of --match, one a line",
                "Reads more expressions of --match from the lines of FILE: NAME=REGEX. Blank lines and lines that begin "
                "with # are skipped. Default: none.",
@@ -487,14 +488,14 @@ constexpr std::array rows = {
                  units_in(o).match_file = parse_text(v, "give the path of a file");
                }),
                rules(decision::counts)},
-    option_row{measuring, "--match-ignore-case", "", value_kind::flag, "", text_runs | batch_runs | change_runs, rare,
+    option_row{measuring, "--match-ignore-case", "", value_kind::flag, "", text_runs | batch_runs | log_runs, rare,
                "with --match: letters match in both cases",
                "Expressions of --match match letters in upper and lower case. The option --ignore-case is about "
                "buckets.",
                "gpuhist --match error='error|fatal' --match-ignore-case a.log",
                on_counting([](counting_options& o, value v) { units_in(o).match_ignore_case = v == "true"; }),
                rules(decision::counts, "match match-file")},
-    option_row{measuring, "--match-first", "", value_kind::flag, "", text_runs | batch_runs | change_runs, rare,
+    option_row{measuring, "--match-first", "", value_kind::flag, "", text_runs | batch_runs | log_runs, rare,
                "with --match: a line counts for the first regex",
                "Of the expressions of --match that match in a line, only the first counts, in the order in which they "
                "are given. So the numbers of lines, with those in which none matches, add up to all lines.",
@@ -546,7 +547,7 @@ constexpr std::array rows = {
                  units_in(o).field_separator = std::string(1, parse_delimiter(v));
                }),
                rules(decision::counts, "each group-by where top distribution-of")},
-    option_row{measuring, "--event-time", "[=FORMAT]", value_kind::text, "", counting_runs | batch_runs | change_runs,
+    option_row{measuring, "--event-time", "[=FORMAT]", value_kind::text, "", counting_runs | batch_runs | log_runs,
                rare, "--window is a time that is written in the lines",
                "With --window 1m, windows are those of the times in the lines, whatever the order of lines and inputs. "
                "A line without a time belongs to the line before it. The usual formats of logs are recognised; FORMAT "
@@ -567,7 +568,7 @@ constexpr std::array rows = {
         "kubectl logs -f x | gpuhist --window 1m --event-time --allowed-lateness 10s",
         on_counting([](counting_options& o, value v) { units_in(o).allowed_lateness = parse_duration(v); }),
         rules(decision::counts, "event-time")},
-    option_row{measuring, "--time-zone", "NAME", value_kind::text, "", counting_runs | batch_runs | change_runs, rare,
+    option_row{measuring, "--time-zone", "NAME", value_kind::text, "", counting_runs | batch_runs | log_runs, rare,
                "with --event-time: of times without a zone",
                "Sets the time zone of times that are written without one, such as Europe/Berlin. Default: UTC.",
                "gpuhist --window 1h --event-time --time-zone Europe/Berlin a.log",
@@ -584,7 +585,7 @@ constexpr std::array rows = {
 
     option_row{
         output, "--format", "FORMAT", value_kind::choice, "table json jsonl csv prometheus",
-        reporting | batch_runs | merging_runs | change_runs, common, "table (for people), json, jsonl, csv, prometheus",
+        reporting | batch_runs | merging_runs | log_runs, common, "table (for people), json, jsonl, csv, prometheus",
         "Sets the format of the result. table: for people; json: one object; jsonl: a line per input, when it is "
         "finished, then the result; csv: the columns kind, input, scheme, bucket, count, share (an error of an input "
         "is a row); prometheus: metrics for the textfile collector of node_exporter. Default: the format that the "
@@ -647,7 +648,7 @@ constexpr std::array rows = {
         "N",
         value_kind::numbers,
         "all",
-        with_buckets | batch_runs | change_runs,
+        with_buckets | batch_runs | log_runs,
         rare,
         "list at most N inputs, groups; N:FORMULA: units",
         "Lists at most N inputs (or all), the first ones of the order, and the number of the others. The totals are "
@@ -671,7 +672,7 @@ constexpr std::array rows = {
         "that often). A snapshot is exact for a prefix of each input, and states its length. Default: none.",
         "producer | gpuhist --snapshot-every 1s --format jsonl",
         on_run([](file_options& o, value v) { o.snapshot_every = parse_interval(v); })},
-    option_row{output, "--window", "EXTENT", value_kind::interval, "", counting_runs | batch_runs | change_runs, rare,
+    option_row{output, "--window", "EXTENT", value_kind::interval, "", counting_runs | batch_runs | log_runs, rare,
                "a line per window: 64MiB of text, 10s, 100000lines",
                "Writes a line of JSON with the counts of each window of the text; with --event-time, EXTENT is a time "
                "or auto. "
@@ -707,7 +708,7 @@ constexpr std::array rows = {
                "and which stage limited the run. This is part of the result for json and jsonl, and text on standard "
                "error otherwise.",
                "gpuhist --stats access.log.zst", field<&options::stats>},
-    option_row{output, "--progress", "", value_kind::flag, "", counting_runs | batch_runs | change_runs, rare,
+    option_row{output, "--progress", "", value_kind::flag, "", counting_runs | batch_runs | log_runs, rare,
                "show progress even if standard error is no terminal",
                "Shows progress on standard error, even if that is no terminal; --no-progress never shows it. Default: "
                "on a terminal only. SIGUSR1 prints a status line at any time.",
@@ -719,13 +720,13 @@ constexpr std::array rows = {
                "kernel, and that shape; for each built-in scheme, all host kernels that can count it.",
                "gpuhist devices --verbose", field<&options::verbose>},
     option_row{output, "-q,--quiet", "", value_kind::flag, "",
-               with_buckets | repacking_runs | filtering_runs | batch_runs | merging_runs | change_runs, common,
+               with_buckets | repacking_runs | filtering_runs | batch_runs | merging_runs | log_runs, common,
                "no progress, no hints: errors only",
                "Prints only errors and messages of conditions on standard error: neither progress nor hints.",
                "gpuhist --quiet --format json access.log", field<&options::quiet>},
 
     option_row{engines, "--engine", "NAME", value_kind::choice, "auto cuda host gpu cpu",
-               counting_runs | batch_runs | change_runs, common, "auto, cuda (or gpu), host (or cpu)",
+               counting_runs | batch_runs | log_runs, common, "auto, cuda (or gpu), host (or cpu)",
                "Selects the engine that counts. 'auto' starts on the host, and wakes a usable GPU if the cores are "
                "saturated; --stats reports the choice and the reason. 'cuda' (or 'gpu') and 'host' (or 'cpu') are "
                "forced: they never fall back to another engine. All give the same counts. Default: auto.",
@@ -734,20 +735,20 @@ constexpr std::array rows = {
                  using enum engine;
                  o.counting_engine = chosen(row, v, {automatic, cuda, host, cuda, host});
                })},
-    option_row{engines, "--devices", "LIST", value_kind::numbers, "all", counting_runs | batch_runs | change_runs, rare,
+    option_row{engines, "--devices", "LIST", value_kind::numbers, "all", counting_runs | batch_runs | log_runs, rare,
                "all, or numbers such as 0,1 ('gpuhist devices')",
                "Selects the CUDA devices that count: all, or their numbers separated by commas, each once; 'gpuhist "
                "devices' lists them. Default: chosen by the engine.",
                "gpuhist --engine cuda --devices 0,1 access.log",
                on_counting([](counting_options& o, value v) { set_devices(o, v); })},
-    option_row{engines, "--streams", "N", value_kind::number, "", counting_runs | batch_runs | change_runs, rare,
+    option_row{engines, "--streams", "N", value_kind::number, "", counting_runs | batch_runs | log_runs, rare,
                "CUDA streams per device, each with its own buffers",
                "Sets the number of CUDA streams per device, 1 to 64. Each has its own buffers. With two or more, "
                "copies overlap with kernels. Default: chosen by the engine.",
                "gpuhist --engine cuda --streams 4 access.log", field<&counting_options::streams>,
                rules(decision::nothing).between(1, 64)},
     option_row{
-        engines, "--device-decode", "MODE", value_kind::choice, "auto on off", counting_runs | batch_runs | change_runs,
+        engines, "--device-decode", "MODE", value_kind::choice, "auto on off", counting_runs | batch_runs | log_runs,
         rare, "auto, on or off: decode zstd or gzip on devices",
         "Selects where zstd frames and gzip members are decoded. 'auto': with --engine cuda on the device, except "
         "files below 64KiB and streams, which are counted as they arrive; with --engine auto also there, if enough is "
@@ -761,13 +762,13 @@ constexpr std::array rows = {
           using enum device_decoding;
           o.device_decode = chosen(row, v, {automatic, on, off});
         })},
-    option_row{engines, "--device-memory", "SIZE", value_kind::size, "", counting_runs | batch_runs | change_runs, rare,
+    option_row{engines, "--device-memory", "SIZE", value_kind::size, "", counting_runs | batch_runs | log_runs, rare,
                "memory of each device for decoding",
                "Limits the memory of each device for decoding, from 64MiB. With less memory fewer frames are "
                "decoded at once. Default: half of the memory of the device, at most 70GiB.",
                "gpuhist --engine cuda --device-memory 4GiB *.zst", field<&counting_options::device_memory>,
                rules(decision::nothing).between(64 * mib, number_range{}.highest)},
-    option_row{engines, "--kernel", "NAME", value_kind::text, "", counting_runs | batch_runs | change_runs, rare,
+    option_row{engines, "--kernel", "NAME", value_kind::text, "", counting_runs | batch_runs | log_runs, rare,
                "force a counting kernel ('gpuhist devices')",
                "Selects the counting kernel by name; 'gpuhist devices' lists the kernels of the host and of CUDA. With "
                "--engine auto it is a kernel of the host. A kernel that the engine does not have, or that cannot count "
@@ -775,25 +776,25 @@ constexpr std::array rows = {
                "ran. Default: the best one.",
                "gpuhist --engine host --kernel scalar --stats access.log", field<&counting_options::kernel>},
 
-    option_row{tuning, "-T,--threads", "N", value_kind::number, "", reading_runs | batch_runs | change_runs, common,
+    option_row{tuning, "-T,--threads", "N", value_kind::number, "", reading_runs | batch_runs | log_runs, common,
                "threads on the host (default: the cores)",
                "Sets the number of threads that read, decompress and, with the host engine, count: 1 to 1024. Default: "
                "the cores that the process may use (its affinity, and the CPU limit of its control group), at most 64.",
                "gpuhist --threads 4 *.log.zst", field<&counting_options::threads>,
                rules(decision::nothing).between(1, 1024)},
-    option_row{tuning, "--chunk-size", "SIZE", value_kind::size, "", text_runs | batch_runs | change_runs, rare,
+    option_row{tuning, "--chunk-size", "SIZE", value_kind::size, "", text_runs | batch_runs | log_runs, rare,
                "bytes counted at a time",
                "Sets how many bytes are counted at a time: 1 byte to 1GiB. Default: 2MiB for CUDA and from 8 threads "
                "on, otherwise half of the L2 cache of a core, 256KiB to 1MiB and at most 1/1024 of --memory-limit.",
                "gpuhist --chunk-size 16MiB access.log", field<&file_options::chunk_size>,
                rules(decision::nothing).between(1, gib)},
-    option_row{tuning, "--slots", "N", value_kind::number, "", counting_runs | batch_runs | change_runs, rare,
+    option_row{tuning, "--slots", "N", value_kind::number, "", counting_runs | batch_runs | log_runs, rare,
                "chunks in flight at most, from 2",
                "Sets how many chunks are in flight at most: 2 to 65536. Each takes a buffer of --chunk-size. Default: "
                "derived from threads and streams, within --memory-limit.",
                "gpuhist --slots 32 access.log", field<&file_options::slots>,
                rules(decision::nothing).between(2, 65536)},
-    option_row{tuning, "--memory-limit", "SIZE", value_kind::size, "", reading_runs | batch_runs | change_runs, rare,
+    option_row{tuning, "--memory-limit", "SIZE", value_kind::size, "", reading_runs | batch_runs | log_runs, rare,
                "of the whole process (default: about 1GiB)",
                "Limits the memory of the whole process, whatever the size of the inputs. none: no limit, for archives "
                "with large windows (zstd --long=31). Default: 1GiB, or three quarters of the limit of the control "
@@ -803,7 +804,7 @@ constexpr std::array rows = {
                on_counting([](counting_options& o, value v) { o.memory_limit = parse_memory_limit(v); })},
 
     option_row{tuning, "--temporary-folder", "DIR", value_kind::file, "",
-               with_buckets | filtering_runs | batch_runs | merging_runs | change_runs, rare,
+               with_buckets | filtering_runs | batch_runs | merging_runs | log_runs, rare,
                "for what memory cannot hold (default: $TMPDIR)",
                "Sets the folder of the unnamed temporary file for what memory cannot hold: the results of very many "
                "inputs, and text that is not verified yet. Default: $TMPDIR, or /tmp.",

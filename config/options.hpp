@@ -21,8 +21,11 @@ using snapshot_interval = std::variant<std::chrono::milliseconds, std::uint64_t>
 
 /// The command: `gpuhist [FILE...]`, `gpuhist report RESULT...`, `gpuhist devices`, `gpuhist
 /// repack FILE...`, `gpuhist filter FILE...`, `gpuhist batch [plan] JOB`, `gpuhist merge DIR...`, `gpuhist changes
-/// [FILE...]`.
-enum class command { count, report, devices, repack, filter, batch, merge, changes };
+/// [FILE...]`, `gpuhist diff A B`.
+enum class command { count, report, devices, repack, filter, batch, merge, changes, diff };
+
+/// Whether a command compares lines of logs.
+constexpr bool compares_logs(command which) { return which == command::changes || which == command::diff; }
 
 /// --compress: how the outputs of a filter are compressed.
 struct output_compression {

@@ -68,11 +68,12 @@ void store(const std::vector<const setting*>& values, options& to) {
   to.given[std::string(row.key())] = std::move(texts);
 }
 
-/// What is given without being typed: the units of a filter, the walk of a job, and the windows of changes.
+/// What is given without being typed: the units of a filter, the walk of a job, and the windows of changes and of
+/// differences.
 std::string_view implied_value(command selected, std::string_view key) {
   if (selected == command::filter && key == "each") return "line";
-  if (selected == command::changes && (key == "window" || key == "event-time")) return "auto";
-  return (selected == command::batch || selected == command::changes) && key == "recursive" ? "true" : "";
+  if (compares_logs(selected) && (key == "window" || key == "event-time")) return "auto";
+  return (selected == command::batch || compares_logs(selected)) && key == "recursive" ? "true" : "";
 }
 
 /// One word of option_rules::needs or excludes: "each", "each=line", "filter:output-dir".

@@ -1,5 +1,6 @@
 #include "report/changes/change_finder.hpp"
 
+#include "report/changes/dispersion.hpp"
 #include "report/changes/incidents.hpp"
 #include "report/changes/level_scan.hpp"
 #include "report/changes/novelty.hpp"
@@ -27,9 +28,17 @@ std::size_t windows_of_rate(const log_stream& stream) {
   return stream.has_rate && stream.windows.size() > 2 ? stream.windows.size() - 2 : 0;
 }
 
+// The same of both logs.
+bool has_rates_of_both(const log_stream& stream) {
+  const std::size_t first = stream.compared_from;
+  const std::size_t second = stream.windows.size() - first;
+  return stream.has_rate && first > 2 && second > 2 && first - 3 + second - 3 >= dispersion::least_differences;
+}
+
 double comparisons_of(const log_stream& stream) {
   const std::size_t others =
       stream.kinds.size() + stream.levels.size() + stream.matches.size() + 1 + classes_of(stream);
+  if (stream.compared_from > 0) return static_cast<double>(others + (has_rates_of_both(stream) ? 1 : 0));
   return static_cast<double>(others) * static_cast<double>(comparisons(stream.windows.size())) +
          static_cast<double>(comparisons(windows_of_rate(stream)));
 }
@@ -55,7 +64,7 @@ class stream_scan {
     for (std::size_t i = 0; i < stream_.kinds.size(); ++i) scan_lines(series::kind, i, stream_.kinds[i]);
     for (std::size_t i = 0; i < stream_.levels.size(); ++i) scan_lines(series::level, i, stream_.levels[i]);
     for (std::size_t i = 0; i < stream_.matches.size(); ++i) scan_lines(series::match, i, stream_.matches[i]);
-    scan_rate();
+    stream_.compared_from > 0 ? compare_rates() : scan_rate();
     scan_length();
     for (std::size_t i = 0; i < classes_of(stream_); ++i) scan_class(i);
     return std::move(found_);
@@ -88,13 +97,22 @@ class stream_scan {
     }
     if (of == series::kind) {
       if (!novelty_) novelty_.emplace(stream_);
-      if (before <= 0) found.nats = std::min(found.nats, novelty_->nats_of_new(index, inside, found.first, found.end));
-      if (inside <= 0 && found.end == lines_.size()) {
+      if (before <= 0 || appears_late(kind, found))
+        found.nats = std::min(found.nats, novelty_->nats_of_new(index, inside, found.first, found.end));
+      if ((inside <= 0 && found.end == lines_.size()) || ends_early(kind, found)) {
         const double expected = found.before * volume_of(found.first, found.end).lines;
         found.nats = std::min(found.nats, novelty_->nats_of_ended(index, expected, found.first));
       }
     }
     if (found.nats >= nats_) add(of, index, found, static_cast<std::uint64_t>(inside));
+  }
+
+  // Of two logs: a kind of few windows may begin or end near the boundary.
+  [[nodiscard]] bool appears_late(const kind_of_line& kind, const level_change& of) const {
+    return stream_.compared_from > 0 && of.inside > of.before && kind.windows.front().window >= of.first / 2;
+  }
+  [[nodiscard]] bool ends_early(const kind_of_line& kind, const level_change& of) const {
+    return stream_.compared_from > 0 && of.inside < of.before && kind.windows.back().window < (of.first + of.end) / 2;
   }
 
   void scan_rate() {
@@ -107,6 +125,20 @@ class stream_scan {
       ++found.end;
       if (found.end + 1 == lines_.size()) ++found.end;
       if (!is_abrupt(found)) continue;
+      add(series::rate, 0, found, static_cast<std::uint64_t>(volume_of(found.first, found.end).lines));
+    }
+  }
+
+  void compare_rates() {
+    if (!has_rates_of_both(stream_)) return;
+    std::vector<double> lines(lines_.begin() + 1, lines_.end() - 1);
+    const auto boundary = static_cast<std::ptrdiff_t>(stream_.compared_from - 1);
+    lines.erase(lines.begin() + boundary - 1, lines.begin() + boundary + 1);
+    const std::vector<double> exposures(lines.size(), 1.0);
+    const scan_limits limits{.nats = nats_, .count = options_.least_lines, .ratio = options_.least_ratio_of_rates};
+    for (level_change found : compare_levels(lines, exposures, stream_.compared_from - 2, limits)) {
+      found.first = stream_.compared_from;
+      found.end = lines_.size();
       add(series::rate, 0, found, static_cast<std::uint64_t>(volume_of(found.first, found.end).lines));
     }
   }
@@ -154,21 +186,30 @@ class stream_scan {
   // A few giant lines are no change: they are lines of kinds that are not listed. `excess`: bytes.
   void add_bytes(series of, std::size_t index, const level_change& found, double excess) {
     const volume in = volume_of(found.first, found.end);
-    volume unlisted = in;
+    if (in.lines < options_.least_lines || is_of_few_lines(found.first, found.end, excess)) return;
+    if (stream_.compared_from > 0) {
+      const volume before = volume_of(0, found.first);
+      const double of_before = excess * before.lines / in.lines;
+      if (before.lines < options_.least_lines || is_of_few_lines(0, found.first, of_before)) return;
+    }
+    add(of, index, found, static_cast<std::uint64_t>(in.lines));
+  }
+
+  [[nodiscard]] bool is_of_few_lines(std::size_t first, std::size_t end, double excess) const {
+    volume unlisted = volume_of(first, end);
     for (const kind_of_line& kind : stream_.kinds) {
       for (const kind_window& window : kind.windows) {
-        if (window.window < found.first || window.window >= found.end) continue;
+        if (window.window < first || window.window >= end) continue;
         unlisted.lines -= static_cast<double>(window.lines);
         unlisted.bytes -= static_cast<double>(window.bytes);
       }
     }
-    const bool few_lines = unlisted.lines < options_.least_lines && 2 * unlisted.bytes >= std::abs(excess);
-    if (in.lines < options_.least_lines || few_lines) return;
-    add(of, index, found, static_cast<std::uint64_t>(in.lines));
+    return unlisted.lines < options_.least_lines && 2 * unlisted.bytes >= std::abs(excess);
   }
 
   [[nodiscard]] std::vector<level_change> scan(std::span<const double> counts, std::span<const double> exposures,
                                                scan_limits limits) const {
+    if (stream_.compared_from > 0) return compare_levels(counts, exposures, stream_.compared_from, limits);
     limits.day = stream_.windows_in_day;
     return scan_levels(counts, exposures, limits);
   }
@@ -209,6 +250,8 @@ class stream_scan {
 };
 
 }  // namespace
+
+bool has_known_dispersion(const log_stream& of) { return of.windows.size() >= dispersion::least_differences + 2; }
 
 std::vector<change> find_changes(std::span<const log_stream> streams, const finder_options& options) {
   double all = 1;

@@ -21,6 +21,11 @@
 // (nightly jobs, cycles); a new kind in a stream in which kinds of that size are new again and again, and the same for
 // kinds that end; the number of lines of the first and the last window, and one that changes slowly, as with the hours
 // of the day; a level that only the first two windows of a stream have; anything in a stream of fewer than 6 windows.
+//
+// Two logs (`gpuhist diff`) are one stream: the windows of the first, then those of the second
+// (log_stream::compared_from). Only the stretch of the second is compared, by the same ratio and the same limits, which
+// must hold for both. The dispersion is that of neighbouring blocks within each of the two. It is not known of fewer
+// than 5 pairs of neighbouring windows; then the counts are those of Poisson, and numbers of lines are not compared.
 #pragma once
 
 #include <cstddef>
@@ -60,6 +65,7 @@ struct log_stream {
   std::size_t windows_in_day = 0;        ///< 0: unknown
   std::vector<kind_of_line> matches{};   ///< by the name of the expression; a line may match several
   bool has_rate = true;                  ///< false: windows are numbers of lines; their lines are no information
+  std::size_t compared_from = 0;         ///< the windows from here on are compared with those before; 0: any stretch
 };
 
 /// One series of a stream that differs in a stretch of windows.
@@ -103,6 +109,9 @@ struct finder_options {
   double least_ratio_of_class_shares = 1.1;
   double least_difference_of_class_shares = 0.01;
 };
+
+/// Whether it can be known how much a stream of two logs varies.
+bool has_known_dispersion(const log_stream& of);
 
 /// The changes of all streams: by descending evidence, then by stream, then by first window. A pure function: equal
 /// input gives equal output, and any threads may call it. Memory: some numbers for each window of one series. Throws

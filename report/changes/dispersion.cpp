@@ -10,9 +10,7 @@ namespace {
 // Mean of the middle half of squared normal deviates.
 constexpr double middle_of_chi_squared = 0.5361;
 
-// Differences that an estimate needs at least.
-constexpr std::size_t least_differences = 5;
-// The same for a mean of all but the greatest.
+// Differences that a mean of all but the greatest needs.
 constexpr std::size_t least_for_mean = 12;
 
 // One term of a negative binomial log-likelihood ratio: `size` is mean / (factor - 1).
@@ -48,11 +46,11 @@ void count_sums::assign(std::span<const double> counts, std::span<const double> 
   }
 }
 
-dispersion::dispersion(const count_sums& of, std::size_t blocks, std::size_t edges)
+dispersion::dispersion(const count_sums& of, std::size_t blocks, std::size_t edges, std::size_t boundary)
     : window_exposure_(of.windows() > 0 ? of.all().exposure / static_cast<double>(of.windows()) : 0),
       level_(of.all().level()) {
   for (std::size_t length = 1; length == 1 || length * blocks <= of.windows(); length *= 2) {
-    scale next = estimate_scale(of, length, edges);
+    scale next = estimate_scale(of, length, edges, boundary);
     if (next.differences < least_differences) return;
     // A longer block of a series that varies at a short scale only has a smaller variance by chance or by a period.
     // A few differences give a greater one by chance.
@@ -63,10 +61,13 @@ dispersion::dispersion(const count_sums& of, std::size_t blocks, std::size_t edg
 }
 
 // Blocks overlap by half, so that few blocks give more differences.
-dispersion::scale dispersion::estimate_scale(const count_sums& of, std::size_t length, std::size_t edges) {
+dispersion::scale dispersion::estimate_scale(const count_sums& of, std::size_t length, std::size_t edges,
+                                             std::size_t boundary) {
   const std::size_t step = std::max<std::size_t>(1, length / 2);
   std::vector<double> squares;
   for (std::size_t at = 0; at + 2 * length <= of.windows(); at += step) {
+    if (at < boundary && at + 2 * length > boundary) at = boundary;
+    if (at + 2 * length > of.windows()) break;
     const count_sums::part a = of.sum(at, at + length);
     const count_sums::part b = of.sum(at + length, at + 2 * length);
     if (a.exposure <= 0 || b.exposure <= 0) continue;

@@ -34,9 +34,13 @@ class count_sums {
 /// Variance of the level of blocks of windows, by the length of the blocks.
 class dispersion {
  public:
+  /// Differences of neighbouring blocks that an estimate needs.
+  static constexpr std::size_t least_differences = 5;
+
   /// Of blocks of 1, 2, 4 ... windows, as long as the series has at least `blocks` of them. `edges`: of bursts that do
-  /// not count, two for each burst.
-  dispersion(const count_sums& of, std::size_t blocks, std::size_t edges);
+  /// not count, two for each burst. `boundary`: a window; blocks before it are not compared with those after it; 0:
+  /// all are.
+  dispersion(const count_sums& of, std::size_t blocks, std::size_t edges, std::size_t boundary = 0);
 
   /// Variance / mean of the count of a stretch.
   struct estimate {
@@ -57,7 +61,7 @@ class dispersion {
     std::size_t differences = 0;  // that it is estimated of
   };
 
-  static scale estimate_scale(const count_sums& of, std::size_t length, std::size_t edges);
+  static scale estimate_scale(const count_sums& of, std::size_t length, std::size_t edges, std::size_t boundary);
   [[nodiscard]] double variance(std::size_t first_scale, std::size_t reach) const;
 
   std::vector<scale> scales_;   // of blocks of 1, 2, 4 ... windows

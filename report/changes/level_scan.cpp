@@ -148,18 +148,10 @@ class level_search {
   // The limits that need no dispersion.
   [[nodiscard]] bool is_different(const stretch& at) const {
     const count_sums::part in = sums_.sum(at.first, at.end);
-    if (at.compared == reference::others) return is_different(in, sums_.all() - in);
+    if (at.compared == reference::others) return differs(in, sums_.all() - in, limits_);
     const std::array<count_sums::part, 2> out = references(at);
-    return is_different(in, out[0]) && is_different(in, out[1]) &&
+    return differs(in, out[0], limits_) && differs(in, out[1], limits_) &&
            (in.level() > out[0].level()) == (in.level() > out[1].level());
-  }
-
-  [[nodiscard]] bool is_different(const count_sums::part& in, const count_sums::part& out) const {
-    const double observed = in.count * out.exposure;
-    const double expected = out.count * in.exposure;
-    if (in.exposure <= 0 || std::abs(observed - expected) < limits_.count * out.exposure) return false;
-    if (observed < limits_.ratio * expected && expected < limits_.ratio * observed) return false;
-    return out.exposure > 0 && std::abs(in.level() - out.level()) >= limits_.level;
   }
 
   [[nodiscard]] double log_ratio(const stretch& at, double factor) const {
@@ -212,15 +204,15 @@ class level_search {
   // Few windows before a stretch, or after it, belong to it unless they differ from it themselves.
   [[nodiscard]] candidate with_edges(candidate of) const {
     const count_sums::part in = sums_.sum(of.at.first, of.at.end);
-    const auto differs = [&](const count_sums::part& edge) {
+    const auto is_other = [&](const count_sums::part& edge) {
       return edge.exposure > 0 && log_likelihood_ratio(edge, in, of.factor) >= limits_.nats / 2;
     };
     const std::size_t windows = sums_.windows();
     if (of.at.end < windows && windows - of.at.end < least_reference && of.at.first >= least_reference &&
-        !differs(sums_.sum(of.at.end, windows))) {
+        !is_other(sums_.sum(of.at.end, windows))) {
       of.at.end = windows;
     } else if (of.at.first < least_reference && of.at.end >= least_reference && of.at.end < windows &&
-               !differs(sums_.sum(0, of.at.first))) {
+               !is_other(sums_.sum(0, of.at.first))) {
       of.at = {.first = of.at.end, .end = windows, .compared = reference::others};
     }
     return of;
@@ -509,6 +501,14 @@ class level_scanner {
 
 }  // namespace
 
+bool differs(const count_sums::part& in, const count_sums::part& out, const scan_limits& limits) {
+  const double observed = in.count * out.exposure;
+  const double expected = out.count * in.exposure;
+  if (in.exposure <= 0 || std::abs(observed - expected) < limits.count * out.exposure) return false;
+  if (observed < limits.ratio * expected && expected < limits.ratio * observed) return false;
+  return out.exposure > 0 && std::abs(in.level() - out.level()) >= limits.level;
+}
+
 std::size_t comparisons(std::size_t windows) {
   std::size_t made = 0;
   if (windows >= least_windows) for_each_stretch(windows, [&](const stretch&) { ++made; });
@@ -519,6 +519,28 @@ std::vector<level_change> scan_levels(std::span<const double> counts, std::span<
                                       const scan_limits& limits) {
   if (counts.size() < least_windows) return {};
   return level_scanner(counts, exposures, limits).scan();
+}
+
+std::vector<level_change> compare_levels(std::span<const double> counts, std::span<const double> exposures,
+                                         std::size_t boundary, const scan_limits& limits) {
+  count_sums sums;
+  sums.assign(counts, exposures);
+  const std::size_t windows = sums.windows();
+  const count_sums::part before = sums.sum(0, boundary);
+  const count_sums::part after = sums.sum(boundary, windows);
+  if (!differs(after, before, limits) || !differs(before, after, limits)) return {};
+  level_change made{.first = boundary, .end = windows, .before = before.level(), .inside = after.level(), .nats = 0};
+  const dispersion noise(sums, blocks_without_stretch, edges_of_burst, boundary);
+  if (noise.known()) {
+    // of the two, that which may differ more by chance
+    const auto estimate = std::max(noise.factor(boundary, windows, before.exposure, limits.factor),
+                                   noise.factor(windows - boundary, windows, after.exposure, limits.factor),
+                                   [](const auto& a, const auto& b) { return a.factor < b.factor; });
+    made.nats = nats_of(log_likelihood_ratio(after, before, estimate.factor), estimate.freedom);
+  } else {
+    made.nats = log_likelihood_ratio(after, before, limits.factor);
+  }
+  return made.nats >= limits.nats ? std::vector{made} : std::vector<level_change>();
 }
 
 }  // namespace gpuhist::report::changes

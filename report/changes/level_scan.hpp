@@ -2,6 +2,8 @@
 // others.
 #pragma once
 
+#include "report/changes/dispersion.hpp"
+
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -28,6 +30,9 @@ struct level_change {
   double nats = 0;  ///< -ln of the probability of the comparison
 };
 
+/// Whether the levels of two parts of a series differ by the limits that need no dispersion.
+bool differs(const count_sums::part& in, const count_sums::part& out, const scan_limits& limits);
+
 /// Comparisons that scan_levels() makes in a series of this many windows.
 std::size_t comparisons(std::size_t windows);
 
@@ -35,5 +40,11 @@ std::size_t comparisons(std::size_t windows);
 /// `exposures`: of the windows, same number. Cost: about 12 comparisons a window.
 std::vector<level_change> scan_levels(std::span<const double> counts, std::span<const double> exposures,
                                       const scan_limits& limits);
+
+/// Compares the windows from `boundary` on with those before it: one change, or none. The dispersion is that within
+/// both; if they are too few to estimate it, it is the least one. Equal limits hold for both, so the order of the two
+/// does not matter. Precondition: 0 < boundary < number of windows.
+std::vector<level_change> compare_levels(std::span<const double> counts, std::span<const double> exposures,
+                                         std::size_t boundary, const scan_limits& limits);
 
 }  // namespace gpuhist::report::changes

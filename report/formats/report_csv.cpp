@@ -168,13 +168,19 @@ void add_match(std::string& out, std::string_view kind, std::string_view name, s
   add_row(out, owner, "", "lines", lines, share_of_all(lines, all));
 }
 
-/// A row for each difference: the log, what differs, its name, lines and the level.
+/// A row for each difference: the log, what differs, its name, lines and the level; and for each log of one side.
 void add_change_rows(std::string& out, const run_report& content, const units::change_result& found, bool terminal) {
   for (const units::found_change& change : found.found) {
     const std::string stream = terminal ? printable(change.stream) : change.stream;
     for (const units::found_difference& each : change.differences) {
       add_row(out, {.kind = "change", .input = stream}, series_name(each.of.of), subject_of(content, each),
               each.of.lines, fixed(each.of.inside, 6));
+    }
+  }
+  for (const units::compared_side& side : found.sides) {
+    for (const units::lone_log& each : side.only_here) {
+      add_row(out, {.kind = "only_here", .input = terminal ? printable(each.name) : each.name}, "",
+              terminal ? printable(side.name) : side.name, each.lines);
     }
   }
 }

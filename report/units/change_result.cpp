@@ -5,17 +5,20 @@
 #include "report/units/unit_plan.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <numeric>
+#include <ranges>
 #include <set>
 #include <span>
 #include <stdexcept>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace gpuhist::report::units {
@@ -28,8 +31,10 @@ constexpr std::size_t most_windows_with_gaps = 2 * most_windows_of_changes;
 constexpr std::size_t most_windows_in_all = std::size_t{1} << 20U;
 constexpr std::uint64_t fewest_lines_of_kind = 10;
 
-// The lines with the same first key: those of a family, or with windows of lines those of an input.
+// The lines of a side with the same first key: those of a family, or with windows of lines those of an input.
 struct source {
+  std::size_t side = 0;  // of a comparison
+  std::string_view key{};
   lines::log_name name{};
   std::set<std::int64_t> starts{};  // of windows with lines
   std::uint64_t lines = 0;
@@ -40,7 +45,16 @@ struct source {
   std::vector<std::int64_t> windows{};  // their starts
 };
 
-using source_map = std::map<std::string, source>;
+using source_map = std::map<std::pair<std::size_t, std::string>, source>;  // by side and first key
+
+// The name of a log in its folder or archive.
+std::string name_within(const std::string& family, std::string_view side) {
+  while (side.size() > 1 && side.ends_with('/')) side.remove_suffix(1);
+  const bool is_within = family.starts_with(side) && family.size() > side.size() &&
+                         (side.ends_with('/') || family[side.size()] == '/' || family[side.size()] == ':');
+  if (is_within) return family.substr(side.size() + (side.ends_with('/') ? 0 : 1));
+  return family.substr(family.find_last_of('/') + 1);
+}
 
 // A group of lines of a source.
 struct source_group {
@@ -64,11 +78,13 @@ void for_each_group(const group_table& part, Use use) {
 // The windows of all sources, by stream.
 class stream_places {
  public:
-  void add(const group_table& part) {
+  void add(const group_table& part, std::size_t side) {
     are_of_lines_ = part.form().windows.are_of_lines;
     classes_ = part.form().classes;
     for_each_group(part, [&](const source_group& group) {
-      source& of = sources_[group.source];
+      const auto [at, is_new] = sources_.try_emplace({side, group.source});
+      source& of = at->second;
+      if (is_new) of = {.side = side, .key = at->first.second};
       of.length = part.windows(group.source).length;
       const bool is_in_window = group_id::is_time(group.start);
       (is_in_window ? of.lines : of.without_time) += part.counts(group.place).lines;
@@ -76,35 +92,57 @@ class stream_places {
     });
   }
 
-  // Inputs of a family follow each other, the oldest first. Returns the names of the streams.
+  // Inputs of a family follow each other, the oldest first, and those of the second side those of the first one.
+  // Returns the names of the streams.
   std::vector<std::string> arrange() {
-    std::vector<source_map::value_type*> sorted;
-    for (source_map::value_type& each : sources_) {
-      each.second.name = lines::log_name{.family = each.first};
-      if (are_of_lines_) each.second.name = lines::parse_log_name(each.first);
-      sorted.push_back(&each);
+    std::vector<source*> sorted;
+    for (source& each : sources_ | std::views::values) {
+      if (each.name.family.empty()) each.name = name_of(each);
+      if (!each.starts.empty()) sorted.push_back(&each);
     }
-    std::ranges::sort(sorted, [](const auto* a, const auto* b) {
-      const lines::log_name& first = a->second.name;
-      const lines::log_name& second = b->second.name;
+    std::ranges::sort(sorted, [](const source* a, const source* b) {
+      const lines::log_name& first = a->name;
+      const lines::log_name& second = b->name;
       if (first.family != second.family) return first.family < second.family;
+      if (a->side != b->side) return a->side < b->side;
       if (first.is_older_than(second) || second.is_older_than(first)) return first.is_older_than(second);
-      return a->first < b->first;
+      return a->key < b->key;
     });
     std::vector<std::string> names;
-    for (source_map::value_type* const each : sorted) {
-      if (!each->second.starts.empty()) place(*each, names);
-    }
+    for (source* const each : sorted) place(*each, names);
     return names;
   }
 
+  // The same for two sides: sources without a counterpart, and those of logs without times, are in no stream.
+  std::vector<std::string> arrange(change_result& to) {
+    log_map logs;
+    for (source& each : sources_ | std::views::values) {
+      each.name = name_of(each);
+      each.name.family = name_within(each.name.family, to.sides[each.side].name);
+      logs[each.name.family][each.side].push_back(&each);
+      to.sides[each.side].lines += each.lines + each.without_time;
+    }
+    join_single_logs(logs);
+    for (const auto& [name, sources] : logs) set_aside(name, sources, to);
+    return arrange();
+  }
+
   [[nodiscard]] const source_map& sources() const { return sources_; }
+  [[nodiscard]] const source& source_of(std::size_t side, const source_group& group) const {
+    return sources_.at({side, group.source});
+  }
+  // Whether a group is in a window of a stream.
+  [[nodiscard]] bool is_placed(std::size_t side, const source_group& group) const {
+    return group_id::is_time(group.start) && !source_of(side, group).windows.empty();
+  }
   [[nodiscard]] bool are_of_lines() const { return are_of_lines_; }
   [[nodiscard]] window_lengths windows_of(std::size_t stream) const {
     return {.length = lengths_[stream], .are_of_lines = are_of_lines_};
   }
   [[nodiscard]] std::size_t classes() const { return classes_; }  // of bytes
   [[nodiscard]] std::size_t size_of(std::size_t stream) const { return of_streams_[stream].size(); }
+  // 0: of one side.
+  [[nodiscard]] std::size_t compared_from(std::size_t stream) const { return compared_from_[stream]; }
   [[nodiscard]] static std::size_t index_of(const source& of, std::int64_t start) {
     const std::int64_t own = rounded_down(start, of.length);
     return of.begin + static_cast<std::size_t>(std::ranges::lower_bound(of.windows, own) - of.windows.begin());
@@ -114,16 +152,71 @@ class stream_places {
   }
 
  private:
-  void place(source_map::value_type& each, std::vector<std::string>& names) {
-    source& of = each.second;
+  [[nodiscard]] lines::log_name name_of(const source& of) const {
+    return are_of_lines_ ? lines::parse_log_name(of.key) : lines::log_name{.family = std::string(of.key)};
+  }
+
+  using sources_of_sides = std::array<std::vector<source*>, 2>;
+  using log_map = std::map<std::string, sources_of_sides>;
+
+  // One log on each side, with different names.
+  static void join_single_logs(log_map& logs) {
+    if (logs.size() != 2) return;
+    auto first = logs.begin();
+    auto second = std::next(first);
+    if (first->second[0].empty()) std::swap(first, second);
+    if (!first->second[1].empty() || !second->second[0].empty()) return;
+    const std::string joined = first->first + " and " + second->first;
+    const sources_of_sides both = {first->second[0], second->second[1]};
+    for (const std::vector<source*>& side : both) {
+      for (source* const each : side) each->name.family = joined;
+    }
+    logs = {{joined, both}};
+  }
+
+  void set_aside(const std::string& name, const sources_of_sides& sources, change_result& to) const {
+    std::vector<source*> both = sources[0];
+    both.insert(both.end(), sources[1].begin(), sources[1].end());
+    const bool is_lone = both.size() == sources[0].size() || both.size() == sources[1].size();
+    const bool is_timeless =
+        std::ranges::any_of(both, [](const source* each) { return each->without_time > each->lines; });
+    if (!is_lone && !is_timeless) return align(both);
+    std::uint64_t lines = 0;
+    for (source* const each : both) {
+      each->starts.clear();
+      lines += each->lines + each->without_time;
+      if (is_lone) continue;
+      to.timeless.push_back({.name = std::string(each->key), .lines = each->lines, .without_time = each->without_time});
+    }
+    if (is_lone) to.sides[both.front()->side].only_here.push_back({.name = name, .lines = lines});
+  }
+
+  // Windows of both sides are equally long.
+  void align(const std::vector<source*>& of) const {
+    if (are_of_lines_) return;
+    for (source* const each : of) shorten(*each);
+    const std::int64_t longest = (*std::ranges::max_element(of, {}, &source::length))->length;
+    for (source* const each : of) {
+      while (each->length < longest) widen(*each);
+    }
+  }
+
+  // To few windows.
+  static void shorten(source& of) {
+    while (spanned(of) > most_windows_with_gaps) widen(of);
+  }
+
+  void place(source& of, std::vector<std::string>& names) {
     if (names.empty() || names.back() != of.name.family) {
       names.push_back(of.name.family);
       of_streams_.emplace_back();
       lengths_.push_back(0);
+      compared_from_.push_back(0);
     }
     of.stream = names.size() - 1;
     of.begin = of_streams_.back().size();
-    while (!are_of_lines_ && spanned(of) > most_windows_with_gaps) widen(of);
+    if (of.side > 0 && compared_from_.back() == 0) compared_from_.back() = of.begin;
+    if (!are_of_lines_) shorten(of);
     for (const std::int64_t start : of.starts) add_window(of.windows, start, of.length);
     lengths_.back() = of.length;
     of_streams_.back().insert(of_streams_.back().end(), of.windows.begin(), of.windows.end());
@@ -159,10 +252,11 @@ class stream_places {
     to.push_back(start);
   }
 
-  source_map sources_;  // by the first key
+  source_map sources_;
   bool are_of_lines_ = false;
   std::size_t classes_ = 0;
   std::vector<std::int64_t> lengths_;                  // of windows, by stream
+  std::vector<std::size_t> compared_from_;             // by stream
   std::vector<std::vector<std::int64_t>> of_streams_;  // starts
   std::size_t in_all_ = 0;
 };
@@ -177,19 +271,35 @@ class stream_counts {
     for (std::size_t i = 0; i < names.size(); ++i) {
       streams_.push_back({.name = names[i],
                           .windows_in_day = windows_in_day(places.windows_of(i)),
-                          .has_rate = !places.are_of_lines()});
+                          .has_rate = !places.are_of_lines(),
+                          .compared_from = places.compared_from(i)});
       streams_.back().windows.resize(places.size_of(i), empty);
     }
     kinds_.resize(names.size());
+    frequent_.resize(names.size());
     levels_.resize(names.size());
     matches_.resize(names.size() * plan.expressions());
   }
 
-  void add(const group_table& part) {
+  // A kind that is rare on one side may be frequent on the other. To be called for all parts before add().
+  void note_kinds(const group_table& part, std::size_t side) {
+    std::vector<std::unordered_map<std::string, std::uint64_t>> lines(streams_.size());
+    for_each_group(part, [&](source_group group) {
+      if (!places_.is_placed(side, group)) return;
+      lines[places_.source_of(side, group).stream][std::move(group.kind)] += part.counts(group.place).lines;
+    });
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      for (const auto& [kind, number] : lines[i]) {
+        if (number >= fewest_lines_of_kind) frequent_[i].insert(kind);
+      }
+    }
+  }
+
+  void add(const group_table& part, std::size_t side) {
     std::vector<kind_map> kinds(streams_.size());
     for_each_group(part, [&](source_group group) {
-      if (!group_id::is_time(group.start)) return;
-      const source& of = places_.sources().at(group.source);
+      if (!places_.is_placed(side, group)) return;
+      const source& of = places_.source_of(side, group);
       const std::size_t window = stream_places::index_of(of, group.start);
       const changes::kind_window added = add_to(streams_[of.stream].windows[window], window, part.counts(group.place));
       if (const auto level = level_->read(group.kind)) levels_[of.stream][std::string(*level)].push_back(added);
@@ -242,12 +352,12 @@ class stream_counts {
     }
   }
 
-  static void remove_rare(std::vector<kind_map>& kinds) {
-    for (kind_map& of_stream : kinds) {
-      std::erase_if(of_stream, [](const auto& kind) {
+  void remove_rare(std::vector<kind_map>& kinds) const {
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      std::erase_if(kinds[i], [&](const auto& kind) {
         std::uint64_t lines = 0;
         for (const changes::kind_window& each : kind.second) lines += each.lines;
-        return lines < fewest_lines_of_kind;
+        return lines < fewest_lines_of_kind && !frequent_[i].contains(kind.first);
       });
     }
   }
@@ -280,8 +390,30 @@ class stream_counts {
   const std::unique_ptr<lines::line_selector> level_ = lines::selector("level", std::nullopt).make_reader();
   std::vector<kind_map> levels_;                            // by stream
   std::vector<kind_map> kinds_;                             // by stream
+  std::vector<std::unordered_set<std::string>> frequent_;   // kinds of note_kinds(), by stream
   std::vector<std::vector<changes::kind_window>> matches_;  // by stream and expression
 };
+
+std::string name_of(const changes::log_stream& stream, const changes::difference& of) {
+  if (of.of == series::kind) return stream.kinds[of.index].text;
+  if (of.of == series::level) return stream.levels[of.index].text;
+  if (of.of == series::match) return stream.matches[of.index].text;
+  return {};
+}
+
+// Without place and line.
+found_change named(const changes::log_stream& stream, const changes::change& from) {
+  found_change made{.stream = stream.name, .lasts = from.lasts, .evidence = from.evidence};
+  for (const changes::difference& each : from.differences)
+    made.differences.push_back({.of = each, .name = name_of(stream, each)});
+  // what is more than before explains what is less
+  std::ranges::sort(made.differences, [](const found_difference& a, const found_difference& b) {
+    if (a.rises() != b.rises()) return a.rises();
+    if (a.of.evidence != b.of.evidence) return a.of.evidence > b.of.evidence;
+    return std::tuple(a.of.of, a.of.index) < std::tuple(b.of.of, b.of.index);
+  });
+  return made;
+}
 
 // Names, times and lines for the changes.
 class change_namer {
@@ -292,10 +424,10 @@ class change_namer {
     for (const changes::change& each : found) add(each);
   }
 
-  void add_lines(const group_table& part) {
+  void add_lines(const group_table& part, std::size_t side) {
     for_each_group(part, [&](const source_group& group) {
-      if (!group_id::is_time(group.start)) return;
-      const source& of = places_.sources().at(group.source);
+      if (!places_.is_placed(side, group)) return;
+      const source& of = places_.source_of(side, group);
       const auto range = wanted_.equal_range(of.stream);
       const std::size_t window = range.first == range.second ? 0 : stream_places::index_of(of, group.start);
       for (auto each = range.first; each != range.second; ++each) {
@@ -330,29 +462,11 @@ class change_namer {
   };
 
   void add(const changes::change& from) {
-    found_change& to = made_.emplace_back();
+    found_change& to = made_.emplace_back(named(streams_[from.stream], from));
     to.windows = places_.windows_of(from.stream);
-    to.stream = streams_[from.stream].name;
     to.start = places_.start_of(from.stream, from.first);
     to.end = places_.start_of(from.stream, from.end - 1) + to.windows.length;
-    to.lasts = from.lasts;
-    to.evidence = from.evidence;
-    for (const changes::difference& each : from.differences)
-      to.differences.push_back({.of = each, .name = name_of(from.stream, each)});
-    // what is more than before explains what is less
-    std::ranges::sort(to.differences, [](const found_difference& a, const found_difference& b) {
-      if (a.rises() != b.rises()) return a.rises();
-      if (a.of.evidence != b.of.evidence) return a.of.evidence > b.of.evidence;
-      return std::tuple(a.of.of, a.of.index) < std::tuple(b.of.of, b.of.index);
-    });
     want_line(from);
-  }
-
-  [[nodiscard]] std::string name_of(std::size_t stream, const changes::difference& of) const {
-    if (of.of == series::kind) return streams_[stream].kinds[of.index].text;
-    if (of.of == series::level) return streams_[stream].levels[of.index].text;
-    if (of.of == series::match) return streams_[stream].matches[of.index].text;
-    return {};
   }
 
   void want_line(const changes::change& from) {
@@ -411,35 +525,77 @@ class change_namer {
   std::multimap<std::size_t, wanted_line> wanted_;  // by stream
 };
 
+using side_list = std::span<const side_counts>;
+
+template <class Use>
+void for_each_part(side_list sides, Use use) {
+  for (std::size_t side = 0; side < sides.size(); ++side) {
+    sides[side].counts->for_each_part([&](const group_table& part) { use(part, side); });
+  }
+}
+
+// Counts and names what differs in the streams.
+void find_all(const line_reading& plan, side_list sides, const stream_places& places,
+              const std::vector<std::string>& names, change_result& to) {
+  stream_counts counts(plan, places, names);
+  if (sides.size() > 1)
+    for_each_part(sides, [&](const group_table& part, std::size_t side) { counts.note_kinds(part, side); });
+  for_each_part(sides, [&](const group_table& part, std::size_t side) { counts.add(part, side); });
+  const std::vector<changes::log_stream> streams = counts.take();
+  change_namer namer(places, streams, changes::find_changes(streams));
+  for_each_part(sides, [&](const group_table& part, std::size_t side) { namer.add_lines(part, side); });
+  to.found = namer.take();
+  to.are_of_lines = places.are_of_lines();
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    constexpr std::size_t fewest_windows = 6;
+    const bool is_compared = to.is_comparison() || places.size_of(i) >= fewest_windows;
+    ++(is_compared ? to.streams : to.not_compared);
+    if (!is_compared) continue;
+    if (to.is_comparison() && !changes::has_known_dispersion(streams[i])) ++to.by_counts_alone;
+    const std::int64_t length = places.windows_of(i).length;
+    to.shortest = to.shortest == 0 ? length : std::min(to.shortest, length);
+    to.longest = std::max(to.longest, length);
+  }
+  for (const source& of : places.sources() | std::views::values) {
+    to.lines += of.lines;
+    to.without_time += of.without_time;
+  }
+}
+
 }  // namespace
 
 change_result change_result_of(const line_reading& plan, const group_sum& found) {
+  const side_counts all{.name = {}, .counts = &found};
+  const side_list sides(&all, 1);
   stream_places places;
-  found.for_each_part([&](const group_table& part) { places.add(part); });
-  const std::vector<std::string> names = places.arrange();
-  stream_counts counts(plan, places, names);
-  found.for_each_part([&](const group_table& part) { counts.add(part); });
-  const std::vector<changes::log_stream> streams = counts.take();
-  change_namer namer(places, streams, changes::find_changes(streams));
-  found.for_each_part([&](const group_table& part) { namer.add_lines(part); });
-  change_result made{.are_of_lines = places.are_of_lines(), .found = namer.take()};
-  constexpr std::size_t fewest_windows = 6;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::int64_t length = places.windows_of(i).length;
-    const bool is_compared = places.size_of(i) >= fewest_windows;
-    ++(is_compared ? made.streams : made.not_compared);
-    if (!is_compared) continue;
-    made.shortest = made.shortest == 0 ? length : std::min(made.shortest, length);
-    made.longest = std::max(made.longest, length);
-  }
-  for (const auto& [name, of] : places.sources()) {
-    made.lines += of.lines;
-    made.without_time += of.without_time;
-    if (of.without_time > of.lines) {
-      made.timeless.push_back({.name = name, .lines = of.lines, .without_time = of.without_time});
-    }
+  for_each_part(sides, [&](const group_table& part, std::size_t side) { places.add(part, side); });
+  change_result made;
+  find_all(plan, sides, places, places.arrange(), made);
+  for (const source& of : places.sources() | std::views::values) {
+    if (of.without_time <= of.lines) continue;
+    made.timeless.push_back({.name = std::string(of.key), .lines = of.lines, .without_time = of.without_time});
   }
   return made;
+}
+
+change_result difference_of(const line_reading& plan, const std::array<side_counts, 2>& sides) {
+  stream_places places;
+  change_result made;
+  for (const side_counts& each : sides) made.sides.push_back({.name = each.name});
+  for_each_part(sides, [&](const group_table& part, std::size_t side) { places.add(part, side); });
+  find_all(plan, sides, places, places.arrange(made), made);
+  return made;
+}
+
+std::vector<found_change> differences_of(const std::vector<changes::log_stream>& streams) {
+  std::vector<found_change> made;
+  for (const changes::change& each : changes::find_changes(streams)) made.push_back(named(streams[each.stream], each));
+  return made;
+}
+
+bool change_result::has_findings() const {
+  return !found.empty() ||
+         std::ranges::any_of(sides, [](const compared_side& each) { return !each.only_here.empty(); });
 }
 
 void replace_timeless(change_result& to, change_result in_lines) {

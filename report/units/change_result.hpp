@@ -1,11 +1,13 @@
-// What changed in the logs of a run: groups of lines by log, kind and window (line_reading::finds_changes) as streams
-// of changes::find_changes(), and its result with names, times and first lines.
+// What changed in the logs of a run, or differs between those of two runs: groups of lines by log, kind and window
+// (line_reading::finds_changes) as streams of changes::find_changes(), and its result with names, times and first
+// lines.
 #pragma once
 
 #include "report/changes/change_finder.hpp"
 #include "report/units/group_sum.hpp"
 #include "report/units/unit_place.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -34,7 +36,7 @@ struct found_difference {
 
 /// changes::change, with its place.
 struct found_change {
-  std::string stream;        ///< the name of the logs without rotation, raw bytes
+  std::string stream;        ///< the name of the logs without rotation, raw bytes; of a comparison within the sides
   std::int64_t start = 0;    ///< nanoseconds since 1970-01-01 UTC; of windows of lines the number of the first line
   std::int64_t end = 0;      ///< after the last window; as `start`
   bool lasts = false;        ///< to the end of the stream
@@ -45,6 +47,19 @@ struct found_change {
   /// Nothing: there is none.
   std::optional<shown_line> line{};
   bool line_is_last_seen = false;
+};
+
+/// A log that only one side of a comparison has.
+struct lone_log {
+  std::string name;  ///< without rotation and the folder of the side, raw bytes
+  std::uint64_t lines = 0;
+};
+
+/// A side of a comparison.
+struct compared_side {
+  std::string name;                   ///< as typed: a file, a folder, an archive or "-"
+  std::uint64_t lines = 0;            ///< of all its logs
+  std::vector<lone_log> only_here{};  ///< in the order of their names
 };
 
 /// A stream of which most lines are in no window.
@@ -66,11 +81,32 @@ struct change_result {
   std::uint64_t streams_in_lines = 0;    ///< of the logs that were compared: those without times, in windows of lines
   std::uint64_t without_time = 0;        ///< lines that are in no window
   std::vector<timeless_log> timeless{};  ///< in the order of their names
+
+  std::vector<compared_side> sides{};  ///< two, of which the second is compared with the first; none: there is one
+  std::uint64_t by_counts_alone = 0;   ///< of the logs that were compared: those of which it is unknown how they vary
+
+  [[nodiscard]] bool is_comparison() const { return !sides.empty(); }
+  /// Whether anything is to be reported.
+  [[nodiscard]] bool has_findings() const;
 };
 
 /// Precondition: the plan finds changes, and the sum is one of it. Memory: the kinds with at least 10 lines. Throws
 /// pipeline::spill_error, and std::runtime_error if there are too many windows.
 change_result change_result_of(const line_reading& plan, const group_sum& found);
+
+/// The lines of a side of a comparison.
+struct side_counts {
+  std::string name;  ///< as compared_side::name
+  const group_sum* counts = nullptr;
+};
+
+/// How the second one differs from the first one. Logs with the same name are compared; if each side has one log, these
+/// two. As above.
+change_result difference_of(const line_reading& plan, const std::array<side_counts, 2>& sides);
+
+/// The differences of streams whose sides (changes::log_stream::compared_from) have no lines that could be shown.
+/// Returns them as `found` of a comparison.
+std::vector<found_change> differences_of(const std::vector<changes::log_stream>& streams);
 
 /// Replaces what was found of the streams without times by what was found of them in windows of lines.
 void replace_timeless(change_result& to, change_result in_lines);

@@ -59,7 +59,9 @@ unit_result result_of(const unit_plan& plan, const unit_findings& found) {
   if (found.values.known() > 0) {
     for (const double each : plan.quantiles) made.quantiles.push_back({each, found.values.quantile(each)});
   }
-  if (found.groups && plan.lines->finds_changes) {
+  if (found.groups && plan.lines->is_compared) {
+    made.compared = std::make_shared<const group_sum>(*found.groups);
+  } else if (found.groups && plan.lines->finds_changes) {
     made.changes = change_result_of(*plan.lines, *found.groups);
   } else if (found.groups) {
     made.groups = group_result_of(plan, *found.groups);

@@ -90,6 +90,7 @@ struct line_reading {
   std::vector<group_key> keys{};             ///< by which lines are grouped: none, one or two
   std::optional<event_windows> events{};     ///< lines are grouped by their time
   bool finds_changes = false;                ///< in groups of logs and kinds of lines, by their first lines
+  bool is_compared = false;                  ///< with another run: the groups themselves are the result
   std::size_t most_groups = 1000;            ///< that are reported by their key
   std::size_t groups_in_memory = std::size_t{64} << 20U;  ///< bytes; more are spilled
   pipeline::spill_folder spilled_to{};

@@ -100,6 +100,7 @@ struct unit_result {
   std::vector<distribution_quantile> quantiles{};  ///< of these values; none if none is known
   std::optional<group_result> groups{};            ///< nothing: nothing is read of lines, or changes are found
   std::optional<change_result> changes{};          ///< nothing: none are looked for
+  std::shared_ptr<const group_sum> compared{};     ///< of line_reading::is_compared; null: it is not set
 };
 
 /// A number of unit_totals, with the bytes of these units, in all formats.

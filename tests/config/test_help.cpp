@@ -196,7 +196,8 @@ TEST_CASE("the topic on presets has the summary, the source, the buckets and the
 
 TEST_CASE("an unknown topic is an error that suggests the nearest topic and lists all of them") {
   const std::string topics =
-      "Topics are all, count, changes, report, devices, repack, filter, batch, merge, conditions, measures, windows, "
+      "Topics are all, count, changes, diff, report, devices, repack, filter, batch, merge, conditions, measures, "
+      "windows, "
       "units, "
       "formats, damage, presets, events and the options (files are not read with --help)";
   CHECK(error_of("bucket") == "--help: there is no topic \"bucket\"; did you mean buckets? " + topics);
