@@ -2,6 +2,7 @@
 
 #include "command/typed_options.hpp"
 #include "config/option_values.hpp"
+#include "config/text.hpp"
 #include "config/usage_error.hpp"
 #include "library/resolve.hpp"
 
@@ -40,11 +41,6 @@ namespace {
 using kind = report::input_column::kind;
 
 constexpr std::array columns_with_names = {kind::bytes, kind::lines, kind::share, kind::mostly};
-
-std::string trimmed(const std::string& text) {
-  const std::size_t begin = text.find_first_not_of(' ');
-  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
-}
 
 report::input_column resolve_column(const std::string& typed, const library::formula_context& known) {
   for (const kind each : columns_with_names) {
@@ -102,10 +98,10 @@ report::input_listing resolve_listing(const config::options& typed, const counti
                                  .has_malformed = has_malformed,
                                  .columns = {"share", "mostly"}};
   for (const std::string& each : typed.columns) {
-    made.columns.push_back(resolve_column(trimmed(each), known));
+    made.columns.push_back(resolve_column(std::string(config::trimmed(each)), known));
   }
   known.columns = {"share"};
-  if (typed.sort) made.order = resolve_order(trimmed(*typed.sort), known);
+  if (typed.sort) made.order = resolve_order(std::string(config::trimmed(*typed.sort)), known);
   return made;
 }
 

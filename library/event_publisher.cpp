@@ -143,7 +143,7 @@ void event_publisher::connect(pipeline::run_hooks& to) {
   const bool inputs = plan_.watched.covers(report::gates::subject::kind::input);
   if (inputs)
     to.input_finished = [this](const pipeline::input_report& input) {
-      return watched_.watch(report::gates::subject_of(input));
+      return report::gates::watch_input(input, plan_.watched, watched_);
     };
   if (plan_.watched.growing && (inputs || plan_.watched.covers(report::gates::subject::kind::total))) {
     to.check_counts = [this](const pipeline::run_counts& now) {
@@ -153,13 +153,20 @@ void event_publisher::connect(pipeline::run_hooks& to) {
 }
 
 void event_publisher::watch(const pipeline::input_report& earlier) {
-  if (plan_.watched.covers(report::gates::subject::kind::input)) watched_.watch(report::gates::subject_of(earlier));
+  if (!plan_.watched.covers(report::gates::subject::kind::input)) return;
+  report::gates::watch_input(earlier, plan_.watched, watched_);
 }
 
 void event_publisher::watch_totals(const pipeline::run_counts& result, const report::units::unit_result* units) {
-  report::gates::watch_totals(result, plan_.watched, watched_);
-  if (units == nullptr || !units->groups) return;
-  report::units::watch_groups(*units->groups, result, plan_.watched, plan_.measuring, watched_);
+  if (units == nullptr) {
+    report::gates::watch_totals(result, plan_.watched, watched_);
+    return;
+  }
+  if (units->groups) {
+    report::units::watch_event_windows(*units->groups, plan_.watched, plan_.measuring, watched_);
+  }
+  const pipeline::observed_numbers found = report::units::numbers_of(*units);
+  report::gates::watch_totals(result, plan_.watched, watched_, &found);
 }
 
 void event_publisher::publish(std::span<const report::units::unit_record> found) {

@@ -1,4 +1,4 @@
-// Checks conditions for windows of event time and, if they are about matches, for the totals.
+// Checks conditions for windows of event time.
 #pragma once
 
 #include "report/conditions/watcher.hpp"
@@ -7,8 +7,8 @@
 namespace gpuhist::report::units {
 
 /// Checks the windows in the order of time, each compared with `measured.previous_windows` windows before it, if that
-/// is given. `totals`: of the run. `list`: that of the checker.
-void watch_groups(const group_result& found, const pipeline::run_counts& totals, const gates::watch_list& list,
-                  const measures::measuring& measured, gates::watcher& checker);
+/// is given. `list`: that of the checker.
+void watch_event_windows(const group_result& found, const gates::watch_list& list, const measures::measuring& measured,
+                         gates::watcher& checker);
 
 }  // namespace gpuhist::report::units
