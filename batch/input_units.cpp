@@ -84,6 +84,23 @@ report::units::distribution unpack_distribution(pipeline::unpacker& in) {
   return report::units::distribution::joined(numbers);
 }
 
+void pack(pipeline::packer& out, const std::vector<report::units::group_table>& parts) {
+  out.number(parts.size());
+  for (const report::units::group_table& part : parts) {
+    std::vector<std::size_t> places(part.size());
+    std::iota(places.begin(), places.end(), std::size_t{0});
+    report::units::pack(out, part, places);
+  }
+}
+
+std::vector<report::units::group_table> unpack_parts(pipeline::unpacker& in) {
+  std::vector<report::units::group_table> made;
+  for (std::size_t remaining = in.elements(3); remaining > 0; --remaining) {
+    made.push_back(report::units::unpack_groups(in));
+  }
+  return made;
+}
+
 // A field: 0: none; 1: without value; 2: its size follows.
 void pack(pipeline::packer& out, const std::optional<report::units::measured_field>& field) {
   if (!field) {
@@ -151,14 +168,12 @@ std::string packed_input_units(const input_units& record) {
   pack(out, record.window_lines);
   pack(out, record.totals);
   pack(out, record.values);
-  out.number(record.groups.size());
-  for (const report::units::group_table& part : record.groups) {
-    std::vector<std::size_t> places(part.size());
-    std::iota(places.begin(), places.end(), std::size_t{0});
-    report::units::pack(out, part, places);
-  }
+  pack(out, record.groups);
   out.number(record.best.size());
   for (const report::units::ranked_record& each : record.best) pack(out, each);
+  out.number(record.watched.size());
+  for (const report::units::distribution& each : record.watched) pack(out, each);
+  pack(out, record.window_values);
   return fixed_bytes(record_head{.entry = record.of.entry, .member = record.of.member, .type = type_of_units}) +
          out.take();
 }
@@ -173,12 +188,15 @@ input_units unpacked_input_units(std::string_view record, const gpu::tally& no_t
   made.window_lines = unpack_lines(in);
   made.totals = unpack_totals(in);
   made.values = unpack_distribution(in);
-  for (std::size_t remaining = in.elements(3); remaining > 0; --remaining) {
-    made.groups.push_back(report::units::unpack_groups(in));
-  }
+  made.groups = unpack_parts(in);
   for (std::size_t remaining = in.elements(1); remaining > 0; --remaining) {
     made.best.push_back(unpack_ranked(in, no_text.counts.size()));
   }
+  constexpr std::size_t shortest_distribution = 4;
+  for (std::size_t remaining = in.elements(shortest_distribution); remaining > 0; --remaining) {
+    made.watched.push_back(unpack_distribution(in));
+  }
+  made.window_values = unpack_parts(in);
   in.finish();
   return made;
 }

@@ -24,6 +24,7 @@ constexpr const char* state_schema = "gpuhist.state/7";
 constexpr unsigned most_shards = 100'000;  // as --shard has
 
 constexpr const char* line_limit = "line-limit";
+constexpr const char* watched_quantiles = "watched-quantiles";
 
 // What is no option, in messages.
 constexpr std::array names_of_counts = {
@@ -32,6 +33,7 @@ constexpr std::array names_of_counts = {
     std::pair{"classes", "the classes of byte values (their number, hash)"},
     std::pair{"pair-classes", "the classes of pairs (their number, hash)"},
     std::pair{line_limit, "--memory-limit, which determines the longest line of --jsonl-field, in bytes"},
+    std::pair{watched_quantiles, "the quantiles in --fail-if and --alert-if, and whether they are those of windows"},
 };
 
 // Needed for reading, but not for adding what was read.
@@ -112,8 +114,18 @@ void add_lines(json& to, const report::units::line_reading& from) {
   to[line_limit] = max_bytes;
 }
 
+// What is recorded of each input for conditions.
+void add_watched(json& to, const report::units::watched_values& from) {
+  const auto& [formulas, quantiles, in_windows] = from;
+  json& made = to[watched_quantiles] = json::array();
+  for (const auto& [formula, percent] : quantiles) {
+    made.push_back({percent, text_as_json(formulas[formula].text()), in_windows});
+  }
+}
+
 void add_units(json& to, const report::units::unit_plan& from) {
-  const auto& [shape, each, field, where, filter, top, distribution, quantiles, lines, shows_text, held_bytes] = from;
+  const auto& [shape, each, field, where, filter, top, distribution, quantiles, watched, lines, shows_text,
+               held_bytes] = from;
   to["each"] = {each, static_cast<unsigned>(shape.delimiter), shape.bytes.value_or(0)};
   if (field) {
     to["jsonl-field"] = text_as_json(field->name);
@@ -126,6 +138,7 @@ void add_units(json& to, const report::units::unit_plan& from) {
     to["distribution-of"] = text_as_json(distribution->text());
     to["quantiles"] = quantiles;
   }
+  if (!watched.is_empty()) add_watched(to, watched);
   if (lines) add_lines(to, *lines);
 }
 

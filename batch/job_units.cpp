@@ -80,8 +80,13 @@ void job_units::record(const pipeline::completed_input& completed, const input_k
     report::units::unit_findings found = units()->take(input);
     made.totals = found.totals;
     made.values = std::move(found.values);
+    made.watched = std::move(found.watched);
     if (found.groups) {
       found.groups->for_each_part([&](const report::units::group_table& part) { made.groups.push_back(part); });
+    }
+    if (found.window_values) {
+      found.window_values->for_each_part(
+          [&](const report::units::group_table& part) { made.window_values.push_back(part); });
     }
     keep_possible_best(key, found.best, made);
   }

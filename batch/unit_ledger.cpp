@@ -85,7 +85,9 @@ void unit_ledger::sum_up(const location& found) {
   input_units record = at(found);
   sum_->totals += record.totals;
   sum_->values += record.values;
+  add_watched(sum_->watched, record.watched);
   for (const report::units::group_table& part : record.groups) sum_->groups->add(part);
+  for (const report::units::group_table& part : record.window_values) sum_->window_values->add(part);
   for (report::units::ranked_record& ranked : record.best) sum_->best.add(std::move(ranked));
 }
 

@@ -2,6 +2,7 @@
 
 #include "command/typed_options.hpp"
 #include "config/option_values.hpp"
+#include "config/text.hpp"
 #include "config/usage_error.hpp"
 #include "library/line_options.hpp"
 #include "library/resolve.hpp"
@@ -42,11 +43,6 @@ namespace {
 using kind = report::input_column::kind;
 
 constexpr std::array columns_with_names = {kind::bytes, kind::lines, kind::share, kind::mostly};
-
-std::string trimmed(const std::string& text) {
-  const std::size_t begin = text.find_first_not_of(' ');
-  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
-}
 
 report::input_column resolve_column(const std::string& typed, const library::formula_context& known) {
   for (const kind each : columns_with_names) {
@@ -107,10 +103,10 @@ report::input_listing resolve_listing(const config::options& typed, const counti
   report::gates::line_names names{.matches = rows.matches, .has_numbers = false};
   if (!rows.matches.empty()) known.lines = &names;
   for (const std::string& each : typed.columns) {
-    made.columns.push_back(resolve_column(trimmed(each), known));
+    made.columns.push_back(resolve_column(std::string(config::trimmed(each)), known));
   }
   known.columns = {"share"};
-  if (typed.sort) made.order = resolve_order(trimmed(*typed.sort), known);
+  if (typed.sort) made.order = resolve_order(std::string(config::trimmed(*typed.sort)), known);
   made.facts = std::move(names.used);
   return made;
 }

@@ -116,7 +116,7 @@ void refuse_units(const config::options& typed) {
 bool watch_all(const report::run_report& shown, const report::gates::watch_list& conditions,
                const std::function<void(const report::gates::firing&)>& on_firing) {
   report::gates::watcher watched(conditions, shown.partition, shown.measuring, on_firing, shown.schemes);
-  for (const pipeline::input_report& each : shown.inputs) watched.watch(report::gates::subject_of(each));
+  for (const pipeline::input_report& each : shown.inputs) report::gates::watch_input(each, conditions, watched);
   report::gates::watch_totals(shown, conditions, watched);
   return watched.has_failed();
 }

@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <optional>
+#include <system_error>
 
 namespace gpuhist::config {
 namespace {
@@ -59,6 +62,17 @@ constexpr std::array functions = {
     function_row{"match", reference::form::match, false, "the name of a --match", "match(error)"},
     function_row{"number", reference::form::number, false, "a selector in quotes", "number(\"field:10\")"},
 };
+
+// "p99.9": 99.9. Nothing: this is not the name of a quantile.
+std::optional<double> percent_in(std::string_view name) {
+  if (!name.starts_with('p') || name.size() < 2) return std::nullopt;
+  const std::string_view typed = name.substr(1);
+  if (!std::ranges::all_of(typed, [](char each) { return (each >= '0' && each <= '9') || each == '.'; })) return {};
+  double percent = 0;
+  const auto [rest, error] = std::from_chars(typed.data(), typed.data() + typed.size(), percent);
+  if (error != std::errc{} || rest != typed.data() + typed.size()) return std::nullopt;
+  return percent;
+}
 
 const operator_row* operator_of(const lexeme& token, unsigned operands) {
   if (token.type != lexeme::kind::symbol) return nullptr;
@@ -188,6 +202,8 @@ class parser {
   void read_name() {
     const lexeme first = next_;
     advance();
+    const std::optional<double> percent = next_.is_symbol("(") ? percent_in(first.typed) : std::nullopt;
+    if (percent) return read_quantile(first.at, *percent);
     if (!first.is_plain_word() || !next_.is_symbol("(")) {
       return add({.parts = first.parts, .at = first.at}, first.at + first.typed.size());
     }
@@ -210,12 +226,36 @@ class parser {
     add(std::move(made), end);
   }
 
+  // The operand is the text up to the parenthesis that closes it.
+  void read_quantile(std::size_t at, double percent) {
+    constexpr double all = 100;
+    if (percent <= 0 || percent > all) {
+      refuse("the percent of a quantile is above 0 and at most 100, as in p99.9(bytes)", at);
+    }
+    const std::size_t open_at = next_.at;
+    const std::size_t begin = open_at + 1;
+    std::size_t end = begin;
+    for (std::size_t open = 1; open > 0;) {
+      advance();
+      if (next_.type == lexeme::kind::end) refuse("this parenthesis is not closed", open_at);
+      if (next_.is_symbol("(")) ++open;
+      if (next_.is_symbol(")")) --open;
+      end = next_.at;
+    }
+    const std::string operand(trimmed(std::string_view(made_.text).substr(begin, end - begin)));
+    if (operand.empty()) refuse("a formula of units is missing here, as in p99(bytes)", end);
+    advance();
+    add({.parts = {operand}, .as = reference::form::quantile, .at = at, .percent = percent}, end + 1);
+  }
+
   [[nodiscard]] reference::form form_of(const lexeme& token) const {
     const auto* const found = std::ranges::find(functions, token.typed, &function_row::name);
     if (found != functions.end()) return found->form;
-    refuse("there is no function " + quote(token.typed) +
-               "; the functions are count(BUCKET), share(BUCKET), match(NAME) and number(\"SELECTOR\")",
-           token.at);
+    refuse(
+        "there is no function " + quote(token.typed) +
+            "; the functions are count(BUCKET), share(BUCKET), match(NAME), number(\"SELECTOR\"), and quantiles such "
+            "as p99(FORMULA)",
+        token.at);
   }
 
   void add(reference made, std::size_t end) {

@@ -152,6 +152,8 @@ constexpr std::array condition_names = {
     entry{"bytes, lines", "size of the text; words: --help units"},
     entry{"entropy, jsd, ...", "measures, whether or not --measures selects them"},
     entry{"conditional_entropy", "with --pairs; SCHEME.conditional_entropy for several"},
+    entry{"match(NAME)", "with --match: lines that match"},
+    entry{"p99(bytes)", "with --each: a quantile of a formula of units"},
     entry{"0.15, 2e-3, 64KiB", "numbers and sizes"},
 };
 
@@ -299,7 +301,7 @@ std::string about_events() {
          "\nFields of the result (--format json):\n" + listed(event_fields, 27) + "\n" +
          wrapped(
              "In formulas of lines match(NAME) is 1 or 0, alone a condition; in conditions of --fail-if and --alert-if "
-             "it is the number of lines, of the totals and of event windows.",
+             "it is the number of lines, of the totals, inputs and event windows.",
              0) +
          "\nExamples:\n"
          "  gpuhist --window 1m --event-time --match error=ERROR app.log.zst\n"

@@ -49,6 +49,11 @@ std::string on_one_line(std::string_view typed) {
   return out;
 }
 
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
+  return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+}
+
 std::string quote(std::string_view typed) { return "\"" + on_one_line(typed) + "\""; }
 
 std::string grouped(std::uint64_t number) {

@@ -15,6 +15,9 @@ std::string on_one_line(std::string_view typed);
 /// on_one_line(typed) in double quotes.
 std::string quote(std::string_view typed);
 
+/// The text without blanks at its ends.
+std::string_view trimmed(std::string_view text);
+
 // Numbers as text for people.
 
 /// "1,234,567".

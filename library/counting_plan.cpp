@@ -144,7 +144,7 @@ void resolve_counts(const file_options& file, counting_plan& planned) {
                               .has_malformed = file.utf8,
                               .is_fed = planned.is_fed};
   planned.watched = resolve_watch(options, known);
-  planned.units = resolve_units(file, known);
+  planned.units = resolve_units(file, known, planned.watched);
   const bool by_byte = options.byte_counts || !planned.measuring.asked.empty() || planned.watched.needs_byte_counts() ||
                        (planned.units && planned.units->needs_byte_counts());
   planned.partition = by_byte ? gpu::partition::identity() : pipeline::coarsest_partition(schemes);
@@ -242,6 +242,11 @@ report::run_report make_report(const counting_plan& planned, report::run_report:
   made.byte_counts = planned.byte_counts;
   made.measuring = planned.measuring;
   made.ignore_case = planned.ignore_case;
+  if (planned.units && planned.units->lines && planned.units->lines->matches) {
+    for (const report::lines::match_expression& each : planned.units->lines->matches->expressions()) {
+      made.matches.push_back(each.name);
+    }
+  }
   return made;
 }
 

@@ -132,7 +132,7 @@ void event_publisher::connect(pipeline::run_hooks& to) {
   const bool inputs = plan_.watched.covers(report::gates::subject::kind::input);
   if (inputs)
     to.input_finished = [this](const pipeline::input_report& input) {
-      return watched_.watch(report::gates::subject_of(input));
+      return report::gates::watch_input(input, plan_.watched, watched_);
     };
   if (plan_.watched.growing && (inputs || plan_.watched.covers(report::gates::subject::kind::total))) {
     to.check_counts = [this](const pipeline::run_counts& now) {
@@ -142,20 +142,24 @@ void event_publisher::connect(pipeline::run_hooks& to) {
 }
 
 void event_publisher::watch(const pipeline::input_report& earlier) {
-  if (plan_.watched.covers(report::gates::subject::kind::input)) watched_.watch(report::gates::subject_of(earlier));
+  if (!plan_.watched.covers(report::gates::subject::kind::input)) return;
+  report::gates::watch_input(earlier, plan_.watched, watched_);
 }
 
 void event_publisher::watch_totals(const pipeline::run_counts& result, const report::units::unit_result* units) {
-  report::gates::watch_totals(result, plan_.watched, watched_);
-  if (units == nullptr || !units->groups) return;
-  if (!plan_.units->lines->closes_windows()) {
+  if (units == nullptr) {
+    report::gates::watch_totals(result, plan_.watched, watched_);
+    return;
+  }
+  if (units->groups && !plan_.units->lines->closes_windows()) {
     for (const report::units::event_window& each : units->groups->windows) watch(each);
   }
-  watch_matches(result, *units);
+  const pipeline::observed_numbers found = report::units::numbers_of(*units);
+  report::gates::watch_totals(result, plan_.watched, watched_, &found);
 }
 
-bool event_publisher::watch_matches(const pipeline::run_counts& now, const report::units::unit_result& units) {
-  return units.groups && report::units::watch_matches(*units.groups, now, plan_.watched, watched_);
+bool event_publisher::watch_facts_so_far(const pipeline::run_counts& now, const report::units::unit_result& units) {
+  return report::gates::watch_facts_so_far(now, plan_.watched, watched_, report::units::numbers_of(units));
 }
 
 void event_publisher::watch(const report::units::event_window& closed) {

@@ -80,7 +80,7 @@ class event_publisher {
   void watch_totals(const pipeline::run_counts& result, const report::units::unit_result* units);
 
   /// Checks the conditions about matches for the totals so far. Returns whether the reading ends.
-  bool watch_matches(const pipeline::run_counts& now, const report::units::unit_result& units);
+  bool watch_facts_so_far(const pipeline::run_counts& now, const report::units::unit_result& units);
 
   /// Checks the conditions for a window of event time that closes during the run.
   void watch(const report::units::event_window& closed);

@@ -199,7 +199,7 @@ void file_run::connect_units(pipeline::run_hooks& to) {
   const report::gates::watch_list& watched = plan_.watched;
   if (watched.growing && !watched.facts.empty() && watched.covers(report::gates::subject::kind::total)) {
     to.check_counts = [this, next = std::move(to.check_counts)](const pipeline::run_counts& now) {
-      const bool ends = publisher_.watch_matches(now, units_->result());
+      const bool ends = publisher_.watch_facts_so_far(now, units_->result());
       return (next && next(now)) || ends;
     };
   }

@@ -381,10 +381,42 @@ void check_names(const report::gates::formula& used, std::string_view option, co
   }
 }
 
+bool divides_text(const counting_options& options) {
+  return options.units && options.units->each != kind::input && options.units->each != kind::window;
+}
+
+// The option whose condition has this quantile.
+std::string_view option_of(const report::gates::watch_list& list, const report::gates::line_fact& quantile) {
+  using report::gates::gate;
+  const auto is_it = [&](const config::reference& each) {
+    return each.as == config::reference::form::quantile && each.parts.front() == quantile.of;
+  };
+  const auto found = std::ranges::find_if(
+      list.gates, [&](const gate& each) { return std::ranges::any_of(each.when.typed().references, is_it); });
+  return found == list.gates.end() || found->effect == gate::kind::fail ? "fail-if" : "alert-if";
+}
+
+// The formulas of quantiles, each once.
+report::units::watched_values resolve_watched(const report::gates::watch_list& list, const formula_context& of_units,
+                                              const report::units::unit_shape& shape) {
+  report::units::watched_values made;
+  for (const report::gates::line_fact& each : list.facts) {
+    if (each.type != report::gates::line_fact::kind::quantile) continue;
+    const auto found = std::ranges::find(made.formulas, each.of, &report::gates::formula::text);
+    made.quantiles.push_back(
+        {.formula = static_cast<std::size_t>(found - made.formulas.begin()), .percent = each.percent});
+    if (found != made.formulas.end()) continue;
+    const std::string_view option = option_of(list, each);
+    made.formulas.push_back(resolve_formula(option, each.of, of_units));
+    check_names(made.formulas.back(), option, shape);
+  }
+  return made;
+}
+
 }  // namespace
 
-std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options& options,
-                                                              const formula_context& known) {
+std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options& options, const formula_context& known,
+                                                              const report::gates::watch_list& watched) {
   if (!options.counting.units) return nullptr;
   const unit_options& asked = *options.counting.units;
   check_combination(options);
@@ -425,9 +457,17 @@ std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options
     }
     made.quantiles = asked.quantiles;
   }
+  made.watched = resolve_watched(watched, of_units, made.shape);
+  made.watched.in_windows = watched.windows && has_event_windows(options.counting);
   made.shows_text = asked.show_text && made.shape.divides_text();
   made.lines = resolve_lines(options.counting, matches, names, longest_line(options.counting));
   resolve_lateness(options, known.is_fed, made.lines);
+  if (made.watched.in_windows && !made.watched.is_empty() && made.lines && made.lines->closes_windows()) {
+    throw config::option_error(
+        "watch",
+        "quantiles of windows of event time are known when the run ends, and these windows close "
+        "while it lasts; give --watch inputs,totals, or leave out --allowed-lateness and --follow");
+  }
   return std::make_shared<const report::units::unit_plan>(std::move(made));
 }
 
@@ -450,22 +490,26 @@ void resolve_subjects(const counting_options& options, report::gates::watch_list
   throw config::option_error("watch", "windows requires --window");
 }
 
+void check_facts(const counting_options& options, const report::gates::watch_list& list) {
+  if (list.facts.empty() || options.watch.totals || options.watch.inputs || has_event_windows(options)) return;
+  throw config::option_error("watch",
+                             "matches and quantiles are known of the totals, of inputs and of windows of --event-time; "
+                             "give --watch totals,inputs, or --event-time");
+}
+
 }  // namespace
 
 report::gates::watch_list resolve_watch(const counting_options& options, const formula_context& known) {
   report::gates::watch_list resolved;
-  report::gates::line_names names{.matches = {}, .has_numbers = false};
+  report::gates::line_names names{.matches = {}, .has_numbers = false, .has_quantiles = divides_text(options)};
   if (!options.fail_if.empty() || !options.alert_if.empty()) names.matches = names_of_matches(options);
+  resolved.matches = names.matches;
   formula_context with_matches = known;
   with_matches.lines = &names;
   add_gates(resolved, gate::kind::fail, options.fail_if, "fail-if", with_matches);
   add_gates(resolved, gate::kind::alert, options.alert_if, "alert-if", with_matches);
   resolved.facts = std::move(names.used);
-  if (!resolved.facts.empty() && !options.watch.totals && !has_event_windows(options)) {
-    throw config::option_error("watch",
-                               "lines that match are counted for the totals and for windows of --event-time; give "
-                               "--watch totals");
-  }
+  check_facts(options, resolved);
   if (options.fail_fast && options.fail_if.empty()) {
     throw config::option_error("fail-fast", "requires --fail-if");
   }

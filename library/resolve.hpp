@@ -74,8 +74,8 @@ report::measures::measuring resolve_measuring(const counting_options& options);
 
 /// Null: no units are measured. Throws config::usage_error for values outside their limits, for options that require
 /// others, and for unknown names.
-std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options& options,
-                                                              const formula_context& known);
+std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options& options, const formula_context& known,
+                                                              const report::gates::watch_list& watched);
 
 /// Throws config::usage_error for unknown names, for measures that need a baseline if there is none, and for options
 /// that require a condition if there is none.

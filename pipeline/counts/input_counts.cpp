@@ -47,13 +47,18 @@ input_counts::input_counts(const input_prefix& counted, const row_folding& rows)
 }
 
 input_counts::input_counts(input_report waiting, const row_folding& rows)
-    : rows_(&rows), name_(std::move(waiting.name)), format_(std::move(waiting.format)), utf8_(waiting.utf8) {
+    : rows_(&rows),
+      name_(std::move(waiting.name)),
+      format_(std::move(waiting.format)),
+      utf8_(waiting.utf8),
+      observed_(std::move(waiting.observed)) {
   group(open_group())->restore(std::move(waiting.verified));
 }
 
 std::optional<input_report> input_counts::waiting_report(std::uint64_t bytes) const {
   const bool is_only_group = front_ == 1 && groups_.size() == 1 && !dropping_ && merged_ + dropped_ == 0;
-  if (!is_only_group || expected_ || !failure_.is_none() || groups_.front().merged_bytes() != bytes) return {};
+  if (!is_only_group || expected_ || is_observed_ || !failure_.is_none() || groups_.front().merged_bytes() != bytes)
+    return {};
   std::optional<gpu::tally> text = groups_.front().waiting_text();
   if (!text) return {};
   return input_report{.name = name_,
@@ -63,7 +68,8 @@ std::optional<input_report> input_counts::waiting_report(std::uint64_t bytes) co
                       .error = {},
                       .verified = *std::move(text),
                       .unverified = rows_->no_text(),
-                      .utf8 = utf8_};
+                      .utf8 = utf8_,
+                      .observed = observed_};
 }
 
 std::size_t input_counts::held_bytes() const {
@@ -78,7 +84,9 @@ bool input_counts::is_complete() const {
 }
 
 // No text is added after a damaged group.
-bool input_counts::is_finished() const { return dropping_ || (expected_ == merged_ + dropped_ && groups_.empty()); }
+bool input_counts::is_finished() const {
+  return !is_observed_ && (dropping_ || (expected_ == merged_ + dropped_ && groups_.empty()));
+}
 
 void input_counts::set_compressed_bytes(group_id group, std::uint64_t bytes) {
   if (group == front_ && !dropping_) compressed_bytes_ = bytes;
@@ -226,7 +234,8 @@ input_report input_counts::report() const {
           .lost_ranges = lost_,
           .number_of_lost_ranges = number_of_lost_ranges_,
           .utf8 = utf8_,
-          .notices = notices_};
+          .notices = notices_,
+          .observed = observed_};
 }
 
 // Plain text is in no group.

@@ -52,13 +52,21 @@ class input_counts {
 
   [[nodiscard]] const std::string& name() const { return name_; }
 
-  /// No more text will be added to the counts, and all text that was passed on is merged or dropped.
+  /// No more text will be added to the counts, all text that was passed on is merged or dropped, and what an observer
+  /// has found is known.
   [[nodiscard]] bool is_finished() const;
 
   void set_format(std::string_view format) { format_ = format; }
 
   /// What was found in the text so far.
   void set_utf8(const utf8_report& found) { utf8_ = found; }
+
+  /// An observer sees its text: the input is finished after end_observing() at the earliest.
+  void begin_observing() { is_observed_ = true; }
+  void end_observing(std::optional<observed_numbers> found) {
+    is_observed_ = false;
+    if (found) observed_ = std::move(found);
+  }
 
   /// Before the input is finished.
   void note(const io::notice& added) { add_notice(notices_, added); }
@@ -137,6 +145,8 @@ class input_counts {
   std::optional<input_position> committed_to_;  // of compressed text, if a later run can continue there
   std::optional<utf8_report> utf8_;
   std::vector<io::notice> notices_;
+  std::optional<observed_numbers> observed_;
+  bool is_observed_ = false;
   text_tally verified_;    // empty until the first merge or commit
   gpu::tally unverified_;  // of damaged frames; empty until the first commit
   std::uint64_t merged_ = 0;

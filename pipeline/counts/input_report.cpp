@@ -3,6 +3,8 @@
 #include "pipeline/counts/packed_numbers.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <new>
 #include <stdexcept>
 #include <utility>
@@ -63,7 +65,7 @@ io::input_error as_error(const input_failure& failure) {
   return {failure.text, 0, failure.kind, failure.origin, failure.missing};
 }
 
-// The compact form of reports. What --utf8 found and the notices are at the end.
+// The compact form of reports. What --utf8 found, the notices and what observers found are at the end.
 
 namespace {
 
@@ -73,7 +75,8 @@ constexpr unsigned compressed_bit = 4;
 constexpr unsigned utf8_bit = 8;
 constexpr unsigned malformed_bit = 16;
 constexpr unsigned notices_bit = 32;
-constexpr unsigned all_bits = 63;
+constexpr unsigned observed_bit = 64;
+constexpr unsigned all_bits = 127;
 constexpr std::size_t shortest_range = 6;   // bytes of a packed lost_range
 constexpr std::size_t shortest_notice = 2;  // of a packed notice
 
@@ -96,7 +99,34 @@ utf8_report unpack_utf8(unpacker& in, bool has_malformed) {
 unsigned bits_of(const input_report& input) {
   return (input.complete ? complete_bit : 0) | (input.counted_unverified ? counted_unverified_bit : 0) |
          (input.compressed_bytes ? compressed_bit : 0) | (input.utf8 ? utf8_bit : 0) |
-         (input.utf8 && input.utf8->first_malformed ? malformed_bit : 0) | (input.notices.empty() ? 0 : notices_bit);
+         (input.utf8 && input.utf8->first_malformed ? malformed_bit : 0) | (input.notices.empty() ? 0 : notices_bit) |
+         (input.observed ? observed_bit : 0);
+}
+
+void pack_observed(packer& out, const observed_numbers& found) {
+  out.number(found.lines).number(found.matches.size());
+  for (const observed_numbers::matched& each : found.matches) out.number(each.lines).number(each.bytes);
+  out.number(found.quantiles.size());
+  for (const std::optional<double>& each : found.quantiles) {
+    out.number(each ? 1 : 0).number(std::bit_cast<std::uint64_t>(each.value_or(0)));
+  }
+}
+
+observed_numbers unpack_observed(unpacker& in) {
+  observed_numbers made{.lines = in.number()};
+  made.matches.resize(in.elements(2));
+  for (observed_numbers::matched& each : made.matches) {
+    each.lines = in.number();
+    each.bytes = in.number();
+  }
+  made.quantiles.resize(in.elements(2));
+  for (std::optional<double>& each : made.quantiles) {
+    const bool is_known = in.at_most(1) == 1;
+    const auto value = std::bit_cast<double>(in.number());
+    if (std::isnan(value)) throw unpack_error("a value is not a number");
+    if (is_known) each = value;
+  }
+  return made;
 }
 
 }  // namespace
@@ -130,9 +160,9 @@ std::string packed_report(const input_report& input) {
     out.number(each.unverified_bytes).text(each.cause).number(static_cast<std::uint64_t>(each.kind));
   }
   if (input.utf8) pack_utf8(out, *input.utf8);
-  if (input.notices.empty()) return out.take();
-  out.number(input.notices.size());
+  if (!input.notices.empty()) out.number(input.notices.size());
   for (const io::notice& each : input.notices) out.number(static_cast<std::uint64_t>(each.kind)).text(each.text);
+  if (input.observed) pack_observed(out, *input.observed);
   return out.take();
 }
 
@@ -169,6 +199,7 @@ input_report unpacked_report(unpacker in, std::size_t classes) {
     each.kind = in.choice(io::notice_kind::unknown);
     each.text = in.text();
   }
+  if ((bits & observed_bit) != 0) made.observed = unpack_observed(in);
   in.finish();
   return made;
 }

@@ -1,5 +1,5 @@
-// The report of one input: why it is not complete, what --utf8 finds in it, the prefix from which a later run can
-// continue, and the compact form in which reports of finished inputs are spilled.
+// The report of one input: why it is not complete, what --utf8 and observers find in it, the prefix from which a later
+// run can continue, and the compact form in which reports of finished inputs are spilled.
 #pragma once
 
 #include "gpu/host/utf8_meter.hpp"
@@ -120,6 +120,24 @@ struct lost_range {
   bool operator==(const lost_range&) const = default;
 };
 
+/// What an observer of text has found in the text of an input (text_observer): few numbers, which stay with the report
+/// of the input. Lines and parts are those of the decoded text, verified or not.
+struct observed_numbers {
+  /// Lines that an expression matches.
+  struct matched {
+    std::uint64_t lines = 0;
+    std::uint64_t bytes = 0;
+
+    bool operator==(const matched&) const = default;
+  };
+
+  std::uint64_t lines = 0;                         ///< that were counted
+  std::vector<matched> matches{};                  ///< of each expression, then of lines without a match
+  std::vector<std::optional<double>> quantiles{};  ///< in the order of the observer; nothing: there is no value
+
+  bool operator==(const observed_numbers&) const = default;
+};
+
 /// One input of a report. Its tallies have the partition of the report.
 struct input_report {
   std::string name;                               ///< raw bytes, not necessarily UTF-8
@@ -131,11 +149,12 @@ struct input_report {
   failure_origin error_origin = failure_origin::input;
   gpu::tally verified;
   gpu::tally unverified;
-  bool counted_unverified = false;          ///< --count-unverified: `verified` includes the unverified bytes
-  std::vector<lost_range> lost_ranges{};    ///< the first max_lost_ranges, in the order of the input
-  std::uint64_t number_of_lost_ranges = 0;  ///< listed or not
-  std::optional<utf8_report> utf8{};        ///< --utf8, if text of the input was read
-  std::vector<io::notice> notices{};        ///< at most one of each kind
+  bool counted_unverified = false;             ///< --count-unverified: `verified` includes the unverified bytes
+  std::vector<lost_range> lost_ranges{};       ///< the first max_lost_ranges, in the order of the input
+  std::uint64_t number_of_lost_ranges = 0;     ///< listed or not
+  std::optional<utf8_report> utf8{};           ///< --utf8, if text of the input was read
+  std::vector<io::notice> notices{};           ///< at most one of each kind
+  std::optional<observed_numbers> observed{};  ///< nothing: no observer has seen text of it
 
   bool operator==(const input_report&) const = default;
 };

@@ -439,6 +439,17 @@ void rolling_counts::note_utf8(input_id input, const utf8_report& found) {
   if (input_counts* const counted = find_open(input)) counted->set_utf8(found);
 }
 
+void rolling_counts::begin_observing(input_id input) {
+  const std::scoped_lock lock(mutex_);
+  if (input_counts* const counted = find_open(input)) counted->begin_observing();
+}
+
+void rolling_counts::end_observing(input_id input, std::optional<observed_numbers> found) {
+  const stopping_lock locked(*this);
+  if (input_counts* const counted = find_open(input)) counted->end_observing(std::move(found));
+  settle(input);
+}
+
 void rolling_counts::note(input_id input, const io::notice& added) {
   const std::scoped_lock lock(mutex_);
   if (input_counts* const counted = find_open(input)) counted->note(added);

@@ -143,6 +143,13 @@ class rolling_counts {
   /// input is finished.
   void note_utf8(input_id input, const utf8_report& found);
 
+  /// An observer will see the text of an input: it is not finished before end_observing(). Must be called before text
+  /// can be merged.
+  void begin_observing(input_id input);
+
+  /// `found`: in all of its text; nothing: it is not known.
+  void end_observing(input_id input, std::optional<observed_numbers> found);
+
   /// Must be called before the input is finished. An archive that its members represent is in reports, too, if it has
   /// a notice.
   void note(input_id input, const io::notice& added);

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "gpu/cuda/units/piece_classes.hpp"
+#include "pipeline/counts/input_report.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -55,6 +57,9 @@ class input_observer {
   /// next_kept() returns all text that is kept of both. Throws std::bad_alloc.
   virtual void follow(std::unique_ptr<input_observer> earlier);
 
+  /// After end(): what the report of the input has of it; nothing: nothing.
+  [[nodiscard]] virtual std::optional<observed_numbers> found() const { return std::nullopt; }
+
   /// Whether an observer of later text holds so much that it must not take more before follow().
   [[nodiscard]] virtual bool is_full() const { return false; }
 
@@ -91,6 +96,9 @@ class text_observer {
 
   /// Reports what was found since the last call. Called on the thread of the run. An exception ends the run.
   virtual void publish() = 0;
+
+  /// Whether reports of inputs have input_observer::found(): inputs are then finished after their observers.
+  [[nodiscard]] virtual bool reports_inputs() const { return false; }
 
   /// Whether input_observer::next_kept() is passed through instead of the text.
   [[nodiscard]] virtual bool filters() const = 0;

@@ -62,8 +62,28 @@ text_taps::tap_pointer text_taps::open(const text_owner& owner) {
     if (input.is_cut || !input.taps.empty()) return nullptr;
   }
   tap_pointer made = make(owner, true);
+  begin_observing(owner.input);
   const std::scoped_lock lock(mutex_);
   return open_[owner.input].taps.emplace_back(std::move(made));
+}
+
+// An input may finish as soon as its text is merged, but its report has what was found in all of its text.
+void text_taps::begin_observing(input_id input) {
+  if (observer_ == nullptr || !observer_->reports_inputs()) return;
+  {
+    const std::scoped_lock lock(mutex_);
+    open_[input].is_reported = true;
+  }
+  counts_.begin_observing(input);
+}
+
+void text_taps::end_observing(input_id input, std::optional<observed_numbers> found) {
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto ended = open_.find(input);
+    if (ended == open_.end() || !std::exchange(ended->second.is_reported, false)) return;
+  }
+  counts_.end_observing(input, std::move(found));
 }
 
 // The first tap, which all others were joined to unless text is missing.
@@ -89,6 +109,7 @@ void text_taps::begin_group(const text_owner& owner) {
     is_first = input.taps.empty();
   }
   tap_pointer made = make(owner, is_first);
+  if (is_first) begin_observing(owner.input);
   const std::scoped_lock lock(mutex_);
   input_taps& input = open_[owner.input];
   // the first tap may have ended meanwhile
@@ -315,17 +336,31 @@ void text_taps::note_idle(input_id input) {
   if (to && to->observer) to->observer->note_idle();
 }
 
+async::task<> text_taps::end(input_id input, input_observer::ending how) {
+  try {
+    co_await end_taps(input, how);
+  } catch (...) {
+    discard(input);
+    throw;
+  }
+  discard(input);
+}
+
 // An input without text was validated if it was read to its end. After an early end, text is missing, and the input may
 // have finished before: an incomplete sequence is not judged.
-async::task<> text_taps::end(input_id input, input_observer::ending how) {
+async::task<> text_taps::end_taps(input_id input, input_observer::ending how) {
   if (has_failed_) how = input_observer::ending::early;  // text may not have been observed
   const bool is_whole = how == input_observer::ending::whole;
+  std::optional<observed_numbers> found;
   tap_pointer last = last_of(input);
   if (!last && validates_utf8_ && is_whole) last = open({.input = input});
   if (last) co_await join(input, *last);
   if (last && last->held) co_await release_held(input, *last, false);
   if (last && last->is_first) {
-    if (last->observer) last->observer->end(how);
+    if (last->observer) {
+      last->observer->end(how);
+      found = last->observer->found();
+    }
     if (last->utf8_meter && is_whole) {
       last->utf8_meter->end();
       counts_.note_utf8(input, report_of(*last->utf8_meter));
@@ -333,10 +368,11 @@ async::task<> text_taps::end(input_id input, input_observer::ending how) {
     co_await flush(input, *last);
   }
   co_await settle();
-  discard(input);
+  end_observing(input, std::move(found));
 }
 
 void text_taps::discard(input_id input) {
+  end_observing(input, std::nullopt);
   const std::scoped_lock lock(mutex_);
   open_.erase(input);
 }

@@ -164,6 +164,7 @@ class text_taps {
   struct input_taps {
     std::deque<tap_pointer> taps{};  // the first one in front
     bool is_cut = false;             // text is missing; no more taps are opened
+    bool is_reported = false;        // the counts of the input wait for end_observing()
 
     // If the only tap has ended, it continues for this group: groups in sequence need one tap.
     bool try_continue(group_id group);
@@ -173,6 +174,9 @@ class text_taps {
   [[nodiscard]] tap_pointer find(const text_owner& owner);
   [[nodiscard]] tap_pointer make(const text_owner& owner, bool is_first);
   tap_pointer open(const text_owner& owner);
+  void begin_observing(input_id input);
+  void end_observing(input_id input, std::optional<observed_numbers> found);
+  async::task<> end_taps(input_id input, input_observer::ending how);
   [[nodiscard]] tap_pointer last_of(input_id input);
   async::task<> join(input_id input, tap& later);
   async::task<> join_ended(input_id input, tap_pointer ended);

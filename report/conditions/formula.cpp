@@ -81,6 +81,7 @@ class formula::resolver {
       : typed_(typed), schemes_(schemes), possible_(possible), lines_(lines) {}
 
   [[nodiscard]] meaning resolve(const reference& name) const {
+    if (name.as == reference::form::quantile) return quantile(name);
     if (name.as == reference::form::match || name.as == reference::form::number) return fact(name);
     if (name.parts.size() == 1 && name.as == reference::form::plain) {
       const std::string& word = name.parts.front();
@@ -118,6 +119,19 @@ class formula::resolver {
     }
     const line_fact read{.type = is_match ? line_fact::kind::match : line_fact::kind::number, .of = wanted};
     return {.type = meaning::kind::fact, .fact = lines_->index_of(read)};
+  }
+
+  // Its formula is resolved with those of units.
+  [[nodiscard]] meaning quantile(const reference& name) const {
+    if (lines_ == nullptr || !lines_->has_quantiles) {
+      refuse(
+          name.typed +
+              " is a quantile over units; it is known to --fail-if and --alert-if with --each line, record or a size",
+          name);
+    }
+    return {.type = meaning::kind::fact,
+            .fact = lines_->index_of(
+                {.type = line_fact::kind::quantile, .of = name.parts.front(), .percent = name.percent})};
   }
 
   [[nodiscard]] bool is_bucket(const reference& name) const {

@@ -57,15 +57,17 @@ struct watched_counts {
   std::span<const double> facts{};                   ///< of a line, by line_names::used; unknown: it has none
 };
 
-/// What is read of a line, besides its bytes.
+/// What is read of a line, besides its bytes; in conditions about many lines or other units, of all of them.
 struct line_fact {
   enum class kind : std::uint8_t {
-    match,   ///< 1 if an expression matches in it, else 0
-    number,  ///< that a selector reads
+    match,     ///< 1 if an expression matches in it, else 0; of many: in how many it matches
+    number,    ///< that a selector reads
+    quantile,  ///< of the values of a formula; of many only
   };
 
   kind type = kind::match;
-  std::string of;  ///< the name of the expression, or the selector
+  std::string of;      ///< the name of the expression, the selector, or the formula
+  double percent = 0;  ///< of a quantile
 
   bool operator==(const line_fact&) const = default;
 };
@@ -74,6 +76,7 @@ struct line_fact {
 struct line_names {
   std::vector<std::string> matches;  ///< names of expressions
   bool has_numbers = true;           ///< number() has a value
+  bool has_quantiles = false;        ///< so have quantiles
   std::vector<line_fact> used{};     ///< in the order of their first use
 
   /// The index of a fact in `used`, to which it is added.

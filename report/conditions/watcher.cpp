@@ -26,6 +26,21 @@ bool watch_list::covers(subject::kind type) const {
   return false;
 }
 
+std::vector<double> watch_list::facts_in(const pipeline::observed_numbers& found) const {
+  std::vector<double> made;
+  std::size_t quantile = 0;
+  for (const line_fact& each : facts) {
+    if (each.type == line_fact::kind::quantile) {
+      const std::size_t at = quantile++;
+      made.push_back(at < found.quantiles.size() ? found.quantiles[at].value_or(unknown) : unknown);
+    } else {
+      const auto at = static_cast<std::size_t>(std::ranges::find(matches, each.of) - matches.begin());
+      made.push_back(at < found.matches.size() ? static_cast<double>(found.matches[at].lines) : 0);
+    }
+  }
+  return made;
+}
+
 watcher::watcher(const watch_list& list, const gpu::partition& counted, const measures::measuring& measuring,
                  std::function<void(const firing&)> report_firing, std::span<const pipeline::scheme_view> schemes)
     : list_(list),
@@ -46,7 +61,7 @@ bool watcher::watch(const subject& checked) {
   bool failed_now = false;
   for (std::size_t number = 0; number < list_.gates.size(); ++number) {
     const gate& each = list_.gates[number];
-    if (each.when.has_facts() ? checked.facts.empty() : checked.is_of_matches) continue;
+    if (each.when.has_facts() ? checked.facts.empty() : checked.is_of_facts) continue;
     if (!begins_to_hold(number, checked, each.when.holds_for(counts) == true)) continue;
     report_firing_({.effect = each.effect,
                     .condition = each.when.text(),
@@ -80,6 +95,25 @@ std::optional<pipeline::line_range> watcher::lines_of(const subject& checked) co
                               .last = std::max<std::uint64_t>(1, pipeline::lines_in(checked.counts, partition_))};
 }
 
+namespace {
+
+// Conditions about facts: their `lines` are those that were observed.
+bool watch_facts(subject checked, const watch_list& list, watcher& checker, const pipeline::observed_numbers& found) {
+  if (list.facts.empty()) return false;
+  const std::vector<double> facts = list.facts_in(found);
+  checked.facts = facts;
+  checked.is_of_facts = true;
+  if (!list.matches.empty()) checked.number_of_lines = found.lines;
+  return checker.watch(checked);
+}
+
+// Conditions without facts, then those with facts.
+bool watch_with_facts(const subject& checked, const watch_list& list, watcher& checker,
+                      const pipeline::observed_numbers& found) {
+  const bool ends = checker.watch(checked);
+  return watch_facts(checked, list, checker, found) || ends;
+}
+
 subject subject_of(const pipeline::input_report& input) {
   return {.type = subject::kind::input,
           .source = input.name,
@@ -88,19 +122,44 @@ subject subject_of(const pipeline::input_report& input) {
           .malformed = pipeline::malformed_in(input.utf8)};
 }
 
-bool watch_totals(const pipeline::run_counts& result, const watch_list& list, watcher& checker) {
-  if (result.inputs.size() == 1 && list.covers(subject::kind::input)) return false;
-  return checker.watch({.type = subject::kind::total,
-                        .source = {},
-                        .end = result.verified.bytes(),
-                        .counts = result.verified,
-                        .malformed = pipeline::malformed_in(result.utf8)});
+subject totals_of(const pipeline::run_counts& result) {
+  return {.type = subject::kind::total,
+          .source = {},
+          .end = result.verified.bytes(),
+          .counts = result.verified,
+          .malformed = pipeline::malformed_in(result.utf8)};
+}
+
+bool has_only_input(const pipeline::run_counts& result, const watch_list& list) {
+  return result.inputs.size() == 1 && list.covers(subject::kind::input);
+}
+
+}  // namespace
+
+// An input without text was not observed: nothing is in it.
+bool watch_input(const pipeline::input_report& input, const watch_list& list, watcher& checker) {
+  return watch_with_facts(subject_of(input), list, checker, input.observed.value_or(pipeline::observed_numbers{}));
+}
+
+bool watch_totals(const pipeline::run_counts& result, const watch_list& list, watcher& checker,
+                  const pipeline::observed_numbers* found) {
+  if (has_only_input(result, list)) return false;
+  const pipeline::observed_numbers none;
+  return watch_with_facts(totals_of(result), list, checker, found != nullptr ? *found : none);
 }
 
 bool watch_so_far(const pipeline::run_counts& snapshot, const watch_list& list, watcher& checker) {
   bool ends = false;
-  for (const pipeline::input_report& each : snapshot.inputs) ends = checker.watch(subject_of(each)) || ends;
-  return watch_totals(snapshot, list, checker) || ends;
+  for (const pipeline::input_report& each : snapshot.inputs) {
+    ends = checker.watch(subject_of(each)) || ends;
+    if (each.observed) ends = watch_facts(subject_of(each), list, checker, *each.observed) || ends;
+  }
+  return (!has_only_input(snapshot, list) && checker.watch(totals_of(snapshot))) || ends;
+}
+
+bool watch_facts_so_far(const pipeline::run_counts& snapshot, const watch_list& list, watcher& checker,
+                        const pipeline::observed_numbers& found) {
+  return watch_facts(totals_of(snapshot), list, checker, found);
 }
 
 }  // namespace gpuhist::report::gates

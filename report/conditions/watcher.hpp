@@ -35,8 +35,8 @@ struct subject {
   const gpu::tally& counts;                         ///< over the partition of the watcher
   std::optional<std::uint64_t> malformed{};         ///< UTF-8 sequences; nothing: not counted
   std::optional<std::uint64_t> number_of_lines{};   ///< nothing: line feeds are counted
-  std::span<const double> facts{};                  ///< lines that match, by watch_list::facts; empty: not counted
-  bool is_of_matches = false;                       ///< only conditions about matches are checked
+  std::span<const double> facts{};                  ///< by watch_list::facts; empty: conditions about them are skipped
+  bool is_of_facts = false;                         ///< conditions that are not about facts are skipped
   const measures::byte_counts* baseline = nullptr;  ///< of this window; null: that of the watcher
 };
 
@@ -50,8 +50,9 @@ struct gate {
 
 /// All conditions of a run and the kinds of subjects that they apply to. A plain value, part of the plan.
 struct watch_list {
-  std::vector<gate> gates;         ///< empty: nothing is checked
-  std::vector<line_fact> facts{};  ///< matches that conditions are about
+  std::vector<gate> gates;             ///< empty: nothing is checked
+  std::vector<line_fact> facts{};      ///< that conditions are about: matches and quantiles
+  std::vector<std::string> matches{};  ///< the names of all expressions, in the order of observed_numbers::matches
   bool totals = true;
   bool inputs = true;
   bool windows = true;
@@ -64,6 +65,9 @@ struct watch_list {
 
   /// Whether subjects of this kind are checked.
   [[nodiscard]] bool covers(subject::kind type) const;
+
+  /// The values of `facts`.
+  [[nodiscard]] std::vector<double> facts_in(const pipeline::observed_numbers& found) const;
 };
 
 /// A condition that holds. Owns everything, so that it may be passed to another thread.
@@ -109,13 +113,21 @@ class watcher {
   bool failed_ = false;
 };
 
-/// The verified text of an input. Borrows it.
-subject subject_of(const pipeline::input_report& input);
+/// Checks the verified text of an input, and the conditions about facts for what was observed in it. True: the run must
+/// end.
+bool watch_input(const pipeline::input_report& input, const watch_list& list, watcher& checker);
 
 /// Checks the totals of a report; not if its only input was checked, which has the same counts. True: the run must end.
-bool watch_totals(const pipeline::run_counts& result, const watch_list& list, watcher& checker);
+/// `found`: what was observed in all inputs; null: nothing was.
+bool watch_totals(const pipeline::run_counts& result, const watch_list& list, watcher& checker,
+                  const pipeline::observed_numbers* found = nullptr);
 
-/// Checks the bytes counted so far of each input, and the totals. True: the run must end.
+/// Checks the bytes counted so far of each input, and the totals; conditions about facts for inputs that have ended
+/// only. True: the run must end.
 bool watch_so_far(const pipeline::run_counts& snapshot, const watch_list& list, watcher& checker);
+
+/// Checks the conditions about facts for the totals so far. True: the run must end.
+bool watch_facts_so_far(const pipeline::run_counts& snapshot, const watch_list& list, watcher& checker,
+                        const pipeline::observed_numbers& found);
 
 }  // namespace gpuhist::report::gates

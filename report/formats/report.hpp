@@ -33,6 +33,7 @@ struct run_report : pipeline::run_counts {
   std::optional<pipeline::run_stats> stats;
   std::size_t earlier_inputs = 0;  ///< inputs of the totals that an earlier run has written, and that `inputs` lacks
   std::optional<units::unit_result> units;  ///< with --each
+  std::vector<std::string> matches;         ///< names of --match, in the order of observed_numbers::matches
   std::string
       counted_with;  ///< for lines: what the meaning of the counts depends on, an object of JSON; empty: unknown
   std::function<std::optional<io::file_state>(const std::string& input)> state_of;  ///< for lines; may be empty

@@ -168,6 +168,17 @@ void add_match(std::string& out, std::string_view kind, std::string_view name, s
   add_row(out, owner, "", "lines", lines, share_of_all(lines, all));
 }
 
+/// As those of a group.
+void add_match_rows(std::string& out, const row_owner& owner, const units::group_counts& of) {
+  for (const units::match_count& each : of.matches)
+    add_row(out, owner, "match", each.name, each.lines, share_of_all(each.lines, of.lines));
+}
+
+void add_matches_of_input(std::string& out, const run_report& content, const row_owner& owner,
+                          const pipeline::input_report& input) {
+  if (const auto found = matches_of(content, input)) add_match_rows(out, owner, *found);
+}
+
 /// A row for each difference: the log, what differs, its name, lines and the level; and for each log of one side.
 void add_change_rows(std::string& out, const run_report& content, const units::change_result& found, bool terminal) {
   for (const units::found_change& change : found.found) {
@@ -209,8 +220,7 @@ void add_groups(std::string& out, const run_report& content, const units::group_
     add_row(out, owner, "", "bytes", of.bytes);
     add_row(out, owner, "", "lines", of.lines, share_of_all(of.lines, found.all.lines));
     if (at_most) add_row(out, owner, "", "lines_at_most", *at_most);
-    for (const units::match_count& each : of.matches)
-      add_row(out, owner, "match", each.name, each.lines, share_of_all(each.lines, of.lines));
+    add_match_rows(out, owner, of);
     add_buckets(out, content, owner, of.counts);
     add_group_measures(out, content, owner, of, baseline);
   };
@@ -264,6 +274,7 @@ void write_result(const run_report& content, bool terminal, const text_sink& to,
     add_measures(out, content, name, each.verified);
     add_pairs(out, content, name, each.verified);
     add_utf8_rows(out, name, each.utf8);
+    add_matches_of_input(out, content, input, each);
     add_unverified(out, content, {.kind = "unverified", .input = name}, each.unverified);
     to(std::exchange(out, {}));
   }

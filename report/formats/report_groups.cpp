@@ -30,6 +30,29 @@ void add_matches(member_writer& to, const group_counts& of) {
   add("unmatched", of.unmatched, of.unmatched_bytes);
 }
 
+}  // namespace
+
+std::optional<group_counts> matches_of(const run_report& content, const pipeline::input_report& input) {
+  const bool has_text = input.verified.bytes() + input.unverified.bytes() > 0;
+  if (content.matches.empty() || (!input.observed && has_text)) return std::nullopt;
+  pipeline::observed_numbers found = input.observed.value_or(pipeline::observed_numbers{});
+  found.matches.resize(content.matches.size() + 1);
+  group_counts made{.lines = found.lines};
+  for (std::size_t i = 0; i < content.matches.size(); ++i) {
+    const pipeline::observed_numbers::matched& of = found.matches[i];
+    made.matches.push_back({.name = content.matches[i], .lines = of.lines, .bytes = of.bytes});
+  }
+  made.unmatched = found.matches.back().lines;
+  made.unmatched_bytes = found.matches.back().bytes;
+  return made;
+}
+
+void add_matches(member_writer& to, const run_report& content, const pipeline::input_report& input) {
+  if (const std::optional<group_counts> found = matches_of(content, input)) add_matches(to, *found);
+}
+
+namespace {
+
 void add_counts_of_group(member_writer& to, const run_report& content, const group_counts& of,
                          const measures::byte_counts* baseline = nullptr) {
   to.add_number("lines", of.lines);

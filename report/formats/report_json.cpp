@@ -306,6 +306,7 @@ void add_input(member_writer& to, const run_report& content, const pipeline::inp
   add_counts(to, content, input.verified);
   add_measures(to, content, input.verified);
   add_utf8_report(to, input.utf8);
+  add_matches(to, content, input);
   if (input.unverified.bytes() > 0) add_all_counts(to, "unverified", content, input.unverified);
   if (input.counted_unverified) to.add_flag("counted_unverified", true);
 }

@@ -6,7 +6,6 @@
 #include "report/formats/text_table.hpp"
 #include "report/measures/pair_measures.hpp"
 #include "report/measures/previous_baseline.hpp"
-#include "report/units/group_watch.hpp"
 
 #include <algorithm>
 #include <array>
@@ -282,6 +281,16 @@ std::string match_lines(const units::group_counts& all, const render_target& tar
   return bar_lines(table, rows, target.unicode, target.color) + "\n";
 }
 
+// The values of facts for a group: the lines that match.
+std::vector<double> facts_of(const units::group_counts& of, const std::vector<gates::line_fact>& facts) {
+  std::vector<double> made;
+  for (const gates::line_fact& each : facts) {
+    const auto found = std::ranges::find(of.matches, each.of, &units::match_count::name);
+    made.push_back(found == of.matches.end() ? gates::unknown : static_cast<double>(found->lines));
+  }
+  return made;
+}
+
 // The columns of a table of groups: those that were asked for, or lines, bytes, share, matches and measures.
 class group_columns {
  public:
@@ -318,7 +327,7 @@ class group_columns {
 
   [[nodiscard]] std::optional<double> value(const gates::formula& of_group, const units::group_counts& of,
                                             const measures::byte_counts* baseline) const {
-    const std::vector<double> facts = units::facts_of(of, listing_.facts);
+    const std::vector<double> facts = facts_of(of, listing_.facts);
     return of_group.value({.counts = of.counts,
                            .partition = content_.partition,
                            .baseline = baseline != nullptr ? baseline : content_.measuring.baseline.get(),

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <tuple>
 
 namespace gpuhist::report::units {
 namespace {
@@ -14,12 +15,7 @@ constexpr unsigned more_bits = 5;     // of a fine bin
 constexpr unsigned shift = 64 - bits_of_bin - more_bits;
 constexpr std::size_t all_bins = std::size_t{1} << bits_of_bin;
 constexpr std::size_t first_negative = all_bins / 2;
-
-// -0 is 0. Bits of negative values ascend away from 0: without the subtraction, a bin would begin after its lower bound
-// and include the upper one.
-std::size_t fine_bin_of(double value) {
-  return (std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value) - (value < 0 ? 1 : 0)) >> shift;
-}
+constexpr std::size_t all_octaves = std::size_t{1} << 12U;  // sign, exponent
 
 double bound_of(std::size_t fine_bin) { return std::bit_cast<double>(static_cast<std::uint64_t>(fine_bin) << shift); }
 
@@ -34,13 +30,21 @@ distribution_bin bounds_of(std::size_t bin, std::uint64_t units) {
 
 }  // namespace
 
-distribution::fine_counts& distribution::counts_of(std::size_t bin) {
-  if (places_.empty()) places_.resize(all_bins);
-  if (places_[bin] == 0) {
+// -0 is 0. Bits of negative values ascend away from 0: without the subtraction, a bin would begin after its lower bound
+// and include the upper one.
+std::uint32_t distribution::fine_bin_of(double value) {
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value) - (value < 0 ? 1 : 0);
+  return static_cast<std::uint32_t>(bits >> shift);
+}
+
+std::uint64_t& distribution::count_of(std::size_t fine_bin) {
+  const std::size_t at = fine_bin / std::tuple_size_v<octave>;
+  if (places_.empty()) places_.resize(all_octaves);
+  if (places_[at] == 0) {
     counts_.emplace_back();
-    places_[bin] = static_cast<std::uint32_t>(counts_.size());
+    places_[at] = static_cast<std::uint16_t>(counts_.size());
   }
-  return counts_[places_[bin] - 1];
+  return counts_[places_[at] - 1U][fine_bin % std::tuple_size_v<octave>];
 }
 
 void distribution::add(std::span<const double> values) {
@@ -52,16 +56,16 @@ void distribution::add(std::span<const double> values) {
     lowest_ = known_ == 0 ? each : std::min(lowest_, each);
     highest_ = known_ == 0 ? each : std::max(highest_, each);
     ++known_;
-    const std::size_t fine = fine_bin_of(each);
-    ++counts_of(fine / fine_bins)[fine % fine_bins];
+    ++count_of(fine_bin_of(each));
   }
 }
 
 distribution& distribution::operator+=(const distribution& more) {
-  for (std::size_t bin = 0; bin < more.places_.size(); ++bin) {
-    if (more.places_[bin] == 0) continue;
-    fine_counts& to = counts_of(bin);
-    std::ranges::transform(to, more.counts_[more.places_[bin] - 1], to.begin(), std::plus());
+  for (std::size_t i = 0; i < more.places_.size(); ++i) {
+    if (more.places_[i] == 0) continue;
+    std::uint64_t* const to = &count_of(i * std::tuple_size_v<octave>);
+    const octave& added = more.counts_[more.places_[i] - 1U];
+    std::transform(added.begin(), added.end(), to, to, std::plus());
   }
   if (more.known_ > 0) {
     lowest_ = known_ == 0 ? more.lowest_ : std::min(lowest_, more.lowest_);
@@ -74,10 +78,11 @@ distribution& distribution::operator+=(const distribution& more) {
 
 distribution::numbers distribution::divided() const {
   numbers made{.bins = {}, .unknown = unknown_, .lowest = lowest_, .highest = highest_};
-  for (std::size_t bin = 0; bin < places_.size(); ++bin) {
-    for (std::size_t i = 0; places_[bin] != 0 && i < fine_bins; ++i) {
-      const std::uint64_t units = counts_[places_[bin] - 1][i];
-      if (units > 0) made.bins.emplace_back(static_cast<std::uint32_t>(bin * fine_bins + i), units);
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    if (places_[i] == 0) continue;
+    const octave& counts = counts_[places_[i] - 1U];
+    for (std::size_t fine = 0; fine < counts.size(); ++fine) {
+      if (counts[fine] > 0) made.bins.emplace_back(static_cast<std::uint32_t>(i * counts.size() + fine), counts[fine]);
     }
   }
   return made;
@@ -86,7 +91,7 @@ distribution::numbers distribution::divided() const {
 distribution distribution::joined(const numbers& from) {
   distribution made;
   for (const auto& [bin, units] : from.bins) {
-    made.counts_of(bin / fine_bins).at(bin % fine_bins) = units;
+    made.count_of(bin) = units;
     made.known_ += units;
   }
   made.unknown_ = from.unknown;
@@ -100,7 +105,12 @@ template <class Use>
 void distribution::for_each_bin(Use use) const {
   if (places_.empty()) return;
   const auto use_one = [&](std::size_t bin) {
-    if (places_[bin] != 0) use(bin, counts_[places_[bin] - 1]);
+    const std::size_t place = places_[bin / bins_of_octave];
+    if (place == 0) return;
+    const std::size_t first = bin % bins_of_octave * fine_bins;
+    const std::span<const std::uint64_t> all = counts_[place - 1];
+    const fine_counts counts{all.subspan(first, fine_bins)};
+    if (std::ranges::any_of(counts, [](std::uint64_t each) { return each > 0; })) use(bin, counts);
   };
   for (std::size_t bin = all_bins - 1; bin >= first_negative; --bin) use_one(bin);
   for (std::size_t bin = 0; bin < first_negative; ++bin) use_one(bin);

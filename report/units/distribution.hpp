@@ -34,7 +34,7 @@ struct distribution_quantile {
   double value = 0;
 };
 
-/// Memory: 128 KiB once a value was added, and 256 bytes for each bin with values.
+/// Memory: 8 KiB once a value was added, and 2 KiB for each exponent of values.
 class distribution {
  public:
   /// Adds values; unknown ones (NaN) are counted apart.
@@ -52,6 +52,9 @@ class distribution {
     double lowest = 0;
     double highest = 0;
   };
+  /// The bin of a value in numbers::bins.
+  [[nodiscard]] static std::uint32_t fine_bin_of(double value);
+
   [[nodiscard]] numbers divided() const;
   [[nodiscard]] static distribution joined(const numbers& from);
 
@@ -70,14 +73,17 @@ class distribution {
 
  private:
   static constexpr std::size_t fine_bins = 32;  // of a bin
-  using fine_counts = std::array<std::uint64_t, fine_bins>;
+  static constexpr std::size_t bins_of_octave = 8;
+  // The fine bins of the values with one sign and exponent.
+  using octave = std::array<std::uint64_t, bins_of_octave * fine_bins>;
+  using fine_counts = std::span<const std::uint64_t, fine_bins>;
 
-  fine_counts& counts_of(std::size_t bin);
+  std::uint64_t& count_of(std::size_t fine_bin);
   template <class Use>
   void for_each_bin(Use use) const;
 
-  std::vector<std::uint32_t> places_;  // by bin: 1 + its index in counts_; 0: it has no units. Empty: no value yet
-  std::vector<fine_counts> counts_;
+  std::vector<std::uint16_t> places_;  // by octave: 1 + its index in counts_; 0: it has no units. Empty: no value yet
+  std::vector<octave> counts_;
   std::uint64_t known_ = 0;
   std::uint64_t unknown_ = 0;
   double lowest_ = 0;

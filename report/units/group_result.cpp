@@ -228,6 +228,14 @@ void add(group_counts& to, const group_counts& more) {
   to.unmatched_bytes += more.unmatched_bytes;
 }
 
+pipeline::observed_numbers numbers_of(const group_counts& found) {
+  pipeline::observed_numbers made{.lines = found.lines, .quantiles = found.quantiles};
+  if (found.matches.empty()) return made;
+  for (const match_count& each : found.matches) made.matches.push_back({.lines = each.lines, .bytes = each.bytes});
+  made.matches.push_back({.lines = found.unmatched, .bytes = found.unmatched_bytes});
+  return made;
+}
+
 group_table empty_table(const line_reading& plan, std::size_t classes) {
   return group_table({.classes = plan.has_groups() ? classes : 1,
                       .matches = match_numbers::size(plan.expressions()),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpu/tally.hpp"
+#include "pipeline/counts/input_report.hpp"
 #include "report/lines/match_set.hpp"
 #include "report/units/group_sum.hpp"
 
@@ -33,10 +34,14 @@ struct group_counts {
   std::vector<match_count> matches{};
   std::uint64_t unmatched = 0;  ///< lines in which no expression matches
   std::uint64_t unmatched_bytes = 0;
+  std::vector<std::optional<double>> quantiles{};  ///< of event windows: watched_values::numbers()
 };
 
 /// Adds the counts of lines that were read alike.
 void add(group_counts& to, const group_counts& more);
+
+/// What conditions are about.
+pipeline::observed_numbers numbers_of(const group_counts& found);
 
 /// Lines with the same key.
 struct keyed_group {

@@ -1,4 +1,4 @@
-// Checks conditions for windows of event time and, if they are about matches, for the totals.
+// Checks conditions for windows of event time.
 #pragma once
 
 #include "report/conditions/watcher.hpp"
@@ -6,12 +6,8 @@
 #include "report/units/group_result.hpp"
 
 #include <optional>
-#include <vector>
 
 namespace gpuhist::report::units {
-
-/// The values of facts for a group: the lines that match. Of numbers it has none.
-std::vector<double> facts_of(const group_counts& of, const std::vector<gates::line_fact>& facts);
 
 /// Checks windows in the order of time, each compared with `measured.previous_windows` windows before it, if that is
 /// given.
@@ -31,10 +27,5 @@ class event_window_watch {
   gates::watcher& checker_;
   std::optional<measures::previous_baseline> previous_;
 };
-
-/// Checks the totals for conditions about matches. `totals`: of the run. `list`: that of the checker. Returns whether
-/// the run must end.
-bool watch_matches(const group_result& found, const pipeline::run_counts& totals, const gates::watch_list& list,
-                   gates::watcher& checker);
 
 }  // namespace gpuhist::report::units

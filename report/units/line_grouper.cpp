@@ -1,5 +1,7 @@
 #include "report/units/line_grouper.hpp"
 
+#include "report/units/window_values.hpp"
+
 #include <numeric>
 #include <optional>
 
@@ -28,6 +30,7 @@ line_grouper::line_grouper(const unit_meter& meter, const std::string& input, bo
       plan_(*meter.plan().lines),
       keys_(plan_.keys, input),
       found_(empty_table(plan_, meter.partition().classes)),
+      values_(empty_values(meter.plan())),
       row_(byte_values),
       time_(first_time(plan_, is_later)) {}
 
@@ -40,6 +43,7 @@ void line_grouper::add(unit_batch& batch, std::span<const double> holds, const u
     if (!holds.empty() && !meter_.plan().counts_in_groups(holds[line])) continue;
     const std::size_t place = place_of(facts, line, first.number + line);
     add_line(facts, line, place, batch.end_of(line) - batch.begin_of(line));
+    if (values_) add_values_of(batch, line);
     if (plan_.finds_changes && !found_.has_line_before(place, time_)) {
       note_first(facts, line, place, place_in(batch, line, first));
     }
@@ -53,12 +57,16 @@ void line_grouper::add(unit_batch& batch, std::span<const double> holds, const u
   }
   end_run(batch, run);
   if (found_.settle()) start_of_place_.reset();
+  if (values_) values_->settle();
 }
 
-void line_grouper::add_open(unit_batch& batch, const gpu::tally& counts, const unit_place& place, bool is_counted) {
+void line_grouper::pass_open(unit_batch& batch, const unit_place& place) { note_line(*batch.facts(), 0, place.number); }
+
+void line_grouper::add_open(unit_batch& batch, const gpu::tally& counts, const unit_place& place,
+                            std::span<const double> values) {
   line_facts& facts = *batch.facts();
-  note_line(facts, 0, place.number);
-  if (!is_counted) return;
+  pass_open(batch, place);
+  if (values_) add_values(*values_, time_, values);
   const std::size_t at = place_of(facts, 0, place.number);
   add_line(facts, 0, at, place.bytes);
   if (plan_.finds_changes) note_first(facts, 0, at, place);
@@ -79,6 +87,7 @@ void line_grouper::set_horizon(const event_horizon& now) {
 void line_grouper::follow(std::int64_t time) {
   if (time_ == group_id::of_text_before) time_ = time;
   found_.set_text_before(time);
+  if (values_) values_->set_text_before(time);
 }
 
 // Also of a line that is not counted. `number`: of the line, from 1.
@@ -146,6 +155,14 @@ void line_grouper::add_row(const unit_batch& batch, std::size_t line, std::size_
     sum += row[columns[i]];
   }
   to.back() += batch.end_of(line) - batch.begin_of(line) - sum;
+}
+
+void line_grouper::add_values_of(const unit_batch& batch, std::size_t line) {
+  values_of_line_.clear();
+  for (std::size_t formula = 0; formula < meter_.plan().watched.formulas.size(); ++formula) {
+    values_of_line_.push_back(batch.of_watched(formula)[line]);
+  }
+  add_values(*values_, time_, values_of_line_);
 }
 
 void line_grouper::end_run(const unit_batch& batch, line_run& run) {

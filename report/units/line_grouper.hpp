@@ -28,12 +28,20 @@ class line_grouper {
   /// condition; empty: it has none. `first`: the place of its first line.
   void add(unit_batch& batch, std::span<const double> holds, const unit_place& first);
 
-  /// Adds a line that the batch has read alone (line_facts::read_open()). `counts`: of its 256 byte values.
-  void add_open(unit_batch& batch, const gpu::tally& counts, const unit_place& place, bool is_counted);
+  /// Adds a line that the batch has read alone (line_facts::read_open()). `counts`: of its 256 byte values. `values`:
+  /// of the formulas of watched_values.
+  void add_open(unit_batch& batch, const gpu::tally& counts, const unit_place& place, std::span<const double> values);
+
+  /// Such a line that is not counted. Its time is that of lines after it.
+  void pass_open(unit_batch& batch, const unit_place& place);
 
   /// What was added since it was cleared.
   [[nodiscard]] const group_table& found() const { return found_; }
-  void clear() { found_.clear(); }
+  [[nodiscard]] const group_table* values() const { return values_ ? &*values_ : nullptr; }
+  void clear() {
+    found_.clear();
+    if (values_) values_->clear();
+  }
 
   /// The time of the last line (group_id::window).
   [[nodiscard]] std::int64_t time() const { return time_; }
@@ -56,6 +64,7 @@ class line_grouper {
   void note_first(const line_facts& facts, std::size_t line, std::size_t to, const unit_place& place);
   void add_line(const line_facts& facts, std::size_t line, std::size_t place, std::uint64_t bytes);
   void add_row(const unit_batch& batch, std::size_t line, std::size_t place);
+  void add_values_of(const unit_batch& batch, std::size_t line);
   void add_text(std::span<const std::byte> text, std::size_t place);
 
   // Lines one after the other of the same group, whose bytes are counted together.
@@ -72,6 +81,8 @@ class line_grouper {
   const line_reading& plan_;
   key_reader keys_;
   group_table found_;
+  std::optional<group_table> values_;             // nothing: the plan has no quantiles of windows
+  std::vector<double> values_of_line_;            // by formula
   std::vector<std::uint32_t> row_;                // of the kernel
   std::int64_t time_;                             // of the last line
   std::optional<event_horizon> horizon_{};        // if windows close

@@ -54,7 +54,8 @@ unit_batch::unit_batch(const unit_meter& meter, std::mutex& long_lines, std::opt
       column_counts_(meter.pieces() != nullptr ? max_units : 0),
       malformed_(meter.needs_malformed() ? max_units : 0),
       numbers_(max_units * share_at(meter.prepared().columns())),
-      single_values_(max_units * formulas),
+      single_values_(max_units * meter.formulas().size()),
+      values_(meter.formulas().size()),
       counts_(byte_values) {
   if (meter.plan().field) {
     fields_.emplace(*meter.plan().field, long_lines);
@@ -193,7 +194,7 @@ void unit_batch::evaluate() {
 
 void unit_batch::evaluate_rows() {
   gather_names();
-  for (std::size_t i = 0; i < formulas; ++i) {
+  for (std::size_t i = 0; i < evaluations_.size(); ++i) {
     if (!evaluations_[i]) continue;
     names_.clear();
     for (const name_source& each : meter_.formulas()[i].names) {
@@ -231,12 +232,12 @@ void unit_batch::evaluate_one_by_one() {
   if (meter_.needs_malformed()) count_malformed();
   for (std::size_t unit = 0; unit < units_; ++unit) {
     count_bytes(measured(unit), counts_);
-    for (std::size_t i = 0; i < formulas; ++i) {
+    for (std::size_t i = 0; i < evaluations_.size(); ++i) {
       if (!evaluations_[i]) continue;
       single_values_[i * max_units + unit] = meter_.value(*meter_.formulas()[i].formula, counts_, sequences_of(unit));
     }
   }
-  for (std::size_t i = 0; i < formulas; ++i) {
+  for (std::size_t i = 0; i < evaluations_.size(); ++i) {
     if (evaluations_[i]) values_[i] = std::span<const double>(single_values_).subspan(i * max_units, units_);
   }
 }
@@ -259,7 +260,7 @@ void unit_batch::count_malformed() {
 
 // A line without a value has none of any formula, also of one without names.
 void unit_batch::forget_missing_values() {
-  for (std::size_t i = 0; i < formulas; ++i) {
+  for (std::size_t i = 0; i < evaluations_.size(); ++i) {
     if (!evaluations_[i]) continue;
     const std::span<double> values = std::span(single_values_).subspan(i * max_units, units_);
     if (values.data() != values_[i].data()) std::ranges::copy(values_[i].first(units_), values.begin());

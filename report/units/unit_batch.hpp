@@ -72,6 +72,9 @@ class unit_batch {
   [[nodiscard]] std::span<const double> of_condition() const { return values_[condition_at]; }
   [[nodiscard]] std::span<const double> of_ranking() const { return values_[ranking_at]; }
   [[nodiscard]] std::span<const double> of_distribution() const { return values_[distribution_at]; }
+  [[nodiscard]] std::span<const double> of_watched(std::size_t formula) const {
+    return values_[first_watched_at + formula];
+  }
 
   /// Null: units are measured, and no field.
   [[nodiscard]] line_values* fields() { return fields_ ? &*fields_ : nullptr; }
@@ -79,10 +82,11 @@ class unit_batch {
 
  private:
   static constexpr std::size_t max_units = gates::evaluation::max_units;
-  static constexpr std::size_t formulas = 3;  // as unit_meter::formulas()
+  // Indices into unit_meter::formulas().
   static constexpr std::size_t condition_at = 0;
   static constexpr std::size_t ranking_at = 1;
   static constexpr std::size_t distribution_at = 2;
+  static constexpr std::size_t first_watched_at = 3;
 
   // The numbers that formulas use of a column of rows.
   struct needed_column {
@@ -131,11 +135,11 @@ class unit_batch {
   std::vector<std::uint64_t> malformed_;
   std::vector<std::optional<gates::evaluation>> evaluations_;  // by formula
   std::vector<needed_column> needed_;
-  std::vector<double> numbers_;        // by column: max_units values of names
-  std::vector<const double*> names_;   // of a formula
-  std::vector<double> single_values_;  // by formula: max_units values
-  std::array<std::span<const double>, formulas> values_{};
-  gpu::tally counts_;  // of a unit
+  std::vector<double> numbers_;                  // by column: max_units values of names
+  std::vector<const double*> names_;             // of a formula
+  std::vector<double> single_values_;            // by formula: max_units values
+  std::vector<std::span<const double>> values_;  // by formula
+  gpu::tally counts_;                            // of a unit
 };
 
 /// Counts the bytes of a short text. Most units are short: the tables of the fast kernels would cost more than they

@@ -8,6 +8,10 @@
 namespace gpuhist::report::units {
 namespace {
 
+void add_quantiles(group_result& to, const window_quantiles& found) {
+  for (event_window& each : to.windows) each.of.quantiles = found.of(each.start);
+}
+
 bool comes_first(const ranked_record& a, const ranked_record& b) { return a.at.precedes(b.at); }
 
 }  // namespace
@@ -38,11 +42,18 @@ void unit_findings::shift(const unit_place& begin) {
 unit_findings& unit_findings::operator+=(unit_findings more) {
   totals += more.totals;
   values += more.values;
+  add_watched(watched, more.watched);
   if (more.groups) groups->add(*more.groups);
+  if (more.window_values) window_values->add(*more.window_values);
   for (ranked_record& each : more.best.records()) best.add(std::move(each));
   std::ranges::move(more.selected, std::back_inserter(selected));
   std::ranges::move(more.rendered, std::back_inserter(rendered));
   return *this;
+}
+
+void add_watched(std::vector<distribution>& to, const std::vector<distribution>& more) {
+  to.resize(std::max(to.size(), more.size()));
+  for (std::size_t i = 0; i < more.size(); ++i) to[i] += more[i];
 }
 
 unit_result result_of(const unit_plan& plan, const unit_findings& found) {
@@ -59,12 +70,14 @@ unit_result result_of(const unit_plan& plan, const unit_findings& found) {
   if (found.values.known() > 0) {
     for (const double each : plan.quantiles) made.quantiles.push_back({each, found.values.quantile(each)});
   }
+  made.watched = plan.watched.numbers(found.watched);
   if (found.groups && plan.lines->is_compared) {
     made.compared = std::make_shared<const group_sum>(*found.groups);
   } else if (found.groups && plan.lines->finds_changes) {
     made.changes = change_result_of(*plan.lines, *found.groups);
   } else if (found.groups) {
     made.groups = group_result_of(plan, *found.groups);
+    if (found.window_values) add_quantiles(*made.groups, window_quantiles(plan.watched, *found.window_values));
   }
   return made;
 }
@@ -95,15 +108,17 @@ void held_findings::select(unit_record found) {
   note_memory();
 }
 
-void held_findings::add_groups(const group_table& more) {
+void held_findings::add_groups(const group_table& more, const group_table* values) {
   findings_.groups->add(more);
+  if (values != nullptr) findings_.window_values->add(*values);
   note_memory();
 }
 
 void held_findings::note_memory() {
   const std::size_t lines = findings_.rendered.empty() ? 0 : findings_.rendered.back().bytes();
   const std::size_t groups = findings_.groups ? findings_.groups->bytes() : 0;
-  memory_.grow_to(kept_bytes_ + record_bytes_ + lines + groups);
+  const std::size_t values = findings_.window_values ? findings_.window_values->bytes() : 0;
+  memory_.grow_to(kept_bytes_ + record_bytes_ + lines + groups + values);
 }
 
 // Both exclude units rightly: a number that counts from the end of earlier text is at most the real one.
@@ -123,9 +138,10 @@ void shared_findings::add_values(std::span<const double> values) {
   findings_.values.add(values);
 }
 
-void shared_findings::add_groups(const group_table& more) {
+void shared_findings::add_groups(const group_table& more, const group_table* values) {
   const std::scoped_lock lock(mutex_);
   windows_ ? windows_->add(more) : findings_.groups->add(more);
+  if (values != nullptr) findings_.window_values->add(*values);
 }
 
 std::vector<window_sum> shared_findings::take_closed(std::int64_t before, window_groups::kept remainder) {
@@ -168,6 +184,11 @@ void shared_findings::add_ranked(ranked_record found) {
 void shared_findings::add(unit_findings more) {
   const std::scoped_lock lock(mutex_);
   findings_ += std::move(more);
+}
+
+void shared_findings::add_watched(const std::vector<distribution>& more) {
+  const std::scoped_lock lock(mutex_);
+  units::add_watched(findings_.watched, more);
 }
 
 shared_findings::waiting_units shared_findings::take() {

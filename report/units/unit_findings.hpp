@@ -8,6 +8,7 @@
 #include "report/units/unit_renderer.hpp"
 #include "report/units/unit_result.hpp"
 #include "report/units/window_groups.hpp"
+#include "report/units/window_values.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -72,7 +73,7 @@ class best_units {
 struct unit_findings {
   /// `classes`: of the partition that groups of lines are counted by.
   unit_findings(const unit_plan& plan, std::size_t classes)
-      : best(plan.top ? plan.top->number : 0), groups(no_groups(plan, classes)) {}
+      : best(plan.top ? plan.top->number : 0), groups(no_groups(plan, classes)), window_values(no_values(plan)) {}
   explicit unit_findings(const unit_meter& meter) : unit_findings(meter.plan(), meter.partition().classes) {}
 
   /// Groups stay in memory, because the windows of some are not known yet.
@@ -80,6 +81,7 @@ struct unit_findings {
     unit_findings made(meter);
     if (made.groups)
       made.groups.emplace(empty_table(*meter.plan().lines, meter.partition().classes), group_sum::limits());
+    if (made.window_values) made.window_values.emplace(*empty_values(meter.plan()), group_sum::limits());
     return made;
   }
 
@@ -94,12 +96,17 @@ struct unit_findings {
 
   unit_totals totals{};
   distribution values{};
+  std::vector<distribution> watched{};  ///< by formula of watched_values; empty: no values yet
   best_units best;
-  std::optional<group_sum> groups;  ///< of the plan: nothing if it reads nothing of lines
+  std::optional<group_sum> groups;         ///< of the plan: nothing if it reads nothing of lines
+  std::optional<group_sum> window_values;  ///< nothing: the plan has no quantiles of windows
   // To be reported, in the order of their input.
   std::vector<unit_record> selected{};
   std::vector<rendered_units> rendered{};
 };
+
+/// Adds values by formula. `to`: may be empty.
+void add_watched(std::vector<distribution>& to, const std::vector<distribution>& more);
 
 /// What was found in all units, as a result.
 unit_result result_of(const unit_plan& plan, const unit_findings& found);
@@ -120,7 +127,8 @@ class unit_outlet {
 
   virtual void add(const unit_totals& more) = 0;
   virtual void add_values(std::span<const double> values) = 0;
-  virtual void add_groups(const group_table& more) = 0;
+  /// `values`: of the same lines; null: none.
+  virtual void add_groups(const group_table& more, const group_table* values) = 0;
   virtual void select(unit_record found) = 0;
 
   /// A unit of lower rank need not be added; nothing: all must be.
@@ -140,7 +148,7 @@ class held_findings final : public unit_outlet {
 
   void add(const unit_totals& more) override { findings_.totals += more; }
   void add_values(std::span<const double> values) override { findings_.values.add(values); }
-  void add_groups(const group_table& more) override;
+  void add_groups(const group_table& more, const group_table* values) override;
   void select(unit_record found) override;
   [[nodiscard]] std::optional<rank> last_rank() const override;
   void add_ranked(ranked_record found) override { findings_.best.add(std::move(found)); }
@@ -187,12 +195,13 @@ class shared_findings final : public unit_outlet {
 
   void add(const unit_totals& more) override;
   void add_values(std::span<const double> values) override;
-  void add_groups(const group_table& more) override;
+  void add_groups(const group_table& more, const group_table* values) override;
   void select(unit_record found) override;
   [[nodiscard]] std::optional<rank> last_rank() const override;
   void add_ranked(ranked_record found) override;
   [[nodiscard]] selected_forms forms() const override { return wanted_; }
   void add(unit_findings more);
+  void add_watched(const std::vector<distribution>& more);
 
   /// Selected units that wait.
   struct waiting_units {

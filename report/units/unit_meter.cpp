@@ -59,9 +59,10 @@ unit_meter::unit_meter(const unit_plan& planned, const gpu::partition& partition
       runs_(partition),
       counted_(planned.shape.divides_text() ? gpu::partition::identity() : partition),
       baseline_(baseline) {
-  const std::vector<const gates::formula*> typed = {planned.where ? &*planned.where : nullptr,
-                                                    planned.top ? &planned.top->by : nullptr,
-                                                    planned.distribution ? &*planned.distribution : nullptr};
+  std::vector<const gates::formula*> typed = {planned.where ? &*planned.where : nullptr,
+                                              planned.top ? &planned.top->by : nullptr,
+                                              planned.distribution ? &*planned.distribution : nullptr};
+  for (const gates::formula& each : planned.watched.formulas) typed.push_back(&each);
   gpu::host::unit_columns columns;
   for (const gates::formula* each : typed) formulas_.push_back(bind(each, columns));
   if (columns.sets.size() >= gpu::host::max_unit_sets) rows_suffice_ = false;
@@ -79,7 +80,8 @@ unit_meter::unit_meter(const unit_plan& planned, const gpu::partition& partition
   const bool needs_text = !planned.shape.divides_text() || planned.shape.bytes || planned.field || planned.filter ||
                           planned.lines || planned.shows_text || !rows_suffice_ || words_;
   if (!needs_text) pieces_ = unit_pieces::make(columns, partition, planned.shape.delimiter);
-  if (pieces_ && planned.where && !planned.top && !planned.distribution && planned.shape.are_lines()) {
+  const bool needs_all = planned.top || planned.distribution || !planned.watched.is_empty();
+  if (pieces_ && planned.where && !needs_all && planned.shape.are_lines()) {
     pieces_->omit_unless(planned.where->typed(), formulas_.front().names);
   }
 }

@@ -57,7 +57,8 @@ class unit_meter {
 
   [[nodiscard]] const unit_plan& plan() const { return plan_; }
 
-  /// The formulas of the plan: condition, ranking, distribution, in this order. Those that it does not have are null.
+  /// The formulas of the plan: condition, ranking, distribution, in this order, then those of watched_values. Those
+  /// that it does not have are null.
   [[nodiscard]] std::span<const unit_formula> formulas() const { return formulas_; }
 
   /// Whether the row of a unit determines all formulas. Else they need the counts of all its byte values.

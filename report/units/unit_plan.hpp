@@ -6,6 +6,7 @@
 #include "report/lines/event_times.hpp"
 #include "report/lines/match_set.hpp"
 #include "report/lines/selector.hpp"
+#include "report/units/distribution.hpp"
 #include "report/units/group_key.hpp"
 #include "report/units/group_table.hpp"
 
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -66,6 +68,30 @@ struct ranking {
 
 /// With windows whose length is chosen.
 inline constexpr std::size_t most_windows_of_changes = 200;
+
+/// The quantiles that conditions are about, of the values of formulas of units.
+struct watched_values {
+  struct quantile {
+    std::size_t formula = 0;  ///< its index
+    double percent = 0;
+  };
+
+  std::vector<gates::formula> formulas{};
+  std::vector<quantile> quantiles{};  ///< in the order of watch_list::facts
+  bool in_windows = false;            ///< also of each window of event time
+
+  [[nodiscard]] bool is_empty() const { return quantiles.empty(); }
+
+  /// As observed_numbers::quantiles. `values`: by formula; empty: no units were measured.
+  [[nodiscard]] std::vector<std::optional<double>> numbers(std::span<const distribution> values) const {
+    std::vector<std::optional<double>> made;
+    for (const quantile& each : quantiles) {
+      const bool has_values = each.formula < values.size() && values[each.formula].known() > 0;
+      made.push_back(has_values ? std::optional(values[each.formula].quantile(each.percent)) : std::nullopt);
+    }
+    return made;
+  }
+};
 
 /// Windows of the times that are written in lines, or of numbers of lines.
 struct event_windows {
@@ -120,6 +146,7 @@ struct unit_plan {
   std::optional<ranking> top{};
   std::optional<gates::formula> distribution{};
   std::vector<double> quantiles{};      ///< of the distribution, in percent
+  watched_values watched{};             ///< only of lines, records and parts
   std::optional<line_reading> lines{};  ///< only of lines and records
   bool shows_text = false;              ///< reported units of a text have the beginning of it
   /// Of selected units and kept text that readers of later text hold together until the text before has been read.
@@ -131,6 +158,9 @@ struct unit_plan {
   /// Whether a line with this value of the condition is counted by matches and in groups: one that is selected, with a
   /// filter one that is kept.
   [[nodiscard]] bool counts_in_groups(double holds) const { return filter ? filter->keeps(holds) : holds == 1.0; }
+
+  /// Whether the reports of inputs have what was found in their units (observed_numbers).
+  [[nodiscard]] bool reports_inputs() const { return (lines && lines->expressions() > 0) || !watched.is_empty(); }
 
   /// Whether inputs and windows must be counted by byte value. (Units of text have counts of their own.)
   [[nodiscard]] bool needs_byte_counts() const {

@@ -66,7 +66,11 @@ unit_reader::unit_reader(unit_run& run, std::uint64_t number, const std::string&
       fields_(batch_.fields()),
       row_(byte_values),
       scratch_(byte_values),
-      watermark_(run.watermark()) {
+      watermark_(run.watermark()),
+      watched_(meter_.plan().watched.formulas.size()) {
+  if (meter_.plan().lines && meter_.plan().lines->expressions() > 0) {
+    observed_.matches.resize(meter_.plan().lines->expressions() + 1);
+  }
   if (in_head_) out_ = &held_.emplace(meter_, found_, run.held(), run.buffers());
   if (meter_.plan().lines) groups_.emplace(meter_, *name_, in_head_);
   if (meter_.plan().filter) kept_.emplace(*meter_.plan().filter, run.buffers().take());
@@ -179,6 +183,7 @@ void unit_reader::end(ending how) {
   }
   flush();
   end_lines();
+  if (!watched_.empty()) found_.add_watched(watched_);
   if (outlet_) outlet_->end({.how = how, .has_gaps = has_gaps_, .units = of_input_});
   note_faults();
   run_.note_end(input_);
@@ -248,6 +253,7 @@ void unit_reader::follow(std::unique_ptr<pipeline::input_observer> earlier) {
   if (groups_) {
     groups_->follow(earlier_->groups_->time());
     held_->findings().groups->set_text_before(earlier_->groups_->time());
+    if (groups_->values() != nullptr) held_->findings().window_values->set_text_before(earlier_->groups_->time());
   }
   found_.add(std::move(held_->findings()));
   held_.reset();
@@ -255,10 +261,63 @@ void unit_reader::follow(std::unique_ptr<pipeline::input_observer> earlier) {
   in_head_ = false;
   head_ = {};
   has_gaps_ = has_gaps_ || earlier_->has_gaps_;
+  add_observed(*earlier_);
   of_input_ += earlier_->of_input_;
   outlet_ = std::move(earlier_->outlet_);
   if (outlet_) drain();
   if (!kept_) earlier_.reset();
+}
+
+std::optional<pipeline::observed_numbers> unit_reader::found() const {
+  if (!meter_.plan().reports_inputs()) return std::nullopt;
+  pipeline::observed_numbers made = observed_;
+  made.quantiles = meter_.plan().watched.numbers(watched_);
+  return made;
+}
+
+void unit_reader::add_observed(const unit_reader& earlier) {
+  observed_.lines += earlier.observed_.lines;
+  for (std::size_t i = 0; i < observed_.matches.size(); ++i) {
+    observed_.matches[i].lines += earlier.observed_.matches[i].lines;
+    observed_.matches[i].bytes += earlier.observed_.matches[i].bytes;
+  }
+  add_watched(watched_, earlier.watched_);
+}
+
+// The values of the units of the batch that are counted.
+void unit_reader::observe_watched() {
+  for (std::size_t formula = 0; formula < watched_.size(); ++formula) {
+    const std::span<const double> values = batch_.of_watched(formula);
+    if (!meter_.plan().where) {
+      watched_[formula].add(values);
+      continue;
+    }
+    counted_values_.clear();
+    for (std::size_t unit = 0; unit < values.size(); ++unit) {
+      if (meter_.plan().counts_in_groups(batch_.of_condition()[unit])) counted_values_.push_back(values[unit]);
+    }
+    watched_[formula].add(counted_values_);
+  }
+}
+
+void unit_reader::observe_watched(const counted_unit& found) {
+  counted_values_.clear();
+  for (std::size_t formula = 0; formula < watched_.size(); ++formula) {
+    counted_values_.push_back(meter_.value(meter_.plan().watched.formulas[formula], found));
+    watched_[formula].add({&counted_values_.back(), 1});
+  }
+}
+
+// The groups that are added to those of the run.
+void unit_reader::observe_groups() {
+  for (std::size_t place = 0; place < groups_->found().size(); ++place) {
+    const group_table::const_counts_of_group more = groups_->found().counts(place);
+    observed_.lines += more.lines;
+    for (std::size_t i = 0; i < observed_.matches.size(); ++i) {
+      observed_.matches[i].lines += more.matches[match_numbers::lines_at(i)];
+      observed_.matches[i].bytes += more.matches[match_numbers::bytes_at(i)];
+    }
+  }
 }
 
 // No unit has ended in the text of this reader.
@@ -386,9 +445,10 @@ bool unit_reader::judge_open() {
   }
   const double holds = run_.judge(unit, *out_);
   const bool is_selected = holds == 1.0;
-  if (groups_) {
-    groups_->add_open(batch_, open_, place_, !meter_.plan().where || meter_.plan().counts_in_groups(holds));
-  }
+  const bool is_counted = !meter_.plan().where || meter_.plan().counts_in_groups(holds);
+  if (is_counted) observe_watched(unit);
+  if (groups_ && is_counted) groups_->add_open(batch_, open_, place_, counted_values_);
+  if (groups_ && !is_counted) groups_->pass_open(batch_, place_);
   of_input_ += {.seen = 1,
                 .bytes = place_.bytes,
                 .selected = is_selected ? 1U : 0U,
@@ -433,6 +493,7 @@ void unit_reader::reject_batch() {
 void unit_reader::judge() {
   batch_.evaluate();
   if (meter_.plan().distribution) out_->add_values(batch_.of_distribution());
+  observe_watched();
   if (meter_.plan().top) last_rank_ = out_->last_rank();
   if (groups_) {
     groups_->add(batch_, batch_.of_condition(), place_);
@@ -554,7 +615,8 @@ void unit_reader::flush() {
 }
 
 void unit_reader::flush_groups() {
-  out_->add_groups(groups_->found());
+  if (meter_.plan().reports_inputs()) observe_groups();
+  out_->add_groups(groups_->found(), groups_->values());
   groups_->clear();
 }
 

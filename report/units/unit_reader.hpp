@@ -12,6 +12,8 @@
 // A reader of later text does not know where in its input it begins. It sets the end of the unit of the text before
 // aside (the head), and holds what it finds after it, with places that count from there, until follow():
 //
+// What conditions about the input are about is counted apart, and added to that of the run at the end of the input.
+//
 //     earlier reader:  ... unit\n  begin of a u |
 //                                               | nit\n  unit\n  unit\n   begin ... |   this reader
 //                                                 head   held
@@ -61,6 +63,7 @@ class unit_reader final : public pipeline::input_observer {
   void end(ending how) override;
   void note_idle() override;
   void follow(std::unique_ptr<pipeline::input_observer> earlier) override;
+  [[nodiscard]] std::optional<pipeline::observed_numbers> found() const override;
   [[nodiscard]] bool is_full() const override;
   [[nodiscard]] std::span<const std::byte> next_kept() override;
 
@@ -96,6 +99,10 @@ class unit_reader final : public pipeline::input_observer {
   std::size_t take_until(std::span<const std::byte> text, bool verified, const limits& most);
   std::size_t extend_head(std::span<const std::byte> text);
   std::size_t extend_head(const gpu::cuda::units::piece_rows& pieces, std::size_t from);
+  void add_observed(const unit_reader& earlier);
+  void observe_watched();
+  void observe_watched(const counted_unit& found);
+  void observe_groups();
   void continue_unit_of(unit_reader& earlier);
   [[nodiscard]] bool has_open() const { return place_.bytes > 0 || !open_is_verified_; }
   [[nodiscard]] std::size_t rest_of_open(std::span<const std::byte> text) const;
@@ -158,15 +165,18 @@ class unit_reader final : public pipeline::input_observer {
   line_values* const fields_;       // of the batch; null: units are measured
   std::vector<std::uint32_t> row_;  // of 256 counters
   gpu::tally scratch_;
-  std::optional<line_grouper> groups_;   // nothing: the plan reads nothing of lines
-  event_watermark* const watermark_;     // null: windows do not close before the end
-  bool is_live_ = false;                 // all text that there was has been read once
-  std::optional<kept_text> kept_;        // with a filter
-  std::unique_ptr<kept_outlet> outlet_;  // null: next_kept() returns the kept text
-  unit_totals totals_{};                 // not added to the run yet
-  unit_totals of_input_{};               // added to the run
-  std::size_t selected_ = 0;             // for reports, since the text was passed
-  std::optional<rank> last_rank_{};      // of the run, as it was
+  std::optional<line_grouper> groups_;     // nothing: the plan reads nothing of lines
+  event_watermark* const watermark_;       // null: windows do not close before the end
+  bool is_live_ = false;                   // all text that there was has been read once
+  std::optional<kept_text> kept_;          // with a filter
+  std::unique_ptr<kept_outlet> outlet_;    // null: next_kept() returns the kept text
+  unit_totals totals_{};                   // not added to the run yet
+  unit_totals of_input_{};                 // added to the run
+  pipeline::observed_numbers observed_{};  // without quantiles
+  std::vector<distribution> watched_;      // by formula of watched_values
+  std::vector<double> counted_values_;     // of units of the batch, or of the open unit by formula
+  std::size_t selected_ = 0;               // for reports, since the text was passed
+  std::optional<rank> last_rank_{};        // of the run, as it was
 };
 
 }  // namespace gpuhist::report::units

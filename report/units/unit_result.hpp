@@ -98,10 +98,18 @@ struct unit_result {
   std::optional<std::string> distribution_of{};  ///< as typed
   distribution values{};
   std::vector<distribution_quantile> quantiles{};  ///< of these values; none if none is known
+  std::vector<std::optional<double>> watched{};    ///< watched_values::numbers()
   std::optional<group_result> groups{};            ///< nothing: nothing is read of lines, or changes are found
   std::optional<change_result> changes{};          ///< nothing: none are looked for
   std::shared_ptr<const group_sum> compared{};     ///< of line_reading::is_compared; null: it is not set
 };
+
+/// What conditions are about.
+inline pipeline::observed_numbers numbers_of(const unit_result& found) {
+  pipeline::observed_numbers made = found.groups ? numbers_of(found.groups->all) : pipeline::observed_numbers{};
+  made.quantiles = found.watched;
+  return made;
+}
 
 /// A number of unit_totals, with the bytes of these units, in all formats.
 struct unit_number {

@@ -101,6 +101,7 @@ class unit_run final : public pipeline::text_observer {
   [[nodiscard]] bool wants_publishing() const override;
   [[nodiscard]] bool must_publish() const override;
   void publish() override;
+  [[nodiscard]] bool reports_inputs() const override { return meter_.plan().reports_inputs(); }
   [[nodiscard]] bool filters() const override { return holds_text() && outlets_ == nullptr; }
   [[nodiscard]] bool holds_text() const override { return meter_.plan().filter.has_value(); }
   [[nodiscard]] bool awaits_verdicts() const override { return holds_text() && meter_.plan().filter->drops_unverified; }

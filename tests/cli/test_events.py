@@ -638,12 +638,14 @@ class Conditions(EventTest):
         share = "match(error) / lines > 0.05"
         window = "2025-01-01T01:00:00Z"
         for options, status, messages, alerts in (
-            (("--fail-if", share), 3, [f"--fail-if '{share}' holds for the totals, 874 bytes: match(error) = 2, lines = 34"], [("--fail-if", "total", None)]),
+            (("--fail-if", share), 3, [f"--fail-if '{share}' holds for {path}, bytes 0 to 874, lines 1 to 34: match(error) = 2, lines = 34"], [("--fail-if", "input", None)]),
+            (("--fail-if", share, "--watch", "totals"), 3, [f"--fail-if '{share}' holds for the totals, 874 bytes: match(error) = 2, lines = 34"], [("--fail-if", "total", None)]),
             (("--fail-if", "match(error) / lines > 0.06"), 0, [], []),
-            (("--alert-if", "match(error) > 1"), 0, ["--alert-if 'match(error) > 1' holds for the totals, "], [("--alert-if", "total", None)]),
+            (("--alert-if", "match(error) > 1", "--watch", "totals"), 0, ["--alert-if 'match(error) > 1' holds for the totals, "], [("--alert-if", "total", None)]),
             (("--fail-if", share, "--window", "1h", "--event-time", "--watch", "windows"), 3, [f"holds for the event window {window}, 37 bytes: match(error) = 1, lines = 3"], [("--fail-if", "event_window", window)]),
             (("--fail-if", share, "--window", "1h", "--event-time", "--watch", "totals"), 3, ["holds for the totals, "], [("--fail-if", "total", None)]),
-            (("--fail-if", share, "--window", "1h", "--event-time"), 3, ["holds for the event window", "holds for the totals"], [("--fail-if", "event_window", window), ("--fail-if", "total", None)]),
+            (("--fail-if", share, "--window", "1h", "--event-time"), 3, [f"holds for {path}", "holds for the event window"], [("--fail-if", "input", None), ("--fail-if", "event_window", window)]),
+            (("--fail-if", share, "--window", "1h", "--event-time", "--watch", "totals,windows"), 3, ["holds for the event window", "holds for the totals"], [("--fail-if", "event_window", window), ("--fail-if", "total", None)]),
             (("--alert-if", "bytes > 100", "--window", "1h", "--event-time", "--watch", "windows"), 0, ["holds for the event window 2025-01-01T00:00:00Z, 837"], [("--alert-if", "event_window", "2025-01-01T00:00:00Z")]),
             (("--fail-if", "match(error) == 0 && digit > 2", "--window", "1h", "--event-time"), 0, [], []),
         ):  # fmt: skip
@@ -776,9 +778,11 @@ class Jobs(BatchTest):
             self.assertEqual(self.totals(out), self.totals(self.out))
 
     def test_conditions_on_matches_are_checked_for_the_total_of_a_job(self):
-        self.input("a", Conditions.DATA)
+        for name in "ab":
+            self.input(name, Conditions.DATA)
         ended = self.batch("--match", "error=ERROR", "--fail-if", "match(error) / lines > 0.05", self.inputs, status=3)
-        self.assertIn("holds for the totals", ended.stderr)
+        for place in (self.inputs / "a", self.inputs / "b", "the totals"):
+            self.assertIn(f"holds for {place}, ", ended.stderr)
 
     def test_conditions_on_event_windows_are_checked_for_the_windows_of_a_job(self):
         self.input("a", Conditions.DATA)

@@ -34,7 +34,7 @@ std::string steps_of(const expression& parsed) {
       out << each.constant;
     } else if (each.what == operation::name) {
       const reference& name = parsed.references.at(each.reference);
-      const std::array<std::string_view, 5> forms = {"", "count:", "share:", "match:", "number:"};
+      const std::array<std::string_view, 6> forms = {"", "count:", "share:", "match:", "number:", "quantile:"};
       out << forms.at(static_cast<std::size_t>(name.as)) << name.parts.front();
       if (name.parts.size() == 2) out << '/' << name.parts.back();
     } else {
@@ -161,6 +161,20 @@ TEST_CASE("a number is read by a selector in quotes, in which a backslash before
   CHECK(steps_of(R"x(number("a\"b\\c") > 5)x") == R"x(number:a"b\c 5 >)x");
 }
 
+TEST_CASE("the operand of a quantile is the text up to its parenthesis, and the percent is in its name") {
+  CHECK(steps_of("p99(bytes) > 4096") == "quantile:bytes 4096 >");
+  CHECK(steps_of("2 * p99.9( bytes - (words + 1) ) < p5(1) || digit > 0") ==
+        "2 quantile:bytes - (words + 1) * quantile:1 < digit 0 > ||");
+  CHECK(steps_of(R"x(p50(number("regex:\) (\d+)")) > 1)x") == R"x(quantile:number("regex:\) (\d+)") 1 >)x");
+  const expression parsed = parse_expression("p1(a) > p99.9(b) && p100(c) > 0 && p99 > 0");
+  CHECK(parsed.references[0].percent == 1);
+  CHECK(parsed.references[1].percent == 99.9);
+  CHECK(parsed.references[1].typed == "p99.9(b)");
+  CHECK(parsed.references[1].at == 8);
+  CHECK(parsed.references[2].percent == 100);
+  CHECK(parsed.references[3].as == reference::form::plain);
+}
+
 TEST_CASE("a former name of a bucket needs no quotes either") {
   const std::vector<scheme> utf8 = {find_scheme("utf8")};
   CHECK(steps_of("never-utf8 > 0", utf8) == "never-utf8 0 >");
@@ -232,6 +246,12 @@ TEST_CASE("an error shows the text, and a caret below the character that it is a
                                 error_row{"match(1)", 6, "name of a --match is missing"},
                                 error_row{"match(a.b)", 6, "a name with a dot is quoted here"},
                                 error_row{"number(a + b) > 1", 9, ") is missing"},
+                                error_row{"p99(a", 3, "this parenthesis is not closed"},
+                                error_row{"1 < p99(a * (b)", 7, "this parenthesis is not closed"},
+                                error_row{"p99( ) > 1", 5, "a formula of units is missing"},
+                                error_row{"p0(a) > 1", 0, "above 0 and at most 100"},
+                                error_row{"p100.1(a) > 1", 0, "above 0 and at most 100"},
+                                error_row{"p9x(a) > 1", 0, "there is no function \"p9x\""},
                                 error_row{"a > 1 b", 6, "an operator is missing"},
                                 error_row{"größe > > 1", 8, "is missing"}}) {
     CAPTURE(each.text);

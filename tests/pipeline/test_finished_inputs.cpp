@@ -61,6 +61,15 @@ input_report sample(unsigned seed) {
     if (seed % 8 == 0) found.first_malformed = chosen();
     if (seed % 8 == 0) found.first_malformed_line = seed + 1;
   }
+  if (seed % 7 == 0) {
+    observed_numbers& found = input.observed.emplace();
+    found.lines = chosen();
+    found.matches.resize(seed % 4);
+    for (observed_numbers::matched& each : found.matches)
+      each = {.lines = chosen() >> (chosen() % 64), .bytes = chosen()};
+    found.quantiles = {std::nullopt, -0.5 * static_cast<double>(seed), 1e300};
+    found.quantiles.resize(seed % 5);
+  }
   for (unsigned kind = 0; kind < seed % 3; ++kind) {
     input.notices.push_back({.kind = static_cast<io::notice_kind>(kind), .text = std::string(chosen() % 200, 'n')});
   }

@@ -266,6 +266,46 @@ TEST_CASE("the totals of a single input are not checked a second time") {
   CHECK(firing_for_people(reports.all[0]) == "--fail-if 'digit == 1' holds for the totals, 3 bytes: digit = 1");
 }
 
+TEST_CASE("conditions about facts are checked for what was observed in an input, others for its counts") {
+  line_names names{.matches = {"error", "slow"}, .has_numbers = false, .has_quantiles = true};
+  watch_list list;
+  for (const std::string_view each :
+       {"match(slow) / lines > 0.5", "p90(bytes) == 12", "match(error) == 0", "lines == 1"}) {
+    list.gates.push_back(
+        {.effect = gate::kind::alert, .when = condition(parse_expression(each), schemes(), {}, &names)});
+  }
+  list.facts = names.used;
+  list.matches = names.matches;
+  const auto identity = gpuhist::gpu::partition::identity();
+  const measures::measuring none;
+  report_recorder reported;
+  watcher watched(list, identity, none, reported.sink());
+  input_report input;
+  input.name = "a.log";
+  input.verified = tally_of("a\nb", identity);
+  const auto conditions = [&] {
+    reported.all.clear();
+    CHECK_FALSE(watch_input(input, list, watched));
+    std::vector<std::string> found;
+    for (const firing& each : reported.all) found.push_back(each.condition);
+    return found;
+  };
+  using texts = std::vector<std::string>;
+  // without text that was observed, no line matches and quantiles are unknown
+  CHECK(conditions() == texts{"lines == 1", "match(error) == 0"});
+  input.observed = {.lines = 3, .matches = {{1, 9}, {2, 20}, {0, 0}}, .quantiles = {12.0}};
+  CHECK(conditions() == texts{"lines == 1", "match(slow) / lines > 0.5", "p90(bytes) == 12"});
+  CHECK(reported.all[1].values == std::vector<named_value>{{"match(slow)", 2}, {"lines", 3}});
+  input.observed->quantiles = {std::nullopt};
+  CHECK(conditions() == texts{"lines == 1", "match(slow) / lines > 0.5"});
+
+  run_counts result;
+  result.verified = input.verified;
+  reported.all.clear();
+  watch_totals(result, list, watched, &*input.observed);
+  CHECK(reported.all.size() == 2);
+}
+
 TEST_CASE("an alert is a line of JSON with its place, its values, and the exact bytes of its source's name") {
   const firing fired{.effect = gate::kind::alert,
                      .condition = "x > 1",

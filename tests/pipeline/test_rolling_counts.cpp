@@ -172,6 +172,31 @@ TEST_CASE("an input is complete when it has ended, all of its text was merged, a
   CHECK(tested.snapshot().complete);
 }
 
+TEST_CASE("an input is finished after its observer, and its report has what was observed, also if it is damaged") {
+  for (const bool is_damaged : {false, true}) {
+    CAPTURE(is_damaged);
+    counted tested;
+    tested.counts.begin_observing(0);
+    tested.counts.open_group(0);
+    tested.merge({.input = 0, .group = 1}, 1, 2);
+    group_end end{.text_bytes = 3};
+    if (is_damaged) {
+      end.failure = [](std::uint64_t at) {
+        return input_failure{.kind = failure_kind::damaged, .text = "damaged behind " + std::to_string(at)};
+      };
+    }
+    tested.counts.close_group(0, 1, end);
+    tested.counts.finish(0, 3);
+    CHECK(tested.counts.inputs_in_order() == 0);
+    const observed_numbers found{.lines = 2, .matches = {{1, 2}, {1, 1}}, .quantiles = {1.5}};
+    tested.counts.end_observing(0, found);
+    CHECK(tested.counts.inputs_in_order() == 1);
+    CHECK(tested.snapshot().inputs[0].observed == found);
+    CHECK(tested.snapshot().inputs[0].complete == !is_damaged);
+    CHECK_FALSE(tested.snapshot().inputs[1].observed);
+  }
+}
+
 TEST_CASE("an input with dropped text finishes with the rest of its text, and reports where its counts end") {
   counted tested;
   tested.merge({.input = 0}, 1, 2);

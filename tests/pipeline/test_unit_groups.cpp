@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <random>
 #include <span>
 #include <string>
@@ -30,13 +31,15 @@ struct outcome {
   std::vector<std::pair<double, unit_place>> top{};
   std::vector<distribution_bin> bins;
   std::string kept;
+  std::vector<std::optional<double>> watched{};
 
   bool operator==(const outcome&) const = default;
 };
 
 outcome outcome_of(measured_run& run, std::string kept) {
   const units::unit_result result = run.run().result();
-  outcome made{.totals = result.totals, .bins = result.values.bins(), .kept = std::move(kept)};
+  outcome made{
+      .totals = result.totals, .bins = result.values.bins(), .kept = std::move(kept), .watched = result.watched};
   CHECK(run.lines == lines_of(place_lines(), run.selected));
   for (const unit_record& each : run.selected) {
     made.selected.push_back(each.place);
@@ -154,6 +157,8 @@ class concurrent_groups {
     } else {
       readers_[first_]->end(input_observer::ending::whole);
       drain();
+      const auto found = readers_[first_]->found();
+      CHECK((found ? found->quantiles : std::vector<std::optional<double>>()) == run_.run().result().watched);
       ++first_;
     }
   }
@@ -195,6 +200,40 @@ outcome in_groups(const unit_plan& plan, std::string_view text, std::mt19937& ra
   return outcome_of(run, std::move(kept));
 }
 
+units::watched_values watched_quantiles() {
+  return {.formulas = {formula_of("bytes"), formula_of("count(digit) / bytes")},
+          .quantiles = {{.formula = 0, .percent = 50}, {.formula = 1, .percent = 75}, {.formula = 0, .percent = 99}}};
+}
+
+// The nearest rank of the lengths of units: whole numbers below 256.
+std::optional<double> quantile_of_lengths(std::vector<std::size_t> lengths, std::size_t percent) {
+  if (lengths.empty()) return std::nullopt;
+  std::ranges::sort(lengths);
+  return static_cast<double>(lengths[std::max<std::size_t>(1, (percent * lengths.size() + 99) / 100) - 1]);
+}
+
+TEST_CASE("quantiles of the units that are counted are those of their sorted values, however the text is read") {
+  std::mt19937 random(9);
+  for (const bool has_condition : {false, true}) {
+    for (int repeat = 0; repeat < 100; ++repeat) {
+      unit_plan plan = plan_of(text_lines, "count(digit) > 0");
+      if (!has_condition) plan.where.reset();
+      plan.watched = watched_quantiles();
+      const std::string text = random_text(random, random() % 250, small_alphabet);
+      std::vector<std::size_t> lengths;
+      for (const piece& each : split(text, text_lines)) {
+        if (!has_condition || count_if(each.text, is_digit) > 0) lengths.push_back(each.text.size());
+      }
+      const outcome found = in_groups(plan, text, random, 1 + random() % 80, 1 + random() % 20);
+      CAPTURE(text);
+      REQUIRE(found.watched.size() == 3);
+      CHECK(found.watched[0] == quantile_of_lengths(lengths, 50));
+      CHECK(found.watched[2] == quantile_of_lengths(lengths, 99));
+      CHECK(found == in_order(plan, text));
+    }
+  }
+}
+
 unit_plan filtered(unit_plan plan, units::filtering::kept kept) {
   plan.filter = {.units = kept, .in_memory = 40};
   return plan;
@@ -209,6 +248,7 @@ TEST_CASE("groups of a text give the units, the ranks, the distribution and the 
         unit_plan plan = plan_of(records(delimiter), condition);
         plan.top = ranking{.number = static_cast<unsigned>(1 + random() % 5), .by = formula_of("words + bytes")};
         plan.distribution = formula_of("count(digit)");
+        plan.watched = watched_quantiles();
         if (random() % 2 == 0) plan = filtered(plan, units::filtering::kept::selected);
         if (random() % 2 == 0) plan = filtered(plan, units::filtering::kept::others);
         const std::string text = random_text(random, random() % 400, small_alphabet);
@@ -230,6 +270,7 @@ TEST_CASE("groups whose pieces a device has counted give the units, the ranks an
         unit_plan plan = plan_of(records(delimiter), condition);
         plan.top = ranking{.number = static_cast<unsigned>(1 + random() % 5), .by = formula_of("count(upper) - bytes")};
         plan.distribution = formula_of("count(digit)");
+        plan.watched = watched_quantiles();
         const std::string text = random_text(random, random() % 600, small_alphabet);
         measured_run run(plan, nullptr, classes);
         REQUIRE(run.run().piece_classes() != nullptr);
