@@ -311,6 +311,10 @@ bool are_results(const std::vector<std::string>& operands) {
   if (other == operands.end()) return true;
   const auto result = std::ranges::find_if(operands, is_result);
   if (result == operands.end()) return false;
+  if (*other == "-") {
+    throw config::usage_error("-: standard input is a log here, and " + report::printable(*result) +
+                              " is a result; write the other result to a file");
+  }
   throw config::usage_error(
       report::printable(*result) + " is a result, and " + report::printable(*other) +
       " is none; count it with the options of that result, and compare the results: " + std::string(how_to_count));

@@ -33,8 +33,8 @@ constexpr std::array rows = {
                     "Compares the logs of A with those of B: the kinds of lines, their number, length and bytes, and "
                     "lists the logs that differ, strongest evidence first, with the first line of B that differs. A "
                     "and B are files, folders, archives, or '-' for standard input; logs with the same name in two "
-                    "folders are compared, and those on one side only are listed. Or both are results of gpuhist "
-                    "with kinds of lines: --group-by kind --format json. The exit status is 3 if there is a "
+                    "folders are compared, and those on one side only are listed. Or both are results with kinds of "
+                    "lines, written with --group-by kind --format json. The exit status is 3 if there is a "
                     "difference.",
                 .example = "gpuhist diff yesterday today",
                 .note = {.key = "window", .help = "length of the windows: 5m, 1h, or 1000lines"}},

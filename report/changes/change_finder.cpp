@@ -251,7 +251,14 @@ class stream_scan {
 
 }  // namespace
 
-bool has_known_dispersion(const log_stream& of) { return of.windows.size() >= dispersion::least_differences + 2; }
+bool has_known_dispersion(const log_stream& of) {
+  std::size_t differences = 0;
+  for (std::size_t i = 1; i < of.windows.size(); ++i) {
+    const bool are_neighbours = i != of.compared_from && of.windows[i - 1].lines > 0 && of.windows[i].lines > 0;
+    differences += are_neighbours ? 1 : 0;
+  }
+  return differences >= dispersion::least_differences;
+}
 
 std::vector<change> find_changes(std::span<const log_stream> streams, const finder_options& options) {
   double all = 1;

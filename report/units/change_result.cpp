@@ -612,6 +612,7 @@ void replace_timeless(change_result& to, change_result in_lines) {
   to.streams += in_lines.streams;
   to.streams_in_lines = in_lines.streams;
   to.not_compared += in_lines.not_compared;
+  to.by_counts_alone += in_lines.by_counts_alone;
   std::ranges::move(in_lines.found, std::back_inserter(to.found));
   std::ranges::sort(to.found, [](const found_change& a, const found_change& b) {
     if (a.evidence != b.evidence) return a.evidence > b.evidence;

@@ -107,6 +107,15 @@ class Logs(DiffTest):
         (lost,) = diff(today, yesterday, status=FOUND)["changes"]
         self.assertTrue(lost["is_last_seen"] and pathlib.Path(lost["input"]).is_relative_to(today), lost)
 
+    def test_the_same_logs_differ_in_the_other_order(self):
+        folders = self.day("yesterday", 1, services=5), self.day("today", 2, services=5, faults=FAULTS)
+        forward, backward = (diff(*order, status=FOUND) for order in (folders, folders[::-1]))
+        self.assertEqual([each["stream"] for each in forward["changes"]], [each["stream"] for each in backward["changes"]])
+        for each in forward["changes"]:
+            there, back = (kinds_of(result, each["stream"]) for result in (forward, backward))
+            for part in set(there) & set(back):
+                self.assertEqual(there[part], back[part][::-1], part)
+
     def test_shares_and_lines_are_those_of_a_counter(self):
         chosen = random.Random(3)
         lines = {name: [f"2026-11-23T{at // 60:02}:{at % 60:02}:{chosen.randrange(60):02}Z {chosen.choices(('read', 'write', 'close SECRET'), weights)[0]} {chosen.randrange(99)}"
@@ -277,7 +286,7 @@ class Results(DiffTest):
                                  ((kinds, self.counted("templates", data, "--group-by", "template")), "different keys"),
                                  ((kinds, self.counted("letters", data, "--group-by", "kind", "-b", "letters")), "different schemes"),
                                  ((kinds, log), "plain.log is none"), ((log, kinds), "plain.log is none"),
-                                 (("--match", "a=b", kinds, kinds), "is for logs")):
+                                 ((kinds, "-"), "write the other result to a file"), (("--match", "a=b", kinds, kinds), "is for logs")):
             ended = run_diff(*arguments)
             self.assertEqual(ended.status, 2, ended)
             self.assertIn(words, ended.stderr)
