@@ -30,6 +30,10 @@ class line_grouper {
   /// Adds a line that the batch has read alone (line_facts::read_open()). `counts`: of its 256 byte values.
   void add_open(unit_batch& batch, const gpu::tally& counts, const unit_place& place, bool is_counted);
 
+  /// Adds lines that a device has counted. `strings`: that were found in each of them. Precondition: there are no
+  /// groups.
+  void add_counted(std::uint64_t strings, const unit_totals& lines);
+
   /// What was added since it was cleared.
   [[nodiscard]] const group_table& found() const { return found_; }
   void clear() { found_.clear(); }
@@ -45,6 +49,8 @@ class line_grouper {
   void note_time(line_facts& facts, std::size_t line, std::uint64_t number);
   void note_first(const line_facts& facts, std::size_t line, std::size_t to, const unit_place& place);
   void add_line(const line_facts& facts, std::size_t line, std::size_t place, std::uint64_t bytes);
+  template <class Matches>
+  void add_matches(std::size_t place, const unit_totals& lines, const Matches& matches);
   void add_row(const unit_batch& batch, std::size_t line, std::size_t place);
   void add_text(std::span<const std::byte> text, std::size_t place);
 

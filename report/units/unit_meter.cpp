@@ -77,8 +77,17 @@ unit_meter::unit_meter(const unit_plan& planned, const gpu::partition& partition
   if (planned.field) exclude_end_of_value(columns);
   prepared_.emplace(columns, planned.field ? end_of_value : planned.shape.delimiter);
   const bool needs_text = !planned.shape.divides_text() || planned.shape.bytes || planned.field || planned.filter ||
-                          planned.lines || planned.shows_text || !rows_suffice_ || words_;
-  if (!needs_text) pieces_ = unit_pieces::make(columns, partition, planned.shape.delimiter);
+                          planned.shows_text || !rows_suffice_ || words_;
+  if (needs_text) return;
+  const bool has_formulas = planned.where || planned.top || planned.distribution;
+  if (planned.lines) {
+    const bool are_strings = planned.lines->reads_strings_only() && !planned.lines->has_groups();
+    if (are_strings && !has_formulas && planned.shape.are_lines()) {
+      pieces_ = unit_pieces::with_strings(planned.lines->matches->strings());
+    }
+    return;
+  }
+  pieces_ = unit_pieces::make(columns, partition, planned.shape.delimiter);
   if (pieces_ && planned.where && !planned.top && !planned.distribution && planned.shape.are_lines()) {
     pieces_->omit_unless(planned.where->typed(), formulas_.front().names);
   }
