@@ -8,9 +8,10 @@
 #   kernels      the kernel catalogue
 #   engines      the engine auto, compared with host and cuda
 #   archives     archives, compared with their decoders alone
+#   matches      --match with strings, compared with counting alone
 # Default: the first four. The exit status is 0 if nothing failed.
 set -uo pipefail
-bundle=$(readlink -f "${1:?usage: scripts/test_gpu.sh BUNDLE [tests|sanitize|interrupted|rates|kernels|engines|archives]...}")
+bundle=$(readlink -f "${1:?usage: scripts/test_gpu.sh BUNDLE [tests|sanitize|interrupted|rates|kernels|engines|archives|matches]...}")
 shift
 parts=${*:-tests sanitize interrupted rates}
 export LD_LIBRARY_PATH="$bundle/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
@@ -133,6 +134,8 @@ engines() { python3 -B "$bundle/bench/engines.py" "$GPUHIST" "$bundle/bin/make_l
 archives() {
   python3 -B "$bundle/bench/archives.py" "$GPUHIST" "$bundle/bin/gpuhist-bench" "$bundle/bin/make_log" "$work" ${ARCHIVES:-}
 }
+
+matches() { python3 -B "$bundle/bench/matches.py" "$GPUHIST" "$bundle/bin/make_log" "$work" ${MATCHES:-}; }
 
 nvidia-smi -L
 for part in $parts; do "$part"; done

@@ -5,9 +5,11 @@
 #include "gpu/cuda/deflate/portions.hpp"
 #include "gpu/cuda/deflate/symbols.hpp"
 #include "gpu/cuda/units/delimiter_search.hpp"
+#include "gpu/cuda/units/join_rows.hpp"
 #include "gpu/cuda/units/lanes.hpp"
 #include "gpu/cuda/units/measure.hpp"
 #include "gpu/cuda/units/select_rows.hpp"
+#include "gpu/cuda/units/string_search.hpp"
 #include "gpu/cuda/zstd/checksum_of_few.hpp"
 #include "gpu/cuda/zstd/descriptions.hpp"
 #include "gpu/cuda/zstd/execute.hpp"
@@ -32,15 +34,25 @@ std::uint32_t sum_up(std::span<std::uint32_t> tiles) {
   return tiles.back();
 }
 
+void search_strings(const unit_launch& launch) {
+  const auto filter = [&](std::uint32_t word, unsigned i) { return launch.strings->filter[word >> (8 * i) & 0xffU]; };
+  for (std::uint32_t tile = 0; tile < tiles_in(launch.text_room); ++tile) {
+    search_tile(one_lane(), launch, filter, tile);
+  }
+}
+
 template <unsigned Counters>
 void measure_tiles(const unit_launch& launch) {
   const auto bits_of = [&](std::uint32_t word, unsigned i) { return launch.classes[word >> (8 * i) & 0xffU]; };
   for (std::uint32_t tile = 0; tile < tiles_in(launch.text_room); ++tile) {
     measure_tile<Counters>(one_lane(), launch, bits_of, tile);
   }
-  if (!launch.selection.condition.exists()) return;
+  if (!launch.selects_rows()) return;
   const std::uint32_t tiles = tiles_in(launch.text_room);
-  for (std::uint32_t tile = 0; tile < tiles; ++tile) select_tile<Counters>(one_lane(), launch, tile);
+  if (launch.strings != nullptr) search_strings(launch);
+  for (std::uint32_t tile = 0; tile < tiles; ++tile) {
+    launch.strings != nullptr ? join_tile(one_lane(), launch, tile) : select_tile<Counters>(one_lane(), launch, tile);
+  }
   launch.selection.extent_rows[launch.extent_count] = sum_up({launch.selection.tile_rows, tiles + 1});
   for (std::uint32_t tile = 0; tile < tiles; ++tile) move_tile(one_lane(), launch, tile);
 }

@@ -181,9 +181,29 @@ std::vector<std::string> needles_of(const match_expression& typed, bool ignore_c
   return needle_choice(filtered, std::move(atoms)).choose();
 }
 
-// Whether an expression has no operators, so that RE2 is not needed to find it.
-bool is_plain_text(std::string_view pattern) {
-  return !pattern.empty() && pattern.find_first_of("\\^$.[]|()?*+{}") == std::string_view::npos;
+bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+bool is_escapable(char c) { return c > ' ' && c < 0x7f && !is_letter(c) && !(c >= '0' && c <= '9') && c != '_'; }
+
+// Of an expression without operators, or with (?i) only, which RE2 is not needed to find.
+std::optional<gpu::cuda::units::searched_string> string_in(std::string_view pattern, bool ignore_case) {
+  constexpr std::string_view ignores_case = "(?i)";
+  gpu::cuda::units::searched_string made{.text = {}, .ignores_case = ignore_case};
+  if (pattern.starts_with(ignores_case)) {
+    made.ignores_case = true;
+    pattern.remove_prefix(ignores_case.size());
+  }
+  for (std::size_t at = 0; at < pattern.size(); ++at) {
+    const bool is_escaped = pattern[at] == '\\';
+    if (is_escaped && (++at == pattern.size() || !is_escapable(pattern[at]))) return std::nullopt;
+    if (!is_escaped && std::string_view("^$.[]|()?*+{}").find(pattern[at]) != std::string_view::npos)
+      return std::nullopt;
+    made.text += pattern[at];
+  }
+  if (made.text.empty() || (made.ignores_case && !std::ranges::all_of(made.text, is_ascii))) return std::nullopt;
+  return made;
 }
 
 bool is_name(std::string_view name) {
@@ -234,6 +254,7 @@ match_set::match_set(std::vector<match_expression> typed, bool ignore_case)
     if (each.pattern.size() > max_pattern)
       throw config::usage_error("the expression of " + config::quote(each.name) + " is longer than 8 KiB");
     const auto expression = static_cast<std::uint32_t>(&each - typed_.data());
+    strings_.push_back(string_in(each.pattern, ignore_case));
     const std::vector<std::string> needles = needles_of(each, ignore_case);
     if (needles.empty()) without_needles_.push_back(expression);
     for (const std::string& needle : needles) by_needle[needle].push_back(expression);
@@ -246,12 +267,18 @@ match_set::match_set(std::vector<match_expression> typed, bool ignore_case)
   needles_ = gpu::host::literal_set(needles);
 }
 
+std::vector<gpu::cuda::units::searched_string> match_set::strings() const {
+  std::vector<gpu::cuda::units::searched_string> all;
+  for (const auto& each : strings_) {
+    if (!each) return {};
+    all.push_back(*each);
+  }
+  return all;
+}
+
 class match_reader::searcher {
  public:
   explicit searcher(const match_set& set) : set_(set), words_((set.size() + 63) / 64), expressions_(set.size()) {
-    for (const match_expression& each : set.expressions()) {
-      is_text_.push_back(!set.ignores_case() && is_plain_text(each.pattern));
-    }
     std::span<const std::uint32_t> rest = set.without_needles();
     while (rest.size() >= least_together) {
       const std::size_t size = std::min(rest.size(), most_together);
@@ -354,7 +381,8 @@ class match_reader::searcher {
   bool matches(std::size_t expression, std::size_t line) {
     const std::string& pattern = set_.expressions()[expression].pattern;
     const std::string_view text = lines_.content(line);
-    if (is_text_[expression]) return text.find(pattern) != std::string_view::npos;
+    const auto& string = set_.string_of(expression);
+    if (string && !string->ignores_case) return text.find(string->text) != std::string_view::npos;
     std::unique_ptr<RE2>& compiled = expressions_[expression];
     if (compiled == nullptr) compiled = std::make_unique<RE2>(piece_of(pattern), options_of(set_.ignores_case()));
     return compiled->Match(piece_of(text), 0, text.size(), RE2::UNANCHORED, nullptr, 0);
@@ -363,7 +391,6 @@ class match_reader::searcher {
   const match_set& set_;
   std::size_t words_;
   std::vector<std::unique_ptr<RE2>> expressions_;  // null: not used so far
-  std::vector<bool> is_text_;                      // by expression: it matches itself only
   std::vector<group> groups_;
   std::vector<int> found_;
   batch lines_{};  // those that are read

@@ -14,11 +14,13 @@
 // linear in the length of the line.
 #pragma once
 
+#include "gpu/cuda/units/searched_strings.hpp"
 #include "gpu/host/literal_search.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,6 +56,15 @@ class match_set {
   [[nodiscard]] std::size_t size() const { return typed_.size(); }
   [[nodiscard]] std::span<const match_expression> expressions() const { return typed_; }
 
+  /// The string that an expression matches, if it matches nothing else. Those that contain k and s may match other
+  /// letters (searched_strings.hpp).
+  [[nodiscard]] const std::optional<gpu::cuda::units::searched_string>& string_of(std::size_t expression) const {
+    return strings_[expression];
+  }
+
+  /// The strings of all expressions; empty: some expressions are not strings.
+  [[nodiscard]] std::vector<gpu::cuda::units::searched_string> strings() const;
+
   // For the reader.
   [[nodiscard]] bool ignores_case() const { return ignores_case_; }
   [[nodiscard]] const gpu::host::literal_set& needles() const { return needles_; }
@@ -65,7 +76,8 @@ class match_set {
  private:
   std::vector<match_expression> typed_;
   bool ignores_case_;
-  std::vector<std::vector<std::uint32_t>> candidates_;  // by needle
+  std::vector<std::optional<gpu::cuda::units::searched_string>> strings_;  // by expression
+  std::vector<std::vector<std::uint32_t>> candidates_;                     // by needle
   std::vector<std::uint32_t> without_needles_;
   gpu::host::literal_set needles_;
 };

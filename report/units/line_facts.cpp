@@ -20,6 +20,7 @@ line_facts::line_facts(const line_reading& plan, char delimiter, std::optional<s
   if (plan.matches) {
     words_ = matches_.emplace(*plan.matches).words_per_line();
     matched_.resize(max_lines * words_);
+    if (plan.reads_strings_only()) part_.emplace(new_part());
   }
   for (const gates::line_fact& each : plan.facts) {
     if (each.type != gates::line_fact::kind::match) continue;
@@ -51,16 +52,23 @@ std::string line_facts::fault() const {
 }
 
 void line_facts::extend_open(std::span<const std::byte> text) {
+  if (part_) return part_->add_text(as_characters(text));
   open_ += as_characters(text).substr(0, std::min(text.size(), plan_.max_bytes - open_.size()));
 }
 
 // A line that was cut has no delimiter.
 void line_facts::read_open() {
+  if (part_) return read_part();
   line_.swap(open_);
   open_.clear();
   if (open_.capacity() > kept_bytes) open_ = {};
   const auto end = static_cast<std::uint32_t>(line_.size());
   read(std::as_bytes(std::span(line_)), {&end, 1});
+}
+
+void line_facts::continue_line_of(line_facts& earlier) {
+  open_.swap(earlier.open_);
+  if (part_) part_->swap(*earlier.part_);
 }
 
 std::span<const double> line_facts::facts_of(std::size_t line) {
@@ -74,10 +82,21 @@ std::string_view line_facts::text_of(std::size_t line) const {
   return found.ends_with(delimiter_) ? found.substr(0, found.size() - 1) : found;
 }
 
+// Without its text.
+void line_facts::read_part() {
+  text_ = {};
+  ends_.assign(1, 0);
+  lines_ = 1;
+  std::ranges::copy(part_->found(), matched_.begin());
+  part_->clear();
+  if (plan_.first_match_only) keep_first_matches();
+  fill_values();
+}
+
 // Lines that are too long are cut, so they are searched one by one.
 void line_facts::find_matches() {
   const std::size_t used = ends_.empty() ? 0 : ends_.back();
-  if (used <= plan_.max_bytes) {
+  if (part_ || used <= plan_.max_bytes) {
     matches_->read(text_.substr(0, used), ends_, delimiter_, std::span(matched_).first(lines_ * words_));
   } else {
     for (std::size_t line = 0; line < lines_; ++line) {

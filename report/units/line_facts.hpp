@@ -1,11 +1,13 @@
 // What is read of the lines of a batch besides their bytes: matches, numbers and times (report/lines).
 //
-// A line that is not complete at the end of a text is held until its end, and then read alone.
+// A line that is not complete at the end of a text is held until its end, and then read alone. If only strings are
+// searched, its parts are read one by one instead.
 #pragma once
 
 #include "report/lines/event_times.hpp"
 #include "report/lines/match_set.hpp"
 #include "report/lines/selector.hpp"
+#include "report/units/matched_part.hpp"
 #include "report/units/unit_plan.hpp"
 
 #include <cstddef>
@@ -24,6 +26,8 @@ class line_facts {
  public:
   /// Borrows the plan. `delimiter`: ends a line. `reference`: of event_windows; nothing: that of the plan.
   line_facts(const line_reading& plan, char delimiter, std::optional<std::int64_t> reference);
+  line_facts(const line_facts&) = delete;
+  line_facts& operator=(const line_facts&) = delete;
 
   /// Reads complete lines from the beginning of `text`, which stays valid until the next call. `ends`: the offset after
   /// each.
@@ -35,8 +39,14 @@ class line_facts {
   /// Reads the line that was open, alone.
   void read_open();
 
+  /// What was found in the line that is open. Precondition: line_reading::reads_strings_only().
+  [[nodiscard]] matched_part& open_part() { return *part_; }
+
+  /// An empty one. The same precondition.
+  [[nodiscard]] matched_part new_part() { return {*plan_.matches, *matches_, delimiter_}; }
+
   /// Takes over the open line of an object that has read the text before.
-  void continue_line_of(line_facts& earlier) { open_.swap(earlier.open_); }
+  void continue_line_of(line_facts& earlier);
 
   /// The values of a fact of the plan, by line; NaN: it has none.
   [[nodiscard]] std::span<const double> values(std::size_t fact) const {
@@ -66,6 +76,7 @@ class line_facts {
  private:
   static constexpr std::size_t max_lines = gates::evaluation::max_units;
 
+  void read_part();
   void find_matches();
   void keep_first_matches();
   void fill_values();
@@ -86,7 +97,8 @@ class line_facts {
   std::vector<double> values_;          // by fact: max_lines values
   std::vector<double> of_line_;
   std::string open_;
-  std::string line_;  // that was open
+  std::string line_;                  // that was open
+  std::optional<matched_part> part_;  // instead of open_, if the plan reads strings only
 };
 
 }  // namespace gpuhist::report::units

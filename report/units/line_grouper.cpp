@@ -127,18 +127,32 @@ std::size_t line_grouper::place_of(line_facts& facts, std::size_t line, std::uin
   return place_;
 }
 
+void line_grouper::add_counted(std::uint64_t strings, const unit_totals& lines) {
+  if (plan_.first_match_only) strings &= ~strings + 1;
+  const std::size_t place = found_.place_of({.window = time_, .key = keys_.read({})});
+  add_matches(place, lines, [&](std::size_t expression) { return (strings >> expression & 1U) != 0; });
+  found_.counts(place).bytes.front() += lines.bytes;
+}
+
 void line_grouper::add_line(const line_facts& facts, std::size_t line, std::size_t place, std::uint64_t bytes) {
+  add_matches(place, {.seen = 1, .bytes = bytes},
+              [&](std::size_t expression) { return facts.matches(line, expression); });
+}
+
+// `matches(expression)`: in each of the lines.
+template <class Matches>
+void line_grouper::add_matches(std::size_t place, const unit_totals& lines, const Matches& matches) {
   const group_table::counts_of_group to = found_.counts(place);
-  ++to.lines;
+  to.lines += lines.seen;
   const std::size_t expressions = plan_.expressions();
   if (expressions == 0) return;
   bool is_matched = false;
   const auto count = [&](std::size_t expression) {
-    ++to.matches[match_numbers::lines_at(expression)];
-    to.matches[match_numbers::bytes_at(expression)] += bytes;
+    to.matches[match_numbers::lines_at(expression)] += lines.seen;
+    to.matches[match_numbers::bytes_at(expression)] += lines.bytes;
   };
   for (std::size_t i = 0; i < expressions; ++i) {
-    if (!facts.matches(line, i)) continue;
+    if (!matches(i)) continue;
     count(i);
     is_matched = true;
   }

@@ -35,6 +35,10 @@ class line_grouper {
   /// Such a line that is not counted. Its time is that of lines after it.
   void pass_open(unit_batch& batch, const unit_place& place);
 
+  /// Adds lines that a device has counted. `strings`: that were found in each of them. Precondition: there are no
+  /// groups.
+  void add_counted(std::uint64_t strings, const unit_totals& lines);
+
   /// What was added since it was cleared.
   [[nodiscard]] const group_table& found() const { return found_; }
   [[nodiscard]] const group_table* values() const { return values_ ? &*values_ : nullptr; }
@@ -63,6 +67,8 @@ class line_grouper {
   void note_time(line_facts& facts, std::size_t line, std::uint64_t number);
   void note_first(const line_facts& facts, std::size_t line, std::size_t to, const unit_place& place);
   void add_line(const line_facts& facts, std::size_t line, std::size_t place, std::uint64_t bytes);
+  template <class Matches>
+  void add_matches(std::size_t place, const unit_totals& lines, const Matches& matches);
   void add_row(const unit_batch& batch, std::size_t line, std::size_t place);
   void add_values_of(const unit_batch& batch, std::size_t line);
   void add_text(std::span<const std::byte> text, std::size_t place);

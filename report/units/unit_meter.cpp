@@ -78,9 +78,17 @@ unit_meter::unit_meter(const unit_plan& planned, const gpu::partition& partition
   if (planned.field) exclude_end_of_value(columns);
   prepared_.emplace(columns, planned.field ? end_of_value : planned.shape.delimiter);
   const bool needs_text = !planned.shape.divides_text() || planned.shape.bytes || planned.field || planned.filter ||
-                          planned.lines || planned.shows_text || !rows_suffice_ || words_;
-  if (!needs_text) pieces_ = unit_pieces::make(columns, partition, planned.shape.delimiter);
+                          planned.shows_text || !rows_suffice_ || words_;
+  if (needs_text) return;
   const bool needs_all = planned.top || planned.distribution || !planned.watched.is_empty();
+  if (planned.lines) {
+    const bool are_strings = planned.lines->reads_strings_only() && !planned.lines->has_groups();
+    if (are_strings && !planned.where && !needs_all && planned.shape.are_lines()) {
+      pieces_ = unit_pieces::with_strings(planned.lines->matches->strings());
+    }
+    return;
+  }
+  pieces_ = unit_pieces::make(columns, partition, planned.shape.delimiter);
   if (pieces_ && planned.where && !needs_all && planned.shape.are_lines()) {
     pieces_->omit_unless(planned.where->typed(), formulas_.front().names);
   }

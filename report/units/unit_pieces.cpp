@@ -93,6 +93,13 @@ std::optional<unit_pieces> unit_pieces::make(const gpu::host::unit_columns& colu
   return made;
 }
 
+std::optional<unit_pieces> unit_pieces::with_strings(const std::vector<gpu::cuda::units::searched_string>& strings) {
+  constexpr std::byte line_feed{'\n'};
+  std::optional<unit_pieces> made = make({.sets = {}, .word_separators = {}}, gpu::partition(), line_feed);
+  made->classes_.strings = gpu::cuda::units::searched_strings::make(strings, line_feed);
+  return made->classes_.strings ? std::move(made) : std::nullopt;
+}
+
 void unit_pieces::omit_unless(const config::expression& condition, std::span<const name_source> names) {
   piece_condition made;
   if (condition.steps.size() > piece_condition::max_steps) return;

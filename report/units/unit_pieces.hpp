@@ -31,6 +31,9 @@ class unit_pieces {
   static std::optional<unit_pieces> make(const gpu::host::unit_columns& columns, const gpu::partition& partition,
                                          std::byte delimiter);
 
+  /// Lines in which strings are searched, and no formula needs their bytes. Nothing: a device does not search them.
+  static std::optional<unit_pieces> with_strings(const std::vector<gpu::cuda::units::searched_string>& strings);
+
   /// Has the device omit the rows of units for which the condition does not hold, if it is short enough. `names`: one
   /// for each reference. Precondition: units are lines, and only the condition needs their rows.
   void omit_unless(const config::expression& condition, std::span<const name_source> names);

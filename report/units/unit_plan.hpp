@@ -120,7 +120,7 @@ struct line_reading {
   std::size_t most_groups = 1000;            ///< that are reported by their key
   std::size_t groups_in_memory = std::size_t{64} << 20U;  ///< bytes; more are spilled
   pipeline::spill_folder spilled_to{};
-  std::size_t max_bytes = 0;  ///< of a line that are read; its other bytes are only counted
+  std::size_t max_bytes = 0;  ///< of a line that are read, unless reads_strings_only(); its others are only counted
 
   [[nodiscard]] std::size_t expressions() const { return matches ? matches->size() : 0; }
   /// Whether lines of an input can have different keys.
@@ -133,6 +133,10 @@ struct line_reading {
   [[nodiscard]] bool has_groups() const { return !keys.empty() || events; }
   /// Whether windows close while the run lasts.
   [[nodiscard]] bool closes_windows() const { return events && events->lateness; }
+  /// Whether only strings are searched in lines, so that the parts of a line can be read one by one.
+  [[nodiscard]] bool reads_strings_only() const {
+    return selectors.empty() && !reads_keys() && !events && !finds_changes && matches && !matches->strings().empty();
+  }
 };
 
 struct unit_plan {

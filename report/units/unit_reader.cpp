@@ -73,6 +73,9 @@ unit_reader::unit_reader(unit_run& run, std::uint64_t number, const std::string&
   }
   if (in_head_) out_ = &held_.emplace(meter_, found_, run.held(), run.buffers());
   if (meter_.plan().lines) groups_.emplace(meter_, *name_, in_head_);
+  if (in_head_ && meter_.pieces() != nullptr && meter_.pieces()->classes().strings) {
+    head_part_.emplace(batch_.facts()->new_part());
+  }
   if (meter_.plan().filter) kept_.emplace(*meter_.plan().filter, run.buffers().take());
   if (kept_ && !held_ && run.outlets() != nullptr) outlet_ = run.outlets()->open(name);
   if (watermark_ != nullptr) watermark_->open(input_);
@@ -143,6 +146,9 @@ std::size_t unit_reader::take_pieces(const gpu::cuda::units::piece_rows& pieces,
   verified_ = verified;
   selected_ = 0;
   std::size_t at = from;
+  if (meter_.pieces()->classes().strings) {
+    for (; at < pieces.size(); ++at) take_searched(pieces, at);
+  }
   if (in_head_) at += extend_head(pieces, at);
   if (place_.bytes > 0) at += extend_open(pieces, at);
   while (at < pieces.size() && !is_full() && (held_ || selected_ < max_selected)) {
@@ -216,6 +222,32 @@ std::size_t unit_reader::extend_head(std::span<const std::byte> text) {
   return taken;
 }
 
+// A row of a text in which strings were searched. Nothing of it is reported, so there is no limit for the rows.
+void unit_reader::take_searched(const gpu::cuda::units::piece_rows& pieces, std::size_t row) {
+  if (pieces.is_text(row)) return take_edge(pieces, row);
+  if (pieces.is_of_omitted(row)) {
+    const unit_totals lines{.seen = pieces.omitted_units(row), .bytes = pieces.omitted_bytes(row)};
+    groups_->add_counted(pieces.strings(row), lines);
+    return pass(lines, lines.seen);
+  }
+  if (in_head_) {
+    head_part_->add_found(pieces.strings(row));
+    extend_head(pieces.only(row), 0);
+  } else {
+    batch_.facts()->open_part().add_found(pieces.strings(row));
+    extend_open(pieces.only(row), 0);
+  }
+}
+
+// An edge may be in several calls.
+void unit_reader::take_edge(const gpu::cuda::units::piece_rows& pieces, std::size_t row) {
+  edge_ += pieces.text(row);
+  if (!pieces.is_last_of_edge(row)) return;
+  matched_part& part = in_head_ ? *head_part_ : batch_.facts()->open_part();
+  pieces.is_of_end(row) ? part.add_end(edge_) : part.add_begin(edge_);
+  edge_.clear();
+}
+
 // Adds pieces up to the end of a unit. Returns their number.
 std::size_t unit_reader::add_pieces(const gpu::cuda::units::piece_rows& pieces, std::size_t from, joined_pieces& to) {
   std::size_t at = from;
@@ -237,9 +269,11 @@ std::size_t unit_reader::extend_head(const gpu::cuda::units::piece_rows& pieces,
 void unit_reader::follow(std::unique_ptr<pipeline::input_observer> earlier) {
   earlier_.reset(dynamic_cast<unit_reader*>(earlier.release()));
   if (!head_.empty()) earlier_->take(head_, head_is_verified_);
+  if (head_part_) earlier_->batch_.facts()->open_part().append(*head_part_);
   if (head_pieces_.bytes > 0) {
     earlier_->verified_ = head_is_verified_;
     earlier_->extend_open(head_pieces_);
+    earlier_->flush();
   }
   if (gap_after_head_) earlier_->note_gap();
   const unit_place begin = earlier_->place_;

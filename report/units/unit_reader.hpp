@@ -103,6 +103,8 @@ class unit_reader final : public pipeline::input_observer {
   void observe_watched();
   void observe_watched(const counted_unit& found);
   void observe_groups();
+  void take_searched(const gpu::cuda::units::piece_rows& pieces, std::size_t row);
+  void take_edge(const gpu::cuda::units::piece_rows& pieces, std::size_t row);
   void continue_unit_of(unit_reader& earlier);
   [[nodiscard]] bool has_open() const { return place_.bytes > 0 || !open_is_verified_; }
   [[nodiscard]] std::size_t rest_of_open(std::span<const std::byte> text) const;
@@ -147,7 +149,9 @@ class unit_reader final : public pipeline::input_observer {
   bool head_is_verified_ = true;
   std::vector<std::byte> head_;
   joined_pieces head_pieces_{};
-  std::unique_ptr<unit_reader> earlier_;  // text that it keeps precedes that of this reader
+  std::optional<matched_part> head_part_;  // only if strings are searched in pieces
+  std::string edge_;                       // text of an edge that is not complete
+  std::unique_ptr<unit_reader> earlier_;   // text that it keeps precedes that of this reader
   const std::uint64_t input_;
   const std::shared_ptr<const std::string> name_;
   bool verified_ = false;  // the text that was passed last

@@ -476,6 +476,36 @@ class Units(SameResults):
             with self.subTest(size=size, options=options):
                 self.assert_units(encoded(size), data, *options)
 
+    def test_lines_with_strings_of_many_frames(self):
+        chosen = random.Random(3)
+        words = [b"ERROR", b"error", b"connection reset", b"con", b"nection ", b"reset", b"ti", b"meout", b"[500]", b" ", b"\r", b"\n", b"k\xc5\xbfx", b"x" * 40]
+        data = b"".join(chosen.choices(words, k=60_000)) + b"x" * 90_000 + b"timeout" + b"x" * 30_000 + b"\n" * 3000 + b"ERROR at the end"
+        typed = ("a=ERROR", "b=connection reset", "c=(?i)Timeout", r"d=x\[500\]", "e=(?i)ksX", "f=" + "x" * 200)
+        options = [each for match in typed for each in ("--match", match)]
+        lines = data.split(b"\n")
+        fold = [each.replace(b"\xc5\xbf", b"s").lower() for each in lines]
+        for size, more in sampled(itertools.product((600_000, 100_000, 16_384, 5000), ((), ("--match-first",), ("--match-ignore-case",))), 4):
+            with self.subTest(size=size, more=more):
+                ended = self.assert_units(frames(data, size), data, *options, *more)
+                if more:
+                    continue
+                matches = next(each["matches"] for each in ended.documents if "matches" in each)
+                self.assertEqual(matches["b"]["lines"], sum(b"connection reset" in each for each in lines))
+                self.assertEqual(matches["c"]["lines"], sum(b"timeout" in each for each in fold))
+                self.assertEqual(matches["e"]["lines"], sum(b"ksx" in each for each in fold))
+
+    def test_matches_that_need_the_text_are_found_on_the_host(self):
+        data = text(60_000)
+        for options in (
+            ("--match", "a=a.b"),
+            ("--match", "a=ab", "--group-by", "field:1"),
+            ("--match", "a=ab", "--each", "line", "--where", "match(a)"),
+            ("--match", "a=ab", "--window", "1h", "--event-time"),
+            [each for number in range(17) for each in ("--match", f"m{number}=a{number}")],
+        ):
+            with self.subTest(options=options):
+                self.assert_units(frames(data, 10_000), data, *options, on_device=False)
+
     def test_groups_that_are_decoded_at_the_same_time(self):
         data = b"".join(noise(70_000, seed).replace(b"\n", b"x") + b"\n" + text(1000, seed) for seed in range(1, 60))
         ended = self.assert_units(frames(data, 130_000), data, "--each", "line", "--where", "bytes > 60000 || digit > 0.5")
@@ -517,10 +547,10 @@ class Units(SameResults):
         encoded = frames(data, 20_000)
         for place in range(0, len(encoded), len(encoded) // (20 // FEWER)):
             for options in ((), ("--skip-damage",)):
-                with self.subTest(place=place, options=options):
-                    path = self.file("damaged.zst", flipped(encoded, place))
-                    arguments = ("--format", "jsonl", *SAME_CUTS, "--each", "line", "--where", "digit > 0.2", *options, path)
-                    self.assert_same_lines(*arguments)
+                for units in (("--each", "line", "--where", "digit > 0.2"), ("--match", "a=a", "--match", "b=bc")):
+                    with self.subTest(place=place, options=options, units=units):
+                        path = self.file("damaged.zst", flipped(encoded, place))
+                        self.assert_same_lines("--format", "jsonl", *SAME_CUTS, *units, *options, path)
 
 
 class Steps(SameResults):

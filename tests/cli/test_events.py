@@ -371,6 +371,33 @@ class Matches(EventTest):
                     self.assertEqual(found, expected, (expression, flags, more))
                 self.assertEqual(result["unmatched"]["lines"], 0)  # x* matches every line
 
+    def test_strings_in_archives_of_many_frames_match_as_in_python(self):
+        tokens = (*self.TOKENS, b"connection reset", b"connection", b"time", b"out", b"KISS ", "\u212ai\u017fs".encode(), b"x" * 300)
+        data = b"".join(self.lines(tokens, 12_000, 3)) + b"x" * 50_000 + b"timeout" + b"x" * 40_000 + b"\n\n"
+        lines = [each + b"\n" for each in data.removesuffix(b"\n").split(b"\n")]
+        strings = ("ERROR", "connection reset", "(?i)timeout", r"x\.y@z", "(?i)kiss", "a", "x" * 200, "f ")
+        fold = {"\u212a".encode(): b"k", "\u017f".encode(): b"s"}
+
+        def holds(string):
+            wanted = re.sub(r"\\(.)", r"\1", string.removeprefix("(?i)")).encode()
+            if not string.startswith("(?i)"):
+                return lambda line: wanted in line
+            return lambda line: wanted.lower() in re.sub(b"|".join(fold), lambda match: fold[match.group()], line).lower()
+
+        expected = self.expected(lines, [holds(each) for each in strings])
+        on_device = ("--device-decode", "on") if ENGINE == "cuda" else ()
+        for size, first in ((5_000_000, False), (100_000, False), (100_000, True), (3001, False)):
+            with self.subTest(size=size, first=first):
+                frames = (data[at : at + size] for at in range(0, len(data), size))
+                path = self.file("a.zst", b"".join(zstd(each, f"--stream-size={len(each)}") for each in frames))
+                result = self.result(*self.options(strings), *on_device, *["--match-first"] * first, "--stats", path)
+                if first:
+                    self.assertEqual(sum(each["lines"] for each in (*result["matches"].values(), result["unmatched"])), len(lines))
+                else:
+                    self.assertEqual(list(result["matches"].values()), expected)
+                if on_device:
+                    self.assertEqual(result["stats"]["engine"]["decoded_on_device"]["text_bytes"], len(data))
+
     def test_the_first_match_only_adds_up_to_all_lines(self):
         lines = self.lines(self.TOKENS, 3000, 2)
         expressions = [each for each in self.EXPRESSIONS if each not in ("x*", r"^.{20,}$", r"\S+\s+\S+\s+\S+")] * 3  # more than 64

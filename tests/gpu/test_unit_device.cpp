@@ -1,6 +1,7 @@
 // The kernels that measure units, compared with a simple loop, on a device.
 #include "gpu/cuda/units/unit_kernels.hpp"
 #include "tests/support/device_arrays.hpp"
+#include "tests/support/unit_strings.hpp"
 #include "tests/support/unit_text.hpp"
 
 #include <doctest/doctest.h>
@@ -39,6 +40,8 @@ void measure_on_device(const unit_launch& host) {
   device.tile_pieces = tile_pieces.data();
   device.extent_pieces = extent_pieces.data();
   device.rows = rows.data();
+  const device_array<searched_strings> strings(host.strings, host.strings != nullptr ? 1 : 0);
+  if (host.strings != nullptr) device.strings = strings.data();
   device.multiprocessors = multiprocessors();
   const device_array<std::uint32_t> tile_rows(tiles_in(host.text_room) + 1);
   const device_array<std::uint32_t> extent_rows(host.extent_count + 1);
@@ -49,7 +52,7 @@ void measure_on_device(const unit_launch& host) {
   device.selection.rows = returned.data();
   require(launch_units(device, nullptr));
   require(cudaDeviceSynchronize());
-  if (host.selection.condition.exists()) {
+  if (host.selects_rows()) {
     extent_rows.copy_to(host.selection.extent_rows, (host.extent_count + 1) * sizeof(std::uint32_t));
     returned.copy_to(host.selection.rows, row_words * sizeof(std::uint32_t));
   }
@@ -77,7 +80,37 @@ void check_random_texts(std::mt19937& random, std::size_t rounds, const text_sha
   }
 }
 
+void check_random_strings(std::mt19937& random, std::size_t rounds, const text_shape& shape) {
+  for (std::size_t round = 0; round < rounds; ++round) {
+    const string_list strings = random_strings(random, 1 + random() % searched_strings::max_strings,
+                                               random() % 4 == 0 ? searched_strings::max_bytes : 12);
+    unit_text text;
+    for (std::size_t left = random() % (shape.extents + 1); left > 0; --left) {
+      const std::string lines = random_lines(random, strings, random() % (shape.longest + 1), 1 + random() % 300);
+      text.add(std::as_bytes(std::span(lines)));
+    }
+    const piece_classes classes = classes_with(strings);
+    const measured_pieces found = measure_pieces(text, classes, classes.delimiter, measure_on_device);
+    CAPTURE(round);
+    REQUIRE(string_differences(found, text, classes, strings) == "");
+  }
+}
+
 }  // namespace
+
+TEST_CASE("the device finds strings in the lines in which a simple search finds them") {
+  if (no_device()) return;
+  std::mt19937 random(6);  // NOLINT(*-msc51-cpp)
+  check_random_strings(random, 300, {.extents = 8, .longest = 3000});
+  check_random_strings(random, 60, {.extents = 8, .longest = 100'000});
+  check_random_strings(random, 5, {.extents = 2000, .longest = 3000});
+}
+
+TEST_CASE("the device finds strings in texts with more tiles than it has warps") {
+  if (no_device()) return;
+  std::mt19937 random(7);  // NOLINT(*-msc51-cpp)
+  check_random_strings(random, 2, {.extents = 3, .longest = 120'000'000});
+}
 
 TEST_CASE("the device measures texts of any length as a simple loop does") {
   if (no_device()) return;
@@ -114,6 +147,7 @@ TEST_CASE("a sanitized sample of texts: the kernels stay in their memory") {
   if (no_device()) return;
   std::mt19937 random(4);  // NOLINT(*-msc51-cpp)
   check_random_texts(random, 32, {.extents = 6, .longest = 40'000});
+  check_random_strings(random, 24, {.extents = 6, .longest = 40'000});
 }
 
 TEST_CASE("the device writes nothing after the room for rows") {

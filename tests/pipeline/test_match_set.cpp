@@ -452,6 +452,26 @@ TEST_CASE("lines are searched for the longest strings without which an expressio
   CHECK(needles("").empty());
 }
 
+TEST_CASE("an expression without operators is a string, also with escapes and (?i)") {
+  const auto string_of = [](const std::string& pattern, bool ignore_case = false) {
+    return match_set({{.name = "e", .pattern = pattern}}, ignore_case).string_of(0);
+  };
+  using string = gpuhist::gpu::cuda::units::searched_string;
+  CHECK(string_of("connection reset") == string{.text = "connection reset"});
+  CHECK(string_of(R"(a\.b\[0\]\\-)") == string{.text = R"(a.b[0]\-)"});
+  CHECK(string_of("(?i)Error") == string{.text = "Error", .ignores_case = true});
+  CHECK(string_of("Error", true) == string{.text = "Error", .ignores_case = true});
+  CHECK(string_of("\xc3\xa4") == string{.text = "\xc3\xa4"});
+  for (const char* const pattern : {"", "(?i)", "a.b", "^a", "a$", "a|b", "[ab]", "(a)", "a*", "a?", "a+", "a{2}",
+                                    R"(\d)", R"(\bERROR)", R"(\x41)", "(?s)a", "(?i:a)", "(?i)\xc3\xa4"}) {
+    CAPTURE(pattern);
+    CHECK_FALSE(string_of(pattern).has_value());
+  }
+  CHECK_FALSE(string_of("\xc3\xa4", true).has_value());
+  CHECK(match_set(numbered({"a", "b"}), false).strings().size() == 2);
+  CHECK(match_set(numbered({"a", "b."}), false).strings().empty());
+}
+
 TEST_CASE("letters of other alphabets are cases of k and s") {
   const texts lines = {"kiss", "KISS", "\u212aiss", "ki\u017f\u017f", "\u212aI\u017fS", "ki\u017f", "kit"};
   CHECK(found("kiss", lines) == "1000000");

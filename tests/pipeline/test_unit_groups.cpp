@@ -1,6 +1,8 @@
 // Groups of one text that are read at the same time give what the text gives in order. Filters that drop units with
 // damaged text: the units that remain, and what is reported of the others, are those of an oracle, wherever damage
 // begins and ends, and however many readers share the text of an input.
+#include "gpu/cuda/kernels_on_host.hpp"
+#include "tests/support/unit_strings.hpp"
 #include "unit_oracle.hpp"
 
 #include <doctest/doctest.h>
@@ -19,7 +21,7 @@
 #include <vector>
 
 using namespace gpuhist::test;
-namespace units = gpuhist::report::units;
+namespace measured = gpuhist::report::units;
 
 namespace {
 
@@ -30,6 +32,9 @@ struct outcome {
   std::vector<std::vector<std::uint64_t>> counts{};  // of the selected units
   std::vector<std::pair<double, unit_place>> top{};
   std::vector<distribution_bin> bins;
+  std::vector<measured::match_count> matches{};
+  std::uint64_t unmatched = 0;
+  std::uint64_t unmatched_bytes = 0;
   std::string kept;
   std::vector<std::optional<double>> watched{};
 
@@ -37,13 +42,18 @@ struct outcome {
 };
 
 outcome outcome_of(measured_run& run, std::string kept) {
-  const units::unit_result result = run.run().result();
+  const measured::unit_result result = run.run().result();
   outcome made{
       .totals = result.totals, .bins = result.values.bins(), .kept = std::move(kept), .watched = result.watched};
   CHECK(run.lines == lines_of(place_lines(), run.selected));
   for (const unit_record& each : run.selected) {
     made.selected.push_back(each.place);
     made.counts.emplace_back(each.counts.counts.begin(), each.counts.counts.end());
+  }
+  if (result.groups) {
+    made.matches = result.groups->all.matches;
+    made.unmatched = result.groups->all.unmatched;
+    made.unmatched_bytes = result.groups->all.unmatched_bytes;
   }
   for (const ranked_unit& each : result.top) made.top.emplace_back(each.value, each.unit.place);
   return made;
@@ -100,6 +110,14 @@ std::vector<std::uint32_t> without_some(const std::vector<std::uint32_t>& rows, 
   return made;
 }
 
+std::vector<std::string_view> cut_at_random(std::string_view text, std::mt19937& random, std::size_t longest_group) {
+  std::vector<std::string_view> groups;
+  for (std::string_view rest = text; !rest.empty(); rest.remove_prefix(groups.back().size())) {
+    groups.push_back(rest.substr(0, random() % (longest_group + 1)));
+  }
+  return groups;
+}
+
 // Passes groups of one text to readers of their own, in an order that is random, and joins the readers in order.
 class concurrent_groups {
  public:
@@ -117,6 +135,21 @@ class concurrent_groups {
         const piece_classes& classes = *run_.run().piece_classes();
         measured_[i] = without_some(rows_of(rest_[i], classes, random, longest), classes, random);
       }
+    }
+  }
+
+  // Passes the rows of extents in which a device has searched strings instead of the text of some groups.
+  void search_some(std::mt19937& random, std::size_t longest_extent) {
+    measured_.resize(rest_.size());
+    const piece_classes& classes = *run_.run().piece_classes();
+    for (std::size_t i = 0; i < rest_.size(); ++i) {
+      if (random() % 3 == 0) continue;
+      unit_text extents;
+      for (const std::string_view each : cut_at_random(rest_[i], random, longest_extent)) {
+        extents.add(std::as_bytes(std::span(each)));
+      }
+      measured_[i] =
+          measure_pieces(extents, classes, classes.delimiter, gpuhist::gpu::cuda::units::measure_on_host).rows;
     }
   }
 
@@ -185,14 +218,6 @@ outcome in_order(const unit_plan& plan, std::string_view text, const partition& 
   return outcome_of(run, std::move(kept));
 }
 
-std::vector<std::string_view> cut_at_random(std::string_view text, std::mt19937& random, std::size_t longest_group) {
-  std::vector<std::string_view> groups;
-  for (std::string_view rest = text; !rest.empty(); rest.remove_prefix(groups.back().size())) {
-    groups.push_back(rest.substr(0, random() % (longest_group + 1)));
-  }
-  return groups;
-}
-
 outcome in_groups(const unit_plan& plan, std::string_view text, std::mt19937& random, std::size_t longest_group,
                   std::size_t longest_piece) {
   measured_run run(plan);
@@ -200,7 +225,7 @@ outcome in_groups(const unit_plan& plan, std::string_view text, std::mt19937& ra
   return outcome_of(run, std::move(kept));
 }
 
-units::watched_values watched_quantiles() {
+measured::watched_values watched_quantiles() {
   return {.formulas = {formula_of("bytes"), formula_of("count(digit) / bytes")},
           .quantiles = {{.formula = 0, .percent = 50}, {.formula = 1, .percent = 75}, {.formula = 0, .percent = 99}}};
 }
@@ -234,7 +259,7 @@ TEST_CASE("quantiles of the units that are counted are those of their sorted val
   }
 }
 
-unit_plan filtered(unit_plan plan, units::filtering::kept kept) {
+unit_plan filtered(unit_plan plan, measured::filtering::kept kept) {
   plan.filter = {.units = kept, .in_memory = 40};
   return plan;
 }
@@ -249,8 +274,8 @@ TEST_CASE("groups of a text give the units, the ranks, the distribution and the 
         plan.top = ranking{.number = static_cast<unsigned>(1 + random() % 5), .by = formula_of("words + bytes")};
         plan.distribution = formula_of("count(digit)");
         plan.watched = watched_quantiles();
-        if (random() % 2 == 0) plan = filtered(plan, units::filtering::kept::selected);
-        if (random() % 2 == 0) plan = filtered(plan, units::filtering::kept::others);
+        if (random() % 2 == 0) plan = filtered(plan, measured::filtering::kept::selected);
+        if (random() % 2 == 0) plan = filtered(plan, measured::filtering::kept::others);
         const std::string text = random_text(random, random() % 400, small_alphabet);
         const std::size_t longest_group = 1 + random() % 80;
         CAPTURE(condition);
@@ -332,12 +357,110 @@ TEST_CASE("a device measures the units of a plan if a few classes of bytes deter
   CHECK_FALSE(is_measured(plan_of(text_lines, "entropy > 1")));
   CHECK_FALSE(is_measured(plan_of(text_lines, "malformed > 0")));
   CHECK_FALSE(is_measured(plan_of(parts(100), "digit > 0.3")));
-  CHECK_FALSE(is_measured(filtered(plan_of(text_lines, "digit > 0.3"), units::filtering::kept::selected)));
+  CHECK_FALSE(is_measured(filtered(plan_of(text_lines, "digit > 0.3"), measured::filtering::kept::selected)));
+}
+
+// Expressions that are strings, of ASCII: RE2 refuses what is not UTF-8.
+string_list random_ascii_strings(std::mt19937& random) {
+  string_list strings = random_strings(random, 16, random() % 4 == 0 ? 255 : 9);
+  std::erase_if(strings, [](const auto& each) {
+    return std::ranges::any_of(each.text, [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
+  });
+  if (strings.size() > 1) strings.resize(1 + random() % strings.size());
+  return strings;
+}
+
+unit_plan plan_of_strings(const string_list& strings) {
+  std::vector<gpuhist::report::lines::match_expression> typed;
+  for (const auto& each : strings) {
+    typed.push_back({.name = std::to_string(typed.size()), .pattern = (each.ignores_case ? "(?i)" : "") + each.text});
+  }
+  unit_plan plan{.shape = text_lines, .each = "line"};
+  plan.lines = {.matches = std::make_shared<const gpuhist::report::lines::match_set>(std::move(typed), false),
+                .max_bytes = 10};
+  return plan;
+}
+
+void check_matches(const outcome& found, const string_list& strings, std::string_view text, bool first_only) {
+  std::vector<measured::match_count> expected;
+  for (std::size_t i = 0; i < strings.size(); ++i) expected.push_back({.name = std::to_string(i)});
+  std::uint64_t unmatched = 0;
+  std::uint64_t unmatched_bytes = 0;
+  for (const auto& each : split(text, text_lines)) {
+    std::uint64_t own = strings_in(each.text, strings);
+    if (own == 0) {
+      ++unmatched;
+      unmatched_bytes += each.text.size();
+    }
+    if (first_only) own &= ~own + 1;
+    for (std::size_t i = 0; i < strings.size(); ++i) {
+      expected[i].lines += own >> i & 1U;
+      expected[i].bytes += (own >> i & 1U) * each.text.size();
+    }
+  }
+  REQUIRE(found.matches == expected);
+  REQUIRE(found.unmatched == unmatched);
+  REQUIRE(found.unmatched_bytes == unmatched_bytes);
+  REQUIRE(found.totals.bytes == text.size());
+}
+
+TEST_CASE("groups in which a device has searched strings have the matches of a simple search, however they are cut") {
+  std::mt19937 random(9);
+  for (int repeat = 0; repeat < 1500; ++repeat) {
+    const string_list strings = random_ascii_strings(random);
+    if (strings.empty()) continue;
+    unit_plan plan = plan_of_strings(strings);
+    plan.lines->first_match_only = random() % 2 == 0;
+    const std::size_t longest = repeat % 50 == 0 ? 60'000 : 800;
+    const std::string text = random_lines(random, strings, random() % longest, 1 + random() % 400);
+    measured_run run(plan);
+    REQUIRE(run.run().piece_classes() != nullptr);
+    concurrent_groups groups(run, cut_at_random(text, random, 1 + random() % (longest / 4)));
+    groups.search_some(random, 1 + random() % (longest / 8));
+    const std::string kept = groups.read(random, 1 + random() % 50);
+    CAPTURE(repeat);
+    CAPTURE(text);
+    check_matches(outcome_of(run, kept), strings, text, plan.lines->first_match_only);
+  }
+}
+
+TEST_CASE("lines that are not whole in a text have the matches of a simple search, whatever their length") {
+  std::mt19937 random(10);
+  for (int repeat = 0; repeat < 300; ++repeat) {
+    const string_list strings = random_ascii_strings(random);
+    if (strings.empty()) continue;
+    const unit_plan plan = plan_of_strings(strings);
+    const std::string text = random_lines(random, strings, random() % 2000, 1 + random() % 900);
+    measured_run run(plan);
+    const std::string kept = concurrent_groups(run, cut_at_random(text, random, 400)).read(random, 1 + random() % 300);
+    CAPTURE(text);
+    check_matches(outcome_of(run, kept), strings, text, false);
+  }
+}
+
+TEST_CASE("a device searches strings if a plan of lines has nothing but them") {
+  const auto searches = [](const unit_plan& plan) {
+    measured_run run(plan);
+    return run.run().piece_classes() != nullptr && run.run().piece_classes()->strings;
+  };
+  const string_list strings = {{.text = "ERROR"}, {.text = "timeout", .ignores_case = true}};
+  CHECK(searches(plan_of_strings(strings)));
+  CHECK_FALSE(searches(plan_of_strings({{.text = "ERR.R"}})));
+  CHECK_FALSE(searches(plan_of_strings(string_list(17, strings.front()))));
+  unit_plan records_of_strings = plan_of_strings(strings);
+  records_of_strings.shape = records('\0');
+  CHECK_FALSE(searches(records_of_strings));
+  unit_plan with_condition = plan_of_strings(strings);
+  with_condition.where = condition_of("bytes > 3");
+  CHECK_FALSE(searches(with_condition));
+  unit_plan grouped = plan_of_strings(strings);
+  grouped.lines->keys.push_back({.text = "name", .from = measured::group_key::source::name});
+  CHECK_FALSE(searches(grouped));
 }
 
 TEST_CASE("a unit that is longer than several groups is joined from them") {
   std::mt19937 random(6);
-  unit_plan plan = filtered(plan_of(text_lines, "words > 3"), units::filtering::kept::others);
+  unit_plan plan = filtered(plan_of(text_lines, "words > 3"), measured::filtering::kept::others);
   plan.top = ranking{.number = 3, .by = formula_of("bytes")};
   const std::string text = "short\n" + random_text(random, 3'000'000, "ab c") + "\n1 2 3 4\n" +
                            random_text(random, 2'500'000, "xyz") + "\nend";

@@ -482,7 +482,8 @@ class fake_runtime final : public runtime {
       return;
     }
     const units::row_selection& selected = measured.selection;
-    if (selected.condition.exists() &&
+    if (measured.strings != nullptr && !on_device(device, measured.strings, sizeof(units::searched_strings))) return;
+    if (measured.selects_rows() &&
         (!on_device(device, selected.tile_rows, (units::tiles_in(measured.text_room) + 1) * sizeof(std::uint32_t)) ||
          !on_device(device, selected.extent_rows, (frames + std::size_t{1}) * sizeof(std::uint32_t)) ||
          !on_device(device, selected.rows,

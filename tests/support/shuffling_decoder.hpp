@@ -151,8 +151,9 @@ class shuffling_decoder final : public gpu::frame_decoder {
     const auto room = static_cast<std::uint32_t>(job.text_room);
     std::vector<std::uint32_t> tiles(units::tiles_in(room) + 1);
     std::vector<std::uint32_t> pieces(extents.size() + 1);
-    std::vector<std::uint32_t> rows(job.text_bytes * job.units->words_of_row());
-    const bool selects = job.units->condition.exists();
+    const std::uint64_t row_room = job.text_bytes + extents.size() * 2 * job.units->edge_bytes();
+    std::vector<std::uint32_t> rows(row_room * job.units->words_of_row());
+    const bool selects = job.units->selects_rows();
     std::vector<std::uint32_t> tile_rows(tiles.size());
     std::vector<std::uint32_t> extent_rows(pieces.size());
     std::vector<std::uint32_t> selected(rows.size());
@@ -166,11 +167,13 @@ class shuffling_decoder final : public gpu::frame_decoder {
                             .tile_pieces = tiles.data(),
                             .extent_pieces = pieces.data(),
                             .rows = rows.data(),
-                            .row_room = static_cast<std::uint32_t>(job.text_bytes),
+                            .row_room = static_cast<std::uint32_t>(row_room),
                             .selection = {.condition = job.units->condition,
                                           .tile_rows = tile_rows.data(),
                                           .extent_rows = extent_rows.data(),
-                                          .rows = selected.data()}});
+                                          .rows = selected.data()},
+                            .strings = job.units->strings ? &*job.units->strings : nullptr,
+                            .edge_bytes = job.units->edge_bytes()});
     job.unit_pieces = (selects ? extent_rows : pieces).back();
     const auto bytes =
         std::as_bytes(std::span(selects ? selected : rows)).first(job.unit_pieces * job.units->bytes_of_row());

@@ -245,9 +245,11 @@ measured_pieces measure_pieces(const unit_text& text, const units::piece_classes
   const units::class_table table = classes.table();
   std::vector<std::uint32_t> tile_pieces(units::tiles_in(text.room()) + 1);
   measured_pieces made{.extent_pieces = std::vector<std::uint32_t>(text.extents().size() + 1)};
-  const std::uint32_t room = std::min(row_room, text.room());  // a piece has a byte at least
+  // a piece has a byte at least, and a row of an edge, too
+  const auto edges = static_cast<std::uint32_t>(2 * classes.edge_bytes() * text.extents().size());
+  const std::uint32_t room = std::min(row_room, text.room() + edges);
   made.rows.resize(room * classes.words_of_row());
-  const bool selects = classes.condition.exists();
+  const bool selects = classes.selects_rows();
   std::vector<std::uint32_t> all_rows(selects ? made.rows.size() : 0);
   std::vector<std::uint32_t> tile_rows(selects ? tile_pieces.size() : 0);
   std::vector<std::uint32_t> all_pieces(selects ? made.extent_pieces.size() : 0);
@@ -265,7 +267,9 @@ measured_pieces measure_pieces(const unit_text& text, const units::piece_classes
            .selection = {.condition = classes.condition,
                          .tile_rows = tile_rows.data(),
                          .extent_rows = selects ? made.extent_pieces.data() : nullptr,
-                         .rows = selects ? made.rows.data() : nullptr}});
+                         .rows = selects ? made.rows.data() : nullptr},
+           .strings = classes.strings ? &*classes.strings : nullptr,
+           .edge_bytes = classes.edge_bytes()});
   made.rows.resize(std::min(room, made.extent_pieces.back()) * classes.words_of_row());
   return made;
 }

@@ -49,6 +49,7 @@ frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
       results_(api, limits.frames * sizeof(decoded_frame)),
       totals_(api, limits.slices * row_bytes),
       class_table_(api, sizeof(units::class_table)),
+      strings_(api, sizeof(units::searched_strings)),
       extent_pieces_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)),
       extent_rows_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)),
       used_at_first_(api, 2 * sizeof(std::uint64_t)),
@@ -77,6 +78,7 @@ frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
       rows_(api, limits.frames * row_bytes),
       device_totals_(api, limits.slices * row_bytes),
       device_class_table_(api, sizeof(units::class_table)),
+      device_strings_(api, sizeof(units::searched_strings)),
       tile_pieces_(api, (units::tiles_in(static_cast<std::uint32_t>(limits.text_bytes)) + 1) * sizeof(std::uint32_t)),
       device_extent_pieces_(api, (limits.frames + std::size_t{1}) * sizeof(std::uint32_t)),
       tile_rows_(api, (units::tiles_in(static_cast<std::uint32_t>(limits.text_bytes)) + 1) * sizeof(std::uint32_t)),
@@ -152,7 +154,7 @@ std::uint32_t frame_batch::row_room() const {
   return static_cast<std::uint32_t>(room / classes()->bytes_of_row());
 }
 
-bool frame_batch::selects_rows() const { return classes() != nullptr && classes()->condition.exists(); }
+bool frame_batch::selects_rows() const { return classes() != nullptr && classes()->selects_rows(); }
 
 frame_launch frame_batch::launch(int multiprocessors) const {
   frame_launch made = {.batch = {.compressed = compressed_.as<std::uint32_t>(),
@@ -196,6 +198,8 @@ frame_launch frame_batch::launch(int multiprocessors) const {
                 .rows = sequences_.as<std::uint32_t>(),
                 .row_room = row_room(),
                 .selection = {},
+                .strings = classes()->strings ? device_strings_.as<units::searched_strings>() : nullptr,
+                .edge_bytes = classes()->edge_bytes(),
                 .multiprocessors = multiprocessors};
   if (selects_rows()) {
     made.units.selection = {.condition = classes()->condition,
@@ -269,6 +273,10 @@ void frame_batch::enqueue(const stream& on, int multiprocessors) {
   if (classes() != nullptr) {
     *class_table_.as<units::class_table>() = classes()->table();
     copy_to_device(device_class_table_.as<void>(), class_table_.as<void>(), sizeof(units::class_table), on);
+    if (classes()->strings) {
+      *strings_.as<units::searched_strings>() = *classes()->strings;
+      copy_to_device(device_strings_.as<void>(), strings_.as<void>(), sizeof(units::searched_strings), on);
+    }
   }
   if (!hashed_.empty()) {
     clear_memory(device_results_.as<void>(), frames_used_ * sizeof(decoded_frame), on);

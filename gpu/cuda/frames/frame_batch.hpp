@@ -106,6 +106,7 @@ class frame_batch {
   pinned_memory results_;
   pinned_memory totals_;
   pinned_memory class_table_;
+  pinned_memory strings_;
   pinned_memory extent_pieces_;
   pinned_memory extent_rows_;
   pinned_memory used_at_first_;  // batch_buffers::used before the phases
@@ -136,6 +137,7 @@ class frame_batch {
   device_memory rows_;
   device_memory device_totals_;
   device_memory device_class_table_;
+  device_memory device_strings_;
   device_memory tile_pieces_;
   device_memory device_extent_pieces_;
   device_memory tile_rows_;

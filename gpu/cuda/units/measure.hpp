@@ -70,12 +70,12 @@ GPUHIST_HOST_DEVICE std::uint32_t count_pieces_of(const Lanes& lanes, const tile
   return count_delimiters_of(lanes, within, delimiter) + (within.text[within.bytes - 1] == delimiter ? 0 : 1);
 }
 
-/// Writes launch.tile_pieces[tile]: the number of pieces of the tile.
+/// Writes launch.tile_pieces[tile]: the number of pieces of the tile, with the rows of edges.
 template <class Lanes>
 GPUHIST_HOST_DEVICE void count_pieces(const Lanes& lanes, const unit_launch& launch, std::uint32_t tile) {
   std::uint32_t pieces = 0;
-  for_extents_in(launch, tile, [&](std::uint32_t, bool, const tile_extent& within) {
-    pieces += count_pieces_of(lanes, within, launch.delimiter);
+  for_extents_in(launch, tile, [&](std::uint32_t index, bool begins, const tile_extent& within) {
+    pieces += count_pieces_of(lanes, within, launch.delimiter) + edges_in(launch, index, begins, within).all();
   });
   if (lanes.rank() == 0) launch.tile_pieces[tile] = pieces;
 }
@@ -226,7 +226,8 @@ class extent_measurer {
   std::uint32_t first_ = 0;
 };
 
-/// Writes the rows of the pieces of a tile. `launch.tile_pieces`: of each tile, the number of pieces before it.
+/// Writes the rows of the pieces of a tile, and leaves out those of edges. `launch.tile_pieces`: of each tile, the
+/// number of pieces before it.
 template <unsigned Counters, class Lanes, class Table>
 GPUHIST_HOST_DEVICE void measure_tile(const Lanes& lanes, const unit_launch& launch, const Table& table,
                                       std::uint32_t tile) {
@@ -234,7 +235,9 @@ GPUHIST_HOST_DEVICE void measure_tile(const Lanes& lanes, const unit_launch& lau
   std::uint32_t row = launch.tile_pieces[tile];
   for_extents_in(launch, tile, [&](std::uint32_t index, bool begins, const tile_extent& within) {
     if (begins && lanes.rank() == 0) launch.extent_pieces[index] = row;
-    if (within.bytes > 0) row += measurer.measure(within, row);
+    if (within.bytes == 0) return;
+    const edge_rows edges = edges_in(launch, index, begins, within);
+    row += edges.all() + measurer.measure(within, row + edges.before);
   });
 }
 

@@ -13,9 +13,18 @@
 // units has one row, without bytes:
 //
 //     |0|      0       |  units  |  bytes  | 0 ...
+//
+// If strings are searched, a row has 4 numbers. The last one has a bit for each string that was found in the piece. All
+// units that are one piece each may be omitted, with one row for those of a tile in which the same strings are found.
+// The first and the last bytes of an extent, up to one less than the longest string has, are in rows before and after
+// those of its pieces, 4 bytes each:
+//
+//     |0|      0       |  units  |  bytes  | strings
+//     |0|      0       |1|end edge|last row| bytes of text |       text        |
 #pragma once
 
 #include "gpu/cuda/units/piece_condition.hpp"
+#include "gpu/cuda/units/searched_strings.hpp"
 #include "gpu/tally.hpp"
 
 #include <algorithm>
@@ -24,6 +33,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 
 namespace gpuhist::gpu::cuda::units {
 
@@ -38,6 +48,13 @@ struct piece_classes {
   unsigned classes = 1;   ///< at most max_classes
   unsigned counters = 4;  ///< numbers of a row: 4, 8 or 16
   piece_condition condition{};
+  std::optional<searched_strings> strings{};  ///< then there is no condition, and at most 2 classes
+
+  /// Whether some rows are not returned.
+  [[nodiscard]] bool selects_rows() const { return condition.exists() || strings; }
+
+  /// Bytes of text of the edges of an extent.
+  [[nodiscard]] std::uint32_t edge_bytes() const { return strings ? strings->longest - 1 : 0; }
 
   /// The classes of `counted`, of which the delimiter is a class of its own. Nothing: these are too many.
   static std::optional<piece_classes> make(const partition& counted, std::byte delimiter);
@@ -52,10 +69,18 @@ class piece_rows {
  public:
   static constexpr unsigned end_flag = piece_numbers::end_flag;
 
+  // In the second number of a row with text.
+  static constexpr unsigned text_flag = 1U << 15U;
+  static constexpr unsigned end_edge = 1U << 14U;
+  static constexpr unsigned last_flag = 1U << 13U;  ///< the last row of an edge
+
   /// `words`: whole rows.
   piece_rows(std::span<const std::uint32_t> words, const piece_classes& classes) : words_(words), classes_(&classes) {}
 
   [[nodiscard]] std::size_t size() const { return words_.size() / classes_->words_of_row(); }
+  [[nodiscard]] piece_rows only(std::size_t piece) const {
+    return {words_.subspan(piece * classes_->words_of_row(), classes_->words_of_row()), *classes_};
+  }
   [[nodiscard]] bool ends_unit(std::size_t piece) const { return row(piece).ends_unit(); }
   [[nodiscard]] std::uint32_t bytes(std::size_t piece) const { return row(piece).bytes(); }
 
@@ -63,6 +88,18 @@ class piece_rows {
   [[nodiscard]] bool is_of_omitted(std::size_t piece) const { return row(piece).at(0) == 0; }
   [[nodiscard]] std::uint32_t omitted_units(std::size_t piece) const { return row(piece).at(1); }
   [[nodiscard]] std::uint32_t omitted_bytes(std::size_t piece) const { return row(piece).at(2); }
+
+  /// With strings: those that are found in a piece, or in each omitted unit of a row, as bits.
+  [[nodiscard]] std::uint32_t strings(std::size_t piece) const { return row(piece).at(3); }
+
+  /// With strings: whether the row has text of an edge of an extent.
+  [[nodiscard]] bool is_text(std::size_t piece) const { return is_of_omitted(piece) && has(piece, text_flag); }
+  [[nodiscard]] bool is_of_end(std::size_t piece) const { return has(piece, end_edge); }
+  [[nodiscard]] bool is_last_of_edge(std::size_t piece) const { return has(piece, last_flag); }
+  [[nodiscard]] std::string_view text(std::size_t piece) const {
+    const auto* const words = &words_[piece * classes_->words_of_row()];
+    return {reinterpret_cast<const char*>(words + 1), row(piece).at(1) & (last_flag - 1)};
+  }
 
   /// Finds the units that are one piece each, from a piece on that begins a unit, up to a row that does not end a unit.
   /// Writes where they end, counted from the begin of the first one, plus `begin`. Returns their number, at most
@@ -89,6 +126,7 @@ class piece_rows {
   }
 
  private:
+  [[nodiscard]] bool has(std::size_t piece, unsigned flag) const { return (row(piece).at(1) & flag) != 0; }
   template <unsigned Counters>
   void count_of(std::size_t first, std::uint32_t of_classes, std::span<std::uint32_t> to) const;
 

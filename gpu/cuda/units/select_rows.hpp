@@ -109,24 +109,33 @@ class row_selector {
   amount noted_{};    // before the last row that was returned
 };
 
+/// Calls `use(index, begins, within, first, after)` for the extents of a tile as for_extents_in(), with their rows in
+/// it. `launch.tile_pieces`: of each tile, the number of pieces before it.
+template <class Use>
+GPUHIST_HOST_DEVICE void for_rows_in(const unit_launch& launch, std::uint32_t tile, const Use& use) {
+  const std::uint64_t end_of_tile = (std::uint64_t{tile} + 1) * tile_bytes;
+  std::uint32_t first = launch.tile_pieces[tile];
+  for_extents_in(launch, tile, [&](std::uint32_t index, bool begins, const tile_extent& within) {
+    const bool is_last = index + 1 == launch.extent_count || launch.extents[index + 1].begin >= end_of_tile;
+    const std::uint32_t end = is_last ? launch.tile_pieces[tile + 1] : launch.extent_pieces[index + 1];
+    const std::uint32_t after = within.bytes == 0 ? first : end;
+    use(index, begins, within, first, after);
+    first = after;
+  });
+}
+
 /// Step 1. `launch.tile_pieces`: of each tile, the number of pieces before it. Writes the number of rows of the tile to
 /// `selection.tile_rows`, and those before each extent that begins in it to `selection.extent_rows`.
 template <unsigned Counters, class Lanes>
 GPUHIST_HOST_DEVICE void select_tile(const Lanes& lanes, const unit_launch& launch, std::uint32_t tile) {
   const std::uint32_t begin = launch.tile_pieces[tile];
-  const std::uint32_t end = launch.tile_pieces[tile + 1];
-  const std::uint64_t end_of_tile = (std::uint64_t{tile} + 1) * tile_bytes;
   row_selector<Counters, Lanes> selector(lanes, launch);
-  std::uint32_t first = begin;
   std::uint32_t to = begin;
-  for_extents_in(launch, tile, [&](std::uint32_t index, bool begins, const tile_extent& within) {
-    if (begins && lanes.rank() == 0) launch.selection.extent_rows[index] = to - begin;
-    if (within.bytes == 0) return;
-    const bool is_last = index + 1 == launch.extent_count || launch.extents[index + 1].begin >= end_of_tile;
-    const std::uint32_t after = is_last ? end : launch.extent_pieces[index + 1];
-    if (after <= launch.row_room) to = selector.select(first, after - first, to);
-    first = after;
-  });
+  for_rows_in(launch, tile,
+              [&](std::uint32_t index, bool begins, const tile_extent&, std::uint32_t first, std::uint32_t after) {
+                if (begins && lanes.rank() == 0) launch.selection.extent_rows[index] = to - begin;
+                if (after > first && after <= launch.row_room) to = selector.select(first, after - first, to);
+              });
   if (lanes.rank() == 0) launch.selection.tile_rows[tile] = to - begin;
 }
 

@@ -1,17 +1,20 @@
 // Three kernels: the pieces of each tile are counted, the numbers of pieces before each tile are added up, and the rows
 // are written. The text is read twice, which costs less than rows that are not in the order of the text. With a
-// condition three more, for the steps of select_rows.hpp.
+// condition three more, for the steps of select_rows.hpp. With strings these, and one before them (string_search.hpp).
 //
-// The table of classes is in shared memory, a copy for each lane of a warp, so that look-ups have no bank conflicts:
+// The table of classes, and the filter of strings, are in shared memory, a copy for each lane of a warp, so that
+// look-ups have no bank conflicts:
 //
 //     word of value v for lane l:  32 v + l
 #include "gpu/cuda/units/unit_kernels.hpp"
 
 #include "gpu/cuda/kernels/launch.cuh"
 #include "gpu/cuda/units/delimiter_search.hpp"
+#include "gpu/cuda/units/join_rows.hpp"
 #include "gpu/cuda/units/lanes.hpp"
 #include "gpu/cuda/units/measure.hpp"
 #include "gpu/cuda/units/select_rows.hpp"
+#include "gpu/cuda/units/string_search.hpp"
 
 #include <cuda_runtime.h>
 
@@ -132,6 +135,37 @@ cudaError_t launch_measure(const unit_launch& launch, cudaStream_t stream) {
   }
 }
 
+constexpr unsigned search_threads = 512;
+constexpr unsigned search_blocks = 2;  // of a multiprocessor
+
+__global__ void __launch_bounds__(search_threads, search_blocks) search_tiles(const unit_launch launch) {
+  __shared__ std::uint32_t words[byte_values * warp_threads];
+  for (unsigned i = threadIdx.x; i < byte_values * warp_threads; i += search_threads) {
+    words[i] = launch.strings->filter[i / warp_threads];
+  }
+  __syncthreads();
+  const shared_table filter(words);
+  constexpr unsigned warps = search_threads / warp_threads;
+  for (std::uint32_t tile = blockIdx.x * warps + threadIdx.x / warp_threads; tile < tiles_in(launch.text_room);
+       tile += gridDim.x * warps) {
+    search_tile(warp_lanes(), launch, filter, tile);
+  }
+}
+
+cudaError_t launch_search(const unit_launch& launch, cudaStream_t stream) {
+  if (launch.strings == nullptr) return cudaSuccess;
+  constexpr std::uint32_t warps = search_threads / warp_threads;
+  const std::uint32_t wanted = (tiles_in(launch.text_room) + warps - 1) / warps;
+  const std::uint32_t resident = static_cast<std::uint32_t>(launch.multiprocessors) * search_blocks;
+  return kernels::queue(search_tiles, {.blocks = std::min(wanted, resident), .threads = search_threads}, stream,
+                        launch);
+}
+
+__global__ void __launch_bounds__(count_threads) join_tiles(const unit_launch launch) {
+  const std::uint32_t tile = blockIdx.x * (count_threads / warp_threads) + threadIdx.x / warp_threads;
+  if (tile < tiles_in(launch.text_room)) join_tile(warp_lanes(), launch, tile);
+}
+
 template <unsigned Counters>
 __global__ void __launch_bounds__(count_threads) select_tiles(const unit_launch launch) {
   const std::uint32_t tile = blockIdx.x * (count_threads / warp_threads) + threadIdx.x / warp_threads;
@@ -156,8 +190,9 @@ cudaError_t queue_sums(const unit_launch& launch, cudaStream_t stream) {
   return kernels::queue(sum_tiles, {.blocks = 1, .threads = sum_threads}, stream, launch);
 }
 
-tile_kernel select_kernel(unsigned counters) {
-  switch (counters) {
+tile_kernel select_kernel(const unit_launch& launch) {
+  if (launch.strings != nullptr) return join_tiles;
+  switch (launch.counters) {
     case 4:
       return select_tiles<4>;
     case 8:
@@ -168,11 +203,11 @@ tile_kernel select_kernel(unsigned counters) {
 }
 
 cudaError_t launch_selection(const unit_launch& launch, cudaStream_t stream) {
-  if (!launch.selection.condition.exists()) return cudaSuccess;
+  if (!launch.selects_rows()) return cudaSuccess;
   unit_launch rows = launch;
   rows.tile_pieces = launch.selection.tile_rows;
   rows.extent_pieces = launch.selection.extent_rows;
-  cudaError_t code = queue_tiles(select_kernel(launch.counters), launch, stream);
+  cudaError_t code = queue_tiles(select_kernel(launch), launch, stream);
   if (code == cudaSuccess) code = queue_sums(rows, stream);
   return code == cudaSuccess ? queue_tiles(move_tiles, launch, stream) : code;
 }
@@ -188,6 +223,7 @@ cudaError_t launch_counts(tile_kernel count, const unit_launch& launch, cudaStre
 cudaError_t launch_units(const unit_launch& launch, cudaStream_t stream) {
   cudaError_t code = launch_counts(count_tiles, launch, stream);
   if (code == cudaSuccess) code = launch_measure(launch, stream);
+  if (code == cudaSuccess) code = launch_search(launch, stream);
   return code == cudaSuccess ? launch_selection(launch, stream) : code;
 }
 
