@@ -624,24 +624,26 @@ constexpr std::array rows = {
         "merge': the results of all shards are written there; default: the first folder.",
         "gpuhist filter -r --drop-if 'digit > 0.5' --output-dir clean logs",
         on_command([](options& o, value v) { o.output_dir = parse_text(v, "give the path of a folder"); })},
-    option_row{output, "--columns", "LIST", value_kind::list, "bytes lines share mostly", with_buckets, rare,
-               "columns of the table of inputs: bytes,jsd,digit",
-               "Sets the columns of the table of inputs, separated by commas: bytes, lines, share (of all bytes), "
-               "mostly (the largest bucket), and every number that a condition of --fail-if can contain: measures, "
-               "shares of buckets, formulas such as 'bytes / lines'. The tables of groups and of event windows have the "
-               "same columns; there share is that of all lines, and match(NAME) is the number of lines that match. Only "
-               "for --format table; other formats contain all counts. Default: bytes,lines,share,mostly, without those "
-               "that have no room on a terminal.",
-               "gpuhist --columns bytes,lines,digit,entropy *.log",
-               on_command([](options& o, values v) { o.columns = parse_names(v); })},
-    option_row{output, "--sort", "FORMULA", value_kind::text, "", with_buckets, rare,
-               "the inputs with the highest value first: entropy",
-               "Sorts the table of inputs by a number, as in --columns (not by mostly); the highest value is first, "
-               "and inputs without a value are last. A minus reverses the order: --sort=-bytes. The groups that are "
-               "reported, those with the most lines, are sorted by it, too. Only for --format table. Default: the order "
-               "in which the inputs are named.",
-               "gpuhist --columns bytes,entropy --sort entropy --top 10 *.log",
-               on_command([](options& o, value v) { o.sort = parse_text(v, "give a formula such as entropy"); })},
+    option_row{
+        output, "--columns", "LIST", value_kind::list, "bytes lines share mostly", with_buckets, rare,
+        "columns of the table of inputs: bytes,jsd,digit",
+        "Sets the columns of the table of inputs, separated by commas: bytes, lines, share (of all bytes), "
+        "mostly (the largest bucket), and every number that a condition of --fail-if can contain: measures, "
+        "shares of buckets, formulas such as 'bytes / lines'. The tables of groups and of event windows have the "
+        "same columns; there share is that of all lines, and match(NAME) is the number of lines that match. Only "
+        "for --format table; other formats contain all counts. Default: bytes,lines,share,mostly, without those "
+        "that have no room on a terminal.",
+        "gpuhist --columns bytes,lines,digit,entropy *.log",
+        on_command([](options& o, values v) { o.columns = parse_names(v); })},
+    option_row{
+        output, "--sort", "FORMULA", value_kind::text, "", with_buckets, rare,
+        "the inputs with the highest value first: entropy",
+        "Sorts the table of inputs by a number, as in --columns (not by mostly); the highest value is first, "
+        "and inputs without a value are last. A minus reverses the order: --sort=-bytes. The groups that are "
+        "reported, those with the most lines, are sorted by it, too. Only for --format table. Default: the order "
+        "in which the inputs are named.",
+        "gpuhist --columns bytes,entropy --sort entropy --top 10 *.log",
+        on_command([](options& o, value v) { o.sort = parse_text(v, "give a formula such as entropy"); })},
     option_row{
         output,
         "--top",

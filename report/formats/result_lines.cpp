@@ -149,6 +149,7 @@ class line_reader {
     const json& from = object(document_, "units");
     units::unit_result made;
     made.each = text(member(from, "each"), "each");
+    made.drops_unverified = from.contains("unverified");
     for (const units::unit_number& each : units::unit_numbers) {
       if (each.option != nullptr) made.*each.option = text_if_any(from, std::string(each.option_name).c_str());
       if (!each.is_in(made)) continue;
@@ -167,10 +168,30 @@ class line_reader {
 
   // Of all lines or, with a condition, those for which it holds.
   [[nodiscard]] group_counts all_lines(const units::unit_result& of) const {
-    group_counts made{.lines = of.where ? of.totals.selected : of.totals.seen};
-    made.bytes = of.where ? of.totals.selected_bytes : of.totals.bytes;
+    units::unit_totals counted = of.totals;
+    if (is_of_filter(of)) {
+      counted = units::kept_of(of.totals, units::filtering::kept::others);
+    } else if (of.where) {
+      counted = units::kept_of(of.totals, units::filtering::kept::selected);
+    }
+    group_counts made{.lines = counted.seen, .bytes = counted.bytes};
     read_matches(document_, made);
     return made;
+  }
+
+  // Whether the condition is one by which lines are dropped. (A file with lines of dropped units is not read.)
+  [[nodiscard]] bool is_of_filter(const units::unit_result& of) const {
+    if (!of.where || of.totals.selected > 0) return false;
+    const auto has_lines = [](const json& from) {
+      const auto found = from.find("lines");
+      return found != from.end() && found->is_number_unsigned() && found->get<std::uint64_t>() > 0;
+    };
+    const auto has_any = [&](const char* key) {
+      return document_.contains(key) && std::ranges::any_of(document_[key], has_lines);
+    };
+    const auto has_one = [&](const char* key) { return document_.contains(key) && has_lines(document_[key]); };
+    return has_any("groups") || has_any("event_windows") || has_any("matches") || has_one("unmatched") ||
+           std::ranges::any_of(other_lines, has_one);
   }
 
   [[nodiscard]] units::line_terms read_terms() const {

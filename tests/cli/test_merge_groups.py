@@ -270,7 +270,7 @@ class Merge(Lines):
             self.assertEqual(again.status, 1, again)
             self.assertEqual(self.merged("--format", "json", parts[0]).result, json.loads(parts[0].read_bytes()))
 
-    def test_tables_and_csv_tell_apart_what_is_exact(self):
+    def test_tables_and_csv_mark_what_is_not_exact(self):
         parts = self.parts(*KEYS, "--most-groups", "3")
         result = self.merged("--format", "json", *parts).result
         shown = self.merged(*parts).stdout.decode()
@@ -335,6 +335,17 @@ class Merge(Lines):
         whole = run("--format", "json", *ALL, *self.paths).result
         del whole["match_expressions"]
         self.assertEqual(self.merged("--format", "json", *parts).result, whole)
+
+    def test_the_lines_that_a_filter_keeps_are_added(self):
+        parts = []
+        for path in self.paths:
+            parts.append(self.folder / f"{path.stem}.jsonl")
+            ended = run("filter", "--drop-if", "bytes > 10000", *MATCHES, *KEYS, "--result", parts[-1], "-o", "/dev/null", path, engine=None)
+            self.assertEqual(ended.status, 0, ended)
+        whole = run("--format", "json", *MATCHES, *KEYS, *self.paths).result
+        added = self.merged("--format", "json", *parts).result
+        for name in ("matches", "unmatched", "groups", "without_key", "number_of_groups"):
+            self.assertEqual(added[name], whole[name])
 
     def test_folders_of_jobs_are_added(self):
         folders = []
