@@ -324,7 +324,7 @@ ending compare_results(const config::options& typed, const io::open_descriptors&
   refuse_options_of_logs(typed);
   const report::report_format& format = *resolve_report_format(typed);
   check_format_of_changes(typed, format);
-  const report::input_listing listing = resolve_listing(typed, typed.run.counting, false, format);
+  const report::input_listing listing = resolve_listing(typed, typed.run.counting, {}, format);
   const bool has_schemes = typed.given.contains("buckets");
   std::vector<scheme_names> found;
   for (const std::string& each : typed.inputs) std::ranges::move(schemes_in(each), std::back_inserter(found));

@@ -253,12 +253,13 @@ constexpr std::array rows = {
         inputs, "--follow", "", value_kind::flag, "", counting_runs, rare,
         "count what is appended to files, until a signal",
         "Counts the files and everything that is appended to them, until a signal. Files are followed by name: through "
-        "rotation (rename and create), through truncation, and while they do not exist. At the signal, the bytes that "
-        "the files contain by then are counted and reported. With --snapshot-every, counts are also written while the "
-        "run lasts. Conditions (--fail-if, --alert-if) are checked for the bytes counted so far at every snapshot, or "
-        "once a second. Windows of --event-time close 10s after their end (--allowed-lateness). Only plain text can be "
-        "followed. Bytes that are written between the last read of a file and "
-        "its truncation (copytruncate of logrotate) are missed; a truncation is reported.",
+        "rotation (rename and create), through truncation, and while they do not exist. With -r, files that appear "
+        "below the directories are followed, too. At the signal, the bytes that the files contain by then are counted "
+        "and reported. With --snapshot-every, counts are also written while the run lasts. Conditions (--fail-if, "
+        "--alert-if) are checked for the bytes counted so far at every snapshot, or once a second. Windows of "
+        "--event-time close 10s after their end (--allowed-lateness). Only plain text can be followed. Bytes that are "
+        "written between the last read of a file and its truncation (copytruncate of logrotate) are missed; a "
+        "truncation is reported.",
         "gpuhist --follow --snapshot-every 10s /var/log/syslog", field<&file_options::follow>},
     option_row{inputs, "--pass-through", "[=WHAT]", value_kind::choice, "raw text", counting_runs, common,
                "copy the input to standard output (raw, text)",
@@ -565,9 +566,9 @@ constexpr std::array rows = {
         "checked for it. Lines of windows that have closed are counted as late. Requires --follow, or one input, "
         "such as a pipe. Details: gpuhist --help events. Default: 10s with --follow; otherwise windows are "
         "reported at the end, whatever the order of lines.",
-        "kubectl logs -f x | gpuhist --window 1m --event-time --allowed-lateness 10s",
+        "gpuhist --follow --window 1m --event-time --allowed-lateness 5s a",
         on_counting([](counting_options& o, value v) { units_in(o).allowed_lateness = parse_duration(v); }),
-        rules(decision::counts, "event-time")},
+        rules(decision::nothing, "event-time")},
     option_row{measuring, "--time-zone", "NAME", value_kind::text, "", counting_runs | batch_runs | log_runs, rare,
                "with --event-time: of times without a zone",
                "Sets the time zone of times that are written without one, such as Europe/Berlin. Default: UTC.",

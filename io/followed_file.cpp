@@ -35,7 +35,25 @@ std::size_t read_at(const descriptor& fd, std::span<std::byte> out, std::uint64_
   return static_cast<std::size_t>(got);
 }
 
+std::optional<file_key> key_from(int folder, const char* path, int flags) {
+  struct statx found{};
+  if (::statx(folder, path, flags, STATX_TYPE | STATX_INO | STATX_BTIME, &found) != 0) return std::nullopt;
+  if (!S_ISREG(found.stx_mode)) return std::nullopt;
+  constexpr unsigned bits_of_minor = 32;
+  constexpr std::int64_t nanoseconds = 1'000'000'000;  // of a second
+  const bool is_born = (found.stx_mask & STATX_BTIME) != 0;
+  return file_key{.device = (std::uint64_t{found.stx_dev_major} << bits_of_minor) | found.stx_dev_minor,
+                  .inode = found.stx_ino,
+                  .born = is_born ? found.stx_btime.tv_sec * nanoseconds + found.stx_btime.tv_nsec : 0};
+}
+
 }  // namespace
+
+std::optional<file_key> key_of(const std::string& path) { return key_from(AT_FDCWD, path.c_str(), 0); }
+
+std::optional<file_key> followed_file::current_key() const {
+  return current_ ? key_from(current_->fd.get(), "", AT_EMPTY_PATH) : std::nullopt;
+}
 
 // Does not block: the name may belong to a FIFO meanwhile.
 std::optional<followed_file::generation> followed_file::open_named(clock::time_point now) const {
@@ -47,6 +65,8 @@ std::optional<followed_file::generation> followed_file::open_named(clock::time_p
   const struct stat found = status_of(fd, position_);
   if (!S_ISREG(found.st_mode))
     throw input_error("is not a regular file: only regular files can be followed", position_);
+  const auto key = leaves_out_ ? key_from(fd.get(), "", AT_EMPTY_PATH) : std::nullopt;
+  if (key && leaves_out_(path_, *key)) return std::nullopt;
   generation made;
   made.fd = std::move(fd);
   made.device = found.st_dev;
@@ -73,11 +93,22 @@ name_change followed_file::look_at_name(clock::time_point now) {
     return name_change::none;
   }
   const bool had_file = current_.has_value();
-  std::optional<generation> found = exists ? open_named(now) : std::nullopt;
+  std::optional<generation> found = exists ? take_earlier(named) : std::nullopt;
+  if (exists && !found) found = open_named(now);
   if (had_file) retire(now);
   current_ = std::move(found);
   if (current_) return had_file ? name_change::replaced : name_change::appeared;
   return had_file ? name_change::vanished : name_change::none;
+}
+
+// A file that has got its name back.
+std::optional<followed_file::generation> followed_file::take_earlier(const struct stat& named) {
+  const auto found = std::ranges::find_if(
+      earlier_, [&](const generation& each) { return each.device == named.st_dev && each.inode == named.st_ino; });
+  if (found == earlier_.end()) return std::nullopt;
+  std::optional<generation> taken = std::move(*found);
+  earlier_.erase(found);
+  return taken;
 }
 
 // Earlier files are checked by their size only: `shred` overwrites rotated files.
@@ -124,6 +155,8 @@ std::size_t followed_file::read_file(generation& file, std::span<std::byte> out)
   if (file.end) out = out.first(std::min<std::uint64_t>(out.size(), remaining_of(file)));
   const std::size_t bytes = read_at(file.fd, out, file.offset, position_);
   if (bytes == 0 || is_rewritten(file)) return 0;
+  const std::size_t head_room = remembered_head - file.head.size();
+  file.head.append(reinterpret_cast<const char*>(out.data()), std::min(bytes, head_room));
   remember(file, out.first(bytes));
   file.offset += bytes;
   file.grown = clock::now();
@@ -150,7 +183,50 @@ std::uint64_t followed_file::size_of(const generation& file) const {
   return static_cast<std::uint64_t>(status_of(file.fd, position_).st_size);
 }
 
+followed_file::read_text followed_file::text_of(const generation& file) {
+  return {.bytes = file.offset, .head = file.head, .last = file.last, .last_size = file.last_size};
+}
+
+// A short text may be the beginning of another log, too: then only a file of the same size is a copy.
+copied_text followed_file::compare(const descriptor& copy, const read_text& with) {
+  constexpr std::uint64_t short_text = 256;
+  const auto size = static_cast<std::uint64_t>(status_of(copy, 0).st_size);
+  const auto is_at = [&](std::uint64_t offset, std::span<const std::byte> expected) {
+    std::string found(expected.size(), '\0');
+    const std::span<std::byte> room = std::as_writable_bytes(std::span(found));
+    std::size_t filled = 0;
+    while (filled < room.size()) {
+      const std::size_t got = read_at(copy, room.subspan(filled), offset + filled, 0);
+      if (got == 0) return false;
+      filled += got;
+    }
+    return std::ranges::equal(room, expected);
+  };
+  const std::span<const std::byte> head = std::as_bytes(std::span(with.head));
+  if (with.bytes == 0 || !is_at(0, head.first(std::min<std::uint64_t>(size, head.size())))) return copied_text::none;
+  if (size < with.bytes) return copied_text::perhaps;
+  if (size > with.bytes && with.bytes < short_text) return copied_text::none;
+  return is_at(with.bytes - with.last_size, std::span(with.last).first(with.last_size)) ? copied_text::all
+                                                                                        : copied_text::none;
+}
+
+copied_text followed_file::copy_in(const std::string& path) const {
+  const descriptor copy(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!copy) return copied_text::none;
+  std::deque<read_text> all = restarted_;
+  for (const generation& each : earlier_) all.push_back(text_of(each));
+  if (current_) all.push_back(text_of(*current_));
+  copied_text found = copied_text::none;
+  for (const read_text& each : all) {
+    found = std::max(found, compare(copy, each));
+  }
+  return found;
+}
+
 void followed_file::restart(generation& file) {
+  restarted_.push_back(text_of(file));
+  if (restarted_.size() > max_restarted) restarted_.pop_front();
+  file.head.clear();
   file.offset = 0;
   file.last_size = 0;
   file.source = ++sources_;

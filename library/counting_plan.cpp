@@ -78,10 +78,7 @@ gpu::engine_forecast forecast(const counting_plan& so_far) {
 
 void check_followed(const file_options& options) {
   if (!options.follow) return;
-  if (options.trees || options.list) {
-    throw config::option_error(
-        "follow", std::string("follows named files; leave out ") + (options.trees ? "--recursive" : "--files-from"));
-  }
+  if (options.list) throw config::option_error("follow", "follows named files and trees; leave out --files-from");
   if (contains_standard_input(options.inputs)) {
     throw config::option_error("follow", "needs names of files; a stream is read until it ends in any case");
   }

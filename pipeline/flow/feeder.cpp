@@ -8,9 +8,11 @@
 
 #include <algorithm>
 #include <exception>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <new>
+#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -91,6 +93,11 @@ void note_failure(input_id input, const std::exception_ptr& error, rolling_count
   if (!error) return;
   if (!is_of_input(error)) std::rethrow_exception(error);
   counts.fail(input, text_bytes, failure_from(error));
+}
+
+bool names_directory(const std::string& name) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(name, ignored);
 }
 
 async::task<std::exception_ptr> failure_of(async::task<> task) {
@@ -179,17 +186,20 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
       opening_(failures) {}
 
 async::task<> feeder::follow_all() {
-  std::vector<std::pair<input_id, std::string>> inputs;
-  for (const std::string& name : plan_.inputs) {
-    inputs.emplace_back(counts_.open_input(name), name);
-    counts_.set_format(inputs.back().first, "raw");
+  std::vector<std::string> names;
+  std::vector<std::string> roots;
+  for (const std::string& name : plan_.inputs) (plan_.trees && names_directory(name) ? roots : names).push_back(name);
+  if (!roots.empty()) {
+    io::walk_settings settings = *plan_.trees;
+    settings.outputs = plan_.outputs;
+    followed_trees_.emplace(std::move(roots), settings, notify_);
   }
   notes_.add_reading("followed, straight into the slots");
   // not on the thread that writes snapshots: a stalled reader of snapshots must not stop reading
   async::loop_thread own;
   follower follows(cutter_, {.counts = counts_, .taps = taps_.is_used() ? &taps_ : nullptr}, notes_.read, own.loop(),
                    plan_.buffers.chunk_bytes, notify_, stop_);
-  co_await async::run_on(own.loop(), follows.follow(std::move(inputs)));
+  co_await async::run_on(own.loop(), follows.follow(std::move(names), followed_trees_ ? &*followed_trees_ : nullptr));
   flush();
 }
 
@@ -428,6 +438,9 @@ async::task<> feeder::feed_opened(opened_input& from) {
 std::vector<skipped_names> feeder::skipped() const {
   std::vector<skipped_names> all = list_.skipped();
   for (const skipped_names& each : archives_.skipped()) add_skipped(all, each);
+  for (const skipped_names& each : followed_trees_ ? followed_trees_->skipped() : std::vector<skipped_names>()) {
+    add_skipped(all, each);
+  }
   return all;
 }
 

@@ -16,6 +16,7 @@
 #include "pipeline/flow/decoding/archive_inputs.hpp"
 #include "pipeline/flow/decoding/compressed_inputs.hpp"
 #include "pipeline/flow/decoding/decode_contexts.hpp"
+#include "pipeline/flow/inputs/followed_trees.hpp"
 #include "pipeline/flow/inputs/follower.hpp"
 #include "pipeline/flow/inputs/input_head.hpp"
 #include "pipeline/flow/inputs/input_list.hpp"
@@ -135,6 +136,7 @@ class feeder final : public text_feed {
   small_files small_;
   observed_files observed_;
   input_list list_;
+  std::optional<followed_trees> followed_trees_;  // of a run that follows
   head_reader heads_;
   async::semaphore queue_room_;
   std::mutex queue_mutex_;

@@ -436,12 +436,12 @@ class FileOptions(CountingOptions, total=False):
     """count what is appended to files, until a signal.
 
     Counts the files and everything that is appended to them, until a signal. Files are followed by name: through
-    rotation (rename and create), through truncation, and while they do not exist. At the signal, the bytes that the
-    files contain by then are counted and reported. With --snapshot-every, counts are also written while the run lasts.
-    Conditions (--fail-if, --alert-if) are checked for the bytes counted so far at every snapshot, or once a second.
-    Windows of --event-time close 10s after their end (--allowed-lateness). Only plain text can be followed. Bytes that
-    are written between the last read of a file and its truncation (copytruncate of logrotate) are missed; a truncation
-    is reported.
+    rotation (rename and create), through truncation, and while they do not exist. With -r, files that appear below the
+    directories are followed, too. At the signal, the bytes that the files contain by then are counted and reported.
+    With --snapshot-every, counts are also written while the run lasts. Conditions (--fail-if, --alert-if) are checked
+    for the bytes counted so far at every snapshot, or once a second. Windows of --event-time close 10s after their end
+    (--allowed-lateness). Only plain text can be followed. Bytes that are written between the last read of a file and
+    its truncation (copytruncate of logrotate) are missed; a truncation is reported.
     """
     label: str
     """name of standard input in the result.

@@ -385,5 +385,153 @@ class Rotation(FollowTest):
         self.under_rotation(["copytruncate"], pause=True)
 
 
+class FollowedTrees(FollowTest):
+    """Files below directories: every line that is written is counted once, under the name that its file had first."""
+
+    def setUp(self):
+        super().setUp()
+        self.tree = self.folder / "logs"
+        (self.tree / "web").mkdir(parents=True)
+
+    def write(self, name, data):
+        path = self.tree / name
+        path.parent.mkdir(exist_ok=True)
+        with path.open("ab") as log:
+            log.write(data)
+        return path
+
+    def by_name(self, result):
+        return {os.path.relpath(each["name"], self.tree): each["bytes"] for each in result["inputs"]}
+
+    def test_files_that_appear_are_followed_from_their_beginning(self):
+        self.write("a.log", b"one\n")
+        with self.follow("-r", self.tree) as running:
+            self.wait_for(4)
+            self.write("web/b.log", b"two\n")
+            self.wait_for(8)
+            self.write("new/folder.log", b"three\n")
+            self.wait_for(14)
+            self.write("a.log", b"four\n")
+            self.write("new/folder.log", b"five\n")
+            self.wait_for(24)
+            ended = self.stop(running)
+        self.assert_all(ended, b"one\ntwo\nthree\nfour\nfive\n")
+        self.assertEqual(self.by_name(ended.result), {"a.log": 9, "web/b.log": 4, "new/folder.log": 11})
+
+    def test_patterns_select_the_files_that_are_followed_and_named_files_are_followed_besides(self):
+        other = self.file("other.txt", b"named\n")
+        with self.follow("-r", "--include", "*.log", "--exclude", "web/", self.tree, other) as running:
+            self.wait_for(6)
+            for name in ("a.txt", "web/b.log"):
+                self.write(name, b"not counted\n")
+            self.write("c.log", b"counted\n")
+            self.wait_for(14)
+            ended = self.stop(running)
+        self.assert_all(ended, b"named\ncounted\n")
+        self.assertEqual(len(ended.result["inputs"]), 2)
+
+    def test_a_file_that_is_new_at_the_signal_is_counted(self):
+        self.write("a.log", b"one\n")
+        with self.follow("-r", self.tree) as running:
+            self.wait_for(4)
+            self.suspend(running)
+            self.write("web/b.log", b"new\n")
+            running.process.terminate()
+            self.assert_all(self.stop(running, signal.SIGCONT, -signal.SIGTERM), b"one\nnew\n")
+
+    def test_renamed_logs_are_counted_once_also_if_each_name_gets_the_file_of_another_log(self):
+        names = [self.tree / f"app.log{suffix}" for suffix in ("", ".1", ".2", ".3")]
+        names[1].write_bytes(b"older\n")
+        names[0].write_bytes(b"first 0\n")
+        written = b"older\nfirst 0\n"
+        with self.follow("-r", self.tree) as running:
+            self.wait_for(len(written))
+            for number in range(1, 6):
+                names[3].unlink(missing_ok=True)
+                for older, newer in ((3, 2), (2, 1), (1, 0)):
+                    if names[newer].exists():
+                        names[newer].rename(names[older])
+                with names[1].open("ab") as late:  # the writer has not opened its log again
+                    late.write(b"late %d\n" % number)
+                names[0].write_bytes(b"first %d\n" % number)
+                written += b"late %d\nfirst %d\n" % (number, number)
+                self.wait_for(len(written))
+            ended = self.stop(running)
+        self.assert_all(ended, written)
+
+    def test_a_copy_of_a_log_that_is_truncated_then_is_not_counted_again(self):
+        log = self.write("app.log", text(50_000))
+        written = text(50_000)
+        with self.follow("-r", self.tree) as running:
+            self.wait_for(50_000)
+            for number in range(1, 4):
+                copy = self.tree / f"app.log-{number}"
+                copy.write_bytes(log.read_bytes())
+                wait_until(lambda: f"app.log-{number}: is a copy of text that was counted" in running.messages())
+                os.truncate(log, 0)
+                wait_until(lambda: running.messages().count("app.log: was truncated after") == number)
+                self.write("app.log", text(30_000, number))
+                written += text(30_000, number)
+                self.wait_for(len(written))
+            ended = self.stop(running)
+        self.assert_all(ended, written)
+        self.assertEqual(list(self.by_name(ended.result)), ["app.log"])
+
+    def test_compressed_logs_are_named_once_and_not_followed(self):
+        self.write("a.log", b"one\n")
+        self.write("a.log.1.gz", b"not read\n")
+        with self.follow("-r", self.tree) as running:
+            self.wait_for(4)
+            self.write("a.log.2.zst", b"not read\n")
+            wait_until(lambda: "a.log.2.zst: is compressed, by its name" in running.messages())
+            ended = self.stop(running)
+        self.assert_all(ended, b"one\n")
+        self.assertEqual(ended.stderr.count("a.log.1.gz"), 1)
+
+    def test_links_are_skipped_and_a_missing_file_of_the_tree_is_no_failure(self):
+        path = self.write("a.log", b"one\n")
+        (self.tree / "link.log").symlink_to(path)
+        with self.follow("-r", self.tree) as running:
+            self.wait_for(4)
+            path.unlink()
+            wait_until(lambda: "a.log: was removed or renamed" in running.messages())
+            self.write("a.log", b"again\n")
+            self.wait_for(10)
+            ended = self.stop(running)
+        self.assert_all(ended, b"one\nagain\n")
+        self.assertEqual(ended.result["skipped_by_cause"], {"symbolic link": 1})
+
+    def test_lines_of_new_files_are_counted_by_what_they_have(self):
+        self.write("a.log", b"ERROR one\n")
+        with self.follow("-r", "--match", "error=ERROR", "--group-by", "name", self.tree) as running:
+            self.wait_for(10)
+            path = self.write("web/b.log", b"ERROR two\nINFO three\n")
+            self.wait_for(31)
+            ended = self.stop(running)
+        self.assertEqual(ended.result["matches"]["error"]["lines"], 2)
+        self.assertEqual([(each["key"], each["lines"]) for each in ended.result["groups"]], [(str(path), 2), (str(self.tree / "a.log"), 1)])
+
+    @needs("logrotate")
+    def test_a_tree_under_logrotate_is_counted_once(self):
+        config = self.folder / "logrotate.conf"
+        os.chmod(self.tree, 0o755)
+        log = self.write("app.log", b"line 0\n")
+        for directive in ("create", "copytruncate"):
+            with self.subTest(directive=directive), self.follow("-r", self.tree) as running:
+                self.wait_for(sum(path.stat().st_size for path in self.tree.rglob("*.log*")))
+                before = self.counted()
+                for number in range(3):
+                    config.write_text(f"{log} {{\nrotate 4\nnomail\n{'su root root' if os.geteuid() == 0 else ''}\n{directive}\n}}\n")
+                    os.chmod(config, 0o644)
+                    subprocess.run([tool("logrotate"), "-f", "-s", self.folder / "state", config], check=True)
+                    added = text(5_000, number + len(directive))
+                    self.write("app.log", added)
+                    before += len(added)
+                    self.wait_for(before)
+                ended = self.stop(running)
+            self.assertEqual(ended.result["bytes"], before)
+            self.seen.unlink()
+
+
 if __name__ == "__main__":
     main()

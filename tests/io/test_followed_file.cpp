@@ -257,3 +257,108 @@ TEST_CASE_FIXTURE(log, "only regular files are followed, and a FIFO does not blo
   io::followed_file below_a_file(folder.file("file", "") + "/below");
   CHECK(below_a_file.look() == name_change::none);
 }
+
+TEST_CASE_FIXTURE(log, "a file that gets its name back is read on") {
+  append("a");
+  under_test.look();
+  CHECK(read() == "a");
+  rename();
+  CHECK(under_test.look() == name_change::vanished);
+  append_to_renamed("b");
+  CHECK(read() == "b");
+  std::filesystem::rename(path + ".1", path);
+  CHECK(under_test.look() == name_change::appeared);
+  append("c");
+  CHECK(read() == "c");
+  CHECK(under_test.pending() == 0);
+}
+
+TEST_CASE_FIXTURE(log, "the source changes with the file that is read, and when it is read again from its start") {
+  append("a");
+  under_test.look();
+  read();
+  const std::uint64_t first = under_test.source();
+  append("b");
+  read();
+  CHECK(under_test.source() == first);
+  rename();
+  append("c");
+  under_test.look();
+  read();
+  const std::uint64_t second = under_test.source();
+  CHECK(second != first);
+  append_to_renamed("d");
+  read();
+  CHECK(under_test.source() == first);
+  std::filesystem::resize_file(path, 0);
+  under_test.look();
+  append("e");
+  read();
+  CHECK(under_test.source() != first);
+  CHECK(under_test.source() != second);
+}
+
+TEST_CASE_FIXTURE(log, "a name has disappeared when it has no file and its earlier files are not read any more") {
+  using namespace std::chrono_literals;
+  append("a");
+  const auto now = io::followed_file::clock::now();
+  under_test.look(now);
+  CHECK_FALSE(under_test.has_disappeared());
+  read();
+  rename();
+  under_test.look(now + 1s);
+  CHECK_FALSE(under_test.has_disappeared());
+  under_test.look(now + 1h);
+  CHECK(under_test.has_disappeared());
+  append("b");
+  under_test.look(now + 1h);
+  CHECK_FALSE(under_test.has_disappeared());
+}
+
+TEST_CASE_FIXTURE(log, "a file that is left out is not read, but the earlier one is") {
+  append("a");
+  const std::string other = folder.file("other", "not read");
+  const std::optional<io::file_key> left_out = io::key_of(other);
+  io::followed_file leaving(path, [&](const std::string& name, const io::file_key& key) {
+    CHECK(name == path);
+    return key == left_out;
+  });
+  CHECK(leaving.look() == name_change::appeared);
+  CHECK(leaving.current_key() == io::key_of(path));
+  rename();
+  append_to_renamed("b");
+  std::filesystem::rename(other, path);
+  CHECK(leaving.look() == name_change::vanished);
+  CHECK(leaving.current_key() == std::nullopt);
+  CHECK(leaving.look() == name_change::none);
+  std::array<std::byte, 8> out{};
+  CHECK(leaving.read_some(out) == 2);
+  CHECK(leaving.read_some(out) == 0);
+}
+
+TEST_CASE_FIXTURE(log, "a copy of what was read is known, also after the file was truncated, and other texts are not") {
+  using io::copied_text;
+  const std::string text(1000, 'x');
+  append(text);
+  under_test.look();
+  CHECK(read() == text);
+  const auto copy_of = [&](const std::string& content) { return under_test.copy_in(folder.file("copy", content)); };
+  for (const bool is_truncated : {false, true}) {
+    CAPTURE(is_truncated);
+    if (is_truncated) {
+      std::filesystem::resize_file(path, 0);
+      append("new");
+      under_test.look();
+      CHECK(read() == "new");
+    }
+    CHECK((copy_of(text) == copied_text::all));
+    CHECK((copy_of(text + "and more") == copied_text::all));
+    CHECK((copy_of(text.substr(0, 500)) == copied_text::perhaps));
+    CHECK((copy_of("") == copied_text::perhaps));
+    CHECK((copy_of("other" + text) == copied_text::none));
+    CHECK((copy_of(text.substr(0, 999) + "other") == copied_text::none));
+  }
+  CHECK((copy_of("new") == copied_text::all));
+  CHECK((copy_of("new and another text") == copied_text::none));  // both may begin with the same words
+  CHECK((under_test.copy_in(folder / "missing") == copied_text::none));
+}

@@ -212,7 +212,7 @@ TEST_CASE("a value that is not possible is an error that names its option") {
   refuses({.inputs = {"x"}, .dictionary = "/nowhere"}, "--zstd-dictionary");
   refuses({.inputs = {"x"}, .snapshot_every = std::chrono::milliseconds(0)}, "--snapshot-every");
   refuses({.inputs = {"x"}, .slots = 1}, "--slots");
-  refuses({.inputs = {"x"}, .counting = host(), .trees = tree_options{}, .follow = true}, "--follow");
+  refuses({.inputs = {"x"}, .counting = host(), .list = list_options{.path = "names"}, .follow = true}, "--follow");
   refuses({.inputs = {"x"}, .pass_through = pass_through_options{}}, "pass_through_options");
 }
 

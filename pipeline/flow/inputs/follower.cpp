@@ -32,6 +32,15 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+// Whether rotation may give it to a copy of the file: app.log.1, app-20261130.log of app.log.
+bool is_longer_name(const std::string& path, const std::string& of) {
+  const std::size_t begin = of.find_last_of('/') + 1;  // 0 without a slash
+  const std::size_t dot = of.find_last_of('.');
+  const bool has_suffix = dot != std::string::npos && dot > begin;
+  const std::string_view stem = std::string_view(of).substr(0, has_suffix ? dot : of.size());
+  return path.size() > of.size() && path.starts_with(stem) && path.find('/', begin) == std::string::npos;
+}
+
 }  // namespace
 
 follower::follower(cutter& cut, const text_track::destination& counted, stage_clock& clock, async::event_loop& loop,
@@ -55,35 +64,101 @@ follower::follower(cutter& cut, const text_track::destination& counted, stage_cl
   }
 }
 
-async::task<> follower::follow(std::vector<std::pair<input_id, std::string>> inputs) {
-  for (auto& [input, name] : inputs)
-    files_.push_back({.text = {counted_, {.input = input}}, .reader = io::followed_file(std::move(name))});
+async::task<> follower::follow(std::vector<std::string> names, followed_trees* trees) {
+  trees_ = trees;
+  if (trees_ != nullptr) trees_->compare_with([this](const std::string& path) { return copies(path); });
+  for (std::string& name : names) add(std::move(name), false);
   for (const followed& each : files_) each.text.begin_group();  // of all, before the first is read
   const std::stop_callback wake_on_stop(stop_, [wake = wake_up_]() noexcept { wake->post(); });
   for (bool first = true;; first = false) {
     for (followed& each : files_) watch_folder(each);
     read_changes();
     const bool stopping = stop_.stop_requested();
+    look_at_trees();
     if (stopping) set_ends();
-    bool more = false;
+    const bool more = co_await take_all();
     for (followed& each : files_) {
-      if (!each.has_failed && co_await take_some(each)) more = true;
       if (first && !each.has_failed && each.reader.current() < 0)
         report_(each.reader.path() + ": no such file yet: waiting for it");
     }
-    if (std::ranges::all_of(files_, &followed::has_failed) || (stopping && !more)) break;
+    co_await end_vanished();
+    const bool have_all_failed = trees_ == nullptr && std::ranges::all_of(files_, &followed::has_failed);
+    if (have_all_failed || (stopping && !more)) break;
     if (!more && !stop_.stop_requested()) co_await wait_for_change();
   }
-  co_await end_all();
+  for (followed& each : files_) co_await end(each);
 }
 
-async::task<> follower::end_all() {
-  using ending = input_observer::ending;
-  for (followed& each : files_) {
-    if (!each.has_failed) note_unread(each);
-    co_await each.text.end_observing(each.has_failed ? ending::early : ending::whole);
-    if (!each.has_failed) each.text.finish();
+void follower::add(std::string name, bool is_in_tree) {
+  const input_id input = counted_.counts.open_input(name);
+  counted_.counts.set_format(input, "raw");
+  io::followed_file::is_left_out leaves_out;
+  if (trees_ != nullptr) {
+    leaves_out = [trees = trees_](const std::string& path, const io::file_key& key) {
+      return trees->is_read_elsewhere(path, key);
+    };
   }
+  files_.push_back({.text = {counted_, {.input = input}},
+                    .reader = io::followed_file(std::move(name), std::move(leaves_out)),
+                    .is_in_tree = is_in_tree});
+  names_.insert(files_.back().reader.path());
+}
+
+// After a stop was requested, once more: a file may be new since the last look.
+void follower::look_at_trees() {
+  if (trees_ == nullptr || has_last_look_) return;
+  has_last_look_ = stop_.stop_requested();
+  if (!has_last_look_ && !trees_->is_due(followed_trees::clock::now(), names_have_changed_)) return;
+  names_have_changed_ = false;
+  const std::vector<followed_trees::found_file> found = trees_->look(names_);
+  for (const followed_trees::found_file& each : found) {
+    add(each.path, true);
+    followed& file = files_.back();
+    file.has_failed = !each.error.is_none();
+    if (file.has_failed) {
+      file.text.fail(each.error);
+    } else {
+      watch_folder(file);
+      file.text.begin_group();
+    }
+  }
+}
+
+io::copied_text follower::copies(const std::string& path) const {
+  io::copied_text found = io::copied_text::none;
+  for (const followed& each : files_) {
+    if (!each.has_failed && is_longer_name(path, each.reader.path())) {
+      found = std::max(found, each.reader.copy_in(path));
+    }
+  }
+  return found;
+}
+
+// Returns whether there was new text.
+async::task<bool> follower::take_all() {
+  bool more = false;
+  for (followed& each : files_) {
+    if (!each.has_failed && co_await take_some(each)) more = true;
+  }
+  co_return more;
+}
+
+// A renamed file is read for some minutes more, by its descriptor.
+async::task<> follower::end_vanished() {
+  for (followed& each : files_) {
+    each.is_finished = each.is_in_tree && !each.has_failed && !each.has_end && each.reader.has_disappeared();
+    if (!each.is_finished) continue;
+    co_await end(each);
+    names_.erase(each.reader.path());
+  }
+  files_.remove_if([](const followed& each) { return each.is_finished; });
+}
+
+async::task<> follower::end(followed& file) {
+  using ending = input_observer::ending;
+  if (!file.has_failed) note_unread(file);
+  co_await file.text.end_observing(file.has_failed ? ending::early : ending::whole);
+  if (!file.has_failed) file.text.finish();
 }
 
 void follower::set_ends() {
@@ -171,6 +246,7 @@ void follower::read_changes() {
       inotify_event event{};
       std::memcpy(&event, events.data() + at, sizeof event);
       const char* const name = events.data() + at + sizeof event;
+      names_have_changed_ = names_have_changed_ || (event.mask & name_events) != 0;
       if ((event.mask & (IN_CREATE | IN_MOVED_TO)) != 0 && event.len > 0) note_arrival(event.wd, name);
       if ((event.mask & IN_Q_OVERFLOW) != 0) report_(std::string(events_dropped));
       at += sizeof event + event.len;
@@ -202,7 +278,10 @@ void follower::note_missed(followed& file) {
 }
 
 void follower::note(followed& file, io::name_change change) {
-  if (change == io::name_change::appeared || change == io::name_change::replaced) ++file.seen;
+  if (change == io::name_change::appeared || change == io::name_change::replaced) {
+    ++file.seen;
+    if (const auto key = file.reader.current_key(); key && trees_ != nullptr) trees_->note(*key);
+  }
   note_missed(file);
   if (change == io::name_change::vanished)
     report_(file.reader.path() + ": was removed or renamed: waiting for a new file");

@@ -9,6 +9,7 @@
 #include "io/followed_file.hpp"
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/flow/cutter.hpp"
+#include "pipeline/flow/inputs/followed_trees.hpp"
 #include "pipeline/flow/statistics/stage_clock.hpp"
 #include "pipeline/flow/text_track.hpp"
 
@@ -17,8 +18,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -38,14 +41,17 @@ class follower {
   follower(cutter& cut, const text_track::destination& counted, stage_clock& clock, async::event_loop& loop,
            std::uint32_t max_reservation, remark report, std::stop_token stop);
 
-  /// Follows the files until a stop is requested. Bytes that were written before the stop are counted. On the event
-  /// loop.
-  async::task<> follow(std::vector<std::pair<input_id, std::string>> inputs);
+  /// Follows files by their names, and those in trees, until a stop is requested. Bytes that were written before the
+  /// stop are counted. `trees`: null: none; borrowed. On the event loop.
+  async::task<> follow(std::vector<std::string> names, followed_trees* trees);
 
  private:
+  // In the order in which they are found.
   struct followed {
     text_track text;
     io::followed_file reader;
+    bool is_in_tree = false;       // it ends when the name has no file any more
+    bool is_finished = false;      // it has ended before the run
     bool has_end = false;          // a stop was requested: bytes written later are not read
     bool has_failed = false;       // it is not read any more
     bool format_checked = false;   // its first bytes were read
@@ -64,7 +70,12 @@ class follower {
   std::size_t read_into(followed& file, std::span<std::byte> room);
   async::task<> wait_for_change();
   void note(followed& file, io::name_change change);
-  async::task<> end_all();
+  void add(std::string name, bool is_in_tree);
+  void look_at_trees();
+  [[nodiscard]] io::copied_text copies(const std::string& path) const;
+  async::task<bool> take_all();
+  async::task<> end_vanished();
+  async::task<> end(followed& file);
   static void fail(followed& file);
   void watch_folder(followed& file);
   void watch(followed& file);
@@ -79,7 +90,11 @@ class follower {
   std::uint32_t max_reservation_;
   remark report_;
   std::stop_token stop_;
-  std::vector<followed> files_;
+  std::list<followed> files_;
+  followed_trees* trees_ = nullptr;
+  std::set<std::string, std::less<>> names_;                      // that are followed
+  bool has_last_look_ = false;                                    // after the stop was requested
+  bool names_have_changed_ = false;                               // since the trees were looked at
   std::optional<boost::asio::posix::stream_descriptor> changes_;  // inotify; nothing if it is not available
   std::shared_ptr<boost::asio::steady_timer> timer_;
   std::shared_ptr<async::deferred_call> wake_up_;  // cancels timer_
