@@ -35,7 +35,7 @@ void align_matches(group_counts& of, const std::vector<match_count>& order) {
 
 }  // namespace
 
-void group_addition::add(group_result&& more) {
+void group_addition::add(group_result more) {
   ++results_;
   align(more);
   add_totals(more);

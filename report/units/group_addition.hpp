@@ -28,7 +28,7 @@ class group_addition {
  public:
   /// Precondition: it was read with the terms of those before, and the length of its windows divides the longest one so
   /// far, or is a multiple of it. The sum has windows of the longest length.
-  void add(group_result&& more);
+  void add(group_result more);
 
   /// The sum; that of one result is this result. Nothing is added afterwards.
   [[nodiscard]] group_result take();
