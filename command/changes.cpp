@@ -2,7 +2,9 @@
 // as its report. Logs without times are read once more, in windows of lines.
 #include "command/changes.hpp"
 #include "command/commands.hpp"
+#include "config/text.hpp"
 #include "config/usage_error.hpp"
+#include "library/results.hpp"
 #include "report/lines/log_family.hpp"
 #include "report/output/messages.hpp"
 

@@ -22,9 +22,10 @@ std::string_view series_name(changes::difference::series of);
 /// The kind, the expression or the bucket of a difference; empty: it is of all lines.
 std::string subject_of(const run_report& content, const units::found_difference& of);
 
-/// A difference of a change in words: "lines of the kind `upstream timed out <ip>` from 0 to 12 %"; of a comparison
-/// with "new: " or "vanished: " if it is. `width`: in columns, of which the name of the kind gets what remains.
-std::string words_of(const run_report& content, const units::change_result& found, std::size_t change,
+/// A difference of the change `index` in words: "lines of the kind `upstream timed out <ip>` from 0 to 12 %"; of a
+/// comparison with "new: " or "vanished: " if it is. `width`: in columns, of which the name of the kind gets what
+/// remains.
+std::string words_of(const run_report& content, const units::change_result& found, std::size_t index,
                      std::size_t difference, std::size_t width);
 
 }  // namespace gpuhist::report
