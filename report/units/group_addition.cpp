@@ -56,7 +56,8 @@ void group_addition::align(group_result& more) const {
   align_matches(more.all, order);
   for (keyed_group& each : more.groups) align_matches(each.of, order);
   for (event_window& each : more.windows) align_matches(each.of, order);
-  for (auto* const each : {&more.other_groups, &more.without_key, &more.without_time, &more.implausible_time, &more.late}) {
+  for (auto* const each :
+       {&more.other_groups, &more.without_key, &more.without_time, &more.implausible_time, &more.late}) {
     if (*each) align_matches(**each, order);
   }
 }
