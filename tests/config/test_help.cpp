@@ -75,7 +75,7 @@ TEST_CASE("the long help has every option with its detail, its variable and an e
 
 TEST_CASE("every option is a topic in each of its spellings") {
   for (const option_row& row : option_table()) {
-    if (row.key() == "devices") continue;
+    if (find_command(row.key()) != nullptr) continue;  // devices, changes
     const std::string text = help_about(row.long_name());
     CHECK(holds(text, wrapped(row.detail, 4)));
     if (find_help_topic(row.key()) == nullptr) CHECK(help_about(row.key()) == text);

@@ -136,6 +136,7 @@ class frame_group {
     };
     job_.on_complete = [this](frame_job&, std::exception_ptr error) {
       if (job_.units != nullptr && job_.decoded && !error) found_units_ = units_in_rows();
+      job_.units = nullptr;  // the job belongs to its owner again, who may destroy it
       if (row_memory_) room_->give_back();
       const std::scoped_lock lock(mutex_);
       ++answers_;

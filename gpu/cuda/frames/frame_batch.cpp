@@ -143,6 +143,7 @@ void frame_batch::add(frame_job& job) noexcept {
   text_used_ += job.text_room;
   literals_used_ += literals_of(job);
   sequences_used_ += sequences_of(job);
+  classes_ = job.units;
   jobs_.push_back(&job);
   places_.push_back(at);
 }

@@ -87,7 +87,7 @@ class frame_batch {
   void set_division(frame_launch& to) const;
   [[nodiscard]] std::uint32_t end_of(std::size_t job) const;
   [[nodiscard]] std::uint32_t cuts_used() const { return slices_used_ - static_cast<std::uint32_t>(jobs_.size()); }
-  [[nodiscard]] const units::piece_classes* classes() const { return jobs_.front()->units; }
+  [[nodiscard]] const units::piece_classes* classes() const { return classes_; }
   [[nodiscard]] std::uint32_t row_room() const;
   [[nodiscard]] bool selects_rows() const;
   [[nodiscard]] const std::uint32_t* returned_rows() const;
@@ -143,7 +143,8 @@ class frame_batch {
   device_memory tile_rows_;
   device_memory device_extent_rows_;
 
-  std::vector<frame_job*> jobs_;
+  std::vector<frame_job*> jobs_;                   // the first ones may be completed, and destroyed
+  const units::piece_classes* classes_ = nullptr;  // of all jobs
   std::vector<place> places_;
   std::uint64_t compressed_used_ = 0;
   std::uint64_t text_used_ = 0;
