@@ -8,9 +8,9 @@ namespace gpuhist::report::units {
 namespace {
 
 // In nanoseconds.
-constexpr std::int64_t longest_tick = 1'000'000'000;                // longer: the process did not run
-constexpr std::int64_t live_within = 3600 * longest_tick;           // of the clock: times are those of now
-constexpr std::int64_t credible_within = 24 * 3600 * longest_tick;  // after the clock
+constexpr std::int64_t longest_tick = 1'000'000'000;       // longer: the process did not run
+constexpr std::int64_t live_within = 3600 * longest_tick;  // of the clock: times are those of now
+constexpr std::int64_t credible_within = std::int64_t{24} * 3600 * longest_tick;  // after the clock
 
 }  // namespace
 

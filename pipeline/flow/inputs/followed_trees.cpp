@@ -16,8 +16,8 @@ bool is_named_as_compressed(const std::string& path) {
 
 }  // namespace
 
-followed_trees::followed_trees(std::vector<std::string> roots, const io::walk_settings& settings, remark report)
-    : roots_(std::move(roots)), settings_(settings), report_(std::move(report)) {}
+followed_trees::followed_trees(std::vector<std::string> roots, io::walk_settings settings, remark report)
+    : roots_(std::move(roots)), settings_(std::move(settings)), report_(std::move(report)) {}
 
 // A walk through a large tree takes at most a small part of the time.
 bool followed_trees::is_due(clock::time_point now, bool has_changes) const {

@@ -28,7 +28,7 @@ class followed_trees {
   };
 
   /// `report` receives messages for the user.
-  followed_trees(std::vector<std::string> roots, const io::walk_settings& settings, remark report);
+  followed_trees(std::vector<std::string> roots, io::walk_settings settings, remark report);
 
   /// `copies`: whether a file is a copy of one that is followed. Before the first look.
   void compare_with(std::function<io::copied_text(const std::string& path)> copies) { copies_ = std::move(copies); }

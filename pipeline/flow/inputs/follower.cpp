@@ -77,7 +77,7 @@ async::task<> follower::follow(std::vector<std::string> names, followed_trees* t
     look_at_trees();
     if (stopping) set_ends();
     const bool more = co_await take_all();
-    for (followed& each : files_) {
+    for (const followed& each : files_) {
       if (first && !each.has_failed && each.reader.current() < 0)
         report_(each.reader.path() + ": no such file yet: waiting for it");
     }
