@@ -870,7 +870,7 @@ constexpr std::array rows = {
         "gpuhist --resume counts.jsonl -r /srv/logs",
         on_command([](options& o, value v) { o.resumed_file = parse_text(v, "give the path of a jsonl result"); }),
         rules(decision::nothing, "",
-              "output append each match match-file group-by event-time preset window pairs follow pass-through "
+              "output append each match match-file group-by changes event-time preset window pairs follow pass-through "
               "snapshot-every")},
 
     option_row{jobs, "--manifest", "FILE", value_kind::file, "", batch_runs, rare, "count the inputs of this manifest",
