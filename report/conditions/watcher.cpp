@@ -159,7 +159,8 @@ bool watch_so_far(const pipeline::run_counts& snapshot, const watch_list& list, 
 
 bool watch_facts_so_far(const pipeline::run_counts& snapshot, const watch_list& list, watcher& checker,
                         const pipeline::observed_numbers& found) {
-  return watch_facts(totals_of(snapshot), list, checker, found);
+  const bool is_of_input = has_only_input(snapshot, list);
+  return watch_facts(is_of_input ? subject_of(snapshot.inputs.front()) : totals_of(snapshot), list, checker, found);
 }
 
 }  // namespace gpuhist::report::gates

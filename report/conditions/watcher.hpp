@@ -126,7 +126,7 @@ bool watch_totals(const pipeline::run_counts& result, const watch_list& list, wa
 /// only. True: the run must end.
 bool watch_so_far(const pipeline::run_counts& snapshot, const watch_list& list, watcher& checker);
 
-/// Checks the conditions about facts for the totals so far. True: the run must end.
+/// Checks the conditions about facts for the totals so far, which are those of an only input. True: the run must end.
 bool watch_facts_so_far(const pipeline::run_counts& snapshot, const watch_list& list, watcher& checker,
                         const pipeline::observed_numbers& found);
 

@@ -283,7 +283,7 @@ class FollowedLines(LiveTest):
         self.assertEqual(ended.result["matches"]["error"], {"lines": 3, "bytes": 32})
         self.assertIs(ended.result["complete"], True)
 
-    def test_conditions_about_matches_are_checked_for_the_totals_so_far(self):
+    def test_conditions_about_matches_are_checked_for_the_lines_so_far(self):
         path = self.file("a.log", b"ERROR one\n")
         with self.follow("--match", "error=ERROR", "--alert-if", "match(error) >= 3", "--snapshot-every", "50ms", path) as running:
             wait_until(lambda: self.snapshot(running)["lines"] == 1)
@@ -293,7 +293,7 @@ class FollowedLines(LiveTest):
             wait_until(lambda: self.snapshot(running)["lines"] == 4)
             ended = self.stop(running)
         (alert,) = ended.documents_of("alert")  # when it begins to hold
-        self.assertEqual((alert["of"], alert["values"]["match(error)"]), ("total", 3))
+        self.assertEqual((alert["of"], alert["values"]["match(error)"]), ("input", 3))
 
     def test_logs_that_were_written_before_have_no_late_lines_whichever_is_read_first(self):
         entries = [[(line_at(START + second * SECOND, f"file {number}"), START + second * SECOND) for second in range(3600)]
