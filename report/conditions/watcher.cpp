@@ -159,8 +159,12 @@ bool watch_so_far(const pipeline::run_counts& snapshot, const watch_list& list, 
 
 bool watch_facts_so_far(const pipeline::run_counts& snapshot, const watch_list& list, watcher& checker,
                         const pipeline::observed_numbers& found) {
-  const bool is_of_input = has_only_input(snapshot, list);
-  return watch_facts(is_of_input ? subject_of(snapshot.inputs.front()) : totals_of(snapshot), list, checker, found);
+  if (!has_only_input(snapshot, list)) return watch_facts(totals_of(snapshot), list, checker, found);
+  bool ends = false;
+  for (const pipeline::input_report& only : snapshot.inputs) {
+    ends = watch_facts(subject_of(only), list, checker, found);
+  }
+  return ends;
 }
 
 }  // namespace gpuhist::report::gates
