@@ -185,7 +185,9 @@ bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-bool is_escapable(char c) { return c > ' ' && c < 0x7f && !is_letter(c) && !(c >= '0' && c <= '9') && c != '_'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool is_escapable(char c) { return c > ' ' && c < 0x7f && !is_letter(c) && !is_digit(c) && c != '_'; }
 
 // Of an expression without operators, or with (?i) only, which RE2 is not needed to find.
 std::optional<gpu::cuda::units::searched_string> string_in(std::string_view pattern, bool ignore_case) {
@@ -197,7 +199,8 @@ std::optional<gpu::cuda::units::searched_string> string_in(std::string_view patt
   }
   for (std::size_t at = 0; at < pattern.size(); ++at) {
     const bool is_escaped = pattern[at] == '\\';
-    if (is_escaped && (++at == pattern.size() || !is_escapable(pattern[at]))) return std::nullopt;
+    if (is_escaped) ++at;
+    if (is_escaped && (at == pattern.size() || !is_escapable(pattern[at]))) return std::nullopt;
     if (!is_escaped && std::string_view("^$.[]|()?*+{}").find(pattern[at]) != std::string_view::npos)
       return std::nullopt;
     made.text += pattern[at];
