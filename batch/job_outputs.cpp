@@ -59,7 +59,7 @@ bool write_outputs(result_files& to, const library::counting_plan& planned, cons
   report::add_totals(line.members, total, {});
   line.members.add_number("input_count", std::uint64_t{ledger.reports()});
   to.write("total.json", [&](const report::text_sink& out) { out(line.take() + "\n"); });
-  return changes != nullptr && !changes->found.empty();
+  return changes != nullptr && changes->has_findings();
 }
 
 namespace {

@@ -7,6 +7,7 @@
 #include "io/descriptor.hpp"
 #include "pipeline/counts/partitioning.hpp"
 #include "report/formats/bucket_counts.hpp"
+#include "report/formats/document_members.hpp"
 #include "report/formats/document_reader.hpp"
 #include "report/formats/result_document.hpp"
 #include "report/formats/result_file.hpp"
@@ -42,6 +43,7 @@ namespace {
 
 using nlohmann::json;
 namespace changes = report::changes;
+using report::documents::raw_text;
 using report::units::change_result;
 
 constexpr std::string_view how_to_count = "gpuhist --group-by kind --format json -o RESULT LOG";
@@ -98,11 +100,6 @@ struct kinds_of_result {
   std::uint64_t unlisted = 0;  // most lines that a kind has that is not listed; 0: all are listed
 };
 
-std::string text_of(const json& group, const std::string& name) {
-  if (!group.contains(name + "_base64")) return group.at(name).get<std::string>();
-  return report::from_base64(group.at(name + "_base64").get<std::string>()).value_or(group.at(name).get<std::string>());
-}
-
 [[noreturn]] void refuse_without_kinds(const std::string& path) {
   throw config::usage_error(
       report::printable(path) +
@@ -115,9 +112,9 @@ kinds_of_result kinds_in(const std::string& path, const json& document, const st
   if (last != "kind" && last != "template") refuse_without_kinds(path);
   std::uint64_t fewest = 0;
   for (const json& group : document.at("groups")) {
-    counted_log& log = made.logs[made.then_by.empty() ? std::string() : text_of(group, "key")];
+    counted_log& log = made.logs[made.then_by.empty() ? std::string() : raw_text(group, "key")];
     log.add(group, scheme);
-    lines_and_bytes& kind = log.kinds[text_of(group, made.then_by.empty() ? "key" : "then_key")];
+    lines_and_bytes& kind = log.kinds[raw_text(group, made.then_by.empty() ? "key" : "then_key")];
     kind.add(counts_in(group));
     fewest = kind.lines;
   }
@@ -146,6 +143,8 @@ kinds_of_result read_kinds(const std::string& path, const std::string& scheme) {
       found = kinds_in(path, document, scheme);
     } catch (const json::exception& error) {
       throw report::result_damage(report::printable(path) + ": its groups cannot be read: " + error.what());
+    } catch (const report::result_damage& error) {
+      throw report::result_damage(report::printable(path) + ": " + error.what());
     }
   }
   if (!found) refuse_without_kinds(path);
@@ -219,8 +218,8 @@ class result_stream {
     }
     for (auto& [text, counts] : kinds) {
       add_unlisted(counts, unlisted);
-      constexpr std::uint64_t fewest_lines = 10;
-      if (std::max(counts[0].lines, counts[1].lines) >= fewest_lines) made_.kinds.push_back(of_lines(text, counts));
+      const std::uint64_t most = std::max(counts[0].lines, counts[1].lines);
+      if (most >= report::units::fewest_lines_of_kind) made_.kinds.push_back(of_lines(text, counts));
     }
     const bool are_all_listed = unlisted[0] == 0 && unlisted[1] == 0;
     for (const auto& [text, counts] : levels) {

@@ -29,7 +29,6 @@ using series = changes::difference::series;
 constexpr std::int64_t most_empty_windows = 200;  // in sequence: more of them are no more information
 constexpr std::size_t most_windows_with_gaps = 2 * most_windows_of_changes;
 constexpr std::size_t most_windows_in_all = std::size_t{1} << 20U;
-constexpr std::uint64_t fewest_lines_of_kind = 10;
 
 // The lines of a side with the same first key: those of a family, or with windows of lines those of an input.
 struct source {

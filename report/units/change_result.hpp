@@ -18,6 +18,9 @@ namespace gpuhist::report::units {
 
 struct line_reading;
 
+/// Kinds with fewer lines are not compared one by one.
+inline constexpr std::uint64_t fewest_lines_of_kind = 10;
+
 /// A line that a report shows.
 struct shown_line {
   std::string input;  ///< its name, raw bytes
