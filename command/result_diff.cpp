@@ -4,11 +4,8 @@
 #include "command/plan.hpp"
 #include "command/result_schemes.hpp"
 #include "config/usage_error.hpp"
-#include "io/descriptor.hpp"
 #include "pipeline/counts/partitioning.hpp"
 #include "report/formats/bucket_counts.hpp"
-#include "report/formats/document_members.hpp"
-#include "report/formats/document_reader.hpp"
 #include "report/formats/result_document.hpp"
 #include "report/formats/result_file.hpp"
 #include "report/formats/text.hpp"
@@ -16,14 +13,10 @@
 #include "report/output/destination.hpp"
 #include "report/output/messages.hpp"
 #include "report/units/change_result.hpp"
-
-#include <nlohmann/json.hpp>
-
-#include <fcntl.h>
+#include "report/units/group_result.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
@@ -33,18 +26,19 @@
 #include <memory>
 #include <optional>
 #include <ranges>
-#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace gpuhist::command {
 namespace {
 
-using nlohmann::json;
 namespace changes = report::changes;
-using report::documents::raw_text;
 using report::units::change_result;
+using report::units::group_counts;
+using report::units::group_result;
+using report::units::match_count;
 
 constexpr std::string_view how_to_count = "gpuhist --group-by kind --format json -o RESULT LOG";
 
@@ -61,41 +55,15 @@ bool is_result(const std::string& path) {
   return text.starts_with('{') && text.find(R"("schema":"gpuhist.result/)") != std::string::npos;
 }
 
-struct lines_and_bytes {
-  std::uint64_t lines = 0;
-  std::uint64_t bytes = 0;
-
-  void add(const lines_and_bytes& more) {
-    lines += more.lines;
-    bytes += more.bytes;
-  }
-};
-
-lines_and_bytes counts_in(const json& group) {
-  return {.lines = group.at("lines").get<std::uint64_t>(), .bytes = group.at("bytes").get<std::uint64_t>()};
-}
-
 // Of one side.
 struct counted_log {
-  lines_and_bytes all;
-  std::map<std::string, std::uint64_t> buckets{};
-  std::map<std::string, lines_and_bytes> kinds{};
-  std::map<std::string, lines_and_bytes> matches{};
-
-  void add(const json& group, const std::string& scheme) {
-    all.add(counts_in(group));
-    for (const auto& [name, bytes] : group.at("buckets").at(scheme).items())
-      buckets[name] += bytes.get<std::uint64_t>();
-    if (!group.contains("matches")) return;
-    for (const auto& [name, counts] : group.at("matches").items()) matches[name].add(counts_in(counts));
-  }
+  group_counts all;
+  std::map<std::string, group_counts> kinds{};
 };
 
 // The kinds of lines of a result.
 struct kinds_of_result {
   std::string name;  // of the file
-  std::string by{};
-  std::string then_by{};
   std::map<std::string, counted_log> logs{};
   std::uint64_t unlisted = 0;  // most lines that a kind has that is not listed; 0: all are listed
 };
@@ -106,59 +74,46 @@ struct kinds_of_result {
       ": has no kinds of lines, so there is nothing to compare; count again: " + std::string(how_to_count));
 }
 
-kinds_of_result kinds_in(const std::string& path, const json& document, const std::string& scheme) {
-  kinds_of_result made{.name = path, .by = document.value("group_by", ""), .then_by = document.value("then_by", "")};
-  const std::string& last = made.then_by.empty() ? made.by : made.then_by;
-  if (last != "kind" && last != "template") refuse_without_kinds(path);
-  std::uint64_t fewest = 0;
-  for (const json& group : document.at("groups")) {
-    counted_log& log = made.logs[made.then_by.empty() ? std::string() : raw_text(group, "key")];
-    log.add(group, scheme);
-    lines_and_bytes& kind = log.kinds[raw_text(group, made.then_by.empty() ? "key" : "then_key")];
-    kind.add(counts_in(group));
-    fewest = kind.lines;
+void add(std::map<std::string, group_counts>& to, const std::string& key, const group_counts& more) {
+  const auto [found, is_new] = to.emplace(key, more);
+  if (!is_new) report::units::add(found->second, more);
+}
+
+kinds_of_result kinds_in(const std::string& path, const group_result& found) {
+  kinds_of_result made{.name = path};
+  std::map<std::string, group_counts> logs;
+  for (const report::units::keyed_group& group : found.groups) {
+    const std::string log = found.then_by ? group.key : std::string();
+    add(logs, log, group.of);
+    add(made.logs[log].kinds, found.then_by ? group.then : group.key, group.of);
   }
-  if (!document.contains("other_groups")) return made;
-  const json& others = document.at("other_groups");
-  made.unlisted = std::min(fewest, others.at("lines").get<std::uint64_t>());
-  if (made.then_by.empty()) made.logs[""].add(others, scheme);
+  if (found.other_groups) {
+    const std::uint64_t fewest = found.groups.empty() ? 0 : found.groups.back().of.lines;
+    made.unlisted = std::min(found.other_group_at_most.value_or(fewest), found.other_groups->lines);
+    if (!found.then_by) add(logs, "", *found.other_groups);
+  }
+  for (auto& [name, counts] : logs) made.logs[name].all = std::move(counts);
   return made;
 }
 
-// Of the only result in the file.
-kinds_of_result read_kinds(const std::string& path, const std::string& scheme) {
-  const io::descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (!opened) throw std::system_error(errno, std::system_category(), "cannot read " + report::printable(path));
-  std::optional<kinds_of_result> found;
-  report::document_reader documents(opened.get());
-  while (documents.next_line()) {
-    if (documents.at_line_end()) continue;
-    const json document = documents.read({.begin = [] {}, .take = [](const json&) {}});
-    if (!document.is_object() || document.value("kind", "") != "result") continue;
-    if (found) {
-      throw config::usage_error(report::printable(path) +
-                                ": has several results; give a file with one, such as that of gpuhist merge");
-    }
-    try {
-      found = kinds_in(path, document, scheme);
-    } catch (const json::exception& error) {
-      throw report::result_damage(report::printable(path) + ": its groups cannot be read: " + error.what());
-    } catch (const report::result_damage& error) {
-      throw report::result_damage(report::printable(path) + ": " + error.what());
-    }
-  }
-  if (!found) refuse_without_kinds(path);
-  return *std::move(found);
+// The key of the lines of a result.
+std::string key_of(const scheme_names& of) {
+  const auto& options = of.reading.values;
+  const auto by = options.find("--group-by");
+  const auto then = options.find("--then-by");
+  const std::string last = then != options.end() ? then->second : by != options.end() ? by->second : "";
+  if (last != "kind" && last != "template") refuse_without_kinds(of.result);
+  return "--group-by " + by->second + (then == options.end() ? "" : " --then-by " + then->second);
 }
 
-void refuse_other_keys(const kinds_of_result& a, const kinds_of_result& b) {
-  if (a.by == b.by && a.then_by == b.then_by) return;
-  const auto key_of = [](const kinds_of_result& of) {
-    const std::string then = of.then_by.empty() ? "" : " --then-by " + of.then_by;
-    return report::printable(of.name) + " with --group-by " + of.by + then;
-  };
-  throw config::usage_error("the results have different keys: " + key_of(a) + ", " + key_of(b) +
-                            "; count both with the same ones");
+void check_keys(const std::vector<scheme_names>& results) {
+  std::map<std::string, std::string> keys;  // with the name of a result
+  for (const scheme_names& each : results) keys.emplace(key_of(each), each.result);
+  if (keys.size() < 2) return;
+  std::string shown;
+  for (const auto& [key, result] : keys)
+    shown += (shown.empty() ? "" : ", ") + report::printable(result) + " with " + key;
+  throw config::usage_error("the results have different keys: " + shown + "; count both with the same ones");
 }
 
 // The folder that all logs of a result are in.
@@ -188,32 +143,30 @@ std::array<std::map<std::string, counted_log>, 2> named_alike(const std::array<k
 // Makes a stream of two windows.
 class result_stream {
  public:
-  // `buckets`: of the classes of bytes, each in one of them; empty: none.
-  result_stream(const std::string& name, const std::vector<std::string>& buckets) : buckets_(buckets) {
+  explicit result_stream(const std::string& name) {
     made_.name = name;
     made_.has_rate = false;
     made_.compared_from = 1;
   }
 
   void add(const counted_log& log) {
-    changes::window_counts& to = made_.windows.emplace_back();
-    to = {.lines = log.all.lines, .bytes = log.all.bytes};
-    for (const std::string& each : buckets_) {
-      const auto found = log.buckets.find(each);
-      to.classes.push_back(found == log.buckets.end() ? 0 : found->second);
-    }
+    made_.windows.push_back({.lines = log.all.lines, .bytes = log.all.bytes, .classes = log.all.counts.counts});
   }
 
   // `unlisted`: as that of kinds_of_result. Levels are known if all kinds are listed.
   void add_lines(const std::array<const counted_log*, 2>& sides, const std::array<std::uint64_t, 2>& unlisted) {
-    std::map<std::string, std::array<lines_and_bytes, 2>> kinds;
-    std::map<std::string, std::array<lines_and_bytes, 2>> levels;
+    std::map<std::string, std::array<match_count, 2>> kinds;
+    std::map<std::string, std::array<match_count, 2>> levels;
     const std::unique_ptr<report::lines::line_selector> level =
         report::lines::selector("level", std::nullopt).make_reader();
     for (std::size_t side = 0; side < sides.size(); ++side) {
       for (const auto& [kind, counts] : sides[side]->kinds) {
-        kinds[kind][side] = counts;
-        if (const auto of = level->read(kind)) levels[std::string(*of)][side].add(counts);
+        kinds[kind][side] = {.name = kind, .lines = counts.lines, .bytes = counts.bytes};
+        const std::optional<std::string_view> of = level->read(kind);
+        if (!of) continue;
+        match_count& sum = levels[std::string(*of)][side];
+        sum.lines += counts.lines;
+        sum.bytes += counts.bytes;
       }
     }
     for (auto& [text, counts] : kinds) {
@@ -225,9 +178,10 @@ class result_stream {
     for (const auto& [text, counts] : levels) {
       if (are_all_listed) made_.levels.push_back(of_lines(text, counts));
     }
-    for (const auto& [name, counts] : sides[0]->matches) {
-      const auto other = sides[1]->matches.find(name);
-      if (other != sides[1]->matches.end()) made_.matches.push_back(of_lines(name, {counts, other->second}));
+    const std::vector<match_count>& others = sides[1]->all.matches;
+    for (const match_count& each : sides[0]->all.matches) {
+      const auto other = std::ranges::find(others, each.name, &match_count::name);
+      if (other != others.end()) made_.matches.push_back(of_lines(each.name, {each, *other}));
     }
   }
 
@@ -235,7 +189,7 @@ class result_stream {
 
  private:
   // A kind that one side does not list has as large a share there as on the other side, if it can.
-  void add_unlisted(std::array<lines_and_bytes, 2>& of, const std::array<std::uint64_t, 2>& unlisted) const {
+  void add_unlisted(std::array<match_count, 2>& of, const std::array<std::uint64_t, 2>& unlisted) const {
     for (std::size_t side = 0; side < of.size(); ++side) {
       if (of[side].lines > 0 || unlisted[side] == 0) continue;
       const auto here = static_cast<double>(made_.windows[side].lines);
@@ -245,7 +199,7 @@ class result_stream {
     }
   }
 
-  static changes::kind_of_line of_lines(const std::string& text, const std::array<lines_and_bytes, 2>& counts) {
+  static changes::kind_of_line of_lines(const std::string& text, const std::array<match_count, 2>& counts) {
     changes::kind_of_line made{.text = text};
     for (std::size_t side = 0; side < counts.size(); ++side) {
       if (counts[side].lines == 0) continue;
@@ -254,23 +208,10 @@ class result_stream {
     return made;
   }
 
-  const std::vector<std::string>& buckets_;
   changes::log_stream made_;
 };
 
-// The bucket of each class; empty: another class has it already.
-std::vector<std::string> buckets_by_class(const pipeline::scheme_view& view) {
-  std::vector<std::string> made;
-  std::set<std::string> known;
-  for (const std::uint16_t bucket : view.bucket_of_class) {
-    const std::string name = bucket < view.scheme.buckets.size() ? view.scheme.buckets[bucket] : "other";
-    made.push_back(known.insert(name).second ? name : "");
-  }
-  return made;
-}
-
-change_result compare(const std::array<kinds_of_result, 2>& sides, const pipeline::scheme_view& view) {
-  const std::vector<std::string> buckets = buckets_by_class(view);
+change_result compare(const std::array<kinds_of_result, 2>& sides) {
   const auto logs = named_alike(sides);
   change_result made;
   std::vector<changes::log_stream> streams;
@@ -282,7 +223,7 @@ change_result compare(const std::array<kinds_of_result, 2>& sides, const pipelin
       const auto other = logs[1 - side].find(name);
       if (other == logs[1 - side].end()) to.only_here.push_back({.name = name, .lines = log.all.lines});
       if (side == 1 || other == logs[1].end()) continue;
-      result_stream stream(name, buckets);
+      result_stream stream(name);
       stream.add(log);
       stream.add(other->second);
       stream.add_lines({&log, &other->second}, {sides[0].unlisted, sides[1].unlisted});
@@ -329,23 +270,26 @@ ending compare_results(const config::options& typed, const io::open_descriptors&
   for (const std::string& each : typed.inputs) std::ranges::move(schemes_in(each), std::back_inserter(found));
   const shared_schemes shared =
       common_schemes(found, has_schemes ? typed.run.counting.schemes : std::vector<std::string>());
+  check_keys(found);
   if (shared.schemes.empty()) refuse_without_kinds(typed.inputs.front());
   const std::vector<config::scheme> schemes = {shared.schemes.front()};
   const report::bucket_counts by_bucket(pipeline::coarsest_partition(schemes), schemes);
   report::wanted_counts wanted(shared.ignore_case ? report::letter_case::ignored : report::letter_case::exact);
   wanted.by_bucket = &by_bucket;
-  const std::array<kinds_of_result, 2> sides = {read_kinds(typed.inputs[0], schemes.front().name),
-                                                read_kinds(typed.inputs[1], schemes.front().name)};
-  refuse_other_keys(sides[0], sides[1]);
+  wanted.lines = report::line_results::wanted;
   report::result_sum sum(wanted, folder_for_spills(typed));
-  for (const std::string& each : typed.inputs) sum.add_file(each);
+  std::array<kinds_of_result, 2> sides;
+  for (std::size_t side = 0; side < sides.size(); ++side) {
+    sum.add_file(typed.inputs[side]);
+    if (const auto lines = sum.take_lines()) sides[side] = kinds_in(typed.inputs[side], *lines->groups);
+  }
   for (const std::string& error : sum.errors()) report::complain(error);
   if (!sum.errors().empty()) return {.exit_status = ending::input_failed};  // the old output stays
   report::run_report shown = sum.take();
   shown.schemes.push_back(pipeline::view_through(schemes.front(), by_bucket.partition()));
   shown.ignore_case = shared.ignore_case;
   shown.units.emplace(report::units::unit_result{.each = "line", .totals = {}});
-  shown.units->changes = compare(sides, shown.schemes.front());
+  shown.units->changes = compare(sides);
   shown.units->totals = {.seen = shown.units->changes->lines, .bytes = shown.verified.bytes()};
   report::destination output(typed.output, resolve_writing(typed, format), open_descriptors);
   const command_frame frame;

@@ -360,13 +360,17 @@ void result_sum::add_error(const position& at, std::string_view cause) {
   errors_.push_back(at.name + ":" + (at.line == 0 ? "" : std::to_string(at.line) + ":") + " " + std::string(cause));
 }
 
+std::optional<units::unit_result> result_sum::take_lines() {
+  std::optional<units::unit_result> taken = std::exchange(units_, std::nullopt);
+  if (taken) taken->groups = std::exchange(groups_, {}).take();
+  reading_.reset();
+  return std::exchange(lacks_groups_, false) ? std::nullopt : std::move(taken);
+}
+
 run_report result_sum::take() {
   sum_.inputs = pipeline::input_reports(kept_, inputs_);
   if (!all_have_utf8_) sum_.utf8.reset();
-  if (units_ && !lacks_groups_) {
-    units_->groups = groups_.take();
-    sum_.units = std::move(units_);
-  }
+  sum_.units = take_lines();
   return std::move(sum_);
 }
 

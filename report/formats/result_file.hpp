@@ -61,6 +61,10 @@ class result_sum {
   /// What results have, but the sum has not, each with its file.
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
+  /// What was read of lines of the results that were added since it was taken last. The sum is without it, and results
+  /// that follow may have been read with other options. Nothing: results have none, or have no byte counts.
+  [[nodiscard]] std::optional<units::unit_result> take_lines();
+
   /// The sum, over the 256 byte values, or the partition of wanted_counts::by_bucket.
   [[nodiscard]] run_report take();
 

@@ -259,6 +259,11 @@ class Results(DiffTest):
         self.assertEqual(diff(a, a, status=0)["changes"], [])
         self.assertEqual(diff(a, b, status=0)["changes"], [])
 
+    def test_several_results_in_a_file_are_added(self):
+        parts = [self.counted(name, "\n".join(self.lines(seed, (70, 20, 10, 0))).encode() + b"\n") for name, seed in (("a", 1), ("b", 2))]
+        both = self.file("both.json", b"".join(each.read_bytes() for each in parts))
+        self.assertEqual([each["lines"] for each in diff(parts[0], both, status=0)["sides"]], [8000, 16000])
+
     def test_results_by_log_are_compared_log_by_log(self):
         results = []
         for name, weights in (("a", (70, 30, 0, 0)), ("b", (70, 0, 30, 0))):
