@@ -11,6 +11,7 @@
 #include "pipeline/counts/finished_inputs.hpp"
 #include "pipeline/counts/partitioning.hpp"
 #include "report/formats/report_alert.hpp"
+#include "report/formats/report_groups.hpp"
 #include "report/formats/report_json.hpp"
 #include "report/formats/result_file.hpp"
 #include "report/measures/measure.hpp"
@@ -170,6 +171,7 @@ std::size_t results::inputs() const { return state_->content.inputs.size(); }
 
 input_result results::input(std::size_t number) const {
   const pipeline::input_report found = input_at(state_->content, number);
+  const auto matched = report::matches_of(state_->content, found);
   return {.name = found.name,
           .format = found.format,
           .compressed_bytes = found.compressed_bytes,
@@ -180,7 +182,8 @@ input_result results::input(std::size_t number) const {
           .kind = failure_of(found.error_kind),
           .error = found.error,
           .is_failure_of_archive = found.error_origin != pipeline::failure_origin::input,
-          .notices = notices_of(found)};
+          .notices = notices_of(found),
+          .matches = matched ? library::matches_of(*matched) : std::vector<match_count>()};
 }
 
 std::vector<std::uint64_t> results::counts(std::string_view scheme, std::size_t input) const {

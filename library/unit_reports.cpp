@@ -1,6 +1,7 @@
 #include "library/unit_reports.hpp"
 
 #include "gpuhist/errors.hpp"
+#include "report/formats/report_changes.hpp"
 
 #include <string>
 #include <utility>
@@ -82,12 +83,31 @@ gpuhist::unit unit_of(const report::units::unit_record& found, std::shared_ptr<c
   return made;
 }
 
-namespace {
-
 std::vector<gpuhist::match_count> matches_of(const report::units::group_counts& from) {
   std::vector<gpuhist::match_count> made;
   for (const report::units::match_count& each : from.matches)
     made.push_back({.name = each.name, .lines = each.lines, .bytes = each.bytes});
+  return made;
+}
+
+namespace {
+
+log_change change_of(const report::run_report& frame, const report::units::change_result& found, std::size_t index) {
+  const report::units::found_change& from = found.found[index];
+  log_change made{.log = from.stream, .start = from.start, .end = from.end, .evidence = from.evidence};
+  for (std::size_t i = 0; i < from.differences.size(); ++i) {
+    const report::changes::difference& of = from.differences[i].of;
+    made.differences.push_back({.what = std::string(report::series_name(of.of)),
+                                .of = report::subject_of(frame, from.differences[i]),
+                                .before = of.before,
+                                .inside = of.inside,
+                                .words = report::words_of(frame, found, index, i, report::any_width),
+                                .evidence = of.evidence});
+  }
+  if (!from.line) return made;
+  made.input = from.line->input;
+  made.line = from.line->place.line;
+  made.text = from.line->text;
   return made;
 }
 
@@ -142,6 +162,9 @@ unit_summary summary_of(const report::units::unit_result& found,
     made.quantiles.push_back({.percent = each.percent, .value = each.value});
   }
   if (found.groups) made.lines = lines_of(*found.groups, *frame);
+  for (std::size_t i = 0; found.changes && i < found.changes->found.size(); ++i) {
+    made.changes.push_back(change_of(*frame, *found.changes, i));
+  }
   return made;
 }
 

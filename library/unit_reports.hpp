@@ -57,6 +57,9 @@ class unit_reports {
 gpuhist::unit unit_of(const report::units::unit_record& found, std::shared_ptr<const report::run_report> frame);
 unit_summary summary_of(const report::units::unit_result& found,
                         const std::shared_ptr<const report::run_report>& frame);
+/// The lines that match, by expression.
+std::vector<gpuhist::match_count> matches_of(const report::units::group_counts& from);
+
 line_summary lines_of(const report::units::group_result& found, const report::run_report& frame);
 
 }  // namespace gpuhist::library

@@ -46,6 +46,13 @@ struct input_notice {
   std::string text;  ///< for people; does not name the input
 };
 
+/// The lines in which an expression of unit_options::matches matches.
+struct match_count {
+  std::string name;
+  std::uint64_t lines = 0;
+  std::uint64_t bytes = 0;
+};
+
 /// The counts of an input or of the totals. A value.
 struct input_result {
   std::string name;                               ///< raw bytes, not necessarily UTF-8
@@ -60,6 +67,8 @@ struct input_result {
   /// The archive or frame around this member is damaged, and not the member itself.
   bool is_failure_of_archive = false;
   std::vector<input_notice> notices{};  ///< at most one of each kind
+  /// Of each expression, in the order of the options; empty: none were looked for, or they are not known.
+  std::vector<match_count> matches{};
 };
 
 /// A measure of a text: a number, or the reason why this text has none. A value.

@@ -119,13 +119,6 @@ struct quantile {
   double value = 0;
 };
 
-/// The lines in which an expression of unit_options::matches matches.
-struct match_count {
-  std::string name;
-  std::uint64_t lines = 0;
-  std::uint64_t bytes = 0;
-};
-
 /// Lines that have something in common: the same key, or times in the same window.
 struct line_group {
   std::string key{};       ///< raw bytes; of a window empty
@@ -151,6 +144,28 @@ struct line_summary {
   line_group late{};                   ///< lines of windows that had closed: unit_options::allowed_lateness
 };
 
+/// What is different in a change of a log, or between two sides.
+struct log_difference {
+  std::string what;    ///< "kind", "level", "match", "rate", "length", "bytes_of_class"
+  std::string of{};    ///< the kind, the level, the expression or the bucket; empty: it is of all lines
+  double before = 0;   ///< a share, or a number of lines or bytes
+  double inside = 0;   ///< the same in the change
+  std::string words;   ///< both, for people
+  double evidence = 0;
+};
+
+/// What changed in a log (docs/changes.md).
+struct log_change {
+  std::string log;         ///< its name without what rotation adds, raw bytes
+  std::int64_t start = 0;  ///< nanoseconds since 1970-01-01 UTC; of windows of lines the number of lines before it
+  std::int64_t end = 0;    ///< after its last window
+  double evidence = 0;
+  std::vector<log_difference> differences{};  ///< what is more, then what is less, by evidence
+  std::string input{};                        ///< that has the first line concerned, raw bytes; empty: there is none
+  std::uint64_t line = 0;                     ///< its number, from 1
+  std::string text{};                         ///< its first 400 bytes, raw
+};
+
 /// The units of all inputs: of a run, or of a counter so far (results::units()).
 struct unit_summary {
   std::uint64_t seen = 0;
@@ -165,6 +180,7 @@ struct unit_summary {
   std::uint64_t unverified = 0;             ///< with a filter and file_options::skip_damage: dropped because of damage
   std::uint64_t unverified_bytes = 0;
   std::optional<line_summary> lines{};  ///< nothing: nothing was read of lines
+  std::vector<log_change> changes{};    ///< unit_options::changes: the strongest evidence first
 };
 
 }  // namespace gpuhist

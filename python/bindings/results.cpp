@@ -73,7 +73,8 @@ void bind_input(nb::module_& core) {
       .def_prop_ro("failure", failure_of)
       .def_prop_ro("error", [](const input_result& input) { return as_text(input.error); })
       .def_ro("is_failure_of_archive", &input_result::is_failure_of_archive)
-      .def_ro("notices", &input_result::notices);
+      .def_ro("notices", &input_result::notices)
+      .def_ro("matches", &input_result::matches);
 }
 
 void bind_values(nb::module_& core) {
@@ -121,8 +122,32 @@ void bind_lines(nb::module_& core) {
       .def_ro("late", &line_summary::late);
 }
 
+void bind_changes(nb::module_& core) {
+  nb::class_<log_difference>(core, "LogDifference",
+                             "What is different in a change: `what` is \"kind\", \"level\", \"match\", \"rate\", "
+                             "\"length\" or \"bytes_of_class\", `of` names it. `words` are for people.")
+      .def_ro("what", &log_difference::what)
+      .def_prop_ro("of", [](const log_difference& found) { return as_text(found.of); })
+      .def_ro("before", &log_difference::before)
+      .def_ro("inside", &log_difference::inside)
+      .def_prop_ro("words", [](const log_difference& found) { return as_text(found.words); })
+      .def_ro("evidence", &log_difference::evidence);
+  nb::class_<log_change>(core, "LogChange",
+                         "What changed in a log, from `start` to `end` (nanoseconds since 1970-01-01 UTC, or lines). "
+                         "`input`, `line` and `text`: of the first line concerned.")
+      .def_prop_ro("log", [](const log_change& found) { return as_text(found.log); })
+      .def_ro("start", &log_change::start)
+      .def_ro("end", &log_change::end)
+      .def_ro("evidence", &log_change::evidence)
+      .def_ro("differences", &log_change::differences)
+      .def_prop_ro("input", [](const log_change& found) { return as_text(found.input); })
+      .def_ro("line", &log_change::line)
+      .def_prop_ro("text", [](const log_change& found) { return nb::bytes(found.text.data(), found.text.size()); });
+}
+
 void bind_units(nb::module_& core) {
   bind_lines(core);
+  bind_changes(core);
   nb::class_<unit>(core, "Unit",
                    "A line, record, part, input or window. `number` is from 1, `line` too (0: unknown); `offset` and "
                    "`bytes` are in the text of the input. `values`: of each name in the condition or formula.")
@@ -160,6 +185,7 @@ void bind_units(nb::module_& core) {
                      return made;
                    })
       .def_ro("lines", &unit_summary::lines)
+      .def_ro("changes", &unit_summary::changes)
       .def_ro("without_value", &unit_summary::without_value)
       .def_ro("without_field", &unit_summary::without_field)
       .def_ro("unverified", &unit_summary::unverified)

@@ -107,6 +107,11 @@ class Input(_Counted):
         """Remarks, although it is counted: at most one of each kind."""
         return self._facts.notices
 
+    @property
+    def matches(self) -> list[_core.MatchCount]:
+        """The lines that match in it, for each expression of `match`."""
+        return self._facts.matches
+
     def __repr__(self) -> str:
         state = "complete" if self.complete else f"INCOMPLETE: {self.error or self.failure}"
         return f"<gpuhist.Input {self.name!r}: {self.bytes:,} bytes, {self.lines:,} lines, {state}>"

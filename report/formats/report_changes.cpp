@@ -90,7 +90,6 @@ std::string words_of(const run_report& content, const found_change& change, cons
 }
 
 constexpr std::string_view indent = "    ";
-constexpr std::size_t any_width = std::size_t{1} << 20U;
 
 std::string line_text(const found_change& of, std::size_t width) {
   if (!of.line) return {};

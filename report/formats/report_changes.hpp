@@ -22,6 +22,8 @@ std::string_view series_name(changes::difference::series of);
 /// The kind, the expression or the bucket of a difference; empty: it is of all lines.
 std::string subject_of(const run_report& content, const units::found_difference& of);
 
+inline constexpr std::size_t any_width = std::size_t{1} << 20U;  ///< for words_of(): nothing is cut
+
 /// A difference of the change `index` in words: "lines of the kind `upstream timed out <ip>` from 0 to 12 %"; of a
 /// comparison with "new: " or "vanished: " if it is. `width`: in columns, of which the name of the kind gets what
 /// remains.

@@ -178,7 +178,23 @@ TEST_CASE("windows of event time that are too long are refused") {
   CHECK_THROWS_WITH_AS(count_files(options), doctest::Contains("--window"), error);
 }
 
-TEST_CASE("changes in logs are in the result as JSON, and reported units have their text if it is asked for") {
+TEST_CASE("an input has the lines that match in it") {
+  const temporary_folder folder;
+  const std::string first = written(folder, "a.log", "GET /\nPOST /pay\nGET /pay\n");
+  const std::string second = written(folder, "b.log", "PUT /\n");
+  const results result = count_files(options_of({first, second}, {.matches = {"pay=/pay", "get=GET"}})).result;
+  const auto numbers = [&](std::size_t input) {
+    std::vector<std::tuple<std::string, std::uint64_t, std::uint64_t>> made;
+    for (const match_count& each : result.input(input).matches) made.emplace_back(each.name, each.lines, each.bytes);
+    return made;
+  };
+  using expected = std::vector<std::tuple<std::string, std::uint64_t, std::uint64_t>>;
+  CHECK(numbers(0) == expected{{"pay", 2, 19}, {"get", 2, 15}});
+  CHECK(numbers(1) == expected{{"pay", 0, 0}, {"get", 0, 0}});
+  CHECK(count_files(options_of({first}, {})).result.input(0).matches.empty());
+}
+
+TEST_CASE("changes in logs are in the result, as values and as JSON, and reported units have their text if it is asked for") {
   std::string text;
   for (int minute = 0; minute < 60; ++minute) {
     const std::string time = "2025-10-10T13:" + std::string(minute < 10 ? "0" : "") + std::to_string(minute) + ":";
@@ -187,7 +203,21 @@ TEST_CASE("changes in logs are in the result as JSON, and reported units have th
   }
   const temporary_folder folder;
   const std::string path = written(folder, "a.log.1", text);
-  const std::string found = count_files(options_of({path}, {.changes = true})).result.to_json();
+  const results result = count_files(options_of({path}, {.changes = true})).result;
+  const std::vector<log_change> changes = result.units()->changes;
+  REQUIRE(changes.size() == 1);
+  constexpr std::int64_t second = 1'000'000'000;
+  CHECK(changes[0].start == 1'760'103'600 * second);  // 13:40
+  CHECK(changes[0].end >= changes[0].start + 60 * second);
+  CHECK(changes[0].input == path);
+  CHECK(changes[0].line == 40 * 50 + 1);
+  CHECK(changes[0].text == "2025-10-10T13:40:10Z no disk");
+  const auto is_new_kind = [](const log_difference& each) {
+    return each.what == "kind" && each.of == "<time> no disk" && each.before == 0 && each.inside > 0 &&
+           each.words.starts_with("lines of the kind `<time> no disk` from 0 to ");
+  };
+  CHECK(std::ranges::any_of(changes[0].differences, is_new_kind));
+  const std::string found = result.to_json();
   CHECK(doctest::String(found.c_str()) == doctest::Contains(R"("changes":[{"stream":")"));
   CHECK(doctest::String(found.c_str()) == doctest::Contains(R"("start":"2025-10-10T13:40:00Z")"));
   CHECK(doctest::String(found.c_str()) == doctest::Contains(R"("text":"2025-10-10T13:40:10Z no disk")"));

@@ -86,6 +86,15 @@ class Results(unittest.TestCase):
                          [("a", 2, [[28, 28]]), ("b", 1, [[14, 15]])])  # fmt: skip
         self.assertEqual([(each.start // 10**9, each.lines_by_key) for each in lines.windows],
                          [(1760104620, [0, 1]), (1760104680, [2, 0])])  # fmt: skip
+        inputs = counted(text, match=["e=ERROR", "i=INFO"]).inputs
+        self.assertEqual([(each.name, each.lines, each.bytes) for each in inputs[0].matches], [("e", 1, 29), ("i", 2, 56)])
+
+    def test_changes_of_a_log_have_their_time_and_what_is_different(self):
+        lines = [f"2025-10-10T13:{minute:02}:{second}Z {'no disk' if minute == 40 and second < 40 else 'read 1'}"
+                 for minute in range(60) for second in range(10, 60)]  # fmt: skip
+        [change] = counted("\n".join(lines).encode() + b"\n", changes=True).units.changes
+        self.assertEqual((change.start, change.line, change.text), (1760103600 * 10**9, 2001, lines[2000].encode()))
+        self.assertIn(("kind", "<time> no disk"), [(each.what, each.of) for each in change.differences])
 
 
 if __name__ == "__main__":
