@@ -1,5 +1,6 @@
-// Finding a literal with SIMD (Google Highway): the first and the last byte of the literal are compared at all offsets
-// of a vector at once. Where both are equal, the bytes between are compared, too.
+// Finding a literal with SIMD (Google Highway): two bytes of the literal are compared at all offsets of a vector at
+// once, those that are the rarest ones in text (as in the crate memchr of Rust). Where both are equal, the others are
+// compared, too.
 //
 //     text               f  i  l  e  _  f  a  i  l  e  d  :
 //     equal to f         1  0  0  0  0  1  0  0  0  0  0  0
@@ -14,6 +15,7 @@
 #include <bit>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "gpu/host/literal_search.cpp"
@@ -71,8 +73,8 @@ std::size_t find_here(std::string_view text, const literal& sought, std::size_t 
   const compared_byte::lanes d;
   const std::size_t width = hn::Lanes(d);
   const auto* const bytes = reinterpret_cast<const std::uint8_t*>(text.data());
-  const compared_byte first(sought, 0);
-  const compared_byte last(sought, sought.size() - 1);
+  const compared_byte first(sought, sought.rarest());
+  const compared_byte last(sought, sought.next_rarest());
   for (; end - from >= width; from += width) {
     const auto equal = hn::And(first(bytes + from), last(bytes + from));
     if (hn::AllFalse(d, equal)) continue;
@@ -134,14 +136,28 @@ bool is_letter(std::uint8_t byte) {
   return lower >= 'a' && lower <= 'z';
 }
 
+// The higher, the more frequent in logs and text.
+std::size_t frequency(std::uint8_t byte) {
+  constexpr std::string_view frequent = " e0t1ai2o3sn4r5.-:l/6dc7u8m9p\"h=gf_wb,ykvxzjq";
+  const std::size_t found = frequent.find(static_cast<char>(byte));
+  return found == std::string_view::npos ? 0 : frequent.size() - found;
+}
+
 }  // namespace
 
-literal::literal(std::string_view text) : lower_(text), case_bits_(text.size(), '\0') {
+literal::literal(std::string_view text, letters are) : lower_(text), case_bits_(text.size(), '\0') {
   if (text.size() < min_size) throw std::invalid_argument("a literal of less than two bytes");
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (!is_letter(lower(i))) continue;
+    if (are == letters::exact || !is_letter(lower(i))) continue;
     case_bits_[i] = 0x20;
     lower_[i] = static_cast<char>(lower(i) | 0x20U);
+  }
+  if (frequency(lower(1)) < frequency(lower(0))) std::swap(rarest_, next_rarest_);
+  for (std::size_t i = 2; i < text.size(); ++i) {
+    if (frequency(lower(i)) < frequency(lower(rarest_)))
+      next_rarest_ = std::exchange(rarest_, i);
+    else if (frequency(lower(i)) < frequency(lower(next_rarest_)))
+      next_rarest_ = i;
   }
 }
 
@@ -205,7 +221,7 @@ std::span<const literal_windows::window> literal_windows::known_at(std::string_v
   return std::span(windows_).subspan(begins_[of_text], begins_[of_text + 1] - begins_[of_text]);
 }
 
-literal_set::literal_set(std::span<const std::string> texts) : literals_(texts.begin(), texts.end()) {
+literal_set::literal_set(std::vector<literal> literals) : literals_(std::move(literals)) {
   std::array<std::vector<std::size_t>, size_groups.size()> groups;
   for (std::size_t i = 0; i < literals_.size(); ++i) {
     const auto fits = [&](const size_group& each) { return literals_[i].size() >= each.min_size; };

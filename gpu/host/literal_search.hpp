@@ -1,4 +1,5 @@
-// Where short strings occur in a text, with letters of ASCII in either case: the filter before regular expressions.
+// Where short strings occur in a text, exactly or with letters of ASCII in either case: the filter before regular
+// expressions.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +11,18 @@
 
 namespace gpuhist::gpu::host {
 
-/// A string to search for. A letter of ASCII in it represents both cases; any other byte, itself. Immutable.
+/// A string to search for. Immutable.
 class literal {
  public:
   static constexpr std::size_t min_size = 2;
 
+  enum class letters : std::uint8_t {
+    either_case,  ///< a letter of ASCII represents both cases; any other byte, itself
+    exact,        ///< each byte represents itself
+  };
+
   /// Throws std::invalid_argument for less than min_size bytes.
-  explicit literal(std::string_view text);
+  explicit literal(std::string_view text, letters are = letters::either_case);
 
   [[nodiscard]] std::size_t size() const { return lower_.size(); }
 
@@ -27,13 +33,19 @@ class literal {
   [[nodiscard]] bool is_at(std::string_view text, std::size_t at) const;
 
   // For the search.
+  /// As it is compared: in lower case if it represents both.
   [[nodiscard]] std::uint8_t lower(std::size_t i) const { return static_cast<std::uint8_t>(lower_[i]); }
   /// 0x20 if byte i is a letter, or 0: a byte of a text is OR-ed with it before it is compared.
   [[nodiscard]] std::uint8_t case_bit(std::size_t i) const { return static_cast<std::uint8_t>(case_bits_[i]); }
+  /// Where the two bytes are that are rare in text: one of them is seldom at its place by chance, both even less.
+  [[nodiscard]] std::size_t rarest() const { return rarest_; }
+  [[nodiscard]] std::size_t next_rarest() const { return next_rarest_; }
 
  private:
   std::string lower_;
   std::string case_bits_;
+  std::size_t rarest_ = 0;
+  std::size_t next_rarest_ = 1;
 };
 
 /// Many literals, found together (after Wu and Manber 1994). The text is sampled at each stride-th offset, and a table
@@ -79,8 +91,7 @@ class literal_windows {
 /// A set of literals. Immutable: any number of threads may use it.
 class literal_set {
  public:
-  /// Throws std::invalid_argument for a literal of less than literal::min_size bytes.
-  explicit literal_set(std::span<const std::string> texts);
+  explicit literal_set(std::vector<literal> literals);
 
   [[nodiscard]] std::size_t size() const { return literals_.size(); }
   [[nodiscard]] const literal& operator[](std::size_t i) const { return literals_[i]; }

@@ -107,13 +107,15 @@ class classifier {
       : tables_(prepared.tables().data()), columns_(prepared.columns()) {
     // in the body: elsewhere g++ ignores the target attribute
     delimiter_ = _mm512_set1_epi8(std::to_integer<char>(prepared.delimiter()));
-    if constexpr (Columns != any) table_ = load(*tables_);
+    if constexpr (Columns != any && Columns != 0) table_ = load(*tables_);
   }
 
   // Writes the mask of each column; returns the mask of the delimiters.
   HWY_INLINE std::uint64_t classify(const std::uint8_t* text, std::uint64_t* HWY_RESTRICT members) const {
     const __m512i bytes = _mm512_loadu_si512(text);
-    if constexpr (Columns != any) {
+    if constexpr (Columns == 0) {
+      // only the delimiter
+    } else if constexpr (Columns != any) {
       const __m512i classes = look_up(table_, bytes);
       for_columns<Columns>(columns_, [&](std::size_t i) HWY_ATTR { members[i] = bits(classes, i); });
     } else {
@@ -177,10 +179,11 @@ class classifier {
     std::uint64_t delimiters = 0;
     for_columns<vectors>(vectors, [&](std::size_t v) HWY_ATTR {
       const vector bytes = hn::LoadU(d, text + v * width);
+      delimiters |= bits_of(hn::Eq(bytes, delimiter_)) << v * width;
+      if constexpr (Columns == 0) return;
       low[v] = low_index(bytes);
       high[v] = low_index(hn::Xor(bytes, hn::Set(d, 0x80)));
       bit[v] = hn::TableLookupBytes(bit_of_, hn::ShiftRight<4>(bytes));
-      delimiters |= bits_of(hn::Eq(bytes, delimiter_)) << v * width;
     });
     for_columns<Columns>(columns_, [&](std::size_t i) HWY_ATTR {
       const halves of = set(i);
@@ -221,7 +224,7 @@ class classifier {
 #endif
   }
 
-  halves halves_[Columns == any ? 1 : Columns];
+  halves halves_[Columns == any || Columns == 0 ? 1 : Columns];
   vector bit_of_;
   vector delimiter_;
   const nibble_set* sets_;

@@ -87,8 +87,8 @@ class running_counts {
   static HWY_INLINE std::uint32_t count(std::uint64_t mask) { return static_cast<std::uint32_t>(std::popcount(mask)); }
 
   classifier<Columns> classifier_;
-  std::uint64_t members_[Columns];
-  std::uint32_t counts_[Columns];
+  std::uint64_t members_[std::max<std::size_t>(Columns, 1)];
+  std::uint32_t counts_[std::max<std::size_t>(Columns, 1)];
   std::size_t columns_;
   std::uint64_t in_word_;
 };
@@ -215,6 +215,8 @@ auto specialised(const prepared_units& prepared, const Function& function) {
     return prepared.counts_words() ? function(columns, std::true_type()) : function(columns, std::false_type());
   };
   switch (prepared.columns()) {
+    case 0:
+      return function(std::integral_constant<std::size_t, 0>(), std::false_type());
     case 1:
       return with_words(std::integral_constant<std::size_t, 1>());
     case 2:

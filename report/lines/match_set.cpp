@@ -24,6 +24,7 @@
 namespace gpuhist::report::lines {
 namespace {
 
+constexpr std::size_t min_second = 4;   // bytes of a second needle: shorter ones are in too many lines
 constexpr std::size_t most_atoms = 64;  // of an expression whose needles are chosen; all are used if it has more
 constexpr std::int64_t max_bytes = std::int64_t{8} << 20U;  // of the automata of an expression
 
@@ -120,6 +121,13 @@ std::string needle_of(std::string_view atom, bool other_cases) {
   return std::string(longest);
 }
 
+/// A text without any of `first` does not match, nor does one without any of `second`. Empty: there are no such
+/// needles.
+struct chosen_needles {
+  std::vector<std::string> first{};
+  std::vector<std::string> second{};
+};
+
 /// Chooses needles of one expression.
 class needle_choice {
  public:
@@ -127,10 +135,20 @@ class needle_choice {
   needle_choice(const re2::FilteredRE2& filtered, std::vector<std::string> needles)
       : filtered_(filtered), needles_(std::move(needles)), is_chosen_(needles_.size()) {}
 
-  /// A text without any of them does not match. None: there are no such needles.
-  std::vector<std::string> choose() {
-    for (std::size_t i = 0; i < needles_.size(); ++i)
-      is_chosen_[i] = needles_[i].size() >= gpu::host::literal::min_size;
+  chosen_needles choose() {
+    chosen_needles made;
+    std::vector<bool> allowed;
+    for (const std::string& each : needles_) allowed.push_back(each.size() >= gpu::host::literal::min_size);
+    made.first = choose_among(allowed);
+    if (made.first.empty() || needles_.size() > most_atoms) return made;
+    for (std::size_t i = 0; i < allowed.size(); ++i) allowed[i] = !is_chosen_[i] && needles_[i].size() >= min_second;
+    made.second = choose_among(allowed);
+    return made;
+  }
+
+ private:
+  std::vector<std::string> choose_among(const std::vector<bool>& allowed) {
+    is_chosen_ = allowed;
     if (may_match_without_chosen()) return {};
     if (needles_.size() <= most_atoms) drop_short_ones();
     std::vector<std::string> chosen;
@@ -140,7 +158,6 @@ class needle_choice {
     return chosen;
   }
 
- private:
   void drop_short_ones() {
     std::vector<std::size_t> order(needles_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -168,7 +185,7 @@ class needle_choice {
 };
 
 /// Throws config::usage_error if RE2 refuses the expression.
-std::vector<std::string> needles_of(const match_expression& typed, bool ignore_case) {
+chosen_needles needles_of(const match_expression& typed, bool ignore_case) {
   const RE2::Options options = options_of(ignore_case);
   re2::FilteredRE2 filtered(static_cast<int>(gpu::host::literal::min_size));
   int id = 0;
@@ -250,7 +267,8 @@ match_set::match_set(std::vector<match_expression> typed, bool ignore_case)
   if (typed_.size() > max_expressions)
     throw config::usage_error(config::grouped(typed_.size()) + " expressions are too many; at most 4,096 are possible");
   std::set<std::string_view> names;
-  std::map<std::string, std::vector<std::uint32_t>> by_needle;
+  using letters = gpu::host::literal::letters;
+  std::map<std::pair<std::string, letters>, std::vector<candidate>> by_needle;
   for (const match_expression& each : typed_) {
     if (!names.insert(each.name).second)
       throw config::usage_error("the name " + config::quote(each.name) + " occurs twice; give each expression its own");
@@ -258,16 +276,24 @@ match_set::match_set(std::vector<match_expression> typed, bool ignore_case)
       throw config::usage_error("the expression of " + config::quote(each.name) + " is longer than 8 KiB");
     const auto expression = static_cast<std::uint32_t>(&each - typed_.data());
     strings_.push_back(string_in(each.pattern, ignore_case));
-    const std::vector<std::string> needles = needles_of(each, ignore_case);
-    if (needles.empty()) without_needles_.push_back(expression);
-    for (const std::string& needle : needles) by_needle[needle].push_back(expression);
+    const chosen_needles needles = needles_of(each, ignore_case);
+    if (is_needle(expression)) {
+      by_needle[{strings_.back()->text, letters::exact}].push_back({.expression = expression});
+      continue;
+    }
+    if (needles.first.empty()) without_needles_.push_back(expression);
+    const auto add = [&](const std::string& needle, bool is_of_second) {
+      by_needle[{needle, letters::either_case}].push_back({.expression = expression, .is_of_second = is_of_second});
+    };
+    for (const std::string& needle : needles.first) add(needle, false);
+    for (const std::string& needle : needles.second) add(needle, true);
   }
-  std::vector<std::string> needles;
+  std::vector<gpu::host::literal> needles;
   for (auto& [needle, expressions] : by_needle) {
-    needles.push_back(needle);
+    needles.emplace_back(needle.first, needle.second);
     candidates_.push_back(std::move(expressions));
   }
-  needles_ = gpu::host::literal_set(needles);
+  needles_ = gpu::host::literal_set(std::move(needles));
 }
 
 std::vector<gpu::cuda::units::searched_string> match_set::strings() const {
@@ -281,7 +307,20 @@ std::vector<gpu::cuda::units::searched_string> match_set::strings() const {
 
 class match_reader::searcher {
  public:
-  explicit searcher(const match_set& set) : set_(set), words_((set.size() + 63) / 64), expressions_(set.size()) {
+  explicit searcher(const match_set& set)
+      : set_(set),
+        words_((set.size() + 63) / 64),
+        uncertain_(words_, ~std::uint64_t{0}),
+        has_second_(words_),
+        expressions_(set.size()) {
+    for (std::size_t i = 0; i < set.size(); ++i) {
+      if (set.is_needle(i)) uncertain_[i / 64] &= ~bit_of(i);
+    }
+    for (std::size_t needle = 0; needle < set.needles().size(); ++needle) {
+      for (const match_set::candidate& each : set.candidates(needle)) {
+        if (each.is_of_second) has_second_[each.expression / 64] |= bit_of(each.expression);
+      }
+    }
     std::span<const std::uint32_t> rest = set.without_needles();
     while (rest.size() >= least_together) {
       const std::size_t size = std::min(rest.size(), most_together);
@@ -298,6 +337,7 @@ class match_reader::searcher {
     lines_ = {.text = text, .ends = ends, .delimiter = delimiter};
     matched_ = matched.first(ends.size() * words_);
     std::ranges::fill(matched_, 0U);
+    second_.assign(matched_.size(), 0U);
     if (matched_.empty()) return;
     mark_candidates();
     confirm_candidates();
@@ -316,11 +356,11 @@ class match_reader::searcher {
       const std::string_view all = text.substr(begin_of(line), ends[line] - begin_of(line));
       return all.ends_with(delimiter) ? all.substr(0, all.size() - 1) : all;
     }
-    /// The line of this offset, which is often that of the search before, or the next one.
+    /// The line of this offset, which is often that of the search before, or one of the next.
     [[nodiscard]] std::size_t line_of(std::size_t at, std::size_t before) const {
-      if (at >= ends[before]) ++before;
-      if (at < ends[before] && at >= begin_of(before)) return before;
-      return static_cast<std::size_t>(std::ranges::upper_bound(ends, at) - ends.begin());
+      if (at < begin_of(before)) return static_cast<std::size_t>(std::ranges::upper_bound(ends, at) - ends.begin());
+      while (at >= ends[before]) ++before;
+      return before;
     }
   };
 
@@ -341,19 +381,25 @@ class match_reader::searcher {
   [[nodiscard]] static std::uint64_t bit_of(std::size_t expression) { return std::uint64_t{1} << expression % 64; }
   std::uint64_t& word_of(std::size_t line, std::size_t expression) { return matched_[line * words_ + expression / 64]; }
 
-  /// Sets the bits of expressions that may match: those with a needle that begins in the line.
+  /// Sets the bits of expressions that may match: those with a needle in the line.
   void mark_candidates() {
     std::size_t line = 0;
     set_.needles().search(lines_.text.substr(0, lines_.ends.back()), [&](std::size_t needle, std::size_t at) {
       line = lines_.line_of(at, line);
-      for (const std::uint32_t each : set_.candidates(needle)) word_of(line, each) |= bit_of(each);
+      const std::size_t end = lines_.begin_of(line) + lines_.content(line).size();
+      if (at + set_.needles()[needle].size() > end) return at + 1;
+      for (const auto [expression, is_of_second] : set_.candidates(needle)) {
+        const std::span<std::uint64_t> marked = is_of_second ? std::span(second_) : matched_;
+        marked[line * words_ + expression / 64] |= bit_of(expression);
+      }
       return std::size_t{lines_.ends[line]};
     });
   }
 
   void confirm_candidates() {
     for (std::size_t i = 0; i < matched_.size(); ++i) {
-      for (std::uint64_t rest = matched_[i]; rest != 0; rest &= rest - 1) {
+      matched_[i] &= second_[i] | ~has_second_[i % words_];
+      for (std::uint64_t rest = matched_[i] & uncertain_[i % words_]; rest != 0; rest &= rest - 1) {
         const std::size_t expression = i % words_ * 64 + static_cast<std::size_t>(std::countr_zero(rest));
         if (!matches(expression, i / words_)) matched_[i] &= ~bit_of(expression);
       }
@@ -393,11 +439,14 @@ class match_reader::searcher {
 
   const match_set& set_;
   std::size_t words_;
+  std::vector<std::uint64_t> uncertain_;           // bit e: expression e need not match where a needle of it is
+  std::vector<std::uint64_t> has_second_;          // bit e: it has second needles
   std::vector<std::unique_ptr<RE2>> expressions_;  // null: not used so far
   std::vector<group> groups_;
   std::vector<int> found_;
   batch lines_{};  // those that are read
   std::span<std::uint64_t> matched_;
+  std::vector<std::uint64_t> second_;  // as matched_: bit e of line i: it has a second needle of expression e
 };
 
 match_reader::match_reader(const match_set& set) : searcher_(std::make_unique<searcher>(set)) {}

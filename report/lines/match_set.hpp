@@ -2,7 +2,7 @@
 // which the expression cannot match; all lines of a batch are searched for these strings at once.
 //
 //     expressions:   slow=took [0-9]{4,} ms    user=(?i)user=\w+
-//     strings:       "took "                   "er="                 k and s are also U+212A and U+017F with (?i)
+//     strings:       "took " and " ms"         "er="                 k and s are also U+212A and U+017F with (?i)
 //     lines:         USER=ann took 12 ms \n took 1234 ms \n
 //     matched:       10                       01                     (binary; bit e: expression e)
 //
@@ -68,8 +68,18 @@ class match_set {
   // For the reader.
   [[nodiscard]] bool ignores_case() const { return ignores_case_; }
   [[nodiscard]] const gpu::host::literal_set& needles() const { return needles_; }
-  /// The expressions that may match in a line with this needle.
-  [[nodiscard]] std::span<const std::uint32_t> candidates(std::size_t needle) const { return candidates_[needle]; }
+  /// An expression that cannot match in a line without one of its first needles, and one of its second if it has some.
+  struct candidate {
+    std::uint32_t expression = 0;
+    bool is_of_second = false;
+  };
+  /// The expressions of a needle.
+  [[nodiscard]] std::span<const candidate> candidates(std::size_t needle) const { return candidates_[needle]; }
+  /// Whether it matches each line with its needle: it is a string whose letters are exact.
+  [[nodiscard]] bool is_needle(std::size_t expression) const {
+    const auto& string = strings_[expression];
+    return string && !string->ignores_case && string->text.size() >= gpu::host::literal::min_size;
+  }
   /// The expressions that have no needles.
   [[nodiscard]] std::span<const std::uint32_t> without_needles() const { return without_needles_; }
 
@@ -77,7 +87,7 @@ class match_set {
   std::vector<match_expression> typed_;
   bool ignores_case_;
   std::vector<std::optional<gpu::cuda::units::searched_string>> strings_;  // by expression
-  std::vector<std::vector<std::uint32_t>> candidates_;                     // by needle
+  std::vector<std::vector<candidate>> candidates_;                         // by needle
   std::vector<std::uint32_t> without_needles_;
   gpu::host::literal_set needles_;
 };

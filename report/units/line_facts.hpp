@@ -56,6 +56,11 @@ class line_facts {
   /// The values of all facts of a line. Valid until the next call.
   [[nodiscard]] std::span<const double> facts_of(std::size_t line);
 
+  /// The expressions that match in a line, a bit each.
+  [[nodiscard]] std::span<const std::uint64_t> matched(std::size_t line) const {
+    return std::span(matched_).subspan(line * words_, words_);
+  }
+
   /// Whether an expression matches in a line.
   [[nodiscard]] bool matches(std::size_t line, std::size_t expression) const {
     return (matched_[line * words_ + expression / 64] >> (expression % 64) & 1U) != 0;

@@ -2,6 +2,7 @@
 
 #include "report/units/window_values.hpp"
 
+#include <bit>
 #include <numeric>
 #include <optional>
 
@@ -14,6 +15,24 @@ unit_place place_in(const unit_batch& batch, std::size_t line, const unit_place&
           .line = first.line + batch.newlines(0, line),
           .offset = first.offset + batch.begin_of(line),
           .bytes = batch.end_of(line) - batch.begin_of(line)};
+}
+
+void count_match(std::size_t expression, const unit_totals& lines, std::span<std::uint64_t> to) {
+  to[match_numbers::lines_at(expression)] += lines.seen;
+  to[match_numbers::bytes_at(expression)] += lines.bytes;
+}
+
+// `matched`: as that of add_matches(). Returns whether one matches.
+bool count_matches(std::span<const std::uint64_t> matched, const unit_totals& lines, std::span<std::uint64_t> to) {
+  constexpr std::size_t word_bits = 64;
+  bool is_matched = false;
+  for (std::size_t word = 0; word < matched.size(); ++word) {
+    for (std::uint64_t rest = matched[word]; rest != 0; rest &= rest - 1) {
+      count_match(word * word_bits + static_cast<std::size_t>(std::countr_zero(rest)), lines, to);
+      is_matched = true;
+    }
+  }
+  return is_matched;
 }
 
 // Lines before the first one with a time may follow one in the text before.
@@ -32,30 +51,28 @@ line_grouper::line_grouper(const unit_meter& meter, const std::string& input, bo
       found_(empty_table(plan_, meter.partition().classes)),
       values_(empty_values(meter.plan())),
       row_(byte_values),
+      is_one_group_(keys_.is_constant() && !plan_.events && !values_ && !plan_.finds_changes),
       time_(first_time(plan_, is_later)) {}
 
 void line_grouper::add(unit_batch& batch, std::span<const double> holds, const unit_place& first) {
   line_facts& facts = *batch.facts();
-  const bool has_rows = !meter_.class_columns().empty();
+  if (is_one_group_ && holds.empty()) return add_run(batch, {.place = place_of_time(), .end = batch.size()});
   line_run run;
   for (std::size_t line = 0; line < batch.size(); ++line) {
     note_line(facts, line, first.number + line);
     if (!holds.empty() && !meter_.plan().counts_in_groups(holds[line])) continue;
     const std::size_t place = place_of(facts, line, first.number + line);
-    add_line(facts, line, place, batch.end_of(line) - batch.begin_of(line));
     if (values_) add_values_of(batch, line);
     if (plan_.finds_changes && !found_.has_line_before(place, time_)) {
       note_first(facts, line, place, place_in(batch, line, first));
     }
-    if (has_rows) {
-      add_row(batch, line, place);
-      continue;
+    if (place != run.place || line != run.end) {
+      add_run(batch, run);
+      run = {.place = place, .begin = line};
     }
-    if (place != run.place || line != run.first + run.lines) end_run(batch, run);
-    if (run.lines == 0) run = {.place = place, .first = line};
-    ++run.lines;
+    run.end = line + 1;
   }
-  end_run(batch, run);
+  add_run(batch, run);
   if (found_.settle()) start_of_place_.reset();
   if (values_) values_->settle();
 }
@@ -68,7 +85,7 @@ void line_grouper::add_open(unit_batch& batch, const gpu::tally& counts, const u
   pass_open(batch, place);
   if (values_) add_values(*values_, time_, values);
   const std::size_t at = place_of(facts, 0, place.number);
-  add_line(facts, 0, at, place.bytes);
+  add_matches(at, {.seen = 1, .bytes = place.bytes}, facts.matched(0));
   if (plan_.finds_changes) note_first(facts, 0, at, place);
   const std::span<std::uint64_t> to = found_.counts(at).bytes;
   if (to.size() == 1) {
@@ -119,6 +136,11 @@ void line_grouper::note_first(const line_facts& facts, std::size_t line, std::si
 std::size_t line_grouper::place_of(line_facts& facts, std::size_t line, std::uint64_t number) {
   if (number == 1 && keys_.reads_header()) return found_.place_of({.window = time_});
   if (!keys_.is_constant()) return found_.place_of({.window = time_, .key = keys_.read(facts.text_of(line))});
+  return place_of_time();
+}
+
+// Precondition: the key is constant.
+std::size_t line_grouper::place_of_time() {
   const std::int64_t start = found_.start_of(time_);
   if (found_.size() == 0 || start != start_of_place_) {
     place_ = found_.place_of({.window = time_, .key = keys_.read({})});
@@ -129,34 +151,35 @@ std::size_t line_grouper::place_of(line_facts& facts, std::size_t line, std::uin
 
 void line_grouper::add_counted(std::uint64_t strings, const unit_totals& lines) {
   if (plan_.first_match_only) strings &= ~strings + 1;
-  const std::size_t place = found_.place_of({.window = time_, .key = keys_.read({})});
-  add_matches(place, lines, [&](std::size_t expression) { return (strings >> expression & 1U) != 0; });
+  const std::size_t place = place_of_time();
+  add_matches(place, lines, {&strings, 1});
   found_.counts(place).bytes.front() += lines.bytes;
 }
 
-void line_grouper::add_line(const line_facts& facts, std::size_t line, std::size_t place, std::uint64_t bytes) {
-  add_matches(place, {.seen = 1, .bytes = bytes},
-              [&](std::size_t expression) { return facts.matches(line, expression); });
-}
-
-// `matches(expression)`: in each of the lines.
-template <class Matches>
-void line_grouper::add_matches(std::size_t place, const unit_totals& lines, const Matches& matches) {
+// `matched`: the expressions that match in each of the lines, a bit each.
+void line_grouper::add_matches(std::size_t place, const unit_totals& lines, std::span<const std::uint64_t> matched) {
   const group_table::counts_of_group to = found_.counts(place);
   to.lines += lines.seen;
-  const std::size_t expressions = plan_.expressions();
-  if (expressions == 0) return;
-  bool is_matched = false;
-  const auto count = [&](std::size_t expression) {
-    to.matches[match_numbers::lines_at(expression)] += lines.seen;
-    to.matches[match_numbers::bytes_at(expression)] += lines.bytes;
-  };
-  for (std::size_t i = 0; i < expressions; ++i) {
-    if (!matches(i)) continue;
-    count(i);
-    is_matched = true;
+  if (plan_.expressions() > 0 && !count_matches(matched, lines, to.matches))
+    count_match(plan_.expressions(), lines, to.matches);
+}
+
+void line_grouper::add_run(unit_batch& batch, const line_run& run) {
+  if (run.begin == run.end) return;
+  const group_table::counts_of_group to = found_.counts(run.place);
+  unit_totals unmatched{.seen = run.end - run.begin, .bytes = batch.end_of(run.end - 1) - batch.begin_of(run.begin)};
+  to.lines += unmatched.seen;
+  if (plan_.expressions() > 0) {
+    for (std::size_t line = run.begin; line < run.end; ++line) {
+      const unit_totals one{.seen = 1, .bytes = batch.end_of(line) - batch.begin_of(line)};
+      if (!count_matches(batch.facts()->matched(line), one, to.matches)) continue;
+      unmatched.seen -= one.seen;
+      unmatched.bytes -= one.bytes;
+    }
+    count_match(plan_.expressions(), unmatched, to.matches);
   }
-  if (!is_matched) count(expressions);
+  if (meter_.class_columns().empty()) return add_text(batch.text_of(run.begin, run.end - 1), run.place);
+  for (std::size_t line = run.begin; line < run.end; ++line) add_row(batch, line, run.place);
 }
 
 void line_grouper::add_row(const unit_batch& batch, std::size_t line, std::size_t place) {
@@ -177,11 +200,6 @@ void line_grouper::add_values_of(const unit_batch& batch, std::size_t line) {
     values_of_line_.push_back(batch.of_watched(formula)[line]);
   }
   add_values(*values_, time_, values_of_line_);
-}
-
-void line_grouper::end_run(const unit_batch& batch, line_run& run) {
-  if (run.lines > 0) add_text(batch.text_of(run.first, run.first + run.lines - 1), run.place);
-  run.lines = 0;
 }
 
 // The tables of the kernel cost more than they save for a short text.

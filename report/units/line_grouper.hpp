@@ -63,12 +63,11 @@ class line_grouper {
 
  private:
   [[nodiscard]] std::size_t place_of(line_facts& facts, std::size_t line, std::uint64_t number);
+  [[nodiscard]] std::size_t place_of_time();
   void note_line(line_facts& facts, std::size_t line, std::uint64_t number);
   void note_time(line_facts& facts, std::size_t line, std::uint64_t number);
   void note_first(const line_facts& facts, std::size_t line, std::size_t to, const unit_place& place);
-  void add_line(const line_facts& facts, std::size_t line, std::size_t place, std::uint64_t bytes);
-  template <class Matches>
-  void add_matches(std::size_t place, const unit_totals& lines, const Matches& matches);
+  void add_matches(std::size_t place, const unit_totals& lines, std::span<const std::uint64_t> matched);
   void add_row(const unit_batch& batch, std::size_t line, std::size_t place);
   void add_values_of(const unit_batch& batch, std::size_t line);
   void add_text(std::span<const std::byte> text, std::size_t place);
@@ -76,10 +75,10 @@ class line_grouper {
   // Lines one after the other of the same group, whose bytes are counted together.
   struct line_run {
     std::size_t place = 0;
-    std::size_t first = 0;
-    std::size_t lines = 0;
+    std::size_t begin = 0;
+    std::size_t end = 0;
   };
-  void end_run(const unit_batch& batch, line_run& run);
+  void add_run(unit_batch& batch, const line_run& run);
 
   const unit_meter& meter_;
   const gpu::host::kernel& kernel_;
@@ -90,6 +89,7 @@ class line_grouper {
   std::optional<group_table> values_;             // nothing: the plan has no quantiles of windows
   std::vector<double> values_of_line_;            // by formula
   std::vector<std::uint32_t> row_;                // of the kernel
+  const bool is_one_group_;                       // all lines that are counted are in one
   std::int64_t time_;                             // of the last line
   std::optional<event_horizon> horizon_{};        // if windows close
   std::optional<std::int64_t> start_of_place_{};  // unless keys are read: the window of the group that was used last

@@ -38,9 +38,15 @@ void on_every_target(const std::function<void()>& check) {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-occurrences simple_search(std::string_view text, const strings& literals) {
+literal_set set_of(const strings& texts, literal::letters are = literal::letters::either_case) {
+  std::vector<literal> all;
+  for (const std::string& each : texts) all.emplace_back(each, are);
+  return literal_set(std::move(all));
+}
+
+occurrences simple_search(std::string_view text, const strings& literals, literal::letters are) {
   occurrences all;
-  const auto equal = [](char a, char b) { return lower(a) == lower(b); };
+  const auto equal = [&](char a, char b) { return are == literal::letters::exact ? a == b : lower(a) == lower(b); };
   for (std::size_t i = 0; i < literals.size(); ++i) {
     for (auto at = text.begin(); at != text.end(); ++at) {
       at = std::search(at, text.end(), literals[i].begin(), literals[i].end(), equal);
@@ -130,10 +136,12 @@ TEST_CASE("all occurrences of all literals are found, as a simple search finds t
       for (const std::string& each : literals) {
         if (numbers() % 4 == 0) text.insert(numbers() % (text.size() + 1), each);
       }
-      const literal_set set(literals);
-      CHECK(set.size() == literals.size());
-      const bool is_equal = search(text, set) == simple_search(text, literals);
-      CHECK_MESSAGE(is_equal, literals.size(), " literals of ", min_size, " to ", max_size, " bytes");
+      for (const auto are : {literal::letters::either_case, literal::letters::exact}) {
+        const literal_set set = set_of(literals, are);
+        CHECK(set.size() == literals.size());
+        const bool is_equal = search(text, set) == simple_search(text, literals, are);
+        CHECK_MESSAGE(is_equal, literals.size(), " literals of ", min_size, " to ", max_size, " bytes");
+      }
     }
   });
 }
@@ -142,7 +150,7 @@ TEST_CASE("many literals are found at both ends of a text") {
   for (const std::size_t size : {3U, 4U, 5U, 6U, 7U, 8U, 9U, 12U, 20U}) {
     strings literals;
     for (int i = 10; i < 60; ++i) literals.push_back(std::to_string(i) + std::string(size - 2, 'x'));
-    const literal_set set(literals);
+    const literal_set set = set_of(literals);
     for (std::size_t between = 0; between < 20; ++between) {
       const std::string text = literals[3] + std::string(between, '-') + literals[44];
       CHECK(search(text, set) == occurrences{{3, 0}, {44, size + between}});
@@ -152,7 +160,7 @@ TEST_CASE("many literals are found at both ends of a text") {
 }
 
 TEST_CASE("a search of few literals resumes where it is asked to") {
-  const literal_set set(strings{"ab"});
+  const literal_set set = set_of({"ab"});
   std::vector<std::size_t> found;
   set.search("ab ab ab ab", [&](std::size_t, std::size_t at) {
     found.push_back(at);
@@ -163,7 +171,7 @@ TEST_CASE("a search of few literals resumes where it is asked to") {
 
 TEST_CASE("a literal has two bytes or more") {
   CHECK_THROWS_AS(literal("a"), std::invalid_argument);
-  CHECK_THROWS_AS(literal_set(strings{"ab", ""}), std::invalid_argument);
+  CHECK_THROWS_AS(literal("", literal::letters::exact), std::invalid_argument);
 }
 
 }  // namespace gpuhist::gpu::host

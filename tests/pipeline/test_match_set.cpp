@@ -171,10 +171,10 @@ void compare(const texts& patterns, bool ignore_case, std::uint32_t seed, std::s
 
 /// An expression with strings from the lines, so that it has needles.
 std::string random_pattern(generator& numbers) {
-  const texts literals = {"foo",          "failed",  "user=", "timeout",      "panic:", "kiss",
-                          "task",         "café",    "ann",   "out",          "ss",     "k\\x{17f}",
-                          "\\x{212a}iss", "ki[sſ]s", "\\.",   "fa(?:il|r)ed", "[ft]oo", "tim(e|é)out",
-                          "a\\nf",        "o\\nfoo", "É",     "ta(?i:sk)",    "ab",     "12"};
+  const texts literals = {"foo",       "failed",       "user=",  "timeout",     "panic:",    "kiss",         "task",
+                          "café",      "ann",          "out",    "ss",          "k\\x{17f}", "\\x{212a}iss", "ki[sſ]s",
+                          "\\.",       "fa(?:il|r)ed", "[ft]oo", "tim(e|é)out", "a\\nf",     "o\\nfoo",      "É",
+                          "ta(?i:sk)", "ab",           "12",     "o\n",         "\nfa",      "d\nu"};
   const texts others = {".*",   "\\w+", " ",      "\\d",  "[a-k]?", "\\b", ".",
                         "(?i)", "\\S*", "(?s:.)", "\\pL", "\\C",    "[^a]"};
   std::string pattern;
@@ -439,14 +439,16 @@ TEST_CASE("lines are searched for the longest strings without which an expressio
     return sizes;
   };
   using sizes = std::vector<std::size_t>;
-  CHECK(needles("user=\\w+ .*failed") == sizes{6});
+  CHECK(needles("user=\\w+ .*failed") == sizes{5, 6});  // both are searched
+  CHECK(needles("(?:time|outage).*(?:card|failed)") == sizes{4, 4, 6, 6});
   CHECK(needles("failed|timeout") == sizes{6, 7});
   CHECK(needles("(?:ab|cde).*timeout") == sizes{7});
   CHECK(needles("(?:time|outage).*ab") == sizes{4, 6});
   CHECK(needles("(?i)asking") == sizes{3});  // "ing"
   CHECK(needles("asking", true) == sizes{3});
   CHECK(needles("(?P<i>asking)") == sizes{6});
-  CHECK(needles("caféteria") == sizes{5});
+  CHECK(needles("caféteria$") == sizes{5});
+  CHECK(needles("caféteria") == sizes{10});  // a string is searched as it is
   CHECK(needles("failed|x").empty());
   CHECK(needles("\\d{3}$").empty());
   CHECK(needles("").empty());
