@@ -5,6 +5,7 @@
 #include "gpu/host/kernel.hpp"
 #include "report/units/event_watermark.hpp"
 #include "report/units/group_table.hpp"
+#include "report/units/group_values.hpp"
 #include "report/units/unit_batch.hpp"
 #include "report/units/unit_meter.hpp"
 
@@ -70,7 +71,7 @@ class line_grouper {
   template <class Matches>
   void add_matches(std::size_t place, const unit_totals& lines, const Matches& matches);
   void add_row(const unit_batch& batch, std::size_t line, std::size_t place);
-  void add_values_of(const unit_batch& batch, std::size_t line);
+  void add_values_of(const unit_batch& batch, std::size_t line, std::size_t place);
   void add_text(std::span<const std::byte> text, std::size_t place);
 
   // Lines one after the other of the same group, whose bytes are counted together.
@@ -87,7 +88,8 @@ class line_grouper {
   const line_reading& plan_;
   key_reader keys_;
   group_table found_;
-  std::optional<group_table> values_;             // nothing: the plan has no quantiles of windows
+  std::optional<group_table> values_;  // nothing: the plan has no values by group or window
+  value_entries entries_;
   std::vector<double> values_of_line_;            // by formula
   std::vector<std::uint32_t> row_;                // of the kernel
   std::int64_t time_;                             // of the last line
