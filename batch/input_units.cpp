@@ -69,6 +69,9 @@ void pack(pipeline::packer& out, const report::units::distribution& values) {
   out.number(numbers.bins.size());
   for (const auto& [bin, units] : numbers.bins) out.number(bin).number(units);
   out.number(numbers.unknown).number(bits_of(numbers.lowest)).number(bits_of(numbers.highest));
+  for (const auto& each : {numbers.sum.positive(), numbers.sum.negative()}) {
+    out.number(each.whole).number(each.millionths);
+  }
 }
 
 report::units::distribution unpack_distribution(pipeline::unpacker& in) {
@@ -81,6 +84,10 @@ report::units::distribution unpack_distribution(pipeline::unpacker& in) {
   numbers.unknown = in.number();
   numbers.lowest = double_in(in);
   numbers.highest = double_in(in);
+  for (const bool are_negative : {false, true}) {
+    const std::uint64_t whole = in.at_most(report::units::value_sum::magnitude::limit);
+    numbers.sum.add({.whole = whole, .millionths = in.number()}, are_negative);
+  }
   return report::units::distribution::joined(numbers);
 }
 
@@ -173,7 +180,7 @@ std::string packed_input_units(const input_units& record) {
   for (const report::units::ranked_record& each : record.best) pack(out, each);
   out.number(record.watched.size());
   for (const report::units::distribution& each : record.watched) pack(out, each);
-  pack(out, record.window_values);
+  pack(out, record.group_values);
   return fixed_bytes(record_head{.entry = record.of.entry, .member = record.of.member, .type = type_of_units}) +
          out.take();
 }
@@ -196,7 +203,7 @@ input_units unpacked_input_units(std::string_view record, const gpu::tally& no_t
   for (std::size_t remaining = in.elements(shortest_distribution); remaining > 0; --remaining) {
     made.watched.push_back(unpack_distribution(in));
   }
-  made.window_values = unpack_parts(in);
+  made.group_values = unpack_parts(in);
   in.finish();
   return made;
 }

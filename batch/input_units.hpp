@@ -28,10 +28,10 @@ struct input_units {
   line_extents window_lines{};  ///< lines of windows.jsonl
   report::units::unit_totals totals{};
   report::units::distribution values{};
-  std::vector<report::units::distribution> watched{};       ///< as that of unit_findings
-  std::vector<report::units::group_table> groups{};         ///< of lines, in parts
-  std::vector<report::units::group_table> window_values{};  ///< as that of unit_findings, in parts
-  std::vector<report::units::ranked_record> best{};         ///< those that may be among the first of the job
+  std::vector<report::units::distribution> watched{};      ///< as that of unit_findings
+  std::vector<report::units::group_table> groups{};        ///< of lines, in parts
+  std::vector<report::units::group_table> group_values{};  ///< as that of unit_findings, in parts
+  std::vector<report::units::ranked_record> best{};        ///< those that may be among the first of the job
 };
 
 std::string packed_input_units(const input_units& record);

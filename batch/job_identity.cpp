@@ -20,11 +20,11 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr const char* state_schema = "gpuhist.state/7";
+constexpr const char* state_schema = "gpuhist.state/8";
 constexpr unsigned most_shards = 100'000;  // as --shard has
 
 constexpr const char* line_limit = "line-limit";
-constexpr const char* watched_quantiles = "watched-quantiles";
+constexpr const char* watched_values = "watched-values";
 
 // What is no option, in messages.
 constexpr std::array names_of_counts = {
@@ -33,7 +33,7 @@ constexpr std::array names_of_counts = {
     std::pair{"classes", "the classes of byte values (their number, hash)"},
     std::pair{"pair-classes", "the classes of pairs (their number, hash)"},
     std::pair{line_limit, "--memory-limit, which determines the longest line of --jsonl-field, in bytes"},
-    std::pair{watched_quantiles, "the quantiles in --fail-if and --alert-if, and whether they are those of windows"},
+    std::pair{watched_values, "the formulas of quantiles, sums and means, and whether they are those of windows"},
 };
 
 // Needed for reading, but not for adding what was read.
@@ -114,12 +114,15 @@ void add_lines(json& to, const report::units::line_reading& from) {
   to[line_limit] = max_bytes;
 }
 
-// What is recorded of each input for conditions.
+// What is recorded of the values in each input.
 void add_watched(json& to, const report::units::watched_values& from) {
-  const auto& [formulas, quantiles, in_windows] = from;
-  json& made = to[watched_quantiles] = json::array();
-  for (const auto& [formula, percent] : quantiles) {
-    made.push_back({percent, text_as_json(formulas[formula].text()), in_windows});
+  const auto& [formulas, percents, reported, conditions, in_windows] = from;
+  json& made = to[watched_values] = {in_windows, reported};
+  for (std::size_t i = 0; i < formulas.size(); ++i) {
+    made.push_back({text_as_json(formulas[i].text()), !percents[i].empty()});
+  }
+  for (const auto& [type, formula, percent] : conditions) {
+    made.push_back({static_cast<unsigned>(type), percent, text_as_json(formula)});
   }
 }
 

@@ -84,9 +84,9 @@ void job_units::record(const pipeline::completed_input& completed, const input_k
     if (found.groups) {
       found.groups->for_each_part([&](const report::units::group_table& part) { made.groups.push_back(part); });
     }
-    if (found.window_values) {
-      found.window_values->for_each_part(
-          [&](const report::units::group_table& part) { made.window_values.push_back(part); });
+    if (found.group_values) {
+      found.group_values->for_each_part(
+          [&](const report::units::group_table& part) { made.group_values.push_back(part); });
     }
     keep_possible_best(key, found.best, made);
   }

@@ -87,7 +87,7 @@ void unit_ledger::sum_up(const location& found) {
   sum_->values += record.values;
   add_watched(sum_->watched, record.watched);
   for (const report::units::group_table& part : record.groups) sum_->groups->add(part);
-  for (const report::units::group_table& part : record.window_values) sum_->window_values->add(part);
+  for (const report::units::group_table& part : record.group_values) sum_->group_values->add(part);
   for (report::units::ranked_record& ranked : record.best) sum_->best.add(std::move(ranked));
 }
 

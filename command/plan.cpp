@@ -100,11 +100,12 @@ report::input_listing resolve_listing(const config::options& typed, const counti
                                  .has_pairs = counting.pairs,
                                  .has_malformed = rows.has_malformed,
                                  .columns = {"share", "mostly"}};
-  report::gates::line_names names{.matches = rows.matches, .has_numbers = false};
-  if (!rows.matches.empty()) known.lines = &names;
+  report::gates::line_names names{.matches = rows.matches, .has_numbers = false, .has_values = rows.has_values};
+  if (!rows.matches.empty() || rows.has_values) known.lines = &names;
   for (const std::string& each : typed.columns) {
     made.columns.push_back(resolve_column(std::string(config::trimmed(each)), known));
   }
+  made.facts_of_columns = names.used.size();
   known.columns = {"share"};
   if (typed.sort) made.order = resolve_order(std::string(config::trimmed(*typed.sort)), known);
   made.facts = std::move(names.used);
@@ -262,9 +263,21 @@ bool names_standard_output(std::string_view name) {
 namespace {
 
 // Of the groups and windows that a table has.
-std::vector<std::string> matches_of_groups(const counting_options& counting) {
+listed_facts facts_of_rows(const file_options& run) {
+  const counting_options& counting = run.counting;
   const bool has_groups = counting.units && (!counting.units->group_by.empty() || library::has_event_windows(counting));
-  return has_groups ? library::names_of_matches(counting) : std::vector<std::string>();
+  return {.has_malformed = run.utf8,
+          .matches = has_groups ? library::names_of_matches(counting) : std::vector<std::string>(),
+          .has_values = has_groups};
+}
+
+std::vector<library::asked_value> asked_values(const report::input_listing& listing) {
+  std::vector<library::asked_value> made;
+  for (std::size_t i = 0; i < listing.facts.size(); ++i) {
+    if (!listing.facts[i].is_of_values()) continue;
+    made.push_back({.option = i < listing.facts_of_columns ? "columns" : "sort", .of = listing.facts[i]});
+  }
+  return made;
 }
 
 // The groups themselves are the result. Both sides together need the memory of one run.
@@ -280,12 +293,10 @@ std::shared_ptr<const report::units::unit_plan> compared(const report::units::un
 plan make_plan(const config::options& typed) {
   run_request requested = request_of(typed);
   const report::report_format* const format = resolve_report_format(typed);
-  report::input_listing listing = resolve_listing(
-      typed, requested.run.counting,
-      {.has_malformed = requested.run.utf8, .matches = matches_of_groups(requested.run.counting)}, *format);
+  report::input_listing listing = resolve_listing(typed, requested.run.counting, facts_of_rows(requested.run), *format);
   if (listing.needs_byte_counts()) requested.run.counting.byte_counts = true;
   plan planned;
-  static_cast<library::counting_plan&>(planned) = library::make_plan(requested.run);
+  static_cast<library::counting_plan&>(planned) = library::make_plan(requested.run, asked_values(listing));
   if (typed.what == config::command::diff) planned.units = compared(*planned.units);
   planned.listing = std::move(listing);
   planned.measuring.warning = requested.warning;

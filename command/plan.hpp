@@ -23,6 +23,7 @@ pipeline::spill_folder folder_for_spills(const config::options& typed);
 struct listed_facts {
   bool has_malformed = false;          ///< inputs: the number of malformed UTF-8 sequences
   std::vector<std::string> matches{};  ///< groups and windows of lines: these expressions
+  bool has_values = false;             ///< groups and windows of lines: numbers of the values of any formula
 };
 
 /// The tables of inputs and of groups of lines as --columns, --sort and --top ask for them. Throws config::usage_error

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 namespace gpuhist::config {
 namespace {
@@ -61,6 +62,12 @@ constexpr std::array functions = {
     function_row{"share", reference::form::share, true, "the name of a bucket", "share(digit)"},
     function_row{"match", reference::form::match, false, "the name of a --match", "match(error)"},
     function_row{"number", reference::form::number, false, "a selector in quotes", "number(\"field:10\")"},
+};
+
+// Of the values of a formula of units, which is the operand. Quantiles have names with a number.
+constexpr std::array functions_of_values = {
+    std::pair{std::string_view("sum"), reference::form::sum},
+    std::pair{std::string_view("mean"), reference::form::mean},
 };
 
 // "p99.9": 99.9. Nothing: this is not the name of a quantile.
@@ -202,8 +209,8 @@ class parser {
   void read_name() {
     const lexeme first = next_;
     advance();
-    const std::optional<double> percent = next_.is_symbol("(") ? percent_in(first.typed) : std::nullopt;
-    if (percent) return read_quantile(first.at, *percent);
+    const std::optional<reference> of_values = next_.is_symbol("(") ? function_of_values(first) : std::nullopt;
+    if (of_values) return read_formula_of(*of_values);
     if (!first.is_plain_word() || !next_.is_symbol("(")) {
       return add({.parts = first.parts, .at = first.at}, first.at + first.typed.size());
     }
@@ -226,12 +233,24 @@ class parser {
     add(std::move(made), end);
   }
 
-  // The operand is the text up to the parenthesis that closes it.
-  void read_quantile(std::size_t at, double percent) {
-    constexpr double all = 100;
-    if (percent <= 0 || percent > all) {
-      refuse("the percent of a quantile is above 0 and at most 100, as in p99.9(bytes)", at);
+  // Nothing: it is no name of one.
+  [[nodiscard]] std::optional<reference> function_of_values(const lexeme& name) const {
+    const auto* const found =
+        std::ranges::find(functions_of_values, name.typed, [](const auto& row) { return row.first; });
+    if (name.is_plain_word() && found != functions_of_values.end()) {
+      return reference{.parts = {}, .as = found->second, .at = name.at};
     }
+    const std::optional<double> percent = percent_in(name.typed);
+    if (!percent) return std::nullopt;
+    constexpr double all = 100;
+    if (*percent <= 0 || *percent > all) {
+      refuse("the percent of a quantile is above 0 and at most 100, as in p99.9(bytes)", name.at);
+    }
+    return reference{.parts = {}, .as = reference::form::quantile, .at = name.at, .percent = *percent};
+  }
+
+  // The operand is the text up to the parenthesis that closes it.
+  void read_formula_of(reference made) {
     const std::size_t open_at = next_.at;
     const std::size_t begin = open_at + 1;
     std::size_t end = begin;
@@ -245,17 +264,17 @@ class parser {
     const std::string operand(trimmed(std::string_view(made_.text).substr(begin, end - begin)));
     if (operand.empty()) refuse("a formula of units is missing here, as in p99(bytes)", end);
     advance();
-    add({.parts = {operand}, .as = reference::form::quantile, .at = at, .percent = percent}, end + 1);
+    made.parts = {operand};
+    add(std::move(made), end + 1);
   }
 
   [[nodiscard]] reference::form form_of(const lexeme& token) const {
     const auto* const found = std::ranges::find(functions, token.typed, &function_row::name);
     if (found != functions.end()) return found->form;
-    refuse(
-        "there is no function " + quote(token.typed) +
-            "; the functions are count(BUCKET), share(BUCKET), match(NAME), number(\"SELECTOR\"), and quantiles such "
-            "as p99(FORMULA)",
-        token.at);
+    refuse("there is no function " + quote(token.typed) +
+               "; the functions are count(BUCKET), share(BUCKET), match(NAME), number(\"SELECTOR\"), sum(FORMULA), "
+               "mean(FORMULA), and quantiles such as p99(FORMULA)",
+           token.at);
   }
 
   void add(reference made, std::size_t end) {

@@ -153,7 +153,8 @@ constexpr std::array condition_names = {
     entry{"entropy, jsd, ...", "measures, whether or not --measures selects them"},
     entry{"conditional_entropy", "with --pairs; SCHEME.conditional_entropy for several"},
     entry{"match(NAME)", "with --match: lines that match"},
-    entry{"p99(bytes)", "with --each: a quantile of a formula of units"},
+    entry{"p99(bytes)", "with --each: a quantile of a formula of units;"},
+    entry{"", "sum(bytes) and mean(bytes) likewise"},
     entry{"0.15, 2e-3, 64KiB", "numbers and sizes"},
 };
 

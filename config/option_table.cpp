@@ -449,11 +449,13 @@ constexpr std::array rows = {
         measuring, "--distribution-of", "FORMULA", value_kind::text, "", text_runs | batch_runs, rare,
         "with --each: how many units have which value",
         "Adds to the result how many units of --each have which value of the formula: a histogram, and the lowest and "
-        "the highest value. The upper bound of a bin exceeds its lower bound by at most 1/8. Default: none.",
+        "the highest value, the mean, the sum and quantiles. The upper bound of a bin exceeds its lower bound by at "
+        "most 1/8. Groups of --group-by and windows of --event-time have the sum, the mean and the quantiles of their "
+        "lines, too. Default: none.",
         "gpuhist --each line --distribution-of bytes access.log", on_counting([](counting_options& o, value v) {
           units_in(o).distribution_of = parse_text(v, "give a formula such as bytes");
         }),
-        rules(decision::counts, "each")},
+        rules(decision::counts, "each group-by event-time")},
     option_row{
         measuring, "--show-text", "", value_kind::flag, "", text_runs | batch_runs, rare,
         "with --where, --top N:FORMULA: the text of units",
@@ -631,9 +633,10 @@ constexpr std::array rows = {
         "Sets the columns of the table of inputs, separated by commas: bytes, lines, share (of all bytes), "
         "mostly (the largest bucket), and every number that a condition of --fail-if can contain: measures, "
         "shares of buckets, formulas such as 'bytes / lines'. The tables of groups and of event windows have the "
-        "same columns; there share is that of all lines, and match(NAME) is the number of lines that match. Only "
-        "for --format table; other formats contain all counts. Default: bytes,lines,share,mostly, without those "
-        "that have no room on a terminal.",
+        "same columns; there share is that of all lines, match(NAME) is the number of lines that match, and "
+        "mean(FORMULA), sum(FORMULA) and p99(FORMULA) are of the values in their lines. Only for --format table; "
+        "other formats contain all counts. Default: bytes,lines,share,mostly, without those that have no room on a "
+        "terminal.",
         "gpuhist --columns bytes,lines,digit,entropy *.log",
         on_command([](options& o, values v) { o.columns = parse_names(v); })},
     option_row{

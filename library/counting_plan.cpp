@@ -130,7 +130,7 @@ decltype(file_options::snapshot_every) resolve_interval(const file_options& opti
 }
 
 // What is counted and checked.
-void resolve_counts(const file_options& file, counting_plan& planned) {
+void resolve_counts(const file_options& file, std::span<const asked_value> reported, counting_plan& planned) {
   const counting_options& options = file.counting;
   const std::vector<config::scheme> schemes = resolve_schemes(options);
   planned.measuring = resolve_measuring(options);
@@ -141,7 +141,7 @@ void resolve_counts(const file_options& file, counting_plan& planned) {
                               .has_malformed = file.utf8,
                               .is_fed = planned.is_fed};
   planned.watched = resolve_watch(options, known);
-  planned.units = resolve_units(file, known, planned.watched);
+  planned.units = resolve_units(file, known, planned.watched, reported);
   const bool by_byte = options.byte_counts || !planned.measuring.asked.empty() || planned.watched.needs_byte_counts() ||
                        (planned.units && planned.units->needs_byte_counts());
   planned.partition = by_byte ? gpu::partition::identity() : pipeline::coarsest_partition(schemes);
@@ -165,11 +165,11 @@ void resolve_engines(const counting_options& options, counting_plan& planned) {
   planned.forecast = forecast(planned);
 }
 
-counting_plan plan_of(const file_options& options, bool is_fed) {
+counting_plan plan_of(const file_options& options, bool is_fed, std::span<const asked_value> reported = {}) {
   if (!options.counting.baseline_file.empty()) {
     file_options loaded = options;
     std::string warning = load_baseline(loaded.counting);
-    counting_plan made = plan_of(loaded, is_fed);
+    counting_plan made = plan_of(loaded, is_fed, reported);
     made.measuring.warning = std::move(warning);
     return made;
   }
@@ -190,7 +190,7 @@ counting_plan plan_of(const file_options& options, bool is_fed) {
   planned.follow = options.follow;
   planned.validates_utf8 = options.utf8;
   check_followed(options);
-  resolve_counts(options, planned);
+  resolve_counts(options, reported, planned);
   if (planned.units && planned.units->lines && planned.units->lines->closes_windows()) {
     planned.archives_refused = "is an archive, and --allowed-lateness is for one text; extract it, or leave it out";
   }
@@ -211,7 +211,9 @@ counting_plan plan_of(const file_options& options, bool is_fed) {
 
 }  // namespace
 
-counting_plan make_plan(const file_options& options) { return plan_of(options, false); }
+counting_plan make_plan(const file_options& options, std::span<const asked_value> reported) {
+  return plan_of(options, false, reported);
+}
 
 counting_plan make_plan(const counting_options& options) {
   constexpr std::uint64_t default_memory_limit = std::uint64_t{256} << 20U;

@@ -4,6 +4,7 @@
 #include "config/option_table.hpp"
 #include "gpuhist/files.hpp"
 #include "gpuhist/options.hpp"
+#include "library/resolve.hpp"
 #include "pipeline/counts/partitioning.hpp"
 #include "pipeline/counts/run_counts.hpp"
 #include "pipeline/flow/run_plan.hpp"
@@ -13,6 +14,7 @@
 #include "report/units/unit_plan.hpp"
 
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace gpuhist::library {
@@ -30,7 +32,7 @@ struct counting_plan : pipeline::run_plan {
 /// The plan of count_files(). If the engine is not the host, probes for CUDA devices, because the size of slots depends
 /// on the engine. Throws config::usage_error for unknown names, for values outside their limits and for sizes that
 /// exceed the memory limit, gpu::engine_error for devices that were given by number and are not usable.
-counting_plan make_plan(const file_options& options);
+counting_plan make_plan(const file_options& options, std::span<const asked_value> reported = {});
 
 /// The plan of a counter: its inputs are fed, so none is read. Throws config::usage_error and gpu::engine_error.
 counting_plan make_plan(const counting_options& options);

@@ -122,7 +122,7 @@ event_publisher::event_publisher(const counting_plan& planned, counting_events e
           [this](const report::gates::firing& fired) { call(events_.on_alert, alert_of(fired)); }, planned.schemes),
       frame_(frame_of(planned)),
       baselines_(planned.measuring.previous_windows, planned.windows && planned.windows->per_input),
-      event_watch_(planned.watched, planned.measuring, watched_) {}
+      event_watch_(planned.watched, planned.measuring, watched_, planned.units ? &planned.units->watched : nullptr) {}
 
 void event_publisher::connect(pipeline::run_hooks& to) {
   to.window = [this](const pipeline::closed_window& closed) { return publish(closed); };

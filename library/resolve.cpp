@@ -385,30 +385,61 @@ bool divides_text(const counting_options& options) {
   return options.units && options.units->each != kind::input && options.units->each != kind::window;
 }
 
-// The option whose condition has this quantile.
-std::string_view option_of(const report::gates::watch_list& list, const report::gates::line_fact& quantile) {
+// The option whose condition has this number of values.
+std::string_view option_of(const report::gates::watch_list& list, const report::gates::line_fact& fact) {
   using report::gates::gate;
   const auto is_it = [&](const config::reference& each) {
-    return each.as == config::reference::form::quantile && each.parts.front() == quantile.of;
+    return each.is_of_values() && each.parts.front() == fact.of;
   };
   const auto found = std::ranges::find_if(
       list.gates, [&](const gate& each) { return std::ranges::any_of(each.when.typed().references, is_it); });
   return found == list.gates.end() || found->effect == gate::kind::fail ? "fail-if" : "alert-if";
 }
 
-// The formulas of quantiles, each once.
-report::units::watched_values resolve_watched(const report::gates::watch_list& list, const formula_context& of_units,
+// Adds a formula, each once.
+void add_watched(report::units::watched_values& to, const asked_value& asked, const formula_context& of_units,
+                 const report::units::unit_shape& shape) {
+  const auto found = std::ranges::find(to.formulas, asked.of.of, &report::gates::formula::text);
+  const auto at = static_cast<std::size_t>(found - to.formulas.begin());
+  if (at == to.formulas.size()) {
+    to.formulas.push_back(resolve_formula(asked.option, asked.of.of, of_units));
+    check_names(to.formulas.back(), asked.option, shape);
+    to.percents.emplace_back();
+  }
+  std::vector<double>& percents = to.percents[at];
+  const bool is_quantile = asked.of.type == report::gates::line_fact::kind::quantile;
+  if (is_quantile && std::ranges::find(percents, asked.of.percent) == percents.end()) {
+    percents.push_back(asked.of.percent);
+  }
+}
+
+// The values of --distribution-of in groups and windows, its quantiles first.
+std::vector<asked_value> values_of_groups(const counting_options& options) {
+  using report::gates::line_fact;
+  const unit_options& units = *options.units;
+  std::vector<asked_value> made;
+  if (units.distribution_of.empty() || (units.group_by.empty() && !has_event_windows(options))) return made;
+  made.push_back({.option = "distribution-of", .of = {.type = line_fact::kind::sum, .of = units.distribution_of}});
+  for (const double each : units.quantiles) {
+    made.push_back({.option = "distribution-of",
+                    .of = {.type = line_fact::kind::quantile, .of = units.distribution_of, .percent = each}});
+  }
+  return made;
+}
+
+// The formulas that are reported, then those of conditions.
+report::units::watched_values resolve_watched(const report::gates::watch_list& list,
+                                              const std::vector<asked_value>& of_groups,
+                                              std::span<const asked_value> reported, const formula_context& of_units,
                                               const report::units::unit_shape& shape) {
   report::units::watched_values made;
+  for (const asked_value& each : of_groups) add_watched(made, each, of_units, shape);
+  for (const asked_value& each : reported) add_watched(made, each, of_units, shape);
+  made.reported = made.formulas.size();
   for (const report::gates::line_fact& each : list.facts) {
-    if (each.type != report::gates::line_fact::kind::quantile) continue;
-    const auto found = std::ranges::find(made.formulas, each.of, &report::gates::formula::text);
-    made.quantiles.push_back(
-        {.formula = static_cast<std::size_t>(found - made.formulas.begin()), .percent = each.percent});
-    if (found != made.formulas.end()) continue;
-    const std::string_view option = option_of(list, each);
-    made.formulas.push_back(resolve_formula(option, each.of, of_units));
-    check_names(made.formulas.back(), option, shape);
+    if (!each.is_of_values()) continue;
+    add_watched(made, {.option = option_of(list, each), .of = each}, of_units, shape);
+    made.conditions.push_back(each);
   }
   return made;
 }
@@ -416,7 +447,8 @@ report::units::watched_values resolve_watched(const report::gates::watch_list& l
 }  // namespace
 
 std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options& options, const formula_context& known,
-                                                              const report::gates::watch_list& watched) {
+                                                              const report::gates::watch_list& watched,
+                                                              std::span<const asked_value> reported) {
   if (!options.counting.units) return nullptr;
   const unit_options& asked = *options.counting.units;
   check_combination(options);
@@ -457,17 +489,11 @@ std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options
     }
     made.quantiles = asked.quantiles;
   }
-  made.watched = resolve_watched(watched, of_units, made.shape);
+  made.watched = resolve_watched(watched, values_of_groups(options.counting), reported, of_units, made.shape);
   made.watched.in_windows = watched.windows && has_event_windows(options.counting);
   made.shows_text = asked.show_text && made.shape.divides_text();
   made.lines = resolve_lines(options.counting, matches, names, longest_line(options.counting));
   resolve_lateness(options, known.is_fed, made.lines);
-  if (made.watched.in_windows && !made.watched.is_empty() && made.lines && made.lines->closes_windows()) {
-    throw config::option_error(
-        "watch",
-        "quantiles of windows of event time are known when the run ends, and these windows close "
-        "while it lasts; give --watch inputs,totals, or leave out --allowed-lateness and --follow");
-  }
   return std::make_shared<const report::units::unit_plan>(std::move(made));
 }
 
@@ -492,16 +518,17 @@ void resolve_subjects(const counting_options& options, report::gates::watch_list
 
 void check_facts(const counting_options& options, const report::gates::watch_list& list) {
   if (list.facts.empty() || options.watch.totals || options.watch.inputs || has_event_windows(options)) return;
-  throw config::option_error("watch",
-                             "matches and quantiles are known of the totals, of inputs and of windows of --event-time; "
-                             "give --watch totals,inputs, or --event-time");
+  throw config::option_error(
+      "watch",
+      "matches and numbers of values are known of the totals, of inputs and of windows of --event-time; "
+      "give --watch totals,inputs, or --event-time");
 }
 
 }  // namespace
 
 report::gates::watch_list resolve_watch(const counting_options& options, const formula_context& known) {
   report::gates::watch_list resolved;
-  report::gates::line_names names{.matches = {}, .has_numbers = false, .has_quantiles = divides_text(options)};
+  report::gates::line_names names{.matches = {}, .has_numbers = false, .has_values = divides_text(options)};
   if (!options.fail_if.empty() || !options.alert_if.empty()) names.matches = names_of_matches(options);
   resolved.matches = names.matches;
   formula_context with_matches = known;

@@ -72,10 +72,17 @@ report::gates::condition resolve_condition(std::string_view option, const std::s
 /// baseline that has no byte counts or is empty.
 report::measures::measuring resolve_measuring(const counting_options& options);
 
-/// Null: no units are measured. Throws config::usage_error for values outside their limits, for options that require
-/// others, and for unknown names.
+/// A number of the values of a formula, and the option that asks for it.
+struct asked_value {
+  std::string_view option;
+  report::gates::line_fact of;
+};
+
+/// Null: no units are measured. `reported`: of groups and windows, besides those of the options. Throws
+/// config::usage_error for values outside their limits, for options that require others, and for unknown names.
 std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options& options, const formula_context& known,
-                                                              const report::gates::watch_list& watched);
+                                                              const report::gates::watch_list& watched,
+                                                              std::span<const asked_value> reported = {});
 
 /// Throws config::usage_error for unknown names, for measures that need a baseline if there is none, and for options
 /// that require a condition if there is none.

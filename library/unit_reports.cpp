@@ -92,6 +92,14 @@ std::vector<gpuhist::match_count> matches_of(const report::units::group_counts& 
 
 namespace {
 
+std::vector<gpuhist::quantile> quantiles_of(const std::vector<report::units::distribution_quantile>& from) {
+  std::vector<gpuhist::quantile> made;
+  for (const report::units::distribution_quantile& each : from) {
+    made.push_back({.percent = each.percent, .value = each.value});
+  }
+  return made;
+}
+
 log_change change_of(const report::run_report& frame, const report::units::change_result& found, std::size_t index) {
   const report::units::found_change& from = found.found[index];
   log_change made{.log = from.stream, .start = from.start, .end = from.end, .evidence = from.evidence};
@@ -111,9 +119,17 @@ log_change change_of(const report::run_report& frame, const report::units::chang
   return made;
 }
 
-line_group group_of(const report::units::group_counts& from, const report::run_report& frame) {
+line_group group_of(const report::units::group_counts& from, const report::units::group_result& within,
+                    const report::run_report& frame) {
   line_group made{.lines = from.lines, .bytes = from.bytes, .matches = matches_of(from)};
   for (const pipeline::scheme_view& each : frame.schemes) made.counts.push_back(each.fold(from.counts));
+  if (const report::units::value_summary* const values = within.distribution_in(from)) {
+    made.values = {.units = values->units,
+                   .without_value = values->without_value,
+                   .sum = values->total(),
+                   .mean = values->mean(),
+                   .quantiles = quantiles_of(values->quantiles)};
+  }
   return made;
 }
 
@@ -121,7 +137,7 @@ line_group group_of(const report::units::group_counts& from, const report::run_r
 
 line_summary lines_of(const report::units::group_result& found, const report::run_report& frame) {
   const auto group_if = [&](const std::optional<report::units::group_counts>& from) {
-    return from ? group_of(*from, frame) : line_group();
+    return from ? group_of(*from, found, frame) : line_group();
   };
   line_summary made{.matches = matches_of(found.all),
                     .unmatched = {.name = "", .lines = found.all.unmatched, .bytes = found.all.unmatched_bytes},
@@ -132,11 +148,11 @@ line_summary lines_of(const report::units::group_result& found, const report::ru
                     .implausible_time = group_if(found.implausible_time),
                     .late = group_if(found.late)};
   for (const report::units::keyed_group& each : found.groups) {
-    made.groups.push_back(group_of(each.of, frame));
+    made.groups.push_back(group_of(each.of, found, frame));
     made.groups.back().key = each.key;
   }
   for (const report::units::event_window& each : found.windows) {
-    made.windows.push_back(group_of(each.of, frame));
+    made.windows.push_back(group_of(each.of, found, frame));
     made.windows.back().start = each.start;
     made.windows.back().lines_by_key = each.lines_by_key;
   }
@@ -158,9 +174,10 @@ unit_summary summary_of(const report::units::unit_result& found,
   for (const report::units::distribution_bin& each : found.values.bins()) {
     made.distribution.push_back({.from = each.from, .to = each.to, .units = each.units});
   }
-  for (const report::units::distribution_quantile& each : found.quantiles) {
-    made.quantiles.push_back({.percent = each.percent, .value = each.value});
-  }
+  made.quantiles = quantiles_of(found.quantiles);
+  const report::units::value_summary values = found.values.summary({});
+  made.sum = values.total();
+  made.mean = values.mean();
   if (found.groups) made.lines = lines_of(*found.groups, *frame);
   for (std::size_t i = 0; found.changes && i < found.changes->found.size(); ++i) {
     made.changes.push_back(change_of(*frame, *found.changes, i));

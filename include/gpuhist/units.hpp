@@ -119,6 +119,17 @@ struct quantile {
   double value = 0;
 };
 
+/// The values of unit_options::distribution_of in lines of a group.
+struct value_summary {
+  std::uint64_t units = 0;          ///< lines with a value
+  std::uint64_t without_value = 0;  ///< lines
+  /// Of the values, each rounded to six digits after the point. Absent: there is no value, or positive or negative
+  /// values sum up to 2^62 or more.
+  std::optional<double> sum{};
+  std::optional<double> mean{};       ///< absent if the sum is
+  std::vector<quantile> quantiles{};  ///< unit_options::quantiles, if there is a value
+};
+
 /// Lines that have something in common: the same key, or times in the same window.
 struct line_group {
   std::string key{};       ///< raw bytes; of a window empty
@@ -128,6 +139,7 @@ struct line_group {
   std::vector<std::vector<std::uint64_t>> counts{};  ///< of the buckets, by scheme, in the order of the options
   std::vector<match_count> matches{};
   std::vector<std::uint64_t> lines_by_key{};  ///< of a window: of line_summary::groups, in their order
+  std::optional<value_summary> values{};      ///< absent: without unit_options::distribution_of
 };
 
 /// What was read of lines.
@@ -176,6 +188,8 @@ struct unit_summary {
   std::vector<value_range> distribution{};  ///< ranges with units, lowest first
   std::vector<quantile> quantiles{};        ///< unit_options::quantiles of the distribution, if a value is known
   std::uint64_t without_value = 0;          ///< units for which the formula of the distribution has no value
+  std::optional<double> sum{};              ///< of the values, as that of value_summary
+  std::optional<double> mean{};             ///< of the values; absent if the sum is
   std::uint64_t without_field = 0;          ///< lines without unit_options::jsonl_field, except blank ones
   std::uint64_t unverified = 0;             ///< with a filter and file_options::skip_damage: dropped because of damage
   std::uint64_t unverified_bytes = 0;

@@ -106,8 +106,8 @@ unsigned bits_of(const input_report& input) {
 void pack_observed(packer& out, const observed_numbers& found) {
   out.number(found.lines).number(found.matches.size());
   for (const observed_numbers::matched& each : found.matches) out.number(each.lines).number(each.bytes);
-  out.number(found.quantiles.size());
-  for (const std::optional<double>& each : found.quantiles) {
+  out.number(found.values.size());
+  for (const std::optional<double>& each : found.values) {
     out.number(each ? 1 : 0).number(std::bit_cast<std::uint64_t>(each.value_or(0)));
   }
 }
@@ -119,8 +119,8 @@ observed_numbers unpack_observed(unpacker& in) {
     each.lines = in.number();
     each.bytes = in.number();
   }
-  made.quantiles.resize(in.elements(2));
-  for (std::optional<double>& each : made.quantiles) {
+  made.values.resize(in.elements(2));
+  for (std::optional<double>& each : made.values) {
     const bool is_known = in.at_most(1) == 1;
     const auto value = std::bit_cast<double>(in.number());
     if (std::isnan(value)) throw unpack_error("a value is not a number");

@@ -131,9 +131,9 @@ struct observed_numbers {
     bool operator==(const matched&) const = default;
   };
 
-  std::uint64_t lines = 0;                         ///< that were counted
-  std::vector<matched> matches{};                  ///< of each expression, then of lines without a match
-  std::vector<std::optional<double>> quantiles{};  ///< in the order of the observer; nothing: there is no value
+  std::uint64_t lines = 0;                      ///< that were counted
+  std::vector<matched> matches{};               ///< of each expression, then of lines without a match
+  std::vector<std::optional<double>> values{};  ///< in the order of the observer; nothing: there is no value
 
   bool operator==(const observed_numbers&) const = default;
 };

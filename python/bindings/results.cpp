@@ -91,22 +91,38 @@ void bind_values(nb::module_& core) {
       .def_prop_ro("kind", [](const skipped_inputs& skipped) { return name_of(skipped_names, skipped.kind); });
 }
 
+nb::dict quantiles_by_percent(const std::vector<quantile>& from) {
+  nb::dict made;
+  for (const quantile& each : from) made[nb::float_(each.percent)] = each.value;
+  return made;
+}
+
 // Lines by match, key and time.
 void bind_lines(nb::module_& core) {
   nb::class_<match_count>(core, "MatchCount", "Lines and bytes of lines in which an expression of `match` matches.")
       .def_ro("name", &match_count::name)
       .def_ro("lines", &match_count::lines)
       .def_ro("bytes", &match_count::bytes);
+  nb::class_<value_summary>(core, "ValueSummary",
+                            "The values of `distribution_of` in lines of a group. `sum` and `mean` are None if they "
+                            "are not known. `quantiles`: values by their percent.")
+      .def_ro("units", &value_summary::units)
+      .def_ro("without_value", &value_summary::without_value)
+      .def_ro("sum", &value_summary::sum)
+      .def_ro("mean", &value_summary::mean)
+      .def_prop_ro("quantiles", [](const value_summary& of) { return quantiles_by_percent(of.quantiles); });
   nb::class_<line_group>(core, "LineGroup",
                          "Lines with the same `key`, or with times in the same window: `start` is in nanoseconds since "
-                         "1970-01-01 UTC. `counts`: for each scheme those of its buckets.")
+                         "1970-01-01 UTC. `counts`: for each scheme those of its buckets. `values`: a "
+                         "ValueSummary, or None without `distribution_of`.")
       .def_prop_ro("key", [](const line_group& found) { return as_text(found.key); })
       .def_ro("start", &line_group::start)
       .def_ro("lines", &line_group::lines)
       .def_ro("bytes", &line_group::bytes)
       .def_ro("counts", &line_group::counts)
       .def_ro("matches", &line_group::matches)
-      .def_ro("lines_by_key", &line_group::lines_by_key);
+      .def_ro("lines_by_key", &line_group::lines_by_key)
+      .def_ro("values", &line_group::values);
   nb::class_<line_summary>(core, "LineSummary",
                            "What was read of lines: `matches`, `groups` (most lines first; `number_of_groups` is that "
                            "of all keys) and `windows` of event time.")
@@ -178,12 +194,9 @@ void bind_units(nb::module_& core) {
       .def_ro("selected_bytes", &unit_summary::selected_bytes)
       .def_ro("top", &unit_summary::top)
       .def_ro("distribution", &unit_summary::distribution)
-      .def_prop_ro("quantiles",
-                   [](const unit_summary& of) {
-                     nb::dict made;
-                     for (const quantile& each : of.quantiles) made[nb::float_(each.percent)] = each.value;
-                     return made;
-                   })
+      .def_prop_ro("quantiles", [](const unit_summary& of) { return quantiles_by_percent(of.quantiles); })
+      .def_ro("sum", &unit_summary::sum)
+      .def_ro("mean", &unit_summary::mean)
       .def_ro("lines", &unit_summary::lines)
       .def_ro("changes", &unit_summary::changes)
       .def_ro("without_value", &unit_summary::without_value)

@@ -127,7 +127,9 @@ class CountingOptions(TypedDict, total=False):
     """with --each: how many units have which value.
 
     Adds to the result how many units of --each have which value of the formula: a histogram, and the lowest and the
-    highest value. The upper bound of a bin exceeds its lower bound by at most 1/8. Default: none.
+    highest value, the mean, the sum and quantiles. The upper bound of a bin exceeds its lower bound by at most 1/8.
+    Groups of --group-by and windows of --event-time have the sum, the mean and the quantiles of their lines, too.
+    Default: none.
     """
     show_text: bool
     """with --where, --top N:FORMULA: the text of units.

@@ -81,7 +81,7 @@ class formula::resolver {
       : typed_(typed), schemes_(schemes), possible_(possible), lines_(lines) {}
 
   [[nodiscard]] meaning resolve(const reference& name) const {
-    if (name.as == reference::form::quantile) return quantile(name);
+    if (name.is_of_values()) return of_values(name);
     if (name.as == reference::form::match || name.as == reference::form::number) return fact(name);
     if (name.parts.size() == 1 && name.as == reference::form::plain) {
       const std::string& word = name.parts.front();
@@ -122,16 +122,17 @@ class formula::resolver {
   }
 
   // Its formula is resolved with those of units.
-  [[nodiscard]] meaning quantile(const reference& name) const {
-    if (lines_ == nullptr || !lines_->has_quantiles) {
-      refuse(
-          name.typed +
-              " is a quantile over units; it is known to --fail-if and --alert-if with --each line, record or a size",
-          name);
+  [[nodiscard]] meaning of_values(const reference& name) const {
+    if (lines_ == nullptr || !lines_->has_values) {
+      refuse(name.typed +
+                 " is of the values of many units; it is known to --fail-if and --alert-if with --each line, record or "
+                 "a size, and to --columns and --sort in a run with --group-by or --event-time",
+             name);
     }
-    return {.type = meaning::kind::fact,
-            .fact = lines_->index_of(
-                {.type = line_fact::kind::quantile, .of = name.parts.front(), .percent = name.percent})};
+    line_fact read{.type = line_fact::kind::quantile, .of = name.parts.front(), .percent = name.percent};
+    if (name.as == reference::form::sum) read.type = line_fact::kind::sum;
+    if (name.as == reference::form::mean) read.type = line_fact::kind::mean;
+    return {.type = meaning::kind::fact, .fact = lines_->index_of(read)};
   }
 
   [[nodiscard]] bool is_bucket(const reference& name) const {

@@ -60,9 +60,12 @@ struct watched_counts {
 /// What is read of a line, besides its bytes; in conditions about many lines or other units, of all of them.
 struct line_fact {
   enum class kind : std::uint8_t {
-    match,     ///< 1 if an expression matches in it, else 0; of many: in how many it matches
-    number,    ///< that a selector reads
-    quantile,  ///< of the values of a formula; of many only
+    match,   ///< 1 if an expression matches in it, else 0; of many: in how many it matches
+    number,  ///< that a selector reads
+    // of the values of a formula; of many only:
+    sum,
+    mean,
+    quantile,
   };
 
   kind type = kind::match;
@@ -70,13 +73,14 @@ struct line_fact {
   double percent = 0;  ///< of a quantile
 
   bool operator==(const line_fact&) const = default;
+  [[nodiscard]] bool is_of_values() const { return type >= kind::sum; }
 };
 
 /// The facts that formulas of lines may use, and those that they use.
 struct line_names {
   std::vector<std::string> matches;  ///< names of expressions
   bool has_numbers = true;           ///< number() has a value
-  bool has_quantiles = false;        ///< so have quantiles
+  bool has_values = false;           ///< so have numbers of the values of a formula: quantiles, sum, mean
   std::vector<line_fact> used{};     ///< in the order of their first use
 
   /// The index of a fact in `used`, to which it is added.

@@ -28,11 +28,11 @@ bool watch_list::covers(subject::kind type) const {
 
 std::vector<double> watch_list::facts_in(const pipeline::observed_numbers& found) const {
   std::vector<double> made;
-  std::size_t quantile = 0;
+  std::size_t of_values = 0;
   for (const line_fact& each : facts) {
-    if (each.type == line_fact::kind::quantile) {
-      const std::size_t at = quantile++;
-      made.push_back(at < found.quantiles.size() ? found.quantiles[at].value_or(unknown) : unknown);
+    if (each.is_of_values()) {
+      const std::size_t at = of_values++;
+      made.push_back(at < found.values.size() ? found.values[at].value_or(unknown) : unknown);
     } else {
       const auto at = static_cast<std::size_t>(std::ranges::find(matches, each.of) - matches.begin());
       made.push_back(at < found.matches.size() ? static_cast<double>(found.matches[at].lines) : 0);

@@ -51,7 +51,7 @@ struct gate {
 /// All conditions of a run and the kinds of subjects that they apply to. A plain value, part of the plan.
 struct watch_list {
   std::vector<gate> gates;             ///< empty: nothing is checked
-  std::vector<line_fact> facts{};      ///< that conditions are about: matches and quantiles
+  std::vector<line_fact> facts{};      ///< that conditions are about: matches, and numbers of values
   std::vector<std::string> matches{};  ///< the names of all expressions, in the order of observed_numbers::matches
   bool totals = true;
   bool inputs = true;

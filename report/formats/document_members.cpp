@@ -28,6 +28,11 @@ std::uint64_t number(const json& value, std::string_view key) {
   return value.get<std::uint64_t>();
 }
 
+double real(const json& value, std::string_view key) {
+  if (!value.is_number()) damaged(named(key) + " is not a number");
+  return value.get<double>();
+}
+
 bool flag(const json& value, std::string_view key) {
   if (!value.is_boolean()) damaged(named(key) + " is neither true nor false");
   return value.get<bool>();

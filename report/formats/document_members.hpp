@@ -23,6 +23,7 @@ const nlohmann::json& member(const nlohmann::json& from, const char* key);
 
 /// The values of members; `key` is for the message.
 std::uint64_t number(const nlohmann::json& value, std::string_view key);
+double real(const nlohmann::json& value, std::string_view key);
 bool flag(const nlohmann::json& value, std::string_view key);
 std::string text(const nlohmann::json& value, std::string_view key);
 

@@ -32,7 +32,10 @@ class document_builder : public nlohmann::json_sax<json> {
   bool boolean(bool parsed) override { return value(parsed); }
   bool number_integer(number_integer_t parsed) override { return value(parsed); }
   bool number_unsigned(number_unsigned_t parsed) override { return value(parsed); }
-  bool number_float(number_float_t parsed, const string_t& /*text*/) override { return value(parsed); }
+  // The sum of values may have more digits than a double: it stays text.
+  bool number_float(number_float_t parsed, const string_t& text) override {
+    return key_ == "sum" ? value(text) : value(parsed);
+  }
   bool string(string_t& parsed) override {
     const bool is_schema = open_.size() == 1 && root_.is_object() && key_ == "schema";
     has_schema_ = has_schema_ || (is_schema && parsed.starts_with("gpuhist."));

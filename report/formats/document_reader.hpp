@@ -37,8 +37,8 @@ class document_reader {
   /// Whether the line has no more bytes. Throws as above.
   bool at_line_end();
 
-  /// Parses the line as a document, in which the list `inputs` is empty. Throws result_damage if it is not valid, and
-  /// as above.
+  /// Parses the line as a document, in which the list `inputs` is empty, and members "sum" with a fraction are text.
+  /// Throws result_damage if it is not valid, and as above.
   nlohmann::json read(const input_taker& inputs);
 
   /// Whether any document that was read, a damaged one included, names a schema of gpuhist.

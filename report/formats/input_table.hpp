@@ -29,6 +29,7 @@ struct input_listing {
   std::optional<gates::formula> order{};  ///< inputs with the highest value first; absent: the order of the report
   std::optional<std::uint64_t> top{};     ///< maximum number of inputs; absent: all, or what fits on a terminal
   std::vector<gates::line_fact> facts{};  ///< of groups, that the formulas use; inputs have none of them
+  std::size_t facts_of_columns = 0;       ///< the first so many are of columns, the others of the order
 
   /// Nothing was asked for: columns without room are left out.
   [[nodiscard]] bool is_usual() const { return columns.empty() && !order && !top; }

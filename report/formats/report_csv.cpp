@@ -133,6 +133,18 @@ void add_unverified(std::string& out, const run_report& content, const row_owner
   add_buckets(out, content, owner, counts);
 }
 
+/// Sum, mean and quantiles of values, of which `units` are known.
+void add_value_rows(std::string& out, const row_owner& owner, std::string_view scheme,
+                    const units::value_summary& values) {
+  if (values.units == 0) return;
+  const std::optional<double> mean = values.mean();
+  add_row(out, owner, scheme, "sum", values.units, values.sum.text().value_or(""));
+  add_row(out, owner, scheme, "mean", values.units, mean ? shortest(*mean) : "");
+  for (const units::distribution_quantile& each : values.quantiles) {
+    add_row(out, owner, scheme, "p" + shortest(each.percent), values.units, shortest(each.value));
+  }
+}
+
 /// Units that were seen and selected, the highest values, and their distribution.
 void add_units(std::string& out, const units::unit_result& found) {
   const row_owner owner{.kind = "units", .input = ""};
@@ -155,10 +167,10 @@ void add_units(std::string& out, const units::unit_result& found) {
     add_row(out, {.kind = "distribution", .input = ""}, *found.distribution_of,
             shortest(bin.from) + ".." + shortest(bin.to), bin.units, share_of_all(bin.units, found.values.known()));
   }
-  for (const units::distribution_quantile& each : found.quantiles) {
-    add_row(out, {.kind = "quantile", .input = ""}, *found.distribution_of, "p" + shortest(each.percent),
-            found.values.known(), shortest(each.value));
-  }
+  if (!found.distribution_of) return;
+  units::value_summary values = found.values.summary({});
+  values.quantiles = found.quantiles;
+  add_value_rows(out, {.kind = "quantile", .input = ""}, *found.distribution_of, values);
 }
 
 void add_match(std::string& out, std::string_view kind, std::string_view name, std::uint64_t lines, std::uint64_t bytes,
@@ -223,6 +235,10 @@ void add_groups(std::string& out, const run_report& content, const units::group_
     add_match_rows(out, owner, of);
     add_buckets(out, content, owner, of.counts);
     add_group_measures(out, content, owner, of, baseline);
+    if (const units::value_summary* const values = found.distribution_in(of)) {
+      add_row(out, owner, "distribution", "without_value", values->without_value);
+      add_value_rows(out, owner, "distribution", *values);
+    }
   };
   const auto add_if = [&](std::string_view kind, std::string_view name, const std::optional<units::group_counts>& of) {
     if (of) add(kind, name, *of);

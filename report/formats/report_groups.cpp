@@ -47,20 +47,43 @@ std::optional<group_counts> matches_of(const run_report& content, const pipeline
   return made;
 }
 
+void add_values(member_writer& to, const units::value_summary& of) {
+  to.add_number("units", of.units);
+  to.add_number("without_value", of.without_value);
+  if (of.units == 0) return;
+  to.add_json_text("sum", of.sum.text().value_or("null"));
+  if (const std::optional<double> mean = of.mean()) {
+    to.add_number("mean", *mean);
+  } else {
+    to.add_json_text("mean", "null");
+  }
+  if (of.quantiles.empty()) return;
+  to.open("quantiles");
+  for (const units::distribution_quantile& each : of.quantiles) {
+    to.add_number("p" + shortest(each.percent), each.value);
+  }
+  to.close();
+}
+
 void add_matches(member_writer& to, const run_report& content, const pipeline::input_report& input) {
   if (const std::optional<group_counts> found = matches_of(content, input)) add_matches(to, *found);
 }
 
 namespace {
 
-void add_counts_of_group(member_writer& to, const run_report& content, const group_counts& of,
-                         const measures::byte_counts* baseline = nullptr) {
+void add_counts_of_group(member_writer& to, const run_report& content, const units::group_result& within,
+                         const group_counts& of, const measures::byte_counts* baseline = nullptr) {
   to.add_number("lines", of.lines);
   to.add_number("bytes", of.bytes);
   add_buckets(to, content, of.counts);
   if (content.byte_counts) add_byte_counts(to, content, of.counts);
   add_measures(to, content, of.counts, baseline);
   add_matches(to, of);
+  if (const units::value_summary* const values = within.distribution_in(of)) {
+    to.open("distribution");
+    add_values(to, *values);
+    to.close();
+  }
 }
 
 void add_key(member_writer& to, const std::string& name, const std::string& key) {
@@ -69,10 +92,10 @@ void add_key(member_writer& to, const std::string& name, const std::string& key)
 }
 
 void add_optional(member_writer& to, std::string_view name, const run_report& content,
-                  const std::optional<group_counts>& of) {
+                  const units::group_result& within, const std::optional<group_counts>& of) {
   if (!of) return;
   to.open(name);
-  add_counts_of_group(to, content, *of);
+  add_counts_of_group(to, content, within, *of);
   to.close();
 }
 
@@ -100,11 +123,11 @@ void add_keys(member_writer& to, const run_report& content, const units::group_r
     add_key(one, "key", each.key);
     if (found.then_by) add_key(one, "then_key", each.then);
     if (each.lines_at_most) one.add_number("lines_at_most", *each.lines_at_most);
-    add_counts_of_group(one, content, each.of);
+    add_counts_of_group(one, content, found, each.of);
   });
-  add_optional(to, "other_groups", content, found.other_groups);
+  add_optional(to, "other_groups", content, found, found.other_groups);
   if (found.other_group_at_most) to.add_number("other_group_lines_at_most", *found.other_group_at_most);
-  add_optional(to, "without_key", content, found.without_key);
+  add_optional(to, "without_key", content, found, found.without_key);
 }
 
 void add_terms(member_writer& to, const units::line_terms& terms) {
@@ -136,14 +159,14 @@ void add_groups(member_writer& to, const run_report& content, const units::group
   const bool has_list = !found.windows.empty() || !found.has_reported_windows;
   const auto add_window = [&](member_writer& one, const units::event_window& each) {
     add_times(one, each.start, found.window);
-    add_counts_of_group(one, content, each.of, previous ? previous->get() : nullptr);
+    add_counts_of_group(one, content, found, each.of, previous ? previous->get() : nullptr);
     if (previous) previous->close(measures::counts_of(each.of.counts));
     if (!each.lines_by_key.empty()) one.add_numbers("lines_by_group", each.lines_by_key);
   };
   if (has_list) add_list(to, "event_windows", found.windows, add_window);
-  add_optional(to, "without_time", content, found.without_time);
-  add_optional(to, "implausible_time", content, found.implausible_time);
-  add_optional(to, "late", content, found.late);
+  add_optional(to, "without_time", content, found, found.without_time);
+  add_optional(to, "implausible_time", content, found, found.implausible_time);
+  add_optional(to, "late", content, found, found.late);
 }
 
 std::string event_window_line(const run_report& frame, std::string_view run, const units::closed_event_window& closed,
@@ -154,7 +177,7 @@ std::string event_window_line(const run_report& frame, std::string_view run, con
     add_times(line.members, each.start, closed.of.window);
     line.members.add_text("closed_by", closed.is_at_end ? "end" : "time");
     if (frame.ignore_case) line.members.add_flag("ignore_case", true);
-    add_counts_of_group(line.members, frame, each.of, baseline);
+    add_counts_of_group(line.members, frame, closed.of, each.of, baseline);
   }
   add_keys(line.members, frame, closed.of);
   return line.take() + "\n";

@@ -19,6 +19,10 @@ void add_groups(member_writer& to, const run_report& content, const units::group
 /// One line of kind "event_window". `frame`, `run` and `baseline`: as those of window_line().
 std::string event_window_line(const run_report& frame, std::string_view run, const units::closed_event_window& closed,
                               const measures::byte_counts* baseline);
+
+/// Adds what is known of the values of the distribution.
+void add_values(member_writer& to, const units::value_summary& of);
+
 /// The matches in an input; nothing: none were looked for, or they are not known.
 std::optional<units::group_counts> matches_of(const run_report& content, const pipeline::input_report& input);
 

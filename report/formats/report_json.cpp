@@ -190,41 +190,42 @@ json top_as_json(const run_report& content, const units::unit_result& found) {
   return all;
 }
 
-json distribution_as_json(const units::unit_result& found) {
+void add_distribution(member_writer& to, const units::unit_result& found) {
   const units::distribution& values = found.values;
+  units::value_summary summary = values.summary({});
+  summary.quantiles = found.quantiles;
   json bins = json::array();
   for (const units::distribution_bin& each : values.bins()) {
     bins.push_back({{"from", json_number(each.from)}, {"to", json_number(each.to)}, {"units", each.units}});
   }
-  json out = {{"units", values.known()}, {"without_value", values.unknown()}};
+  to.open("distribution");
+  add_values(to, summary);
   if (values.known() > 0) {
-    out["lowest"] = json_number(values.lowest());
-    out["highest"] = json_number(values.highest());
-    for (const units::distribution_quantile& each : found.quantiles) {
-      out["quantiles"]["p" + shortest(each.percent)] = json_number(each.value);
-    }
+    to.add_number("lowest", values.lowest());
+    to.add_number("highest", values.highest());
   }
-  out["bins"] = std::move(bins);
-  return out;
+  to.add_json("bins", bins);
+  to.close();
 }
 
-json units_as_json(const run_report& content, const units::unit_result& found) {
-  json out = {{"each", found.each}};
+void add_units(member_writer& to, const run_report& content, const units::unit_result& found) {
+  to.open("units");
+  to.add_text("each", found.each);
   for (const units::unit_number* const each : units::unit_numbers_in_json) {
     if (!each->is_in(found)) continue;
-    if (each->option != nullptr) out[std::string(each->option_name)] = *(found.*each->option);
-    out[std::string(each->name)] = found.totals.*each->units;
-    if (each->bytes != nullptr) out[std::string(each->bytes_name)] = found.totals.*each->bytes;
+    if (each->option != nullptr) to.add_text(each->option_name, *(found.*each->option));
+    to.add_number(each->name, found.totals.*each->units);
+    if (each->bytes != nullptr) to.add_number(each->bytes_name, found.totals.*each->bytes);
   }
   if (found.ranked_by) {
-    out["top_by"] = *found.ranked_by;
-    out["top"] = top_as_json(content, found);
+    to.add_text("top_by", *found.ranked_by);
+    to.add_json("top", top_as_json(content, found));
   }
   if (found.distribution_of) {
-    out["distribution_of"] = *found.distribution_of;
-    out["distribution"] = distribution_as_json(found);
+    to.add_text("distribution_of", *found.distribution_of);
+    add_distribution(to, found);
   }
-  return out;
+  to.close();
 }
 
 // Totals and inputs.
@@ -344,7 +345,7 @@ void write_snapshot(const run_report& content, std::string_view run, const text_
   object_text before;
   add_start(before.members, content, "snapshot", run);
   add_all_counts(before.members, "provisional", content, content.unverified);
-  if (content.units) before.members.add_json("units", units_as_json(content, *content.units));
+  if (content.units) add_units(before.members, content, *content.units);
   if (content.units && content.units->groups) add_groups(before.members, content, *content.units->groups);
   out(before.text);
   write_inputs(content, prefix_text, out);
@@ -524,7 +525,7 @@ void add_totals(member_writer& to, const run_report& content, std::string_view r
   if (const json members = members_as_json(content); !members.empty()) to.add_json("scheme_members", members);
   if (content.unverified.bytes() > 0) add_all_counts(to, "unverified", content, content.unverified);
   if (content.counted_unverified) to.add_flag("counted_unverified", true);
-  if (content.units) to.add_json("units", units_as_json(content, *content.units));
+  if (content.units) add_units(to, content, *content.units);
   if (content.units && content.units->groups) add_groups(to, content, *content.units->groups);
   if (content.units && content.units->changes) add_changes(to, content, *content.units->changes);
   if (const std::uint64_t skipped = skipped_in_all(content); skipped > 0) {

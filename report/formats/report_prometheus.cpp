@@ -156,6 +156,10 @@ void add_units(exposition& to, const units::unit_result& found) {
   for (const units::distribution_bin& bin : found.values.bins()) {
     to.sample({{"formula", *found.distribution_of}, {"from", shortest(bin.from)}, {"to", shortest(bin.to)}}, bin.units);
   }
+  if (const std::optional<double> sum = found.values.summary({}).total()) {
+    to.family("distribution_sum", "The sum of the values of a formula.");
+    to.sample({{"formula", *found.distribution_of}}, shortest(*sum));
+  }
   if (found.quantiles.empty()) return;
   to.family("distribution_quantile", "The value of a formula that so many percent of the units do not exceed.");
   for (const units::distribution_quantile& each : found.quantiles) {

@@ -248,6 +248,17 @@ std::optional<units::unit_result> result_sum::read_lines_in(const nlohmann::json
   return lacks_counts_of_groups(document, wanted_) ? std::nullopt : read_lines(document, wanted_);
 }
 
+namespace {
+
+/// That of other formulas is left out. Quantiles of both together are not known.
+void add_distribution(units::unit_result& to, const units::unit_result& more) {
+  to.quantiles.clear();
+  if (to.distribution_of != more.distribution_of) to.distribution_of.reset();
+  if (to.distribution_of) to.values += more.values;
+}
+
+}  // namespace
+
 /// Adds what read_lines_in() has returned for the document.
 void result_sum::add_read_lines(std::optional<units::unit_result> lines, const nlohmann::json& document,
                                 const position& at) {
@@ -269,6 +280,7 @@ void result_sum::add_read_lines(std::optional<units::unit_result> lines, const n
   groups_.add(*std::exchange(lines->groups, std::nullopt));
   if (units_) {
     units_->totals += lines->totals;
+    add_distribution(*units_, *lines);
   } else {
     units_ = std::move(lines);
   }

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -98,6 +100,93 @@ std::vector<std::string> names_of_matches(const json& document) {
   return names;
 }
 
+// "12.25", without its sign. Nothing: it has another form, or more digits.
+std::optional<units::value_sum::magnitude> magnitude_in(std::string_view text) {
+  constexpr std::size_t digits_of_millionths = 6;
+  units::value_sum::magnitude made;
+  const char* const end = text.data() + text.size();
+  const auto whole = std::from_chars(text.data(), end, made.whole);
+  const std::string_view fraction(whole.ptr, end);
+  if (whole.ec != std::errc{} || !fraction.starts_with('.') || fraction.size() > digits_of_millionths + 1) return {};
+  const std::string padded =
+      std::string(fraction.substr(1)) + std::string(digits_of_millionths + 1 - fraction.size(), '0');
+  const auto [last, error] = std::from_chars(padded.data(), padded.data() + padded.size(), made.millionths);
+  if (error != std::errc{} || last != padded.data() + padded.size()) return std::nullopt;
+  return made;
+}
+
+// A number that is not whole is a text (document_reader).
+void add_text(units::value_sum& to, const std::string& text) {
+  const bool is_negative = text.starts_with('-');
+  if (const auto exact = magnitude_in(std::string_view(text).substr(is_negative ? 1 : 0))) {
+    to.add(*exact, is_negative);
+    return;
+  }
+  double closest = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), closest);
+  if (error != std::errc{} || end != text.data() + text.size()) damaged("\"sum\" is not a number");
+  to.add(closest);
+}
+
+units::value_sum sum_in(const json& from) {
+  using magnitude = units::value_sum::magnitude;
+  units::value_sum made;
+  if (from.is_null()) {
+    made.add({.whole = magnitude::limit}, false);
+  } else if (from.is_string()) {
+    add_text(made, from.get<std::string>());
+  } else if (from.is_number_unsigned()) {
+    made.add({.whole = std::min(from.get<std::uint64_t>(), magnitude::limit)}, false);
+  } else if (from.is_number_integer()) {
+    made.add({.whole = std::min(0 - static_cast<std::uint64_t>(from.get<std::int64_t>()), magnitude::limit)}, true);
+  } else {
+    damaged("\"sum\" is not a number");
+  }
+  return made;
+}
+
+std::vector<units::distribution_quantile> quantiles_in(const json& from) {
+  std::vector<units::distribution_quantile> made;
+  if (!from.contains("quantiles")) return made;
+  for (const auto& [name, value] : object(from, "quantiles").items()) {
+    double percent = 0;
+    const auto [end, error] = std::from_chars(name.data() + 1, name.data() + name.size(), percent);
+    if (!name.starts_with('p') || error != std::errc{} || end != name.data() + name.size()) {
+      damaged("\"quantiles\" has a name that is not as p99");
+    }
+    made.push_back({.percent = percent, .value = documents::real(value, name)});
+  }
+  std::ranges::sort(made, {}, &units::distribution_quantile::percent);
+  return made;
+}
+
+// A "distribution", without its bins.
+units::value_summary values_in(const json& from) {
+  units::value_summary made{.units = number_in(from, "units"), .without_value = number_in(from, "without_value")};
+  if (made.units == 0) return made;
+  // those of older versions have none
+  made.sum = sum_in(from.contains("sum") ? from["sum"] : json());
+  made.quantiles = quantiles_in(from);
+  return made;
+}
+
+// Each bin has its units in a part of it.
+units::distribution distribution_in(const json& from, const units::value_summary& values) {
+  units::distribution::numbers made{.unknown = values.without_value, .sum = values.sum};
+  if (values.units > 0) {
+    made.lowest = documents::real(member(from, "lowest"), "lowest");
+    made.highest = documents::real(member(from, "highest"), "highest");
+  }
+  std::uint64_t sum = 0;
+  for (const json& each : list(from, "bins")) {
+    made.bins.emplace_back(units::distribution::fine_bin_of(documents::real(member(each, "from"), "from")),
+                           number_in(each, "units"));
+    sum += made.bins.back().second;
+  }
+  if (sum != values.units) damaged("the counts do not add up: \"bins\" do not have the units of \"distribution\"");
+  return units::distribution::joined(made);
+}
+
 std::string joined(const std::vector<std::string>& names) {
   std::string made;
   for (const std::string& each : names) made += (made.empty() ? "" : ", ") + each;
@@ -156,14 +245,32 @@ class line_reader {
       made.totals.*each.units = number_in(from, std::string(each.name).c_str());
       if (each.bytes != nullptr) made.totals.*each.bytes = number_in(from, std::string(each.bytes_name).c_str());
     }
+    made.distribution_of = text_if_any(from, "distribution_of");
+    if (!made.distribution_of) return made;
+    const json& values = object(from, "distribution");
+    const units::value_summary summary = values_in(values);
+    made.values = distribution_in(values, summary);
+    made.quantiles = summary.quantiles;
     return made;
   }
 
   [[nodiscard]] units::group_result read_groups(const units::unit_result& of) const {
     units::group_result made{.all = all_lines(of), .terms = read_terms()};
+    made.has_distribution = of.distribution_of && have_values();
+    if (made.has_distribution) made.formulas.push_back(*of.distribution_of);
     if (document_.contains("groups")) read_keys(made);
     if (document_.contains("event_windows")) read_windows(made);
     return made;
+  }
+
+  // Whether all groups and windows have values. (Those of older versions have none.)
+  [[nodiscard]] bool have_values() const {
+    const auto has = [](const json& group) { return group.is_object() && group.contains("distribution"); };
+    const auto have_all = [&](const char* key) {
+      const auto found = document_.find(key);
+      return found == document_.end() || !found->is_array() || std::ranges::all_of(*found, has);
+    };
+    return std::ranges::all_of(lists_of_lines, have_all);
   }
 
   // Of all lines or, with a condition, those for which it holds.
@@ -225,6 +332,7 @@ class line_reader {
     group_counts made{.lines = number_in(from, "lines"), .bytes = number_in(from, "bytes")};
     made.counts = read_group_counts(from, wanted_, is_folded_);
     read_matches(from, made);
+    if (from.contains("distribution")) made.values.push_back(values_in(object(from, "distribution")));
     return made;
   }
 

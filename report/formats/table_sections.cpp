@@ -251,7 +251,10 @@ std::string distribution_lines(const units::unit_result& found, const render_tar
   std::string text = "distribution of " + printable(*found.distribution_of) + "\n";
   text += bar_lines(table, rows, target.unicode, target.color);
   if (values.known() > 0) {
-    text += "lowest " + measure_text(values.lowest()) + ", highest " + measure_text(values.highest()) + "\n";
+    const units::value_summary all = values.summary({});
+    text += "lowest " + measure_text(values.lowest()) + ", highest " + measure_text(values.highest());
+    if (all.mean()) text += ", mean " + measure_text(*all.mean()) + ", sum " + measure_text(*all.total());
+    text += "\n";
   }
   std::string_view separator;
   for (const units::distribution_quantile& each : found.quantiles) {
@@ -281,22 +284,25 @@ std::string match_lines(const units::group_counts& all, const render_target& tar
   return bar_lines(table, rows, target.unicode, target.color) + "\n";
 }
 
-// The values of facts for a group: the lines that match.
-std::vector<double> facts_of(const units::group_counts& of, const std::vector<gates::line_fact>& facts) {
-  std::vector<double> made;
-  for (const gates::line_fact& each : facts) {
-    const auto found = std::ranges::find(of.matches, each.of, &units::match_count::name);
-    made.push_back(found == of.matches.end() ? gates::unknown : static_cast<double>(found->lines));
+double fact_of(const units::group_counts& of, const units::group_result& within, const gates::line_fact& fact) {
+  if (fact.is_of_values()) {
+    const auto at = static_cast<std::size_t>(std::ranges::find(within.formulas, fact.of) - within.formulas.begin());
+    return at < of.values.size() ? units::number_of_values(fact, of.values[at]).value_or(gates::unknown)
+                                 : gates::unknown;
   }
-  return made;
+  const auto found = std::ranges::find(of.matches, fact.of, &units::match_count::name);
+  return found == of.matches.end() ? gates::unknown : static_cast<double>(found->lines);
 }
 
 // The columns of a table of groups: those that were asked for, or lines, bytes, share, matches and measures.
 class group_columns {
  public:
   // Borrows all of them.
-  group_columns(const run_report& content, const units::group_counts& all, const input_listing& listing)
-      : content_(content), all_(all), listing_(listing) {}
+  group_columns(const run_report& content, const units::group_result& found, const input_listing& listing)
+      : content_(content), found_(found), all_(found.all), listing_(listing) {
+    for (const units::keyed_group& each : found.groups) note_values(each.of);
+    for (const units::event_window& each : found.windows) note_values(each.of);
+  }
 
   [[nodiscard]] std::vector<table_column> headings(std::string first) const {
     std::vector<table_column> made = {{.heading = std::move(first), .to_the_right = false}};
@@ -306,6 +312,9 @@ class group_columns {
     for (const units::match_count& each : all_.matches) made.push_back({printable(each.name), true, 4});
     for (const measures::measure* const each : content_.measuring.asked)
       made.push_back({std::string(each->name), true, 2});
+    if (!has_values_) return made;
+    made.push_back({"mean", true, 2});
+    for (const double each : percents_) made.push_back({"p" + shortest(each), true, 2});
     return made;
   }
 
@@ -317,17 +326,20 @@ class group_columns {
     if (!listing_.columns.empty()) return made;
     made.insert(made.end(), {grouped(of.lines) + std::string(mark), grouped(of.bytes), share_of(of.lines, all_.lines)});
     for (const units::match_count& each : of.matches) made.push_back(grouped(each.lines));
-    if (content_.measuring.asked.empty()) return made;
-    for (const measures::measurement& each :
-         measures::take_measures(content_.measuring, measures::counts_of(of.counts), baseline)) {
-      made.push_back(each.found.value ? measure_text(*each.found.value) : "-");
+    if (!content_.measuring.asked.empty()) {
+      for (const measures::measurement& each :
+           measures::take_measures(content_.measuring, measures::counts_of(of.counts), baseline)) {
+        made.push_back(text_of(each.found.value));
+      }
     }
+    add_values(made, of);
     return made;
   }
 
   [[nodiscard]] std::optional<double> value(const gates::formula& of_group, const units::group_counts& of,
                                             const measures::byte_counts* baseline) const {
-    const std::vector<double> facts = facts_of(of, listing_.facts);
+    std::vector<double> facts;
+    for (const gates::line_fact& each : listing_.facts) facts.push_back(fact_of(of, found_, each));
     return of_group.value({.counts = of.counts,
                            .partition = content_.partition,
                            .baseline = baseline != nullptr ? baseline : content_.measuring.baseline.get(),
@@ -351,12 +363,33 @@ class group_columns {
       case kind::formula:
         break;
     }
-    const std::optional<double> found = value(*column.formula, of, baseline);
-    return found ? measure_text(*found) : "-";
+    return text_of(value(*column.formula, of, baseline));
+  }
+
+  static std::string text_of(const std::optional<double>& value) { return value ? measure_text(*value) : "-"; }
+
+  void note_values(const units::group_counts& of) {
+    const units::value_summary* const values = found_.distribution_in(of);
+    if (values == nullptr) return;
+    has_values_ = true;
+    if (!percents_.empty()) return;
+    for (const units::distribution_quantile& each : values->quantiles) percents_.push_back(each.percent);
+  }
+
+  void add_values(table_row& to, const units::group_counts& of) const {
+    if (!has_values_) return;
+    const units::value_summary none;
+    const units::value_summary* const found = found_.distribution_in(of);
+    const units::value_summary& values = found != nullptr ? *found : none;
+    to.push_back(text_of(values.mean()));
+    for (const double each : percents_) to.push_back(text_of(values.quantile(each)));
   }
 
   const run_report& content_;
+  const units::group_result& found_;
   const units::group_counts& all_;
+  bool has_values_ = false;       // of the distribution
+  std::vector<double> percents_;  // of its quantiles
   const input_listing& listing_;
 };
 
@@ -433,7 +466,7 @@ std::string key_lines(const run_report& content, const units::group_result& foun
     return printable(key) + (found.then_by ? ", " + printable(then) : "");
   };
   const input_listing& listing = listing_of(target);
-  const group_columns columns(content, found.all, listing);
+  const group_columns columns(content, found, listing);
   group_rows rows(joined(*found.by, found.then_by.value_or("")), columns);
   std::vector<const units::keyed_group*> groups = groups_in_order(found, columns, listing);
   groups.resize(static_cast<std::size_t>(std::min<std::uint64_t>(groups.size(), listing.top.value_or(shown_groups))));
@@ -466,7 +499,7 @@ std::vector<units::event_window> joined_windows(const units::group_result& found
 std::string window_lines(const run_report& content, const units::group_result& found, const render_target& target) {
   std::int64_t length = 0;
   const std::vector<units::event_window> shown = joined_windows(found, length);
-  const group_columns columns(content, found.all, listing_of(target));
+  const group_columns columns(content, found, listing_of(target));
   group_rows rows("event time", columns);
   std::optional<measures::previous_baseline> previous;
   if (content.measuring.previous_windows) previous.emplace(*content.measuring.previous_windows);

@@ -13,7 +13,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -34,6 +36,60 @@ struct distribution_quantile {
   double value = 0;
 };
 
+/// The sum of values that are rounded to six digits after the point: exact, in whatever order they are added. It is
+/// unknown if the positive values, or the negative ones, sum up to 2^62 or more.
+class value_sum {
+ public:
+  /// The size of one value or of several of one sign: whole numbers, and millionths, which may be more than 10^6.
+  struct magnitude {
+    std::uint64_t whole = 0;
+    std::uint64_t millionths = 0;
+
+    static magnitude of(double value);
+    /// Unknown sums stay unknown.
+    magnitude& operator+=(const magnitude& more);
+    [[nodiscard]] bool is_known() const { return whole < limit; }
+
+    static constexpr std::uint64_t limit = std::uint64_t{1} << 62U;
+  };
+
+  void add(double value) { add(magnitude::of(value), value < 0); }
+  void add(const magnitude& more, bool are_negative) { (are_negative ? negative_ : positive_) += more; }
+  value_sum& operator+=(const value_sum& more) {
+    positive_ += more.positive_;
+    negative_ += more.negative_;
+    return *this;
+  }
+
+  /// In decimal, exact: "-12.25"; nothing: unknown.
+  [[nodiscard]] std::optional<std::string> text() const;
+  /// The double that is closest to it.
+  [[nodiscard]] std::optional<double> value() const;
+
+  [[nodiscard]] const magnitude& positive() const { return positive_; }
+  [[nodiscard]] const magnitude& negative() const { return negative_; }
+
+ private:
+  magnitude positive_;
+  magnitude negative_;
+};
+
+/// What is known of the values of a formula of many units.
+struct value_summary {
+  std::uint64_t units = 0;          ///< with a value
+  std::uint64_t without_value = 0;  ///< units
+  value_sum sum{};
+  std::vector<distribution_quantile> quantiles{};  ///< of these values; none without values, or if they are not known
+
+  /// Nothing: unknown, or without values.
+  [[nodiscard]] std::optional<double> total() const { return units > 0 ? sum.value() : std::nullopt; }
+  [[nodiscard]] std::optional<double> mean() const;
+  [[nodiscard]] std::optional<double> quantile(double percent) const;
+
+  /// Quantiles of both together are not known.
+  value_summary& operator+=(const value_summary& more);
+};
+
 /// Memory: 8 KiB once a value was added, and 2 KiB for each exponent of values.
 class distribution {
  public:
@@ -51,9 +107,15 @@ class distribution {
     std::uint64_t unknown = 0;
     double lowest = 0;
     double highest = 0;
+    value_sum sum{};
   };
   /// The bin of a value in numbers::bins.
   [[nodiscard]] static std::uint32_t fine_bin_of(double value);
+  /// Whether its values are negative.
+  [[nodiscard]] static bool is_of_negative(std::uint32_t fine_bin);
+  /// The sum of that many values of a bin, of which `found` is the sum modulo 2^64.
+  [[nodiscard]] static value_sum::magnitude sum_in_bin(std::uint32_t fine_bin, std::uint64_t units,
+                                                       value_sum::magnitude found);
 
   [[nodiscard]] numbers divided() const;
   [[nodiscard]] static distribution joined(const numbers& from);
@@ -66,6 +128,10 @@ class distribution {
   /// it. Precondition: known() > 0; percent above 0, at most 100.
   [[nodiscard]] double quantile(double percent) const;
 
+  /// With quantiles of these percents.
+  [[nodiscard]] value_summary summary(std::span<const double> percents) const;
+
+  [[nodiscard]] const value_sum& sum() const { return sum_; }
   [[nodiscard]] std::uint64_t known() const { return known_; }
   [[nodiscard]] std::uint64_t unknown() const { return unknown_; }
   [[nodiscard]] double lowest() const { return lowest_; }    ///< precondition: known() > 0
@@ -88,6 +154,7 @@ class distribution {
   std::uint64_t unknown_ = 0;
   double lowest_ = 0;
   double highest_ = 0;
+  value_sum sum_;
 };
 
 }  // namespace gpuhist::report::units

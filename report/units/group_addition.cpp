@@ -71,7 +71,10 @@ void group_addition::add_totals(group_result& more) {
     sum_.by = more.by;
     sum_.then_by = more.then_by;
     sum_.other_group_at_most = more.other_group_at_most;
+    sum_.formulas = more.formulas;
+    sum_.has_distribution = more.has_distribution;
   } else {
+    sum_.has_distribution = sum_.has_distribution && more.has_distribution && more.formulas == sum_.formulas;
     units::add(sum_.all, more.all);
     if (has_others) sum_.other_group_at_most = most_unreported_;
   }

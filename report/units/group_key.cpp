@@ -87,6 +87,12 @@ std::string key_reader::fault() const {
   return {};
 }
 
+std::string joined_key(std::string_view key, std::string_view then) {
+  std::string made;
+  append_escaped(made, key);
+  return made += then;
+}
+
 std::string_view first_key_of(std::string_view joined) {
   constexpr std::string_view end("\0\x01", 2);
   return joined.substr(0, joined.find(end));

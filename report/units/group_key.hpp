@@ -62,6 +62,9 @@ class key_reader {
   std::string joined_;
 };
 
+/// Two keys as a key_reader joins them.
+std::string joined_key(std::string_view key, std::string_view then);
+
 /// The first of two keys that were joined, as it is in the joined one; all of a key that was not.
 std::string_view first_key_of(std::string_view joined);
 

@@ -1,5 +1,6 @@
 #include "report/units/group_result.hpp"
 
+#include "report/units/group_values.hpp"
 #include "report/units/unit_plan.hpp"
 
 #include <algorithm>
@@ -226,10 +227,12 @@ void add(group_counts& to, const group_counts& more) {
   }
   to.unmatched += more.unmatched;
   to.unmatched_bytes += more.unmatched_bytes;
+  to.values.resize(std::min(to.values.size(), more.values.size()));
+  for (std::size_t i = 0; i < to.values.size(); ++i) to.values[i] += more.values[i];
 }
 
 pipeline::observed_numbers numbers_of(const group_counts& found) {
-  pipeline::observed_numbers made{.lines = found.lines, .quantiles = found.quantiles};
+  pipeline::observed_numbers made{.lines = found.lines};
   if (found.matches.empty()) return made;
   for (const match_count& each : found.matches) made.matches.push_back({.lines = each.lines, .bytes = each.bytes});
   made.matches.push_back({.lines = found.unmatched, .bytes = found.unmatched_bytes});
@@ -249,10 +252,12 @@ std::optional<group_sum> no_groups(const unit_plan& plan, std::size_t classes) {
   return group_sum(empty_table(lines, classes), {.in_memory = lines.groups_in_memory, .spilled_to = lines.spilled_to});
 }
 
-group_result group_result_of(const unit_plan& plan, const group_sum& found) {
+group_result group_result_of(const unit_plan& plan, const group_sum& found, const group_sum* values) {
   result_maker maker(*plan.lines);
   found.for_each_part([&](const group_table& part) { maker.add(part); });
-  return maker.take();
+  group_result made = maker.take();
+  if (values != nullptr) add_values(made, plan, *values);
+  return made;
 }
 
 }  // namespace gpuhist::report::units

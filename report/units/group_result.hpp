@@ -4,6 +4,7 @@
 #include "gpu/tally.hpp"
 #include "pipeline/counts/input_report.hpp"
 #include "report/lines/match_set.hpp"
+#include "report/units/distribution.hpp"
 #include "report/units/group_sum.hpp"
 
 #include <cstddef>
@@ -34,13 +35,13 @@ struct group_counts {
   std::vector<match_count> matches{};
   std::uint64_t unmatched = 0;  ///< lines in which no expression matches
   std::uint64_t unmatched_bytes = 0;
-  std::vector<std::optional<double>> quantiles{};  ///< of event windows: watched_values::numbers()
+  std::vector<value_summary> values{};  ///< of groups and windows: by formula of group_result; empty: not summed up
 };
 
 /// Adds the counts of lines that were read alike.
 void add(group_counts& to, const group_counts& more);
 
-/// What conditions are about.
+/// What conditions are about, except values.
 pipeline::observed_numbers numbers_of(const group_counts& found);
 
 /// Lines with the same key.
@@ -69,8 +70,10 @@ struct line_terms {
 };
 
 struct group_result {
-  group_counts all;    ///< of all lines
-  line_terms terms{};  ///< by which they were read
+  group_counts all;                     ///< of all lines
+  line_terms terms{};                   ///< by which they were read
+  std::vector<std::string> formulas{};  ///< of group_counts::values, as typed
+  bool has_distribution = false;        ///< the first formula is that of the distribution
 
   std::optional<std::string> by{};             ///< the selector of the key, as typed
   std::optional<std::string> then_by{};        ///< that of the second key
@@ -89,6 +92,11 @@ struct group_result {
       implausible_time{};              ///< with a year that is not plausible, and the lines that follow them
   std::optional<group_counts> late{};  ///< of windows that had closed before
   bool has_reported_windows = false;   ///< windows closed, were reported, and are not in `windows`
+
+  /// The values of the distribution in a group or window; null: there is none.
+  [[nodiscard]] const value_summary* distribution_in(const group_counts& of) const {
+    return has_distribution && !of.values.empty() ? of.values.data() : nullptr;
+  }
 };
 
 /// Numbers of lines by window and group: more are left out of a result.
@@ -107,7 +115,8 @@ struct closed_event_window {
   bool is_at_end = false;  ///< of the run: more lines may belong to it
 };
 
-/// Precondition: the plan reads lines, and the sum is one of it.
-group_result group_result_of(const unit_plan& plan, const group_sum& found);
+/// Precondition: the plan reads lines, and the sum is one of it. `values`: of formulas in the groups (group_values);
+/// null: they are not summed up.
+group_result group_result_of(const unit_plan& plan, const group_sum& found, const group_sum* values = nullptr);
 
 }  // namespace gpuhist::report::units

@@ -4,6 +4,7 @@
 #include "report/conditions/watcher.hpp"
 #include "report/measures/previous_baseline.hpp"
 #include "report/units/group_result.hpp"
+#include "report/units/unit_plan.hpp"
 
 #include <optional>
 
@@ -13,8 +14,9 @@ namespace gpuhist::report::units {
 /// given.
 class event_window_watch {
  public:
-  /// Borrows both, and `list`: that of the checker.
-  event_window_watch(const gates::watch_list& list, const measures::measuring& measured, gates::watcher& checker);
+  /// Borrows all. `list`: that of the checker. `values`: those of the plan; null: it has none.
+  event_window_watch(const gates::watch_list& list, const measures::measuring& measured, gates::watcher& checker,
+                     const watched_values* values);
 
   /// As gates::watcher::watch().
   bool watch(const event_window& closed);
@@ -25,6 +27,7 @@ class event_window_watch {
  private:
   const gates::watch_list& list_;
   gates::watcher& checker_;
+  const watched_values* values_;
   std::optional<measures::previous_baseline> previous_;
 };
 

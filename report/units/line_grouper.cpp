@@ -1,7 +1,5 @@
 #include "report/units/line_grouper.hpp"
 
-#include "report/units/window_values.hpp"
-
 #include <bit>
 #include <numeric>
 #include <optional>
@@ -50,6 +48,7 @@ line_grouper::line_grouper(const unit_meter& meter, const std::string& input, bo
       keys_(plan_.keys, input),
       found_(empty_table(plan_, meter.partition().classes)),
       values_(empty_values(meter.plan())),
+      entries_(meter.plan()),
       row_(byte_values),
       is_one_group_(keys_.is_constant() && !plan_.events && !values_ && !plan_.finds_changes),
       time_(first_time(plan_, is_later)) {}
@@ -62,7 +61,7 @@ void line_grouper::add(unit_batch& batch, std::span<const double> holds, const u
     note_line(facts, line, first.number + line);
     if (!holds.empty() && !meter_.plan().counts_in_groups(holds[line])) continue;
     const std::size_t place = place_of(facts, line, first.number + line);
-    if (values_) add_values_of(batch, line);
+    if (values_) add_values_of(batch, line, place);
     if (plan_.finds_changes && !found_.has_line_before(place, time_)) {
       note_first(facts, line, place, place_in(batch, line, first));
     }
@@ -83,8 +82,8 @@ void line_grouper::add_open(unit_batch& batch, const gpu::tally& counts, const u
                             std::span<const double> values) {
   line_facts& facts = *batch.facts();
   pass_open(batch, place);
-  if (values_) add_values(*values_, time_, values);
   const std::size_t at = place_of(facts, 0, place.number);
+  if (values_) entries_.add(*values_, {.window = time_, .key = found_.at(at).key}, values);
   add_matches(at, {.seen = 1, .bytes = place.bytes}, facts.matched(0));
   if (plan_.finds_changes) note_first(facts, 0, at, place);
   const std::span<std::uint64_t> to = found_.counts(at).bytes;
@@ -194,12 +193,12 @@ void line_grouper::add_row(const unit_batch& batch, std::size_t line, std::size_
   to.back() += batch.end_of(line) - batch.begin_of(line) - sum;
 }
 
-void line_grouper::add_values_of(const unit_batch& batch, std::size_t line) {
+void line_grouper::add_values_of(const unit_batch& batch, std::size_t line, std::size_t place) {
   values_of_line_.clear();
   for (std::size_t formula = 0; formula < meter_.plan().watched.formulas.size(); ++formula) {
     values_of_line_.push_back(batch.of_watched(formula)[line]);
   }
-  add_values(*values_, time_, values_of_line_);
+  entries_.add(*values_, {.window = time_, .key = found_.at(place).key}, values_of_line_);
 }
 
 // The tables of the kernel cost more than they save for a short text.

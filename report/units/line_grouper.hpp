@@ -5,6 +5,7 @@
 #include "gpu/host/kernel.hpp"
 #include "report/units/event_watermark.hpp"
 #include "report/units/group_table.hpp"
+#include "report/units/group_values.hpp"
 #include "report/units/unit_batch.hpp"
 #include "report/units/unit_meter.hpp"
 
@@ -69,7 +70,7 @@ class line_grouper {
   void note_first(const line_facts& facts, std::size_t line, std::size_t to, const unit_place& place);
   void add_matches(std::size_t place, const unit_totals& lines, std::span<const std::uint64_t> matched);
   void add_row(const unit_batch& batch, std::size_t line, std::size_t place);
-  void add_values_of(const unit_batch& batch, std::size_t line);
+  void add_values_of(const unit_batch& batch, std::size_t line, std::size_t place);
   void add_text(std::span<const std::byte> text, std::size_t place);
 
   // Lines one after the other of the same group, whose bytes are counted together.
@@ -86,7 +87,8 @@ class line_grouper {
   const line_reading& plan_;
   key_reader keys_;
   group_table found_;
-  std::optional<group_table> values_;             // nothing: the plan has no quantiles of windows
+  std::optional<group_table> values_;  // nothing: the plan has no values by group or window
+  value_entries entries_;
   std::vector<double> values_of_line_;            // by formula
   std::vector<std::uint32_t> row_;                // of the kernel
   const bool is_one_group_;                       // all lines that are counted are in one

@@ -8,9 +8,8 @@
 namespace gpuhist::report::units {
 namespace {
 
-void add_quantiles(group_result& to, const window_quantiles& found) {
-  for (event_window& each : to.windows) each.of.quantiles = found.of(each.start);
-}
+// Null: there are none.
+const group_sum* address_of(const std::optional<group_sum>& values) { return values ? &*values : nullptr; }
 
 bool comes_first(const ranked_record& a, const ranked_record& b) { return a.at.precedes(b.at); }
 
@@ -44,7 +43,7 @@ unit_findings& unit_findings::operator+=(unit_findings more) {
   values += more.values;
   add_watched(watched, more.watched);
   if (more.groups) groups->add(*more.groups);
-  if (more.window_values) window_values->add(*more.window_values);
+  if (more.group_values) group_values->add(*more.group_values);
   for (ranked_record& each : more.best.records()) best.add(std::move(each));
   std::ranges::move(more.selected, std::back_inserter(selected));
   std::ranges::move(more.rendered, std::back_inserter(rendered));
@@ -76,8 +75,7 @@ unit_result result_of(const unit_plan& plan, const unit_findings& found) {
   } else if (found.groups && plan.lines->finds_changes) {
     made.changes = change_result_of(*plan.lines, *found.groups);
   } else if (found.groups) {
-    made.groups = group_result_of(plan, *found.groups);
-    if (found.window_values) add_quantiles(*made.groups, window_quantiles(plan.watched, *found.window_values));
+    made.groups = group_result_of(plan, *found.groups, address_of(found.group_values));
   }
   return made;
 }
@@ -110,14 +108,14 @@ void held_findings::select(unit_record found) {
 
 void held_findings::add_groups(const group_table& more, const group_table* values) {
   findings_.groups->add(more);
-  if (values != nullptr) findings_.window_values->add(*values);
+  if (values != nullptr) findings_.group_values->add(*values);
   note_memory();
 }
 
 void held_findings::note_memory() {
   const std::size_t lines = findings_.rendered.empty() ? 0 : findings_.rendered.back().bytes();
   const std::size_t groups = findings_.groups ? findings_.groups->bytes() : 0;
-  const std::size_t values = findings_.window_values ? findings_.window_values->bytes() : 0;
+  const std::size_t values = findings_.group_values ? findings_.group_values->bytes() : 0;
   memory_.grow_to(kept_bytes_ + record_bytes_ + lines + groups + values);
 }
 
@@ -141,12 +139,20 @@ void shared_findings::add_values(std::span<const double> values) {
 void shared_findings::add_groups(const group_table& more, const group_table* values) {
   const std::scoped_lock lock(mutex_);
   windows_ ? windows_->add(more) : findings_.groups->add(more);
-  if (values != nullptr) findings_.window_values->add(*values);
+  if (values == nullptr) return;
+  window_values_ ? window_values_->add(*values) : findings_.group_values->add(*values);
 }
 
 std::vector<window_sum> shared_findings::take_closed(std::int64_t before, window_groups::kept remainder) {
   const std::scoped_lock lock(mutex_);
-  return windows_->take_closed(before, remainder);
+  std::vector<window_sum> taken = windows_->take_closed(before, remainder);
+  if (!window_values_) return taken;
+  std::vector<window_sum> values = window_values_->take_closed(before, remainder);
+  for (window_sum& each : taken) {
+    const auto found = std::ranges::find(values, each.start, &window_sum::start);
+    if (found != values.end()) each.values = std::move(found->groups);
+  }
+  return taken;
 }
 
 std::size_t shared_findings::closed(std::int64_t before) const {
@@ -210,7 +216,9 @@ shared_findings::amount shared_findings::waiting() const {
 unit_result shared_findings::result() const {
   const std::scoped_lock lock(mutex_);
   unit_result made = result_of(meter_.plan(), findings_);
-  if (windows_) made.groups = group_result_of(meter_.plan(), windows_->all());
+  if (!windows_) return made;
+  const std::optional<group_sum> values = window_values_ ? std::optional(window_values_->all()) : std::nullopt;
+  made.groups = group_result_of(meter_.plan(), windows_->all(), address_of(values));
   return made;
 }
 

@@ -2,13 +2,13 @@
 #pragma once
 
 #include "report/units/group_sum.hpp"
+#include "report/units/group_values.hpp"
 #include "report/units/held_memory.hpp"
 #include "report/units/kept_text.hpp"
 #include "report/units/unit_meter.hpp"
 #include "report/units/unit_renderer.hpp"
 #include "report/units/unit_result.hpp"
 #include "report/units/window_groups.hpp"
-#include "report/units/window_values.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -73,7 +73,7 @@ class best_units {
 struct unit_findings {
   /// `classes`: of the partition that groups of lines are counted by.
   unit_findings(const unit_plan& plan, std::size_t classes)
-      : best(plan.top ? plan.top->number : 0), groups(no_groups(plan, classes)), window_values(no_values(plan)) {}
+      : best(plan.top ? plan.top->number : 0), groups(no_groups(plan, classes)), group_values(no_values(plan)) {}
   explicit unit_findings(const unit_meter& meter) : unit_findings(meter.plan(), meter.partition().classes) {}
 
   /// Groups stay in memory, because the windows of some are not known yet.
@@ -81,7 +81,7 @@ struct unit_findings {
     unit_findings made(meter);
     if (made.groups)
       made.groups.emplace(empty_table(*meter.plan().lines, meter.partition().classes), group_sum::limits());
-    if (made.window_values) made.window_values.emplace(*empty_values(meter.plan()), group_sum::limits());
+    if (made.group_values) made.group_values.emplace(*empty_values(meter.plan()), group_sum::limits());
     return made;
   }
 
@@ -98,8 +98,8 @@ struct unit_findings {
   distribution values{};
   std::vector<distribution> watched{};  ///< by formula of watched_values; empty: no values yet
   best_units best;
-  std::optional<group_sum> groups;         ///< of the plan: nothing if it reads nothing of lines
-  std::optional<group_sum> window_values;  ///< nothing: the plan has no quantiles of windows
+  std::optional<group_sum> groups;        ///< of the plan: nothing if it reads nothing of lines
+  std::optional<group_sum> group_values;  ///< nothing: the plan has no values by group or window
   // To be reported, in the order of their input.
   std::vector<unit_record> selected{};
   std::vector<rendered_units> rendered{};
@@ -190,7 +190,9 @@ class shared_findings final : public unit_outlet {
   shared_findings(const unit_meter& meter, const selected_forms& wanted, kept_buffers& buffers)
       : meter_(meter), wanted_(wanted), buffers_(buffers), findings_(meter) {
     const unit_plan& plan = meter.plan();
-    if (plan.lines && plan.lines->closes_windows()) windows_.emplace(plan, meter.partition().classes);
+    if (!plan.lines || !plan.lines->closes_windows()) return;
+    windows_.emplace(plan, empty_table(*plan.lines, meter.partition().classes));
+    if (std::optional<group_table> values = empty_values(plan)) window_values_.emplace(plan, *std::move(values));
   }
 
   void add(const unit_totals& more) override;
@@ -241,8 +243,10 @@ class shared_findings final : public unit_outlet {
   const selected_forms wanted_;
   kept_buffers& buffers_;
   mutable std::mutex mutex_;
-  unit_findings findings_;                  // under the mutex
-  std::optional<window_groups> windows_{};  // under the mutex: the groups, if windows close
+  unit_findings findings_;  // under the mutex
+  // Under the mutex: the groups and values, if windows close.
+  std::optional<window_groups> windows_{};
+  std::optional<window_groups> window_values_{};
 };
 
 }  // namespace gpuhist::report::units

@@ -69,28 +69,26 @@ struct ranking {
 /// With windows whose length is chosen.
 inline constexpr std::size_t most_windows_of_changes = 200;
 
-/// The quantiles that conditions are about, of the values of formulas of units.
+/// The value of a fact of values; nothing: it is not known.
+std::optional<double> number_of_values(const gates::line_fact& fact, const value_summary& found);
+
+/// The formulas of units whose values are summed up: for conditions, and for the groups and windows of a report.
 struct watched_values {
-  struct quantile {
-    std::size_t formula = 0;  ///< its index
-    double percent = 0;
-  };
-
   std::vector<gates::formula> formulas{};
-  std::vector<quantile> quantiles{};  ///< in the order of watch_list::facts
-  bool in_windows = false;            ///< also of each window of event time
+  std::vector<std::vector<double>> percents{};  ///< by formula: of its quantiles
+  std::size_t reported = 0;                     ///< the first so many formulas are summed up for each group and window
+  std::vector<gates::line_fact> conditions{};   ///< those of watch_list::facts that are of values
+  bool in_windows = false;                      ///< conditions are about each window of event time, too
 
-  [[nodiscard]] bool is_empty() const { return quantiles.empty(); }
+  [[nodiscard]] bool is_empty() const { return formulas.empty(); }
+  /// Whether conditions are about them.
+  [[nodiscard]] bool are_checked() const { return !conditions.empty(); }
+  /// The number of formulas that are summed up for each window.
+  [[nodiscard]] std::size_t of_windows() const { return in_windows && are_checked() ? formulas.size() : reported; }
 
-  /// As observed_numbers::quantiles. `values`: by formula; empty: no units were measured.
-  [[nodiscard]] std::vector<std::optional<double>> numbers(std::span<const distribution> values) const {
-    std::vector<std::optional<double>> made;
-    for (const quantile& each : quantiles) {
-      const bool has_values = each.formula < values.size() && values[each.formula].known() > 0;
-      made.push_back(has_values ? std::optional(values[each.formula].quantile(each.percent)) : std::nullopt);
-    }
-    return made;
-  }
+  /// As observed_numbers::values. `found`: by formula; empty: no units were measured.
+  [[nodiscard]] std::vector<std::optional<double>> numbers(std::span<const value_summary> found) const;
+  [[nodiscard]] std::vector<std::optional<double>> numbers(std::span<const distribution> found) const;
 };
 
 /// Windows of the times that are written in lines, or of numbers of lines.
@@ -164,7 +162,7 @@ struct unit_plan {
   [[nodiscard]] bool counts_in_groups(double holds) const { return filter ? filter->keeps(holds) : holds == 1.0; }
 
   /// Whether the reports of inputs have what was found in their units (observed_numbers).
-  [[nodiscard]] bool reports_inputs() const { return (lines && lines->expressions() > 0) || !watched.is_empty(); }
+  [[nodiscard]] bool reports_inputs() const { return (lines && lines->expressions() > 0) || watched.are_checked(); }
 
   /// Whether inputs and windows must be counted by byte value. (Units of text have counts of their own.)
   [[nodiscard]] bool needs_byte_counts() const {

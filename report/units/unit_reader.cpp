@@ -67,7 +67,7 @@ unit_reader::unit_reader(unit_run& run, std::uint64_t number, const std::string&
       row_(byte_values),
       scratch_(byte_values),
       watermark_(run.watermark()),
-      watched_(meter_.plan().watched.formulas.size()) {
+      watched_(meter_.plan().watched.are_checked() ? meter_.plan().watched.formulas.size() : 0) {
   if (meter_.plan().lines && meter_.plan().lines->expressions() > 0) {
     observed_.matches.resize(meter_.plan().lines->expressions() + 1);
   }
@@ -287,7 +287,7 @@ void unit_reader::follow(std::unique_ptr<pipeline::input_observer> earlier) {
   if (groups_) {
     groups_->follow(earlier_->groups_->time());
     held_->findings().groups->set_text_before(earlier_->groups_->time());
-    if (groups_->values() != nullptr) held_->findings().window_values->set_text_before(earlier_->groups_->time());
+    if (groups_->values() != nullptr) held_->findings().group_values->set_text_before(earlier_->groups_->time());
   }
   found_.add(std::move(held_->findings()));
   held_.reset();
@@ -305,7 +305,7 @@ void unit_reader::follow(std::unique_ptr<pipeline::input_observer> earlier) {
 std::optional<pipeline::observed_numbers> unit_reader::found() const {
   if (!meter_.plan().reports_inputs()) return std::nullopt;
   pipeline::observed_numbers made = observed_;
-  made.quantiles = meter_.plan().watched.numbers(watched_);
+  made.values = meter_.plan().watched.numbers(watched_);
   return made;
 }
 
@@ -336,9 +336,11 @@ void unit_reader::observe_watched() {
 
 void unit_reader::observe_watched(const counted_unit& found) {
   counted_values_.clear();
+  for (const gates::formula& each : meter_.plan().watched.formulas) {
+    counted_values_.push_back(meter_.value(each, found));
+  }
   for (std::size_t formula = 0; formula < watched_.size(); ++formula) {
-    counted_values_.push_back(meter_.value(meter_.plan().watched.formulas[formula], found));
-    watched_[formula].add({&counted_values_.back(), 1});
+    watched_[formula].add(std::span(counted_values_).subspan(formula, 1));
   }
 }
 

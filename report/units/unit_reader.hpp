@@ -176,7 +176,7 @@ class unit_reader final : public pipeline::input_observer {
   std::unique_ptr<kept_outlet> outlet_;    // null: next_kept() returns the kept text
   unit_totals totals_{};                   // not added to the run yet
   unit_totals of_input_{};                 // added to the run
-  pipeline::observed_numbers observed_{};  // without quantiles
+  pipeline::observed_numbers observed_{};  // without values
   std::vector<distribution> watched_;      // by formula of watched_values
   std::vector<double> counted_values_;     // of units of the batch, or of the open unit by formula
   std::size_t selected_ = 0;               // for reports, since the text was passed

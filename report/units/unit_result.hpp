@@ -107,7 +107,7 @@ struct unit_result {
 /// What conditions are about.
 inline pipeline::observed_numbers numbers_of(const unit_result& found) {
   pipeline::observed_numbers made = found.groups ? numbers_of(found.groups->all) : pipeline::observed_numbers{};
-  made.quantiles = found.watched;
+  made.values = found.watched;
   return made;
 }
 

@@ -116,8 +116,10 @@ void unit_run::publish_windows(bool at_end) {
   const std::vector<window_sum> taken =
       found_.take_closed(watermark_->closed_before(), closed_.is_reported ? kept::sums : kept::window);
   if (!closed_.note) return;
-  for (const window_sum& each : taken)
-    closed_.note({.of = group_result_of(meter_.plan(), each.groups), .is_at_end = at_end});
+  for (const window_sum& each : taken) {
+    closed_.note({.of = group_result_of(meter_.plan(), each.groups, each.values ? &*each.values : nullptr),
+                  .is_at_end = at_end});
+  }
 }
 
 void unit_run::tick(std::int64_t elapsed) {

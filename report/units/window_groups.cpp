@@ -1,7 +1,5 @@
 #include "report/units/window_groups.hpp"
 
-#include "report/units/group_result.hpp"
-
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -13,11 +11,11 @@ constexpr std::size_t share_of_window = 8;  // of the memory for groups: few win
 
 }  // namespace
 
-window_groups::window_groups(const unit_plan& plan, std::size_t classes)
-    : plan_(*plan.lines), classes_(classes), others_(empty(plan_.groups_in_memory)) {}
+window_groups::window_groups(const unit_plan& plan, group_table empty)
+    : plan_(*plan.lines), empty_(std::move(empty)), others_(this->empty(plan_.groups_in_memory)) {}
 
 group_sum window_groups::empty(std::size_t in_memory) const {
-  return {empty_table(plan_, classes_), {.in_memory = in_memory, .spilled_to = plan_.spilled_to}};
+  return {empty_, {.in_memory = in_memory, .spilled_to = plan_.spilled_to}};
 }
 
 group_sum& window_groups::window_of(std::int64_t start) {

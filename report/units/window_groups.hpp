@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace gpuhist::report::units {
@@ -17,6 +18,7 @@ namespace gpuhist::report::units {
 struct window_sum {
   std::int64_t start = 0;  ///< nanoseconds since 1970-01-01 UTC
   group_sum groups;
+  std::optional<group_sum> values{};  ///< of formulas, in these groups (group_values)
 };
 
 /// One thread at a time. Memory: as that of a group_sum, and a part of it for each open window.
@@ -28,8 +30,8 @@ class window_groups {
     sums,    ///< its lines are in the groups by key of all(), and in no window
   };
 
-  /// Borrows the plan, which closes windows. `classes`: of the partition that groups are counted by.
-  window_groups(const unit_plan& plan, std::size_t classes);
+  /// Borrows the plan, which closes windows. `empty`: the table of the groups.
+  window_groups(const unit_plan& plan, group_table empty);
 
   /// Lines of windows that were taken are late.
   void add(const group_table& more);
@@ -48,7 +50,7 @@ class window_groups {
   group_sum& window_of(std::int64_t start);
 
   const line_reading& plan_;
-  const std::size_t classes_;
+  const group_table empty_;
   std::map<std::int64_t, group_sum> open_;  // by their start
   group_sum others_;
   std::int64_t taken_before_ = event_horizon::no_time;

@@ -264,9 +264,9 @@ class Errors(CommandTest):
     def test_errors_name_the_option_the_place_and_the_remedy(self):
         path = self.file("a", b"x\n")
         for options, *words in (
-            (("--fail-if", "p99(bytes) > 1"), "--fail-if: p99(bytes) is a quantile over units; it is known to --fail-if and --alert-if with --each line, record or a size\n    p99(bytes) > 1\n    ^\n"),
-            (("--each", "input", "--alert-if", "bytes > 2 && p99(bytes) > 1"), "--alert-if: p99(bytes) is a quantile over units", "\n                 ^\n"),
-            (("--each", "line", "--where", "p99(bytes) > 1"), "--where: p99(bytes) is a quantile over units"),
+            (("--fail-if", "p99(bytes) > 1"), "--fail-if: p99(bytes) is of the values of many units; it is known to --fail-if and --alert-if with --each line, record or a size, and to --columns and --sort in a run with --group-by or --event-time\n    p99(bytes) > 1\n    ^\n"),
+            (("--each", "input", "--alert-if", "bytes > 2 && p99(bytes) > 1"), "--alert-if: p99(bytes) is of the values of many units", "\n                 ^\n"),
+            (("--each", "line", "--where", "p99(bytes) > 1"), "--where: p99(bytes) is of the values of many units"),
             (("--each", "line", "--fail-if", "p0(bytes) > 1"), "--fail-if: the percent of a quantile is above 0 and at most 100, as in p99.9(bytes)\n"),
             (("--each", "line", "--fail-if", "p101(bytes) > 1"), "the percent of a quantile"),
             (("--each", "line", "--fail-if", "p99() > 1"), "--fail-if: a formula of units is missing here, as in p99(bytes)\n    p99() > 1\n        ^\n"),
@@ -274,10 +274,10 @@ class Errors(CommandTest):
             (("--each", "line", "--fail-if", "p99(bytes)"), "this is a number, not a condition"),
             (("--each", "line", "--fail-if", "p99(byte) > 1"), "--fail-if: there is no \"byte\"; did you mean bytes?\n    byte\n    ^\n"),
             (("--each", "line", "--alert-if", "p99(bytes > 1) > 1"), "--alert-if: this is a condition, not a number"),
-            (("--each", "line", "--alert-if", "p99(p50(bytes)) > 1"), "--alert-if: p50(bytes) is a quantile over units"),
-            (("--each", "line", "--fail-if", "px(bytes) > 1"), "there is no function \"px\"", "quantiles such as p99(FORMULA)"),
+            (("--each", "line", "--alert-if", "p99(p50(bytes)) > 1"), "--alert-if: p50(bytes) is of the values of many units"),
+            (("--each", "line", "--fail-if", "px(bytes) > 1"), "there is no function \"px\"", "sum(FORMULA), mean(FORMULA), and quantiles such as p99(FORMULA)"),
             (("--each", "4KiB", "--fail-if", 'p99(number("field:1")) > 1'), "--fail-if: number(\"field:1\") is read of lines and records"),
-            (("--match", "a=x", "--fail-if", "match(a) > 1", "--watch", "windows", "--window", "1MiB"), "--watch: matches and quantiles are known of the totals, of inputs and of windows of --event-time; give --watch totals,inputs, or --event-time"),
+            (("--match", "a=x", "--fail-if", "match(a) > 1", "--watch", "windows", "--window", "1MiB"), "--watch: matches and numbers of values are known of the totals, of inputs and of windows of --event-time; give --watch totals,inputs, or --event-time"),
         ):  # fmt: skip
             with self.subTest(options=options):
                 self.assert_usage_error(run(*options, path), *words)

@@ -348,7 +348,7 @@ class Formats(UnitTest):
             "each line  units  bytes    share\nseen           4     15\nselected       2     11  50.00 %\n\n",
             "top    line  offset  bytes  bytes\na.txt     1       0      7      7\na.txt     3       8      4      4\n\n",
             "distribution of digit\n   from  to below  units    share\n      0         0      2  50.00 %  █",
-            "lowest 0, highest 0.75\np50 0, p90 0.75, p99 0.75, p99.9 0.75\n",
+            "lowest 0, highest 0.75, mean 0.258929, sum 1.03571\np50 0, p90 0.75, p99 0.75, p99.9 0.75\n",
         ):
             self.assertIn(part, printed)
 

@@ -34,7 +34,8 @@ std::string steps_of(const expression& parsed) {
       out << each.constant;
     } else if (each.what == operation::name) {
       const reference& name = parsed.references.at(each.reference);
-      const std::array<std::string_view, 6> forms = {"", "count:", "share:", "match:", "number:", "quantile:"};
+      const std::array<std::string_view, 8> forms = {
+          "", "count:", "share:", "match:", "number:", "sum:", "mean:", "quantile:"};
       out << forms.at(static_cast<std::size_t>(name.as)) << name.parts.front();
       if (name.parts.size() == 2) out << '/' << name.parts.back();
     } else {
@@ -161,8 +162,9 @@ TEST_CASE("a number is read by a selector in quotes, in which a backslash before
   CHECK(steps_of(R"x(number("a\"b\\c") > 5)x") == R"x(number:a"b\c 5 >)x");
 }
 
-TEST_CASE("the operand of a quantile is the text up to its parenthesis, and the percent is in its name") {
+TEST_CASE("the operand of a sum, mean or quantile is the text up to its parenthesis; the percent is in its name") {
   CHECK(steps_of("p99(bytes) > 4096") == "quantile:bytes 4096 >");
+  CHECK(steps_of("sum((words) * 2) > mean(bytes) + sum") == "sum:(words) * 2 mean:bytes sum + >");
   CHECK(steps_of("2 * p99.9( bytes - (words + 1) ) < p5(1) || digit > 0") ==
         "2 quantile:bytes - (words + 1) * quantile:1 < digit 0 > ||");
   CHECK(steps_of(R"x(p50(number("regex:\) (\d+)")) > 1)x") == R"x(quantile:number("regex:\) (\d+)") 1 >)x");

@@ -139,6 +139,39 @@ TEST_CASE("lines are counted by match, key and time, also in memory") {
   CHECK(alerts[0].event_start == 1'760'104'680'000'000'000);
 }
 
+TEST_CASE("groups and windows have the values of the distribution, also in memory") {
+  const std::string text =
+      "2025-10-10T13:58:01Z a 5.25\n2025-10-10T13:58:59Z b -7\n  at x\n2025-10-10T13:57:00Z a 9.5\n";
+  const temporary_folder folder;
+  file_options options =
+      options_of({written(folder, "a", text)},
+                 {.distribution_of = R"(number("field:3"))", .group_by = "field:2", .event_time = "iso"});
+  options.counting.windows = window_options{.measured_in = window_options::measure::milliseconds, .length = 60'000};
+  counter fed(options.counting);
+  fed.open_input("fed").feed(text);
+  for (const results& found : {count_files(options).result, fed.finish()}) {
+    const unit_summary units = found.units().value();
+    CHECK(units.sum == 7.75);
+    CHECK(units.mean == 7.75 / 3);
+    REQUIRE(units.lines->groups.size() == 3);
+    const value_summary a = units.lines->groups[0].values.value();
+    CHECK(a.units == 2);
+    CHECK(a.sum == 14.75);
+    CHECK(a.mean == 7.375);
+    REQUIRE(a.quantiles.size() == 4);
+    CHECK(a.quantiles[0].value == 5.25);
+    CHECK(units.lines->groups[1].values->sum == -7.0);
+    CHECK(units.lines->groups[2].values->without_value == 1);
+    CHECK_FALSE(units.lines->groups[2].values->sum);
+    REQUIRE(units.lines->windows.size() == 2);
+    CHECK(units.lines->windows[0].values->sum == 9.5);
+    CHECK(units.lines->windows[1].values->sum == -1.75);
+    CHECK(units.lines->windows[1].values->without_value == 1);
+  }
+  options.counting.units->distribution_of.clear();
+  CHECK_FALSE(count_files(options).result.units()->lines->groups[0].values);
+}
+
 TEST_CASE("windows of event time that close while the run lasts are reported by a callback, and late lines counted") {
   const std::string text =
       "2025-10-10T13:58:01Z INFO a\n2025-10-10T13:58:59Z ERROR b\n2025-10-10T13:59:10Z INFO a\n"

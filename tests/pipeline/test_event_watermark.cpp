@@ -193,7 +193,7 @@ lines_by_key groups_of(const group_result& found) {
 TEST_CASE("windows are taken once, in the order of time, and with late lines they add up to all lines") {
   const unit_plan plan = plan_of_windows();
   for (const auto remainder : {window_groups::kept::window, window_groups::kept::sums}) {
-    window_groups under_test(plan, 1);
+    window_groups under_test(plan, empty_table(*plan.lines, 1));
     std::mt19937 random(7);
     std::map<std::int64_t, lines_by_key> expected;
     lines_by_key late;

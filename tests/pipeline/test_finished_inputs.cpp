@@ -67,8 +67,8 @@ input_report sample(unsigned seed) {
     found.matches.resize(seed % 4);
     for (observed_numbers::matched& each : found.matches)
       each = {.lines = chosen() >> (chosen() % 64), .bytes = chosen()};
-    found.quantiles = {std::nullopt, -0.5 * static_cast<double>(seed), 1e300};
-    found.quantiles.resize(seed % 5);
+    found.values = {std::nullopt, -0.5 * static_cast<double>(seed), 1e300};
+    found.values.resize(seed % 5);
   }
   for (unsigned kind = 0; kind < seed % 3; ++kind) {
     input.notices.push_back({.kind = static_cast<io::notice_kind>(kind), .text = std::string(chosen() % 200, 'n')});

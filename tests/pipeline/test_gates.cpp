@@ -267,7 +267,7 @@ TEST_CASE("the totals of a single input are not checked a second time") {
 }
 
 TEST_CASE("conditions about facts are checked for what was observed in an input, others for its counts") {
-  line_names names{.matches = {"error", "slow"}, .has_numbers = false, .has_quantiles = true};
+  line_names names{.matches = {"error", "slow"}, .has_numbers = false, .has_values = true};
   watch_list list;
   for (const std::string_view each :
        {"match(slow) / lines > 0.5", "p90(bytes) == 12", "match(error) == 0", "lines == 1"}) {
@@ -293,10 +293,10 @@ TEST_CASE("conditions about facts are checked for what was observed in an input,
   using texts = std::vector<std::string>;
   // without text that was observed, no line matches and quantiles are unknown
   CHECK(conditions() == texts{"lines == 1", "match(error) == 0"});
-  input.observed = {.lines = 3, .matches = {{1, 9}, {2, 20}, {0, 0}}, .quantiles = {12.0}};
+  input.observed = {.lines = 3, .matches = {{1, 9}, {2, 20}, {0, 0}}, .values = {12.0}};
   CHECK(conditions() == texts{"lines == 1", "match(slow) / lines > 0.5", "p90(bytes) == 12"});
   CHECK(reported.all[1].values == std::vector<named_value>{{"match(slow)", 2}, {"lines", 3}});
-  input.observed->quantiles = {std::nullopt};
+  input.observed->values = {std::nullopt};
   CHECK(conditions() == texts{"lines == 1", "match(slow) / lines > 0.5"});
 
   run_counts result;

@@ -188,7 +188,7 @@ TEST_CASE("an input is finished after its observer, and its report has what was 
     tested.counts.close_group(0, 1, end);
     tested.counts.finish(0, 3);
     CHECK(tested.counts.inputs_in_order() == 0);
-    const observed_numbers found{.lines = 2, .matches = {{1, 2}, {1, 1}}, .quantiles = {1.5}};
+    const observed_numbers found{.lines = 2, .matches = {{1, 2}, {1, 1}}, .values = {1.5}};
     tested.counts.end_observing(0, found);
     CHECK(tested.counts.inputs_in_order() == 1);
     CHECK(tested.snapshot().inputs[0].observed == found);

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <span>
@@ -191,7 +192,7 @@ class concurrent_groups {
       readers_[first_]->end(input_observer::ending::whole);
       drain();
       const auto found = readers_[first_]->found();
-      CHECK((found ? found->quantiles : std::vector<std::optional<double>>()) == run_.run().result().watched);
+      CHECK((found ? found->values : std::vector<std::optional<double>>()) == run_.run().result().watched);
       ++first_;
     }
   }
@@ -226,8 +227,15 @@ outcome in_groups(const unit_plan& plan, std::string_view text, std::mt19937& ra
 }
 
 measured::watched_values watched_quantiles() {
+  using gpuhist::report::gates::line_fact;
+  using kind = line_fact::kind;
   return {.formulas = {formula_of("bytes"), formula_of("count(digit) / bytes")},
-          .quantiles = {{.formula = 0, .percent = 50}, {.formula = 1, .percent = 75}, {.formula = 0, .percent = 99}}};
+          .percents = {{50, 99}, {75}},
+          .conditions = {{.type = kind::quantile, .of = "bytes", .percent = 50},
+                         {.type = kind::quantile, .of = "count(digit) / bytes", .percent = 75},
+                         {.type = kind::quantile, .of = "bytes", .percent = 99},
+                         {.type = kind::sum, .of = "bytes"},
+                         {.type = kind::mean, .of = "bytes"}}};
 }
 
 // The nearest rank of the lengths of units: whole numbers below 256.
@@ -251,9 +259,13 @@ TEST_CASE("quantiles of the units that are counted are those of their sorted val
       }
       const outcome found = in_groups(plan, text, random, 1 + random() % 80, 1 + random() % 20);
       CAPTURE(text);
-      REQUIRE(found.watched.size() == 3);
+      REQUIRE(found.watched.size() == 5);
       CHECK(found.watched[0] == quantile_of_lengths(lengths, 50));
       CHECK(found.watched[2] == quantile_of_lengths(lengths, 99));
+      const auto sum = static_cast<double>(std::accumulate(lengths.begin(), lengths.end(), std::size_t{0}));
+      CHECK(found.watched[3] == (lengths.empty() ? std::nullopt : std::optional(sum)));
+      CHECK(found.watched[4] ==
+            (lengths.empty() ? std::nullopt : std::optional(sum / static_cast<double>(lengths.size()))));
       CHECK(found == in_order(plan, text));
     }
   }

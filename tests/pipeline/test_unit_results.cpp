@@ -312,6 +312,59 @@ TEST_CASE("a quantile is the value of the nearest rank: exact for whole numbers 
   }
 }
 
+TEST_CASE("a sum is exact to six digits after the point, in whatever order and parts its values are added") {
+  std::mt19937_64 numbers(8);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<double> values;
+    std::int64_t millionths = 0;
+    for (std::uint64_t left = numbers() % 300; left > 0; --left) {
+      const auto each = static_cast<std::int64_t>(numbers() >> (14 + numbers() % 50)) * (numbers() % 2 == 0 ? 1 : -1);
+      millionths += each;
+      values.push_back(static_cast<double>(each) / 1e6);
+    }
+    std::ranges::shuffle(values, numbers);
+    distribution all;
+    for (std::size_t at = 0; at < values.size(); at += 7) {
+      distribution part;
+      part.add(std::span(values).subspan(at, std::min<std::size_t>(7, values.size() - at)));
+      all += distribution::joined(part.divided());
+    }
+    CAPTURE(round);
+    CHECK(all.sum().value() == static_cast<double>(millionths) / 1e6);
+  }
+}
+
+TEST_CASE("the text of a sum has all of its digits") {
+  const auto text_of = [](const std::vector<double>& values) {
+    distribution all;
+    all.add(values);
+    return all.sum().text();
+  };
+  CHECK(text_of({}) == "0");
+  CHECK(text_of({0.1, 0.2, -0.05}) == "0.25");
+  CHECK(text_of({0.1, -0.3}) == "-0.2");
+  CHECK(text_of({-7, 6.999999}) == "-0.000001");
+  CHECK(text_of({1e-7, 0.9999996}) == "1");
+  CHECK(text_of({0x1p61, 0x1p60, 0.5}) == "3458764513820540928.5");
+  CHECK(text_of({-0x1p61, -1, 1.25}) == "-2305843009213693951.75");
+}
+
+TEST_CASE("a sum of 2^62 or more of one sign is unknown, also in parts, and whatever is added") {
+  const double most = 0x1p62;
+  for (const std::vector<double>& values :
+       {std::vector{most}, {-most}, {most / 2, most / 2}, {most, -most}, {1e300, -1}, {-most / 2, 1, -most / 2}}) {
+    distribution all;
+    for (const double each : values) {
+      distribution part;
+      part.add({&each, 1});
+      all += distribution::joined(part.divided());
+      all += part;
+    }
+    CHECK_FALSE(all.sum().value());
+    CHECK_FALSE(all.summary({}).mean());
+  }
+}
+
 TEST_CASE("each bin of a distribution has the values from its lower bound on and below its upper bound") {
   std::mt19937_64 random(4);
   std::vector<double> values = {0,

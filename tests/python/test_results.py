@@ -96,6 +96,15 @@ class Results(unittest.TestCase):
         self.assertEqual((change.start, change.line, change.text), (1760103600 * 10**9, 2001, lines[2000].encode()))
         self.assertIn(("kind", "<time> no disk"), [(each.what, each.of) for each in change.differences])
 
+    def test_groups_and_windows_have_values_of_the_distribution(self):
+        text = b"2025-10-10T13:58:01Z a 5.25\n2025-10-10T13:57:59Z b -7\n2025-10-10T13:58:02Z a 9.5\n"
+        units = counted(text, group_by="field:2", window="1m", event_time="any", distribution_of='number("field:3")', quantiles=[50]).units
+        self.assertEqual((units.sum, units.mean), (7.75, 7.75 / 3))
+        self.assertEqual([(each.key, each.values.units, each.values.sum, each.values.mean, each.values.quantiles) for each in units.lines.groups],
+                         [("a", 2, 14.75, 7.375, {50: 5.25}), ("b", 1, -7, -7, {50: -7})])  # fmt: skip
+        self.assertEqual([each.values.sum for each in units.lines.windows], [-7, 14.75])
+        self.assertIsNone(counted(text, group_by="field:2").units.lines.groups[0].values)
+
 
 if __name__ == "__main__":
     main()
