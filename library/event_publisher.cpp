@@ -188,21 +188,9 @@ bool event_publisher::publish(const pipeline::closed_window& closed) {
                                 .content = closed,
                                 .baseline = baseline == nullptr ? std::nullopt : std::optional(*baseline)})));
   }
-  const bool ends = watch(closed, baseline);
+  const bool ends = report::gates::watch_window(closed, plan_.watched, watched_, baseline);
   baselines_.close(closed);
   return ends;
-}
-
-bool event_publisher::watch(const pipeline::closed_window& closed, const report::measures::byte_counts* baseline) {
-  const pipeline::window_head& head = closed.head;
-  return watched_.watch({.type = report::gates::subject::kind::window,
-                         .source = head.source ? std::string_view(*head.source) : std::string_view(),
-                         .window = head.index,
-                         .begin = head.first_offset,
-                         .end = head.end_offset,
-                         .lines = closed.lines,
-                         .counts = closed.counts,
-                         .baseline = baseline});
 }
 
 }  // namespace gpuhist::library

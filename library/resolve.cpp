@@ -334,6 +334,11 @@ void check_filter(const file_options& options) {
     throw config::option_error(
         "utf8", "cannot be combined with unit_options::filter and --skip-damage, which hold text until it is verified");
   }
+  if (options.skip_damage && config::writes_windows(options.counting) && !names_of_matches(options.counting).empty()) {
+    throw config::option_error("skip-damage",
+                               "cannot be combined with unit_options::filter, --match and --window, which are written "
+                               "before their text is verified; leave one of them out");
+  }
 }
 
 // Of a line that is read. Reading a field takes up to 16 times its bytes, at one time for one long line only. A line
@@ -491,9 +496,11 @@ void resolve_subjects(const counting_options& options, report::gates::watch_list
 }
 
 void check_facts(const counting_options& options, const report::gates::watch_list& list) {
-  if (list.facts.empty() || options.watch.totals || options.watch.inputs || has_event_windows(options)) return;
+  using fact = report::gates::line_fact::kind;
+  if (options.watch.totals || options.watch.inputs || has_event_windows(options)) return;
+  if (std::ranges::find(list.facts, fact::quantile, &report::gates::line_fact::type) == list.facts.end()) return;
   throw config::option_error("watch",
-                             "matches and quantiles are known of the totals, of inputs and of windows of --event-time; "
+                             "quantiles are known of the totals, of inputs and of windows of --event-time; "
                              "give --watch totals,inputs, or --event-time");
 }
 

@@ -131,6 +131,25 @@ observed_numbers unpack_observed(unpacker& in) {
 
 }  // namespace
 
+observed_numbers& observed_numbers::operator+=(const observed_numbers& more) {
+  lines += more.lines;
+  if (matches.size() < more.matches.size()) matches.resize(more.matches.size());
+  for (std::size_t i = 0; i < more.matches.size(); ++i) {
+    matches[i].lines += more.matches[i].lines;
+    matches[i].bytes += more.matches[i].bytes;
+  }
+  return *this;
+}
+
+observed_numbers& observed_numbers::operator-=(const observed_numbers& some) {
+  lines -= some.lines;
+  for (std::size_t i = 0; i < some.matches.size(); ++i) {
+    matches[i].lines -= some.matches[i].lines;
+    matches[i].bytes -= some.matches[i].bytes;
+  }
+  return *this;
+}
+
 void count_unverified(input_report& input) {
   input.verified += input.unverified;
   input.counted_unverified = input.unverified.bytes() > 0;

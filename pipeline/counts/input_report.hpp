@@ -135,6 +135,10 @@ struct observed_numbers {
   std::vector<matched> matches{};                  ///< of each expression, then of lines without a match
   std::vector<std::optional<double>> quantiles{};  ///< in the order of the observer; nothing: there is no value
 
+  /// Adds what was found in other lines, or subtracts what was found in some of them, except quantiles.
+  observed_numbers& operator+=(const observed_numbers& more);
+  observed_numbers& operator-=(const observed_numbers& some);
+
   bool operator==(const observed_numbers&) const = default;
 };
 

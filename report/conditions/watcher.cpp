@@ -141,6 +141,20 @@ bool watch_input(const pipeline::input_report& input, const watch_list& list, wa
   return watch_with_facts(subject_of(input), list, checker, input.observed.value_or(pipeline::observed_numbers{}));
 }
 
+bool watch_window(const pipeline::closed_window& closed, const watch_list& list, watcher& checker,
+                  const measures::byte_counts* baseline) {
+  const pipeline::window_head& head = closed.head;
+  return watch_with_facts({.type = subject::kind::window,
+                           .source = head.source ? std::string_view(*head.source) : std::string_view(),
+                           .window = head.index,
+                           .begin = head.first_offset,
+                           .end = head.end_offset,
+                           .lines = closed.lines,
+                           .counts = closed.counts,
+                           .baseline = baseline},
+                          list, checker, closed.observed);
+}
+
 bool watch_totals(const pipeline::run_counts& result, const watch_list& list, watcher& checker,
                   const pipeline::observed_numbers* found) {
   if (has_only_input(result, list)) return false;

@@ -117,6 +117,10 @@ class watcher {
 /// end.
 bool watch_input(const pipeline::input_report& input, const watch_list& list, watcher& checker);
 
+/// The same for a window. `baseline`: of the window; null: that of the watcher.
+bool watch_window(const pipeline::closed_window& closed, const watch_list& list, watcher& checker,
+                  const measures::byte_counts* baseline);
+
 /// Checks the totals of a report; not if its only input was checked, which has the same counts. True: the run must end.
 /// `found`: what was observed in all inputs; null: nothing was.
 bool watch_totals(const pipeline::run_counts& result, const watch_list& list, watcher& checker,

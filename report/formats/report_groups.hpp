@@ -19,11 +19,12 @@ void add_groups(member_writer& to, const run_report& content, const units::group
 /// One line of kind "event_window". `frame`, `run` and `baseline`: as those of window_line().
 std::string event_window_line(const run_report& frame, std::string_view run, const units::closed_event_window& closed,
                               const measures::byte_counts* baseline);
-/// The matches in an input; nothing: none were looked for, or they are not known.
+/// The matches in an input or window; nothing: none were looked for, or they are not known.
 std::optional<units::group_counts> matches_of(const run_report& content, const pipeline::input_report& input);
 
 /// Adds them, as those of the result.
 void add_matches(member_writer& to, const run_report& content, const pipeline::input_report& input);
+void add_matches(member_writer& to, const run_report& content, const pipeline::observed_numbers& of_window);
 
 /// "2025-10-10T13:55:00Z", with milliseconds unless they are 0. `nanoseconds`: since 1970-01-01 UTC.
 std::string utc_text(std::int64_t nanoseconds);

@@ -177,6 +177,7 @@ void unit_reader::note_gap() {
   if (drops_unverified() && !meter_.plan().shape.bytes) open_is_verified_ = false;
   flush();
   end_lines();
+  static_cast<void>(take_found());
 }
 
 void unit_reader::end(ending how) {
@@ -295,7 +296,9 @@ void unit_reader::follow(std::unique_ptr<pipeline::input_observer> earlier) {
   in_head_ = false;
   head_ = {};
   has_gaps_ = has_gaps_ || earlier_->has_gaps_;
-  add_observed(*earlier_);
+  static_cast<void>(earlier_->take_found());
+  observed_ += earlier_->observed_;
+  add_watched(watched_, earlier_->watched_);
   of_input_ += earlier_->of_input_;
   outlet_ = std::move(earlier_->outlet_);
   if (outlet_) drain();
@@ -305,17 +308,14 @@ void unit_reader::follow(std::unique_ptr<pipeline::input_observer> earlier) {
 std::optional<pipeline::observed_numbers> unit_reader::found() const {
   if (!meter_.plan().reports_inputs()) return std::nullopt;
   pipeline::observed_numbers made = observed_;
+  made += recent_;
   made.quantiles = meter_.plan().watched.numbers(watched_);
   return made;
 }
 
-void unit_reader::add_observed(const unit_reader& earlier) {
-  observed_.lines += earlier.observed_.lines;
-  for (std::size_t i = 0; i < observed_.matches.size(); ++i) {
-    observed_.matches[i].lines += earlier.observed_.matches[i].lines;
-    observed_.matches[i].bytes += earlier.observed_.matches[i].bytes;
-  }
-  add_watched(watched_, earlier.watched_);
+pipeline::observed_numbers unit_reader::take_found() {
+  observed_ += recent_;
+  return std::exchange(recent_, {});
 }
 
 // The values of the units of the batch that are counted.
@@ -346,10 +346,11 @@ void unit_reader::observe_watched(const counted_unit& found) {
 void unit_reader::observe_groups() {
   for (std::size_t place = 0; place < groups_->found().size(); ++place) {
     const group_table::const_counts_of_group more = groups_->found().counts(place);
-    observed_.lines += more.lines;
-    for (std::size_t i = 0; i < observed_.matches.size(); ++i) {
-      observed_.matches[i].lines += more.matches[match_numbers::lines_at(i)];
-      observed_.matches[i].bytes += more.matches[match_numbers::bytes_at(i)];
+    recent_.lines += more.lines;
+    recent_.matches.resize(observed_.matches.size());
+    for (std::size_t i = 0; i < recent_.matches.size(); ++i) {
+      recent_.matches[i].lines += more.matches[match_numbers::lines_at(i)];
+      recent_.matches[i].bytes += more.matches[match_numbers::bytes_at(i)];
     }
   }
 }
