@@ -48,6 +48,9 @@ alert alert_of(const firing& fired) {
   if (fired.lines) made.lines = {.first = fired.lines->first, .last = fired.lines->last};
   for (const report::gates::named_value& each : fired.values)
     made.values.push_back({.name = each.name, .value = each.value});
+  if (const auto& line = fired.line) {
+    made.line = {.input = *line->input, .line = line->line, .offset = line->offset, .text = line->text};
+  }
   return made;
 }
 
@@ -67,6 +70,12 @@ firing firing_of(const alert& reported) {
   if (reported.lines) made.lines = {.first = reported.lines->first, .last = reported.lines->last};
   for (const alert::named_value& each : reported.values)
     made.values.push_back({.name = each.name, .value = each.value});
+  if (const auto& line = reported.line) {
+    made.line = {.input = std::make_shared<const std::string>(line->input),
+                 .line = line->line,
+                 .offset = line->offset,
+                 .text = line->text};
+  }
   return made;
 }
 

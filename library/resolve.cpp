@@ -466,6 +466,7 @@ std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options
   made.watched.in_windows = watched.windows && has_event_windows(options.counting);
   made.shows_text = asked.show_text && made.shape.divides_text();
   made.lines = resolve_lines(options.counting, matches, names, longest_line(options.counting));
+  if (made.lines) made.lines->shown_matches = watched.shown_matches;
   resolve_lateness(options, known.is_fed, made.lines);
   if (made.watched.in_windows && !made.watched.is_empty() && made.lines && made.lines->closes_windows()) {
     throw config::option_error(
@@ -484,6 +485,22 @@ void add_gates(report::gates::watch_list& to, gate::kind kind, const std::vector
                std::string_view option, const formula_context& known) {
   for (const std::string& each : conditions) {
     to.gates.push_back({.effect = kind, .when = resolve_condition(option, each, known)});
+  }
+}
+
+// The conditions whose first line with a match is shown.
+void resolve_shown_lines(const counting_options& options, report::gates::watch_list& into) {
+  if (!options.units || !options.units->show_text) return;
+  for (gate& each : into.gates) {
+    std::vector<std::size_t> named;
+    for (const config::reference& used : each.when.typed().references) {
+      if (used.as != config::reference::form::match) continue;
+      named.push_back(
+          static_cast<std::size_t>(std::ranges::find(into.matches, used.parts.front()) - into.matches.begin()));
+    }
+    if (named.empty()) continue;
+    each.shown_line = into.shown_matches.size();
+    into.shown_matches.push_back(std::move(named));
   }
 }
 
@@ -517,6 +534,7 @@ report::gates::watch_list resolve_watch(const counting_options& options, const f
   add_gates(resolved, gate::kind::alert, options.alert_if, "alert-if", with_matches);
   resolved.facts = std::move(names.used);
   check_facts(options, resolved);
+  resolve_shown_lines(options, resolved);
   if (options.fail_fast && options.fail_if.empty()) {
     throw config::option_error("fail-fast", "requires --fail-if");
   }

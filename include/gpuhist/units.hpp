@@ -43,7 +43,7 @@ struct unit_options {
   /// instead of those that are selected. With file_options::skip_damage, units with damaged text are not kept, whatever
   /// the condition, nor is the unit that a gap cuts; text is held until its frame is verified.
   unit_filter filter = unit_filter::none;
-  bool show_text = false;         ///< reported lines, records and parts have the beginning of their text
+  bool show_text = false;         ///< reported lines, records and parts, and lines of alerts, have their beginning
   std::string distribution_of{};  ///< a formula; empty: no distribution
   std::vector<double> quantiles{50, 90, 99, 99.9};  ///< of the distribution, in percent: above 0, at most 100
   /// Only of lines, which are JSON objects: the decoded string in this field (UTF-8) is measured instead of the line.

@@ -72,7 +72,8 @@ bool watcher::watch(const subject& checked) {
                     .end = checked.end,
                     .lines = lines_of(checked),
                     .event_start = checked.event_start,
-                    .values = each.when.values(counts)});
+                    .values = each.when.values(counts),
+                    .line = first_line_of(each, checked)});
     if (each.effect == gate::kind::fail) failed_ = failed_now = true;
   }
   return failed_now && list_.fail_fast;
@@ -85,6 +86,13 @@ bool watcher::begins_to_hold(std::size_t gate, const subject& checked, bool hold
   if (holds) return holding_.insert(known).second;
   holding_.erase(known);
   return false;
+}
+
+std::optional<pipeline::observed_line> watcher::first_line_of(const gate& of, const subject& checked) {
+  if (!of.shown_line || *of.shown_line >= checked.first_lines.size()) return std::nullopt;
+  std::optional<pipeline::observed_line> made = checked.first_lines[*of.shown_line];
+  if (made && !made->input) made->input = std::make_shared<const std::string>(checked.source);
+  return made;
 }
 
 // The counts do not show whether an input ends with a line feed: its last line is the last that has one.
@@ -102,6 +110,7 @@ bool watch_facts(subject checked, const watch_list& list, watcher& checker, cons
   if (list.facts.empty()) return false;
   const std::vector<double> facts = list.facts_in(found);
   checked.facts = facts;
+  checked.first_lines = found.first_lines;
   checked.is_of_facts = true;
   if (!list.matches.empty()) checked.number_of_lines = found.lines;
   return checker.watch(checked);

@@ -2,8 +2,10 @@
 
 #include "report/units/window_values.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 namespace gpuhist::report::units {
 namespace {
@@ -23,14 +25,15 @@ std::int64_t first_time(const line_reading& plan, bool is_later) {
 
 }  // namespace
 
-line_grouper::line_grouper(const unit_meter& meter, const std::string& input, bool is_later)
+line_grouper::line_grouper(const unit_meter& meter, owner input, bool is_later)
     : meter_(meter),
       kernel_(gpu::host::best_kernel(meter.prepared_partition())),
-      input_(input),
+      input_(std::move(input)),
       plan_(*meter.plan().lines),
-      keys_(plan_.keys, input),
+      keys_(plan_.keys, *input_.name),
       found_(empty_table(plan_, meter.partition().classes)),
       values_(empty_values(meter.plan())),
+      lines_(plan_.events ? plan_.events->windows : window_lengths()),
       row_(byte_values),
       time_(first_time(plan_, is_later)) {}
 
@@ -44,6 +47,11 @@ void line_grouper::add(unit_batch& batch, std::span<const double> holds, const u
     const std::size_t place = place_of(facts, line, first.number + line);
     add_line(facts, line, place, batch.end_of(line) - batch.begin_of(line));
     if (values_) add_values_of(batch, line);
+    if (!plan_.shown_matches.empty()) {
+      const std::span<const std::byte> text = batch.text_of(line, line);
+      note_matched(facts, line, [&] { return place_in(batch, line, first); },
+                   {reinterpret_cast<const char*>(text.data()), text.size()});
+    }
     if (plan_.finds_changes && !found_.has_line_before(place, time_)) {
       note_first(facts, line, place, place_in(batch, line, first));
     }
@@ -63,9 +71,10 @@ void line_grouper::add(unit_batch& batch, std::span<const double> holds, const u
 void line_grouper::pass_open(unit_batch& batch, const unit_place& place) { note_line(*batch.facts(), 0, place.number); }
 
 void line_grouper::add_open(unit_batch& batch, const gpu::tally& counts, const unit_place& place,
-                            std::span<const double> values) {
+                            std::span<const double> values, std::string_view text) {
   line_facts& facts = *batch.facts();
   pass_open(batch, place);
+  note_matched(facts, 0, [&] { return place; }, text);
   if (values_) add_values(*values_, time_, values);
   const std::size_t at = place_of(facts, 0, place.number);
   add_line(facts, 0, at, place.bytes);
@@ -113,7 +122,21 @@ void line_grouper::note_time(line_facts& facts, std::size_t line, std::uint64_t 
 }
 
 void line_grouper::note_first(const line_facts& facts, std::size_t line, std::size_t to, const unit_place& place) {
-  found_.note_first(to, {.time = time_, .place = place, .input = input_, .text = facts.text_of(line)});
+  found_.note_first(to, {.time = time_, .place = place, .input = *input_.name, .text = facts.text_of(line)});
+}
+
+// `place()`: of the line.
+template <class Place>
+void line_grouper::note_matched(const line_facts& facts, std::size_t line, const Place& place, std::string_view text) {
+  for (std::size_t condition = 0; condition < plan_.shown_matches.size(); ++condition) {
+    const auto is_in_line = [&](std::size_t expression) { return facts.matches(line, expression); };
+    if (std::ranges::none_of(plan_.shown_matches[condition], is_in_line)) continue;
+    lines_.note(condition, {.time = time_,
+                            .input = input_.number,
+                            .name = input_.name,
+                            .place = place(),
+                            .text = meter_.shown_part(text)});
+  }
 }
 
 std::size_t line_grouper::place_of(line_facts& facts, std::size_t line, std::uint64_t number) {

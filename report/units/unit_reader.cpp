@@ -72,7 +72,7 @@ unit_reader::unit_reader(unit_run& run, std::uint64_t number, const std::string&
     observed_.matches.resize(meter_.plan().lines->expressions() + 1);
   }
   if (in_head_) out_ = &held_.emplace(meter_, found_, run.held(), run.buffers());
-  if (meter_.plan().lines) groups_.emplace(meter_, *name_, in_head_);
+  if (meter_.plan().lines) groups_.emplace(meter_, line_grouper::owner{.name = name_, .number = number}, in_head_);
   if (in_head_ && meter_.pieces() != nullptr && meter_.pieces()->classes().strings) {
     head_part_.emplace(batch_.facts()->new_part());
   }
@@ -288,6 +288,7 @@ void unit_reader::follow(std::unique_ptr<pipeline::input_observer> earlier) {
   if (groups_) {
     groups_->follow(earlier_->groups_->time());
     held_->findings().groups->set_text_before(earlier_->groups_->time());
+    held_->findings().lines.set_text_before(earlier_->groups_->time());
     if (groups_->values() != nullptr) held_->findings().window_values->set_text_before(earlier_->groups_->time());
   }
   found_.add(std::move(held_->findings()));
@@ -297,7 +298,13 @@ void unit_reader::follow(std::unique_ptr<pipeline::input_observer> earlier) {
   head_ = {};
   has_gaps_ = has_gaps_ || earlier_->has_gaps_;
   static_cast<void>(earlier_->take_found());
-  observed_ += earlier_->observed_;
+  static_cast<void>(take_found());
+  for (std::optional<pipeline::observed_line>& each : observed_.first_lines) {
+    if (!each) continue;
+    each->line += begin.line - 1;
+    each->offset += begin.offset;
+  }
+  observed_ = std::exchange(earlier_->observed_, {}) += observed_;
   add_watched(watched_, earlier_->watched_);
   of_input_ += earlier_->of_input_;
   outlet_ = std::move(earlier_->outlet_);
@@ -353,6 +360,7 @@ void unit_reader::observe_groups() {
       recent_.matches[i].bytes += more.matches[match_numbers::bytes_at(i)];
     }
   }
+  recent_.add_first_lines(groups_->lines().all());
 }
 
 // No unit has ended in the text of this reader.
@@ -482,7 +490,7 @@ bool unit_reader::judge_open() {
   const bool is_selected = holds == 1.0;
   const bool is_counted = !meter_.plan().where || meter_.plan().counts_in_groups(holds);
   if (is_counted) observe_watched(unit);
-  if (groups_ && is_counted) groups_->add_open(batch_, open_, place_, counted_values_);
+  if (groups_ && is_counted) groups_->add_open(batch_, open_, place_, counted_values_, open_text_);
   if (groups_ && !is_counted) groups_->pass_open(batch_, place_);
   of_input_ += {.seen = 1,
                 .bytes = place_.bytes,
@@ -651,7 +659,7 @@ void unit_reader::flush() {
 
 void unit_reader::flush_groups() {
   if (meter_.plan().reports_inputs()) observe_groups();
-  out_->add_groups(groups_->found(), groups_->values());
+  out_->add_groups(groups_->found(), groups_->values(), groups_->lines());
   groups_->clear();
 }
 

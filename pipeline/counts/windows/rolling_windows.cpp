@@ -231,6 +231,10 @@ closed_window rolling_windows::close(window_finished& finished) {
     if (panes.is_incomplete.front()) --panes.incomplete;
     panes.is_incomplete.pop_front();
   }
+  if (!panes.observed.first_lines.empty()) {
+    panes.observed.first_lines.clear();
+    for (const observed_numbers& each : panes.observed_in) panes.observed.add_first_lines(each.first_lines);
+  }
   return out;
 }
 
