@@ -25,6 +25,7 @@ constexpr unsigned most_shards = 100'000;  // as --shard has
 
 constexpr const char* line_limit = "line-limit";
 constexpr const char* watched_values = "watched-values";
+constexpr const char* lines_of_conditions = "lines-of-conditions";
 
 // What is no option, in messages.
 constexpr std::array names_of_counts = {
@@ -33,6 +34,7 @@ constexpr std::array names_of_counts = {
     std::pair{"classes", "the classes of byte values (their number, hash)"},
     std::pair{"pair-classes", "the classes of pairs (their number, hash)"},
     std::pair{line_limit, "--memory-limit, which determines the longest line of --jsonl-field, in bytes"},
+    std::pair{lines_of_conditions, "the expressions in --fail-if and --alert-if whose lines --show-text shows"},
     std::pair{watched_values, "the formulas of quantiles, sums and means, and whether they are those of windows"},
 };
 
@@ -91,8 +93,8 @@ void add_measuring(json& to, const report::measures::measuring& from) {
 }
 
 void add_lines(json& to, const report::units::line_reading& from) {
-  const auto& [matches, ignores_case, first_match_only, facts, separator, selectors, keys, events, finds_changes,
-               is_compared, most_groups, in_memory, spilled_to, max_bytes] = from;
+  const auto& [matches, ignores_case, shown_matches, first_match_only, facts, separator, selectors, keys, events,
+               finds_changes, is_compared, most_groups, in_memory, spilled_to, max_bytes] = from;
   for (std::size_t i = 0; matches && i < matches->size(); ++i) {
     const report::lines::match_expression& each = matches->expressions()[i];
     to["match"].push_back({text_as_json(each.name), text_as_json(each.pattern)});
@@ -111,6 +113,7 @@ void add_lines(json& to, const report::units::line_reading& from) {
     to["time-zone"] = text_as_json(events->typed.time_zone);
     to["window"] = {events->windows.length, events->windows.most};
   }
+  if (!shown_matches.empty()) to[lines_of_conditions] = shown_matches;
   to[line_limit] = max_bytes;
 }
 

@@ -3,9 +3,11 @@
 #include "batch/job_planning.hpp"
 #include "config/size.hpp"
 #include "library/event_publisher.hpp"
+#include "report/formats/report.hpp"
 #include "report/formats/report_alert.hpp"
 #include "report/formats/text.hpp"
 #include "report/output/progress.hpp"
+#include "report/output/terminal.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -220,7 +222,8 @@ bool job_run::has_failed() {
 file_events job_run::events() {
   file_events made;
   made.on_alert = [this](const alert& reported) {
-    screen_.say("gpuhist: " + report::firing_for_people(library::firing_of(reported)) + "\n");
+    const std::size_t width = report::text_width(report::target_for_standard_error());
+    screen_.say("gpuhist: " + report::firing_for_people(library::firing_of(reported), width) + "\n");
   };
   if (job_.typed.quiet || job_.typed.progress == std::optional(false)) return made;
   made.on_notice = [this](std::string_view notice) { screen_.say("gpuhist: " + report::printable(notice) + "\n"); };

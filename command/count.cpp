@@ -82,7 +82,8 @@ std::unique_ptr<alert_command> make_alert_command(const config::options& typed) 
 // Passes it to the command of --exec.
 void print_alert(const plan& planned, const alert& reported, const run_outputs& to) {
   const report::gates::firing fired = library::firing_of(reported);
-  to.screen.say("gpuhist: " + report::firing_for_people(fired) + "\n");
+  const std::size_t width = report::text_width(report::target_for_standard_error());
+  to.screen.say("gpuhist: " + report::firing_for_people(fired, width) + "\n");
   if (!planned.format->carries_alerts && to.commands == nullptr) return;
   std::string line = report::alert_line(fired, to.reports.run());
   if (planned.format->carries_alerts) to.reports.write(line);

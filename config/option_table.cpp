@@ -458,13 +458,14 @@ constexpr std::array rows = {
         rules(decision::counts, "each group-by event-time")},
     option_row{
         measuring, "--show-text", "", value_kind::flag, "", text_runs | batch_runs, rare,
-        "with --where, --top N:FORMULA: the text of units",
+        "the text of lines: selected, ranked, of alerts",
         "Reports the first 400 bytes of each line, record or part that --where selects (of gpuhist filter "
-        "--result: that is dropped) or that --top N:FORMULA ranks; --no-show-text never does. Default: in a table "
+        "--result: that is dropped) or that --top N:FORMULA ranks, and of the first line in which an expression of a "
+        "condition matches (--alert-if 'match(error) > 9'); --no-show-text never does. Default: in a table "
         "on a terminal only.",
         "gpuhist --each line --top 3:digit --show-text access.log",
         on_counting([](counting_options& o, value v) { units_in(o).show_text = v == "true"; }),
-        rules(decision::report, "each")},
+        rules(decision::report, "each match match-file")},
     option_row{
         measuring, "--quantiles", "LIST", value_kind::list, "", text_runs | batch_runs, rare,
         "with --distribution-of: percents such as 50,99.9",

@@ -48,6 +48,9 @@ alert alert_of(const firing& fired) {
   if (fired.lines) made.lines = {.first = fired.lines->first, .last = fired.lines->last};
   for (const report::gates::named_value& each : fired.values)
     made.values.push_back({.name = each.name, .value = each.value});
+  if (const auto& line = fired.line) {
+    made.line = {.input = *line->input, .line = line->line, .offset = line->offset, .text = line->text};
+  }
   return made;
 }
 
@@ -67,6 +70,12 @@ firing firing_of(const alert& reported) {
   if (reported.lines) made.lines = {.first = reported.lines->first, .last = reported.lines->last};
   for (const alert::named_value& each : reported.values)
     made.values.push_back({.name = each.name, .value = each.value});
+  if (const auto& line = reported.line) {
+    made.line = {.input = std::make_shared<const std::string>(line->input),
+                 .line = line->line,
+                 .offset = line->offset,
+                 .text = line->text};
+  }
   return made;
 }
 
@@ -188,21 +197,9 @@ bool event_publisher::publish(const pipeline::closed_window& closed) {
                                 .content = closed,
                                 .baseline = baseline == nullptr ? std::nullopt : std::optional(*baseline)})));
   }
-  const bool ends = watch(closed, baseline);
+  const bool ends = report::gates::watch_window(closed, plan_.watched, watched_, baseline);
   baselines_.close(closed);
   return ends;
-}
-
-bool event_publisher::watch(const pipeline::closed_window& closed, const report::measures::byte_counts* baseline) {
-  const pipeline::window_head& head = closed.head;
-  return watched_.watch({.type = report::gates::subject::kind::window,
-                         .source = head.source ? std::string_view(*head.source) : std::string_view(),
-                         .window = head.index,
-                         .begin = head.first_offset,
-                         .end = head.end_offset,
-                         .lines = closed.lines,
-                         .counts = closed.counts,
-                         .baseline = baseline});
 }
 
 }  // namespace gpuhist::library

@@ -134,7 +134,6 @@ class event_publisher {
 
  private:
   bool publish(const pipeline::closed_window& closed);
-  bool watch(const pipeline::closed_window& closed, const report::measures::byte_counts* baseline);
 
   const counting_plan& plan_;
   const counting_events events_;

@@ -334,6 +334,11 @@ void check_filter(const file_options& options) {
     throw config::option_error(
         "utf8", "cannot be combined with unit_options::filter and --skip-damage, which hold text until it is verified");
   }
+  if (options.skip_damage && config::writes_windows(options.counting) && !names_of_matches(options.counting).empty()) {
+    throw config::option_error("skip-damage",
+                               "cannot be combined with unit_options::filter, --match and --window, which are written "
+                               "before their text is verified; leave one of them out");
+  }
 }
 
 // Of a line that is read. Reading a field takes up to 16 times its bytes, at one time for one long line only. A line
@@ -493,6 +498,7 @@ std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options
   made.watched.in_windows = watched.windows && has_event_windows(options.counting);
   made.shows_text = asked.show_text && made.shape.divides_text();
   made.lines = resolve_lines(options.counting, matches, names, longest_line(options.counting));
+  if (made.lines) made.lines->shown_matches = watched.shown_matches;
   resolve_lateness(options, known.is_fed, made.lines);
   return std::make_shared<const report::units::unit_plan>(std::move(made));
 }
@@ -508,6 +514,22 @@ void add_gates(report::gates::watch_list& to, gate::kind kind, const std::vector
   }
 }
 
+// The conditions whose first line with a match is shown.
+void resolve_shown_lines(const counting_options& options, report::gates::watch_list& into) {
+  if (!options.units || !options.units->show_text) return;
+  for (gate& each : into.gates) {
+    std::vector<std::size_t> named;
+    for (const config::reference& used : each.when.typed().references) {
+      if (used.as != config::reference::form::match) continue;
+      named.push_back(
+          static_cast<std::size_t>(std::ranges::find(into.matches, used.parts.front()) - into.matches.begin()));
+    }
+    if (named.empty()) continue;
+    each.shown_line = into.shown_matches.size();
+    into.shown_matches.push_back(std::move(named));
+  }
+}
+
 void resolve_subjects(const counting_options& options, report::gates::watch_list& into) {
   into.totals = options.watch.totals;
   into.inputs = options.watch.inputs;
@@ -517,11 +539,13 @@ void resolve_subjects(const counting_options& options, report::gates::watch_list
 }
 
 void check_facts(const counting_options& options, const report::gates::watch_list& list) {
-  if (list.facts.empty() || options.watch.totals || options.watch.inputs || has_event_windows(options)) return;
-  throw config::option_error(
-      "watch",
-      "matches and numbers of values are known of the totals, of inputs and of windows of --event-time; "
-      "give --watch totals,inputs, or --event-time");
+  using fact = report::gates::line_fact::kind;
+  if (options.watch.totals || options.watch.inputs || has_event_windows(options)) return;
+  const auto is_of_values = [](const report::gates::line_fact& each) { return each.type != fact::match; };
+  if (std::ranges::none_of(list.facts, is_of_values)) return;
+  throw config::option_error("watch",
+                             "numbers of values are known of the totals, of inputs and of windows of --event-time; "
+                             "give --watch totals,inputs, or --event-time");
 }
 
 }  // namespace
@@ -537,6 +561,7 @@ report::gates::watch_list resolve_watch(const counting_options& options, const f
   add_gates(resolved, gate::kind::alert, options.alert_if, "alert-if", with_matches);
   resolved.facts = std::move(names.used);
   check_facts(options, resolved);
+  resolve_shown_lines(options, resolved);
   if (options.fail_fast && options.fail_if.empty()) {
     throw config::option_error("fail-fast", "requires --fail-if");
   }

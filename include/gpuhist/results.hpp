@@ -291,6 +291,14 @@ struct alert {
     std::optional<double> value;
   };
 
+  /// The beginning of a line, as that of a unit.
+  struct matched_line {
+    std::string input;  ///< the name of its input
+    std::uint64_t line = 1;
+    std::uint64_t offset = 0;
+    std::string text;
+  };
+
   bool fails = false;                 ///< of counting_options::fail_if; false: of alert_if
   std::string condition;              ///< as it was given
   unit of = unit::totals;             ///< what it holds for
@@ -301,6 +309,8 @@ struct alert {
   std::uint64_t end_offset = 0;       ///< one past the last byte; of an event window its bytes
   std::optional<line_range> lines{};  ///< absent if unknown, and for the totals
   std::vector<named_value> values{};  ///< of every name in the condition
+  /// With unit_options::show_text: the first line in which an expression of match() in the condition matches.
+  std::optional<matched_line> line{};
 
   /// As window::to_json(), of kind "alert".
   [[nodiscard]] GPUHIST_API std::string to_json() const;

@@ -43,7 +43,7 @@ struct unit_options {
   /// instead of those that are selected. With file_options::skip_damage, units with damaged text are not kept, whatever
   /// the condition, nor is the unit that a gap cuts; text is held until its frame is verified.
   unit_filter filter = unit_filter::none;
-  bool show_text = false;         ///< reported lines, records and parts have the beginning of their text
+  bool show_text = false;         ///< reported lines, records and parts, and lines of alerts, have their beginning
   std::string distribution_of{};  ///< a formula; empty: no distribution
   std::vector<double> quantiles{50, 90, 99, 99.9};  ///< of the distribution, in percent: above 0, at most 100
   /// Only of lines, which are JSON objects: the decoded string in this field (UTF-8) is measured instead of the line.
@@ -158,11 +158,11 @@ struct line_summary {
 
 /// What is different in a change of a log, or between two sides.
 struct log_difference {
-  std::string what;    ///< "kind", "level", "match", "rate", "length", "bytes_of_class"
-  std::string of{};    ///< the kind, the level, the expression or the bucket; empty: it is of all lines
-  double before = 0;   ///< a share, or a number of lines or bytes
-  double inside = 0;   ///< the same in the change
-  std::string words;   ///< both, for people
+  std::string what;   ///< "kind", "level", "match", "rate", "length", "bytes_of_class"
+  std::string of{};   ///< the kind, the level, the expression or the bucket; empty: it is of all lines
+  double before = 0;  ///< a share, or a number of lines or bytes
+  double inside = 0;  ///< the same in the change
+  std::string words;  ///< both, for people
   double evidence = 0;
 };
 

@@ -76,7 +76,8 @@ constexpr unsigned utf8_bit = 8;
 constexpr unsigned malformed_bit = 16;
 constexpr unsigned notices_bit = 32;
 constexpr unsigned observed_bit = 64;
-constexpr unsigned all_bits = 127;
+constexpr unsigned lines_bit = 128;
+constexpr unsigned all_bits = 255;
 constexpr std::size_t shortest_range = 6;   // bytes of a packed lost_range
 constexpr std::size_t shortest_notice = 2;  // of a packed notice
 
@@ -96,11 +97,33 @@ utf8_report unpack_utf8(unpacker& in, bool has_malformed) {
   return made;
 }
 
+bool has_lines(const input_report& input) { return input.observed && !input.observed->first_lines.empty(); }
+
+// All are of the input.
+void pack_lines(packer& out, const observed_numbers& found) {
+  out.number(found.first_lines.size());
+  for (const std::optional<observed_line>& each : found.first_lines) {
+    out.number(each ? 1 : 0);
+    if (each) out.number(each->line).number(each->offset).text(each->text);
+  }
+}
+
+void unpack_lines(unpacker& in, observed_numbers& into) {
+  into.first_lines.resize(in.elements(1));
+  for (std::optional<observed_line>& each : into.first_lines) {
+    if (in.at_most(1) == 0) continue;
+    each.emplace();
+    each->line = in.number();
+    each->offset = in.number();
+    each->text = in.text();
+  }
+}
+
 unsigned bits_of(const input_report& input) {
   return (input.complete ? complete_bit : 0) | (input.counted_unverified ? counted_unverified_bit : 0) |
          (input.compressed_bytes ? compressed_bit : 0) | (input.utf8 ? utf8_bit : 0) |
          (input.utf8 && input.utf8->first_malformed ? malformed_bit : 0) | (input.notices.empty() ? 0 : notices_bit) |
-         (input.observed ? observed_bit : 0);
+         (input.observed ? observed_bit : 0) | (has_lines(input) ? lines_bit : 0);
 }
 
 void pack_observed(packer& out, const observed_numbers& found) {
@@ -130,6 +153,33 @@ observed_numbers unpack_observed(unpacker& in) {
 }
 
 }  // namespace
+
+observed_numbers& observed_numbers::operator+=(const observed_numbers& more) {
+  lines += more.lines;
+  if (matches.size() < more.matches.size()) matches.resize(more.matches.size());
+  for (std::size_t i = 0; i < more.matches.size(); ++i) {
+    matches[i].lines += more.matches[i].lines;
+    matches[i].bytes += more.matches[i].bytes;
+  }
+  add_first_lines(more.first_lines);
+  return *this;
+}
+
+void observed_numbers::add_first_lines(const std::vector<std::optional<observed_line>>& later) {
+  if (first_lines.size() < later.size()) first_lines.resize(later.size());
+  for (std::size_t i = 0; i < later.size(); ++i) {
+    if (!first_lines[i]) first_lines[i] = later[i];
+  }
+}
+
+observed_numbers& observed_numbers::operator-=(const observed_numbers& some) {
+  lines -= some.lines;
+  for (std::size_t i = 0; i < some.matches.size(); ++i) {
+    matches[i].lines -= some.matches[i].lines;
+    matches[i].bytes -= some.matches[i].bytes;
+  }
+  return *this;
+}
 
 void count_unverified(input_report& input) {
   input.verified += input.unverified;
@@ -163,6 +213,7 @@ std::string packed_report(const input_report& input) {
   if (!input.notices.empty()) out.number(input.notices.size());
   for (const io::notice& each : input.notices) out.number(static_cast<std::uint64_t>(each.kind)).text(each.text);
   if (input.observed) pack_observed(out, *input.observed);
+  if (has_lines(input)) pack_lines(out, *input.observed);
   return out.take();
 }
 
@@ -200,6 +251,7 @@ input_report unpacked_report(unpacker in, std::size_t classes) {
     each.text = in.text();
   }
   if ((bits & observed_bit) != 0) made.observed = unpack_observed(in);
+  if ((bits & lines_bit) != 0) unpack_lines(in, made.observed ? *made.observed : made.observed.emplace());
   in.finish();
   return made;
 }

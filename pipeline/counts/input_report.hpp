@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -120,6 +121,16 @@ struct lost_range {
   bool operator==(const lost_range&) const = default;
 };
 
+/// A line of which a report shows the beginning.
+struct observed_line {
+  std::shared_ptr<const std::string> input{};  ///< its name; null: that of the report which has the line
+  std::uint64_t line = 1;                      ///< from 1
+  std::uint64_t offset = 0;                    ///< of its first byte in the text of the input
+  std::string text{};                          ///< raw
+
+  bool operator==(const observed_line&) const = default;
+};
+
 /// What an observer of text has found in the text of an input (text_observer): few numbers, which stay with the report
 /// of the input. Lines and parts are those of the decoded text, verified or not.
 struct observed_numbers {
@@ -134,6 +145,16 @@ struct observed_numbers {
   std::uint64_t lines = 0;                      ///< that were counted
   std::vector<matched> matches{};               ///< of each expression, then of lines without a match
   std::vector<std::optional<double>> values{};  ///< in the order of the observer; nothing: there is no value
+  /// The first lines that the observer keeps, in its order; nothing: there is none. Usually empty.
+  std::vector<std::optional<observed_line>> first_lines{};
+
+  /// Adds what was found in later lines, or subtracts what was found in some of them, except values; first lines
+  /// remain.
+  observed_numbers& operator+=(const observed_numbers& more);
+  observed_numbers& operator-=(const observed_numbers& some);
+
+  /// Adds the first lines of later text that are missing.
+  void add_first_lines(const std::vector<std::optional<observed_line>>& later);
 
   bool operator==(const observed_numbers&) const = default;
 };

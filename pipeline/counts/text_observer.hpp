@@ -60,6 +60,9 @@ class input_observer {
   /// After end(): what the report of the input has of it; nothing: nothing.
   [[nodiscard]] virtual std::optional<observed_numbers> found() const { return std::nullopt; }
 
+  /// What was found in units that ended in the text since the last call or gap, as found(), without quantiles.
+  [[nodiscard]] virtual observed_numbers take_found() { return {}; }
+
   /// Whether an observer of later text holds so much that it must not take more before follow().
   [[nodiscard]] virtual bool is_full() const { return false; }
 

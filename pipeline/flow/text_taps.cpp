@@ -225,6 +225,8 @@ async::task<> text_taps::observe(const text_owner& owner, std::span<const std::b
   const bool is_verified = owner.frame == 0;
   if (to->held && !is_verified) {
     hold(text, *to->held);
+  } else if (observes_panes()) {
+    co_await observe_panes(owner.input, *to, text, is_verified);
   } else {
     co_await observe_now(owner.input, *to, text, is_verified);
   }
@@ -233,6 +235,17 @@ async::task<> text_taps::observe(const text_owner& owner, std::span<const std::b
 async::task<> text_taps::observe(const text_owner& owner, std::span<const std::byte> text, bool verified) {
   const tap_pointer to = open(owner);
   if (to) co_await observe_now(owner.input, *to, text, verified);
+}
+
+// Its owner commits the text before the next one of the same stream is observed, so its panes are known.
+async::task<> text_taps::observe_panes(input_id input, tap& to, std::span<const std::byte> text, bool verified) {
+  rolling_windows& windows = *counts_.windows();
+  std::size_t begin = 0;
+  for (const std::size_t end : windows.pane_ends(text, input)) {
+    co_await observe_now(input, to, text.subspan(begin, end - begin), verified);
+    windows.note_observed(input, end - begin, to.observer->take_found());
+    begin = end;
+  }
 }
 
 async::task<> text_taps::observe_now(input_id input, tap& to, std::span<const std::byte> text, bool verified) {

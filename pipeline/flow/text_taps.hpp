@@ -80,7 +80,9 @@ class text_taps {
   [[nodiscard]] bool forwards_all() const { return sink_ != nullptr && !filters(); }
 
   /// Whether groups of one input may be passed at the same time.
-  [[nodiscard]] bool takes_groups() const { return !forwards_all() && (observer_ == nullptr || observer_->divides()); }
+  [[nodiscard]] bool takes_groups() const {
+    return !forwards_all() && (observer_ == nullptr || observer_->divides()) && !observes_panes();
+  }
 
   /// Whether groups hold text in memory while groups before them are passed.
   [[nodiscard]] bool holds_text() const { return observer_ != nullptr && observer_->holds_text(); }
@@ -182,6 +184,11 @@ class text_taps {
   async::task<> join_ended(input_id input, tap_pointer ended);
   [[nodiscard]] tap_pointer release(input_id input, const tap_pointer& ended);
   void cut(input_id input);
+  /// Whether windows have what is found in their lines.
+  [[nodiscard]] bool observes_panes() const {
+    return observer_ != nullptr && observer_->reports_inputs() && counts_.windows() != nullptr;
+  }
+  async::task<> observe_panes(input_id input, tap& to, std::span<const std::byte> text, bool verified);
   async::task<> observe_now(input_id input, tap& to, std::span<const std::byte> text, bool verified);
   async::task<> release_held(input_id input, tap& from, bool verified);
   void validate(input_id input, tap& to, std::span<const std::byte> text);

@@ -132,10 +132,11 @@ class CountingOptions(TypedDict, total=False):
     Default: none.
     """
     show_text: bool
-    """with --where, --top N:FORMULA: the text of units.
+    """the text of lines: selected, ranked, of alerts.
 
     Reports the first 400 bytes of each line, record or part that --where selects (of gpuhist filter --result: that is
-    dropped) or that --top N:FORMULA ranks; --no-show-text never does. Default: in a table on a terminal only.
+    dropped) or that --top N:FORMULA ranks, and of the first line in which an expression of a condition matches
+    (--alert-if 'match(error) > 9'); --no-show-text never does. Default: in a table on a terminal only.
     """
     quantiles: str | Sequence[str]
     """with --distribution-of: percents such as 50,99.9.

@@ -72,7 +72,8 @@ bool watcher::watch(const subject& checked) {
                     .end = checked.end,
                     .lines = lines_of(checked),
                     .event_start = checked.event_start,
-                    .values = each.when.values(counts)});
+                    .values = each.when.values(counts),
+                    .line = first_line_of(each, checked)});
     if (each.effect == gate::kind::fail) failed_ = failed_now = true;
   }
   return failed_now && list_.fail_fast;
@@ -85,6 +86,13 @@ bool watcher::begins_to_hold(std::size_t gate, const subject& checked, bool hold
   if (holds) return holding_.insert(known).second;
   holding_.erase(known);
   return false;
+}
+
+std::optional<pipeline::observed_line> watcher::first_line_of(const gate& of, const subject& checked) {
+  if (!of.shown_line || *of.shown_line >= checked.first_lines.size()) return std::nullopt;
+  std::optional<pipeline::observed_line> made = checked.first_lines[*of.shown_line];
+  if (made && !made->input) made->input = std::make_shared<const std::string>(checked.source);
+  return made;
 }
 
 // The counts do not show whether an input ends with a line feed: its last line is the last that has one.
@@ -102,6 +110,7 @@ bool watch_facts(subject checked, const watch_list& list, watcher& checker, cons
   if (list.facts.empty()) return false;
   const std::vector<double> facts = list.facts_in(found);
   checked.facts = facts;
+  checked.first_lines = found.first_lines;
   checked.is_of_facts = true;
   if (!list.matches.empty()) checked.number_of_lines = found.lines;
   return checker.watch(checked);
@@ -139,6 +148,20 @@ bool has_only_input(const pipeline::run_counts& result, const watch_list& list) 
 // An input without text was not observed: nothing is in it.
 bool watch_input(const pipeline::input_report& input, const watch_list& list, watcher& checker) {
   return watch_with_facts(subject_of(input), list, checker, input.observed.value_or(pipeline::observed_numbers{}));
+}
+
+bool watch_window(const pipeline::closed_window& closed, const watch_list& list, watcher& checker,
+                  const measures::byte_counts* baseline) {
+  const pipeline::window_head& head = closed.head;
+  return watch_with_facts({.type = subject::kind::window,
+                           .source = head.source ? std::string_view(*head.source) : std::string_view(),
+                           .window = head.index,
+                           .begin = head.first_offset,
+                           .end = head.end_offset,
+                           .lines = closed.lines,
+                           .counts = closed.counts,
+                           .baseline = baseline},
+                          list, checker, closed.observed);
 }
 
 bool watch_totals(const pipeline::run_counts& result, const watch_list& list, watcher& checker,

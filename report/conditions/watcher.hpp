@@ -26,16 +26,18 @@ struct subject {
   enum class kind : std::uint8_t { total, input, window, event_window };
 
   kind type = kind::total;
-  std::string_view source;                          ///< name of the input, raw bytes; empty for the totals
-  std::uint64_t window = 0;                         ///< index of the window
-  std::uint64_t begin = 0;                          ///< offset in the text of the source, in bytes
-  std::uint64_t end = 0;                            ///< one past its last byte
-  std::optional<pipeline::line_range> lines{};      ///< of a window, if known; the watcher computes those of an input
-  std::int64_t event_start = 0;                     ///< of an event window: nanoseconds since 1970-01-01 UTC
-  const gpu::tally& counts;                         ///< over the partition of the watcher
-  std::optional<std::uint64_t> malformed{};         ///< UTF-8 sequences; nothing: not counted
-  std::optional<std::uint64_t> number_of_lines{};   ///< nothing: line feeds are counted
-  std::span<const double> facts{};                  ///< by watch_list::facts; empty: conditions about them are skipped
+  std::string_view source;                         ///< name of the input, raw bytes; empty for the totals
+  std::uint64_t window = 0;                        ///< index of the window
+  std::uint64_t begin = 0;                         ///< offset in the text of the source, in bytes
+  std::uint64_t end = 0;                           ///< one past its last byte
+  std::optional<pipeline::line_range> lines{};     ///< of a window, if known; the watcher computes those of an input
+  std::int64_t event_start = 0;                    ///< of an event window: nanoseconds since 1970-01-01 UTC
+  const gpu::tally& counts;                        ///< over the partition of the watcher
+  std::optional<std::uint64_t> malformed{};        ///< UTF-8 sequences; nothing: not counted
+  std::optional<std::uint64_t> number_of_lines{};  ///< nothing: line feeds are counted
+  std::span<const double> facts{};                 ///< by watch_list::facts; empty: conditions about them are skipped
+  /// By gate::shown_line; may be shorter.
+  std::span<const std::optional<pipeline::observed_line>> first_lines{};
   bool is_of_facts = false;                         ///< conditions that are not about facts are skipped
   const measures::byte_counts* baseline = nullptr;  ///< of this window; null: that of the watcher
 };
@@ -46,6 +48,7 @@ struct gate {
 
   kind effect = kind::fail;
   condition when;
+  std::optional<std::size_t> shown_line{};  ///< the index of its first_lines; nothing: no line is shown
 };
 
 /// All conditions of a run and the kinds of subjects that they apply to. A plain value, part of the plan.
@@ -53,6 +56,8 @@ struct watch_list {
   std::vector<gate> gates;             ///< empty: nothing is checked
   std::vector<line_fact> facts{};      ///< that conditions are about: matches, and numbers of values
   std::vector<std::string> matches{};  ///< the names of all expressions, in the order of observed_numbers::matches
+  /// By gate::shown_line: the expressions in the condition, as indices of `matches`.
+  std::vector<std::vector<std::size_t>> shown_matches{};
   bool totals = true;
   bool inputs = true;
   bool windows = true;
@@ -82,6 +87,8 @@ struct firing {
   std::optional<pipeline::line_range> lines{};  ///< absent if unknown, and for the totals
   std::int64_t event_start = 0;                 ///< as that of the subject
   std::vector<named_value> values;              ///< of every name in the condition
+  /// The first line in which an expression of the condition matches, with the name of its input.
+  std::optional<pipeline::observed_line> line{};
 };
 
 /// Checks subjects against conditions. Any thread, one at a time.
@@ -103,6 +110,7 @@ class watcher {
  private:
   [[nodiscard]] bool begins_to_hold(std::size_t gate, const subject& checked, bool holds);
   [[nodiscard]] std::optional<pipeline::line_range> lines_of(const subject& checked) const;
+  [[nodiscard]] static std::optional<pipeline::observed_line> first_line_of(const gate& of, const subject& checked);
 
   const watch_list& list_;
   const gpu::partition& partition_;
@@ -116,6 +124,10 @@ class watcher {
 /// Checks the verified text of an input, and the conditions about facts for what was observed in it. True: the run must
 /// end.
 bool watch_input(const pipeline::input_report& input, const watch_list& list, watcher& checker);
+
+/// The same for a window. `baseline`: of the window; null: that of the watcher.
+bool watch_window(const pipeline::closed_window& closed, const watch_list& list, watcher& checker,
+                  const measures::byte_counts* baseline);
 
 /// Checks the totals of a report; not if its only input was checked, which has the same counts. True: the run must end.
 /// `found`: what was observed in all inputs; null: nothing was.

@@ -37,6 +37,20 @@ std::string lines_text(const std::optional<pipeline::line_range>& lines) {
   return lines->first == lines->last ? ", line " + first : ", lines " + first + " to " + std::to_string(lines->last);
 }
 
+void add_raw(member_writer& to, const std::string& name, const std::string& raw) {
+  to.add_text(name, raw);
+  if (!is_utf8(raw)) to.add_text(name + "_base64", base64(raw));
+}
+
+void add_line(member_writer& to, const pipeline::observed_line& shown) {
+  to.open("line");
+  add_raw(to, "input", *shown.input);
+  to.add_number("line", shown.line);
+  to.add_number("offset", shown.offset);
+  add_raw(to, "text", shown.text);
+  to.close();
+}
+
 }  // namespace
 
 std::string alert_line(const gates::firing& fired, std::string_view run) {
@@ -60,6 +74,7 @@ std::string alert_line(const gates::firing& fired, std::string_view run) {
     values[each.name] = each.value ? json_number(*each.value) : json(nullptr);
   }
   out.add_json("values", values);
+  if (fired.line) add_line(out, *fired.line);
   return line.take() + "\n";
 }
 
@@ -73,7 +88,7 @@ std::string place_of(const gates::firing& fired) {
   return text + ", bytes " + std::to_string(fired.begin) + " to " + std::to_string(fired.end) + lines_text(fired.lines);
 }
 
-std::string firing_for_people(const gates::firing& fired) {
+std::string firing_for_people(const gates::firing& fired, std::size_t width) {
   std::string text = std::string(fired.effect == gates::gate::kind::fail ? "--fail-if" : "--alert-if") + " '" +
                      printable(fired.condition) + "' holds for " + place_of(fired);
   std::string_view before = ": ";
@@ -81,7 +96,9 @@ std::string firing_for_people(const gates::firing& fired) {
     text += std::string(before) + printable(each.name) + " = " + (each.value ? measure_text(*each.value) : "unknown");
     before = ", ";
   }
-  return text;
+  if (!fired.line) return text;
+  const std::string place = "    " + printable(*fired.line->input) + ", line " + std::to_string(fired.line->line);
+  return text + "\n" + cut_end(place + ": " + printable(fired.line->text), width);
 }
 
 }  // namespace gpuhist::report

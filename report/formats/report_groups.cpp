@@ -32,10 +32,9 @@ void add_matches(member_writer& to, const group_counts& of) {
 
 }  // namespace
 
-std::optional<group_counts> matches_of(const run_report& content, const pipeline::input_report& input) {
-  const bool has_text = input.verified.bytes() + input.unverified.bytes() > 0;
-  if (content.matches.empty() || (!input.observed && has_text)) return std::nullopt;
-  pipeline::observed_numbers found = input.observed.value_or(pipeline::observed_numbers{});
+namespace {
+
+group_counts matches_of(const run_report& content, pipeline::observed_numbers found) {
   found.matches.resize(content.matches.size() + 1);
   group_counts made{.lines = found.lines};
   for (std::size_t i = 0; i < content.matches.size(); ++i) {
@@ -45,6 +44,14 @@ std::optional<group_counts> matches_of(const run_report& content, const pipeline
   made.unmatched = found.matches.back().lines;
   made.unmatched_bytes = found.matches.back().bytes;
   return made;
+}
+
+}  // namespace
+
+std::optional<group_counts> matches_of(const run_report& content, const pipeline::input_report& input) {
+  const bool has_text = input.verified.bytes() + input.unverified.bytes() > 0;
+  if (content.matches.empty() || (!input.observed && has_text)) return std::nullopt;
+  return matches_of(content, input.observed.value_or(pipeline::observed_numbers{}));
 }
 
 void add_values(member_writer& to, const units::value_summary& of) {
@@ -67,6 +74,10 @@ void add_values(member_writer& to, const units::value_summary& of) {
 
 void add_matches(member_writer& to, const run_report& content, const pipeline::input_report& input) {
   if (const std::optional<group_counts> found = matches_of(content, input)) add_matches(to, *found);
+}
+
+void add_matches(member_writer& to, const run_report& content, const pipeline::observed_numbers& of_window) {
+  if (!content.matches.empty()) add_matches(to, matches_of(content, of_window));
 }
 
 namespace {

@@ -23,11 +23,12 @@ std::string event_window_line(const run_report& frame, std::string_view run, con
 /// Adds what is known of the values of the distribution.
 void add_values(member_writer& to, const units::value_summary& of);
 
-/// The matches in an input; nothing: none were looked for, or they are not known.
+/// The matches in an input or window; nothing: none were looked for, or they are not known.
 std::optional<units::group_counts> matches_of(const run_report& content, const pipeline::input_report& input);
 
 /// Adds them, as those of the result.
 void add_matches(member_writer& to, const run_report& content, const pipeline::input_report& input);
+void add_matches(member_writer& to, const run_report& content, const pipeline::observed_numbers& of_window);
 
 /// "2025-10-10T13:55:00Z", with milliseconds unless they are 0. `nanoseconds`: since 1970-01-01 UTC.
 std::string utc_text(std::int64_t nanoseconds);

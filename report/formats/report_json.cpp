@@ -584,6 +584,7 @@ std::string window_line(const run_report& frame, std::string_view run, const pip
   out.add_number("bytes", window.counts.bytes());
   add_counts(out, frame, window.counts);
   add_measures(out, frame, window.counts, baseline);
+  add_matches(out, frame, window.observed);
   return line.take() + "\n";
 }
 

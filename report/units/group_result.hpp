@@ -59,6 +59,7 @@ struct event_window {
   std::int64_t start = 0;  ///< nanoseconds since 1970-01-01 UTC
   group_counts of;
   std::vector<std::uint64_t> lines_by_key{};  ///< of the reported groups, in their order; empty: too many numbers
+  std::vector<std::optional<pipeline::observed_line>> first_lines{};  ///< matched_lines::in_window()
 };
 
 /// What the names of matches and of keys do not determine.

@@ -21,6 +21,7 @@ bool event_window_watch::watch(const event_window& closed) {
                                     .counts = closed.of.counts,
                                     .number_of_lines = closed.of.lines,
                                     .facts = facts,
+                                    .first_lines = closed.first_lines,
                                     .baseline = baseline()});
   if (previous_) previous_->close(measures::counts_of(closed.of.counts));
   return ends;

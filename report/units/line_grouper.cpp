@@ -1,8 +1,10 @@
 #include "report/units/line_grouper.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 namespace gpuhist::report::units {
 namespace {
@@ -40,17 +42,19 @@ std::int64_t first_time(const line_reading& plan, bool is_later) {
 
 }  // namespace
 
-line_grouper::line_grouper(const unit_meter& meter, const std::string& input, bool is_later)
+line_grouper::line_grouper(const unit_meter& meter, owner input, bool is_later)
     : meter_(meter),
       kernel_(gpu::host::best_kernel(meter.prepared_partition())),
-      input_(input),
+      input_(std::move(input)),
       plan_(*meter.plan().lines),
-      keys_(plan_.keys, input),
+      keys_(plan_.keys, *input_.name),
       found_(empty_table(plan_, meter.partition().classes)),
       values_(empty_values(meter.plan())),
       entries_(meter.plan()),
+      lines_(plan_.events ? plan_.events->windows : window_lengths()),
       row_(byte_values),
-      is_one_group_(keys_.is_constant() && !plan_.events && !values_ && !plan_.finds_changes),
+      is_one_group_(keys_.is_constant() && !plan_.events && !values_ && !plan_.finds_changes &&
+                    plan_.shown_matches.empty()),
       time_(first_time(plan_, is_later)) {}
 
 void line_grouper::add(unit_batch& batch, std::span<const double> holds, const unit_place& first) {
@@ -62,6 +66,11 @@ void line_grouper::add(unit_batch& batch, std::span<const double> holds, const u
     if (!holds.empty() && !meter_.plan().counts_in_groups(holds[line])) continue;
     const std::size_t place = place_of(facts, line, first.number + line);
     if (values_) add_values_of(batch, line, place);
+    if (!plan_.shown_matches.empty()) {
+      const std::span<const std::byte> text = batch.text_of(line, line);
+      note_matched(facts, line, [&] { return place_in(batch, line, first); },
+                   {reinterpret_cast<const char*>(text.data()), text.size()});
+    }
     if (plan_.finds_changes && !found_.has_line_before(place, time_)) {
       note_first(facts, line, place, place_in(batch, line, first));
     }
@@ -79,9 +88,10 @@ void line_grouper::add(unit_batch& batch, std::span<const double> holds, const u
 void line_grouper::pass_open(unit_batch& batch, const unit_place& place) { note_line(*batch.facts(), 0, place.number); }
 
 void line_grouper::add_open(unit_batch& batch, const gpu::tally& counts, const unit_place& place,
-                            std::span<const double> values) {
+                            std::span<const double> values, std::string_view text) {
   line_facts& facts = *batch.facts();
   pass_open(batch, place);
+  note_matched(facts, 0, [&] { return place; }, text);
   const std::size_t at = place_of(facts, 0, place.number);
   if (values_) entries_.add(*values_, {.window = time_, .key = found_.at(at).key}, values);
   add_matches(at, {.seen = 1, .bytes = place.bytes}, facts.matched(0));
@@ -129,7 +139,21 @@ void line_grouper::note_time(line_facts& facts, std::size_t line, std::uint64_t 
 }
 
 void line_grouper::note_first(const line_facts& facts, std::size_t line, std::size_t to, const unit_place& place) {
-  found_.note_first(to, {.time = time_, .place = place, .input = input_, .text = facts.text_of(line)});
+  found_.note_first(to, {.time = time_, .place = place, .input = *input_.name, .text = facts.text_of(line)});
+}
+
+// `place()`: of the line.
+template <class Place>
+void line_grouper::note_matched(const line_facts& facts, std::size_t line, const Place& place, std::string_view text) {
+  for (std::size_t condition = 0; condition < plan_.shown_matches.size(); ++condition) {
+    const auto is_in_line = [&](std::size_t expression) { return facts.matches(line, expression); };
+    if (std::ranges::none_of(plan_.shown_matches[condition], is_in_line)) continue;
+    lines_.note(condition, {.time = time_,
+                            .input = input_.number,
+                            .name = input_.name,
+                            .place = place(),
+                            .text = meter_.shown_part(text)});
+  }
 }
 
 std::size_t line_grouper::place_of(line_facts& facts, std::size_t line, std::uint64_t number) {

@@ -6,14 +6,17 @@
 #include "report/units/event_watermark.hpp"
 #include "report/units/group_table.hpp"
 #include "report/units/group_values.hpp"
+#include "report/units/matched_lines.hpp"
 #include "report/units/unit_batch.hpp"
 #include "report/units/unit_meter.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gpuhist::report::units {
@@ -21,17 +24,23 @@ namespace gpuhist::report::units {
 /// One thread at a time.
 class line_grouper {
  public:
-  /// Borrows both. Precondition: the plan of the meter reads lines. `input`: its name. `is_later`: the first line is
-  /// not that of the input.
-  line_grouper(const unit_meter& meter, const std::string& input, bool is_later);
+  /// What lines are of. `number`: in the order of inputs.
+  struct owner {
+    std::shared_ptr<const std::string> name;
+    std::uint64_t number = 0;
+  };
+
+  /// Borrows the meter, whose plan reads lines. `is_later`: the first line is not that of the input.
+  line_grouper(const unit_meter& meter, owner input, bool is_later);
 
   /// Adds the lines of a batch that the plan counts (unit_plan::counts_in_groups()). `holds`: the values of its
   /// condition; empty: it has none. `first`: the place of its first line.
   void add(unit_batch& batch, std::span<const double> holds, const unit_place& first);
 
   /// Adds a line that the batch has read alone (line_facts::read_open()). `counts`: of its 256 byte values. `values`:
-  /// of the formulas of watched_values.
-  void add_open(unit_batch& batch, const gpu::tally& counts, const unit_place& place, std::span<const double> values);
+  /// of the formulas of watched_values. `text`: its beginning, if the plan shows text.
+  void add_open(unit_batch& batch, const gpu::tally& counts, const unit_place& place, std::span<const double> values,
+                std::string_view text);
 
   /// Such a line that is not counted. Its time is that of lines after it.
   void pass_open(unit_batch& batch, const unit_place& place);
@@ -43,9 +52,11 @@ class line_grouper {
   /// What was added since it was cleared.
   [[nodiscard]] const group_table& found() const { return found_; }
   [[nodiscard]] const group_table* values() const { return values_ ? &*values_ : nullptr; }
+  [[nodiscard]] const matched_lines& lines() const { return lines_; }
   void clear() {
     found_.clear();
     if (values_) values_->clear();
+    lines_.clear();
   }
 
   /// The time of the last line (group_id::window).
@@ -69,6 +80,8 @@ class line_grouper {
   void note_time(line_facts& facts, std::size_t line, std::uint64_t number);
   void note_first(const line_facts& facts, std::size_t line, std::size_t to, const unit_place& place);
   void add_matches(std::size_t place, const unit_totals& lines, std::span<const std::uint64_t> matched);
+  template <class Place>
+  void note_matched(const line_facts& facts, std::size_t line, const Place& place, std::string_view text);
   void add_row(const unit_batch& batch, std::size_t line, std::size_t place);
   void add_values_of(const unit_batch& batch, std::size_t line, std::size_t place);
   void add_text(std::span<const std::byte> text, std::size_t place);
@@ -83,12 +96,13 @@ class line_grouper {
 
   const unit_meter& meter_;
   const gpu::host::kernel& kernel_;
-  const std::string& input_;
+  const owner input_;
   const line_reading& plan_;
   key_reader keys_;
   group_table found_;
   std::optional<group_table> values_;  // nothing: the plan has no values by group or window
   value_entries entries_;
+  matched_lines lines_;
   std::vector<double> values_of_line_;            // by formula
   std::vector<std::uint32_t> row_;                // of the kernel
   const bool is_one_group_;                       // all lines that are counted are in one

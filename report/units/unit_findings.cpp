@@ -36,6 +36,7 @@ void unit_findings::shift(const unit_place& begin) {
     each.at.unit = each.unit.place.number;
   }
   if (groups) groups->shift(begin);
+  lines.shift(begin);
 }
 
 unit_findings& unit_findings::operator+=(unit_findings more) {
@@ -44,6 +45,7 @@ unit_findings& unit_findings::operator+=(unit_findings more) {
   add_watched(watched, more.watched);
   if (more.groups) groups->add(*more.groups);
   if (more.group_values) group_values->add(*more.group_values);
+  lines += more.lines;
   for (ranked_record& each : more.best.records()) best.add(std::move(each));
   std::ranges::move(more.selected, std::back_inserter(selected));
   std::ranges::move(more.rendered, std::back_inserter(rendered));
@@ -70,12 +72,15 @@ unit_result result_of(const unit_plan& plan, const unit_findings& found) {
     for (const double each : plan.quantiles) made.quantiles.push_back({each, found.values.quantile(each)});
   }
   made.watched = plan.watched.numbers(found.watched);
+  made.first_lines = found.lines.all();
   if (found.groups && plan.lines->is_compared) {
     made.compared = std::make_shared<const group_sum>(*found.groups);
   } else if (found.groups && plan.lines->finds_changes) {
     made.changes = change_result_of(*plan.lines, *found.groups);
   } else if (found.groups) {
     made.groups = group_result_of(plan, *found.groups, address_of(found.group_values));
+    for (event_window& each : made.groups->windows)
+      each.first_lines = found.lines.in_window(each.start, made.groups->window);
   }
   return made;
 }
@@ -106,8 +111,9 @@ void held_findings::select(unit_record found) {
   note_memory();
 }
 
-void held_findings::add_groups(const group_table& more, const group_table* values) {
+void held_findings::add_groups(const group_table& more, const group_table* values, const matched_lines& lines) {
   findings_.groups->add(more);
+  findings_.lines += lines;
   if (values != nullptr) findings_.group_values->add(*values);
   note_memory();
 }
@@ -136,8 +142,9 @@ void shared_findings::add_values(std::span<const double> values) {
   findings_.values.add(values);
 }
 
-void shared_findings::add_groups(const group_table& more, const group_table* values) {
+void shared_findings::add_groups(const group_table& more, const group_table* values, const matched_lines& lines) {
   const std::scoped_lock lock(mutex_);
+  findings_.lines += lines;
   windows_ ? windows_->add(more) : findings_.groups->add(more);
   if (values == nullptr) return;
   window_values_ ? window_values_->add(*values) : findings_.group_values->add(*values);
@@ -158,6 +165,16 @@ std::vector<window_sum> shared_findings::take_closed(std::int64_t before, window
 std::size_t shared_findings::closed(std::int64_t before) const {
   const std::scoped_lock lock(mutex_);
   return windows_->closed(before);
+}
+
+matched_lines::by_condition shared_findings::lines_in_window(std::int64_t start, std::int64_t length) const {
+  const std::scoped_lock lock(mutex_);
+  return findings_.lines.in_window(start, length);
+}
+
+void shared_findings::drop_lines_before(std::int64_t time) {
+  const std::scoped_lock lock(mutex_);
+  findings_.lines.drop_before(time);
 }
 
 // Rendered before the lock is taken.

@@ -5,6 +5,7 @@
 #include "report/units/group_values.hpp"
 #include "report/units/held_memory.hpp"
 #include "report/units/kept_text.hpp"
+#include "report/units/matched_lines.hpp"
 #include "report/units/unit_meter.hpp"
 #include "report/units/unit_renderer.hpp"
 #include "report/units/unit_result.hpp"
@@ -73,7 +74,10 @@ class best_units {
 struct unit_findings {
   /// `classes`: of the partition that groups of lines are counted by.
   unit_findings(const unit_plan& plan, std::size_t classes)
-      : best(plan.top ? plan.top->number : 0), groups(no_groups(plan, classes)), group_values(no_values(plan)) {}
+      : best(plan.top ? plan.top->number : 0),
+        groups(no_groups(plan, classes)),
+        group_values(no_values(plan)),
+        lines(plan.lines && plan.lines->events ? plan.lines->events->windows : window_lengths()) {}
   explicit unit_findings(const unit_meter& meter) : unit_findings(meter.plan(), meter.partition().classes) {}
 
   /// Groups stay in memory, because the windows of some are not known yet.
@@ -100,6 +104,7 @@ struct unit_findings {
   best_units best;
   std::optional<group_sum> groups;        ///< of the plan: nothing if it reads nothing of lines
   std::optional<group_sum> group_values;  ///< nothing: the plan has no values by group or window
+  matched_lines lines;
   // To be reported, in the order of their input.
   std::vector<unit_record> selected{};
   std::vector<rendered_units> rendered{};
@@ -127,8 +132,8 @@ class unit_outlet {
 
   virtual void add(const unit_totals& more) = 0;
   virtual void add_values(std::span<const double> values) = 0;
-  /// `values`: of the same lines; null: none.
-  virtual void add_groups(const group_table& more, const group_table* values) = 0;
+  /// `values`, `lines`: of the same lines. `values`: null: none.
+  virtual void add_groups(const group_table& more, const group_table* values, const matched_lines& lines) = 0;
   virtual void select(unit_record found) = 0;
 
   /// A unit of lower rank need not be added; nothing: all must be.
@@ -148,7 +153,7 @@ class held_findings final : public unit_outlet {
 
   void add(const unit_totals& more) override { findings_.totals += more; }
   void add_values(std::span<const double> values) override { findings_.values.add(values); }
-  void add_groups(const group_table& more, const group_table* values) override;
+  void add_groups(const group_table& more, const group_table* values, const matched_lines& lines) override;
   void select(unit_record found) override;
   [[nodiscard]] std::optional<rank> last_rank() const override;
   void add_ranked(ranked_record found) override { findings_.best.add(std::move(found)); }
@@ -197,7 +202,7 @@ class shared_findings final : public unit_outlet {
 
   void add(const unit_totals& more) override;
   void add_values(std::span<const double> values) override;
-  void add_groups(const group_table& more, const group_table* values) override;
+  void add_groups(const group_table& more, const group_table* values, const matched_lines& lines) override;
   void select(unit_record found) override;
   [[nodiscard]] std::optional<rank> last_rank() const override;
   void add_ranked(ranked_record found) override;
@@ -231,6 +236,10 @@ class shared_findings final : public unit_outlet {
   /// As those of window_groups. Precondition: windows close.
   [[nodiscard]] std::vector<window_sum> take_closed(std::int64_t before, window_groups::kept remainder);
   [[nodiscard]] std::size_t closed(std::int64_t before) const;
+
+  /// Of a window that was taken.
+  [[nodiscard]] matched_lines::by_condition lines_in_window(std::int64_t start, std::int64_t length) const;
+  void drop_lines_before(std::int64_t time);
 
   /// What was found so far, without what waits.
   [[nodiscard]] unit_result result() const;

@@ -107,10 +107,12 @@ class unit_meter {
   /// The counts of byte values as those of the partition.
   [[nodiscard]] gpu::tally fold(const gpu::tally& counts) const;
 
+  /// The part of the text of a unit, with its end, that is shown.
+  [[nodiscard]] std::string_view shown_part(std::string_view text) const;
+
  private:
   [[nodiscard]] gates::watched_counts watched(const gpu::tally& counts, const sequence_counts& sequences,
                                               const measures::byte_counts* baseline) const;
-  [[nodiscard]] std::string_view shown_part(std::string_view text) const;
   void add_class_columns(gpu::host::unit_columns& columns);
   [[nodiscard]] unit_formula bind(const gates::formula* typed, gpu::host::unit_columns& columns);
 

@@ -107,6 +107,8 @@ struct event_windows {
 struct line_reading {
   std::shared_ptr<const lines::match_set> matches{};  ///< null: none
   bool ignores_case = false;                          ///< the expressions do
+  /// For each condition that shows a line: the expressions, in one of which the first such line must match.
+  std::vector<std::vector<std::size_t>> shown_matches{};
   bool first_match_only = false;             ///< of the expressions that match in a line, only the first counts
   std::vector<gates::line_fact> facts{};     ///< that formulas use
   std::string field_separator{};             ///< of selectors, as typed

@@ -72,7 +72,7 @@ unit_reader::unit_reader(unit_run& run, std::uint64_t number, const std::string&
     observed_.matches.resize(meter_.plan().lines->expressions() + 1);
   }
   if (in_head_) out_ = &held_.emplace(meter_, found_, run.held(), run.buffers());
-  if (meter_.plan().lines) groups_.emplace(meter_, *name_, in_head_);
+  if (meter_.plan().lines) groups_.emplace(meter_, line_grouper::owner{.name = name_, .number = number}, in_head_);
   if (in_head_ && meter_.pieces() != nullptr && meter_.pieces()->classes().strings) {
     head_part_.emplace(batch_.facts()->new_part());
   }
@@ -177,6 +177,7 @@ void unit_reader::note_gap() {
   if (drops_unverified() && !meter_.plan().shape.bytes) open_is_verified_ = false;
   flush();
   end_lines();
+  static_cast<void>(take_found());
 }
 
 void unit_reader::end(ending how) {
@@ -287,6 +288,7 @@ void unit_reader::follow(std::unique_ptr<pipeline::input_observer> earlier) {
   if (groups_) {
     groups_->follow(earlier_->groups_->time());
     held_->findings().groups->set_text_before(earlier_->groups_->time());
+    held_->findings().lines.set_text_before(earlier_->groups_->time());
     if (groups_->values() != nullptr) held_->findings().group_values->set_text_before(earlier_->groups_->time());
   }
   found_.add(std::move(held_->findings()));
@@ -295,7 +297,15 @@ void unit_reader::follow(std::unique_ptr<pipeline::input_observer> earlier) {
   in_head_ = false;
   head_ = {};
   has_gaps_ = has_gaps_ || earlier_->has_gaps_;
-  add_observed(*earlier_);
+  static_cast<void>(earlier_->take_found());
+  static_cast<void>(take_found());
+  for (std::optional<pipeline::observed_line>& each : observed_.first_lines) {
+    if (!each) continue;
+    each->line += begin.line - 1;
+    each->offset += begin.offset;
+  }
+  observed_ = std::exchange(earlier_->observed_, {}) += observed_;
+  add_watched(watched_, earlier_->watched_);
   of_input_ += earlier_->of_input_;
   outlet_ = std::move(earlier_->outlet_);
   if (outlet_) drain();
@@ -305,17 +315,14 @@ void unit_reader::follow(std::unique_ptr<pipeline::input_observer> earlier) {
 std::optional<pipeline::observed_numbers> unit_reader::found() const {
   if (!meter_.plan().reports_inputs()) return std::nullopt;
   pipeline::observed_numbers made = observed_;
+  made += recent_;
   made.values = meter_.plan().watched.numbers(watched_);
   return made;
 }
 
-void unit_reader::add_observed(const unit_reader& earlier) {
-  observed_.lines += earlier.observed_.lines;
-  for (std::size_t i = 0; i < observed_.matches.size(); ++i) {
-    observed_.matches[i].lines += earlier.observed_.matches[i].lines;
-    observed_.matches[i].bytes += earlier.observed_.matches[i].bytes;
-  }
-  add_watched(watched_, earlier.watched_);
+pipeline::observed_numbers unit_reader::take_found() {
+  observed_ += recent_;
+  return std::exchange(recent_, {});
 }
 
 // The values of the units of the batch that are counted.
@@ -348,12 +355,14 @@ void unit_reader::observe_watched(const counted_unit& found) {
 void unit_reader::observe_groups() {
   for (std::size_t place = 0; place < groups_->found().size(); ++place) {
     const group_table::const_counts_of_group more = groups_->found().counts(place);
-    observed_.lines += more.lines;
-    for (std::size_t i = 0; i < observed_.matches.size(); ++i) {
-      observed_.matches[i].lines += more.matches[match_numbers::lines_at(i)];
-      observed_.matches[i].bytes += more.matches[match_numbers::bytes_at(i)];
+    recent_.lines += more.lines;
+    recent_.matches.resize(observed_.matches.size());
+    for (std::size_t i = 0; i < recent_.matches.size(); ++i) {
+      recent_.matches[i].lines += more.matches[match_numbers::lines_at(i)];
+      recent_.matches[i].bytes += more.matches[match_numbers::bytes_at(i)];
     }
   }
+  recent_.add_first_lines(groups_->lines().all());
 }
 
 // No unit has ended in the text of this reader.
@@ -483,7 +492,7 @@ bool unit_reader::judge_open() {
   const bool is_selected = holds == 1.0;
   const bool is_counted = !meter_.plan().where || meter_.plan().counts_in_groups(holds);
   if (is_counted) observe_watched(unit);
-  if (groups_ && is_counted) groups_->add_open(batch_, open_, place_, counted_values_);
+  if (groups_ && is_counted) groups_->add_open(batch_, open_, place_, counted_values_, open_text_);
   if (groups_ && !is_counted) groups_->pass_open(batch_, place_);
   of_input_ += {.seen = 1,
                 .bytes = place_.bytes,
@@ -652,7 +661,7 @@ void unit_reader::flush() {
 
 void unit_reader::flush_groups() {
   if (meter_.plan().reports_inputs()) observe_groups();
-  out_->add_groups(groups_->found(), groups_->values());
+  out_->add_groups(groups_->found(), groups_->values(), groups_->lines());
   groups_->clear();
 }
 

@@ -64,6 +64,7 @@ class unit_reader final : public pipeline::input_observer {
   void note_idle() override;
   void follow(std::unique_ptr<pipeline::input_observer> earlier) override;
   [[nodiscard]] std::optional<pipeline::observed_numbers> found() const override;
+  [[nodiscard]] pipeline::observed_numbers take_found() override;
   [[nodiscard]] bool is_full() const override;
   [[nodiscard]] std::span<const std::byte> next_kept() override;
 
@@ -99,7 +100,6 @@ class unit_reader final : public pipeline::input_observer {
   std::size_t take_until(std::span<const std::byte> text, bool verified, const limits& most);
   std::size_t extend_head(std::span<const std::byte> text);
   std::size_t extend_head(const gpu::cuda::units::piece_rows& pieces, std::size_t from);
-  void add_observed(const unit_reader& earlier);
   void observe_watched();
   void observe_watched(const counted_unit& found);
   void observe_groups();
@@ -177,6 +177,7 @@ class unit_reader final : public pipeline::input_observer {
   unit_totals totals_{};                   // not added to the run yet
   unit_totals of_input_{};                 // added to the run
   pipeline::observed_numbers observed_{};  // without values
+  pipeline::observed_numbers recent_{};    // not added to these yet
   std::vector<distribution> watched_;      // by formula of watched_values
   std::vector<double> counted_values_;     // of units of the batch, or of the open unit by formula
   std::size_t selected_ = 0;               // for reports, since the text was passed

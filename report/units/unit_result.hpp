@@ -97,17 +97,19 @@ struct unit_result {
   std::vector<ranked_unit> top{};                ///< highest value first; equal values in the order of inputs and units
   std::optional<std::string> distribution_of{};  ///< as typed
   distribution values{};
-  std::vector<distribution_quantile> quantiles{};  ///< of these values; none if none is known
-  std::vector<std::optional<double>> watched{};    ///< watched_values::numbers()
-  std::optional<group_result> groups{};            ///< nothing: nothing is read of lines, or changes are found
-  std::optional<change_result> changes{};          ///< nothing: none are looked for
-  std::shared_ptr<const group_sum> compared{};     ///< of line_reading::is_compared; null: it is not set
+  std::vector<distribution_quantile> quantiles{};                     ///< of these values; none if none is known
+  std::vector<std::optional<double>> watched{};                       ///< watched_values::numbers()
+  std::vector<std::optional<pipeline::observed_line>> first_lines{};  ///< matched_lines::all()
+  std::optional<group_result> groups{};         ///< nothing: nothing is read of lines, or changes are found
+  std::optional<change_result> changes{};       ///< nothing: none are looked for
+  std::shared_ptr<const group_sum> compared{};  ///< of line_reading::is_compared; null: it is not set
 };
 
 /// What conditions are about.
 inline pipeline::observed_numbers numbers_of(const unit_result& found) {
   pipeline::observed_numbers made = found.groups ? numbers_of(found.groups->all) : pipeline::observed_numbers{};
   made.values = found.watched;
+  made.first_lines = found.first_lines;
   return made;
 }
 

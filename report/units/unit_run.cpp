@@ -117,9 +117,13 @@ void unit_run::publish_windows(bool at_end) {
       found_.take_closed(watermark_->closed_before(), closed_.is_reported ? kept::sums : kept::window);
   if (!closed_.note) return;
   for (const window_sum& each : taken) {
-    closed_.note({.of = group_result_of(meter_.plan(), each.groups, each.values ? &*each.values : nullptr),
-                  .is_at_end = at_end});
+    closed_event_window closed{.of = group_result_of(meter_.plan(), each.groups, each.values ? &*each.values : nullptr),
+                               .is_at_end = at_end};
+    for (event_window& only : closed.of.windows)
+      only.first_lines = found_.lines_in_window(only.start, closed.of.window);
+    closed_.note(closed);
   }
+  if (!taken.empty()) found_.drop_lines_before(taken.back().start + 1);
 }
 
 void unit_run::tick(std::int64_t elapsed) {

@@ -277,7 +277,7 @@ class Errors(CommandTest):
             (("--each", "line", "--alert-if", "p99(p50(bytes)) > 1"), "--alert-if: p50(bytes) is of the values of many units"),
             (("--each", "line", "--fail-if", "px(bytes) > 1"), "there is no function \"px\"", "sum(FORMULA), mean(FORMULA), and quantiles such as p99(FORMULA)"),
             (("--each", "4KiB", "--fail-if", 'p99(number("field:1")) > 1'), "--fail-if: number(\"field:1\") is read of lines and records"),
-            (("--match", "a=x", "--fail-if", "match(a) > 1", "--watch", "windows", "--window", "1MiB"), "--watch: matches and numbers of values are known of the totals, of inputs and of windows of --event-time; give --watch totals,inputs, or --event-time"),
+            (("--each", "line", "--fail-if", "p99(bytes) > 1", "--watch", "windows", "--window", "1MiB"), "--watch: numbers of values are known of the totals, of inputs and of windows of --event-time; give --watch totals,inputs, or --event-time"),
         ):  # fmt: skip
             with self.subTest(options=options):
                 self.assert_usage_error(run(*options, path), *words)

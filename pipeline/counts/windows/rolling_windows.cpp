@@ -29,7 +29,11 @@ bool rolling_windows::is_new(input_id input) const {
 
 void rolling_windows::cut(std::span<const std::byte> text, const text_owner& owner, const source_name& name,
                           std::vector<pane_slice>& slices) {
-  run_and_notify([&] { cutter_.cut(text, owner, name, now(), slices); });
+  run_and_notify([&] {
+    const std::size_t before = slices.size();
+    cutter_.cut(text, owner, name, now(), slices);
+    add_observed(owner.input, std::span(slices).subspan(before));
+  });
 }
 
 void rolling_windows::cut_slices(std::span<const planned_slice> text, const text_owner& owner, const source_name& name,
@@ -57,7 +61,10 @@ pane_id rolling_windows::break_off(input_id input, const std::string& error) {
 }
 
 void rolling_windows::end_input(input_id input) {
-  run_and_notify([&] { cutter_.end_input(input, now()); });
+  run_and_notify([&] {
+    observed_.erase(input);
+    cutter_.end_input(input, now());
+  });
 }
 
 void rolling_windows::end() {
@@ -90,6 +97,43 @@ std::optional<std::chrono::nanoseconds> rolling_windows::until_border() const {
   const window_time at = now();
   if (border == window_time::max()) return pane;
   return std::max(std::chrono::nanoseconds(0), std::chrono::nanoseconds(border - at));
+}
+
+std::vector<std::size_t> rolling_windows::pane_ends(std::span<const std::byte> text, input_id input) const {
+  if (shape_.unit == pane_unit::milliseconds) return {text.size()};
+  std::vector<std::size_t> ends;
+  std::uint64_t missing = missing_in_pane(input);
+  for (std::size_t end = 0; end < text.size(); missing = shape_.pane) {
+    const std::span<const std::byte> rest = text.subspan(end);
+    end += shape_.unit == pane_unit::lines ? through_newline(rest, missing)
+                                           : static_cast<std::size_t>(std::min<std::uint64_t>(missing, rest.size()));
+    ends.push_back(end);
+  }
+  return ends;
+}
+
+void rolling_windows::note_observed(input_id input, std::uint64_t bytes, observed_numbers found) {
+  const std::scoped_lock lock(mutex_);
+  if (!discarded_) observed_[input].push_back({.bytes = bytes, .found = std::move(found)});
+}
+
+// Each part that was observed ends in one slice.
+void rolling_windows::add_observed(input_id input, std::span<const pane_slice> text) {
+  const auto found = observed_.find(input);
+  if (found == observed_.end()) return;
+  std::size_t begin = 0;
+  for (const pane_slice& slice : text) {
+    std::uint64_t bytes = slice.end - std::exchange(begin, slice.end);
+    for (std::deque<observed_text>& parts = found->second; bytes > 0 && !parts.empty();) {
+      const std::uint64_t taken = std::min(bytes, parts.front().bytes);
+      bytes -= taken;
+      parts.front().bytes -= taken;
+      if (parts.front().bytes > 0) break;
+      panes_[slice.pane].observed += parts.front().found;
+      parts.pop_front();
+    }
+  }
+  if (found->second.empty()) observed_.erase(found);
 }
 
 void rolling_windows::merge(pane_id pane, std::uint64_t bytes, std::span<const std::uint32_t> row,
@@ -147,6 +191,8 @@ void rolling_windows::add_pane(const pane_finished& finished) {
   auto counted = panes_.extract(finished.pane);
   const std::uint64_t merged = counted.empty() ? 0 : counted.mapped().merged;
   panes.sum.add(counted.empty() ? gpu::tally() : std::move(counted.mapped().counts));
+  panes.observed_in.push_back(counted.empty() ? observed_numbers() : std::move(counted.mapped().observed));
+  panes.observed += panes.observed_in.back();
   panes.is_incomplete.push_back(merged != finished.bytes);
   if (!panes.is_incomplete.back()) return;
   ++panes.incomplete;
@@ -163,8 +209,11 @@ void rolling_windows::end_run(stream_id stream) {
 
 closed_window rolling_windows::close(window_finished& finished) {
   stream_panes& panes = streams_.at(finished.stream);
-  closed_window out{
-      .head = std::move(finished.head), .counts = panes.sum.sum(), .lines = {}, .stream = finished.stream};
+  closed_window out{.head = std::move(finished.head),
+                    .counts = panes.sum.sum(),
+                    .lines = {},
+                    .stream = finished.stream,
+                    .observed = panes.observed};
   if (panes.incomplete > 0) {
     out.head.end_reason = window_end::error;
     if (out.head.error.empty()) out.head.error = *given_up_;
@@ -176,8 +225,15 @@ closed_window rolling_windows::close(window_finished& finished) {
   }
   panes.sum.drop(finished.panes_dropped);
   if (before) *before += lines - rows_.lines_in(panes.sum.sum());
-  for (std::uint32_t i = 0; i < finished.panes_dropped; ++i, panes.is_incomplete.pop_front()) {
+  for (std::uint32_t i = 0; i < finished.panes_dropped; ++i) {
+    panes.observed -= panes.observed_in.front();
+    panes.observed_in.pop_front();
     if (panes.is_incomplete.front()) --panes.incomplete;
+    panes.is_incomplete.pop_front();
+  }
+  if (!panes.observed.first_lines.empty()) {
+    panes.observed.first_lines.clear();
+    for (const observed_numbers& each : panes.observed_in) panes.observed.add_first_lines(each.first_lines);
   }
   return out;
 }
@@ -203,6 +259,7 @@ void rolling_windows::discard() {
   passed_ += events_.size();
   events_.clear();
   panes_.clear();
+  observed_.clear();
 }
 
 }  // namespace gpuhist::pipeline

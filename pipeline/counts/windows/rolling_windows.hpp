@@ -65,6 +65,14 @@ class rolling_windows {
   /// The time until pass_time() is due; nothing if panes are not of time.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> until_border() const;
 
+  // ---- for what observes text before it is cut ---------------------------------------------------------------------
+
+  /// The next text of an input in parts, none of which is in several panes: their ends.
+  [[nodiscard]] std::vector<std::size_t> pane_ends(std::span<const std::byte> text, input_id input) const;
+
+  /// What was found in the next so many bytes of an input, which are cut later. It is counted where they end.
+  void note_observed(input_id input, std::uint64_t bytes, observed_numbers found);
+
   // ---- for merging -------------------------------------------------------------------------------------------------
 
   /// Adds one row of a pane's text, and the pair that it makes with the byte before it, which may be in another pane.
@@ -100,12 +108,21 @@ class rolling_windows {
   struct pane_counts {
     std::uint64_t merged = 0;  // bytes
     gpu::tally counts{};
+    observed_numbers observed{};
+  };
+
+  // Text that is not cut yet.
+  struct observed_text {
+    std::uint64_t bytes = 0;
+    observed_numbers found{};
   };
 
   struct stream_panes {
     pane_sum sum;
-    std::deque<bool> is_incomplete{};  // by pane: not all of its text was merged
-    std::size_t incomplete = 0;        // panes
+    observed_numbers observed{};                 // of all panes
+    std::deque<observed_numbers> observed_in{};  // by pane
+    std::deque<bool> is_incomplete{};            // by pane: not all of its text was merged
+    std::size_t incomplete = 0;                  // panes
   };
 
   template <typename Task>
@@ -113,6 +130,7 @@ class rolling_windows {
   void note(window_event event);
   [[nodiscard]] bool is_ready(const window_event& front) const;
   std::optional<record> take(window_event& front);
+  void add_observed(input_id input, std::span<const pane_slice> text);
   void add_pane(const pane_finished& finished);
   closed_window close(window_finished& finished);
   void end_run(stream_id stream);
@@ -128,6 +146,7 @@ class rolling_windows {
   std::deque<window_event> events_;
   std::uint64_t passed_ = 0;                        // events that were in events_
   std::unordered_map<pane_id, pane_counts> panes_;  // not in streams_ yet
+  std::map<input_id, std::deque<observed_text>> observed_;
   std::map<stream_id, stream_panes> streams_;
   // '\n' of each stream before its panes; nothing after a pane that was not counted completely
   std::unordered_map<stream_id, std::optional<std::uint64_t>> lines_before_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpu/tally.hpp"
+#include "pipeline/counts/input_report.hpp"
 #include "pipeline/counts/segment.hpp"
 
 #include <chrono>
@@ -61,6 +62,8 @@ struct closed_window {
   gpu::tally counts;
   std::optional<line_range> lines{};  ///< of its stream; absent without text, and if text before it was not counted
   stream_id stream = 0;
+  /// What the observer has found in lines whose end is in the window, if reports of inputs have it; without quantiles.
+  observed_numbers observed{};
 };
 
 /// The verdict on windows that were not verified when they closed.
