@@ -120,7 +120,8 @@ kinds_of_result kinds_in(const std::string& path, const json& document, const st
   }
   if (!document.contains("other_groups")) return made;
   const json& others = document.at("other_groups");
-  made.unlisted = std::min(fewest, others.at("lines").get<std::uint64_t>());
+  made.unlisted =
+      std::min(document.value("other_group_lines_at_most", fewest), others.at("lines").get<std::uint64_t>());
   if (made.then_by.empty()) made.logs[""].add(others, scheme);
   return made;
 }
