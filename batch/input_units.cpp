@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::uint32_t type_of_units = 100;
 constexpr std::uint32_t type_of_sync = 101;
+constexpr std::uint32_t type_of_more_units = 102;
 
 std::uint32_t type_of(std::string_view record) {
   const auto head = fixed_in<record_head>(record);
@@ -181,16 +182,20 @@ std::string packed_input_units(const input_units& record) {
   out.number(record.watched.size());
   for (const report::units::distribution& each : record.watched) pack(out, each);
   pack(out, record.group_values);
-  return fixed_bytes(record_head{.entry = record.of.entry, .member = record.of.member, .type = type_of_units}) +
+  return fixed_bytes(record_head{.entry = record.of.entry,
+                                 .member = record.of.member,
+                                 .type = record.is_continued ? type_of_more_units : type_of_units}) +
          out.take();
 }
 
-bool is_input_units(std::string_view record) { return type_of(record) == type_of_units; }
+bool is_input_units(std::string_view record) {
+  return type_of(record) == type_of_units || type_of(record) == type_of_more_units;
+}
 
 input_units unpacked_input_units(std::string_view record, const gpu::tally& no_text) {
   const record_head head = fixed_in<record_head>(record).value();
   pipeline::unpacker in(record.substr(sizeof head), no_text.pairs.size());
-  input_units made{.of = {.entry = head.entry, .member = head.member}};
+  input_units made{.of = {.entry = head.entry, .member = head.member}, .is_continued = head.type == type_of_more_units};
   made.unit_lines = unpack_lines(in);
   made.window_lines = unpack_lines(in);
   made.totals = unpack_totals(in);

@@ -5,6 +5,7 @@
 #include "batch/line_spool.hpp"
 #include "report/units/unit_findings.hpp"
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -19,11 +20,12 @@ struct input_key {
   std::uint64_t entry = 0;   ///< its number in the manifest
   std::uint32_t member = 0;  ///< of a member: 1 + its position in the archive; 0: the input itself
 
-  bool operator==(const input_key&) const = default;
+  auto operator<=>(const input_key&) const = default;
 };
 
 struct input_units {
   input_key of;
+  bool is_continued = false;    ///< it has more groups of the record before, and nothing else
   line_extents unit_lines{};    ///< lines of units.jsonl
   line_extents window_lines{};  ///< lines of windows.jsonl
   report::units::unit_totals totals{};

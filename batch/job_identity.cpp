@@ -94,7 +94,7 @@ void add_measuring(json& to, const report::measures::measuring& from) {
 
 void add_lines(json& to, const report::units::line_reading& from) {
   const auto& [matches, ignores_case, shown_matches, first_match_only, facts, separator, selectors, keys, events,
-               finds_changes, is_compared, most_groups, in_memory, spilled_to, max_bytes] = from;
+               finds_changes, is_compared, most_groups, is_approximate, in_memory, spilled_to, max_bytes] = from;
   for (std::size_t i = 0; matches && i < matches->size(); ++i) {
     const report::lines::match_expression& each = matches->expressions()[i];
     to["match"].push_back({text_as_json(each.name), text_as_json(each.pattern)});
@@ -107,6 +107,7 @@ void add_lines(json& to, const report::units::line_reading& from) {
     if (keys.size() > 1) to["then-by"] = text_as_json(keys.back().text);
     to["most-groups"] = most_groups;
   }
+  if (is_approximate) to["approximate"] = true;
   if (finds_changes) to["changes"] = true;
   if (events) {
     to["event-time"] = text_as_json(events->typed.format.empty() ? "any" : events->typed.format);

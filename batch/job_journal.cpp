@@ -143,8 +143,7 @@ void job_journal::append(std::string_view record) {
   if (record.size() > longest_record) {
     throw std::runtime_error(report::printable(path_.string()) + ": what is recorded of an input has " +
                              config::format_size(record.size()) +
-                             ", more than 64 MiB; give a --group-by with fewer "
-                             "groups or a longer --window, or count this input with gpuhist without a job");
+                             ", more than 64 MiB besides groups; count this input with gpuhist without a job");
   }
   const auto size = static_cast<std::uint32_t>(record.size());
   const std::uint64_t checksum = io::checksum_of(record, seed_ + records_);

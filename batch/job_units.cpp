@@ -25,6 +25,14 @@ std::uint64_t order_of(const input_key& key) {
   return (key.entry << bits_of_member) | key.member;
 }
 
+std::size_t bytes_of_groups(const input_units& record) {
+  std::size_t bytes = 0;
+  for (const auto* const parts : {&record.groups, &record.group_values}) {
+    for (const report::units::group_table& each : *parts) bytes += each.bytes();
+  }
+  return bytes;
+}
+
 std::string line_of(const window& closed) {
   const window::state& counted = closed.shared();
   return report::window_line(*counted.frame, {}, counted.content, counted.baseline ? &*counted.baseline : nullptr,
@@ -75,26 +83,47 @@ void job_units::record(const pipeline::completed_input& completed, const input_k
   if (!ledger_.is_used()) return;
   const std::uint64_t input = completed.how.input;
   input_units made{.of = key};
+  if (unit_lines_) made.unit_lines = unit_lines_->take(input);
+  if (window_lines_) made.window_lines = window_lines_->take(input);
+  sources_.erase(input);
   if (units() != nullptr) {
     units()->publish();
     report::units::unit_findings found = units()->take(input);
     made.totals = found.totals;
     made.values = std::move(found.values);
     made.watched = std::move(found.watched);
-    if (found.groups) {
-      found.groups->for_each_part([&](const report::units::group_table& part) { made.groups.push_back(part); });
-    }
-    if (found.group_values) {
-      found.group_values->for_each_part(
-          [&](const report::units::group_table& part) { made.group_values.push_back(part); });
-    }
     keep_possible_best(key, found.best, made);
+    if (found.groups) append_groups(made, *found.groups, &input_units::groups);
+    if (found.group_values) append_groups(made, *found.group_values, &input_units::group_values);
   }
-  if (unit_lines_) made.unit_lines = unit_lines_->take(input);
-  if (window_lines_) made.window_lines = window_lines_->take(input);
-  sources_.erase(input);
-  journal_.append(packed_input_units(made));
-  ledger_.add(made);
+  append(made);
+}
+
+void job_units::append(const input_units& record) {
+  journal_.append(packed_input_units(record));
+  ledger_.add(record);
+}
+
+// Groups that do not fit in the record are in the next one, so that the memory for a record is bounded, also when it is
+// read. Until the record of the input follows, these records do not count.
+void job_units::append_groups(input_units& record, const report::units::group_sum& from, parts_of_record to) {
+  constexpr std::size_t most_bytes = std::size_t{16} << 20U;
+  from.for_each_part([&](const report::units::group_table& part) {
+    for (std::size_t place = 0; place < part.size();) {
+      report::units::group_table taken = part.without_groups();
+      std::size_t bytes = bytes_of_groups(record);
+      do {
+        bytes += part.bytes_of(place);
+        taken.add(part, place++);
+      } while (place < part.size() && bytes + part.bytes_of(place) <= most_bytes);
+      (record.*to).push_back(std::move(taken));
+      if (place == part.size()) return;
+      append(record);
+      write();
+      journal_.write();
+      record = {.of = record.of, .is_continued = true};
+    }
+  });
 }
 
 void job_units::keep_possible_best(const input_key& key, report::units::best_units& from, input_units& to) const {

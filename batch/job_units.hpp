@@ -49,6 +49,9 @@ class job_units {
 
  private:
   [[nodiscard]] report::units::unit_run* units() const;
+  void append(const input_units& record);
+  using parts_of_record = std::vector<report::units::group_table> input_units::*;
+  void append_groups(input_units& record, const report::units::group_sum& from, parts_of_record to);
   void keep_possible_best(const input_key& key, report::units::best_units& from, input_units& to) const;
 
   const library::counting_plan& planned_;

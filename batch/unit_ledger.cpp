@@ -57,6 +57,11 @@ void unit_ledger::keep(std::string_view record, const input_units& content, std:
   if (is_finished_[entry]) return;
   const location kept{
       .offset = records_.append(record), .bytes = static_cast<std::uint32_t>(record.size()), .source = source};
+  if (content.is_continued) {
+    continued_[content.of].push_back(kept);
+    return;
+  }
+  continued_.erase(content.of);
   if (member == 0) {
     inputs_[entry] = kept;
     return;
@@ -67,17 +72,26 @@ void unit_ledger::keep(std::string_view record, const input_units& content, std:
 void unit_ledger::finish(std::uint64_t entry) {
   if (!is_used_ || is_finished_[entry]) return;
   is_finished_[entry] = true;
-  sum_up(inputs_[entry]);
+  sum_up({.entry = entry}, inputs_[entry]);
   const auto members = members_.find(entry);
   if (members == members_.end()) return;
   keep_last(members->second);
-  for (const auto& [member, at] : members->second) sum_up(at);
+  for (const auto& [member, at] : members->second) sum_up({.entry = entry, .member = member}, at);
 }
 
 void unit_ledger::refuse(std::uint64_t entry) {
   if (!is_used_ || is_finished_[entry]) return;
   inputs_[entry] = {};
   members_.erase(entry);
+  continued_.erase(continued_.lower_bound({.entry = entry}), continued_.lower_bound({.entry = entry + 1}));
+}
+
+void unit_ledger::sum_up(const input_key& of, const location& found) {
+  sum_up(found);
+  const auto more = continued_.find(of);
+  if (more == continued_.end()) return;
+  for (const location& each : more->second) sum_up(each);
+  continued_.erase(more);
 }
 
 void unit_ledger::sum_up(const location& found) {

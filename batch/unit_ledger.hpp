@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -30,9 +31,9 @@ class unit_ledger {
   /// Whether units or windows of inputs are recorded.
   [[nodiscard]] bool is_used() const { return is_used_; }
 
-  /// Takes a record of the journal if it is one of units; replaces an earlier one of the same input or member, which
-  /// was not finished. `source`: the journal that has it. Returns whether it is one, or a record of synchronization.
-  /// Throws unpack_error.
+  /// Takes a record of the journal if it is one of units; replaces the earlier ones of the same input or member, which
+  /// was not finished, unless it is continued. `source`: the journal that has it. Returns whether it is one, or a
+  /// record of synchronization. Throws unpack_error.
   bool add(std::string_view record, std::uint32_t source = 0);
   void add(const input_units& record, std::uint32_t source = 0);
 
@@ -60,6 +61,7 @@ class unit_ledger {
     std::uint32_t source = 0;
   };
 
+  void sum_up(const input_key& of, const location& found);
   void sum_up(const location& found);
   void keep(std::string_view record, const input_units& content, std::uint32_t source);
   [[nodiscard]] input_units at(const location& from) const;
@@ -71,8 +73,9 @@ class unit_ledger {
   std::vector<location> inputs_;  // by entry; empty if not used
   // by entry: positions in the archive, and records; of equal positions the last one counts
   std::unordered_map<std::uint64_t, std::vector<std::pair<std::uint32_t, location>>> members_;
-  std::vector<bool> is_finished_;                    // by entry
-  std::optional<report::units::unit_findings> sum_;  // nothing: no units are recorded
+  std::map<input_key, std::vector<location>> continued_;  // the records after the first one
+  std::vector<bool> is_finished_;                         // by entry
+  std::optional<report::units::unit_findings> sum_;       // nothing: no units are recorded
   std::uint64_t end_of_units_ = 0;
   std::uint64_t end_of_windows_ = 0;
 };

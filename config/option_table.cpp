@@ -536,6 +536,15 @@ constexpr std::array rows = {
                  units_in(o).most_groups = static_cast<unsigned>(parse_number(v, row.rules.range));
                }),
                rules(decision::report, "group-by").between(1, 10'000'000)},
+    option_row{measuring, "--approximate", "", value_kind::flag, "", text_runs | batch_runs, rare,
+               "with --group-by: bounded memory, no temporary file",
+               "If groups need more memory than a part of --memory-limit, those with the fewest lines are removed, "
+               "instead of written to the temporary file. Numbers of lines have bounds then (lines_at_most), and the "
+               "number of groups is an estimate. Sums of all lines and of windows are exact. Details: gpuhist --help "
+               "events.",
+               "gpuhist --group-by json:request_id --approximate a.log",
+               on_counting([](counting_options& o, value v) { units_in(o).approximate = v == "true"; }),
+               rules(decision::counts, "group-by")},
     option_row{
         measuring, "--changes", "", value_kind::flag, "", text_runs | batch_runs, rare,
         "find what changed in logs, as gpuhist changes",

@@ -194,6 +194,7 @@ std::optional<report::units::line_reading> resolve_lines(const counting_options&
                                                          std::size_t max_bytes) {
   const unit_options& asked = *options.units;
   const std::string_view option = option_of_lines(asked);
+  if (asked.approximate && asked.group_by.empty()) throw config::option_error("approximate", "requires --group-by");
   if (option.empty() && names.used.empty()) return std::nullopt;
   if (!option.empty()) check_kind(asked, option);
   report::units::line_reading made{.matches = std::move(matches),
@@ -202,6 +203,7 @@ std::optional<report::units::line_reading> resolve_lines(const counting_options&
                                    .facts = names.used,
                                    .field_separator = asked.field_separator,
                                    .most_groups = asked.most_groups,
+                                   .is_approximate = asked.approximate,
                                    .spilled_to = {.path = options.temporary_folder, .content = "groups of lines"},
                                    .max_bytes = max_bytes};
   for (const report::gates::line_fact& each : names.used) {

@@ -142,7 +142,9 @@ line_summary lines_of(const report::units::group_result& found, const report::ru
   line_summary made{.matches = matches_of(found.all),
                     .unmatched = {.name = "", .lines = found.all.unmatched, .bytes = found.all.unmatched_bytes},
                     .number_of_groups = found.number_of_groups,
+                    .number_of_groups_error = found.number_error,
                     .other_groups = group_if(found.other_groups),
+                    .other_group_lines_at_most = found.other_group_at_most,
                     .without_key = group_if(found.without_key),
                     .without_time = group_if(found.without_time),
                     .implausible_time = group_if(found.implausible_time),
@@ -150,6 +152,7 @@ line_summary lines_of(const report::units::group_result& found, const report::ru
   for (const report::units::keyed_group& each : found.groups) {
     made.groups.push_back(group_of(each.of, found, frame));
     made.groups.back().key = each.key;
+    made.groups.back().lines_at_most = each.lines_at_most;
   }
   for (const report::units::event_window& each : found.windows) {
     made.windows.push_back(group_of(each.of, found, frame));

@@ -61,8 +61,11 @@ struct unit_options {
   /// A selector of a key ("field:1", "json:/user/id", "template"), or "name" or "family" (the name of the input,
   /// without what rotation adds to it); empty: none.
   std::string group_by{};
-  std::string then_by{};          ///< divides each group by a second key
-  unsigned most_groups = 1000;    ///< that are reported: those with the most lines
+  std::string then_by{};        ///< divides each group by a second key
+  unsigned most_groups = 1000;  ///< that are reported: those with the most lines
+  /// Groups that need too much memory are not written to the temporary file: those with the fewest lines are removed,
+  /// and numbers have bounds (line_group::lines_at_most). Requires `group_by`.
+  bool approximate = false;
   std::string field_separator{};  ///< of selectors: one byte; empty: runs of blanks for fields, "," for csv
   /// A format of the times in lines ("any", "iso", "json:time", "%Y-%m-%d %H:%M:%S"): windows of
   /// counting_options::windows, which are measured in time, are windows of these times. Empty: times are not read.
@@ -140,6 +143,9 @@ struct line_group {
   std::vector<match_count> matches{};
   std::vector<std::uint64_t> lines_by_key{};  ///< of a window: of line_summary::groups, in their order
   std::optional<value_summary> values{};      ///< absent: without unit_options::distribution_of
+  /// With unit_options::approximate: lines of this key may be among the others, and it has at most so many. Nothing:
+  /// the numbers are exact.
+  std::optional<std::uint64_t> lines_at_most{};
 };
 
 /// What was read of lines.
@@ -148,12 +154,15 @@ struct line_summary {
   match_count unmatched{};             ///< lines in which no expression matches
   std::vector<line_group> groups{};    ///< by key: those with the most lines first, equal ones in the order of the keys
   std::uint64_t number_of_groups = 0;  ///< different keys
-  line_group other_groups{};           ///< the sum of the keys that are not in `groups`
-  line_group without_key{};            ///< lines without a key
-  std::vector<line_group> windows{};   ///< with lines, in the order of time
-  line_group without_time{};           ///< lines before the first line with a time of their input
-  line_group implausible_time{};       ///< lines with a year that is not plausible, and the lines after them
-  line_group late{};                   ///< lines of windows that had closed: unit_options::allowed_lateness
+  std::optional<std::uint64_t> number_of_groups_error{};  ///< it is an estimate with this standard error
+  line_group other_groups{};  ///< the sum of the keys that are not in `groups`, and what these lack
+  /// A key that is not in `groups` has at most so many lines. Nothing: as the last of `groups`.
+  std::optional<std::uint64_t> other_group_lines_at_most{};
+  line_group without_key{};           ///< lines without a key
+  std::vector<line_group> windows{};  ///< with lines, in the order of time
+  line_group without_time{};          ///< lines before the first line with a time of their input
+  line_group implausible_time{};      ///< lines with a year that is not plausible, and the lines after them
+  line_group late{};                  ///< lines of windows that had closed: unit_options::allowed_lateness
 };
 
 /// What is different in a change of a log, or between two sides.

@@ -122,7 +122,8 @@ void bind_lines(nb::module_& core) {
       .def_ro("counts", &line_group::counts)
       .def_ro("matches", &line_group::matches)
       .def_ro("lines_by_key", &line_group::lines_by_key)
-      .def_ro("values", &line_group::values);
+      .def_ro("values", &line_group::values)
+      .def_ro("lines_at_most", &line_group::lines_at_most);
   nb::class_<line_summary>(core, "LineSummary",
                            "What was read of lines: `matches`, `groups` (most lines first; `number_of_groups` is that "
                            "of all keys) and `windows` of event time.")
@@ -130,7 +131,9 @@ void bind_lines(nb::module_& core) {
       .def_ro("unmatched", &line_summary::unmatched)
       .def_ro("groups", &line_summary::groups)
       .def_ro("number_of_groups", &line_summary::number_of_groups)
+      .def_ro("number_of_groups_error", &line_summary::number_of_groups_error)
       .def_ro("other_groups", &line_summary::other_groups)
+      .def_ro("other_group_lines_at_most", &line_summary::other_group_lines_at_most)
       .def_ro("without_key", &line_summary::without_key)
       .def_ro("windows", &line_summary::windows)
       .def_ro("without_time", &line_summary::without_time)

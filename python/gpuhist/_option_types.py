@@ -191,6 +191,13 @@ class CountingOptions(TypedDict, total=False):
 
     Reports the N groups of --group-by with the most lines (a table shows 20), and the sum of all others. Default: 1000.
     """
+    approximate: bool
+    """with --group-by: bounded memory, no temporary file.
+
+    If groups need more memory than a part of --memory-limit, those with the fewest lines are removed, instead of
+    written to the temporary file. Numbers of lines have bounds then (lines_at_most), and the number of groups is an
+    estimate. Sums of all lines and of windows are exact. Details: gpuhist --help events.
+    """
     changes: bool
     """find what changed in logs, as gpuhist changes.
 

@@ -130,6 +130,7 @@ void add_keys(member_writer& to, const run_report& content, const units::group_r
   if (found.then_by) to.add_text("then_by", *found.then_by);
   to.add_number("number_of_groups", found.number_of_groups);
   if (found.number_is_least) to.add_flag("number_of_groups_is_at_least", true);
+  if (found.number_error) to.add_number("number_of_groups_error", *found.number_error);
   add_list(to, "groups", found.groups, [&](member_writer& one, const units::keyed_group& each) {
     add_key(one, "key", each.key);
     if (found.then_by) add_key(one, "then_key", each.then);

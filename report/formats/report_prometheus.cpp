@@ -217,10 +217,13 @@ void add_lines_and_bytes(exposition& to, std::string_view name, std::string_view
 void add_groups(exposition& to, const units::group_result& found, bool terminal) {
   add_matches(to, found.all);
   if (!found.by) return;
-  to.family("groups", "Different keys of lines; if results were added that did not report all keys, a lower bound.");
+  to.family("groups",
+            "Different keys of lines; if results were added that did not report all keys, a lower bound; with "
+            "--approximate, perhaps an estimate.");
   to.sample({}, found.number_of_groups);
   const std::vector<key_sample> groups = samples_of(found, terminal);
-  to.family("group_lines", "Lines by key; if results were added that did not report all keys, lower bounds.");
+  to.family("group_lines",
+            "Lines by key; if results were added that did not report all keys, or with --approximate, lower bounds.");
   for (const key_sample& each : groups) to.sample(each.with, each.lines);
   to.family("group_bytes", "Bytes of the lines of gpuhist_group_lines.");
   for (const key_sample& each : groups) to.sample(each.with, each.bytes);

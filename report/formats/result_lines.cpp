@@ -345,6 +345,7 @@ class line_reader {
     into.then_by = text_if_any(document_, "then_by");
     into.number_of_groups = number_in(document_, "number_of_groups");
     into.number_is_least = flag_if_any(document_, "number_of_groups_is_at_least");
+    into.number_error = number_if_any(document_, "number_of_groups_error");
     into.other_group_at_most = number_if_any(document_, "other_group_lines_at_most");
     for (const json& each : list(document_, "groups")) {
       units::keyed_group& made = into.groups.emplace_back();
@@ -364,7 +365,8 @@ class line_reader {
   }
 
   static void check_number(const units::group_result& of) {
-    const bool is_possible = of.other_groups ? of.number_of_groups > of.groups.size() || of.number_is_least
+    const bool is_inexact = of.number_is_least || of.number_error;
+    const bool is_possible = of.other_groups ? of.number_of_groups > of.groups.size() || is_inexact
                                              : of.number_of_groups == of.groups.size();
     if (!is_possible) damaged("\"number_of_groups\" is not that of the groups");
   }

@@ -448,11 +448,11 @@ std::string remaining_groups(const units::group_result& found, std::size_t shown
   std::string text;
   if (found.number_of_groups > shown) {
     text += std::string("... and ") + (found.number_is_least ? "at least " : "") +
-            number_of(found.number_of_groups - shown, "group") + " more";
+            (found.number_error ? "about " : "") + number_of(found.number_of_groups - shown, "group") + " more";
     text += found.groups.size() > shown ? " (--top all shows " + grouped(found.groups.size()) + ")\n" : "\n";
   }
   if (std::ranges::any_of(found.groups, [](const units::keyed_group& each) { return each.lines_at_most.has_value(); }))
-    text += "+: at least so many lines; more may be among the other groups of a result\n";
+    text += "+: at least so many lines; more may be among the other groups\n";
   return text;
 }
 

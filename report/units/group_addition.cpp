@@ -81,6 +81,7 @@ void group_addition::add_totals(group_result& more) {
   if (sum_.terms.expressions.empty()) sum_.terms = more.terms;  // those of older results are not known
   sum_.number_of_groups = std::max(sum_.number_of_groups, more.number_of_groups);
   sum_.number_is_least = sum_.number_is_least || more.number_is_least || (!is_first && has_others);
+  if (more.number_error) sum_.number_error = std::max(*more.number_error, sum_.number_error.value_or(0));
   add_if_any(sum_.other_groups, more.other_groups);
   add_if_any(sum_.without_key, more.without_key);
   add_if_any(sum_.without_time, more.without_time);

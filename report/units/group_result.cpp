@@ -4,11 +4,11 @@
 #include "report/units/unit_plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <numeric>
 #include <string_view>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -37,6 +37,7 @@ struct group_numbers {
 struct key_sum {
   std::string key;
   group_numbers sum{};
+  std::uint64_t error = 0;  // group_table::error()
   std::vector<std::pair<std::int64_t, std::uint64_t>> lines_by_window{};
 
   static bool precedes_other(const key_sum& a, const key_sum& b) {
@@ -67,25 +68,28 @@ class result_maker {
   }
 
  private:
-  // Places in a table, of the same key.
-  struct run_of_places {
-    std::uint64_t lines = 0;
-    std::span<const std::size_t> places;
-  };
-
   // The keys of a part are in no other part.
   void add_keys(const group_table& part) {
     std::vector<std::size_t> places(part.size());
     std::iota(places.begin(), places.end(), std::size_t{0});
     std::erase_if(places, [&](std::size_t place) {
-      const bool has_key = part.at(place).key.has_value();
-      if (!has_key) without_key_.add(part.counts(place));
-      return !has_key;
+      const group_id id = part.at(place);
+      if (id.is_of_removed) {
+        others_.add(part.counts(place));
+        error_ += part.error(place);
+      } else if (!id.key) {
+        without_key_.add(part.counts(place));
+      }
+      return !id.key;
     });
-    std::vector<run_of_places> runs = runs_of(part, places);
+    std::vector<key_groups> runs = groups_by_key(part, places);
     number_of_groups_ += runs.size();
-    const auto key_of = [&](const run_of_places& run) { return *part.at(run.places.front()).key; };
-    const auto precedes = [&](const run_of_places& a, const run_of_places& b) {
+    const auto key_of = [&](const key_groups& run) { return *part.at(run.places.front()).key; };
+    if (plan_.is_approximate) {
+      all_keys_ += part.removed_keys();
+      for (const key_groups& each : runs) all_keys_.note(key_of(each));
+    }
+    const auto precedes = [&](const key_groups& a, const key_groups& b) {
       return a.lines != b.lines ? a.lines > b.lines : key_of(a) < key_of(b);
     };
     const auto end = runs.begin() + static_cast<std::ptrdiff_t>(std::min(runs.size(), plan_.most_groups));
@@ -95,32 +99,16 @@ class result_maker {
         keep(part, *run, std::string(key_of(*run)));
       } else {
         for (const std::size_t place : run->places) others_.add(part.counts(place));
+        note_other(run->lines, run->error);
       }
     }
     if (keys_.size() > plan_.most_groups) drop_last_keys();
   }
 
-  // Without windows each group has a key of its own.
-  std::vector<run_of_places> runs_of(const group_table& part, std::vector<std::size_t>& places) const {
-    if (plan_.events) {
-      std::ranges::sort(places, {},
-                        [&](std::size_t place) { return std::tuple(part.part_of(place), *part.at(place).key); });
-    }
-    std::vector<run_of_places> runs;
-    for (std::size_t first = 0, end = 0; first < places.size(); first = end) {
-      std::uint64_t lines = 0;
-      const std::string_view key = *part.at(places[first]).key;
-      for (end = first; end < places.size() && (end == first || *part.at(places[end]).key == key); ++end) {
-        lines += part.counts(places[end]).lines;
-      }
-      runs.push_back({.lines = lines, .places = std::span(places).subspan(first, end - first)});
-    }
-    return runs;
-  }
-
-  void keep(const group_table& part, const run_of_places& run, std::string key) {
+  void keep(const group_table& part, const key_groups& run, std::string key) {
     key_sum& kept = keys_.emplace_back();
     kept.key = std::move(key);
+    kept.error = run.error;
     for (const std::size_t place : run.places) {
       kept.sum.add(part.counts(place));
       if (plan_.events) kept.lines_by_window.emplace_back(part.at(place).window, part.counts(place).lines);
@@ -130,8 +118,16 @@ class result_maker {
   void drop_last_keys() {
     const auto end = keys_.begin() + static_cast<std::ptrdiff_t>(plan_.most_groups);
     std::ranges::nth_element(keys_, end, &key_sum::precedes_other);
-    for (auto each = end; each != keys_.end(); ++each) others_.add(each->sum);
+    for (auto each = end; each != keys_.end(); ++each) {
+      others_.add(each->sum);
+      note_other(each->sum.lines, each->error);
+    }
     keys_.erase(end, keys_.end());
+  }
+
+  // Of a key that is not reported.
+  void note_other(std::uint64_t lines, std::uint64_t error) {
+    most_of_others_ = std::max(most_of_others_, static_cast<std::int64_t>(lines - error));
   }
 
   [[nodiscard]] line_terms terms() const {
@@ -149,7 +145,19 @@ class result_maker {
     made.number_of_groups = number_of_groups_;
     for (const key_sum& each : keys_) made.groups.push_back(group_of(each));
     made.other_groups = named_if_any(others_);
+    if (error_ > 0) take_bounds(made);
     made.without_key = named_if_any(without_key_);
+  }
+
+  void take_bounds(group_result& made) const {
+    const std::uint64_t estimate = std::max(number_of_groups_, all_keys_.number());
+    made.number_of_groups = estimate;
+    made.number_error = std::llround(static_cast<double>(estimate) * distinct_keys::standard_error);
+    made.other_group_at_most = error_ + static_cast<std::uint64_t>(most_of_others_);
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      const std::uint64_t own_error = error_ - keys_[i].error;
+      if (own_error > 0) made.groups[i].lines_at_most = keys_[i].sum.lines + own_error;
+    }
   }
 
   [[nodiscard]] keyed_group group_of(const key_sum& from) const {
@@ -211,6 +219,9 @@ class result_maker {
   group_numbers without_key_;
   std::vector<key_sum> keys_;  // at most those that are reported, in no order
   std::uint64_t number_of_groups_ = 0;
+  std::uint64_t error_ = 0;                        // lines of a key that may have been removed
+  std::int64_t most_of_others_ = 0;                // the most lines of a key that is not reported, more than `error_`
+  distinct_keys all_keys_;                         // if groups may have been removed
   std::map<std::int64_t, group_numbers> windows_;  // by their start
   std::int64_t length_ = 0;                        // of windows
 };
@@ -243,13 +254,18 @@ group_table empty_table(const line_reading& plan, std::size_t classes) {
   return group_table({.classes = plan.has_groups() ? classes : 1,
                       .matches = match_numbers::size(plan.expressions()),
                       .windows = plan.events ? plan.events->windows : window_lengths(),
-                      .has_first_lines = plan.finds_changes});
+                      .has_first_lines = plan.finds_changes,
+                      .is_approximate = plan.is_approximate});
+}
+
+group_sum::limits limits_of(const line_reading& plan) {
+  return {.in_memory = plan.is_approximate ? plan.groups_in_memory / 2 : plan.groups_in_memory,
+          .spilled_to = plan.spilled_to};
 }
 
 std::optional<group_sum> no_groups(const unit_plan& plan, std::size_t classes) {
   if (!plan.lines) return std::nullopt;
-  const line_reading& lines = *plan.lines;
-  return group_sum(empty_table(lines, classes), {.in_memory = lines.groups_in_memory, .spilled_to = lines.spilled_to});
+  return group_sum(empty_table(*plan.lines, classes), limits_of(*plan.lines));
 }
 
 group_result group_result_of(const unit_plan& plan, const group_sum& found, const group_sum* values) {

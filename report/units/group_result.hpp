@@ -49,8 +49,8 @@ struct keyed_group {
   std::string key;  ///< raw bytes
   group_counts of;
   std::string then{};  ///< the second key, if lines are grouped by two
-  /// Of added results: the counts lack lines that are among the other groups of a result, and there are at most so many
-  /// lines with this key. Nothing: the counts are exact.
+  /// Of added results and approximate groups: the counts lack lines that are among other groups, and there are at most
+  /// so many lines with this key. Nothing: the counts are exact.
   std::optional<std::uint64_t> lines_at_most{};
 };
 
@@ -76,13 +76,16 @@ struct group_result {
   std::vector<std::string> formulas{};  ///< of group_counts::values, as typed
   bool has_distribution = false;        ///< the first formula is that of the distribution
 
-  std::optional<std::string> by{};             ///< the selector of the key, as typed
-  std::optional<std::string> then_by{};        ///< that of the second key
-  std::uint64_t number_of_groups = 0;          ///< different keys
-  bool number_is_least = false;                ///< of added results: there may be more
+  std::optional<std::string> by{};       ///< the selector of the key, as typed
+  std::optional<std::string> then_by{};  ///< that of the second key
+  std::uint64_t number_of_groups = 0;    ///< different keys
+  bool number_is_least = false;          ///< of added results: there may be more
+  /// Of approximate groups: the number is an estimate with this standard error.
+  std::optional<std::uint64_t> number_error{};
   std::vector<keyed_group> groups{};           ///< those with the most lines, equal numbers in the order of the keys
   std::optional<group_counts> other_groups{};  ///< of keys that are not in `groups`, and what `groups` lack
-  /// Of added results: a key that is not in `groups` has at most so many lines. Nothing: as the last of `groups`.
+  /// Of added results and approximate groups: a key that is not in `groups` has at most so many lines. Nothing: as the
+  /// last of `groups`.
   std::optional<std::uint64_t> other_group_at_most{};
   std::optional<group_counts> without_key{};
 
@@ -105,6 +108,9 @@ inline constexpr std::size_t most_cells = std::size_t{1} << 22U;
 
 /// An empty table for the groups of a plan. `classes`: of the partition of the plan.
 group_table empty_table(const line_reading& plan, std::size_t classes);
+
+/// Of the groups of a plan. Approximate ones need half of the memory while groups are removed.
+group_sum::limits limits_of(const line_reading& plan);
 
 /// An empty sum for the groups of a plan; without a key and windows it has one group, whose bytes are in one class.
 /// Nothing: the plan reads nothing of lines. `classes`: of the partition of the plan.

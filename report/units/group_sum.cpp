@@ -12,11 +12,51 @@ namespace gpuhist::report::units {
 
 void group_sum::add(const group_table& more) {
   table_ += more;
-  if (table_.bytes() > allowed_.in_memory) spill();
+  if (table_.bytes() <= allowed_.in_memory) return;
+  if (table_.form().is_approximate) remove_groups();
+  if (table_.bytes() > allowed_.in_memory / 8 * 7) spill();  // the lines of each window are exact: they may be many
 }
 
 void group_sum::add(const group_sum& more) {
   more.for_each_part([this](const group_table& part) { add(part); });
+}
+
+// Groups without key stay. If parts of the sum were spilled, or are not added yet, the error is that of this part, and
+// that of a key is wrong by that of the others: so differences may be negative.
+void group_sum::remove_groups() {
+  group_table kept = table_.without_groups();
+  std::vector<std::size_t> places;
+  std::uint64_t error = 0;
+  for (std::size_t place = 0; place < table_.size(); ++place) {
+    const group_id id = table_.at(place);
+    if (id.is_of_removed) error += table_.error(place);
+    if (id.key) {
+      places.push_back(place);
+    } else {
+      kept.add(table_, place);
+    }
+  }
+  std::vector<key_groups> keys = groups_by_key(table_, places);
+  const auto missing_to_bound = [](const key_groups& of) { return static_cast<std::int64_t>(of.error - of.lines); };
+  std::ranges::sort(keys, {}, [&](const key_groups& of) { return std::pair(missing_to_bound(of), of.places.front()); });
+  std::vector<std::size_t> kept_keys;
+  auto next = keys.begin();
+  for (; next != keys.end() && kept.bytes() < allowed_.in_memory / 4 * 3; ++next) {
+    for (const std::size_t place : next->places) {
+      const std::size_t at = kept.add(table_, place);
+      if (place == next->places.front()) kept_keys.push_back(at);
+    }
+  }
+  if (next == keys.end()) return;
+  const std::int64_t more = -missing_to_bound(*next);  // than the error before
+  for (; next != keys.end(); ++next) {
+    for (const std::size_t place : next->places) kept.add_as_removed(table_, place);
+  }
+  if (more > 0) {
+    for (const std::size_t place : kept_keys) kept.error(place) += static_cast<std::uint64_t>(more);
+    kept.error(kept.place_of({.is_of_removed = true})) += static_cast<std::uint64_t>(more);
+  }
+  table_ = std::move(kept);
 }
 
 void group_sum::spill() {
@@ -65,6 +105,22 @@ std::string group_sum::read_all(const extent& from) const {
 
 namespace {
 
+// In packed tables and groups.
+namespace flags {
+constexpr std::uint64_t has_first_lines = 1;
+constexpr std::uint64_t is_approximate = 2;
+constexpr std::uint64_t has_key = 1;
+constexpr std::uint64_t is_of_removed = 2;
+}  // namespace flags
+
+distinct_keys unpack_keys(pipeline::unpacker& in) {
+  try {
+    return distinct_keys::of_bytes(in.text());
+  } catch (const std::invalid_argument& damage) {
+    throw pipeline::unpack_error(damage.what());
+  }
+}
+
 // Starts of windows are multiples of their length, and packed as its factor: small numbers are short.
 std::uint64_t packed_window(std::int64_t start, std::int64_t length) {
   const std::int64_t factor = length > 0 && group_id::is_time(start) ? start / length : start;
@@ -99,18 +155,22 @@ void unpack_line(pipeline::unpacker& in, group_table& to, std::size_t place) {
 void pack(pipeline::packer& out, const group_table& groups, std::span<const std::size_t> places) {
   group_table::shape form = groups.form();
   if (!form.has_first_lines) form.windows = groups.windows();
-  out.number(form.classes).number(form.matches).number(form.has_first_lines ? 1 : 0);
+  out.number(form.classes).number(form.matches);
+  out.number((form.has_first_lines ? flags::has_first_lines : 0) | (form.is_approximate ? flags::is_approximate : 0));
+  if (form.is_approximate) out.text(groups.removed_keys().bytes());
   out.number(static_cast<std::uint64_t>(form.windows.length)).number(form.windows.most);
   out.number(form.windows.are_of_lines ? 1 : 0).number(places.size());
   for (const std::size_t i : places) {
     const group_id id = groups.at(i);
     const std::int64_t length = groups.windows(first_key_of(id.key.value_or(""))).length;
     if (form.has_first_lines) out.number(static_cast<std::uint64_t>(length));
-    out.number(packed_window(id.window, length)).number(id.key ? 1 : 0).text(id.key.value_or(""));
+    out.number(packed_window(id.window, length));
+    out.number((id.key ? flags::has_key : 0) | (id.is_of_removed ? flags::is_of_removed : 0)).text(id.key.value_or(""));
     const group_table::const_counts_of_group counts = groups.counts(i);
     out.number(counts.lines);
     for (const std::uint64_t each : counts.bytes) out.number(each);
     for (const std::uint64_t each : counts.matches) out.number(each);
+    if (form.is_approximate) out.number(groups.error(i));
     if (form.has_first_lines) pack_line(out, groups.first_of(i));
   }
 }
@@ -121,25 +181,31 @@ group_table unpack_groups(pipeline::unpacker& in) {
   constexpr std::uint64_t most_matches = std::uint64_t{1} << 20U;
   constexpr std::size_t numbers_of_group = 4;  // window, whether there is a key, its size, lines
   group_table::shape form{.classes = in.at_most(most_classes), .matches = in.at_most(most_matches)};
-  form.has_first_lines = in.at_most(1) == 1;
+  const std::uint64_t kind = in.at_most(flags::has_first_lines | flags::is_approximate);
+  form.has_first_lines = (kind & flags::has_first_lines) != 0;
+  form.is_approximate = (kind & flags::is_approximate) != 0;
+  distinct_keys removed = form.is_approximate ? unpack_keys(in) : distinct_keys();
   form.windows.length = static_cast<std::int64_t>(in.at_most(longest));
   form.windows.most = in.at_most(longest);
   form.windows.are_of_lines = in.at_most(1) == 1;
   group_table made(form);
+  made.set_removed_keys(std::move(removed));
   for (std::size_t remaining = in.elements(numbers_of_group + form.classes + form.matches); remaining > 0;
        --remaining) {
     const std::int64_t length =
         form.has_first_lines ? static_cast<std::int64_t>(in.at_most(longest)) : form.windows.length;
     const std::int64_t window = unpacked_window(in.number(), length);
-    const bool has_key = in.at_most(1) == 1;
+    const std::uint64_t of = in.at_most(form.is_approximate ? flags::is_of_removed : flags::has_key);
     const std::string text = in.text();
-    const std::optional<std::string_view> key = has_key ? std::optional<std::string_view>(text) : std::nullopt;
-    made.set_length(key, length);
-    const std::size_t place = made.place_of({.window = window, .key = key});
+    group_id id{.window = window, .is_of_removed = of == flags::is_of_removed};
+    if (of == flags::has_key) id.key = text;
+    made.set_length(id.key, length);
+    const std::size_t place = made.place_of(id);
     const group_table::counts_of_group counts = made.counts(place);
     counts.lines += in.number();
     for (std::uint64_t& each : counts.bytes) each += in.number();
     for (std::uint64_t& each : counts.matches) each += in.number();
+    if (form.is_approximate) made.error(place) += in.number();
     if (form.has_first_lines) unpack_line(in, made, place);
   }
   return made;

@@ -1,4 +1,16 @@
 // The groups of all lines of a run: a table in memory, and beyond a limit a temporary file, in parts by key.
+//
+// An approximate sum removes groups instead, as Space-Saving does (Metwally et al., 2005; of sums: Agarwal et al.,
+// "Mergeable Summaries", 2012). Example, with room for two groups of the four:
+//
+//     groups                   removed             a key that is not here has at most
+//     a 90  b 50  c 20  d 10   nothing             0
+//     a 90  b 50               30, at most 20      20
+//     a 90  b 50  c 5..25      30, at most 20      20     5 lines of c follow: 20 may be among those removed
+//
+// Keys with the highest bounds stay. Each of them has as many lines or more than a key that is removed can have, so
+// this number is at most that of all lines, divided by the number of keys that stay, in whatever order lines come. They
+// stay in three quarters of the memory.
 #pragma once
 
 #include "pipeline/counts/packed_numbers.hpp"
@@ -21,7 +33,7 @@ namespace gpuhist::report::units {
 class group_sum {
  public:
   struct limits {
-    std::size_t in_memory = ~std::size_t{0};  ///< of group_table::bytes(); more are spilled
+    std::size_t in_memory = ~std::size_t{0};  ///< of group_table::bytes(); more are removed or spilled
     pipeline::spill_folder spilled_to{};
   };
 
@@ -50,6 +62,7 @@ class group_sum {
     std::size_t bytes = 0;
   };
 
+  void remove_groups();
   void spill();
   [[nodiscard]] std::vector<std::vector<std::size_t>> places_by_part() const;
   [[nodiscard]] std::string read_all(const extent& from) const;

@@ -12,6 +12,7 @@ namespace gpuhist::report::units {
 namespace {
 
 constexpr std::size_t fewest_slots = 64;
+constexpr std::size_t bytes_of_slots = 3 * sizeof(std::uint32_t);  // two to four for a group
 
 std::uint64_t mixed(std::uint64_t value) {
   constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;
@@ -19,8 +20,8 @@ std::uint64_t mixed(std::uint64_t value) {
   return value ^ (value >> 32U);
 }
 
-std::uint64_t hash_of(const std::optional<std::string_view>& key) {
-  return mixed(key ? std::hash<std::string_view>()(*key) : 0);
+std::uint64_t hash_of_key_of(const group_id& of) {
+  return mixed(of.key ? std::hash<std::string_view>()(*of.key) : std::uint64_t{of.is_of_removed});
 }
 
 // Of a group. Its low bits select a slot; those of the key alone select the part of a group_sum.
@@ -63,7 +64,8 @@ group_table::group_table(const group_table& other)
       keys_(other.keys_),
       numbers_(other.numbers_),
       first_lines_(other.first_lines_),
-      scales_(other.scales_) {}
+      scales_(other.scales_),
+      removed_keys_(other.removed_keys_) {}
 
 group_table& group_table::operator=(const group_table& other) {
   if (this != &other) *this = group_table(other);
@@ -71,7 +73,9 @@ group_table& group_table::operator=(const group_table& other) {
 }
 
 std::size_t group_table::place_of(const group_id& of) {
-  return place_of({.window = start_of(of.window, scale_of(of.key)), .key = of.key}, hash_of(of.key));
+  group_id id = of;
+  id.window = start_of(of.window, scale_of(of.key));
+  return place_of(id, hash_of_key_of(of));
 }
 
 window_lengths group_table::windows(std::string_view first_key) const {
@@ -84,6 +88,7 @@ window_lengths group_table::windows(std::string_view first_key) const {
 group_table group_table::without_groups() const {
   group_table made(shape_);
   made.scales_ = scales_;
+  made.removed_keys_ = removed_keys_;
   return made;
 }
 
@@ -127,7 +132,8 @@ std::size_t group_table::place_of(const group_id& id, std::uint64_t hash_of_key)
                      .window = id.window,
                      .key_at = keys_.size(),
                      .key_bytes = static_cast<std::uint32_t>(key.size()),
-                     .has_key = id.key.has_value()});
+                     .has_key = id.key.has_value(),
+                     .is_of_removed = id.is_of_removed});
   keys_ += key;
   numbers_.resize(numbers_.size() + stride());
   if (shape_.has_first_lines) first_lines_.emplace_back();
@@ -137,17 +143,23 @@ std::size_t group_table::place_of(const group_id& id, std::uint64_t hash_of_key)
 
 group_id group_table::at(std::size_t place) const {
   const group& found = groups_[place];
-  return {.window = found.window, .key = found.has_key ? std::optional(key_of(found)) : std::nullopt};
+  return {.window = found.window,
+          .key = found.has_key ? std::optional(key_of(found)) : std::nullopt,
+          .is_of_removed = found.is_of_removed};
 }
 
 group_table::counts_of_group group_table::counts(std::size_t place) {
   const std::span<std::uint64_t> all = std::span(numbers_).subspan(place * stride(), stride());
-  return {.lines = all.front(), .bytes = all.subspan(1, shape_.classes), .matches = all.subspan(1 + shape_.classes)};
+  return {.lines = all.front(),
+          .bytes = all.subspan(1, shape_.classes),
+          .matches = all.subspan(1 + shape_.classes, shape_.matches)};
 }
 
 group_table::const_counts_of_group group_table::counts(std::size_t place) const {
   const std::span<const std::uint64_t> all = std::span(numbers_).subspan(place * stride(), stride());
-  return {.lines = all.front(), .bytes = all.subspan(1, shape_.classes), .matches = all.subspan(1 + shape_.classes)};
+  return {.lines = all.front(),
+          .bytes = all.subspan(1, shape_.classes),
+          .matches = all.subspan(1 + shape_.classes, shape_.matches)};
 }
 
 void group_table::note_first(std::size_t place, const first_line& line) {
@@ -181,6 +193,7 @@ group_table& group_table::operator+=(const group_table& more) {
     prefetch(more, i);
     add(more, i);
   }
+  removed_keys_ += more.removed_keys_;
   settle();
   return *this;
 }
@@ -201,16 +214,30 @@ bool group_table::take_lengths(const scale_map& of) {
   return grows;
 }
 
-void group_table::add(const group_table& from, std::size_t place) { add(from, place, from.groups_[place].window); }
+std::size_t group_table::add(const group_table& from, std::size_t place) {
+  return add(from, place, from.groups_[place].window);
+}
 
-void group_table::add(const group_table& from, std::size_t place, std::int64_t window) {
-  const group_id id{.window = window, .key = from.at(place).key};
-  const std::size_t own =
-      place_of({.window = start_of(id.window, scale_of(id.key)), .key = id.key}, from.groups_[place].hash_of_key);
-  const auto to = numbers_.begin() + static_cast<std::ptrdiff_t>(own * stride());
-  const auto numbers = from.numbers_.begin() + static_cast<std::ptrdiff_t>(place * stride());
-  std::transform(numbers, numbers + static_cast<std::ptrdiff_t>(stride()), to, to, std::plus());
+std::size_t group_table::add(const group_table& from, std::size_t place, std::int64_t window) {
+  group_id id = from.at(place);
+  id.window = start_of(window, scale_of(id.key));
+  const std::size_t own = place_of(id, from.groups_[place].hash_of_key);
+  add_numbers(own, from, place, stride());
   if (shape_.has_first_lines && from.first_lines_[place].is_set) note_first(own, from.first_of(place));
+  return own;
+}
+
+// error() is not one of the counts.
+void group_table::add_as_removed(const group_table& from, std::size_t place) {
+  const group_id id = from.at(place);
+  add_numbers(place_of({.window = id.window, .is_of_removed = true}), from, place, stride() - 1);
+  removed_keys_.note(*id.key);
+}
+
+void group_table::add_numbers(std::size_t to, const group_table& from, std::size_t place, std::size_t numbers) {
+  const auto sums = numbers_.begin() + static_cast<std::ptrdiff_t>(to * stride());
+  const auto more = from.numbers_.begin() + static_cast<std::ptrdiff_t>(place * stride());
+  std::transform(more, more + static_cast<std::ptrdiff_t>(numbers), sums, sums, std::plus());
 }
 
 // Tables of many groups are not in a cache: their slots, groups and numbers are fetched before they are needed.
@@ -276,9 +303,16 @@ void group_table::clear() {
 }
 
 std::size_t group_table::bytes() const {
-  constexpr std::size_t bytes_of_slots = 3 * sizeof(std::uint32_t);  // two to four for a group
   return groups_.size() * (bytes_of_slots + sizeof(group)) + keys_.size() + numbers_.size() * sizeof(std::uint64_t) +
          first_lines_.size() * sizeof(kept_line);
+}
+
+std::size_t group_table::bytes_of(std::size_t place) const {
+  std::size_t made = bytes_of_slots + sizeof(group) + groups_[place].key_bytes + stride() * sizeof(std::uint64_t);
+  if (shape_.has_first_lines) {
+    made += sizeof(kept_line) + first_lines_[place].input_bytes + first_lines_[place].text_bytes;
+  }
+  return made;
 }
 
 std::uint64_t group_table::part_of(std::size_t place) const {
@@ -294,6 +328,24 @@ void group_table::grow() {
     while (slots_[slot] != 0) slot = (slot + 1) & mask;
     slots_[slot] = static_cast<std::uint32_t>(place + 1);
   }
+}
+
+// Without windows each group has a key of its own.
+std::vector<key_groups> groups_by_key(const group_table& of, std::vector<std::size_t>& places) {
+  if (std::ranges::any_of(places, [&](std::size_t place) { return of.at(place).window != group_id::without_time; })) {
+    std::ranges::sort(places, {}, [&](std::size_t place) { return std::tuple(of.part_of(place), *of.at(place).key); });
+  }
+  std::vector<key_groups> made;
+  for (std::size_t first = 0, end = 0; first < places.size(); first = end) {
+    key_groups& each = made.emplace_back();
+    const std::string_view key = *of.at(places[first]).key;
+    for (end = first; end < places.size() && (end == first || *of.at(places[end]).key == key); ++end) {
+      each.lines += of.counts(places[end]).lines;
+      if (of.form().is_approximate) each.error += of.error(places[end]);
+    }
+    each.places = std::span(places).subspan(first, end - first);
+  }
+  return made;
 }
 
 }  // namespace gpuhist::report::units

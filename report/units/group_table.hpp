@@ -7,6 +7,7 @@
 // key (a log) has a length of its own.
 #pragma once
 
+#include "report/units/distinct_keys.hpp"
 #include "report/units/unit_place.hpp"
 
 #include <cstddef>
@@ -37,6 +38,7 @@ struct group_id {
   /// the start of the window. Without windows always the same.
   std::int64_t window = without_time;
   std::optional<std::string_view> key{};  ///< nothing: the line has no key
+  bool is_of_removed = false;             ///< the lines of all groups of the window that were removed; without key
 
   bool operator==(const group_id&) const = default;
   [[nodiscard]] static bool is_time(std::int64_t window) { return window < reported; }
@@ -84,6 +86,7 @@ class group_table {
     std::size_t matches = 0;  ///< match_numbers::size()
     window_lengths windows{};
     bool has_first_lines = false;  ///< the first line of each group is kept
+    bool is_approximate = false;   ///< groups may be removed: error(), removed_keys(). First lines are not kept
 
     bool operator==(const shape&) const = default;
   };
@@ -114,6 +117,16 @@ class group_table {
   [[nodiscard]] counts_of_group counts(std::size_t place);
   [[nodiscard]] const_counts_of_group counts(std::size_t place) const;
 
+  /// Of the groups of group_id::is_of_removed, together: so many lines of a key may have been removed. Of the groups of
+  /// a key, together: so many of these are not of this key, because it was here when they were removed. Precondition:
+  /// shape::is_approximate.
+  [[nodiscard]] std::uint64_t& error(std::size_t place) { return numbers_[(place + 1) * stride() - 1]; }
+  [[nodiscard]] std::uint64_t error(std::size_t place) const { return numbers_[(place + 1) * stride() - 1]; }
+
+  /// The keys of groups that were removed.
+  [[nodiscard]] const distinct_keys& removed_keys() const { return removed_keys_; }
+  void set_removed_keys(distinct_keys keys) { removed_keys_ = std::move(keys); }
+
   /// Whether the group has a line of an earlier time.
   [[nodiscard]] bool has_line_before(std::size_t place, std::int64_t time) const {
     return first_lines_[place].is_set && first_lines_[place].time < time;
@@ -129,11 +142,14 @@ class group_table {
   /// The same shape, except for the length of windows.
   group_table& operator+=(const group_table& more);
 
-  /// Adds one group of a table.
-  void add(const group_table& from, std::size_t place);
+  /// Adds one group of a table. Returns its place.
+  std::size_t add(const group_table& from, std::size_t place);
 
   /// The same, to another window. Precondition: first lines are not kept.
-  void add(const group_table& from, std::size_t place, std::int64_t window);
+  std::size_t add(const group_table& from, std::size_t place, std::int64_t window);
+
+  /// Adds its lines, bytes and matches to those of the groups that were removed. Precondition: it has a key.
+  void add_as_removed(const group_table& from, std::size_t place);
 
   /// The same for all groups of a key; other groups have one each.
   [[nodiscard]] std::uint64_t part_of(std::size_t place) const;
@@ -162,6 +178,7 @@ class group_table {
 
   /// Bytes of the groups; the memory is up to twice as much.
   [[nodiscard]] std::size_t bytes() const;
+  [[nodiscard]] std::size_t bytes_of(std::size_t place) const;
 
   [[nodiscard]] const shape& form() const { return shape_; }
 
@@ -172,6 +189,7 @@ class group_table {
     std::uint64_t key_at = 0;
     std::uint32_t key_bytes = 0;
     bool has_key = false;
+    bool is_of_removed = false;
   };
 
   // The place and the texts of a first line; in `keys_`: the name of the input, then the text.
@@ -192,7 +210,10 @@ class group_table {
   };
   using scale_map = std::map<std::string, window_scale, std::less<>>;
 
-  [[nodiscard]] std::size_t stride() const { return 1 + shape_.classes + shape_.matches; }
+  [[nodiscard]] std::size_t stride() const {
+    return 1 + shape_.classes + shape_.matches + (shape_.is_approximate ? 1 : 0);
+  }
+  void add_numbers(std::size_t to, const group_table& from, std::size_t place, std::size_t numbers);
   [[nodiscard]] window_scale& scale_of(const std::optional<std::string_view>& key);
   static std::int64_t start_of(std::int64_t time, window_scale& in);
   void note_window(std::int64_t start, window_scale& in) const;
@@ -208,10 +229,21 @@ class group_table {
   std::vector<std::uint32_t> slots_;  // 1 + a place; 0: empty. Their number is a power of two
   std::vector<group> groups_;
   std::string keys_;
-  std::vector<std::uint64_t> numbers_;  // stride() for each group
+  std::vector<std::uint64_t> numbers_;  // stride() for each group: counts, error()
   std::vector<kept_line> first_lines_;  // of each group, or none
   scale_map scales_;                    // by first key; without first lines only ""
   scale_map::value_type* last_scale_ = nullptr;
+  distinct_keys removed_keys_;
 };
+
+/// The groups of one key in a table.
+struct key_groups {
+  std::span<const std::size_t> places;
+  std::uint64_t lines = 0;
+  std::uint64_t error = 0;  ///< group_table::error()
+};
+
+/// Those of each key, in no order. `places`: of groups with a key, which are sorted by it; borrowed.
+std::vector<key_groups> groups_by_key(const group_table& of, std::vector<std::size_t>& places);
 
 }  // namespace gpuhist::report::units

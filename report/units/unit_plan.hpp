@@ -118,6 +118,7 @@ struct line_reading {
   bool finds_changes = false;                ///< in groups of logs and kinds of lines, by their first lines
   bool is_compared = false;                  ///< with another run: the groups themselves are the result
   std::size_t most_groups = 1000;            ///< that are reported by their key
+  bool is_approximate = false;               ///< groups are removed instead of spilled (group_sum)
   std::size_t groups_in_memory = std::size_t{64} << 20U;  ///< bytes; more are spilled
   pipeline::spill_folder spilled_to{};
   std::size_t max_bytes = 0;  ///< of a line that are read, unless reads_strings_only(); its others are only counted

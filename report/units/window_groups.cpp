@@ -1,5 +1,7 @@
 #include "report/units/window_groups.hpp"
 
+#include "report/units/group_result.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -12,16 +14,19 @@ constexpr std::size_t share_of_window = 8;  // of the memory for groups: few win
 }  // namespace
 
 window_groups::window_groups(const unit_plan& plan, group_table empty)
-    : plan_(*plan.lines), empty_(std::move(empty)), others_(this->empty(plan_.groups_in_memory)) {}
+    : plan_(*plan.lines), empty_(std::move(empty)), others_(this->empty()) {}
 
-group_sum window_groups::empty(std::size_t in_memory) const {
-  return {empty_, {.in_memory = in_memory, .spilled_to = plan_.spilled_to}};
+// `share`: of the memory.
+group_sum window_groups::empty(std::size_t share) const {
+  group_sum::limits allowed = limits_of(plan_);
+  allowed.in_memory /= share;
+  return {empty_, allowed};
 }
 
 group_sum& window_groups::window_of(std::int64_t start) {
   const auto found = open_.find(start);
   if (found != open_.end()) return found->second;
-  return open_.emplace(start, empty(plan_.groups_in_memory / share_of_window)).first->second;
+  return open_.emplace(start, empty(share_of_window)).first->second;
 }
 
 // A reader may have added lines to a window that another one has closed meanwhile.
@@ -59,7 +64,7 @@ std::size_t window_groups::closed(std::int64_t before) const {
 }
 
 group_sum window_groups::all() const {
-  group_sum sum = empty(plan_.groups_in_memory);
+  group_sum sum = empty();
   sum.add(others_);
   for (const auto& [start, groups] : open_) sum.add(groups);
   return sum;

@@ -46,7 +46,7 @@ class window_groups {
   [[nodiscard]] group_sum all() const;
 
  private:
-  [[nodiscard]] group_sum empty(std::size_t in_memory) const;
+  [[nodiscard]] group_sum empty(std::size_t share = 1) const;
   group_sum& window_of(std::int64_t start);
 
   const line_reading& plan_;

@@ -13,9 +13,11 @@ import zlib
 
 from support import ENGINE, GPUHIST, PATIENCE, SAMPLE, SANITIZED, Running, main, run, sampled, tar, text, zstd
 from test_batch import KILLS, BatchTest, run_batch
+from test_batch_large import records
 from test_units import digits, split_lines, split_parts, unit_lines
 
 UNITS = ("units.jsonl", "windows.jsonl")
+MORE_UNITS = 102  # type_of_more_units
 LINES = ("--each", "line", "--where", "digit > 0.1", "--top", "20:words / bytes", "--distribution-of", "bytes")
 WINDOWS = ("--window", "10KiB", "--step", "5KiB", "--per-input", "--each", "window", "--where", "digit > 0.06", "--top", "5:digit", "--distribution-of", "lines")
 WITHOUT_RUN = ("run", "start_time", "end_time")
@@ -322,6 +324,49 @@ class Killed(UnitJobTest):
                 self.assertFalse((self.out / "total.json").exists())
                 self.continue_to_the_end(*LINES, self.inputs)
                 self.assertEqual(self.results(), expected)
+
+
+class LargeRecords(UnitJobTest):
+    """The groups of one input need several records of the state, more than 64 MiB together."""
+
+    OPTIONS = ("--group-by", "field:1", "--then-by", "field:2", "--memory-limit", "64MiB")
+
+    def setUp(self):
+        super().setUp()
+        self.state = self.out / ".gpuhist-batch" / "state"
+        keys = 7_000 if SANITIZED else 24_000
+        chosen = random.Random(6)
+        padding = b"x" * 2980
+        self.input("few", b"a b\nc d\n")
+        self.input("many", b"".join(b"%d%s y\n" % (chosen.randrange(10 * keys), padding) for _ in range(keys)))
+        self.input("more", b"a b\nc d\n")
+
+    def total(self):
+        return json.loads((self.out / "total.json").read_bytes())
+
+    def test_a_job_that_ends_anywhere_in_them_has_the_groups_of_a_run_once(self):
+        self.batch(self.inputs, *self.OPTIONS)
+        whole = run("-r", "--format", "json", *self.OPTIONS, self.inputs).result
+        expected = self.total()
+        for name in ("groups", "number_of_groups", "other_groups"):
+            self.assertEqual(expected.get(name), whole.get(name), name)
+        state = self.state.read_bytes()
+        kinds = [(end, kind) for end, _, kind in records(state)]
+        more = [number for number, (_, kind) in enumerate(kinds) if kind == MORE_UNITS]
+        self.assertGreater(len(more), 0 if SANITIZED else 3)
+        self.assertGreater(kinds[more[-1]][0] - kinds[more[0] - 2][0], (1 << 20) if SANITIZED else (64 << 20))
+        self.assertLess(max(end - before for (before, _), (end, _) in zip(kinds, kinds[1:])), 24 << 20)
+        cuts = [kinds[number][0] for number in (more[0] - 2, more[0] - 1, more[0], more[-1])]  # before, after the first one, inside, at the end
+        for cut in [*cuts, cuts[1] + 5, cuts[2] - 1, cuts[3] - 1]:
+            with self.subTest(cut=cut, of=len(state)):
+                self.state.write_bytes(state[:cut])
+                self.batch(self.inputs, *self.OPTIONS)
+                self.assertEqual(self.total(), expected)
+                if cut == cuts[2]:  # the records of two runs: those of the first one do not count
+                    again = [kind for _, _, kind in records(self.state.read_bytes())]
+                    self.assertGreater(again.count(MORE_UNITS), len(more))
+                    self.batch(self.inputs, *self.OPTIONS)
+                    self.assertEqual(self.total(), expected)
 
 
 class Shards(UnitJobTest):

@@ -282,6 +282,17 @@ class Results(DiffTest):
         b = self.counted("b", "\n".join(many).encode() + b"\n")
         self.assertEqual(diff(a, b, status=0)["changes"], [])
 
+    def test_a_kind_that_may_be_among_the_other_groups_is_not_new(self):
+        data = b"alpha x\n" * 1000 + b"beta y\n" * 500 + b"gamma z\n"
+        whole = self.counted("whole", data)
+        document = json.loads(whole.read_text())
+        others = document["groups"].pop(1)
+        self.assertEqual(others.pop("key"), "beta y")
+        part = self.file("part.json", json.dumps({**document, "other_groups": others}).encode() + b"\n")
+        self.assertIn("kind", {each["what"] for each in diff(part, whole, status=FOUND)["changes"][0]["differences"]})
+        part.write_text(json.dumps({**document, "other_groups": others, "other_group_lines_at_most": 500}) + "\n")
+        self.assertEqual(diff(part, whole, status=0)["changes"], [])
+
     def test_results_that_cannot_be_compared_are_refused_with_the_remedy(self):
         data = b"alpha 1\nbeta 2\n" * 100
         kinds = self.counted("kinds", data)

@@ -293,7 +293,7 @@ class Merge(Lines):
         for each in result["groups"]:
             mark = "\\+" if "lines_at_most" in each else ""
             self.assertRegex(shown, rf"(?m)^{each['key']} +{each['lines']}{mark} ")
-        self.assertIn("+: at least so many lines; more may be among the other groups of a result\n", shown)
+        self.assertIn("+: at least so many lines; more may be among the other groups\n", shown)
         self.assertIn(f"... and at least {result['number_of_groups'] - len(result['groups'])} groups more\n", shown)
         self.assertNotIn("at least", self.merged(*self.parts(*KEYS)).stdout.decode())
 

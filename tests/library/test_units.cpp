@@ -204,6 +204,35 @@ TEST_CASE("windows of event time that close while the run lasts are reported by 
   CHECK_THROWS_WITH_AS(counter{fed}, doctest::Contains("--allowed-lateness"), error);
 }
 
+TEST_CASE("approximate groups have bounds, and their number is an estimate") {
+  counting_options options;
+  options.units = unit_options{.group_by = "field:1", .approximate = true};
+  options.memory_limit = std::uint64_t{48} << 20U;
+  counter counted(options);
+  constexpr std::uint64_t keys = 60'000;
+  std::string text;
+  for (std::uint64_t i = 0; i < keys; ++i) text += std::to_string(i) + std::string(200, 'x') + "\noften\n";
+  counted.open_input("fed").feed(text);
+  const line_summary lines = counted.finish().units().value().lines.value();
+  CHECK(lines.groups.front().key == "often");
+  CHECK(lines.groups.front().lines == keys);
+  CHECK_FALSE(lines.groups.front().lines_at_most);
+  REQUIRE(lines.number_of_groups_error);
+  const std::uint64_t four_errors = 4 * *lines.number_of_groups_error;
+  CHECK(lines.number_of_groups + four_errors >= keys + 1);
+  CHECK(lines.number_of_groups <= keys + 1 + four_errors);
+  REQUIRE(lines.other_group_lines_at_most);
+  std::uint64_t sum = lines.other_groups.lines;
+  for (const line_group& each : lines.groups) {
+    sum += each.lines;
+    if (each.key != "often") CHECK(each.lines == 1);
+    CHECK(each.lines_at_most.value_or(each.lines) <= each.lines + *lines.other_group_lines_at_most);
+  }
+  CHECK(sum == 2 * keys);
+  options.units->group_by = {};
+  CHECK_THROWS_WITH_AS(counter{options}, doctest::Contains("approximate"), gpuhist::error);
+}
+
 TEST_CASE("windows of event time that are too long are refused") {
   file_options options = options_of({"/dev/null"}, {.event_time = "iso"});
   options.counting.windows =
@@ -227,7 +256,8 @@ TEST_CASE("an input has the lines that match in it") {
   CHECK(count_files(options_of({first}, {})).result.input(0).matches.empty());
 }
 
-TEST_CASE("changes in logs are in the result, as values and as JSON, and reported units have their text if it is asked for") {
+TEST_CASE(
+    "changes in logs are in the result, as values and as JSON, and reported units have their text if it is asked for") {
   std::string text;
   for (int minute = 0; minute < 60; ++minute) {
     const std::string time = "2025-10-10T13:" + std::string(minute < 10 ? "0" : "") + std::to_string(minute) + ":";

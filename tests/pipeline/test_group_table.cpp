@@ -1,4 +1,6 @@
 // Groups of lines: the table compared with a map, and the result that is made of it.
+#include "pipeline/counts/packed_numbers.hpp"
+#include "report/units/distinct_keys.hpp"
 #include "report/units/group_result.hpp"
 #include "report/units/group_sum.hpp"
 #include "report/units/group_table.hpp"
@@ -7,12 +9,15 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <random>
+#include <ranges>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -200,6 +205,149 @@ TEST_CASE("groups, other groups and lines without key add up to all lines, by ke
       CHECK(of_windows == found.groups[i].of.lines);
     }
   }
+}
+
+namespace {
+
+const group_table::shape approximate{
+    .classes = classes, .matches = matches, .windows = seconds, .is_approximate = true};
+constexpr std::size_t in_memory_approximately = 40'000;
+constexpr std::size_t bytes_of_group = 160;  // at most
+
+group_sum approximate_sum() { return {group_table(approximate), {.in_memory = in_memory_approximately}}; }
+
+/// Through the journal of a job.
+group_sum recorded(const group_sum& of) {
+  group_sum made = approximate_sum();
+  of.for_each_part([&](const group_table& part) {
+    std::vector<std::size_t> places(part.size());
+    std::iota(places.begin(), places.end(), std::size_t{0});
+    gpuhist::pipeline::packer out;
+    pack(out, part, places);
+    const std::string bytes = out.take();
+    gpuhist::pipeline::unpacker in(bytes);
+    made.add(unpack_groups(in));
+  });
+  return made;
+}
+
+/// One sum of several, which are added in different orders. The first one is that of lines one after the other.
+group_sum added(std::vector<group_sum> parts, unsigned order) {
+  if (order % 2 == 0) std::ranges::reverse(parts);
+  while (parts.size() > 1 && order >= 3) {  // pairs
+    std::vector<group_sum> pairs;
+    for (std::size_t i = 0; i < parts.size(); i += 2) {
+      pairs.push_back(recorded(parts[i]));
+      if (i + 1 < parts.size()) pairs.back().add(parts[i + 1]);
+    }
+    parts = std::move(pairs);
+  }
+  group_sum sum = approximate_sum();
+  for (const group_sum& each : parts) sum.add(each);
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("an approximate sum has bounds that hold for every key, in whatever order parts are added") {
+  for (unsigned seed = 0; seed < 5; ++seed) {
+    std::mt19937_64 numbers(seed);
+    std::map<std::string, std::uint64_t> by_key;
+    std::map<std::int64_t, std::uint64_t> by_window;
+    std::vector<group_sum> parts;
+    std::uint64_t all = 0;
+    for (int part = 0; part < 7; ++part) {
+      parts.push_back(approximate_sum());
+      for (int batch = 0; batch < 20; ++batch) {
+        group_table table(approximate);
+        for (int i = 0; i < 150; ++i) {
+          const double skewed = 1 / std::pow(1 - static_cast<double>(numbers() % 1'000'000) / 1e6, 1 + 0.3 * seed);
+          const std::string key = "k" + std::to_string(static_cast<std::uint64_t>(skewed));
+          const std::int64_t window = static_cast<std::int64_t>(numbers() % 3) * seconds.length;
+          ++table.counts(table.place_of({.window = window, .key = key})).lines;
+          ++by_key[key];
+          ++by_window[window];
+          ++all;
+        }
+        parts.back().add(table);
+      }
+    }
+    for (unsigned order = 1; order <= 4; ++order) {
+      CAPTURE(seed);
+      CAPTURE(order);
+      const group_sum sum = added(parts, order);
+      CHECK(sum.bytes() <= in_memory_approximately);
+      for (const std::size_t most : {std::size_t{20}, std::size_t{100'000}}) {
+        unit_plan plan = plan_of(most);
+        plan.lines->is_approximate = true;
+        const group_result found = group_result_of(plan, sum);
+        const std::uint64_t others_at_most = found.other_group_at_most.value();
+        std::map<std::string, std::uint64_t> unreported = by_key;
+        std::uint64_t lines_of_groups = found.other_groups->lines;
+        for (const keyed_group& each : found.groups) {
+          const std::uint64_t real = unreported.extract(each.key).mapped();
+          CHECK(each.of.lines <= real);
+          CHECK(real <= each.lines_at_most.value_or(each.of.lines));
+          lines_of_groups += each.of.lines;
+        }
+        for (const auto& [key, lines] : unreported) CHECK(lines <= others_at_most);
+        CHECK(lines_of_groups == all);
+        CHECK(found.all.lines == all);
+        CHECK(found.groups.front().of.lines == std::ranges::max(std::views::values(by_key)));
+        CHECK(found.windows.size() == by_window.size());
+        for (const event_window& each : found.windows) CHECK(each.of.lines == by_window.at(each.start));
+        const double error = static_cast<double>(found.number_of_groups) - static_cast<double>(by_key.size());
+        CHECK(std::abs(error) <= 4 * distinct_keys::standard_error * static_cast<double>(by_key.size()));
+        // so many keys in three windows stay
+        if (most > 20) CHECK(others_at_most * (in_memory_approximately / 4 * 3 / (3 * bytes_of_group)) <= all);
+      }
+    }
+  }
+}
+
+TEST_CASE("an approximate sum without removed groups is exact, and one of too many windows has exact windows") {
+  unit_plan plan = plan_of(10);
+  plan.lines->is_approximate = true;
+  group_sum few = approximate_sum();
+  group_sum windows = approximate_sum();
+  constexpr std::int64_t number_of_windows = 3000;
+  for (std::int64_t i = 0; i < number_of_windows; ++i) {
+    group_table table(approximate);
+    table.counts(table.place_of({.window = i % 2 * seconds.length, .key = "k" + std::to_string(i % 40)})).lines = 1;
+    few.add(table);
+    table.counts(table.place_of({.window = i * seconds.length})).lines = 1;
+    windows.add(table);
+  }
+  const group_result exact = group_result_of(plan, few);
+  CHECK(exact.number_of_groups == 40);
+  CHECK_FALSE(exact.number_error);
+  CHECK_FALSE(exact.other_group_at_most);
+  for (const keyed_group& each : exact.groups) CHECK_FALSE(each.lines_at_most);
+  const group_result found = group_result_of(plan, windows);
+  CHECK(found.windows.size() == number_of_windows);
+  CHECK(found.without_key->lines == number_of_windows);
+  CHECK(found.all.lines == 2 * number_of_windows);
+}
+
+TEST_CASE("the number of different keys is estimated with the error that is stated, and sums are exact") {
+  for (const std::uint64_t number : {0U, 1U, 2U, 100U, 5000U, 20'000U, 41'000U, 60'000U, 300'000U}) {
+    CAPTURE(number);
+    distinct_keys whole;
+    std::vector<distinct_keys> parts(3);
+    for (std::uint64_t i = 0; i < number; ++i) {
+      const std::string key = std::to_string(i * i);
+      whole.note(key);
+      parts[i % 3].note(key);
+      parts[i % 2].note(key);
+    }
+    const double error = static_cast<double>(whole.number()) - static_cast<double>(number);
+    CHECK(std::abs(error) <= 4 * distinct_keys::standard_error * static_cast<double>(number));
+    distinct_keys sum = distinct_keys::of_bytes(parts[2].bytes());
+    sum += parts[0];
+    sum += parts[1];
+    CHECK(sum.bytes() == whole.bytes());
+  }
+  CHECK_THROWS_AS(distinct_keys::of_bytes("x"), std::invalid_argument);
 }
 
 TEST_CASE("the length of windows is the first one with few enough of them, however lines are divided between tables") {

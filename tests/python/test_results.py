@@ -105,6 +105,14 @@ class Results(unittest.TestCase):
         self.assertEqual([each.values.sum for each in units.lines.windows], [-7, 14.75])
         self.assertIsNone(counted(text, group_by="field:2").units.lines.groups[0].values)
 
+    def test_approximate_groups_have_bounds(self):
+        text = b"".join(b"%d%s\noften\n" % (number, b"x" * 200) for number in range(60_000))
+        lines = counted(text, group_by="field:1", approximate=True, memory_limit="48MiB").units.lines
+        self.assertEqual((lines.groups[0].key, lines.groups[0].lines, lines.groups[0].lines_at_most), ("often", 60_000, None))
+        self.assertLessEqual(abs(lines.number_of_groups - 60_001), 4 * lines.number_of_groups_error)
+        self.assertEqual(sum(each.lines for each in lines.groups) + lines.other_groups.lines, 120_000)
+        self.assertGreaterEqual(lines.other_group_lines_at_most, 1)
+
 
 if __name__ == "__main__":
     main()
