@@ -69,6 +69,9 @@ input_report sample(unsigned seed) {
       each = {.lines = chosen() >> (chosen() % 64), .bytes = chosen()};
     found.values = {std::nullopt, -0.5 * static_cast<double>(seed), 1e300};
     found.values.resize(seed % 5);
+    if (seed % 2 == 0) {
+      found.first_lines = {std::nullopt, observed_line{.line = chosen(), .offset = seed, .text = "\xff\n"}};
+    }
   }
   for (unsigned kind = 0; kind < seed % 3; ++kind) {
     input.notices.push_back({.kind = static_cast<io::notice_kind>(kind), .text = std::string(chosen() % 200, 'n')});
