@@ -349,7 +349,7 @@ class LargeRecords(UnitJobTest):
         whole = run("-r", "--format", "json", *self.OPTIONS, self.inputs).result
         expected = self.total()
         for name in ("groups", "number_of_groups", "other_groups"):
-            self.assertEqual(expected.get(name), whole.get(name), name)
+            self.assertTrue(expected[name] == whole[name], name)  # the keys are long
         state = self.state.read_bytes()
         kinds = [(end, kind) for end, _, kind in records(state)]
         more = [number for number, (_, kind) in enumerate(kinds) if kind == MORE_UNITS]
@@ -361,12 +361,12 @@ class LargeRecords(UnitJobTest):
             with self.subTest(cut=cut, of=len(state)):
                 self.state.write_bytes(state[:cut])
                 self.batch(self.inputs, *self.OPTIONS)
-                self.assertEqual(self.total(), expected)
+                self.assertTrue(self.total() == expected)
                 if cut == cuts[2]:  # the records of two runs: those of the first one do not count
                     again = [kind for _, _, kind in records(self.state.read_bytes())]
                     self.assertGreater(again.count(MORE_UNITS), len(more))
                     self.batch(self.inputs, *self.OPTIONS)
-                    self.assertEqual(self.total(), expected)
+                    self.assertTrue(self.total() == expected)
 
 
 class Shards(UnitJobTest):
