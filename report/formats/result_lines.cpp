@@ -183,7 +183,9 @@ units::distribution distribution_in(const json& from, const units::value_summary
                            number_in(each, "units"));
     sum += made.bins.back().second;
   }
-  if (sum != values.units) damaged("the counts do not add up: \"bins\" do not have the units of \"distribution\"");
+  if (sum != values.units) {
+    damaged(R"(the counts do not add up: "bins" do not have the units of "distribution")");
+  }
   return units::distribution::joined(made);
 }
 
