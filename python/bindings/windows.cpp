@@ -57,9 +57,16 @@ void bind_window(nb::module_& core) {
 
 void bind_windows(nb::module_& core) {
   bind_window(core);
+  nb::class_<alert::matched_line>(core, "MatchedLine", "The beginning of a line, and its place in the text of `input`.")
+      .def_prop_ro("input", [](const alert::matched_line& found) { return as_text(found.input); })
+      .def_ro("line", &alert::matched_line::line)
+      .def_ro("offset", &alert::matched_line::offset)
+      .def_prop_ro("text",
+                   [](const alert::matched_line& found) { return nb::bytes(found.text.data(), found.text.size()); });
   nb::class_<alert>(core, "Alert",
                     "A condition that holds for `subject`: 'totals', 'input' or 'window'. `values`: of each name in "
-                    "the condition. `fails`: it is one of `fail_if`.")
+                    "the condition. `fails`: it is one of `fail_if`. `line`: with `show_text`, the first line that "
+                    "an expression in the condition matches.")
       .def_ro("fails", &alert::fails)
       .def_ro("condition", &alert::condition)
       .def_prop_ro("subject", [](const alert& held) { return name_of(subject_names, held.of); })
@@ -68,7 +75,8 @@ void bind_windows(nb::module_& core) {
       .def_ro("first_offset", &alert::first_offset)
       .def_ro("end_offset", &alert::end_offset)
       .def_prop_ro("line_numbers", [](const alert& held) { return pair_of(held.lines); })
-      .def_prop_ro("values", [](const alert& held) { return values_of(held.values); });
+      .def_prop_ro("values", [](const alert& held) { return values_of(held.values); })
+      .def_ro("line", &alert::line);
 }
 
 }  // namespace gpuhist::python

@@ -74,6 +74,13 @@ class Files(unittest.TestCase):
         self.assertEqual(result.status, "condition_held")
         self.assertEqual([(alert.subject, alert.values) for alert in alerts], [("input", {"digit": 0.75})])
 
+    def test_an_alert_has_the_first_line_that_matches_if_text_is_shown(self):
+        alerts = []
+        path = self.file("log", b"fine\nno \xff disk\nno disk\n")
+        gpuhist.count(path, match=["disk=disk"], alert_if="match(disk) > 1", show_text=True, on_alert=alerts.append)
+        line = alerts[0].line
+        self.assertEqual((line.input, line.line, line.offset, line.text), (str(path), 2, 5, b"no \xff disk"))
+
     def test_a_baseline_is_compared_with(self):
         usual = gpuhist.count(self.file("usual", text(50_000)), byte_counts=True)
         result = gpuhist.count(self.file("odd", bytes(50_000)), baseline=usual, measures=["jsd"])
