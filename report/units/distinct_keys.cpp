@@ -55,7 +55,7 @@ distinct_keys& distinct_keys::operator+=(const distinct_keys& more) {
 std::uint64_t distinct_keys::number() const {
   if (ranks_.empty()) return 0;
   std::array<double, highest_rank + 1> with_rank{};
-  for (const unsigned char each : ranks_) ++with_rank[each];
+  for (const char each : ranks_) ++with_rank[static_cast<unsigned char>(each)];
   constexpr double all = registers;
   double z = all * tau(1 - with_rank.back() / all);
   for (std::size_t rank = highest_rank - 1; rank > 0; --rank) z = (z + with_rank[rank]) / 2;

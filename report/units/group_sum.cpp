@@ -21,16 +21,13 @@ void group_sum::add(const group_sum& more) {
   more.for_each_part([this](const group_table& part) { add(part); });
 }
 
-// Groups without key stay. If parts of the sum were spilled, or are not added yet, the error is that of this part, and
-// that of a key is wrong by that of the others: so differences may be negative.
+// Groups without key stay. The bound of a key is the error of all groups, and its lines without its own error: the
+// first one need not be known here, so that parts of the sum may have been spilled, or not be added yet.
 void group_sum::remove_groups() {
   group_table kept = table_.without_groups();
   std::vector<std::size_t> places;
-  std::uint64_t error = 0;
   for (std::size_t place = 0; place < table_.size(); ++place) {
-    const group_id id = table_.at(place);
-    if (id.is_of_removed) error += table_.error(place);
-    if (id.key) {
+    if (table_.at(place).key) {
       places.push_back(place);
     } else {
       kept.add(table_, place);
@@ -48,7 +45,7 @@ void group_sum::remove_groups() {
     }
   }
   if (next == keys.end()) return;
-  const std::int64_t more = -missing_to_bound(*next);  // than the error before
+  const std::int64_t more = -missing_to_bound(*next);  // than the error of all groups before
   for (; next != keys.end(); ++next) {
     for (const std::size_t place : next->places) kept.add_as_removed(table_, place);
   }
