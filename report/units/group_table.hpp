@@ -170,9 +170,6 @@ class group_table {
   /// Joins windows until they are not too many. Returns whether there were too many: places have changed then.
   bool settle();
 
-  /// The start of the window of a time. Precondition: first lines are not kept.
-  [[nodiscard]] std::int64_t start_of(std::int64_t time) { return start_of(time, scale_of(std::nullopt)); }
-
   /// Removes the groups. The windows with lines still count for the length.
   void clear();
 

@@ -81,7 +81,7 @@ void line_grouper::add(unit_batch& batch, std::span<const double> holds, const u
     run.end = line + 1;
   }
   add_run(batch, run);
-  if (found_.settle()) start_of_place_.reset();
+  if (found_.settle()) length_of_place_ = 0;
   if (values_) values_->settle();
 }
 
@@ -113,6 +113,7 @@ void line_grouper::set_horizon(const event_horizon& now) {
 void line_grouper::follow(std::int64_t time) {
   if (time_ == group_id::of_text_before) time_ = time;
   found_.set_text_before(time);
+  length_of_place_ = 0;
   if (values_) values_->set_text_before(time);
 }
 
@@ -164,11 +165,12 @@ std::size_t line_grouper::place_of(line_facts& facts, std::size_t line, std::uin
 
 // Precondition: the key is constant.
 std::size_t line_grouper::place_of_time() {
-  const std::int64_t start = found_.start_of(time_);
-  if (found_.size() == 0 || start != start_of_place_) {
-    place_ = found_.place_of({.window = time_, .key = keys_.read({})});
-    start_of_place_ = start;
-  }
+  const auto after_begin = static_cast<std::uint64_t>(time_) - static_cast<std::uint64_t>(begin_of_place_);
+  if (after_begin < length_of_place_) return place_;
+  place_ = found_.place_of({.window = time_, .key = keys_.read({})});
+  begin_of_place_ = found_.at(place_).window;
+  const std::int64_t length = group_id::is_time(time_) ? found_.windows().length : 0;
+  length_of_place_ = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(length));
   return place_;
 }
 

@@ -55,6 +55,7 @@ class line_grouper {
   [[nodiscard]] const matched_lines& lines() const { return lines_; }
   void clear() {
     found_.clear();
+    length_of_place_ = 0;
     if (values_) values_->clear();
     lines_.clear();
   }
@@ -103,13 +104,15 @@ class line_grouper {
   std::optional<group_table> values_;  // nothing: the plan has no values by group or window
   value_entries entries_;
   matched_lines lines_;
-  std::vector<double> values_of_line_;            // by formula
-  std::vector<std::uint32_t> row_;                // of the kernel
-  const bool is_one_group_;                       // all lines that are counted are in one
-  std::int64_t time_;                             // of the last line
-  std::optional<event_horizon> horizon_{};        // if windows close
-  std::optional<std::int64_t> start_of_place_{};  // unless keys are read: the window of the group that was used last
-  std::size_t place_ = 0;                         // its place
+  std::vector<double> values_of_line_;      // by formula
+  std::vector<std::uint32_t> row_;          // of the kernel
+  const bool is_one_group_;                 // all lines that are counted are in one
+  std::int64_t time_;                       // of the last line
+  std::optional<event_horizon> horizon_{};  // if windows close
+  // Unless keys are read: the place of the group that was used last, and its window, as long as it is in the table.
+  std::size_t place_ = 0;
+  std::int64_t begin_of_place_ = 0;
+  std::uint64_t length_of_place_ = 0;
 };
 
 }  // namespace gpuhist::report::units

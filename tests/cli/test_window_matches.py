@@ -272,7 +272,7 @@ class Jobs(BatchTest):
 class Errors(CommandTest):
     def test_quantiles_are_not_known_of_windows_of_text(self):
         ended = run("--each", "line", "--fail-if", "p99(bytes) > 1", "--watch", "windows", "--window", "1MiB", self.file("a", b"x\n"))
-        self.assert_usage_error(ended, "--watch: quantiles are known of the totals, of inputs and of windows of --event-time; give --watch totals,inputs, or --event-time")
+        self.assert_usage_error(ended, "--watch: numbers of values are known of the totals, of inputs and of windows of --event-time; give --watch totals,inputs, or --event-time")
 
 
 if __name__ == "__main__":
