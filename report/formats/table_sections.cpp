@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -444,14 +445,14 @@ std::vector<const units::keyed_group*> groups_in_order(const units::group_result
 }
 
 // "... and 7 groups more". `shown`: the rows.
-std::string remaining_groups(const units::group_result& found, std::size_t shown) {
+std::string remaining_groups(const units::group_result& found, std::span<const units::keyed_group* const> shown) {
   std::string text;
-  if (found.number_of_groups > shown) {
+  if (found.number_of_groups > shown.size()) {
     text += std::string("... and ") + (found.number_is_least ? "at least " : "") +
-            (found.number_error ? "about " : "") + number_of(found.number_of_groups - shown, "group") + " more";
-    text += found.groups.size() > shown ? " (--top all shows " + grouped(found.groups.size()) + ")\n" : "\n";
+            (found.number_error ? "about " : "") + number_of(found.number_of_groups - shown.size(), "group") + " more";
+    text += found.groups.size() > shown.size() ? " (--top all shows " + grouped(found.groups.size()) + ")\n" : "\n";
   }
-  if (std::ranges::any_of(found.groups, [](const units::keyed_group& each) { return each.lines_at_most.has_value(); }))
+  if (std::ranges::any_of(shown, [](const units::keyed_group* each) { return each->lines_at_most.has_value(); }))
     text += "+: at least so many lines; more may be among the other groups\n";
   return text;
 }
@@ -473,7 +474,7 @@ std::string key_lines(const run_report& content, const units::group_result& foun
   for (const units::keyed_group* const each : groups)
     rows.add(joined(each->key, each->then), each->of, each->lines_at_most ? "+" : "");
   rows.add_last("(without key)", found.without_key);
-  return rows.lines(target) + remaining_groups(found, groups.size()) + "\n";
+  return rows.lines(target) + remaining_groups(found, groups) + "\n";
 }
 
 // Joins neighbouring windows until there are few enough rows.
