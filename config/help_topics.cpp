@@ -302,7 +302,7 @@ std::string about_events() {
          "\nFields of the result (--format json):\n" + listed(event_fields, 27) + "\n" +
          wrapped(
              "In formulas of lines match(NAME) is 1 or 0, alone a condition; in conditions of --fail-if and --alert-if "
-             "it is the number of lines, of the totals, inputs and event windows.",
+             "it is the number of lines, of the totals, inputs and windows.",
              0) +
          "\nExamples:\n"
          "  gpuhist --window 1m --event-time --match error=ERROR app.log.zst\n"

@@ -537,11 +537,11 @@ constexpr std::array rows = {
                }),
                rules(decision::report, "group-by").between(1, 10'000'000)},
     option_row{measuring, "--approximate", "", value_kind::flag, "", text_runs | batch_runs, rare,
-               "with --group-by: bounded memory, no temporary file",
+               "with --group-by: groups in bounded memory",
                "If groups need more memory than a part of --memory-limit, those with the fewest lines are removed, "
                "instead of written to the temporary file. Numbers of lines have bounds then (lines_at_most), and the "
-               "number of groups is an estimate. Sums of all lines and of windows are exact. Details: gpuhist --help "
-               "events.",
+               "number of groups is an estimate. Sums of all lines and of windows are exact, and so are values of "
+               "--distribution-of, which may need the temporary file. Details: docs/events.md.",
                "gpuhist --group-by json:request_id --approximate a.log",
                on_counting([](counting_options& o, value v) { units_in(o).approximate = v == "true"; }),
                rules(decision::counts, "group-by")},

@@ -192,11 +192,12 @@ class CountingOptions(TypedDict, total=False):
     Reports the N groups of --group-by with the most lines (a table shows 20), and the sum of all others. Default: 1000.
     """
     approximate: bool
-    """with --group-by: bounded memory, no temporary file.
+    """with --group-by: groups in bounded memory.
 
     If groups need more memory than a part of --memory-limit, those with the fewest lines are removed, instead of
     written to the temporary file. Numbers of lines have bounds then (lines_at_most), and the number of groups is an
-    estimate. Sums of all lines and of windows are exact. Details: gpuhist --help events.
+    estimate. Sums of all lines and of windows are exact, and so are values of --distribution-of, which may need the
+    temporary file. Details: docs/events.md.
     """
     changes: bool
     """find what changed in logs, as gpuhist changes.

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -393,15 +394,58 @@ class group_columns {
   const input_listing& listing_;
 };
 
+// When the lines of each group were written, from the first window to the last one: the rows of a heat map.
+class group_times {
+ public:
+  // Borrows it.
+  explicit group_times(const units::group_result& found) : windows_(found.windows) {
+    if (!are_known()) return;
+    begin_ = static_cast<double>(windows_.front().start);
+    length_ = static_cast<double>(windows_.back().start) - begin_ + static_cast<double>(found.window);
+    columns_ = static_cast<std::size_t>(std::min(most_columns, length_ / static_cast<double>(found.window)));
+  }
+
+  [[nodiscard]] bool are_known() const { return windows_.size() > 1 && !windows_.front().lines_by_key.empty(); }
+
+  // `group`: its index in the result. The highest column is the one with most of its lines.
+  [[nodiscard]] std::string row(std::size_t group, bool unicode) const {
+    std::vector<double> lines(columns_);
+    for (const units::event_window& each : windows_) {
+      constexpr double rounding = 1e-6;
+      const double at = (static_cast<double>(each.start) - begin_) / length_ * static_cast<double>(columns_) + rounding;
+      lines[std::min(columns_ - 1, static_cast<std::size_t>(at))] += static_cast<double>(each.lines_by_key[group]);
+    }
+    const double most = std::ranges::max(lines);
+    for (double& each : lines) each /= std::max(1.0, most);
+    return sparkline(lines, columns_, unicode);
+  }
+
+ private:
+  static constexpr double most_columns = 24;
+
+  const std::vector<units::event_window>& windows_;
+  double begin_ = 0;  // nanoseconds
+  double length_ = 0;
+  std::size_t columns_ = 0;
+};
+
 // A table of groups with their bars.
 class group_rows {
  public:
   group_rows(std::string heading, const group_columns& columns)
       : columns_(columns), headings_(columns.headings(std::move(heading))) {}
 
+  // Rows that are added have a cell more.
+  void add_column(std::string heading) {
+    headings_.push_back({.heading = std::move(heading), .to_the_right = false, .dispensable = 5});
+  }
+
+  // `last`: the cell of add_column().
   void add(std::string name, const units::group_counts& of, std::string_view mark = "",
-           const measures::byte_counts* baseline = nullptr) {
+           const measures::byte_counts* baseline = nullptr, std::string last = "") {
     rows_.push_back({columns_.cells(std::move(name), of, mark, baseline), of.lines});
+    rows_.back().cells.push_back(std::move(last));
+    rows_.back().cells.resize(headings_.size());
     widths_.add(rows_.back().cells);
   }
 
@@ -409,6 +453,7 @@ class group_rows {
   void add_last(std::string_view name, const std::optional<units::group_counts>& of) {
     if (!of) return;
     rows_.push_back({columns_.cells(std::string(name), *of, "", nullptr), 0});
+    rows_.back().cells.resize(headings_.size());
     widths_.add(rows_.back().cells);
   }
 
@@ -444,14 +489,14 @@ std::vector<const units::keyed_group*> groups_in_order(const units::group_result
 }
 
 // "... and 7 groups more". `shown`: the rows.
-std::string remaining_groups(const units::group_result& found, std::size_t shown) {
+std::string remaining_groups(const units::group_result& found, std::span<const units::keyed_group* const> shown) {
   std::string text;
-  if (found.number_of_groups > shown) {
+  if (found.number_of_groups > shown.size()) {
     text += std::string("... and ") + (found.number_is_least ? "at least " : "") +
-            (found.number_error ? "about " : "") + number_of(found.number_of_groups - shown, "group") + " more";
-    text += found.groups.size() > shown ? " (--top all shows " + grouped(found.groups.size()) + ")\n" : "\n";
+            (found.number_error ? "about " : "") + number_of(found.number_of_groups - shown.size(), "group") + " more";
+    text += found.groups.size() > shown.size() ? " (--top all shows " + grouped(found.groups.size()) + ")\n" : "\n";
   }
-  if (std::ranges::any_of(found.groups, [](const units::keyed_group& each) { return each.lines_at_most.has_value(); }))
+  if (std::ranges::any_of(shown, [](const units::keyed_group* each) { return each->lines_at_most.has_value(); }))
     text += "+: at least so many lines; more may be among the other groups\n";
   return text;
 }
@@ -470,10 +515,16 @@ std::string key_lines(const run_report& content, const units::group_result& foun
   group_rows rows(joined(*found.by, found.then_by.value_or("")), columns);
   std::vector<const units::keyed_group*> groups = groups_in_order(found, columns, listing);
   groups.resize(static_cast<std::size_t>(std::min<std::uint64_t>(groups.size(), listing.top.value_or(shown_groups))));
-  for (const units::keyed_group* const each : groups)
-    rows.add(joined(each->key, each->then), each->of, each->lines_at_most ? "+" : "");
+  const group_times times(found);
+  const bool has_times = times.are_known() && listing.columns.empty();
+  if (has_times) rows.add_column("over time");
+  for (const units::keyed_group* const each : groups) {
+    const auto group = static_cast<std::size_t>(each - found.groups.data());
+    rows.add(joined(each->key, each->then), each->of, each->lines_at_most ? "+" : "", nullptr,
+             has_times ? times.row(group, target.unicode) : "");
+  }
   rows.add_last("(without key)", found.without_key);
-  return rows.lines(target) + remaining_groups(found, groups.size()) + "\n";
+  return rows.lines(target) + remaining_groups(found, groups) + "\n";
 }
 
 // Joins neighbouring windows until there are few enough rows.

@@ -716,6 +716,20 @@ class Formats(EventTest):
                 self.assertAlmostEqual(float(found["", "lines"][1]), each["lines"] / 33)
         self.assertEqual((rows["match", "error"]["", "lines"][0], rows["unmatched", ""]["", "lines"][0]), ("1", "32"))
 
+    def test_the_table_shows_when_the_lines_of_a_group_were_written(self):
+        lines_by_minute = {"a": [8, 0, 1, 4], "b": [0, 0, 5, 0]}
+        lines = [f"2025-10-10T13:{10 + minute}:00Z {key}\n" for key, numbers in lines_by_minute.items() for minute, number in enumerate(numbers) for _ in range(number)]
+        path = self.file("a.log", "".join(lines).encode())
+        table = run("--group-by", "field:2", "--window", "1m", "--event-time", path, env={**os.environ, "LC_ALL": "C.UTF-8"}).stdout.decode()
+        for key, numbers in lines_by_minute.items():
+            [row] = [line for line in table.splitlines() if line.startswith(f"{key} ")]
+            cell = row.split("%")[1].split()[0]
+            shown = ["▁▂▃▄▅▆▇█".index(each) for each in cell]
+            self.assertEqual(len(shown), len(numbers))
+            self.assertEqual([level == 0 for level in shown], [number == 0 for number in numbers])
+            self.assertEqual([level == 7 for level in shown], [number == max(numbers) for number in numbers])
+        self.assertNotIn("over time", run("--group-by", "field:2", path).stdout.decode())
+
     def test_the_table_has_a_row_for_each_match_group_and_window(self):
         printed = run(*self.OPTIONS, self.file("a", self.DATA)).stdout.decode()
         rows = [re.split(r"  +", line.strip())[:4] for line in printed.splitlines()]
