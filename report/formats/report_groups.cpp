@@ -30,10 +30,6 @@ void add_matches(member_writer& to, const group_counts& of) {
   add("unmatched", of.unmatched, of.unmatched_bytes);
 }
 
-}  // namespace
-
-namespace {
-
 group_counts matches_of(const run_report& content, pipeline::observed_numbers found) {
   found.matches.resize(content.matches.size() + 1);
   group_counts made{.lines = found.lines};

@@ -443,18 +443,14 @@ class group_rows {
   // `last`: the cell of add_column().
   void add(std::string name, const units::group_counts& of, std::string_view mark = "",
            const measures::byte_counts* baseline = nullptr, std::string last = "") {
-    rows_.push_back({columns_.cells(std::move(name), of, mark, baseline), of.lines});
-    rows_.back().cells.push_back(std::move(last));
-    rows_.back().cells.resize(headings_.size());
-    widths_.add(rows_.back().cells);
+    table_row cells = columns_.cells(std::move(name), of, mark, baseline);
+    cells.push_back(std::move(last));
+    add_row(std::move(cells), of.lines);
   }
 
   // Without a bar.
   void add_last(std::string_view name, const std::optional<units::group_counts>& of) {
-    if (!of) return;
-    rows_.push_back({columns_.cells(std::string(name), *of, "", nullptr), 0});
-    rows_.back().cells.resize(headings_.size());
-    widths_.add(rows_.back().cells);
+    if (of) add_row(columns_.cells(std::string(name), *of, "", nullptr), 0);
   }
 
   [[nodiscard]] std::string lines(const render_target& target) const {
@@ -462,6 +458,12 @@ class group_rows {
   }
 
  private:
+  void add_row(table_row cells, std::uint64_t bar) {
+    cells.resize(headings_.size());
+    widths_.add(cells);
+    rows_.push_back({std::move(cells), bar});
+  }
+
   const group_columns& columns_;
   std::vector<table_column> headings_;
   std::vector<bar_row> rows_;
