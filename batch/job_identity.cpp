@@ -93,7 +93,7 @@ void add_measuring(json& to, const report::measures::measuring& from) {
 }
 
 void add_lines(json& to, const report::units::line_reading& from) {
-  const auto& [matches, ignores_case, shown_matches, first_match_only, facts, separator, selectors, keys, events,
+  const auto& [matches, ignores_case, shown_matches, first_match_only, facts, separator, selectors, texts, keys, events,
                finds_changes, is_compared, most_groups, is_approximate, in_memory, spilled_to, max_bytes] = from;
   for (std::size_t i = 0; matches && i < matches->size(); ++i) {
     const report::lines::match_expression& each = matches->expressions()[i];
@@ -125,7 +125,7 @@ void add_watched(json& to, const report::units::watched_values& from) {
   for (std::size_t i = 0; i < formulas.size(); ++i) {
     made.push_back({text_as_json(formulas[i].text()), !percents[i].empty()});
   }
-  for (const auto& [type, formula, percent] : conditions) {
+  for (const auto& [type, formula, percent, function] : conditions) {
     made.push_back({static_cast<unsigned>(type), percent, text_as_json(formula)});
   }
 }

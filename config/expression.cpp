@@ -3,6 +3,7 @@
 
 #include "config/expression_lexer.hpp"
 #include "config/text.hpp"
+#include "config/text_functions.hpp"
 #include "config/usage_error.hpp"
 
 #include <algorithm>
@@ -167,7 +168,7 @@ class parser {
     while (!waiting_.empty() && waiting_.back().row != nullptr && waiting_.back().row->binding >= row->binding) {
       reduce();
     }
-    if (row->takes == type::truth) make_condition_of_match();
+    if (row->takes == type::truth) make_condition_of_name();
     wait(row);
   }
 
@@ -182,7 +183,7 @@ class parser {
   void reduce() {
     const waiting last = waiting_.back();
     waiting_.pop_back();
-    if (last.row->takes == type::truth) make_condition_of_match();
+    if (last.row->takes == type::truth) make_condition_of_name();
     const auto first = operands_.end() - last.row->operands;
     if (std::any_of(first, operands_.end(), [&](const operand& each) { return each.is != last.row->takes; })) {
       refuse(last.row->takes == type::truth
@@ -196,10 +197,14 @@ class parser {
     made_.steps.push_back({.what = last.row->meaning});
   }
 
-  // The last operand: match(NAME) alone becomes match(NAME) > 0.
-  void make_condition_of_match() {
+  // The last operand: match(NAME) alone becomes match(NAME) > 0, and so do functions of texts that are true or false.
+  void make_condition_of_name() {
     if (made_.steps.back().what != operation::name) return;
-    if (made_.references[made_.steps.back().reference].as != reference::form::match) return;
+    const reference& last = made_.references[made_.steps.back().reference];
+    const bool is_plain = last.as == reference::form::plain && last.parts.size() == 1;
+    const bool is_text = last.as == reference::form::text || is_plain;
+    const bool is_truth = is_text && is_text_truth(is_plain ? last.parts.front() : last.function);
+    if (last.as != reference::form::match && !is_truth) return;
     made_.steps.push_back({.what = operation::constant, .constant = 0});
     made_.steps.push_back({.what = operation::greater});
     operands_.back().is = type::truth;
@@ -210,7 +215,11 @@ class parser {
     const lexeme first = next_;
     advance();
     const std::optional<reference> of_values = next_.is_symbol("(") ? function_of_values(first) : std::nullopt;
-    if (of_values) return read_formula_of(*of_values);
+    if (of_values) return read_operand_of(*of_values);
+    if (next_.is_symbol("(") && first.is_plain_word() && takes_text_operand(first.typed)) {
+      return read_operand_of(
+          {.parts = {}, .as = reference::form::text, .at = first.at, .function = std::string(first.typed)});
+    }
     if (!first.is_plain_word() || !next_.is_symbol("(")) {
       return add({.parts = first.parts, .at = first.at}, first.at + first.typed.size());
     }
@@ -250,7 +259,7 @@ class parser {
   }
 
   // The operand is the text up to the parenthesis that closes it.
-  void read_formula_of(reference made) {
+  void read_operand_of(reference made) {
     const std::size_t open_at = next_.at;
     const std::size_t begin = open_at + 1;
     std::size_t end = begin;
@@ -262,7 +271,11 @@ class parser {
       end = next_.at;
     }
     const std::string operand(trimmed(std::string_view(made_.text).substr(begin, end - begin)));
-    if (operand.empty()) refuse("a formula of units is missing here, as in p99(bytes)", end);
+    if (operand.empty()) {
+      refuse(
+          made.is_of_values() ? "a formula of units is missing here, as in p99(bytes)" : "the operand is missing here",
+          end);
+    }
     advance();
     made.parts = {operand};
     add(std::move(made), end + 1);
@@ -273,7 +286,7 @@ class parser {
     if (found != functions.end()) return found->form;
     refuse("there is no function " + quote(token.typed) +
                "; the functions are count(BUCKET), share(BUCKET), match(NAME), number(\"SELECTOR\"), sum(FORMULA), "
-               "mean(FORMULA), and quantiles such as p99(FORMULA)",
+               "mean(FORMULA), quantiles such as p99(FORMULA), and those of texts such as line_share(CONDITION)",
            token.at);
   }
 
@@ -288,7 +301,7 @@ class parser {
       if (waiting_.back().row == nullptr) refuse("this parenthesis is not closed", waiting_.back().at);
       reduce();
     }
-    if (result_ == type::truth) make_condition_of_match();
+    if (result_ == type::truth) make_condition_of_name();
     if (operands_.front().is != result_) {
       refuse(result_ == type::truth
                  ? "this is a number, not a condition; compare it with something, as in entropy > 7.5"

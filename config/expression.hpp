@@ -7,13 +7,15 @@
 //     constant    = 0.15 | 2e-3 | 64KiB | 1GB ...                       (sizes: config/size)
 //     name        = part | part "." part | ("count" | "share") "(" part ["." part] ")"
 //                 | ("match" | "number") "(" part ")"
-//                 | ("sum" | "mean" | "p" percent) "(" any text with balanced parentheses ")"
+//                 | ("sum" | "mean" | "p" percent | function of texts) "(" any text with balanced parentheses ")"
 //     part        = word | the longest known name at this position, if longer | '"' ... '"' | "'" ... "'" (\ escapes
 //     quotes and \) word        = letters, digits, "_", all characters beyond ASCII; does not begin with a digit
 //
-// The operand of sum, mean and quantiles, p99(bytes), is the text of a formula of units, which is not parsed here.
+// The operand of sum, mean and quantiles, p99(bytes), is the text of a formula of units, which is not parsed here. Nor
+// is that of functions of texts (config/text_functions): line_share(characters <= 30), contains("a", "b").
 //
-// A match, match(NAME), is also a condition: match(NAME) > 0. Operators further right bind tighter: || && comparison +-
+// A match, match(NAME), is also a condition: match(NAME) > 0. So are functions of texts that are true or false.
+// Operators further right bind tighter: || && comparison +-
 // */ !-. Operators of one kind associate to the left.
 #pragma once
 
@@ -30,13 +32,14 @@ namespace gpuhist::config {
 
 /// A name whose value the counts determine.
 struct reference {
-  enum class form : std::uint8_t { plain, count, share, match, number, sum, mean, quantile };
+  enum class form : std::uint8_t { plain, count, share, match, number, text, sum, mean, quantile };
 
   std::vector<std::string> parts;  ///< one, or a scheme and one of its buckets; the argument of a function
   form as = form::plain;
-  std::string typed{};  ///< as typed
-  std::size_t at = 0;   ///< its offset in the text, in bytes
-  double percent = 0;   ///< of a quantile, above 0 and at most 100
+  std::string typed{};     ///< as typed
+  std::size_t at = 0;      ///< its offset in the text, in bytes
+  double percent = 0;      ///< of a quantile, above 0 and at most 100
+  std::string function{};  ///< of texts: its name
 
   /// Whether the argument is a formula of units, of whose values this is a number.
   [[nodiscard]] bool is_of_values() const { return as == form::sum || as == form::mean || as == form::quantile; }

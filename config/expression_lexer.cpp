@@ -14,8 +14,8 @@ namespace gpuhist::config {
 namespace {
 
 // Longer symbols first: "<=" is not "<" and "=".
-constexpr std::array<std::string_view, 17> symbols = {"||", "&&", "<=", ">=", "==", "!=", "<", ">", "!",
-                                                      "+",  "-",  "*",  "/",  "(",  ")",  "=", "&"};
+constexpr std::array<std::string_view, 18> symbols = {"||", "&&", "<=", ">=", "==", "!=", "<", ">", "!",
+                                                      "+",  "-",  "*",  "/",  "(",  ")",  "=", "&", ","};
 
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }

@@ -142,6 +142,32 @@ constexpr std::array unit_fields = {
     entry{"field_bytes", "with --jsonl-field: size of the value"},
 };
 
+constexpr std::array text_names = {
+    entry{"characters, contains(\"A\")", "their number; 1 if it contains one of the strings"},
+    entry{"occurrences(\"A\", \"B\")", "how often the strings occur"},
+    entry{"lower_contains(\"a\")", "contains, of the text in lower case"},
+    entry{"E_count, E_count(CONDITION)", "elements; those for which it holds"},
+    entry{"E_share(CONDITION)", "the share of these"},
+    entry{"E_characters, longest_E", "characters of all, or of (CONDITION); of the longest"},
+    entry{"duplicate_Es", "elements equal to an earlier one"},
+    entry{"duplicate_E_characters", "their characters"},
+    entry{"words_of(\"A\"), tokens_of", "words that are one of the strings"},
+    entry{"distinct_words_of(\"A\", \"B\")", "strings that are words of the text; or tokens"},
+    entry{"top_ngram_characters(N)", "of the most frequent sequence of N tokens"},
+    entry{"duplicate_ngram_characters(N)", "of repeated sequences of N tokens"},
+    entry{"top_ngram_covered(N)", "characters that such sequences of words cover;"},
+    entry{"duplicate_ngram_covered(N)", "with the blanks between the words"},
+};
+
+constexpr std::array element_names = {
+    entry{"bytes, characters, letters", "numbers; punctuation: characters that are"},
+    entry{"occurrences(\"#\"), runs(\"#\")", "of the string; longest runs of it"},
+    entry{"starts(\"A\"), ends, lower_ends", "without white space at its ends"},
+    entry{"contains(\"A\"), lower_contains", "one of the strings"},
+    entry{"is(\"A\", \"B\")", "equal to one of the strings"},
+    entry{"ends_with_punctuation", "with a mark that ends sentences, in any script"},
+};
+
 constexpr std::array condition_names = {
     entry{"digit", "share of a bucket of --buckets, 0 to 1"},
     entry{"count(digit)", "count of a bucket; share(digit) is its share"},
@@ -287,6 +313,28 @@ std::string about_units() {
          "  gpuhist filter -r --drop-if 'digit > 0.9' --output-dir clean --resume logs\n";
 }
 
+std::string about_texts() {
+  std::string text =
+      wrapped(
+          "Formulas of lines and records (--where, --top, --distribution-of, filter) can read the text of a unit, or "
+          "of the "
+          "field of --jsonl-field: E is line, row, segment, paragraph, block, word, token or url. docs/texts.md "
+          "defines them.",
+          0) +
+      "\nOf the text:\n" + listed(text_names, 31) + "\nIn CONDITION, of an element:\n" + listed(element_names, 31) +
+      "\n" +
+      wrapped(
+          "Characters are code points. Strings are in quotes, with the escapes \\n \\t \\r \\\\ \\\" and \\'. What is "
+          "true or "
+          "false needs no comparison: !ends(\".\"). A text of more than 1/64 of --memory-limit or 64 MiB is unknown.",
+          0) +
+      "\nExamples:\n"
+      "  gpuhist --jsonl-field text --where 'line_share(characters <= 30) > 0.67' a.jsonl\n"
+      "  gpuhist --jsonl-field text --distribution-of 'word_count' a.jsonl\n"
+      "  gpuhist filter --drop-if 'lower_contains(\"lorem ipsum\")' -o b.txt a.txt\n";
+  return text;
+}
+
 std::string about_events() {
   return wrapped(
              "--match counts the lines in which an expression matches, --group-by those with the same key, --window "
@@ -370,8 +418,9 @@ std::string about_presets() {
 constexpr std::array topics = {
     help_topic{"conditions", about_conditions}, help_topic{"measures", about_measures},
     help_topic{"windows", about_windows},       help_topic{"units", about_units},
-    help_topic{"formats", about_formats},       help_topic{"damage", about_damage},
-    help_topic{"presets", about_presets},       help_topic{"events", about_events},
+    help_topic{"texts", about_texts},           help_topic{"formats", about_formats},
+    help_topic{"damage", about_damage},         help_topic{"presets", about_presets},
+    help_topic{"events", about_events},
 };
 
 }  // namespace

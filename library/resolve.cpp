@@ -170,6 +170,9 @@ void check_needs(const report::gates::formula& resolved, const std::string& text
   }
 }
 
+// Throws config::usage_error.
+void check_text(std::string_view function, std::string_view operand) { report::texts::text_fact(function, operand); }
+
 // Of number(). Throws config::usage_error.
 void check_selectors(const report::gates::line_names& names) {
   for (const report::gates::line_fact& each : names.used) {
@@ -461,7 +464,7 @@ std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options
   of_units.has_words = true;
   of_units.has_pairs = true;  // refused below, with another remedy
   const std::shared_ptr<const report::lines::match_set> matches = resolve_matches(asked);
-  report::gates::line_names names{.matches = {}};
+  report::gates::line_names names{.matches = {}, .check_text = check_text};
   for (std::size_t i = 0; matches && i < matches->size(); ++i) names.matches.push_back(matches->expressions()[i].name);
   report::units::unit_plan made{.shape = shape_of(asked), .each = name_of(asked), .field = field_of(options.counting)};
   if (made.shape.divides_text() && !made.shape.bytes) of_units.lines = &names;

@@ -20,6 +20,7 @@ pkg_check_modules(gpuhist_archive REQUIRED IMPORTED_TARGET GLOBAL libarchive>=3.
 pkg_check_modules(gpuhist_hwy REQUIRED IMPORTED_TARGET GLOBAL libhwy>=1.0)
 pkg_check_modules(gpuhist_simdjson REQUIRED IMPORTED_TARGET GLOBAL simdjson>=3.0)
 pkg_check_modules(gpuhist_re2 REQUIRED IMPORTED_TARGET GLOBAL re2)
+pkg_check_modules(gpuhist_utf8proc REQUIRED IMPORTED_TARGET GLOBAL libutf8proc>=2.5)
 # -pthread would differ from the options of the precompiled header
 set_property(TARGET PkgConfig::gpuhist_re2 PROPERTY INTERFACE_COMPILE_OPTIONS)
 find_package(CLI11 2.1 REQUIRED)

@@ -36,7 +36,7 @@ install(FILES
 file(RELATIVE_PATH prefix_from_pc /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" prefix_from_pc "${prefix_from_pc}")
 set(private_libraries)
-foreach(each zstd isal lz4 lzma archive hwy simdjson re2)
+foreach(each zstd isal lz4 lzma archive hwy simdjson re2 utf8proc)
   list(APPEND private_libraries ${gpuhist_${each}_LDFLAGS})
 endforeach()
 list(APPEND private_libraries -ldate-tz -lstdc++ -lm -pthread)

@@ -2,6 +2,7 @@
 
 #include "config/suggest.hpp"
 #include "config/text.hpp"
+#include "config/text_functions.hpp"
 #include "config/usage_error.hpp"
 #include "pipeline/counts/partitioning.hpp"
 #include "report/measures/measure.hpp"
@@ -26,52 +27,7 @@ constexpr std::string_view conditional_entropy_name = "conditional_entropy";
 constexpr std::string_view words_name = "words";
 constexpr std::string_view malformed_name = "malformed";
 
-namespace values = gpu::formula_values;
-using operation = config::expression::operation;
-
-// `result` may be `a`.
-template <class Function>
-void combine(const double* a, const double* b, double* result, size_t units, Function function) {
-#if !defined(__clang__)
-#pragma GCC ivdep
-#endif
-  for (size_t i = 0; i < units; ++i) result[i] = function(a[i], b[i]);
-}
-
 }  // namespace
-
-evaluation::evaluation(const config::expression& typed, size_t room)
-    : typed_(typed), room_(room), operands_(values::depth_of(typed.steps)), results_(operands_.size() * room) {
-  for (const config::expression::step& each : typed.steps) {
-    if (each.what == operation::constant) constants_.insert(constants_.end(), room, each.constant);
-  }
-}
-
-std::span<const double> evaluation::values(std::span<const double* const> names, size_t units) {
-  const double* constant = constants_.data();
-  size_t depth = 0;  // operands
-  for (const config::expression::step& each : typed_.steps) {
-    switch (each.what) {
-      case operation::constant:
-        operands_[depth++] = constant;
-        constant += room_;
-        break;
-      case operation::name:
-        operands_[depth++] = names[each.reference];
-        break;
-      default: {
-        const double* const last = operands_[depth - 1];
-        depth -= values::operands_of(each.what);
-        const double* const first = operands_[depth];
-        double* const result = &results_[depth * room_];
-        values::with_operator(each.what, [&](auto function) { combine(first, last, result, units, function); });
-        operands_[depth++] = result;
-        break;
-      }
-    }
-  }
-  return {operands_.front(), units};
-}
 
 /// Resolves names.
 class formula::resolver {
@@ -83,6 +39,7 @@ class formula::resolver {
   [[nodiscard]] meaning resolve(const reference& name) const {
     if (name.is_of_values()) return of_values(name);
     if (name.as == reference::form::match || name.as == reference::form::number) return fact(name);
+    if (name.as == reference::form::text) return of_text(name, name.function, name.parts.front());
     if (name.parts.size() == 1 && name.as == reference::form::plain) {
       const std::string& word = name.parts.front();
       if (word == "bytes") return {.type = meaning::kind::bytes};
@@ -91,6 +48,9 @@ class formula::resolver {
       if (word == malformed_name && !is_bucket(name)) return {.type = meaning::kind::malformed};
       if (const measures::measure* const found = measures::find_measure(word)) {
         return {.type = meaning::kind::measure, .measure = found};
+      }
+      if (config::find_text_function(word, config::text_function::scope::unit) != nullptr && !is_bucket(name)) {
+        return of_text(name, word, {});
       }
     }
     if (name.parts.back() == conditional_entropy_name && name.as == reference::form::plain && !is_bucket(name)) {
@@ -102,12 +62,7 @@ class formula::resolver {
 
  private:
   [[nodiscard]] meaning fact(const reference& name) const {
-    if (lines_ == nullptr || (name.as == reference::form::number && !lines_->has_numbers)) {
-      refuse(name.typed +
-                 " is read of lines and records; it is known to --where, --top N:FORMULA and --distribution-of"
-                 " with --each line or record, and to gpuhist filter",
-             name);
-    }
+    if (lines_ == nullptr || (name.as == reference::form::number && !lines_->has_numbers)) refuse_unless_of_lines(name);
     const std::string& wanted = name.parts.front();
     const bool is_match = name.as == reference::form::match;
     if (is_match && std::ranges::find(lines_->matches, wanted) == lines_->matches.end()) {
@@ -119,6 +74,24 @@ class formula::resolver {
     }
     const line_fact read{.type = is_match ? line_fact::kind::match : line_fact::kind::number, .of = wanted};
     return {.type = meaning::kind::fact, .fact = lines_->index_of(read)};
+  }
+
+  [[nodiscard]] meaning of_text(const reference& name, const std::string& function, const std::string& operand) const {
+    if (lines_ == nullptr || lines_->check_text == nullptr) refuse_unless_of_lines(name);
+    try {
+      lines_->check_text(function, operand);
+    } catch (const config::usage_error& error) {
+      refuse(error.what(), name);
+    }
+    return {.type = meaning::kind::fact,
+            .fact = lines_->index_of({.type = line_fact::kind::text, .of = operand, .function = function})};
+  }
+
+  [[noreturn]] void refuse_unless_of_lines(const reference& name) const {
+    refuse(name.typed +
+               " is read of lines and records; it is known to --where, --top N:FORMULA and --distribution-of"
+               " with --each line or record, and to gpuhist filter",
+           name);
   }
 
   // Its formula is resolved with those of units.
@@ -205,6 +178,11 @@ class formula::resolver {
       known = {"bytes", "lines", std::string(conditional_entropy_name)};
       known.insert(known.end(), possible_.begin(), possible_.end());
       for (const measures::measure& each : measures::all_measures()) known.emplace_back(each.name);
+      if (lines_ != nullptr && lines_->check_text != nullptr) {
+        for (const config::text_function& each : config::text_functions()) {
+          if (each.known_in == config::text_function::scope::unit) known.push_back(each.name);
+        }
+      }
     }
     for (const config::scheme& each : schemes_) {
       const std::string before = unknown.parts.size() == 2 ? each.name + "." : "";

@@ -3,9 +3,9 @@
 
 #include "config/expression.hpp"
 #include "config/scheme.hpp"
-#include "gpu/formula_values.hpp"
 #include "gpu/tally.hpp"
 #include "pipeline/counts/partitioning.hpp"
+#include "report/conditions/evaluation.hpp"
 #include "report/measures/measure.hpp"
 
 #include <bitset>
@@ -18,32 +18,6 @@
 #include <vector>
 
 namespace gpuhist::report::gates {
-
-using gpu::formula_values::is_unknown;
-using gpu::formula_values::unknown;
-
-/// Evaluates an expression for many units at once, column by column, so that a unit costs a few nanoseconds. One thread
-/// at a time; keeps its buffers.
-class evaluation {
- public:
-  /// The most units of one call, if no other number is given.
-  static constexpr std::size_t max_units = 256;
-
-  /// Borrows the expression. `room`: the most units of one call.
-  explicit evaluation(const config::expression& typed, std::size_t room = max_units);
-
-  /// `names[r][i]` is the value of reference r for unit i, or unknown. Returns the values of the expression for
-  /// `units` units until the next call; if the expression is a name, those in `names`. Results that are not finite are
-  /// unknown.
-  std::span<const double> values(std::span<const double* const> names, std::size_t units);
-
- private:
-  const config::expression& typed_;
-  const std::size_t room_;
-  std::vector<double> constants_;        // in the order of their steps: room_ times each
-  std::vector<const double*> operands_;  // by depth: room_ values
-  std::vector<double> results_;          // by depth: room_ values
-};
 
 /// The counts that a formula is evaluated for. Borrows everything.
 struct watched_counts {
@@ -62,6 +36,7 @@ struct line_fact {
   enum class kind : std::uint8_t {
     match,   ///< 1 if an expression matches in it, else 0; of many: in how many it matches
     number,  ///< that a selector reads
+    text,    ///< that a function of texts computes (config/text_functions)
     // of the values of a formula; of many only:
     sum,
     mean,
@@ -69,8 +44,9 @@ struct line_fact {
   };
 
   kind type = kind::match;
-  std::string of;      ///< the name of the expression, the selector, or the formula
-  double percent = 0;  ///< of a quantile
+  std::string of;          ///< the name of the expression, the selector, the operand of the function, or the formula
+  double percent = 0;      ///< of a quantile
+  std::string function{};  ///< of a text
 
   bool operator==(const line_fact&) const = default;
   [[nodiscard]] bool is_of_values() const { return type >= kind::sum; }
@@ -79,9 +55,11 @@ struct line_fact {
 /// The facts that formulas of lines may use, and those that they use.
 struct line_names {
   std::vector<std::string> matches;  ///< names of expressions
-  bool has_numbers = true;           ///< number() has a value
+  bool has_numbers = true;           ///< number() and functions of texts have values
   bool has_values = false;           ///< so have numbers of the values of a formula: quantiles, sum, mean
   std::vector<line_fact> used{};     ///< in the order of their first use
+  /// Throws config::usage_error if a function of texts does not take the operand. Null: functions of texts are refused.
+  void (*check_text)(std::string_view function, std::string_view operand) = nullptr;
 
   /// The index of a fact in `used`, to which it is added.
   std::size_t index_of(const line_fact& fact);

@@ -29,6 +29,10 @@ line_facts::line_facts(const line_reading& plan, char delimiter, std::optional<s
         static_cast<std::size_t>(std::ranges::find(all, each.of, &lines::match_expression::name) - all.begin()));
   }
   for (const lines::selector& each : plan.selectors) numbers_.push_back(each.make_reader());
+  if (!plan.texts.empty()) texts_.emplace(plan.texts);
+  for (std::size_t fact = 0; fact < plan.facts.size(); ++fact) {
+    if (plan.facts[fact].type == gates::line_fact::kind::text) facts_of_texts_.push_back(fact);
+  }
   if (plan.events && plan.events->times)
     times_.emplace(*plan.events->times, reference.value_or(plan.events->reference));
 }
@@ -42,6 +46,22 @@ void line_facts::read(std::span<const std::byte> text, std::span<const std::uint
     for (const auto& each : numbers_) each->read_header(text_of(0));
   }
   fill_values();
+}
+
+// The text of a line that is as long as the limit may be cut.
+void line_facts::read_texts(std::span<const std::byte> texts, std::span<const std::uint32_t> ends, std::byte end) {
+  if (!texts_) return;
+  const std::string_view all = as_characters(texts);
+  std::uint32_t begin = 0;
+  for (std::size_t line = 0; line < ends.size(); begin = ends[line++]) {
+    std::string_view text = all.substr(begin, ends[line] - begin);
+    const bool is_whole = text.size() < plan_.max_bytes;
+    if (text.ends_with(std::to_integer<char>(end))) text.remove_suffix(1);
+    const std::span<const double> found = is_whole ? texts_->read(text) : std::span<const double>();
+    for (std::size_t i = 0; i < facts_of_texts_.size(); ++i) {
+      values_[facts_of_texts_[i] * max_lines + line] = is_whole ? found[i] : gates::unknown;
+    }
+  }
 }
 
 std::string line_facts::fault() const {
@@ -126,7 +146,7 @@ void line_facts::fill_values() {
     if (plan_.facts[fact].type == gates::line_fact::kind::match) {
       const std::size_t at = expressions_[match++];
       for (std::size_t line = 0; line < lines_; ++line) to[line] = matches(line, at) ? 1 : 0;
-    } else {
+    } else if (plan_.facts[fact].type == gates::line_fact::kind::number) {
       lines::line_selector& reader = *numbers_[number++];
       for (std::size_t line = 0; line < lines_; ++line) {
         const std::optional<std::string_view> found = reader.read(text_of(line));

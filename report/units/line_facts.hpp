@@ -7,6 +7,7 @@
 #include "report/lines/event_times.hpp"
 #include "report/lines/match_set.hpp"
 #include "report/lines/selector.hpp"
+#include "report/texts/text_reader.hpp"
 #include "report/units/matched_part.hpp"
 #include "report/units/unit_plan.hpp"
 
@@ -33,11 +34,18 @@ class line_facts {
   /// each.
   void read(std::span<const std::byte> text, std::span<const std::uint32_t> ends);
 
+  /// Computes the functions of the texts that are measured, of the lines that were read: the lines, or the values of a
+  /// field. `ends`: the offset after each, which may have `end` there. Without such functions it has no effect.
+  void read_texts(std::span<const std::byte> texts, std::span<const std::uint32_t> ends, std::byte end);
+
   /// Adds text of the line that is open.
   void extend_open(std::span<const std::byte> text);
 
-  /// Reads the line that was open, alone.
+  /// Reads the line that was open, alone, but for its text.
   void read_open();
+
+  /// The line that was read alone, up to line_reading::max_bytes of it.
+  [[nodiscard]] std::span<const std::byte> open_text() const { return std::as_bytes(std::span(line_)); }
 
   /// What was found in the line that is open. Precondition: line_reading::reads_strings_only().
   [[nodiscard]] matched_part& open_part() { return *part_; }
@@ -92,6 +100,8 @@ class line_facts {
   std::size_t words_ = 0;                 // of a line in matched_
   std::vector<std::size_t> expressions_;  // of the facts that are matches, in their order
   std::vector<std::unique_ptr<lines::line_selector>> numbers_;
+  std::optional<texts::text_reader> texts_;
+  std::vector<std::size_t> facts_of_texts_;  // in their order
   std::optional<lines::event_time_reader> times_;
 
   bool has_read_ = false;

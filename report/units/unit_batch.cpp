@@ -91,8 +91,19 @@ std::size_t unit_batch::fill(std::span<const std::byte> text, std::uint64_t firs
   } else {
     units_ = shape.bytes ? fill_parts(*shape.bytes) : gpu::host::count_units(text_, meter_.prepared(), ends_, rows_);
   }
-  if (facts_) facts_->read(text_, std::span(ends_).first(units_));
+  if (facts_) {
+    facts_->read(text_, std::span(ends_).first(units_));
+    facts_->read_texts(fields_ ? fields_->text() : text_, std::span(fields_ ? value_ends_ : ends_).first(units_),
+                       end_of_texts());
+  }
   return units_;
+}
+
+void unit_batch::read_open() {
+  facts_->read_open();
+  const std::span<const std::byte> text = fields_ ? fields_->text() : facts_->open_text();
+  const auto end = static_cast<std::uint32_t>(text.size());
+  facts_->read_texts(text, {&end, 1}, end_of_texts());
 }
 
 std::size_t unit_batch::fill(const gpu::cuda::units::piece_rows& pieces, std::size_t from) {

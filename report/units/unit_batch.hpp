@@ -68,6 +68,9 @@ class unit_batch {
   /// Null: the plan reads nothing of lines.
   [[nodiscard]] line_facts* facts() { return facts_ ? &*facts_ : nullptr; }
 
+  /// Reads the facts of the line that was open; the value of a field must have been read. Precondition: lines are read.
+  void read_open();
+
   /// The values of a formula, by unit; empty: the plan has no such formula.
   [[nodiscard]] std::span<const double> of_condition() const { return values_[condition_at]; }
   [[nodiscard]] std::span<const double> of_ranking() const { return values_[ranking_at]; }
@@ -114,6 +117,9 @@ class unit_batch {
   void note_names();
   std::size_t fill_parts(std::uint64_t bytes);
   std::size_t fill_values(std::uint64_t first_line);
+  [[nodiscard]] std::byte end_of_texts() const {
+    return fields_ ? unit_meter::end_of_value : meter_.plan().shape.delimiter;
+  }
   void evaluate_rows();
   void gather_names();
   void evaluate_one_by_one();

@@ -6,6 +6,7 @@
 #include "report/lines/event_times.hpp"
 #include "report/lines/match_set.hpp"
 #include "report/lines/selector.hpp"
+#include "report/texts/text_fact.hpp"
 #include "report/units/distribution.hpp"
 #include "report/units/group_key.hpp"
 #include "report/units/group_table.hpp"
@@ -113,6 +114,7 @@ struct line_reading {
   std::vector<gates::line_fact> facts{};     ///< that formulas use
   std::string field_separator{};             ///< of selectors, as typed
   std::vector<lines::selector> selectors{};  ///< of the facts that are numbers, in their order
+  std::vector<texts::text_fact> texts{};     ///< the facts that are of texts, in their order
   std::vector<group_key> keys{};             ///< by which lines are grouped: none, one or two
   std::optional<event_windows> events{};     ///< lines are grouped by their time
   bool finds_changes = false;                ///< in groups of logs and kinds of lines, by their first lines
@@ -136,7 +138,8 @@ struct line_reading {
   [[nodiscard]] bool closes_windows() const { return events && events->lateness; }
   /// Whether only strings are searched in lines, so that the parts of a line can be read one by one.
   [[nodiscard]] bool reads_strings_only() const {
-    return selectors.empty() && !reads_keys() && !events && !finds_changes && matches && !matches->strings().empty();
+    return selectors.empty() && texts.empty() && !reads_keys() && !events && !finds_changes && matches &&
+           !matches->strings().empty();
   }
 };
 

@@ -462,7 +462,7 @@ void unit_reader::count_open_value() {
 
 void unit_reader::close_open() {
   if (fields_ != nullptr) count_open_value();
-  if (groups_) batch_.facts()->read_open();
+  if (groups_) batch_.read_open();
   const bool is_kept = judge_open();
   if (kept_) kept_->close(is_kept, held_ ? kept_text::use::later : kept_text::use::next);
   advance(fields_ != nullptr ? (last_ == std::byte{'\n'} ? 1 : 0) : open_.counts['\n']);

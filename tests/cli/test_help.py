@@ -28,7 +28,7 @@ def all_options():
 
 
 COMMANDS = ((), ("report",), ("devices",), ("repack",), ("filter",), ("batch",), ("merge",))
-TOPICS = ("conditions", "measures", "windows", "units", "formats", "damage", "presets")
+TOPICS = ("conditions", "measures", "windows", "units", "texts", "formats", "damage", "presets")
 
 
 class Help(CommandTest):

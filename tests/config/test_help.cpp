@@ -46,7 +46,7 @@ TEST_CASE("the short help is a screen of 42 lines and 80 columns that ends with 
        {"usage: gpuhist [OPTIONS] [FILE...]", "gpuhist report", "gpuhist devices", "gpuhist filter",
         "Inputs:", "Counting:", "Output:", "Engines:", "Tuning:", "Examples:", "  -b, --buckets SCHEMES",
         "      --stats ", "--no-OPTION", "--help OPTION", "--help count", "Exit status: 0 ",
-        "\nTopics: conditions, measures, windows, units, formats, damage, presets, events\n"}) {
+        "\nconditions, measures, windows, units, texts, formats, damage, presets, events\n"}) {
     CAPTURE(each);
     CHECK(holds(text, each));
   }
@@ -125,7 +125,8 @@ TEST_CASE("a name of a command and an option shows the help of both") {
   CHECK(help_about("--devices").starts_with("--devices LIST"));
 }
 
-TEST_CASE("conditions, measures, windows, units, formats, damage, presets and events are topics of one screen each") {
+TEST_CASE(
+    "conditions, measures, windows, units, texts, formats, damage, presets and events are topics of one screen each") {
   std::vector<std::string_view> names;
   for (const help_topic& topic : help_topic_table()) {
     CAPTURE(topic.name);
@@ -142,8 +143,8 @@ TEST_CASE("conditions, measures, windows, units, formats, damage, presets and ev
     CHECK(holds(text, "\nExamples:\n  gpuhist ") + holds(text, "\nExamples:\n  producer | gpuhist ") == 1);
     CHECK(std::ranges::count(help_topics(), topic.name) == 1);
   }
-  CHECK(names == std::vector<std::string_view>{"conditions", "measures", "windows", "units", "formats", "damage",
-                                               "presets", "events"});
+  CHECK(names == std::vector<std::string_view>{"conditions", "measures", "windows", "units", "texts", "formats",
+                                               "damage", "presets", "events"});
   CHECK(help_about("measures") != help_about("--measures"));
 }
 
@@ -199,7 +200,7 @@ TEST_CASE("an unknown topic is an error that suggests the nearest topic and list
       "Topics are all, count, changes, diff, report, devices, repack, filter, batch, merge, conditions, measures, "
       "windows, "
       "units, "
-      "formats, damage, presets, events and the options (files are not read with --help)";
+      "texts, formats, damage, presets, events and the options (files are not read with --help)";
   CHECK(error_of("bucket") == "--help: there is no topic \"bucket\"; did you mean buckets? " + topics);
   CHECK(error_of("--thread") == "--help: there is no topic \"thread\"; did you mean threads? " + topics);
   CHECK(error_of("reprot") == "--help: there is no topic \"reprot\"; did you mean report? " + topics);

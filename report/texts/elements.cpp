@@ -1,0 +1,234 @@
+#include "report/texts/elements.hpp"
+
+#include "report/texts/characters.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace gpuhist::report::texts {
+namespace {
+
+using config::text_part;
+
+void count(character found, element& to) {
+  ++to.characters;
+  to.letters += (found.traits & trait::letter) != 0 ? 1 : 0;
+  to.punctuation += (found.traits & trait::punctuation) != 0 ? 1 : 0;
+}
+
+// An element whose characters are counted: all at once if their traits are not needed.
+element made_element(std::string_view text, std::size_t begin, std::size_t bytes, detail needed) {
+  element made{.begin = static_cast<std::uint32_t>(begin), .bytes = static_cast<std::uint32_t>(bytes)};
+  std::string_view rest = text.substr(begin, bytes);
+  if (needed != detail::traits) {
+    made.characters = static_cast<std::uint32_t>(characters_in(rest));
+    return made;
+  }
+  while (!rest.empty()) {
+    const character next = character_at(rest);
+    count(next, made);
+    rest.remove_prefix(next.bytes);
+  }
+  return made;
+}
+
+bool is_blank(std::string_view text) { return without_leading_space(text).empty(); }
+
+// What is between elements: line feeds, at least so many.
+struct separator {
+  std::size_t least = 1;
+  bool takes_run = false;  // longer runs are one separator
+};
+
+template <class Add>
+void divide_at(std::string_view text, separator by, Add add) {
+  constexpr std::string_view pair = "\n\n";
+  std::size_t begin = 0;
+  for (;;) {
+    const std::size_t at = text.find(pair.substr(0, by.least), begin);
+    if (at == std::string_view::npos) return add(begin, text.size() - begin);
+    std::size_t end = at + by.least;
+    if (by.takes_run) end = std::min(text.find_first_not_of('\n', end), text.size());
+    add(begin, at - begin);
+    begin = end;
+  }
+}
+
+template <class Add>
+void divide_rows(std::string_view text, Add add) {
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    std::size_t end = begin;
+    std::size_t next = begin;
+    while (next == end && end < text.size()) {
+      const character found = character_at(text.substr(end));
+      next += found.bytes;
+      if ((found.traits & trait::row_end) == 0) end = next;
+    }
+    add(begin, end - begin);
+    if (next > end && text[end] == '\r' && next < text.size() && text[next] == '\n') ++next;
+    begin = next;
+  }
+}
+
+// Passes each word, an element without characters first: begin(at), then add(character, at) for each of its characters.
+template <class Sink>
+void divide_words(std::string_view text, Sink& to) {
+  bool is_open = false;
+  for (std::size_t at = 0; at < text.size();) {
+    const character next = character_at(text.substr(at));
+    const bool is_space = (next.traits & trait::space) != 0;
+    if (!is_space) {
+      if (!is_open) to.begin(at);
+      to.add(next);
+    }
+    is_open = !is_space;
+    at += next.bytes;
+  }
+}
+
+template <class Sink>
+void divide_tokens(std::string_view text, Sink& to) {
+  bool continues = false;  // a character of a token is added to the last one
+  for (std::size_t at = 0; at < text.size();) {
+    const character next = character_at(text.substr(at));
+    const bool is_in_token = (next.traits & trait::in_token) != 0;
+    if ((next.traits & trait::space) == 0) {
+      if (!is_in_token || !continues) to.begin(at);
+      to.add(next);
+    }
+    continues = is_in_token;
+    at += next.bytes;
+  }
+}
+
+// Writes elements.
+class writing_sink {
+ public:
+  explicit writing_sink(std::vector<element>& to) : to_(to) {}
+  ~writing_sink() { end(); }
+  writing_sink(const writing_sink&) = delete;
+  writing_sink& operator=(const writing_sink&) = delete;
+
+  void begin(std::size_t at) {
+    end();
+    open_ = {.begin = static_cast<std::uint32_t>(at)};
+  }
+  void add(character found) {
+    count(found, open_);
+    open_.bytes += found.bytes;
+  }
+
+ private:
+  void end() {
+    if (open_.bytes > 0) to_.push_back(open_);
+  }
+
+  std::vector<element>& to_;
+  element open_{};
+};
+
+// Counts elements.
+class counting_sink {
+ public:
+  void begin(std::size_t /*at*/) { ++number_; }
+  void add(character /*found*/) {}
+  [[nodiscard]] std::size_t number() const { return number_; }
+
+ private:
+  std::size_t number_ = 0;
+};
+
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool is_hexadecimal(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+constexpr bool is_in_url(char c) {
+  constexpr std::string_view others = "$-_@.&+/:=?#~!*(),";
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || others.find(c) != std::string_view::npos;
+}
+
+std::size_t end_of_url(std::string_view text, std::size_t from) {
+  std::size_t at = from;
+  while (at < text.size()) {
+    if (is_in_url(text[at])) {
+      ++at;
+    } else if (text[at] == '%' && at + 2 < text.size() && is_hexadecimal(text[at + 1]) &&
+               is_hexadecimal(text[at + 2])) {
+      at += 3;
+    } else {
+      break;
+    }
+  }
+  return at;
+}
+
+template <class Add>
+void divide_urls(std::string_view text, Add add) {
+  constexpr std::string_view scheme = "http";
+  constexpr std::string_view after = "://";
+  for (std::size_t begin = text.find(scheme); begin != std::string_view::npos;) {
+    std::size_t at = begin + scheme.size();
+    if (at < text.size() && text[at] == 's') ++at;
+    const std::size_t path = at + after.size();
+    std::size_t next = begin + 1;
+    if (text.substr(at).starts_with(after)) {
+      const std::size_t end = end_of_url(text, path);
+      if (end > path) {
+        add(begin, end - begin);
+        next = end;
+      }
+    }
+    begin = text.find(scheme, next);
+  }
+}
+
+template <class Add>
+void divide_extents(std::string_view text, text_part kind, Add add) {
+  switch (kind) {
+    case text_part::line:
+      return divide_at(text, {}, [&](std::size_t begin, std::size_t bytes) {
+        if (!is_blank(text.substr(begin, bytes))) add(begin, bytes);
+      });
+    case text_part::row:
+      return divide_rows(text, add);
+    case text_part::segment:
+      return divide_at(text, {.takes_run = true}, add);
+    case text_part::paragraph:
+      return divide_at(text, {.least = 2}, add);
+    case text_part::block: {
+      const std::string_view inner = without_leading_space(text);
+      const std::size_t before = text.size() - inner.size();
+      return divide_at(without_trailing_space(inner), {.least = 2, .takes_run = true},
+                       [&](std::size_t begin, std::size_t bytes) { add(before + begin, bytes); });
+    }
+    case text_part::url:
+      return divide_urls(text, add);
+    default:
+      return;
+  }
+}
+
+}  // namespace
+
+void divide(std::string_view text, text_part kind, detail needed, std::vector<element>& to) {
+  to.clear();
+  if (kind == text_part::word || kind == text_part::token) {
+    writing_sink sink(to);
+    kind == text_part::word ? divide_words(text, sink) : divide_tokens(text, sink);
+    return;
+  }
+  divide_extents(text, kind,
+                 [&](std::size_t begin, std::size_t bytes) { to.push_back(made_element(text, begin, bytes, needed)); });
+}
+
+std::size_t number_of_elements(std::string_view text, text_part kind) {
+  if (kind == text_part::word || kind == text_part::token) {
+    counting_sink sink;
+    kind == text_part::word ? divide_words(text, sink) : divide_tokens(text, sink);
+    return sink.number();
+  }
+  std::size_t number = 0;
+  divide_extents(text, kind, [&](std::size_t, std::size_t) { ++number; });
+  return number;
+}
+
+}  // namespace gpuhist::report::texts

@@ -1,0 +1,111 @@
+#include "report/texts/text_fact.hpp"
+
+#include "config/suggest.hpp"
+#include "config/text.hpp"
+#include "config/usage_error.hpp"
+#include "report/texts/characters.hpp"
+
+#include <charconv>
+#include <utility>
+
+namespace gpuhist::report::texts {
+namespace {
+
+using config::reference;
+using config::text_function;
+using operand = config::text_function::operand;
+
+[[noreturn]] void refuse_unknown(const config::expression& typed, const reference& unknown, const std::string& name) {
+  std::vector<std::string_view> known;
+  for (const text_function& each : config::text_functions()) {
+    if (each.known_in == text_function::scope::element) known.emplace_back(each.name);
+  }
+  std::string message = config::quote(name) + " is no name of a condition of an element";
+  if (const auto meant = config::likely_name(name, known)) {
+    message += "; did you mean " + std::string(*meant) + "?";
+  } else {
+    message += "; names are";
+    for (const std::string_view each : known) message += (each == known.front() ? " " : ", ") + std::string(each);
+  }
+  throw config::usage_error(config::pointing_at(message, typed.text, unknown.at));
+}
+
+// In a text in lower case, other strings are never found.
+std::vector<std::string> strings_for(const text_function& function, std::string_view operand) {
+  std::vector<std::string> made = config::strings_in(operand);
+  if (function.what != config::text_measure::lower_contains && function.what != config::text_measure::lower_ends) {
+    return made;
+  }
+  for (const std::string& each : made) {
+    std::string room;
+    std::string lower;
+    append_lower(as_utf8(each, room), lower);
+    if (lower == each) continue;
+    throw config::usage_error(function.name + " searches in lower case; give " + config::quote(lower) + " instead of " +
+                              config::quote(each));
+  }
+  return made;
+}
+
+element_condition::name resolved(const config::expression& typed, const reference& name) {
+  const bool has_operand = name.as == reference::form::text;
+  const bool is_plain = name.as == reference::form::plain && name.parts.size() == 1;
+  const std::string& word = has_operand ? name.function : name.parts.front();
+  const text_function* found = nullptr;
+  if (has_operand || is_plain) found = config::find_text_function(word, text_function::scope::element);
+  if (found == nullptr) refuse_unknown(typed, name, is_plain || has_operand ? word : name.typed);
+  if (has_operand != (found->takes == operand::strings)) {
+    throw config::usage_error(config::pointing_at("this is typed as " + found->usage(), typed.text, name.at));
+  }
+  if (!has_operand) return {.what = found->what};
+  return {.what = found->what, .strings = strings_for(*found, name.parts.front())};
+}
+
+element_condition condition_in(std::string_view text) {
+  element_condition made{.typed = config::parse_expression(text), .names = {}};
+  for (const reference& each : made.typed.references) made.names.push_back(resolved(made.typed, each));
+  return made;
+}
+
+std::size_t number_in(const text_function& function, std::string_view text) {
+  std::size_t number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || rest != text.data() + text.size() || number < 1 || number > text_fact::max_sequence) {
+    throw config::usage_error(function.name + " takes the number of elements in a sequence, 1 to " +
+                              std::to_string(text_fact::max_sequence) + ", as in " + function.name + "(2)");
+  }
+  return number;
+}
+
+const text_function& function_named(std::string_view name) {
+  const text_function* const found = config::find_text_function(name, text_function::scope::unit);
+  if (found != nullptr) return *found;
+  throw config::usage_error(config::quote(name) +
+                            " is of an element of a text: it is known in conditions such as line_share(CONDITION)");
+}
+
+}  // namespace
+
+text_fact::text_fact(std::string_view function, std::string_view typed) : function_(function_named(function)) {
+  const auto refuse = [&] { throw config::usage_error("this is typed as " + function_.usage()); };
+  switch (function_.takes) {
+    case operand::none:
+      if (!typed.empty()) refuse();
+      break;
+    case operand::condition:
+      if (typed.empty()) refuse();
+      [[fallthrough]];
+    case operand::optional_condition:
+      if (!typed.empty()) condition_ = condition_in(typed);
+      break;
+    case operand::strings:
+      if (typed.empty()) refuse();
+      strings_ = strings_for(function_, typed);
+      break;
+    case operand::number:
+      number_ = number_in(function_, typed);
+      break;
+  }
+}
+
+}  // namespace gpuhist::report::texts

@@ -1,0 +1,408 @@
+#include "report/texts/text_reader.hpp"
+
+#include "report/texts/characters.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpuhist::report::texts {
+namespace {
+
+using config::text_measure;
+using config::text_part;
+
+// As Python's str.count().
+std::uint64_t occurrences(std::string_view text, std::string_view searched) {
+  if (searched.size() == 1) return static_cast<std::uint64_t>(std::ranges::count(text, searched.front()));
+  std::uint64_t found = 0;
+  for (std::size_t at = text.find(searched); at != std::string_view::npos;
+       at = text.find(searched, at + searched.size())) {
+    ++found;
+  }
+  return found;
+}
+
+std::uint64_t occurrences(std::string_view text, const std::vector<std::string>& searched) {
+  std::uint64_t sum = 0;
+  for (const std::string& each : searched) sum += occurrences(text, each);
+  return sum;
+}
+
+std::uint64_t runs(std::string_view text, std::string_view searched) {
+  std::uint64_t found = 0;
+  for (std::size_t at = text.find(searched); at != std::string_view::npos; at = text.find(searched, at)) {
+    ++found;
+    while (text.substr(at).starts_with(searched)) at += searched.size();
+  }
+  return found;
+}
+
+bool contains(std::string_view text, const std::vector<std::string>& searched) {
+  return std::ranges::any_of(searched,
+                             [&](const std::string& each) { return text.find(each) != std::string_view::npos; });
+}
+
+bool ends(std::string_view text, const std::vector<std::string>& searched) {
+  const std::string_view stripped = without_trailing_space(text);
+  return std::ranges::any_of(searched, [&](const std::string& each) { return stripped.ends_with(each); });
+}
+
+std::string lower_case_of(std::string_view text) {
+  std::string made;
+  append_lower(text, made);
+  return made;
+}
+
+// Numbers of elements, one for each.
+template <class Number>
+void fill(std::span<const element> elements, double* to, Number number) {
+  for (std::size_t i = 0; i < elements.size(); ++i) to[i] = static_cast<double>(number(elements[i]));
+}
+
+void fill(const element_condition::name& name, std::span<const element> elements, std::string_view text, double* to) {
+  const std::vector<std::string>& strings = name.strings;
+  const auto fill_texts = [&](auto number) {
+    fill(elements, to, [&](const element& each) { return number(each.in(text)); });
+  };
+  switch (name.what) {
+    case text_measure::bytes:
+      return fill(elements, to, [](const element& each) { return each.bytes; });
+    case text_measure::characters:
+      return fill(elements, to, [](const element& each) { return each.characters; });
+    case text_measure::letters:
+      return fill(elements, to, [](const element& each) { return each.letters; });
+    case text_measure::punctuation:
+      return fill(elements, to, [](const element& each) { return each.punctuation; });
+    case text_measure::ends_with_punctuation:
+      return fill_texts(
+          [](std::string_view own) { return !own.empty() && (last_character_of(own).traits & trait::end_mark) != 0; });
+    case text_measure::starts:
+      return fill_texts([&](std::string_view own) {
+        const std::string_view stripped = without_leading_space(own);
+        return std::ranges::any_of(strings, [&](const std::string& each) { return stripped.starts_with(each); });
+      });
+    case text_measure::ends:
+      return fill_texts([&](std::string_view own) { return ends(own, strings); });
+    case text_measure::lower_ends:
+      return fill_texts([&](std::string_view own) { return ends(lower_case_of(own), strings); });
+    case text_measure::contains:
+      return fill_texts([&](std::string_view own) { return contains(own, strings); });
+    case text_measure::lower_contains:
+      return fill_texts([&](std::string_view own) { return contains(lower_case_of(own), strings); });
+    case text_measure::equals:
+      return fill_texts([&](std::string_view own) { return std::ranges::find(strings, own) != strings.end(); });
+    case text_measure::occurrences:
+      return fill_texts([&](std::string_view own) { return occurrences(own, strings); });
+    case text_measure::runs:
+      return fill_texts([&](std::string_view own) {
+        std::uint64_t sum = 0;
+        for (const std::string& each : strings) sum += runs(own, each);
+        return sum;
+      });
+    default:
+      return fill(elements, to, [](const element&) { return gates::unknown; });
+  }
+}
+
+double quotient(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? gates::unknown : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+}  // namespace
+
+// Evaluates a condition for the elements of a text.
+class text_reader::condition_reader {
+ public:
+  explicit condition_reader(const element_condition& condition)
+      : condition_(condition), evaluation_(condition.typed), numbers_(condition.names.size() * room) {
+    for (std::size_t i = 0; i < condition.names.size(); ++i) columns_.push_back(&numbers_[i * room]);
+  }
+
+  struct outcome {
+    std::uint64_t elements = 0;
+    std::uint64_t characters = 0;
+  };
+
+  // Those for which it holds.
+  outcome read(std::string_view text, std::span<const element> elements) {
+    outcome made;
+    for (std::size_t first = 0; first < elements.size(); first += room) {
+      const auto batch = elements.subspan(first, std::min(room, elements.size() - first));
+      for (std::size_t name = 0; name < columns_.size(); ++name) {
+        fill(condition_.names[name], batch, text, &numbers_[name * room]);
+      }
+      const std::span<const double> holds = evaluation_.values(columns_, batch.size());
+      for (std::size_t i = 0; i < batch.size(); ++i) {
+        if (holds[i] != 1.0) continue;
+        ++made.elements;
+        made.characters += batch[i].characters;
+      }
+    }
+    return made;
+  }
+
+ private:
+  static constexpr std::size_t room = gates::evaluation::max_units;
+
+  const element_condition& condition_;
+  gates::evaluation evaluation_;
+  std::vector<double> numbers_;  // by name: `room` elements
+  std::vector<const double*> columns_;
+};
+
+text_reader::text_reader(std::span<const text_fact> facts) : facts_(facts), values_(facts.size()) {
+  for (const text_fact& each : facts) {
+    const element_condition* const condition = each.condition();
+    conditions_.push_back(condition != nullptr ? std::make_unique<condition_reader>(*condition) : nullptr);
+    const bool compares = each.what() == text_measure::among || each.what() == text_measure::distinct_among;
+    sets_.emplace_back(compares ? each.strings() : std::vector<std::string>());
+  }
+  note_needs();
+}
+
+void text_reader::note_needs() {
+  const auto needs_traits = [](const element_condition::name& each) {
+    return each.what == text_measure::letters || each.what == text_measure::punctuation;
+  };
+  for (const text_fact& each : facts_) {
+    division& of = divisions_[static_cast<std::size_t>(each.of())];
+    if (each.what() != text_measure::count || each.condition() != nullptr) of.is_counted_only = false;
+    if (each.condition() != nullptr && std::ranges::any_of(each.condition()->names, needs_traits)) {
+      of.needed = detail::traits;
+    }
+  }
+}
+
+text_reader::~text_reader() = default;
+
+std::span<const double> text_reader::read(std::string_view text) {
+  text_ = as_utf8(text, room_);
+  for (division& each : divisions_) each.is_made = false;
+  for (joined_text& each : with_blanks_) each.is_made = false;
+  for (joined_text& each : without_blanks_) each.is_made = false;
+  characters_.reset();
+  has_lower_ = false;
+  for (std::size_t i = 0; i < facts_.size(); ++i) values_[i] = value_of(facts_[i], i);
+  if (text.size() > kept_bytes) {
+    for (division& each : divisions_) each.elements = {};
+    with_blanks_ = {};
+    without_blanks_ = {};
+    room_ = {};
+    lower_ = {};
+    counts_ = {};
+    equals_.clear(0);
+  }
+  return values_;
+}
+
+double text_reader::value_of(const text_fact& fact, std::size_t index) {
+  if (fact.of() != text_part::text) return value_of_elements(fact, index);
+  switch (fact.what()) {
+    case text_measure::characters:
+      if (!characters_) characters_ = characters_in(text_);
+      return static_cast<double>(*characters_);
+    case text_measure::occurrences:
+      return static_cast<double>(occurrences(text_, fact.strings()));
+    case text_measure::contains:
+      return contains(text_, fact.strings()) ? 1 : 0;
+    case text_measure::lower_contains:
+      return contains(lower(), fact.strings()) ? 1 : 0;
+    default:
+      return gates::unknown;
+  }
+}
+
+double text_reader::value_of_elements(const text_fact& fact, std::size_t index) {
+  if (divisions_[static_cast<std::size_t>(fact.of())].is_counted_only) {
+    return static_cast<double>(number_of_elements(text_, fact.of()));
+  }
+  const division& of = divided(fact.of());
+  condition_reader::outcome found{.elements = of.elements.size(), .characters = of.characters};
+  if (conditions_[index]) found = conditions_[index]->read(text_, of.elements);
+  switch (fact.what()) {
+    case text_measure::count:
+      return static_cast<double>(found.elements);
+    case text_measure::share:
+      return quotient(found.elements, of.elements.size());
+    case text_measure::sum_of_characters:
+      return static_cast<double>(found.characters);
+    case text_measure::longest:
+      return of.elements.empty() ? 0 : std::ranges::max(of.elements, {}, &element::characters).characters;
+    case text_measure::duplicates:
+      return static_cast<double>(with_duplicates(fact.of()).duplicates);
+    case text_measure::duplicate_characters:
+      return static_cast<double>(with_duplicates(fact.of()).duplicate_characters);
+    case text_measure::among:
+      return among(fact, sets_[index]);
+    case text_measure::distinct_among:
+      return distinct_among(fact, sets_[index]);
+    case text_measure::top_characters:
+      return top_characters(fact);
+    case text_measure::repeated_characters:
+      return repeated_characters(fact);
+    case text_measure::top_covered:
+      return top_covered(fact);
+    case text_measure::repeated_covered:
+      return repeated_covered(fact);
+    default:
+      return gates::unknown;
+  }
+}
+
+text_reader::division& text_reader::divided(text_part kind) {
+  division& made = divisions_[static_cast<std::size_t>(kind)];
+  if (made.is_made) return made;
+  divide(text_, kind, made.needed, made.elements);
+  made.characters = 0;
+  for (const element& each : made.elements) made.characters += each.characters;
+  made.has_duplicates = false;
+  made.is_made = true;
+  return made;
+}
+
+const text_reader::division& text_reader::with_duplicates(text_part kind) {
+  division& made = divided(kind);
+  if (made.has_duplicates) return made;
+  made.duplicates = 0;
+  made.duplicate_characters = 0;
+  equals_.clear(made.elements.size());
+  const auto string_of = [&](std::uint32_t number) { return made.elements[number].in(text_); };
+  for (std::uint32_t number = 0; number < made.elements.size(); ++number) {
+    if (equals_.first_equal(number, string_of) == number) continue;
+    ++made.duplicates;
+    made.duplicate_characters += made.elements[number].characters;
+  }
+  made.has_duplicates = true;
+  return made;
+}
+
+const text_reader::joined_text& text_reader::joined(text_part kind, std::string_view separator) {
+  joined_text& made = (separator.empty() ? without_blanks_ : with_blanks_)[static_cast<std::size_t>(kind)];
+  if (made.is_made) return made;
+  made.text.clear();
+  made.begins.clear();
+  for (const element& each : divided(kind).elements) {
+    made.begins.push_back(static_cast<std::uint32_t>(made.text.size()));
+    made.text += each.in(text_);
+    made.text += separator;
+  }
+  made.begins.push_back(static_cast<std::uint32_t>(made.text.size()));
+  made.is_made = true;
+  return made;
+}
+
+std::string_view text_reader::lower() {
+  if (!std::exchange(has_lower_, true)) {
+    lower_.clear();
+    append_lower(text_, lower_);
+  }
+  return lower_;
+}
+
+double text_reader::among(const text_fact& fact, const string_set& strings) {
+  std::uint64_t found = 0;
+  for (const element& each : divided(fact.of()).elements) found += strings.find(each.in(text_)) ? 1 : 0;
+  return static_cast<double>(found);
+}
+
+double text_reader::distinct_among(const text_fact& fact, const string_set& strings) {
+  std::vector<bool> found(fact.strings().size());
+  for (const element& each : divided(fact.of()).elements) {
+    if (const std::optional<std::size_t> at = strings.find(each.in(text_))) found[*at] = true;
+  }
+  return static_cast<double>(std::ranges::count(found, true));
+}
+
+// Of equals, the first. Precondition: there are at least `number` elements.
+text_reader::frequent_sequence text_reader::most_frequent(const joined_text& of, std::size_t number) {
+  const std::size_t sequences = of.begins.size() - number;
+  const auto string_of = [&](std::uint32_t first) {
+    return std::string_view(of.text).substr(of.begins[first], of.begins[first + number] - of.begins[first]);
+  };
+  equals_.clear(sequences);
+  counts_.assign(sequences, 0);
+  for (std::uint32_t first = 0; first < sequences; ++first) ++counts_[equals_.first_equal(first, string_of)];
+  const auto most = std::ranges::max_element(counts_);
+  return {.first = static_cast<std::size_t>(most - counts_.begin()), .times = *most};
+}
+
+namespace {
+
+std::uint64_t characters_of(std::span<const element> elements) {
+  std::uint64_t sum = 0;
+  for (const element& each : elements) sum += each.characters;
+  return sum;
+}
+
+}  // namespace
+
+double text_reader::top_characters(const text_fact& fact) {
+  const std::size_t number = fact.number();
+  const std::span<const element> elements = divided(fact.of()).elements;
+  if (elements.size() < number) return 0;
+  const frequent_sequence top = most_frequent(joined(fact.of(), " "), number);
+  const std::uint64_t length = characters_of(elements.subspan(top.first, number)) + number - 1;
+  return static_cast<double>(length * top.times);
+}
+
+// Sequences are equal if their elements are, written without separators. A repeated one is passed as a whole.
+double text_reader::repeated_characters(const text_fact& fact) {
+  const std::size_t number = fact.number();
+  const std::span<const element> elements = divided(fact.of()).elements;
+  if (elements.size() < number) return 0;
+  const joined_text& all = joined(fact.of(), "");
+  const auto string_of = [&](std::uint32_t first) {
+    return std::string_view(all.text).substr(all.begins[first], all.begins[first + number] - all.begins[first]);
+  };
+  equals_.clear(elements.size());
+  std::uint64_t sum = 0;
+  for (std::size_t first = 0; first + number <= elements.size();) {
+    const auto own = static_cast<std::uint32_t>(first);
+    if (equals_.first_equal(own, string_of) == own) {
+      ++first;
+    } else {
+      sum += characters_of(elements.subspan(first, number));
+      first += number;
+    }
+  }
+  return static_cast<double>(sum);
+}
+
+// Where it occurs in the text, its words with one blank between them.
+double text_reader::top_covered(const text_fact& fact) {
+  const std::size_t number = fact.number();
+  const std::span<const element> elements = divided(fact.of()).elements;
+  if (elements.size() < number) return 0;
+  const joined_text& all = joined(fact.of(), " ");
+  const frequent_sequence top = most_frequent(all, number);
+  const std::size_t begin = all.begins[top.first];
+  const std::string_view sequence =
+      std::string_view(all.text).substr(begin, all.begins[top.first + number] - begin - 1);
+  return static_cast<double>(occurrences(text_, sequence) * characters_in(sequence));
+}
+
+// Each word that a repeated sequence covers is counted once, with the blank before the next one.
+double text_reader::repeated_covered(const text_fact& fact) {
+  const std::size_t number = fact.number();
+  const std::span<const element> elements = divided(fact.of()).elements;
+  if (elements.size() < number) return 0;
+  const joined_text& all = joined(fact.of(), " ");
+  const auto string_of = [&](std::uint32_t first) {
+    return std::string_view(all.text).substr(all.begins[first], all.begins[first + number] - all.begins[first]);
+  };
+  equals_.clear(elements.size());
+  std::uint64_t sum = 0;
+  std::size_t covered = 0;  // of the words of the sequence, by an earlier one
+  for (std::size_t first = 0; first + number <= elements.size(); ++first) {
+    const auto own = static_cast<std::uint32_t>(first);
+    if (equals_.first_equal(own, string_of) != own) {
+      sum += characters_of(elements.subspan(first + covered, number - covered));
+      sum += std::min(number - covered, number - 1);
+      covered = number;
+    }
+    covered = covered == 0 ? 0 : covered - 1;
+  }
+  return static_cast<double>(sum);
+}
+
+}  // namespace gpuhist::report::texts
